@@ -165,11 +165,11 @@ class TranslationConfig:
 class Config:
     """Everything that makes a model: data, vocabulary, model, training, translation."""
 
-    data: DataConfig = DataConfig()
-    vocabulary: VocabularyConfig = VocabularyConfig()
-    model: ModelConfig = ModelConfig()
-    training: TrainingConfig = TrainingConfig()
-    translation: TranslationConfig = TranslationConfig()
+    data: DataConfig = field(default_factory=DataConfig)
+    vocabulary: VocabularyConfig = field(default_factory=VocabularyConfig)
+    model: ModelConfig = field(default_factory=ModelConfig)
+    training: TrainingConfig = field(default_factory=TrainingConfig)
+    translation: TranslationConfig = field(default_factory=TranslationConfig)
 
 
 # base and big: Vaswani et al. 2017, table 3. tiny: Wu et al. 2021, for 29,000 sentences. small lies between.
