@@ -1,0 +1,111 @@
+"""What decoding remembers: the source's keys and values, and the target's, which grow by a position a step."""
+
+import functools
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Mask:
+    """Who may look at whom, as a description: the matrix of 0 and -inf is made only where somebody needs it.
+
+    allowed_BM: True where a key is a real token; None when all are.
+    first_query: the position of the first query if the mask is causal (query i may look at keys up to and including i), else None.
+    """
+
+    allowed_BM: Tensor | None = None
+    first_query: int | None = None
+
+    def may_look(self, queries: int, keys: int, device: torch.device) -> Tensor | None:
+        """The mask as bools, 1 or B x 1 x L x M; None when everything is allowed."""
+        allowed = None if self.allowed_BM is None else self.allowed_BM[:, None, None, :]
+        if self.first_query is None or queries == 1:
+            return allowed
+        causal = torch.ones(queries, keys, dtype=torch.bool, device=device).tril(self.first_query)[None, None]
+        return causal if allowed is None else causal & allowed
+
+    @functools.cached_property
+    def some_row_is_empty(self) -> bool:
+        """Whether a sentence has no real token at all, so that a query there has nothing to look at."""
+        if self.allowed_BM is None:
+            return False
+        # A causal row sees at least its first keys: it is empty only where the first key is padding.
+        seen = self.allowed_BM.any(-1) if self.first_query is None else self.allowed_BM[:, 0]
+        return not bool(seen.all())
+
+
+class NoPast:
+    """Training's past: all positions at once, nothing remembered."""
+
+    position = 0
+
+    def __init__(self, target_mask: Tensor | None = None) -> None:
+        self._target_mask = target_mask
+
+    def extend(self, layer: int, keys_BHMK: Tensor, values_BHMU: Tensor) -> tuple[Tensor, Tensor]:
+        """The keys and values to attend to: those just made."""
+        return keys_BHMK, values_BHMU
+
+    def mask(self) -> Mask:
+        """Causal from position 0, and padding where the target has some."""
+        return Mask(self._target_mask, first_query=0)
+
+
+class GrowingPast:
+    """Decoding's past: each step appends its keys and values; a row is a hypothesis. It belongs to a request, never to a module."""
+
+    def __init__(self) -> None:
+        self._keys: list[Tensor] = []
+        self._values: list[Tensor] = []
+
+    @property
+    def position(self) -> int:
+        """The position of the next token."""
+        return self._keys[0].shape[2] if self._keys else 0
+
+    def extend(self, layer: int, keys_BHMK: Tensor, values_BHMU: Tensor) -> tuple[Tensor, Tensor]:
+        """Remember a layer's new keys and values; returns all of them, the past's first."""
+        if layer == len(self._keys):
+            self._keys.append(keys_BHMK)
+            self._values.append(values_BHMU)
+        else:
+            self._keys[layer] = torch.cat((self._keys[layer], keys_BHMK), dim=2)
+            self._values[layer] = torch.cat((self._values[layer], values_BHMU), dim=2)
+        return self._keys[layer], self._values[layer]
+
+    def mask(self) -> Mask:
+        """Causal from the next position."""
+        return Mask(first_query=self.position)
+
+    def select(self, rows: Tensor) -> None:
+        """Keep these rows (ids along B), in this order: what beam search does between steps."""
+        self._keys = [keys.index_select(0, rows) for keys in self._keys]
+        self._values = [values.index_select(0, rows) for values in self._values]
+
+
+Past = NoPast | GrowingPast
+
+
+@dataclass(frozen=True)
+class Memory:
+    """The source as the decoder sees it, made once a sentence: each layer's cross-attention keys and values, and the padding."""
+
+    keys_BHMK: list[Tensor]
+    values_BHMU: list[Tensor]
+    mask: Mask
+
+    @property
+    def sentences(self) -> int:
+        """B."""
+        return self.keys_BHMK[0].shape[0]
+
+    def select(self, sentences: Tensor) -> "Memory":
+        """The memory of these sentences only."""
+        allowed = self.mask.allowed_BM
+        return Memory(
+            [keys.index_select(0, sentences) for keys in self.keys_BHMK],
+            [values.index_select(0, sentences) for values in self.values_BHMU],
+            Mask(None if allowed is None else allowed.index_select(0, sentences)),
+        )

@@ -1,0 +1,309 @@
+"""The Transformer, in the paper's order and with its symbols (Vaswani et al. 2017, "Attention Is All You Need")."""
+
+import functools
+import math
+from collections.abc import Callable
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from pellucid.cache import Mask, Memory, NoPast, Past
+from pellucid.config import ModelConfig
+from pellucid.dropout import Dropout
+from pellucid.see import Part, name_parts, watched
+
+See = Callable[[str, Tensor], Tensor]
+ACTIVATIONS = {"relu": F.relu, "gelu": F.gelu, "silu": F.silu}
+
+
+class Transformer(Part):
+    """An encoder-decoder Transformer: source ids and target ids in, the logits of each next token out (section 3, figure 1)."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.config = config
+        shared = config.tied and config.target_vocabulary is None
+        self.embedding = nn.Embedding(config.vocabulary, config.width) if shared else None
+        self.encoder = Encoder(config, own_embedding=not shared)
+        self.decoder = Decoder(config, own_embedding=not shared)
+        name_parts(self)
+        initialise(self)
+
+    def forward(self, source: Tensor, source_mask: Tensor, target: Tensor, target_mask: Tensor | None = None) -> Tensor:
+        """Ids B M, bool B M (True = real token), ids B L, bool B L -> logits B L V: teacher forcing, all positions at once."""
+        return self.logits(self.read(source, source_mask, target, target_mask))
+
+    def read(self, source: Tensor, source_mask: Tensor | None, target: Tensor, target_mask: Tensor | None = None) -> Tensor:
+        """As `forward`, but what leaves the decoder's stack, B L D, before the vocabulary projection."""
+        memory = self.remember(self.encode(source, source_mask), source_mask)
+        return self.decoder(target, memory, NoPast(target_mask), self.embedding)
+
+    def encode(self, source: Tensor, source_mask: Tensor | None) -> Tensor:
+        """Ids B M -> what leaves the encoder's stack, B M D."""
+        return self.encoder(source, Mask(source_mask), self.embedding)
+
+    def remember(self, encoded_BMD: Tensor, source_mask: Tensor | None) -> Memory:
+        """Each decoder layer's keys and values of the source: computed once, used at every step."""
+        pairs = [layer.cross_attention.remember(encoded_BMD) for layer in self.decoder.layers]
+        return Memory([keys for keys, _ in pairs], [values for _, values in pairs], Mask(source_mask))
+
+    def decode(self, target: Tensor, memory: Memory, past: Past) -> Tensor:
+        """The logits after each of the next ids (rows L), given the past; the rows of a sentence's hypotheses are neighbours."""
+        return self.logits(self.decoder(target, memory, past, self.embedding))
+
+    def logits(self, output_BLD: Tensor) -> Tensor:
+        """The linear layer before the softmax; tied, it is the embedding matrix (section 3.4)."""
+        return self.decoder.project(output_BLD, self.projection_weight)
+
+    @property
+    def projection_weight(self) -> Tensor:
+        """The matrix V D that turns the decoder's output into logits."""
+        if self.decoder.projection.weight is not None:
+            return self.decoder.projection.weight
+        return (self.embedding or self.decoder.embedding).weight
+
+
+class Encoder(Part):
+    """A stack of identical layers (section 3.1)."""
+
+    def __init__(self, config: ModelConfig, own_embedding: bool) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(config.vocabulary, config.width) if own_embedding else None
+        self.scale = math.sqrt(config.width) if config.scale_embeddings else 1.0
+        self.dropout = Dropout(config.dropout)
+        self.layers = nn.ModuleList(EncoderLayer(config) for _ in range(config.encoder_layers))
+        self.norm = Norm(config.width) if config.norm == "first" else None
+
+    def forward(self, ids: Tensor, mask: Mask, shared_embedding: nn.Embedding | None) -> Tensor:
+        """Ids B M -> B M D (the axis is named L here: every position asks)."""
+        x = self.dropout(embed(self, ids, shared_embedding, first=0))
+        for layer in self.layers:
+            x = layer(x, mask)
+        return self.see("output_BLD", self.norm(x) if self.norm else x)
+
+
+class EncoderLayer(Part):
+    """Self-attention and feed-forward, each with Add & Norm."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.self_attention = Attention(config)
+        self.residual_1 = Residual(config)
+        self.feed_forward = FeedForward(config)
+        self.residual_2 = Residual(config)
+
+    def forward(self, x: Tensor, mask: Mask) -> Tensor:
+        x = self.residual_1(x, lambda y: self.self_attention(y, *self.self_attention.remember(y), mask))
+        return self.residual_2(x, self.feed_forward)
+
+
+class Decoder(Part):
+    """A stack of identical layers that also look at the source, and the projection to the vocabulary."""
+
+    def __init__(self, config: ModelConfig, own_embedding: bool) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(config.target_size, config.width) if own_embedding else None
+        self.scale = math.sqrt(config.width) if config.scale_embeddings else 1.0
+        self.dropout = Dropout(config.dropout)
+        self.layers = nn.ModuleList(DecoderLayer(config, index) for index in range(config.decoder_layers))
+        self.norm = Norm(config.width) if config.norm == "first" else None
+        self.projection = Projection(config)
+
+    def forward(self, ids: Tensor, memory: Memory, past: Past, shared_embedding: nn.Embedding | None) -> Tensor:
+        """Ids B L -> B L D; `past` says at which position they begin and what came before."""
+        x = self.dropout(embed(self, ids, shared_embedding, first=past.position))
+        mask = past.mask()
+        for layer in self.layers:
+            x = layer(x, mask, memory, past)
+        return self.see("output_BLD", self.norm(x) if self.norm else x)
+
+    def project(self, output_BLD: Tensor, weight_VD: Tensor) -> Tensor:
+        """Logits, and for whoever watches their softmax."""
+        logits = self.see("logits_BLV", F.linear(output_BLD, weight_VD, self.projection.bias))
+        if watched():
+            self.see("probabilities_BLV", logits.softmax(-1))
+        return logits
+
+
+class DecoderLayer(Part):
+    """Masked self-attention, cross-attention and feed-forward, each with Add & Norm."""
+
+    def __init__(self, config: ModelConfig, index: int) -> None:
+        super().__init__()
+        self.index = index
+        self.self_attention = Attention(config)
+        self.residual_1 = Residual(config)
+        self.cross_attention = Attention(config)
+        self.residual_2 = Residual(config)
+        self.feed_forward = FeedForward(config)
+        self.residual_3 = Residual(config)
+
+    def forward(self, x: Tensor, mask: Mask, memory: Memory, past: Past) -> Tensor:
+        def look_back(y: Tensor) -> Tensor:
+            return self.self_attention(y, *past.extend(self.index, *self.self_attention.remember(y)), mask)
+
+        def look_at_source(y: Tensor) -> Tensor:
+            # The hypotheses of a sentence are just more queries to its keys: the memory is never copied.
+            together = y.reshape(memory.sentences, -1, y.shape[-1])
+            keys, values = memory.keys_BHMK[self.index], memory.values_BHMU[self.index]
+            return self.cross_attention(together, keys, values, memory.mask).view_as(y)
+
+        x = self.residual_1(x, look_back)
+        x = self.residual_2(x, look_at_source)
+        return self.residual_3(x, self.feed_forward)
+
+
+class Attention(Part):
+    """MultiHead(Q, K, V) = Concat(head_1, ..., head_h) W^O (section 3.2.2)."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.heads = config.heads
+        self.query = nn.Linear(config.width, config.width)
+        self.key = nn.Linear(config.width, config.width)
+        self.value = nn.Linear(config.width, config.width)
+        self.output = nn.Linear(config.width, config.width)
+        self.dropout = Dropout(config.attention_dropout)
+
+    def remember(self, y_BMD: Tensor) -> tuple[Tensor, Tensor]:
+        """The keys B H M K and values B H M U of what is attended to."""
+        return self.split(self.key(y_BMD)), self.split(self.value(y_BMD))
+
+    def forward(self, x_BLD: Tensor, keys_BHMK: Tensor, values_BHMU: Tensor, mask: Mask) -> Tensor:
+        """Each position of x asks, with its query, the keys; what it gets is the weighted sum of the values."""
+        queries = self.see("queries_BHLK", self.split(self.query(x_BLD)))
+        keys, values = self.see("keys_BHMK", keys_BHMK), self.see("values_BHMU", values_BHMU)
+        context = attend(queries, keys, values, mask, self.see, self.dropout)
+        concatenated = self.see("concatenated_BLD", context.transpose(1, 2).flatten(2))
+        return self.see("output_BLD", self.output(concatenated))
+
+    def split(self, x: Tensor) -> Tensor:
+        """... D -> ... one slice of it for each head."""
+        return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)
+
+
+def attend(queries: Tensor, keys: Tensor, values: Tensor, mask: Mask, see: See, dropout: Dropout, scale: float | None = None) -> Tensor:
+    """Attention(Q, K, V) = softmax(Q K^T / sqrt(d_k)) V (equation 1): B H L K, B H M K, B H M U -> B H L U."""
+    scale = 1 / math.sqrt(queries.shape[-1]) if scale is None else scale
+    may_look = mask.may_look(queries.shape[2], keys.shape[2], queries.device)
+    # With gradients on a CPU the fused kernel takes 2 (fp32) to 6 (bf16) times as long on sentences: benchmarks/attention.py.
+    worth_fusing = queries.is_cuda or not torch.is_grad_enabled()
+    if worth_fusing and not watched() and not mask.some_row_is_empty:
+        rate = dropout.rate if dropout.training else 0.0
+        return F.scaled_dot_product_attention(queries, keys, values, attn_mask=may_look, dropout_p=rate, scale=scale)
+
+    scores = see("scores_BHLM", queries @ keys.mT)
+    scaled_scores = see("scaled_scores_BHLM", scores * scale)
+    mask_BHLM = see("mask_BHLM", additive(may_look, scores))
+    masked_scores = see("masked_scores_BHLM", scaled_scores + mask_BHLM)
+    weights = see("weights_BHLM", softmax_over_keys(masked_scores, mask.some_row_is_empty or watched()))
+    return see("context_BHLU", dropout(weights) @ values)
+
+
+def additive(may_look: Tensor | None, scores_BHLM: Tensor) -> Tensor:
+    """The mask that is added to the scores: 0 where a query may look, -inf where not; an expanded view."""
+    matrix = scores_BHLM.new_zeros(() if may_look is None else may_look.shape)
+    return (matrix if may_look is None else matrix.masked_fill(~may_look, -math.inf)).expand_as(scores_BHLM)
+
+
+def softmax_over_keys(masked_scores: Tensor, rows_may_be_empty: bool) -> Tensor:
+    """softmax along M; a row without any allowed key gets weights of zero (softmax alone gives 0/0)."""
+    if not rows_may_be_empty:
+        return masked_scores.softmax(-1)
+    empty = (masked_scores == -math.inf).all(-1, keepdim=True)
+    return masked_scores.masked_fill(empty, 0.0).softmax(-1).masked_fill(empty, 0.0)
+
+
+class FeedForward(Part):
+    """FFN(x) = max(0, x W_1 + b_1) W_2 + b_2 (equation 2), or another activation than max(0, .)."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.inner = nn.Linear(config.width, config.hidden)
+        self.outer = nn.Linear(config.hidden, config.width)
+        self.activation = ACTIVATIONS[config.activation]
+        self.dropout = Dropout(config.activation_dropout)
+
+    def forward(self, x: Tensor) -> Tensor:
+        hidden = self.see("hidden_BLF", self.inner(x))
+        activated = self.see("activated_BLF", self.activation(hidden))
+        return self.see("output_BLD", self.outer(self.dropout(activated)))
+
+
+class Residual(Part):
+    """Add & Norm: LayerNorm(x + Sublayer(x)) (section 5.4 for its dropout), or x + Sublayer(LayerNorm(x)) when the norm comes first."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.norm_first = config.norm == "first"
+        self.norm = Norm(config.width)
+        self.dropout = Dropout(config.dropout)
+
+    def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
+        added = self.dropout(sublayer(self.norm(x) if self.norm_first else x))
+        total = self.see("sum_BLD", x + added)
+        return self.see("output_BLD", total if self.norm_first else self.norm(total))
+
+
+class Norm(Part):
+    """LayerNorm: each position's vector to mean 0 and (biased) variance 1, then times a weight plus a bias (Ba et al. 2016)."""
+
+    epsilon = 1e-5
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(width))
+        self.bias = nn.Parameter(torch.zeros(width))
+
+    def forward(self, x: Tensor) -> Tensor:
+        if not watched():
+            return F.layer_norm(x, self.weight.shape, self.weight, self.bias, self.epsilon)
+        mean = self.see("mean_BL", x.mean(-1))
+        variance = self.see("variance_BL", x.var(-1, correction=0))
+        standardized = self.see("standardized_BLD", (x - mean[..., None]) / (variance[..., None] + self.epsilon).sqrt())
+        return self.see("output_BLD", standardized * self.weight + self.bias)
+
+
+class Projection(nn.Module):
+    """The matrix and bias before the softmax, where the model has its own: a tied matrix is the embedding's."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.weight = None if config.tied else nn.Parameter(torch.empty(config.target_size, config.width))
+        self.bias = nn.Parameter(torch.empty(config.target_size)) if config.output_bias else None
+
+
+def embed(stack: "Encoder | Decoder", ids: Tensor, shared: nn.Embedding | None, first: int) -> Tensor:
+    """Token embeddings times sqrt(D) (section 3.4) plus positions (section 3.5): B L -> B L D; the first id stands at position `first`."""
+    embedding = shared or stack.embedding
+    assert embedding is not None
+    vectors = stack.see("token_embeddings_BLD", embedding(ids) * stack.scale)
+    table = sinusoids(round_up(first + ids.shape[1]), vectors.shape[-1], vectors.dtype, vectors.device)
+    positions = stack.see("positions_LD", table[first : first + ids.shape[1]])
+    return stack.see("embedded_BLD", vectors + positions)
+
+
+@functools.lru_cache(maxsize=64)
+def sinusoids(length: int, width: int, dtype: torch.dtype, device: torch.device) -> Tensor:
+    """PE(i, 2j) = sin(i / 10000^(2j/D)), PE(i, 2j+1) = cos(...): L D, computed in float64 (section 3.5)."""
+    position = torch.arange(length, dtype=torch.float64)[:, None]
+    angle = position / 10_000 ** (torch.arange(0, width, 2, dtype=torch.float64) / width)
+    return torch.stack((angle.sin(), angle.cos()), dim=-1).flatten(1).to(device, dtype)
+
+
+def round_up(length: int) -> int:
+    """The next power of two, so that few tables of positions are made."""
+    return 1 << (length - 1).bit_length()
+
+
+@torch.no_grad()
+def initialise(model: Transformer) -> None:
+    """Xavier for matrices, N(0, 1/D) for embeddings (their scaled norm is then that of a position), 0 for biases."""
+    for name, parameter in model.named_parameters():
+        if "embedding" in name or "projection.weight" in name:
+            parameter.normal_(0.0, model.config.width**-0.5)
+        elif parameter.dim() == 2:
+            nn.init.xavier_uniform_(parameter)
+        elif name.endswith(".bias"):
+            parameter.zero_()

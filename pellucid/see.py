@@ -1,0 +1,221 @@
+"""Seeing: a part of the model names a tensor where it computes it, and whoever watches may record or replace it."""
+
+import difflib
+import fnmatch
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor, nn
+
+from pellucid.errors import UsageError
+
+AXES = {
+    "B": "sentence",
+    "L": "position that asks (query)",
+    "M": "position that is attended to (key)",
+    "H": "head",
+    "D": "model width",
+    "K": "dimension of a head's queries and keys",
+    "U": "dimension of a head's values",
+    "F": "feed-forward",
+    "V": "vocabulary",
+}
+
+Watcher = Callable[[str, str, str, Tensor], Tensor]  # path, name, axes, tensor -> the tensor that is used from here on
+Edit = Callable[[Tensor], Tensor]
+
+
+class _Watching(threading.local):
+    def __init__(self) -> None:
+        self.watcher: Watcher | None = None  # an instance attribute: torch.compile guards it, a class attribute it would miss
+
+
+_watching = _Watching()
+
+
+def watched() -> bool:
+    """Whether somebody watches this thread: then `attend` and the norm compute their equations in the open."""
+    return _watching.watcher is not None
+
+
+@contextmanager
+def watching(watcher: Watcher) -> Iterator[None]:
+    """Let `watcher` see, and possibly replace, every tensor that a Part shows in this thread."""
+    if watched():
+        raise UsageError("somebody is watching already: one trace at a time in a thread. Leave the first `with` before the second.")
+    _watching.watcher = watcher
+    try:
+        yield
+    finally:
+        _watching.watcher = None
+
+
+class Part(nn.Module):
+    """A module that knows its path in the model and can show a tensor."""
+
+    path = ""
+
+    def see(self, name_axes: str, tensor: Tensor) -> Tensor:
+        """Show `tensor` under a name that ends in its axes ("scores_BHLM"); returns what is to be used from here on."""
+        watcher = _watching.watcher
+        if watcher is None:
+            return tensor
+        name, _, axes = name_axes.rpartition("_")
+        return watcher(self.path, name, axes, tensor)
+
+
+def name_parts(model: nn.Module) -> None:
+    """Tell every Part of a model where it is: `decoder.layers.0.cross_attention`."""
+    for path, module in model.named_modules():
+        if isinstance(module, Part):
+            module.path = path
+
+
+class Labeller(Protocol):
+    """What turns ids into tokens: a Vocabulary."""
+
+    def source_tokens(self, ids: list[int]) -> list[str]: ...
+    def target_tokens(self, ids: list[int]) -> list[str]: ...
+
+
+@dataclass(frozen=True)
+class Record:
+    """One tensor as it was in the pass: its name, its axes ("BHLM"), its values and the tokens along L and M."""
+
+    name: str
+    axes: str
+    tensor: Tensor
+    tokens: Mapping[str, list[list[str]]] = field(default_factory=dict, repr=False)
+
+    def labels(self, axis: str, sentence: int = 0) -> list[str]:
+        """The words along an axis: tokens for L and M, numbers for the others."""
+        if axis not in self.axes:
+            raise UsageError(f'{self.name} has no axis "{axis}". Its axes are {self.axes}: {self.legend()}.')
+        size = self.tensor.shape[self.axes.index(axis)]
+        rows = self.tokens.get(axis, [])
+        if sentence < len(rows) and len(rows[sentence]) == size:
+            return rows[sentence]
+        return [str(index) for index in range(size)]
+
+    def legend(self) -> str:
+        """The meaning of each axis letter."""
+        return ", ".join(f"{axis} {AXES[axis]}" for axis in self.axes)
+
+
+class Trace(Mapping[str, Record]):
+    """What was seen in one forward pass: a mapping from names to records, in the order of computation."""
+
+    def __init__(self, only: str, edits: Mapping[str, Edit], gradients: bool, vocabulary: Labeller | None) -> None:
+        self._records: dict[str, Record] = {}
+        self._only, self._edits, self._gradients, self._vocabulary = only, edits, gradients, vocabulary
+        self._used: set[str] = set()
+        self._shown: set[str] = set()
+        self._sizes: dict[tuple[str, str], int] = {}
+        self._ids: dict[str, Tensor] = {}
+
+    def __getitem__(self, name: str) -> Record:
+        if name not in self._records:
+            raise KeyError(_no_such_name(name, self._records))
+        return self._records[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._records)
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    def watch(self, path: str, name: str, axes: str, tensor: Tensor) -> Tensor:
+        """The watcher: checks the axes, applies the edits, records."""
+        full = f"{path}.{name}" if path else name
+        if full in self._shown:
+            raise UsageError(f"{full} was shown a second time: a trace holds one forward pass. Open a new trace for each pass.")
+        self._shown.add(full)
+        self._check_axes(full, axes, tensor)
+        for pattern, edit in self._edits.items():
+            if fnmatch.fnmatchcase(full, pattern):
+                self._used.add(pattern)
+                tensor = _edited(full, tensor, edit)
+        if fnmatch.fnmatchcase(full, self._only):
+            kept = tensor if self._gradients else tensor.detach().cpu().clone()
+            self._records[full] = Record(full, axes, kept, self._tokens(full, axes))
+        return tensor
+
+    def note_ids(self, stack: str, ids: Tensor) -> None:
+        """Remember which tokens went into a stack, to label its axes with."""
+        self._ids[stack] = ids
+
+    def close(self) -> None:
+        """Complain of what was asked for and never came."""
+        if not self._shown:
+            raise UsageError("the trace saw nothing: no forward pass of this model ran inside the `with`.")
+        for pattern in self._edits:
+            if pattern not in self._used:
+                raise UsageError(f"edits: {_no_such_name(pattern, self._shown)}")
+        if not self._records:
+            raise UsageError(f"only: {_no_such_name(self._only, self._shown)}")
+
+    def _check_axes(self, name: str, axes: str, tensor: Tensor) -> None:
+        if tensor.dim() != len(axes):
+            raise UsageError(f"{name} has {tensor.dim()} axes, {tuple(tensor.shape)}, but is named with {len(axes)}: {axes}.")
+        part = name.rpartition(".")[0]
+        for axis, size in zip(axes, tensor.shape, strict=True):
+            known = self._sizes.setdefault((part, axis), size)
+            if known != size:
+                raise UsageError(f"{name}: axis {axis} ({AXES[axis]}) has {size} entries here and {known} in the tensors before it.")
+
+    def _tokens(self, name: str, axes: str) -> dict[str, list[list[str]]]:
+        stack = "encoder" if name.startswith("encoder") else "decoder"
+        sides = {"L": stack, "M": "encoder" if ".cross_attention." in name else stack}
+        return {axis: self._words(sides[axis]) for axis in axes if axis in sides and sides[axis] in self._ids}
+
+    def _words(self, stack: str) -> list[list[str]]:
+        rows = self._ids[stack].tolist()
+        if self._vocabulary is None:
+            return [[str(token) for token in row] for row in rows]
+        words = self._vocabulary.source_tokens if stack == "encoder" else self._vocabulary.target_tokens
+        return [words(row) for row in rows]
+
+
+@contextmanager
+def trace(
+    model: nn.Module,
+    only: str = "*",
+    edits: Mapping[str, Edit] | None = None,
+    gradients: bool = False,
+    vocabulary: Labeller | None = None,
+) -> Iterator[Trace]:
+    """Record every tensor of one forward pass whose name matches `only`, with `edits` ({name or glob: tensor -> tensor}) in effect."""
+    seen = Trace(only, edits or {}, gradients, vocabulary)
+
+    def note(stack: str) -> Any:
+        return lambda module, arguments: seen.note_ids(stack, arguments[0])
+
+    hooks = [getattr(model, stack).register_forward_pre_hook(note(stack)) for stack in ("encoder", "decoder") if hasattr(model, stack)]
+    try:
+        with watching(seen.watch):
+            yield seen
+    finally:
+        for hook in hooks:
+            hook.remove()
+    seen.close()
+
+
+def _edited(name: str, tensor: Tensor, edit: Edit) -> Tensor:
+    changed = edit(tensor)
+    if not isinstance(changed, Tensor) or changed.shape != tensor.shape:
+        shape = tuple(changed.shape) if isinstance(changed, Tensor) else type(changed).__name__
+        raise UsageError(f"the edit of {name} returned {shape}; it must return a tensor of shape {tuple(tensor.shape)}.")
+    return changed.to(torch.promote_types(changed.dtype, tensor.dtype)).to(tensor.dtype)
+
+
+def _no_such_name(name: str, known: Any) -> str:
+    """No tensor "x". Nearest: a, b, c."""
+    last = name.rpartition(".")[2]
+    near = difflib.get_close_matches(name, list(known), n=3, cutoff=0.5)
+    near += [full for full in known if full.rpartition(".")[2] == last][: 3 - len(near)]
+    hint = f" Nearest: {', '.join(dict.fromkeys(near))}." if near else ""
+    return f'no tensor is called "{name}".{hint}'
