@@ -1,0 +1,53 @@
+# Two commands: `make demo` and `make test`. The first of either makes the environment, once; later ones do not repeat it.
+# PYTHON=python3.12 chooses the interpreter, WORKERS=8 the test processes. Without make: see the README.
+
+PYTHON ?= python3
+VENV ?= .venv
+WORKERS ?= 2
+
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --disable-pip-version-check --constraint constraints.txt
+
+.PHONY: demo test test-all check bench clean
+
+demo: $(VENV)/.installed
+	$(BIN)/pellucid demo
+
+test: check
+	$(BIN)/pytest -n $(WORKERS) -m "not slow"
+
+test-all: check
+	$(BIN)/pytest -n $(WORKERS)
+
+check: $(VENV)/.installed-dev
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(VENV)/.installed-bench
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	find pellucid tests benchmarks -name __pycache__ -prune -exec rm -rf {} +
+
+# A stamp says that what pyproject.toml and constraints.txt ask for is installed.
+$(VENV)/.installed: pyproject.toml constraints.txt | $(VENV)/pyvenv.cfg
+	$(PIP) --editable .
+	@touch $@
+
+$(VENV)/.installed-dev: pyproject.toml constraints.txt | $(VENV)/pyvenv.cfg
+	$(PIP) --editable ".[dev]"
+	@touch $@ $(VENV)/.installed
+
+$(VENV)/.installed-bench: pyproject.toml constraints.txt | $(VENV)/pyvenv.cfg
+	$(PIP) --editable ".[interop]"
+	@touch $@ $(VENV)/.installed
+
+$(VENV)/pyvenv.cfg:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+		echo "Pellucid needs Python 3.11 or newer, and '$(PYTHON)' is not: $$($(PYTHON) --version 2>&1)."; \
+		echo "Name another one: make $(MAKECMDGOALS) PYTHON=python3.12"; exit 1; }
+	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
+	@echo "Installing into $(VENV). This happens once and takes some minutes: PyTorch is large."
