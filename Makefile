@@ -30,7 +30,7 @@ bench: $(VENV)/.installed-bench
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
-	find pellucid tests benchmarks -name __pycache__ -prune -exec rm -rf {} +
+	find . -name .git -prune -o -name __pycache__ -prune -exec rm -rf {} +
 
 # A stamp says that what pyproject.toml and constraints.txt ask for is installed.
 $(VENV)/.installed: pyproject.toml constraints.txt | $(VENV)/pyvenv.cfg
