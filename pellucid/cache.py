@@ -21,7 +21,7 @@ class Mask:
     def may_look(self, queries: int, keys: int, device: torch.device) -> Tensor | None:
         """The mask as bools, 1 or B x 1 x L x M; None when everything is allowed."""
         allowed = None if self.allowed_BM is None else self.allowed_BM[:, None, None, :]
-        if self.first_query is None or queries == 1:
+        if self.first_query is None or keys <= self.first_query + 1:
             return allowed
         causal = torch.ones(queries, keys, dtype=torch.bool, device=device).tril(self.first_query)[None, None]
         return causal if allowed is None else causal & allowed

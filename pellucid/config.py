@@ -190,8 +190,12 @@ def read(path: str | Path, overrides: Mapping[str, Any] | None = None) -> Config
         raise UsageError(f"{path}: no such file. Give the path of a TOML configuration (examples/ has some).") from None
     except IsADirectoryError:
         raise UsageError(f"{path} is a folder, not a TOML configuration. Give the path of a file.") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}. Give the path of a TOML configuration.") from None
+    except ValueError as error:  # syntax, UTF-8, and numbers of thousands of digits
         raise UsageError(f"{path}: this is not TOML: {error}.") from None
+    except RecursionError:
+        raise UsageError(f"{path}: this is not a configuration: its lists are nested too deeply.") from None
     for dotted, value in (overrides or {}).items():
         section, _, key = dotted.partition(".")
         if not key:
@@ -217,12 +221,14 @@ def from_table(table: Mapping[str, Any], where: str = "configuration", folder: P
         given["training"]["start_from"] = str(folder / given["training"]["start_from"])
     if isinstance(given["vocabulary"].get("model"), str):
         given["vocabulary"]["model"] = [given["vocabulary"]["model"]]
-    if folder and isinstance(given["vocabulary"].get("model"), list):
-        given["vocabulary"]["model"] = [str(folder / name) for name in given["vocabulary"]["model"]]
+    models = given["vocabulary"].get("model")
+    if folder and isinstance(models, list) and all(isinstance(name, str) for name in models):
+        given["vocabulary"]["model"] = [str(folder / name) for name in models]
     preset = given["model"].pop("preset", None)
     if preset is not None:
-        if preset not in PRESETS:
-            raise UsageError(f"{where}: [model] preset = {preset!r} is not one of {', '.join(PRESETS)}.{_nearest(preset, PRESETS)}")
+        if not isinstance(preset, str) or preset not in PRESETS:
+            nearest = _nearest(str(preset), PRESETS)
+            raise UsageError(f"{where}: [model] preset = {preset!r} is not one of {', '.join(PRESETS)}.{nearest}")
         given["model"] = PRESETS[preset] | given["model"]
     if "size" in given["vocabulary"] and "vocabulary" not in given["model"]:
         given["model"]["vocabulary"] = given["vocabulary"]["size"]
@@ -293,7 +299,9 @@ def _convert(name: str, value: Any, kind: Any) -> Any:
         if len(kinds) != len(value):
             raise UsageError(f"{name} = {value!r} must have {len(kinds)} entries.")
         return tuple(_convert(name, entry, each) for entry, each in zip(value, kinds, strict=True))
-    if kind is float and isinstance(value, int) and not isinstance(value, bool):
+    if type(value) is int and not -(2**63) <= value < 2**63:
+        raise UsageError(f"{name} is a number of more than 64 bits, which TOML does not have.")
+    if kind is float and type(value) is int:
         return float(value)
     if type(value) is not kind:
         words = {int: "a whole number", float: "a number", str: "text in quotes", bool: "true or false"}
@@ -307,8 +315,11 @@ def _title(kind: type) -> str:
 
 
 def _check(section: Any) -> None:
+    hints = typing.get_type_hints(type(section))
     for setting in fields(section):
-        _check_value(f"[{_title(type(section))}] {setting.name}", getattr(section, setting.name), setting.metadata)
+        name, value = f"[{_title(type(section))}] {setting.name}", getattr(section, setting.name)
+        _convert(name, value, hints[setting.name])  # for its errors: a section may be made in Python, without TOML
+        _check_value(name, value, setting.metadata)
 
 
 def _check_value(name: str, value: Any, limits: Mapping[str, Any]) -> None:
@@ -316,7 +327,7 @@ def _check_value(name: str, value: Any, limits: Mapping[str, Any]) -> None:
         nearest = _nearest(value, limits["choices"]) if isinstance(value, str) else ""
         raise UsageError(f"{name} = {value!r} is not one of {', '.join(limits['choices'])}.{nearest}")
     if "low" in limits and value is not None:
-        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        if not math.isfinite(value):
             raise UsageError(f"{name} = {value!r} must be a finite number.")
         if not limits["low"] <= value <= limits["high"]:
             raise UsageError(f"{name} = {value!r} must lie between {limits['low']} and {limits['high']}.")

@@ -192,7 +192,11 @@ def trace(
     seen = Trace(only, edits or {}, gradients, vocabulary)
 
     def note(stack: str) -> Any:
-        return lambda module, arguments: seen.note_ids(stack, arguments[0])
+        def hook(module: nn.Module, arguments: tuple[Any, ...]) -> None:
+            if _watching.watcher == seen.watch:  # another thread may be running the same model
+                seen.note_ids(stack, arguments[0])
+
+        return hook
 
     hooks = [getattr(model, stack).register_forward_pre_hook(note(stack)) for stack in ("encoder", "decoder") if hasattr(model, stack)]
     try:
