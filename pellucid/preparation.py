@@ -10,7 +10,7 @@ from pellucid.errors import UsageError
 
 NAMES = ("none", "moses", "moses-lowercase", "words")
 
-# Punctuation that belongs to the word around it: don't, t-shirt, and/or, R&D, a@b.org; in numbers also 1,000 and 10:30.
+# Punctuation that belongs to the word around it: don't, t-shirt, and/or, R&D, a@b.org; in numbers: 1,000.
 _INSIDE_WORDS, _INSIDE_NUMBERS = "'-/&@.", ",:"
 _OPENING, _CLOSING, _SPACED_IN_FRENCH = r"¿¡(\[{“„‘#", r".,;:!?…)\]}”’'\"।॥%", "?!:;»%"
 
@@ -31,14 +31,14 @@ def prepare(text: str, name: str, language: str | None) -> str:
 def restore(text: str, name: str, language: str | None) -> str:
     """What the model said, as people write it: after "words" punctuation is joined to its words again.
 
-    The moses recipes stay tokenised and escaped, because the references that published scores are measured against are.
+    The moses recipes stay tokenised and escaped: so are the references of published scores.
     """
     return _join(text, language) if name == "words" else text
 
 
 def _moses(text: str, language: str) -> str:
     normalizer, tokenizer = _moses_tools(language)
-    # Moses reads lines with their line feed, and its rule for a period before a closing quotation mark looks at it.
+    # Moses reads lines with their line feed, and its rule for a period after a quotation mark looks at it.
     normalized = normalizer.normalize(text + "\n")
     return str(tokenizer.tokenize(normalized, escape=True, return_str=True))
 

@@ -13,6 +13,7 @@ from pellucid.preparation import NAMES, prepare, restore
 needs_mirror = pytest.mark.skipif("PELLUCID_MIRROR" not in os.environ, reason="PELLUCID_MIRROR is not set")
 
 
+@pytest.mark.mirror
 @needs_mirror
 @pytest.mark.parametrize("language", ["en", "de", "fr"])
 @pytest.mark.parametrize("part", ["val", "test_2016_flickr"])
