@@ -1,0 +1,109 @@
+"""Batches by token budget, in an order that is a pure function of lengths, seed and epoch."""
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from pellucid.data.examples import Example
+from pellucid.errors import UsageError
+
+# Pairs are sorted by length within windows of about so many batches: less padding than in small windows, and
+# more chance than in a sorted corpus.
+_WINDOW = 100
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Pairs of about the same length as padded ids; a mask is True at real tokens."""
+
+    source: Tensor  # B M
+    source_mask: Tensor  # B M
+    target_in: Tensor  # B L: the start token, then the target without its last: what the decoder is given
+    target_out: Tensor  # B L: the target with its end token: what the decoder has to say
+    target_mask: Tensor  # B L
+    origins: tuple[str, ...]  # file:line of each row
+
+    @property
+    def tokens(self) -> int:
+        """The number of target tokens, padding not counted."""
+        return int(self.target_mask.sum())
+
+    def to(self, device: torch.device | str) -> "Batch":
+        """The same batch on another device."""
+        names = ("source", "source_mask", "target_in", "target_out", "target_mask")
+        return replace(self, **{name: getattr(self, name).to(device, non_blocking=True) for name in names})
+
+
+def batches(
+    examples: Sequence[Example],
+    seed: int,
+    epoch: int,
+    batch_tokens: int,
+    start_id: int,
+    pad_id: int,
+    first: int = 0,
+) -> Iterator[Batch]:
+    """The batches of an epoch from number `first` on: a resume in mid-epoch continues where it stopped."""
+    lengths = [(len(example.source), len(example.target)) for example in examples]
+    for rows in plan_batches(lengths, seed, epoch, batch_tokens)[first:]:
+        yield make_batch([examples[row] for row in rows], start_id, pad_id)
+
+
+def plan_batches(
+    lengths: Sequence[tuple[int, int]], seed: int, epoch: int, batch_tokens: int
+) -> list[list[int]]:
+    """Which pairs make which batch: each pair once, at most `batch_tokens` a side, padding included.
+
+    `lengths` are (source, target) lengths. Pairs are shuffled, sorted within windows, cut; batches shuffled.
+    """
+    longest = max(map(max, lengths), default=0)
+    if longest > batch_tokens:
+        raise UsageError(
+            f"[training] batch_tokens = {batch_tokens} is less than the longest pair's {longest} tokens, so "
+            f"no batch can hold it. Set batch_tokens = {longest} or more, or a lower [data] max_length."
+        )
+    chance = random.Random(f"{seed} {epoch}")
+    order = _shuffled(range(len(lengths)), chance)
+    window = max(1, _WINDOW * batch_tokens * len(lengths) // max(1, sum(map(max, lengths))))
+    plan: list[list[int]] = []
+    for start in range(0, len(order), window):
+        by_length = sorted(
+            order[start : start + window], key=lambda row: (max(lengths[row]), lengths[row][::-1])
+        )
+        plan += _cut(by_length, lengths, batch_tokens)
+    return [plan[number] for number in _shuffled(range(len(plan)), chance)]
+
+
+def make_batch(examples: Sequence[Example], start_id: int, pad_id: int) -> Batch:
+    """The examples side by side, padded on the right."""
+    source, source_mask = _pad([example.source for example in examples], pad_id)
+    target_out, target_mask = _pad([example.target for example in examples], pad_id)
+    target_in, _ = _pad([[start_id, *example.target[:-1]] for example in examples], pad_id)
+    origins = tuple(example.origin for example in examples)
+    return Batch(source, source_mask, target_in, target_out, target_mask, origins)
+
+
+def _cut(rows: Sequence[int], lengths: Sequence[tuple[int, int]], batch_tokens: int) -> list[list[int]]:
+    """Rows of rising length as batches, each as large as the budget allows."""
+    plan: list[list[int]] = []
+    for row in rows:
+        if not plan or max(lengths[row]) * (len(plan[-1]) + 1) > batch_tokens:
+            plan.append([])
+        plan[-1].append(row)
+    return plan
+
+
+def _shuffled(items: Sequence[int], chance: random.Random) -> list[int]:
+    """A permutation by random() alone, the one method that Python promises to keep between versions."""
+    keys = [chance.random() for _ in items]
+    return sorted(items, key=keys.__getitem__)
+
+
+def _pad(rows: Sequence[list[int]], pad_id: int) -> tuple[Tensor, Tensor]:
+    lengths = torch.tensor([len(row) for row in rows])
+    width = int(lengths.max())
+    ids = torch.tensor([row + [pad_id] * (width - len(row)) for row in rows])
+    return ids, torch.arange(width) < lengths[:, None]

@@ -1,0 +1,201 @@
+"""Parallel text from files to pairs of sentences, with a count of everything that was left out."""
+
+import gzip
+import hashlib
+import zlib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields
+from itertools import zip_longest
+from pathlib import Path
+
+from pellucid.config import DataConfig
+from pellucid.errors import PellucidError, UsageError
+
+# Text that is longer than max_length times this is too long, whatever its tokens: they are shorter on average.
+# So a line of a million characters costs nothing.
+CHARACTERS_PER_TOKEN = 20
+
+_BOM = b"\xef\xbb\xbf"
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A sentence and its translation, and where they stand."""
+
+    source: str
+    target: str
+    language: int  # which (source, target) of [data] languages
+    line: int  # from 1
+    file: str  # the source's
+
+    @property
+    def origin(self) -> str:
+        """The place as errors name it, file:line."""
+        return f"{self.file}:{self.line}"
+
+
+@dataclass(frozen=True)
+class Report:
+    """How many pairs were read, how many were kept, and what was found in them."""
+
+    read: int = 0
+    kept: int = 0
+    empty: int = 0  # nothing but white space on either side: dropped
+    too_long: int = 0  # more than max_length tokens on either side: dropped
+    ratio: int = 0  # one side more than max_ratio times as long as the other, in tokens: dropped
+    duplicates: int = 0  # both sides as in an earlier pair: dropped if remove_duplicates
+    bad_utf8: int = 0  # on either side: dropped, or kept with U+FFFD, by the policy bad_utf8
+    identical: int = 0  # the target is the source: kept
+    crlf: int = 0  # a carriage return before the line feed on either side: kept without it
+
+    def __str__(self) -> str:
+        names = {
+            "too_long": "too long",
+            "ratio": "of unequal length",
+            "bad_utf8": "not UTF-8",
+            "crlf": "with CRLF",
+        }
+        names |= {"duplicates": "repeated", "identical": "with target = source"}
+        found = [
+            f"{count:,} {names.get(field.name, field.name)}"
+            for field in fields(self)[2:]
+            if (count := getattr(self, field.name))
+        ]
+        return f"{self.read:,} pairs read, {self.kept:,} kept" + (f" ({', '.join(found)})" if found else "")
+
+
+def read_pairs(corpora: Sequence[Sequence[str]], data: DataConfig) -> tuple[list[Pair], Report]:
+    """The pairs of all corpora in order, cleaned as `data` says; an error where nothing is left of them."""
+    if len(data.languages) > 1 and len(data.languages) != len(corpora):
+        raise UsageError(
+            f"[data] languages names {len(data.languages)} pairs of languages for {len(corpora)} corpora. "
+            "Name one for each corpus of train and of validation, in their order."
+        )
+    found: Counter[str] = Counter()
+    seen: set[tuple[str, str, int]] = set()
+    pairs: list[Pair] = []
+    for index, corpus in enumerate(corpora):
+        language = index if len(data.languages) > 1 else 0
+        for pair in _corpus_pairs(corpus, language, data.bad_utf8, found):
+            key = (pair.source, pair.target, language)
+            if not pair.source.strip() or not pair.target.strip():
+                found["empty"] += 1
+            elif max(len(pair.source), len(pair.target)) > CHARACTERS_PER_TOKEN * data.max_length:
+                found["too_long"] += 1
+            elif key in seen and data.remove_duplicates:
+                found["duplicates"] += 1
+            else:
+                found["duplicates"] += key in seen
+                found["identical"] += pair.source == pair.target
+                seen.add(key)
+                pairs.append(pair)
+    report = Report(kept=len(pairs), **found)
+    if corpora and not pairs:
+        raise nothing_left(corpora[0][0], report)
+    return pairs, report
+
+
+def nothing_left(file: str, report: Report) -> PellucidError:
+    """The error for data of which nothing is kept."""
+    return PellucidError(
+        f"{file}: no pair is left ({report}). Look at the files, or at the limits in [data]."
+    )
+
+
+def fingerprint(corpora: Iterable[Sequence[str]]) -> dict[str, str]:
+    """The SHA-256 of each file's bytes, by its name, or by its path where two have the same name."""
+    files = list(dict.fromkeys(file for corpus in corpora for file in corpus))
+    names = Counter(Path(file).name for file in files)
+    return {Path(file).name if names[Path(file).name] == 1 else file: _sha256(file) for file in files}
+
+
+def read_lines(file: str) -> Iterator[bytes]:
+    """The lines of a file, as bytes, without their line feed; split on that alone; .gz is unpacked."""
+    try:
+        with gzip.open(file) if file.endswith(".gz") else open(file, "rb") as stream:
+            for number, line in enumerate(stream):
+                yield (line.removeprefix(_BOM) if number == 0 else line).removesuffix(b"\n")
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise PellucidError(f"{file}: damaged or cut short ({error}). Get the file again.") from None
+    except OSError as error:
+        raise _unreadable(file, error) from None
+
+
+def decode(line: bytes, where: str, bad_utf8: str = "error") -> str:
+    """The text of a line; U+FFFD for what is not UTF-8 unless the policy is "error"."""
+    try:
+        return line.decode()
+    except UnicodeDecodeError as error:
+        if bad_utf8 != "error":
+            return line.decode(errors="replace")
+        raise PellucidError(
+            f"{where}: not UTF-8: byte 0x{line[error.start]:02x} at position {error.start + 1} of the line. "
+            'Mend the line, or set [data] bad_utf8 = "replace" or "skip".'
+        ) from None
+
+
+def _corpus_pairs(corpus: Sequence[str], language: int, bad_utf8: str, found: Counter[str]) -> Iterator[Pair]:
+    file, other = corpus[0], corpus[-1]
+    rows = _table_rows(file) if len(corpus) == 1 else _aligned_rows(file, other)
+    for line, (left, right) in enumerate(rows, 1):
+        found["read"] += 1
+        found["crlf"] += left.endswith(b"\r") or right.endswith(b"\r")
+        bad = not (_is_utf8(left) and _is_utf8(right))
+        found["bad_utf8"] += bad
+        if bad and bad_utf8 == "skip":
+            continue
+        source = decode(left.removesuffix(b"\r"), f"{file}:{line}", bad_utf8)
+        target = decode(right.removesuffix(b"\r"), f"{other}:{line}", bad_utf8)
+        yield Pair(source, target, language, line, file)
+
+
+def _table_rows(file: str) -> Iterator[tuple[bytes, bytes]]:
+    for number, line in enumerate(read_lines(file), 1):
+        columns = line.split(b"\t") if line.strip() else [b"", b""]
+        if len(columns) != 2:
+            raise PellucidError(
+                f"{file}:{number}: {len(columns)} column{'s' * (len(columns) != 1)}, but a line must have 2: "
+                "source, tab, target. Mend the line, or give the two sides as two files."
+            )
+        yield columns[0], columns[1]
+
+
+def _aligned_rows(source: str, target: str) -> Iterator[tuple[bytes, bytes]]:
+    for line, (left, right) in enumerate(zip_longest(read_lines(source), read_lines(target)), 1):
+        if left is None or right is None:
+            raise _unequal(source, target, line)
+        yield left, right
+
+
+def _unequal(source: str, target: str, line: int) -> PellucidError:
+    counts = [sum(1 for _ in read_lines(file)) for file in (source, target)]
+    return PellucidError(
+        f"{source} has {counts[0]} lines and {target} has {counts[1]}: each line must be the translation of "
+        f"the same line of the other file, and line {line} has none. Look for a lost or an added line feed."
+    )
+
+
+def _is_utf8(line: bytes) -> bool:
+    try:
+        line.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _sha256(file: str) -> str:
+    try:
+        with open(file, "rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError as error:
+        raise _unreadable(file, error) from None
+
+
+def _unreadable(file: str, error: OSError) -> PellucidError:
+    if isinstance(error, FileNotFoundError):
+        return PellucidError(
+            f"{file}: no such file. [data] train and validation name the files of parallel text, "
+            "from the folder of the configuration; `pellucid data NAME` downloads known ones."
+        )
+    return PellucidError(f"{file}: cannot be read: {error.strerror}.")

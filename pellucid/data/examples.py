@@ -1,0 +1,82 @@
+"""Pairs of sentences as token ids: encoded once, or anew in each epoch where subword sampling is on."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from pellucid.config import DataConfig
+from pellucid.data.corpus import Pair, Report, nothing_left
+from pellucid.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """The token ids of a pair; both sides end with the end token."""
+
+    source: list[int]
+    target: list[int]
+    pair: Pair
+
+    @property
+    def origin(self) -> str:
+        """The place as errors name it, file:line."""
+        return self.pair.origin
+
+
+def encode_pairs(
+    pairs: Sequence[Pair], vocabulary: Vocabulary, data: DataConfig, report: Report | None = None
+) -> tuple[list[Example], Report]:
+    """The pairs as examples, without those too long or of unequal length; `report` goes on counting."""
+    report = report or Report(read=len(pairs))
+    examples: list[Example] = []
+    empty = too_long = ratio = 0
+    for pair in pairs:
+        example = _encode(pair, vocabulary)
+        shorter, longer = sorted((len(example.source), len(example.target)))
+        if _is_empty(example, vocabulary):
+            empty += 1  # what was not white space, such as U+200B, may still be nothing to the vocabulary
+        elif longer > data.max_length:
+            too_long += 1
+        elif longer > data.max_ratio * shorter:
+            ratio += 1
+        else:
+            examples.append(example)
+    report = replace(
+        report,
+        kept=len(examples),
+        empty=report.empty + empty,
+        too_long=report.too_long + too_long,
+        ratio=report.ratio + ratio,
+    )
+    if pairs and not examples:
+        raise nothing_left(pairs[0].file, report)
+    return examples, report
+
+
+def sample_examples(
+    examples: Sequence[Example],
+    vocabulary: Vocabulary,
+    sampling: float,
+    max_length: int,
+    seed: int,
+    epoch: int,
+) -> list[Example]:
+    """The examples segmented anew; the same for the same (seed, epoch), whatever was sampled before."""
+    sampled = []
+    for index, example in enumerate(examples):
+        key = hashlib.blake2b(f"{seed} {epoch} {index}".encode(), digest_size=4).digest()
+        anew = _encode(example.pair, vocabulary, sampling, int.from_bytes(key))
+        # Rare words cut into letters may pass the limit that the usual segmentation kept.
+        sampled.append(anew if max(len(anew.source), len(anew.target)) <= max_length else example)
+    return sampled
+
+
+def _encode(pair: Pair, vocabulary: Vocabulary, sampling: float = 0.0, seed: int | None = None) -> Example:
+    to = vocabulary.languages[pair.language][1] if vocabulary.languages else None
+    source = vocabulary.encode_source(pair.source, to, sampling, seed)
+    return Example(source, vocabulary.encode_target(pair.target, to, sampling, seed), pair)
+
+
+def _is_empty(example: Example, vocabulary: Vocabulary) -> bool:
+    tags = len(set(target for _, target in vocabulary.languages)) > 1
+    return len(example.source) <= 1 + tags or len(example.target) <= 1

@@ -1,0 +1,87 @@
+"""Batches: every pair once, within the budget, in an order that a resume can repeat."""
+
+import random
+
+import pytest
+import torch
+
+from pellucid.data.batch import batches, make_batch, plan_batches
+from pellucid.data.corpus import Pair
+from pellucid.data.examples import Example
+from pellucid.errors import UsageError
+
+
+def random_lengths(count: int) -> list[tuple[int, int]]:
+    chance = random.Random(1)
+    return [(chance.randint(2, 40), chance.randint(2, 40)) for _ in range(count)]
+
+
+def example(source: list[int], target: list[int], line: int = 1) -> Example:
+    return Example(source, target, Pair("a", "b", 0, line, "train.en"))
+
+
+@pytest.mark.parametrize("batch_tokens", [40, 41, 100, 4096, 10**6])
+def test_each_pair_is_in_one_batch_and_no_batch_is_over_the_budget(batch_tokens: int) -> None:
+    lengths = random_lengths(3000)
+    plan = plan_batches(lengths, 1, 0, batch_tokens)
+    assert sorted(row for rows in plan for row in rows) == list(range(3000))
+    assert all(len(rows) * max(max(lengths[row]) for row in rows) <= batch_tokens for rows in plan)
+
+
+def test_the_plan_depends_on_seed_and_epoch_alone() -> None:
+    lengths = random_lengths(500)
+    plan = plan_batches(lengths, 1, 0, 400)
+    random.seed(5)
+    assert plan_batches(lengths, 1, 0, 400) == plan
+    assert plan_batches(lengths, 1, 1, 400) != plan
+    assert plan_batches(lengths, 2, 0, 400) != plan
+    shapes = [max(max(lengths[row]) for row in rows) for rows in plan]
+    assert shapes != sorted(shapes)  # short and long batches come mixed
+
+
+def test_sorting_leaves_little_padding() -> None:
+    lengths = random_lengths(5000)
+    plan = plan_batches(lengths, 1, 0, 2000)
+    padded = sum(len(rows) * max(max(lengths[row]) for row in rows) for rows in plan)
+    assert sum(map(max, lengths)) > 0.98 * padded
+
+
+def test_small_windows_are_shuffled_between_epochs() -> None:
+    lengths = [(5, 5)] * 1000
+    first, second = (plan_batches(lengths, 1, epoch, 50) for epoch in (0, 1))
+    assert {frozenset(rows) for rows in first}.isdisjoint({frozenset(rows) for rows in second})
+
+
+def test_a_resume_in_mid_epoch_sees_the_remaining_batches() -> None:
+    examples = [example([4] * s, [5] * t, line) for line, (s, t) in enumerate(random_lengths(200), 1)]
+    whole = [batch.origins for batch in batches(examples, 3, 7, 100, start_id=2, pad_id=0)]
+    assert [batch.origins for batch in batches(examples, 3, 7, 100, 2, 0, first=11)] == whole[11:]
+    assert len({origin for origins in whole for origin in origins}) == 200
+
+
+def test_a_batch_is_shifted_padded_and_masked() -> None:
+    batch = make_batch(
+        [example([7, 8, 3], [9, 3], 1), example([7, 3], [9, 10, 11, 3], 2)], start_id=2, pad_id=0
+    )
+    assert batch.source.tolist() == [[7, 8, 3], [7, 3, 0]]
+    assert batch.source_mask.tolist() == [[True, True, True], [True, True, False]]
+    assert batch.target_in.tolist() == [[2, 9, 0, 0], [2, 9, 10, 11]]
+    assert batch.target_out.tolist() == [[9, 3, 0, 0], [9, 10, 11, 3]]
+    assert batch.target_mask.tolist() == [[True, True, False, False], [True] * 4]
+    assert (batch.source.dtype, batch.target_in.dtype) == (torch.int64, torch.int64)
+    assert (batch.tokens, batch.origins) == (6, ("train.en:1", "train.en:2"))
+    assert batch.to("cpu").source.equal(batch.source)
+
+
+def test_a_batch_of_one_and_an_empty_corpus() -> None:
+    assert make_batch([example([3], [3])], 2, 0).target_in.tolist() == [[2]]
+    assert plan_batches([], 1, 0, 100) == []
+
+
+def test_a_budget_below_the_longest_pair_is_an_error() -> None:
+    with pytest.raises(UsageError) as error:
+        plan_batches([(3, 4), (30, 5)], 1, 0, 20)
+    assert str(error.value) == (
+        "[training] batch_tokens = 20 is less than the longest pair's 30 tokens, so no batch can hold it. "
+        "Set batch_tokens = 30 or more, or a lower [data] max_length."
+    )
