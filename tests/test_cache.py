@@ -1,4 +1,4 @@
-"""What decoding remembers: step by step is one pass, neighbours and padding change nothing, and the mask is what it says."""
+"""What decoding remembers: step by step is one pass, neighbours and padding change nothing."""
 
 from typing import Any
 
@@ -19,7 +19,9 @@ TARGET = torch.tensor([[2, 5, 8, 6, 7, 4], [2, 8, 9, 9, 5, 3], [2, 16, 4, 6, 7, 
 
 def random_model(norm: str = "last", **settings: Any) -> Transformer:
     torch.manual_seed(1)
-    config = dict(vocabulary=V, width=8, heads=2, hidden=12, encoder_layers=2, decoder_layers=2, norm=norm, dropout=0.0)
+    config = dict(
+        vocabulary=V, width=8, heads=2, hidden=12, encoder_layers=2, decoder_layers=2, norm=norm, dropout=0.0
+    )
     model = Transformer(ModelConfig(**{**config, **settings})).eval().double()
     for parameter in model.parameters():
         parameter.data += 0.2 * torch.randn(parameter.shape, dtype=torch.float64)
@@ -82,13 +84,15 @@ def test_fewer_rows_after_select() -> None:
     model.decode(TARGET[:, :2], memory, past)
     keep = torch.tensor([1])
     past.select(keep)
-    assert_equal(model.decode(TARGET[1:2, 2:], memory.select(keep), past), model(SOURCE, REAL, TARGET)[1:2, 2:])
+    assert_equal(
+        model.decode(TARGET[1:2, 2:], memory.select(keep), past), model(SOURCE, REAL, TARGET)[1:2, 2:]
+    )
 
 
 @torch.no_grad()
 @pytest.mark.parametrize("first_step", [1, 3])
 def test_beams_are_more_queries_to_the_same_memory(first_step: int) -> None:
-    """Three hypotheses a sentence, neighbours along B: as if each were decoded alone with its own copy of the source."""
+    """Three hypotheses a sentence, neighbours along B: as if each had its own copy of the source."""
     model, beam = random_model(), 3
     torch.manual_seed(4)
     hypotheses = torch.randint(4, V, (len(SOURCE) * beam, 5))
@@ -115,11 +119,16 @@ def test_padding_and_neighbours_change_nothing(norm: str, grad: bool) -> None:
         for row, length in enumerate(lengths):
             own_source = SOURCE[row, REAL[row]][None]
             alone = model(own_source, None, TARGET[row, :length][None])
-            assert_equal(alone, model(own_source, torch.ones_like(own_source, dtype=torch.bool), TARGET[row, :length][None]))
+            assert_equal(
+                alone,
+                model(own_source, torch.ones_like(own_source, dtype=torch.bool), TARGET[row, :length][None]),
+            )
             assert_equal(batch[row, :length], alone[0])
             assert_equal(wider[row, :length], alone[0])
         shuffled = torch.tensor([1, 2, 0])
-        assert_equal(model(SOURCE[shuffled], REAL[shuffled], TARGET[shuffled], target_mask[shuffled]), batch[shuffled])
+        assert_equal(
+            model(SOURCE[shuffled], REAL[shuffled], TARGET[shuffled], target_mask[shuffled]), batch[shuffled]
+        )
 
 
 @torch.no_grad()
@@ -127,7 +136,9 @@ def test_what_stands_in_the_padding_does_not_matter() -> None:
     model = random_model()
     other = torch.where(REAL, SOURCE, torch.tensor(11))
     assert_equal(model(other, REAL, TARGET), model(SOURCE, REAL, TARGET))
-    assert not torch.allclose(model(other, None, TARGET), model(SOURCE, None, TARGET)), "the mask was not what hid it"
+    assert not torch.allclose(model(other, None, TARGET), model(SOURCE, None, TARGET)), (
+        "the mask was not what hid it"
+    )
 
 
 @pytest.mark.parametrize("grad", [False, True])
@@ -145,8 +156,14 @@ def test_a_row_of_padding_only(norm: str, grad: bool) -> None:
         assert_equal(watched, unwatched)
         for row in range(3):
             one = slice(row, row + 1)
-            assert_equal(model(source[one], source_mask[one], target[one], target_mask[one])[0], unwatched[row])
-    empty = {"encoder.layers.0.self_attention": 1, "decoder.layers.1.cross_attention": 1, "decoder.layers.0.self_attention": 2}
+            assert_equal(
+                model(source[one], source_mask[one], target[one], target_mask[one])[0], unwatched[row]
+            )
+    empty = {
+        "encoder.layers.0.self_attention": 1,
+        "decoder.layers.1.cross_attention": 1,
+        "decoder.layers.0.self_attention": 2,
+    }
     for part, row in empty.items():
         weights = seen[f"{part}.weights"].tensor
         assert not weights[row].any() and not seen[f"{part}.context"].tensor[row].any()
@@ -154,14 +171,20 @@ def test_a_row_of_padding_only(norm: str, grad: bool) -> None:
         assert_equal(weights[others].sum(-1), torch.ones_like(weights[others].sum(-1)))
     if grad:
         unwatched.pow(2).sum().backward()
-        assert all(parameter.grad.isfinite().all() for parameter in model.parameters() if parameter.grad is not None)
+        assert all(
+            parameter.grad.isfinite().all() for parameter in model.parameters() if parameter.grad is not None
+        )
 
 
 @pytest.mark.parametrize("grad", [False, True])
 def test_a_vocabulary_of_special_tokens_only(grad: bool) -> None:
     model = random_model(vocabulary=5)  # the four special ones and a word
     with torch.set_grad_enabled(grad):
-        batch = model(torch.tensor([[3, 0], [1, 3]]), torch.tensor([[True, False], [True, True]]), torch.tensor([[2], [2]]))
+        batch = model(
+            torch.tensor([[3, 0], [1, 3]]),
+            torch.tensor([[True, False], [True, True]]),
+            torch.tensor([[2], [2]]),
+        )
         assert batch.isfinite().all()
         assert_equal(model(torch.tensor([[3]]), torch.tensor([[True]]), torch.tensor([[2]]))[0], batch[0])
 

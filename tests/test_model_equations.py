@@ -1,4 +1,4 @@
-"""The module against the paper's equations, written again as plain loops over sentences, heads and positions in float64."""
+"""The module against the paper's equations, written again as loops over heads and positions in float64."""
 
 import math
 from typing import Any
@@ -31,7 +31,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "one head": dict(heads=1),
 }
 
-# Source lengths 6, 4, 1; target lengths 5, 2, 4. Padding (id 0) on the right; the padded positions are computed too.
+# Source lengths 6, 4, 1; target lengths 5, 2, 4. Padding (id 0) is on the right; it is computed too.
 SOURCE = [[5, 7, 4, 8, 6, 3], [9, 12, 4, 3, 0, 0], [3, 0, 0, 0, 0, 0]]
 TARGET = [[2, 5, 8, 6, 7], [2, 8, 0, 0, 0], [2, 4, 4, 5, 0]]
 
@@ -65,9 +65,13 @@ def embedding(ids: list[int], matrix: Array, scaled: bool) -> Array:
     return rows
 
 
-def attention(x: Array, y: Array, may_look: list[list[bool]], weights: Weights, name: str, heads: int) -> Array:
+def attention(
+    x: Array, y: Array, may_look: list[list[bool]], weights: Weights, name: str, heads: int
+) -> Array:
     """Equation 1, a head and a query at a time: the queries of x look at the keys of y."""
-    queries, keys, values = (linear(z, weights, f"{name}.{part}") for z, part in ((x, "query"), (y, "key"), (y, "value")))
+    queries, keys, values = (
+        linear(z, weights, f"{name}.{part}") for z, part in ((x, "query"), (y, "key"), (y, "value"))
+    )
     size = x.shape[1] // heads
     concatenated = np.zeros_like(x)
     for head in range(heads):
@@ -90,7 +94,9 @@ ACTIVATIONS = {
 
 def feed_forward(x: Array, weights: Weights, name: str, activation: str) -> Array:
     """Equation 2."""
-    return linear(np.vectorize(ACTIVATIONS[activation])(linear(x, weights, f"{name}.inner")), weights, f"{name}.outer")
+    return linear(
+        np.vectorize(ACTIVATIONS[activation])(linear(x, weights, f"{name}.inner")), weights, f"{name}.outer"
+    )
 
 
 def layer_norm(x: Array, weights: Weights, name: str) -> Array:
@@ -98,17 +104,25 @@ def layer_norm(x: Array, weights: Weights, name: str) -> Array:
     for i, row in enumerate(x):
         mean = sum(row) / len(row)
         variance = sum((value - mean) ** 2 for value in row) / len(row)
-        out[i] = (row - mean) / math.sqrt(variance + 1e-5) * weights[f"{name}.weight"] + weights[f"{name}.bias"]
+        out[i] = (row - mean) / math.sqrt(variance + 1e-5) * weights[f"{name}.weight"] + weights[
+            f"{name}.bias"
+        ]
     return out
 
 
-def stack(x: Array, config: ModelConfig, weights: Weights, side: str, may_look: list[list[bool]], memory: Any = None) -> Array:
+def stack(
+    x: Array, config: ModelConfig, weights: Weights, side: str, may_look: list[list[bool]], memory: Any = None
+) -> Array:
     """The layers of the encoder, or, given the memory and who may look at it, of the decoder."""
     for number in range(config.encoder_layers if side == "encoder" else config.decoder_layers):
         layer = f"{side}.layers.{number}"
-        sublayers = [lambda y, at=layer: attention(y, y, may_look, weights, f"{at}.self_attention", config.heads)]
+        sublayers = [
+            lambda y, at=layer: attention(y, y, may_look, weights, f"{at}.self_attention", config.heads)
+        ]
         if memory is not None:
-            sublayers += [lambda y, at=layer: attention(y, *memory, weights, f"{at}.cross_attention", config.heads)]
+            sublayers += [
+                lambda y, at=layer: attention(y, *memory, weights, f"{at}.cross_attention", config.heads)
+            ]
         sublayers += [lambda y, at=layer: feed_forward(y, weights, f"{at}.feed_forward", config.activation)]
         for k, sublayer in enumerate(sublayers, 1):
             norm = f"{layer}.residual_{k}.norm"
@@ -119,7 +133,9 @@ def stack(x: Array, config: ModelConfig, weights: Weights, side: str, may_look: 
     return x if config.norm == "last" else layer_norm(x, weights, f"{side}.norm")
 
 
-def logits_of_sentence(config: ModelConfig, weights: Weights, source: list[int], real: int, target: list[int]) -> Array:
+def logits_of_sentence(
+    config: ModelConfig, weights: Weights, source: list[int], real: int, target: list[int]
+) -> Array:
     """One sentence through the whole model; the first `real` source tokens may be looked at."""
     table_in = weights.get("embedding.weight", weights.get("encoder.embedding.weight"))
     table_out = weights.get("embedding.weight", weights.get("decoder.embedding.weight"))
@@ -151,7 +167,9 @@ def test_end_to_end_against_loops(settings: dict[str, Any], watch: bool) -> None
             logits = model(source, source != 0, target)
     weights = doubles(model)
     for row, (ids, target_ids) in enumerate(zip(SOURCE, TARGET, strict=True)):
-        expected = logits_of_sentence(model.config, weights, ids, sum(token != 0 for token in ids), target_ids)
+        expected = logits_of_sentence(
+            model.config, weights, ids, sum(token != 0 for token in ids), target_ids
+        )
         assert np.abs(logits[row].numpy() - expected).max() < 1e-9
 
 
@@ -177,8 +195,12 @@ class Recomputed:
         scale = math.sqrt(matrix.shape[1])
         positions = embedding([0] * len(ids[0]), np.zeros_like(matrix), scaled=True)
         self.done[f"{stack}.positions"] = positions
-        self.done[f"{stack}.token_embeddings"] = np.array([[matrix[token] * scale for token in row] for row in ids])
-        self.done[f"{stack}.embedded"] = self.recorded(f"{stack}.token_embeddings") + self.recorded(f"{stack}.positions")
+        self.done[f"{stack}.token_embeddings"] = np.array(
+            [[matrix[token] * scale for token in row] for row in ids]
+        )
+        self.done[f"{stack}.embedded"] = self.recorded(f"{stack}.token_embeddings") + self.recorded(
+            f"{stack}.positions"
+        )
 
     def norm(self, path: str, x: Array) -> Array:
         """The statistics of x; returns what left the norm."""
@@ -196,14 +218,24 @@ class Recomputed:
         for name, z, part in (("queries", x, "query"), ("keys", y, "key"), ("values", y, "value")):
             projected = self.linear(z, f"{path}.{part}")
             self.done[f"{path}.{name}"] = np.stack(np.split(projected, heads, axis=-1), axis=1)
-        self.done[f"{path}.scores"] = np.einsum("bhlk,bhmk->bhlm", get(f"{path}.queries"), get(f"{path}.keys"))
-        self.done[f"{path}.scaled_scores"] = get(f"{path}.scores") / math.sqrt(get(f"{path}.queries").shape[-1])
-        self.done[f"{path}.mask"] = np.where(np.broadcast_to(allowed, get(f"{path}.scores").shape), 0.0, -math.inf)
+        self.done[f"{path}.scores"] = np.einsum(
+            "bhlk,bhmk->bhlm", get(f"{path}.queries"), get(f"{path}.keys")
+        )
+        self.done[f"{path}.scaled_scores"] = get(f"{path}.scores") / math.sqrt(
+            get(f"{path}.queries").shape[-1]
+        )
+        self.done[f"{path}.mask"] = np.where(
+            np.broadcast_to(allowed, get(f"{path}.scores").shape), 0.0, -math.inf
+        )
         self.done[f"{path}.masked_scores"] = get(f"{path}.scaled_scores") + get(f"{path}.mask")
         exponentials = np.exp(get(f"{path}.masked_scores"))
         self.done[f"{path}.weights"] = exponentials / exponentials.sum(-1, keepdims=True)
-        self.done[f"{path}.context"] = np.einsum("bhlm,bhmu->bhlu", get(f"{path}.weights"), get(f"{path}.values"))
-        self.done[f"{path}.concatenated"] = np.concatenate(list(get(f"{path}.context").swapaxes(0, 1)), axis=-1)
+        self.done[f"{path}.context"] = np.einsum(
+            "bhlm,bhmu->bhlu", get(f"{path}.weights"), get(f"{path}.values")
+        )
+        self.done[f"{path}.concatenated"] = np.concatenate(
+            list(get(f"{path}.context").swapaxes(0, 1)), axis=-1
+        )
         self.done[f"{path}.output"] = self.linear(get(f"{path}.concatenated"), f"{path}.output")
         return get(f"{path}.output")
 
@@ -226,12 +258,16 @@ class Recomputed:
         x = self.recorded(f"{side}.embedded")
         for number in range(layers):
             at = f"{side}.layers.{number}"
-            x = self.residual(f"{at}.residual_1", x, lambda y, at=at: self.attention(f"{at}.self_attention", y, y, allowed))
+            x = self.residual(
+                f"{at}.residual_1", x, lambda y, at=at: self.attention(f"{at}.self_attention", y, y, allowed)
+            )
             if memory is not None:
                 look = lambda y, at=at: self.attention(f"{at}.cross_attention", y, *memory)  # noqa: E731
                 x = self.residual(f"{at}.residual_2", x, look)
             last = 2 if memory is None else 3
-            x = self.residual(f"{at}.residual_{last}", x, lambda y, at=at: self.feed_forward(f"{at}.feed_forward", y))
+            x = self.residual(
+                f"{at}.residual_{last}", x, lambda y, at=at: self.feed_forward(f"{at}.feed_forward", y)
+            )
         self.done[f"{side}.output"] = self.norm(f"{side}.norm", x) if self.norm_first else x
 
     def all(self) -> dict[str, Array]:

@@ -18,9 +18,17 @@ PLAIN |= {f"norm{k}": f"residual_{k}.norm" for k in (1, 2, 3)}
 
 
 def torch_transformer(norm: str, activation: str) -> nn.Transformer:
-    """torch's Transformer with random norms and biases; it ends both stacks with a norm, which is ours only when the norm comes first."""
+    """torch's own, with random norms and biases; its stacks end in a norm, ours only with the norm first."""
     theirs = nn.Transformer(
-        WIDTH, HEADS, LAYERS, LAYERS, HIDDEN, dropout=0.0, activation=activation, batch_first=True, norm_first=norm == "first"
+        WIDTH,
+        HEADS,
+        LAYERS,
+        LAYERS,
+        HIDDEN,
+        dropout=0.0,
+        activation=activation,
+        batch_first=True,
+        norm_first=norm == "first",
     )
     if norm == "last":
         theirs.encoder.norm = theirs.decoder.norm = None
@@ -47,10 +55,18 @@ def mapped(theirs: nn.Transformer) -> dict[str, Tensor]:
 
 
 def both(norm: str, activation: str) -> tuple[Transformer, nn.Transformer]:
-    config: dict[str, Any] = dict(vocabulary=VOCABULARY, width=WIDTH, heads=HEADS, hidden=HIDDEN, norm=norm, activation=activation)
-    ours = Transformer(ModelConfig(**config, encoder_layers=LAYERS, decoder_layers=LAYERS, dropout=0.0)).double().eval()
+    config: dict[str, Any] = dict(
+        vocabulary=VOCABULARY, width=WIDTH, heads=HEADS, hidden=HIDDEN, norm=norm, activation=activation
+    )
+    ours = (
+        Transformer(ModelConfig(**config, encoder_layers=LAYERS, decoder_layers=LAYERS, dropout=0.0))
+        .double()
+        .eval()
+    )
     theirs = torch_transformer(norm, activation)
-    ours.load_state_dict(mapped(theirs) | {"embedding.weight": ours.embedding.weight})  # strict: every name must be met
+    ours.load_state_dict(
+        mapped(theirs) | {"embedding.weight": ours.embedding.weight}
+    )  # strict: every name must be met
     return ours, theirs
 
 
@@ -95,7 +111,11 @@ def test_gradients_are_those_of_torch() -> None:
     ours, theirs = both("last", "relu")
     source, target = torch.tensor([[4, 5, 6, 3]]), torch.tensor([[2, 7, 8]])
     matrix = ours.embedding.weight.detach()
-    theirs(embedded(source, matrix), embedded(target, matrix), tgt_mask=torch.ones(3, 3, dtype=torch.bool).triu(1)).pow(2).sum().backward()
+    theirs(
+        embedded(source, matrix),
+        embedded(target, matrix),
+        tgt_mask=torch.ones(3, 3, dtype=torch.bool).triu(1),
+    ).pow(2).sum().backward()
     ours.read(source, source > 0, target).pow(2).sum().backward()
     for parameter in theirs.parameters():  # so that `mapped` maps gradients too
         parameter.data = parameter.grad

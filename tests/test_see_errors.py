@@ -1,0 +1,153 @@
+"""What a trace refuses, word for word."""
+
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from pellucid.config import ModelConfig
+from pellucid.errors import UsageError
+from pellucid.model import Transformer
+from pellucid.see import Part, Record, trace
+
+SOURCE = torch.tensor([[5, 7, 4, 3], [9, 3, 0, 0]])
+TARGET = torch.tensor([[2, 5, 8], [2, 6, 0]])
+AGAIN = "was shown a second time: a trace holds one forward pass. Open a new trace for each pass."
+
+
+def small_model(decoder_layers: int = 2) -> Transformer:
+    config = dict(vocabulary=11, width=8, heads=2, hidden=12, encoder_layers=1, dropout=0.0)
+    return Transformer(ModelConfig(**config, decoder_layers=decoder_layers)).eval()
+
+
+def run(model: Transformer) -> Tensor:
+    return model(SOURCE, SOURCE != 0, TARGET)
+
+
+def test_a_second_pass_is_an_error() -> None:
+    model = small_model()
+    with pytest.raises(UsageError) as error, trace(model):
+        run(model)
+        run(model)
+    assert str(error.value) == f"encoder.token_embeddings {AGAIN}"
+
+
+class Shows(Part):
+    """A part that shows what it is told to."""
+
+    path = "part"
+
+    def forward(self, *shown: tuple[str, Tensor]) -> None:
+        for name_axes, tensor in shown:
+            self.see(name_axes, tensor)
+
+
+@pytest.mark.parametrize(
+    "shown,message",
+    [
+        (
+            [("scores_BHLM", torch.zeros(2, 3, 4))],
+            "part.scores has 3 axes, (2, 3, 4), but is named with 4: BHLM.",
+        ),
+        (
+            [("queries_BLK", torch.zeros(2, 3, 4)), ("keys_BMK", torch.zeros(2, 3, 5))],
+            "part.keys: axis K (dimension of a head's queries and keys) has 5 entries here "
+            "and 4 in the tensors before it.",
+        ),
+        (
+            [("sum_BLD", torch.zeros(1, 1, 1)), ("sum_BLD", torch.zeros(1, 1, 1))],
+            f"part.sum {AGAIN}",
+        ),
+    ],
+    ids=["number of axes", "size of an axis", "shown twice"],
+)
+def test_what_a_part_shows_is_checked(shown: list[tuple[str, Tensor]], message: str) -> None:
+    part = Shows()
+    part(*shown)  # nobody watches, nobody checks
+    with pytest.raises(UsageError) as error, trace(part):
+        part(*shown)
+    assert str(error.value) == message
+
+
+def test_a_trace_that_saw_nothing_is_an_error() -> None:
+    with pytest.raises(UsageError) as error, trace(small_model()):
+        pass
+    assert str(error.value) == "the trace saw nothing: no forward pass of this model ran inside the `with`."
+
+
+def test_an_edit_of_an_unknown_name_is_an_error() -> None:
+    model = small_model(decoder_layers=1)
+    with (
+        pytest.raises(UsageError) as error,
+        trace(model, edits={"decoder.layers.0.cross_attention.weigths": lambda x: x}),
+    ):
+        run(model)
+    assert str(error.value).startswith(
+        'edits: no tensor is called "decoder.layers.0.cross_attention.weigths". Nearest: '
+    )
+    assert "decoder.layers.0.cross_attention.weights" in str(error.value)
+
+
+def test_only_of_an_unknown_name_is_an_error() -> None:
+    model = small_model()
+    with pytest.raises(UsageError) as error, trace(model, only="decoder.logit"):
+        run(model)
+    assert (
+        str(error.value) == 'only: no tensor is called "decoder.logit". '
+        "Nearest: decoder.logits, decoder.output, decoder.positions."
+    )
+
+
+@pytest.mark.parametrize(
+    "edit,returned",
+    [(lambda x: x[:, :1], "(2, 1, 11)"), (lambda x: None, "NoneType")],
+    ids=["shape", "nothing"],
+)
+def test_an_edit_must_return_the_same_shape(edit: Any, returned: str) -> None:
+    model = small_model()
+    with pytest.raises(UsageError) as error, trace(model, edits={"decoder.logits": edit}):
+        run(model)
+    assert (
+        str(error.value)
+        == f"the edit of decoder.logits returned {returned}; it must return a tensor of shape (2, 3, 11)."
+    )
+
+
+def test_two_traces_at_once_are_an_error() -> None:
+    model = small_model()
+    with pytest.raises(UsageError) as error, trace(model), trace(model):
+        run(model)
+    assert str(error.value) == (
+        "somebody is watching already: one trace at a time in a thread. "
+        "Leave the first `with` before the second."
+    )
+
+
+def test_a_name_that_is_not_in_the_trace() -> None:
+    model = small_model(decoder_layers=1)
+    with trace(model, only="decoder.*") as seen:
+        run(model)
+    with pytest.raises(KeyError) as error:
+        seen["decoder.layers.0.crossattention.weights"]
+    (message,) = error.value.args
+    assert message.startswith(
+        'no tensor is called "decoder.layers.0.crossattention.weights". '
+        "Nearest: decoder.layers.0.cross_attention."
+    )
+    with pytest.raises(KeyError) as error:
+        seen["weights"]
+    assert error.value.args == (
+        'no tensor is called "weights". '
+        "Nearest: decoder.layers.0.self_attention.weights, decoder.layers.0.cross_attention.weights.",
+    )
+
+
+def test_labels_of_an_axis_that_is_not_there() -> None:
+    record = Record("encoder.output", "BLD", torch.zeros(1, 2, 3))
+    with pytest.raises(UsageError) as error:
+        record.labels("M")
+    assert str(error.value) == (
+        'encoder.output has no axis "M". '
+        "Its axes are BLD: B sentence, L position that asks (query), D model width."
+    )
