@@ -1,1 +1,1 @@
-"""Parallel text: from files (corpus), as ids (examples), in batches (batch), and where to get it (catalog)."""
+"""Parallel text: from files (corpus), as ids (examples), in batches (batch); known corpora (catalog)."""

@@ -12,7 +12,7 @@ from pathlib import Path
 from pellucid.config import DataConfig
 from pellucid.errors import PellucidError, UsageError
 
-# Text that is longer than max_length times this is too long, whatever its tokens: they are shorter on average.
+# Text longer than max_length times this is too long, whatever its tokens: on average they are shorter.
 # So a line of a million characters costs nothing.
 CHARACTERS_PER_TOKEN = 20
 
@@ -62,7 +62,8 @@ class Report:
             for field in fields(self)[2:]
             if (count := getattr(self, field.name))
         ]
-        return f"{self.read:,} pairs read, {self.kept:,} kept" + (f" ({', '.join(found)})" if found else "")
+        pairs = f"{self.read:,} pair{'s' * (self.read != 1)} read, {self.kept:,} kept"
+        return f"{pairs}; {', '.join(found)}" if found else pairs
 
 
 def read_pairs(corpora: Sequence[Sequence[str]], data: DataConfig) -> tuple[list[Pair], Report]:
