@@ -9,7 +9,7 @@ alone; "identity" leaves all; "_cf" lower-cases too. Spaces are tidied always: n
 import io
 import re
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import repeat
 from pathlib import Path
@@ -21,11 +21,8 @@ from pellucid.config import Config, DataConfig, VocabularyConfig
 from pellucid.errors import PellucidError, UsageError
 from pellucid.preparation import prepare, restore
 
-JOINT_FILE, SOURCE_FILE, TARGET_FILE = (
-    "vocabulary.model",
-    "vocabulary.source.model",
-    "vocabulary.target.model",
-)
+JOINT_FILE, SOURCE_FILE, TARGET_FILE = (f"vocabulary{side}.model" for side in ("", ".source", ".target"))
+FILES = {JOINT_FILE, SOURCE_FILE, TARGET_FILE}
 
 # Threads: a fixed number, because the model file records it, and the same text is to give the same file.
 _TRAINER: dict[str, Any] = dict(pad_id=0, unk_id=1, bos_id=2, eos_id=3, num_threads=4, minloglevel=2)
@@ -148,8 +145,12 @@ def train_vocabulary(
     `to`: the target language of each pair, for the preparation; not needed where there is only one.
     With kind = "word", `size` is an upper limit: every word of a smaller text is a token.
     """
+    if len(config.model) > 2:
+        raise UsageError(
+            f"[vocabulary] model names {len(config.model)} files. Give one, or one for each side."
+        )
     if config.model:
-        return _ready_made([Path(name) for name in config.model], config.kind, data)
+        return _ready_made({name: _read(Path(name)) for name in config.model}, config.kind, data)
     if config.kind == "word" and config.sampling:
         raise UsageError(
             f'[vocabulary] sampling = {config.sampling}: with kind = "word" there is nothing to sample, '
@@ -174,10 +175,18 @@ def train_vocabulary(
     return Vocabulary(source, target, data.languages, data.preparation, config.kind)
 
 
-def load_vocabulary(folder: Path, config: Config) -> Vocabulary:
-    """The vocabulary in a model folder, of the size and with the special ids that the model was made for."""
-    names = [JOINT_FILE] if (folder / JOINT_FILE).exists() else [SOURCE_FILE, TARGET_FILE]
-    vocabulary = _ready_made([folder / name for name in names], config.vocabulary.kind, config.data)
+def load_vocabulary(folder: Path, config: Config, files: Mapping[str, bytes] | None = None) -> Vocabulary:
+    """The vocabulary in a model folder, which must be the one that the model was made for.
+
+    `files`: what is in the folder, where somebody has read (and verified) it already.
+    """
+    files = files or {name: _read(folder / name) for name in FILES if (folder / name).exists()}
+    names = [JOINT_FILE] if JOINT_FILE in files else [SOURCE_FILE, TARGET_FILE]
+    for name in names:
+        if name not in files:
+            raise PellucidError(f"{folder / name}: the vocabulary is missing. Copy the model folder again.")
+    protos = {str(folder / name): files[name] for name in names}
+    vocabulary = _ready_made(protos, config.vocabulary.kind, config.data)
     sizes = {"source size": vocabulary.source_size, "target size": vocabulary.target_size}
     expected = {"source size": config.model.vocabulary, "target size": config.model.target_size}
     expected |= {name: getattr(config.model, name) for name in vocabulary.ids()}
@@ -227,10 +236,9 @@ def _explained(error: str, side: str, config: VocabularyConfig) -> PellucidError
     return PellucidError(f"{start}SentencePiece could not learn it from {side}the training text: {error}")
 
 
-def _ready_made(paths: list[Path], kind: str, data: DataConfig) -> Vocabulary:
-    if len(paths) > 2:
-        raise UsageError(f"[vocabulary] model names {len(paths)} files. Give one, or one for each side.")
-    models = [_read(path) for path in paths]
+def _ready_made(protos: Mapping[str, bytes], kind: str, data: DataConfig) -> Vocabulary:
+    """A vocabulary of one or two SentencePiece models, by the names of their files."""
+    paths, models = list(protos), [_parse(proto, path) for path, proto in protos.items()]
     ids = [_ids(model) for model in models]
     for path, found in zip(paths, ids, strict=True):
         if missing := " and no ".join(name for name, token in found.items() if token < 0):
@@ -253,12 +261,17 @@ def _ready_made(paths: list[Path], kind: str, data: DataConfig) -> Vocabulary:
     return vocabulary
 
 
-def _read(path: Path) -> SentencePieceProcessor:
-    model = SentencePieceProcessor()
+def _read(path: Path) -> bytes:
     try:
-        model.LoadFromSerializedProto(path.read_bytes())
+        return path.read_bytes()
     except OSError as error:
         raise PellucidError(f"{path}: the vocabulary cannot be read: {error.strerror}.") from None
+
+
+def _parse(proto: bytes, path: str) -> SentencePieceProcessor:
+    model = SentencePieceProcessor()
+    try:
+        model.LoadFromSerializedProto(proto)
     except RuntimeError:
         raise PellucidError(f"{path}: not a SentencePiece model, or a damaged one. Copy it again.") from None
     return model

@@ -291,7 +291,7 @@ def test_a_damaged_vocabulary_is_our_error(tmp_path: Path) -> None:
     with pytest.raises(PellucidError) as error:
         load_vocabulary(tmp_path, config)
     assert str(error.value) == (
-        f"{tmp_path / 'vocabulary.source.model'}: the vocabulary cannot be read: No such file or directory."
+        f"{tmp_path / 'vocabulary.source.model'}: the vocabulary is missing. Copy the model folder again."
     )
     learn().save(tmp_path)
     whole = path.read_bytes()

@@ -1,0 +1,154 @@
+"""A folder that is whole or not there: its manifest, with each file's SHA-256, is written when all else is.
+
+Whenever the process is killed or the power fails, what was sealed before is still there and still whole.
+"""
+
+import hashlib
+import json
+import math
+import os
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from pellucid.errors import PellucidError
+
+FORMAT = 1
+MANIFEST = "MANIFEST.json"
+
+
+@contextmanager
+def sealed(folder: Path, kind: str, about: Mapping[str, Any]) -> Iterator[Path]:
+    """A new folder to write files into; at the end of the block it is sealed, or gone if it went wrong."""
+    with writing(folder):
+        folder.parent.mkdir(exist_ok=True)
+        remove(folder)
+        folder.mkdir()
+        try:
+            yield folder
+            _seal(folder, kind, about)
+        except Exception:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+
+
+def _seal(folder: Path, kind: str, about: Mapping[str, Any]) -> None:
+    paths = sorted(folder.iterdir())
+    for path in paths:
+        to_disk(path)
+    hashes = {path.name: _sha256(path.read_bytes()) for path in paths}
+    table = _as_json({"format": FORMAT, "kind": kind, "files": hashes, **about})
+    unsealed = folder / ".manifest"
+    unsealed.write_bytes(json.dumps(table | {"sha256": _sha256_of(table)}, indent=2).encode())
+    to_disk(unsealed)
+    to_disk(folder)
+    os.replace(unsealed, folder / MANIFEST)
+    to_disk(folder)
+    to_disk(folder.parent)
+
+
+def is_sealed(folder: Path) -> bool:
+    """Whether the folder was finished."""
+    return (folder / MANIFEST).exists()
+
+
+def verified(folder: Path, kind: str, needed: Sequence[str]) -> tuple[dict[str, Any], dict[str, bytes]]:
+    """The manifest and all files that it lists; raises if a hash is wrong or a needed file is not listed."""
+    manifest, files = read_manifest(folder, kind), {}
+    for name in dict.fromkeys((*needed, *manifest["files"])):
+        path, expected = folder / name, manifest["files"].get(name)
+        if expected is None:
+            raise PellucidError(f"{path}: {MANIFEST} does not list this file. Copy the folder again.")
+        try:
+            files[name] = path.read_bytes()
+        except OSError as error:
+            raise PellucidError(f"{path}: cannot be read: {error.strerror}. Copy the folder again.") from None
+        _compare(path, _sha256(files[name]), expected)
+    return manifest, files
+
+
+def read_manifest(folder: Path, kind: str) -> dict[str, Any]:
+    """What the manifest of such a folder says, once its own hash is right."""
+    path = folder / MANIFEST
+    try:
+        table = json.loads(path.read_bytes())
+        claimed, names = table.pop("sha256"), [Path(name).name for name in table["files"]]
+        is_ours = table["format"] == FORMAT and table["kind"] == kind and names == list(table["files"])
+    except OSError as error:
+        raise PellucidError(f"{path}: {error.strerror}. This is not the folder of a {kind}.") from None
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise PellucidError(f"{path}: not a manifest, or a damaged one. Copy the folder again.") from None
+    _compare(path, _sha256_of(table), claimed)
+    if not is_ours:
+        raise PellucidError(
+            f"{path}: format {table['format']} of a {table['kind']}, where format {FORMAT} of a {kind} is "
+            "expected. Give another folder, or upgrade Pellucid."
+        )
+    return table
+
+
+def remove(folder: Path) -> None:
+    """The manifest goes first: a folder that is half removed must not look whole."""
+    if folder.exists():
+        (folder / MANIFEST).unlink(missing_ok=True)
+        to_disk(folder)
+        shutil.rmtree(folder)
+
+
+def copy(source: Path, target: Path) -> None:
+    """A copy that appears under its name all at once."""
+    part = source.with_name(".part")
+    shutil.copyfile(source, part)
+    to_disk(part)
+    os.replace(part, target)
+
+
+def to_disk(path: Path) -> None:
+    """fsync of a file, or of a folder and so of the names in it (which Windows neither has nor needs)."""
+    if os.name == "nt" and path.is_dir():
+        return
+    handle = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+@contextmanager
+def writing(folder: Path) -> Iterator[None]:
+    """Says which folder could not be written."""
+    try:
+        yield
+    except OSError as error:
+        raise PellucidError(
+            f"{folder}: cannot be written: {error.strerror or error}. What was saved before is intact. "
+            "Make room, or choose another folder."
+        ) from None
+
+
+def _compare(path: Path, found: str, expected: str) -> None:
+    if found != expected:
+        raise PellucidError(
+            f"{path}: its SHA-256 is {found}, but {MANIFEST} says {expected}: "
+            "the file was changed or damaged. Copy the folder again."
+        )
+
+
+def _as_json(value: Any) -> Any:
+    """As it will be read again; JSON has no number for infinity, so that is the word "inf"."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if isinstance(value, Mapping):
+        return {str(key): _as_json(entry) for key, entry in value.items()}
+    return [_as_json(entry) for entry in value] if isinstance(value, list | tuple) else value
+
+
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def _sha256_of(table: Mapping[str, Any]) -> str:
+    """Of what a table says, however it is laid out."""
+    return _sha256(json.dumps(table, sort_keys=True).encode())
