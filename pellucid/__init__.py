@@ -4,5 +4,20 @@ from pellucid.config import Config, ModelConfig
 from pellucid.errors import PellucidError, UsageError
 from pellucid.model import Transformer
 from pellucid.see import trace
+from pellucid.train.run import train, training
+from pellucid.translate.translator import Translator, load
+from pellucid.version import __version__
 
-__all__ = ["Config", "ModelConfig", "PellucidError", "Transformer", "UsageError", "trace"]
+__all__ = [
+    "Config",
+    "ModelConfig",
+    "PellucidError",
+    "Transformer",
+    "Translator",
+    "UsageError",
+    "__version__",
+    "load",
+    "trace",
+    "train",
+    "training",
+]

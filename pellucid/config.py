@@ -38,6 +38,7 @@ class DataConfig:
     max_length: int = number(256, 1, 100_000)  # tokens, the end token included
     max_ratio: float = number(9.0, 1, 1e6)  # of the longer side to the shorter, in tokens
     remove_duplicates: bool = False
+    licence: str = ""  # of the text; kept in the model's manifest
 
     def __post_init__(self) -> None:
         _check(self)

@@ -1,0 +1,1 @@
+"""Training: from parallel text to a model folder."""

@@ -1,0 +1,36 @@
+"""The metrics file: one JSON line for each step and each validation, in `metrics.jsonl`."""
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TextIO
+
+
+def open_metrics(path: Path, last_step: int) -> TextIO:
+    """Open for appending, without the lines after `last_step`: a resumed run writes those again."""
+    if path.exists():
+        kept = [line for line in path.read_text("utf-8").splitlines(keepends=True) if _step_of(line) <= last_step]
+        temporary = path.with_suffix(".tmp")
+        temporary.write_text("".join(kept), "utf-8")
+        os.replace(temporary, path)
+    return path.open("a", encoding="utf-8")
+
+
+def write_metrics(file: TextIO, values: Mapping[str, Any]) -> None:
+    """One line; what is not finite is written as text ("nan", "inf"), which JSON numbers cannot say."""
+    strict = {name: value if _is_json(value) else str(value) for name, value in values.items()}
+    file.write(json.dumps(strict, allow_nan=False, ensure_ascii=False) + "\n")
+    file.flush()
+
+
+def _is_json(value: Any) -> bool:
+    return not isinstance(value, float) or value - value == 0.0
+
+
+def _step_of(line: str) -> float:
+    """A line that a kill cut short counts as after everything."""
+    try:
+        return int(json.loads(line)["step"])
+    except (ValueError, KeyError, TypeError):
+        return float("inf")

@@ -1,0 +1,185 @@
+"""A training run: learn, log, validate, save, step by step; `pellucid train` and `pellucid.training` are this generator."""
+
+import copy
+import dataclasses
+import itertools
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from pellucid import checkpoint
+from pellucid.config import Config, to_table
+from pellucid.data.batch import Batch
+from pellucid.errors import PellucidError
+from pellucid.model import Transformer
+from pellucid.train.average import averaged_weights, keep_for_average
+from pellucid.train.learner import Update
+from pellucid.train.metrics import open_metrics, write_metrics
+from pellucid.train.setting_up import Position, Run, as_config, set_up
+from pellucid.train.stop import Interrupted, StopRequest, stop_on_signal
+from pellucid.train.validation import Validation, validate
+from pellucid.version import __version__
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step of training as a `for` loop sees it: its number, the epoch, what was learned, seconds of training so far."""
+
+    number: int
+    epoch: int
+    update: Update
+    seconds: float
+    validation: Validation | None = None  # at a step that was validated
+    best: bool = False  # whether that was the best so far
+
+
+def train(config: Config | str | Path, out: str | Path, **options: Any) -> Path:
+    """Train to the end and return the model folder; `options` are those of `training`."""
+    for _ in training(config, out, **options):
+        pass
+    return Path(out)
+
+
+def training(
+    config: Config | str | Path,
+    out: str | Path,
+    resume: bool = False,
+    accept: Sequence[str] = (),
+    device: str = "auto",
+    report: Callable[[str], None] = lambda line: None,
+) -> Iterator[Step]:
+    """Train, one step an iteration; the folder `out` becomes the model's.
+
+    resume: go on from the newest checkpoint, bit for bit. accept: settings ("training.peak_rate") or "data" that may
+    differ from the run's. report: takes a line of what happens beside the steps (data read, a checkpoint skipped).
+    """
+    out = Path(out)
+    checkpoint.check_writable(out)
+    with checkpoint.lock(out), stop_on_signal() as stop:
+        run = set_up(as_config(config), out, resume, accept, device, report)
+        yield from _steps(run, stop)
+        if not stop.requested:
+            _finish(run)
+
+
+def _steps(run: Run, stop: StopRequest) -> Iterator[Step]:
+    settings, before = run.config.training, run.position.seconds
+    started = time.perf_counter()
+    batches = _batches(run)
+    if run.position.step == 0:
+        save(run)  # from here on a resume finds the vocabulary, and a folder that cannot be written to is known
+    with open_metrics(run.out / "metrics.jsonl", run.position.step) as metrics:
+        while not _is_done(run.position, settings.steps, settings.minutes, settings.patience):
+            taken = list(itertools.islice(batches, settings.accumulate))
+            number = run.position.step + 1
+            update = run.learner.learn([batch for _, _, batch in taken], number)
+            run.position = dataclasses.replace(
+                run.position,
+                step=number,
+                epoch=taken[-1][0],
+                batch=taken[-1][1],
+                seconds=before + time.perf_counter() - started,
+                skipped=run.position.skipped + 1 if update.skipped else 0,
+            )
+            _stop_if_hopeless(run, [batch for _, _, batch in taken])
+            step = _validated(run, update)
+            run.position = dataclasses.replace(run.position, seconds=before + time.perf_counter() - started)
+            write_metrics(metrics, _metrics(step))
+            if stop.requested or number % settings.checkpoint_every == 0:
+                save(run)
+            yield step
+            if stop.requested:
+                raise Interrupted(f"stopped at step {number}; everything is saved. Go on with --resume: --out {run.out}")
+
+
+def _batches(run: Run) -> Iterator[tuple[int, int, Batch]]:
+    """Endlessly, from where the run stands: (epoch, number of the next batch, batch)."""
+    start = run.position.batch
+    for epoch in itertools.count(run.position.epoch):
+        for index, batch in enumerate(run.batches(epoch, start), start + 1):
+            yield epoch, index, batch
+        start = 0
+
+
+def _is_done(position: Position, steps: int, minutes: float | None, patience: int) -> bool:
+    out_of_time = minutes is not None and position.seconds >= 60 * minutes
+    return position.step >= steps or out_of_time or (patience > 0 and position.stale >= patience)
+
+
+def _stop_if_hopeless(run: Run, batches: Sequence[Batch]) -> None:
+    if run.position.skipped <= run.config.training.max_skipped:
+        return
+    lines = ", ".join(itertools.chain.from_iterable(batch.origins[:3] for batch in batches))
+    raise PellucidError(
+        f"[training] max_skipped = {run.config.training.max_skipped}: the loss or the gradient was not finite in "
+        f"{run.position.skipped} steps in a row, the last of them step {run.position.step} with the lines {lines}, ... "
+        "Lower peak_rate, raise warmup_steps, or look at these lines; the checkpoints before it are intact."
+    )
+
+
+def _validated(run: Run, update: Update) -> Step:
+    """The step, validated if it is its turn; the best model so far becomes the folder itself."""
+    position = run.position
+    step = Step(position.step, position.epoch, update, position.seconds)
+    if position.step % run.config.training.validate_every or not run.validation_pairs:
+        return step
+    keep_for_average(run.out, position.step, run.learner.model.state_dict(), max(run.config.training.average, 1))
+    validation = _validate(run, run.learner.model)
+    score = validation.score(run.config.training.validation_metric)
+    best = position.best_score is None or score > position.best_score
+    if best:
+        save_model(run, run.out, run.learner.model, validation)
+    stale = 0 if best else position.stale + 1
+    best_score, best_step = (score, position.step) if best else (position.best_score, position.best_step)
+    run.position = dataclasses.replace(position, best_score=best_score, best_step=best_step, stale=stale)
+    return dataclasses.replace(step, validation=validation, best=best)
+
+
+def save(run: Run) -> None:
+    """The state, to go on from; and the model as it is now, in last/."""
+    save_model(run, run.out / "last", run.learner.model, None)
+    state = {"position": dataclasses.asdict(run.position), "config": to_table(run.config), "data": run.data}
+    checkpoint.save_state(
+        run.out, run.position.step, run.learner.tensors(), state, keep=run.config.training.keep_checkpoints
+    )
+
+
+def save_model(run: Run, folder: Path, model: Transformer, validation: Validation | None) -> None:
+    """A model folder with where it comes from."""
+    provenance = {
+        "steps": run.position.step,
+        "seconds": round(run.position.seconds, 1),
+        "data": run.data,
+        "licence": run.config.data.licence,
+        "scores": {} if validation is None else {"validation": dataclasses.asdict(validation)},
+        "versions": {"pellucid": __version__} | {name: version(name) for name in ("torch", "sentencepiece", "sacrebleu")},
+    }
+    checkpoint.save_model(folder, model, run.vocabulary, run.config, provenance)
+
+
+def _finish(run: Run) -> None:
+    """The last state; the averaged model, which becomes the folder itself if it is the best on the validation data."""
+    save(run)
+    weights = averaged_weights(run.out, run.position.step) if run.config.training.average else {}
+    model = copy.deepcopy(run.learner.model)
+    if weights:
+        model.load_state_dict(weights)
+    validation = _validate(run, model) if run.validation_pairs else None
+    if weights:
+        save_model(run, run.out / "averaged", model, validation)
+    score = validation.score(run.config.training.validation_metric) if validation else None
+    if run.position.best_score is None or (score is not None and score > run.position.best_score):
+        save_model(run, run.out, model, validation)
+
+
+def _validate(run: Run, model: Transformer) -> Validation:
+    return validate(model, run.vocabulary, run.config, run.validation_batches, run.validation_pairs)
+
+
+def _metrics(step: Step) -> dict[str, Any]:
+    values = {"step": step.number, "epoch": step.epoch, "seconds": round(step.seconds, 3)}
+    values |= dataclasses.asdict(step.update)
+    return values | ({} if step.validation is None else {"validation": dataclasses.asdict(step.validation)})

@@ -1,0 +1,179 @@
+"""Before the first step: data, vocabulary, model and, on a resume, the state of the run, each checked against the others."""
+
+import dataclasses
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from pellucid import checkpoint
+from pellucid.config import Config, from_table, read, to_table
+from pellucid.data.batch import Batch, batches
+from pellucid.data.corpus import Pair, fingerprint, read_pairs
+from pellucid.data.examples import Example, encode_pairs, sample_examples
+from pellucid.errors import PellucidError, UsageError
+from pellucid.model import Transformer
+from pellucid.train.learner import Learner
+from pellucid.vocabulary import Vocabulary, train_vocabulary
+
+# Settings that may change between a run and its resume: they decide when it stops and what it keeps, not what it learns.
+FREE = ("training.steps", "training.minutes", "training.checkpoint_every", "training.keep_checkpoints", "training.patience")
+
+
+@dataclass(frozen=True)
+class Position:
+    """How far a run has come; all of it is in each checkpoint."""
+
+    step: int = 0
+    epoch: int = 0
+    batch: int = 0  # the next one of this epoch
+    seconds: float = 0.0
+    skipped: int = 0  # steps in a row without an update
+    best_score: float | None = None
+    best_step: int = 0
+    stale: int = 0  # validations since the best one
+
+
+@dataclass
+class Run:
+    """What a training run works with; `position` is the only thing about it that changes."""
+
+    out: Path
+    config: Config
+    vocabulary: Vocabulary
+    learner: Learner
+    examples: list[Example]
+    validation_pairs: list[Pair]
+    validation_batches: list[Batch]
+    data: dict[str, str]
+    position: Position = Position()
+
+    def batches(self, epoch: int, start: int) -> Iterator[Batch]:
+        """An epoch's batches from number `start` on: the same for the same configuration, whenever they are made."""
+        training, sampling = self.config.training, self.config.vocabulary.sampling
+        examples = self.examples
+        if sampling:
+            examples = sample_examples(
+                examples, self.vocabulary, sampling, self.config.data.max_length, training.seed, epoch
+            )
+        special = self.vocabulary.start_id, self.vocabulary.pad_id
+        yield from batches(examples, training.seed, epoch, training.batch_tokens, *special, first=start)
+
+
+def as_config(config: Config | str | Path) -> Config:
+    """A configuration as it is, or read from its file."""
+    return config if isinstance(config, Config) else read(config)
+
+
+def set_up(
+    config: Config, out: Path, resume: bool, accept: Sequence[str], device: str, report: Callable[[str], None]
+) -> Run:
+    """Everything ready for the next step; nothing of an earlier run is touched before all checks have passed."""
+    if not config.data.train:
+        raise UsageError('[data] train is missing: name the parallel text, as in train = ["train.en", "train.de"].')
+    if config.training.threads:
+        torch.set_num_threads(config.training.threads)
+    torch.manual_seed(config.training.seed)
+    checkpoint.recover(out)
+    saved = checkpoint.newest_state(out)
+    if saved and not resume:
+        raise UsageError(f"{out} holds a training run that stopped at step {saved.step}. Go on with --resume, or choose another --out.")
+    data = fingerprint((*config.data.train, *config.data.validation))
+    if saved:
+        _refuse_changes(config, from_table(saved.state["config"]), data, saved.state["data"], accept)
+    elif resume:
+        report(f"{out} holds no checkpoint: starting from the beginning.")
+
+    pairs, counts = read_pairs(config.data.train, config.data)
+    vocabulary, start = _vocabulary(config, out if saved else None, pairs)
+    examples, counts = encode_pairs(pairs, vocabulary, config.data, counts)
+    report(f"training data: {counts}")
+    validation_pairs, validation_counts = read_pairs(config.data.validation, config.data)
+    validation_examples, validation_counts = encode_pairs(validation_pairs, vocabulary, config.data, validation_counts)
+    if validation_pairs:
+        report(f"validation data: {validation_counts}")
+    special = vocabulary.start_id, vocabulary.pad_id
+    validation_batches = list(batches(validation_examples, 0, 0, config.training.batch_tokens, *special))
+
+    config = dataclasses.replace(config, model=_fitted(config, vocabulary))
+    model = start or Transformer(config.model)
+    learner = Learner(model.to(choose_device(device)), config.training)
+    run = Run(out, config, vocabulary, learner, examples, validation_pairs, validation_batches, data)
+    report(f"{parameters(model):,} parameters, a vocabulary of {config.model.vocabulary:,}, {learner.precision} on {learner.device}")
+    if saved:
+        learner.restore(saved.tensors)
+        run.position = Position(**saved.state["position"])
+        report(f"going on from step {run.position.step}")
+    return run
+
+
+def choose_device(device: str) -> torch.device:
+    """ "auto" is a GPU if there is one."""
+    return torch.device(("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device)
+
+
+def parameters(model: torch.nn.Module) -> int:
+    """The number of trained values."""
+    return sum(parameter.numel() for parameter in model.parameters())
+
+
+def _vocabulary(config: Config, resumed: Path | None, pairs: Sequence[Pair]) -> tuple[Vocabulary, Transformer | None]:
+    """The run's own vocabulary on a resume; that of the model to start from, and the model; or one learned from the pairs."""
+    if resumed:
+        return checkpoint.load_model(resumed / "last")[1], None
+    if config.training.start_from:
+        model, vocabulary, started, _ = checkpoint.load_model(config.training.start_from)
+        shape = {name: (value, getattr(started.model, name)) for name, value in vars(config.model).items()}
+        different = [f"{name} = {ours} (there {theirs})" for name, (ours, theirs) in shape.items() if ours != theirs]
+        different = [entry for entry in different if not entry.split(" ")[0].endswith(("dropout", "_id", "vocabulary"))]
+        if different:
+            raise UsageError(
+                f"[training] start_from = {config.training.start_from}: its model is of another shape: {', '.join(different)}. "
+                "Give [model] the same values."
+            )
+        model = Transformer(_fitted(config, vocabulary))
+        model.load_state_dict(checkpoint.load_model(config.training.start_from)[0].state_dict())
+        return vocabulary, model
+    languages = config.data.languages
+    to = [languages[pair.language][1] for pair in pairs] if languages else None
+    sources, targets = (pair.source for pair in pairs), (pair.target for pair in pairs)
+    return train_vocabulary(sources, targets, config.vocabulary, config.data, to), None
+
+
+def _fitted(config: Config, vocabulary: Vocabulary) -> Any:
+    """The model's settings with the vocabulary's true sizes and ids."""
+    two = vocabulary.source is not vocabulary.target
+    return dataclasses.replace(
+        config.model,
+        vocabulary=vocabulary.source_size,
+        target_vocabulary=vocabulary.target_size if two else None,
+        **vocabulary.ids(),
+    )
+
+
+def _refuse_changes(config: Config, saved: Config, data: dict[str, str], saved_data: dict[str, str], accept: Sequence[str]) -> None:
+    """A resume with another configuration or other data is refused with what differs; `accept` lets single things through."""
+    different = []
+    new, old = to_table(config), to_table(saved)
+    for section, key in sorted({(section, key) for table in (new, old) for section in table for key in table[section]}):
+        name = f"{section}.{key}"
+        if name in (*FREE, *accept) or (section == "model" and (key.endswith("_id") or key.endswith("vocabulary"))):
+            continue
+        if section == "data" and key in ("train", "validation"):
+            continue  # the content counts, below, not the path
+        if new[section].get(key) != old[section].get(key):
+            different.append(f"  {name}: {old[section].get(key)!r} -> {new[section].get(key)!r}")
+    if "data" not in accept:
+        for name in sorted({*data, *saved_data}):
+            if data.get(name) != saved_data.get(name):
+                hashes = (value[:12] if value else "absent" for value in (saved_data.get(name), data.get(name)))
+                different.append(f"  data {name}: SHA-256 {' -> '.join(hashes)}")
+    if different:
+        raise UsageError(
+            "this run was started with other settings or data, so it cannot go on bit for bit:\n"
+            + "\n".join(different)
+            + "\nRestore them, start anew with another --out, or let them through: --accept section.key (or --accept data)."
+        )

@@ -1,0 +1,79 @@
+"""Validation: the loss on held-out pairs, and the quality of their translations."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+
+from pellucid.config import Config
+from pellucid.data.batch import Batch
+from pellucid.data.corpus import Pair
+from pellucid.model import Transformer
+from pellucid.preparation import prepare, restore
+from pellucid.train.loss import cross_entropy
+from pellucid.translate.evaluate import evaluate
+from pellucid.translate.translator import Translator
+from pellucid.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True)
+class Validation:
+    """How good a model is on the validation pairs: loss per token (no smoothing), perplexity, BLEU and chrF with signatures."""
+
+    loss: float
+    perplexity: float
+    bleu: float
+    chrf: float
+    bleu_signature: str
+    chrf_signature: str
+
+    def score(self, metric: str) -> float:
+        """The figure that decides which model is best; larger is better."""
+        return -self.loss if metric == "loss" else float(getattr(self, metric))
+
+
+def validate(
+    model: Transformer, vocabulary: Vocabulary, config: Config, batches: Sequence[Batch], pairs: Sequence[Pair]
+) -> Validation:
+    """Teacher-forced loss over `batches`, then translations of `pairs` as the configuration translates."""
+    was_training = model.training
+    model.eval()
+    loss = validation_loss(model, batches)
+    translator = Translator(model, vocabulary, config)
+    hypotheses = [""] * len(pairs)
+    for to in dict.fromkeys(target_language(pair, config) for pair in pairs):
+        chosen = [index for index, pair in enumerate(pairs) if target_language(pair, config) == to]
+        translations = translator.translate([pairs[index].source for index in chosen], to=to)
+        for index, translation in zip(chosen, translations, strict=True):
+            hypotheses[index] = translation.text
+    references = [prepared(pair.target, config, target_language(pair, config)) for pair in pairs]
+    tokenize = "13a" if config.data.preparation in ("none", "words") else "none"
+    scores = evaluate(hypotheses, references, tokenize=tokenize)
+    model.train(was_training)
+    return Validation(loss, math.exp(min(loss, 100.0)), **vars(scores))
+
+
+@torch.no_grad()
+def validation_loss(model: Transformer, batches: Sequence[Batch]) -> float:
+    """-log p(token), the mean over all real target tokens."""
+    device = next(model.parameters()).device
+    total, tokens = 0.0, 0
+    for batch in batches:
+        batch = batch.to(device)
+        output = model.read(batch.source, batch.source_mask, batch.target_in)
+        weight, bias = model.projection_weight, model.decoder.projection.bias
+        loss = cross_entropy(output, weight, bias, batch.target_out, batch.target_mask, smoothing=0.0)
+        total, tokens = total + float(loss.plain), tokens + loss.tokens
+    return total / max(tokens, 1)
+
+
+def target_language(pair: Pair, config: Config) -> str | None:
+    """The language that a pair's target is in, where the configuration names it."""
+    return config.data.languages[pair.language][1] if config.data.languages else None
+
+
+def prepared(text: str, config: Config, language: str | None) -> str:
+    """A reference as the model would say it: prepared and restored like its own output."""
+    name = config.data.preparation
+    return restore(prepare(text, name, language), name, language)
