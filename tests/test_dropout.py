@@ -181,3 +181,16 @@ def test_the_attention_settings_are_apart() -> None:
     feed_forward = model.decoder.layers[0].feed_forward
     undropped = feed_forward.outer(seen["decoder.layers.0.feed_forward.activated"].tensor)
     assert torch.allclose(undropped, seen["decoder.layers.0.feed_forward.output"].tensor, atol=1e-6)
+
+
+@pytest.mark.parametrize("grad", [True, False], ids=["explicit", "fused"])
+def test_weights_are_dropped_in_training_only(grad: bool) -> None:
+    """Also by the fused kernel, which has a dropout of its own."""
+    settings = dict(vocabulary=11, width=16, heads=2, hidden=32, encoder_layers=1, decoder_layers=1)
+    model = Transformer(ModelConfig(**settings, dropout=0.0, attention_dropout=0.5))
+    source, target = torch.randint(4, 11, (3, 9)), torch.randint(4, 11, (3, 8))
+    with torch.set_grad_enabled(grad):
+        model.train()
+        assert not torch.allclose(model(source, None, target), model(source, None, target), atol=1e-3)
+        model.eval()
+        assert torch.equal(model(source, None, target), model(source, None, target))
