@@ -3,8 +3,7 @@
 import re
 import unicodedata
 from functools import cache
-
-from sacremoses import MosesPunctNormalizer, MosesTokenizer
+from typing import Any
 
 from pellucid.errors import UsageError
 
@@ -44,7 +43,9 @@ def _moses(text: str, language: str) -> str:
 
 
 @cache
-def _moses_tools(language: str) -> tuple[MosesPunctNormalizer, MosesTokenizer]:
+def _moses_tools(language: str) -> tuple[Any, Any]:
+    from sacremoses import MosesPunctNormalizer, MosesTokenizer  # half a second that other recipes do not pay
+
     return MosesPunctNormalizer(language, perl_parity=True), MosesTokenizer(language)
 
 

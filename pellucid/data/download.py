@@ -1,0 +1,99 @@
+"""A text from the network or from a mirror folder, verified before it gets its name."""
+
+import gzip
+import hashlib
+import http.client
+import io
+import shutil
+import sys
+import urllib.error
+import urllib.request
+import zipfile
+import zlib
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from pellucid.errors import PellucidError
+
+
+@dataclass(frozen=True)
+class File:
+    """A text of a corpus; `sha256` is that of the text unpacked, so it holds for every way of packing."""
+
+    name: str  # in the prepared folder
+    address: str  # plain, .gz, or a .zip that has a file `name`
+    mirror: str  # the path in a mirror folder, .gz
+    sha256: str
+
+
+def obtain(file: File, folder: Path, mirror: Path | None) -> bytes:
+    """The text of a file: what is in the folder already, or fetched, verified and put there."""
+    path = folder / file.name
+    if path.exists():
+        text = path.read_bytes()
+        _verify(text, file, str(path), "Move it away to have it fetched again, or give another --out.")
+        return text
+    place = str(mirror / file.mirror) if mirror else file.address
+    packed = _copied(mirror / file.mirror) if mirror else _downloaded(file)
+    try:
+        text = _unpacked(packed, place, file.name)
+    except (EOFError, gzip.BadGzipFile, zlib.error, zipfile.BadZipFile, KeyError) as error:
+        raise PellucidError(
+            f"{place}: damaged or cut short ({error}). Try again, or another --mirror."
+        ) from None
+    _verify(text, file, place, "It was changed or damaged on the way. Try again, or another --mirror.")
+    write_whole(path, text)
+    return text
+
+
+def _copied(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise PellucidError(
+            f"{path}: the mirror does not have this file ({error.strerror}). Its folder must be laid out as "
+            "docs/data.md says; without a mirror the file is downloaded."
+        ) from None
+
+
+def _downloaded(file: File) -> bytes:
+    from rich.console import Console
+    from rich.progress import wrap_file
+
+    packed, quiet = io.BytesIO(), not sys.stderr.isatty()
+    try:
+        with urllib.request.urlopen(file.address, timeout=60) as response:
+            total, console = response.length or 0, Console(stderr=True)
+            with wrap_file(response, total, description=file.name, console=console, disable=quiet) as stream:
+                shutil.copyfileobj(stream, packed)
+    except (OSError, http.client.HTTPException) as error:
+        if isinstance(error, urllib.error.HTTPError):
+            error.close()
+        raise PellucidError(
+            f"{file.address}: the download failed: {error}. Check the network, or give a folder that has "
+            f"{file.mirror}: --mirror DIR."
+        ) from None
+    return packed.getvalue()
+
+
+def _unpacked(packed: bytes, place: str, name: str) -> bytes:
+    if place.endswith(".gz"):
+        return gzip.decompress(packed)
+    if place.endswith(".zip"):
+        with zipfile.ZipFile(io.BytesIO(packed)) as archive:
+            inside = {PurePosixPath(member).name: member for member in archive.namelist()}
+            return archive.read(inside[name])
+    return packed
+
+
+def _verify(text: bytes, file: File, place: str, remedy: str) -> None:
+    found = hashlib.sha256(text).hexdigest()
+    if found != file.sha256:
+        raise PellucidError(f"{place}: the SHA-256 of its text is {found}, expected {file.sha256}. {remedy}")
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Under a temporary name first, so that a file of this name is always whole."""
+    temporary = path.with_name(path.name + ".part")
+    temporary.write_bytes(content)
+    temporary.replace(path)

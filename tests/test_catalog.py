@@ -1,0 +1,197 @@
+"""The catalogue: verified text from a mirror or a server, split so that no test sentence was trained on."""
+
+import gzip
+import hashlib
+import io
+import os
+import threading
+import zipfile
+from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from pellucid.data import catalog, download
+from pellucid.data.catalog import CORPORA, Corpus, Split, fetch, split_pairs
+from pellucid.data.download import File
+from pellucid.errors import PellucidError, UsageError
+
+needs_mirror = pytest.mark.skipif("PELLUCID_MIRROR" not in os.environ, reason="PELLUCID_MIRROR is not set")
+
+TEXT = "".join(
+    f"Sentence {n}.\tFrase\u00a0{n}.\nSentence {n}!\tOtra frase\u202f{n}.\n" for n in range(20)
+).encode()
+
+
+class Handler(SimpleHTTPRequestHandler):
+    def log_message(self, *arguments: object) -> None:
+        self.server.requests.append(self.path)  # type: ignore[attr-defined]
+
+
+@pytest.fixture
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ThreadingHTTPServer]:
+    """Serves tmp_path/site on this machine; nothing of the environment takes part."""
+    monkeypatch.delenv("PELLUCID_MIRROR", raising=False)
+    monkeypatch.setenv("no_proxy", "*")
+    (tmp_path / "site").mkdir()
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=str(tmp_path / "site"))) as server:
+        server.requests = []  # type: ignore[attr-defined]
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+def packed(name: str, text: bytes) -> bytes:
+    if name.endswith(".zip"):
+        archive = io.BytesIO()
+        with zipfile.ZipFile(archive, "w") as writer:
+            writer.writestr("spa-eng/_about.txt", "about")
+            writer.writestr("spa-eng/spa.txt", text)
+        return archive.getvalue()
+    return gzip.compress(text) if name.endswith(".gz") else text
+
+
+def corpus_at(address: str) -> Corpus:
+    file = File("spa.txt", address, "tatoeba/spa.txt.gz", hashlib.sha256(TEXT).hexdigest())
+    return Corpus("a test", "CC BY", ("en", "es"), (file,), Split(validation=3, test=4))
+
+
+@pytest.mark.parametrize("name", ["spa.txt", "spa.txt.gz", "spa-eng.zip"])
+def test_a_download_is_verified_split_and_not_repeated(
+    name: str, server: ThreadingHTTPServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "site" / name).write_bytes(packed(name, TEXT))
+    monkeypatch.setitem(CORPORA, "toy", corpus_at(f"http://127.0.0.1:{server.server_port}/{name}"))
+    monkeypatch.chdir(tmp_path)
+    folder = fetch("toy")
+    assert folder == Path("data/toy")
+    sides = {path.name: path.read_bytes().decode().split("\n")[:-1] for path in folder.iterdir()}
+    assert sides.keys() == {
+        *("train.en", "train.es", "validation.en", "validation.es", "test.en", "test.es"),
+        *("spa.txt", "README.txt"),
+    }
+    assert [len(sides[f"{part}.en"]) for part in ("train", "validation", "test")] == [26, 3, 4]
+    for part in ("train", "validation", "test"):
+        for english, spanish in zip(sides[f"{part}.en"], sides[f"{part}.es"], strict=True):
+            assert f"{english}\t{spanish}\n".encode() in TEXT
+    assert "Licence: CC BY." in sides["README.txt"]
+    before = {path: path.read_bytes() for path in folder.iterdir()}
+    assert fetch("toy") == folder
+    assert {path: path.read_bytes() for path in folder.iterdir()} == before
+    assert server.requests == [f"/{name}"]  # type: ignore[attr-defined]
+
+
+def test_changed_text_is_refused(
+    server: ThreadingHTTPServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address = f"http://127.0.0.1:{server.server_port}/spa.txt"
+    monkeypatch.setitem(CORPORA, "toy", corpus_at(address))
+    (tmp_path / "site/spa.txt").write_bytes(TEXT + b"!")
+    found, expected = hashlib.sha256(TEXT + b"!").hexdigest(), hashlib.sha256(TEXT).hexdigest()
+    with pytest.raises(PellucidError) as error:
+        fetch("toy", tmp_path / "out")
+    assert str(error.value) == (
+        f"{address}: the SHA-256 of its text is {found}, expected {expected}. "
+        "It was changed or damaged on the way. Try again, or another --mirror."
+    )
+    assert list((tmp_path / "out").iterdir()) == []
+    (tmp_path / "out/spa.txt").write_bytes(b"mine")
+    with pytest.raises(PellucidError, match=r"spa\.txt: the SHA-256 .+ Move it away"):
+        fetch("toy", tmp_path / "out")
+    assert (tmp_path / "out/spa.txt").read_bytes() == b"mine"
+
+
+def test_a_failed_download_names_the_address_and_the_way_out(
+    server: ThreadingHTTPServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address = f"http://127.0.0.1:{server.server_port}/spa.txt.gz"
+    monkeypatch.setitem(CORPORA, "toy", corpus_at(address))
+    with pytest.raises(PellucidError) as error:
+        fetch("toy", tmp_path / "out")
+    assert str(error.value) == (
+        f"{address}: the download failed: HTTP Error 404: File not found. Check the network, or give a "
+        "folder that has tatoeba/spa.txt.gz: --mirror DIR."
+    )
+    (tmp_path / "site/spa.txt.gz").write_bytes(gzip.compress(TEXT)[:-30])
+    with pytest.raises(PellucidError, match=r"spa\.txt\.gz: damaged or cut short"):
+        fetch("toy", tmp_path / "out")
+
+
+def test_a_mirror_takes_the_place_of_the_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(CORPORA, "toy", corpus_at("http://127.0.0.1:9/unreachable"))
+    monkeypatch.setattr(download, "_downloaded", lambda file: pytest.fail("the network was asked"))
+    mirror = tmp_path / "mirror"
+    with pytest.raises(
+        PellucidError, match=r"mirror.tatoeba.spa\.txt\.gz: the mirror does not have this file"
+    ):
+        fetch("toy", tmp_path / "out", mirror)
+    (mirror / "tatoeba").mkdir(parents=True)
+    (mirror / "tatoeba/spa.txt.gz").write_bytes(gzip.compress(TEXT))
+    assert (fetch("toy", tmp_path / "out", mirror) / "spa.txt").read_bytes() == TEXT
+    monkeypatch.setenv("PELLUCID_MIRROR", str(mirror))
+    assert (fetch("toy", tmp_path / "again") / "test.es").exists()
+
+
+def test_an_unknown_name_and_a_folder_that_cannot_be(tmp_path: Path) -> None:
+    with pytest.raises(UsageError) as error:
+        fetch("multi30k")
+    assert str(error.value) == (
+        "there is no corpus 'multi30k' in the catalogue. Known: multi30k-en-de, multi30k-en-fr, "
+        "tatoeba-en-es, tatoeba-en-fr, tatoeba-en-de, tatoeba-en-hi."
+    )
+    (tmp_path / "file").write_text("")
+    with pytest.raises(PellucidError, match=r"file.out: cannot be written: Not a directory"):
+        fetch("multi30k-en-de", tmp_path / "file/out", tmp_path)
+
+
+def test_the_split_is_by_english_sentence() -> None:
+    pairs = [
+        (english, f"{n} {english}") for n in range(3) for english in ("Go.", "Go!", "Stop.", "Run.", "¡", "?")
+    ]
+    parts = split_pairs(pairs, Split(validation=1, test=1))
+    sides = {part: {catalog._key(english) for english, _ in chosen} for part, chosen in parts.items()}
+    assert set.union(*sides.values()) == {"go", "stop", "run", "¡", "?"}
+    assert sum(map(len, sides.values())) == 5
+    assert [len(parts["validation"]), len(parts["test"])] == [1, 1]
+    assert parts == split_pairs(pairs, Split(validation=1, test=1))
+
+
+@pytest.mark.mirror
+@needs_mirror
+@pytest.mark.parametrize("name", CORPORA)
+def test_every_known_corpus_comes_out_of_the_mirror(name: str, tmp_path: Path) -> None:
+    folder, corpus = fetch(name, tmp_path), CORPORA[name]
+    counts = {
+        part: {
+            len((folder / f"{part}.{language}").read_bytes().split(b"\n")) - 1
+            for language in corpus.languages
+        }
+        for part in (
+            ("train", "validation", "test") if corpus.split else ("train", "val", "test_2016_flickr")
+        )
+    }
+    if not corpus.split:
+        assert counts == {"train": {29_000}, "val": {1_014}, "test_2016_flickr": {1_000}}
+        return
+    assert (counts["validation"], counts["test"]) == ({corpus.split.validation}, {corpus.split.test})
+    english = {part: (folder / f"{part}.en").read_bytes().decode().split("\n") for part in counts}
+    trained = {catalog._key(line) for line in english["train"][:-1]}
+    assert trained.isdisjoint(
+        catalog._key(line) for line in english["validation"][:-1] + english["test"][:-1]
+    )
+
+
+@pytest.mark.mirror
+@needs_mirror
+def test_french_spaces_before_punctuation_are_kept(tmp_path: Path) -> None:
+    folder = fetch("tatoeba-en-fr", tmp_path)
+    text = (folder / "fra.txt").read_bytes().decode()
+    french = "".join(
+        (folder / f"{part}.fr").read_bytes().decode() for part in ("train", "validation", "test")
+    )
+    assert french.count("\u202f") > 0.9 * text.count("\u202f") > 1000
+    assert french.count("\u00a0") > 0.9 * text.count("\u00a0") > 1000
