@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from pellucid.config import DataConfig
+from pellucid.config import DataConfig, VocabularyConfig
 from pellucid.data.corpus import Pair, Report, decode, fingerprint, read_pairs
 from pellucid.data.examples import encode_pairs, sample_examples
 from pellucid.errors import PellucidError, UsageError
+from pellucid.vocabulary import train_vocabulary
 
 
 def corpus(folder: Path, source: bytes, target: bytes) -> tuple[str, str]:
@@ -229,6 +230,18 @@ def test_sampling_is_repeated_for_the_same_seed_and_epoch() -> None:
     assert sample(1, 4) != sample(2, 4)
     assert max(map(len, sample(1, 4))) == 6
     assert max(map(len, sample(1, 4, max_length=5))) == 5  # the rest is as without sampling
+
+
+def test_sampling_with_a_real_vocabulary_varies_and_is_repeated() -> None:
+    pairs = pairs_of(*[("the cat sat on the mat", "die katze sass auf der matte")] * 20)
+    sides = [pair.source for pair in pairs], [pair.target for pair in pairs]
+    vocabulary = train_vocabulary(*sides, VocabularyConfig(size=40), DataConfig())
+    examples, report = encode_pairs(pairs, vocabulary, DataConfig())
+    assert (report.kept, examples[0].source[-1]) == (20, vocabulary.end_id)
+    first, again, later = (sample_examples(examples, vocabulary, 0.1, 256, 1, epoch) for epoch in (0, 0, 1))
+    assert first == again != later
+    assert len({tuple(example.target) for example in first}) > 1
+    assert {vocabulary.decode_target(example.target) for example in first} == {pairs[0].target}
 
 
 def test_a_line_of_a_million_characters_costs_no_tokenising(tmp_path: Path) -> None:
