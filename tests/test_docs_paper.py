@@ -1,0 +1,84 @@
+"""docs/paper.md leads from equations to lines: every function, expression, name and shape on it exists."""
+
+import ast
+import fnmatch
+import functools
+import re
+from pathlib import Path
+
+import pytest
+import torch
+
+from pellucid.config import ModelConfig
+from pellucid.model import Transformer
+from pellucid.see import AXES, trace
+
+PAGE = Path(__file__).parents[1] / "docs" / "paper.md"
+TEXT = PAGE.read_text(encoding="utf-8")
+# [`function`](file), and what follows it: `expression`
+LINKS = re.findall(r"\[`([\w.]+)`\]\(([^)]+\.py)\)(?:: `([^`]+)`)?", TEXT)
+# the last cell of a row: `name` AXES
+NAMES = re.findall(r"\| `([\w.*?]+)` ([A-Z]+) \|$", TEXT, re.MULTILINE)
+
+
+@functools.cache
+def definitions(file: str) -> dict[str, str]:
+    """The text of each function, method, class and annotated constant of a module, by its dotted name."""
+    source = (PAGE.parent / file).read_text(encoding="utf-8")
+    found: dict[str, str] = {}
+
+    def visit(body: list[ast.stmt], prefix: str) -> None:
+        for node in body:
+            if isinstance(node, ast.FunctionDef | ast.ClassDef):
+                found[prefix + node.name] = ast.get_source_segment(source, node) or ""
+            if isinstance(node, ast.ClassDef):
+                visit(node.body, f"{prefix}{node.name}.")
+            if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+                found[prefix + node.target.id] = ast.unparse(node)
+
+    visit(ast.parse(source).body, "")
+    return found
+
+
+def traced_names() -> dict[str, str]:
+    names: dict[str, str] = {}
+    for norm in ("last", "first"):
+        settings = dict(
+            vocabulary=7, width=4, heads=2, hidden=6, encoder_layers=1, decoder_layers=1, norm=norm
+        )
+        model = Transformer(ModelConfig(**settings)).eval()
+        with torch.no_grad(), trace(model) as seen:
+            model(torch.tensor([[4, 3]]), None, torch.tensor([[2, 5]]))
+        names |= {name: record.axes for name, record in seen.items()}
+    return names
+
+
+def test_the_page_was_read() -> None:
+    assert len(LINKS) > 45 and len(NAMES) > 40
+    assert TEXT.count("](../pellucid/") == len(LINKS) + 1  # the first link is to the whole file
+
+
+@pytest.mark.parametrize("function,file,expression", sorted(set(LINKS)))
+def test_every_function_and_expression_exists(function: str, file: str, expression: str) -> None:
+    found = definitions(file)
+    assert function in found, f"{file} has no {function}"
+    assert re.sub(r"\s", "", expression) in re.sub(r"\s", "", found[function]), (
+        f"{function} has no {expression}"
+    )
+
+
+def test_every_name_exists_with_its_shape() -> None:
+    names = traced_names()
+    for pattern, axes in NAMES:
+        matching = fnmatch.filter(names, pattern)
+        assert matching, f"nothing is traced as {pattern}"
+        assert {names[name] for name in matching} == {axes}, pattern
+
+
+def test_every_traced_tensor_has_a_row() -> None:
+    for name in traced_names():
+        assert any(fnmatch.fnmatchcase(name, pattern) for pattern, _ in NAMES), name
+
+
+def test_every_axis_is_explained() -> None:
+    assert re.findall(r"^\| ([A-Z]) \|", TEXT, re.MULTILINE) == list(AXES)
