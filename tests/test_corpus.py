@@ -235,7 +235,7 @@ def test_sampling_is_repeated_for_the_same_seed_and_epoch() -> None:
 def test_sampling_with_a_real_vocabulary_varies_and_is_repeated() -> None:
     pairs = pairs_of(*[("the cat sat on the mat", "die katze sass auf der matte")] * 20)
     sides = [pair.source for pair in pairs], [pair.target for pair in pairs]
-    vocabulary = train_vocabulary(*sides, VocabularyConfig(size=40), DataConfig())
+    vocabulary = train_vocabulary(*sides, VocabularyConfig(size=24), DataConfig())
     examples, report = encode_pairs(pairs, vocabulary, DataConfig())
     assert (report.kept, examples[0].source[-1]) == (20, vocabulary.end_id)
     first, again, later = (sample_examples(examples, vocabulary, 0.1, 256, 1, epoch) for epoch in (0, 0, 1))
