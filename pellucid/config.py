@@ -30,15 +30,20 @@ def choice(default: str, *others: str) -> Any:
 class DataConfig:
     """Which parallel text, and what is left out of it."""
 
-    train: tuple[tuple[str, ...], ...] = ()  # each a (source, target) pair of files, or one .tsv; .gz as they are
+    # each a (source, target) pair of files, or one .tsv; .gz as they are
+    train: tuple[tuple[str, ...], ...] = ()
     validation: tuple[tuple[str, ...], ...] = ()
-    languages: tuple[tuple[str, str], ...] = ()  # (source, target) of each corpus in train and in validation
+    # (source, target) of each corpus in train and in validation
+    languages: tuple[tuple[str, str], ...] = ()
     preparation: str = choice("none", "moses", "moses-lowercase", "words")
     bad_utf8: str = choice("error", "replace", "skip")
-    max_length: int = number(256, 1, 100_000)  # tokens, the end token included
-    max_ratio: float = number(9.0, 1, 1e6)  # of the longer side to the shorter, in tokens
+    # tokens, the end token included
+    max_length: int = number(256, 1, 100_000)
+    # of the longer side to the shorter, in tokens
+    max_ratio: float = number(9.0, 1, 1e6)
     remove_duplicates: bool = False
-    licence: str = ""  # of the text; kept in the model's manifest
+    # of the text; kept in the model's manifest
+    licence: str = ""
 
     def __post_init__(self) -> None:
         _check(self)
@@ -54,8 +59,10 @@ class VocabularyConfig:
     normalization: str = choice("nmt_nfkc", "nfkc", "identity", "nmt_nfkc_cf", "nfkc_cf")
     byte_fallback: bool = False
     character_coverage: float = number(1.0, 0.9, 1.0)
-    sampling: float = number(0.0, 0.0, 1.0)  # subword sampling in training; 0 is off
-    model: tuple[str, ...] = ()  # a ready-made SentencePiece model, or (source, target)
+    # subword sampling in training; 0 is off
+    sampling: float = number(0.0, 0.0, 1.0)
+    # a ready-made SentencePiece model, or (source, target)
+    model: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         _check(self)
@@ -99,11 +106,18 @@ class ModelConfig:
                 f"[model] width = {self.width} is odd: sinusoidal positions come in pairs of sine and cosine. "
                 f"Use {self.width - 1} or {self.width + 1}."
             )
-        specials = {"pad_id": self.pad_id, "unknown_id": self.unknown_id, "start_id": self.start_id, "end_id": self.end_id}
+        specials = {
+            "pad_id": self.pad_id,
+            "unknown_id": self.unknown_id,
+            "start_id": self.start_id,
+            "end_id": self.end_id,
+        }
         smallest = min(self.vocabulary, self.target_size)
         for name, value in specials.items():
             if value >= smallest:
-                raise UsageError(f"[model] {name} = {value} lies outside the vocabulary of {smallest} tokens. Use an id below it.")
+                raise UsageError(
+                    f"[model] {name} = {value} lies outside the vocabulary of {smallest} tokens. Use an id below it."
+                )
 
     @property
     def target_size(self) -> int:
@@ -121,28 +135,40 @@ class TrainingConfig:
     """How the model is trained."""
 
     steps: int = number(100_000, 0, 1_000_000_000)
-    minutes: float | None = number(None, 0.0, 1e7)  # stop after so much training time, whatever `steps` says
-    batch_tokens: int = number(4096, 1, 100_000_000)  # the longer side's tokens in a batch, padding included
-    accumulate: int = number(1, 1, 100_000)  # batches a step
+    # stop after so much training time, whatever `steps` says
+    minutes: float | None = number(None, 0.0, 1e7)
+    # the longer side's tokens in a batch, padding included
+    batch_tokens: int = number(4096, 1, 100_000_000)
+    # batches a step
+    accumulate: int = number(1, 1, 100_000)
     seed: int = number(1, 0, 2**32 - 1)
     schedule: str = choice("inverse_sqrt", "paper")
-    peak_rate: float = number(0.0007, 0.0, 10.0)  # "paper" has its own: width^-0.5 * min(step^-0.5, step * warmup^-1.5)
+    # "paper" has its own: width^-0.5 * min(step^-0.5, step * warmup^-1.5)
+    peak_rate: float = number(0.0007, 0.0, 10.0)
     warmup_steps: int = number(4000, 1, 100_000_000)
     betas: tuple[float, float] = (0.9, 0.98)
     epsilon: float = number(1e-9, 0.0, 1.0)
     weight_decay: float = number(0.0, 0.0, 10.0)
-    clip_norm: float = number(1.0, 0.0, 1e9)  # 0 is off
+    # 0 is off
+    clip_norm: float = number(1.0, 0.0, 1e9)
     label_smoothing: float = number(0.1, 0.0, 0.999)
     precision: str = choice("auto", "fp32", "bf16")
-    threads: int = number(0, 0, 1024)  # 0: what torch chooses
-    validate_every: int = number(1000, 1, 100_000_000)  # steps
+    # 0: what torch chooses
+    threads: int = number(0, 0, 1024)
+    # steps
+    validate_every: int = number(1000, 1, 100_000_000)
     validation_metric: str = choice("bleu", "chrf", "loss")
-    checkpoint_every: int = number(1000, 1, 100_000_000)  # steps
+    # steps
+    checkpoint_every: int = number(1000, 1, 100_000_000)
     keep_checkpoints: int = number(2, 2, 10_000)
-    average: int = number(5, 0, 1000)  # the last so many validated models make averaged/; 0 is off
-    patience: int = number(0, 0, 1_000_000)  # validations without a better one before stopping; 0 is off
-    max_skipped: int = number(10, 0, 1_000_000)  # steps in a row that may be skipped for a loss or gradient that is not finite
-    start_from: str | None = None  # a model folder to continue from (fine-tuning)
+    # the last so many validated models make averaged/; 0 is off
+    average: int = number(5, 0, 1000)
+    # validations without a better one before stopping; 0 is off
+    patience: int = number(0, 0, 1_000_000)
+    # steps in a row that may be skipped for a loss or gradient that is not finite
+    max_skipped: int = number(10, 0, 1_000_000)
+    # a model folder to continue from (fine-tuning)
+    start_from: str | None = None
 
     def __post_init__(self) -> None:
         _check(self)
@@ -156,7 +182,8 @@ class TranslationConfig:
 
     beam: int = number(5, 1, 1000)
     length_penalty: float = number(1.0, 0.0, 100.0)
-    max_length: int = number(512, 1, 1_000_000)  # tokens, the end token included
+    # tokens, the end token included
+    max_length: int = number(512, 1, 1_000_000)
 
     def __post_init__(self) -> None:
         _check(self)
@@ -188,11 +215,15 @@ def read(path: str | Path, overrides: Mapping[str, Any] | None = None) -> Config
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise UsageError(f"{path}: no such file. Give the path of a TOML configuration (examples/ has some).") from None
+        raise UsageError(
+            f"{path}: no such file. Give the path of a TOML configuration (examples/ has some)."
+        ) from None
     except IsADirectoryError:
         raise UsageError(f"{path} is a folder, not a TOML configuration. Give the path of a file.") from None
     except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror}. Give the path of a TOML configuration.") from None
+        raise UsageError(
+            f"{path} cannot be read: {error.strerror}. Give the path of a TOML configuration."
+        ) from None
     except ValueError as error:  # syntax, UTF-8, and numbers of thousands of digits
         raise UsageError(f"{path}: this is not TOML: {error}.") from None
     except RecursionError:
@@ -229,7 +260,9 @@ def from_table(table: Mapping[str, Any], where: str = "configuration", folder: P
     if preset is not None:
         if not isinstance(preset, str) or preset not in PRESETS:
             nearest = _nearest(str(preset), PRESETS)
-            raise UsageError(f"{where}: [model] preset = {preset!r} is not one of {', '.join(PRESETS)}.{nearest}")
+            raise UsageError(
+                f"{where}: [model] preset = {preset!r} is not one of {', '.join(PRESETS)}.{nearest}"
+            )
         given["model"] = PRESETS[preset] | given["model"]
     if "size" in given["vocabulary"] and "vocabulary" not in given["model"]:
         given["model"]["vocabulary"] = given["vocabulary"]["size"]
@@ -239,7 +272,11 @@ def from_table(table: Mapping[str, Any], where: str = "configuration", folder: P
 def to_table(config: Config) -> dict[str, Any]:
     """The configuration as nested dictionaries for TOML; settings that are None are left out."""
     return {
-        section.name: {key: value for key, value in dataclasses.asdict(getattr(config, section.name)).items() if value is not None}
+        section.name: {
+            key: value
+            for key, value in dataclasses.asdict(getattr(config, section.name)).items()
+            if value is not None
+        }
         for section in fields(config)
     }
 
@@ -267,7 +304,11 @@ def _shorthand(data: dict[str, Any], where: str, folder: Path | None) -> None:
         if key == "languages" or not isinstance(value, list):
             continue
         for corpus in value:
-            if not isinstance(corpus, list) or not 1 <= len(corpus) <= 2 or not all(isinstance(name, str) for name in corpus):
+            if (
+                not isinstance(corpus, list)
+                or not 1 <= len(corpus) <= 2
+                or not all(isinstance(name, str) for name in corpus)
+            ):
                 raise UsageError(
                     f"{where}: [data] {key} holds {corpus!r}. A corpus is a [source, target] pair of files or one .tsv: "
                     f'{key} = ["{key}.en", "{key}.de"].'
@@ -283,7 +324,9 @@ def _section(kind: type, given: dict[str, Any], where: str) -> Any:
         if key not in known:
             raise UsageError(f'{where}: [{_title(kind)}] has no setting "{key}".{_nearest(key, known)}')
     try:
-        return kind(**{key: _convert(f"[{_title(kind)}] {key}", value, hints[key]) for key, value in given.items()})
+        return kind(
+            **{key: _convert(f"[{_title(kind)}] {key}", value, hints[key]) for key, value in given.items()}
+        )
     except UsageError as error:
         raise UsageError(f"{where}: {error}") from None
 
@@ -319,7 +362,9 @@ def _check(section: Any) -> None:
     hints = typing.get_type_hints(type(section))
     for setting in fields(section):
         name, value = f"[{_title(type(section))}] {setting.name}", getattr(section, setting.name)
-        _convert(name, value, hints[setting.name])  # for its errors: a section may be made in Python, without TOML
+        _convert(
+            name, value, hints[setting.name]
+        )  # for its errors: a section may be made in Python, without TOML
         _check_value(name, value, setting.metadata)
 
 
@@ -335,6 +380,6 @@ def _check_value(name: str, value: Any, limits: Mapping[str, Any]) -> None:
 
 
 def _nearest(word: str, known: typing.Iterable[str]) -> str:
-    """ ` Did you mean "x"?`, or nothing when nothing is near."""
+    """` Did you mean "x"?`, or nothing when nothing is near."""
     matches = difflib.get_close_matches(word, list(known), n=1)
     return f' Did you mean "{matches[0]}"?' if matches else ""

@@ -30,11 +30,15 @@ class Transformer(Part):
         name_parts(self)
         initialise(self)
 
-    def forward(self, source: Tensor, source_mask: Tensor, target: Tensor, target_mask: Tensor | None = None) -> Tensor:
+    def forward(
+        self, source: Tensor, source_mask: Tensor, target: Tensor, target_mask: Tensor | None = None
+    ) -> Tensor:
         """Ids B M, bool B M (True = real token), ids B L, bool B L -> logits B L V: teacher forcing, all positions at once."""
         return self.logits(self.read(source, source_mask, target, target_mask))
 
-    def read(self, source: Tensor, source_mask: Tensor | None, target: Tensor, target_mask: Tensor | None = None) -> Tensor:
+    def read(
+        self, source: Tensor, source_mask: Tensor | None, target: Tensor, target_mask: Tensor | None = None
+    ) -> Tensor:
         """As `forward`, but what leaves the decoder's stack, B L D, before the vocabulary projection."""
         memory = self.remember(self.encode(source, source_mask), source_mask)
         return self.decoder(target, memory, NoPast(target_mask), self.embedding)
@@ -110,7 +114,9 @@ class Decoder(Part):
         self.norm = Norm(config.width) if config.norm == "first" else None
         self.projection = Projection(config)
 
-    def forward(self, ids: Tensor, memory: Memory, past: Past, shared_embedding: nn.Embedding | None) -> Tensor:
+    def forward(
+        self, ids: Tensor, memory: Memory, past: Past, shared_embedding: nn.Embedding | None
+    ) -> Tensor:
         """Ids B L -> B L D; `past` says at which position they begin and what came before."""
         x = self.dropout(embed(self, ids, shared_embedding, first=past.position))
         mask = past.mask()
@@ -183,7 +189,15 @@ class Attention(Part):
         return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)
 
 
-def attend(queries: Tensor, keys: Tensor, values: Tensor, mask: Mask, see: See, dropout: Dropout, scale: float | None = None) -> Tensor:
+def attend(
+    queries: Tensor,
+    keys: Tensor,
+    values: Tensor,
+    mask: Mask,
+    see: See,
+    dropout: Dropout,
+    scale: float | None = None,
+) -> Tensor:
     """Attention(Q, K, V) = softmax(Q K^T / sqrt(d_k)) V (equation 1): B H L K, B H M K, B H M U -> B H L U."""
     scale = 1 / math.sqrt(queries.shape[-1]) if scale is None else scale
     may_look = mask.may_look(queries.shape[2], keys.shape[2], queries.device)
@@ -191,7 +205,9 @@ def attend(queries: Tensor, keys: Tensor, values: Tensor, mask: Mask, see: See, 
     worth_fusing = queries.is_cuda or not torch.is_grad_enabled()
     if worth_fusing and not watched() and not mask.some_row_is_empty:
         rate = dropout.rate if dropout.training else 0.0
-        return F.scaled_dot_product_attention(queries, keys, values, attn_mask=may_look, dropout_p=rate, scale=scale)
+        return F.scaled_dot_product_attention(
+            queries, keys, values, attn_mask=may_look, dropout_p=rate, scale=scale
+        )
 
     scores = see("scores_BHLM", queries @ keys.mT)
     scaled_scores = see("scaled_scores_BHLM", scores * scale)
@@ -261,7 +277,9 @@ class Norm(Part):
             return F.layer_norm(x, self.weight.shape, self.weight, self.bias, self.epsilon)
         mean = self.see("mean_BL", x.mean(-1))
         variance = self.see("variance_BL", x.var(-1, correction=0))
-        standardized = self.see("standardized_BLD", (x - mean[..., None]) / (variance[..., None] + self.epsilon).sqrt())
+        standardized = self.see(
+            "standardized_BLD", (x - mean[..., None]) / (variance[..., None] + self.epsilon).sqrt()
+        )
         return self.see("output_BLD", standardized * self.weight + self.bias)
 
 

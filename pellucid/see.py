@@ -25,13 +25,17 @@ AXES = {
     "V": "vocabulary",
 }
 
-Watcher = Callable[[str, str, str, Tensor], Tensor]  # path, name, axes, tensor -> the tensor that is used from here on
+Watcher = Callable[
+    [str, str, str, Tensor], Tensor
+]  # path, name, axes, tensor -> the tensor that is used from here on
 Edit = Callable[[Tensor], Tensor]
 
 
 class _Watching(threading.local):
     def __init__(self) -> None:
-        self.watcher: Watcher | None = None  # an instance attribute: torch.compile guards it, a class attribute it would miss
+        self.watcher: Watcher | None = (
+            None  # an instance attribute: torch.compile guards it, a class attribute it would miss
+        )
 
 
 _watching = _Watching()
@@ -46,7 +50,9 @@ def watched() -> bool:
 def watching(watcher: Watcher) -> Iterator[None]:
     """Let `watcher` see, and possibly replace, every tensor that a Part shows in this thread."""
     if watched():
-        raise UsageError("somebody is watching already: one trace at a time in a thread. Leave the first `with` before the second.")
+        raise UsageError(
+            "somebody is watching already: one trace at a time in a thread. Leave the first `with` before the second."
+        )
     _watching.watcher = watcher
     try:
         yield
@@ -109,7 +115,9 @@ class Record:
 class Trace(Mapping[str, Record]):
     """What was seen in one forward pass: a mapping from names to records, in the order of computation."""
 
-    def __init__(self, only: str, edits: Mapping[str, Edit], gradients: bool, vocabulary: Labeller | None) -> None:
+    def __init__(
+        self, only: str, edits: Mapping[str, Edit], gradients: bool, vocabulary: Labeller | None
+    ) -> None:
         self._records: dict[str, Record] = {}
         self._only, self._edits, self._gradients, self._vocabulary = only, edits, gradients, vocabulary
         self._used: set[str] = set()
@@ -132,7 +140,9 @@ class Trace(Mapping[str, Record]):
         """The watcher: checks the axes, applies the edits, records."""
         full = f"{path}.{name}" if path else name
         if full in self._shown:
-            raise UsageError(f"{full} was shown a second time: a trace holds one forward pass. Open a new trace for each pass.")
+            raise UsageError(
+                f"{full} was shown a second time: a trace holds one forward pass. Open a new trace for each pass."
+            )
         self._shown.add(full)
         self._check_axes(full, axes, tensor)
         for pattern, edit in self._edits.items():
@@ -160,12 +170,16 @@ class Trace(Mapping[str, Record]):
 
     def _check_axes(self, name: str, axes: str, tensor: Tensor) -> None:
         if tensor.dim() != len(axes):
-            raise UsageError(f"{name} has {tensor.dim()} axes, {tuple(tensor.shape)}, but is named with {len(axes)}: {axes}.")
+            raise UsageError(
+                f"{name} has {tensor.dim()} axes, {tuple(tensor.shape)}, but is named with {len(axes)}: {axes}."
+            )
         part = name.rpartition(".")[0]
         for axis, size in zip(axes, tensor.shape, strict=True):
             known = self._sizes.setdefault((part, axis), size)
             if known != size:
-                raise UsageError(f"{name}: axis {axis} ({AXES[axis]}) has {size} entries here and {known} in the tensors before it.")
+                raise UsageError(
+                    f"{name}: axis {axis} ({AXES[axis]}) has {size} entries here and {known} in the tensors before it."
+                )
 
     def _tokens(self, name: str, axes: str) -> dict[str, list[list[str]]]:
         stack = "encoder" if name.startswith("encoder") else "decoder"
@@ -198,7 +212,11 @@ def trace(
 
         return hook
 
-    hooks = [getattr(model, stack).register_forward_pre_hook(note(stack)) for stack in ("encoder", "decoder") if hasattr(model, stack)]
+    hooks = [
+        getattr(model, stack).register_forward_pre_hook(note(stack))
+        for stack in ("encoder", "decoder")
+        if hasattr(model, stack)
+    ]
     try:
         with watching(seen.watch):
             yield seen
@@ -212,7 +230,9 @@ def _edited(name: str, tensor: Tensor, edit: Edit) -> Tensor:
     changed = edit(tensor)
     if not isinstance(changed, Tensor) or changed.shape != tensor.shape:
         shape = tuple(changed.shape) if isinstance(changed, Tensor) else type(changed).__name__
-        raise UsageError(f"the edit of {name} returned {shape}; it must return a tensor of shape {tuple(tensor.shape)}.")
+        raise UsageError(
+            f"the edit of {name} returned {shape}; it must return a tensor of shape {tuple(tensor.shape)}."
+        )
     return changed.to(torch.promote_types(changed.dtype, tensor.dtype)).to(tensor.dtype)
 
 

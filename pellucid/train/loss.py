@@ -19,7 +19,14 @@ class Loss:
     tokens: int
 
 
-def cross_entropy(output_BLD: Tensor, weight_VD: Tensor, bias_V: Tensor | None, expected_BL: Tensor, real_BL: Tensor, smoothing: float) -> Loss:
+def cross_entropy(
+    output_BLD: Tensor,
+    weight_VD: Tensor,
+    bias_V: Tensor | None,
+    expected_BL: Tensor,
+    real_BL: Tensor,
+    smoothing: float,
+) -> Loss:
     """-sum over real positions of log softmax(output W^T + b), with smoothing/V of the target spread over every token (Szegedy et al. 2016)."""
     hidden_ND, expected_N = output_BLD[real_BL], expected_BL[real_BL]
     bias_V = weight_VD.new_zeros(0) if bias_V is None else bias_V
@@ -31,7 +38,9 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
     """Its gradient is a by-product of its value, so both are made in one pass over slices of positions."""
 
     @staticmethod
-    def forward(ctx: Any, hidden_ND: Tensor, weight_VD: Tensor, bias_V: Tensor, expected_N: Tensor, smoothing: float) -> tuple[Tensor, Tensor]:
+    def forward(
+        ctx: Any, hidden_ND: Tensor, weight_VD: Tensor, bias_V: Tensor, expected_N: Tensor, smoothing: float
+    ) -> tuple[Tensor, Tensor]:
         needed = any(ctx.needs_input_grad)
         d_hidden, d_weight = torch.empty_like(hidden_ND), torch.zeros_like(weight_VD, dtype=torch.float32)
         d_bias = torch.zeros_like(bias_V, dtype=torch.float32)
@@ -61,4 +70,10 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, d_smoothed: Tensor, _: Tensor) -> tuple[Tensor, Tensor, Tensor, None, None]:
         d_hidden, d_weight, d_bias = ctx.saved_tensors
-        return d_hidden * d_smoothed.to(d_hidden.dtype), d_weight * d_smoothed.to(d_weight.dtype), d_bias * d_smoothed.to(d_bias.dtype), None, None
+        return (
+            d_hidden * d_smoothed.to(d_hidden.dtype),
+            d_weight * d_smoothed.to(d_weight.dtype),
+            d_bias * d_smoothed.to(d_bias.dtype),
+            None,
+            None,
+        )

@@ -10,7 +10,9 @@ from typing import Any, TextIO
 def open_metrics(path: Path, last_step: int) -> TextIO:
     """Open for appending, without the lines after `last_step`: a resumed run writes those again."""
     if path.exists():
-        kept = [line for line in path.read_text("utf-8").splitlines(keepends=True) if _step_of(line) <= last_step]
+        kept = [
+            line for line in path.read_text("utf-8").splitlines(keepends=True) if _step_of(line) <= last_step
+        ]
         temporary = path.with_suffix(".tmp")
         temporary.write_text("".join(kept), "utf-8")
         os.replace(temporary, path)

@@ -70,7 +70,9 @@ def _steps(run: Run, stop: StopRequest) -> Iterator[Step]:
     started = time.perf_counter()
     batches = _batches(run)
     if run.position.step == 0:
-        save(run)  # from here on a resume finds the vocabulary, and a folder that cannot be written to is known
+        save(
+            run
+        )  # from here on a resume finds the vocabulary, and a folder that cannot be written to is known
     with open_metrics(run.out / "metrics.jsonl", run.position.step) as metrics:
         while not _is_done(run.position, settings.steps, settings.minutes, settings.patience):
             taken = list(itertools.islice(batches, settings.accumulate))
@@ -92,7 +94,9 @@ def _steps(run: Run, stop: StopRequest) -> Iterator[Step]:
                 save(run)
             yield step
             if stop.requested:
-                raise Interrupted(f"stopped at step {number}; everything is saved. Go on with --resume: --out {run.out}")
+                raise Interrupted(
+                    f"stopped at step {number}; everything is saved. Go on with --resume: --out {run.out}"
+                )
 
 
 def _batches(run: Run) -> Iterator[tuple[int, int, Batch]]:
@@ -126,7 +130,9 @@ def _validated(run: Run, update: Update) -> Step:
     step = Step(position.step, position.epoch, update, position.seconds)
     if position.step % run.config.training.validate_every or not run.validation_pairs:
         return step
-    keep_for_average(run.out, position.step, run.learner.model.state_dict(), max(run.config.training.average, 1))
+    keep_for_average(
+        run.out, position.step, run.learner.model.state_dict(), max(run.config.training.average, 1)
+    )
     validation = _validate(run, run.learner.model)
     score = validation.score(run.config.training.validation_metric)
     best = position.best_score is None or score > position.best_score
@@ -155,7 +161,8 @@ def save_model(run: Run, folder: Path, model: Transformer, validation: Validatio
         "data": run.data,
         "licence": run.config.data.licence,
         "scores": {} if validation is None else {"validation": dataclasses.asdict(validation)},
-        "versions": {"pellucid": __version__} | {name: version(name) for name in ("torch", "sentencepiece", "sacrebleu")},
+        "versions": {"pellucid": __version__}
+        | {name: version(name) for name in ("torch", "sentencepiece", "sacrebleu")},
     }
     checkpoint.save_model(folder, model, run.vocabulary, run.config, provenance)
 

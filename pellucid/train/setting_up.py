@@ -1,7 +1,6 @@
 """Before the first step: data, vocabulary, model and, on a resume, the state of the run, each checked against the others."""
 
 import dataclasses
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,13 +13,19 @@ from pellucid.config import Config, from_table, read, to_table
 from pellucid.data.batch import Batch, batches
 from pellucid.data.corpus import Pair, fingerprint, read_pairs
 from pellucid.data.examples import Example, encode_pairs, sample_examples
-from pellucid.errors import PellucidError, UsageError
+from pellucid.errors import UsageError
 from pellucid.model import Transformer
 from pellucid.train.learner import Learner
 from pellucid.vocabulary import Vocabulary, train_vocabulary
 
 # Settings that may change between a run and its resume: they decide when it stops and what it keeps, not what it learns.
-FREE = ("training.steps", "training.minutes", "training.checkpoint_every", "training.keep_checkpoints", "training.patience")
+FREE = (
+    "training.steps",
+    "training.minutes",
+    "training.checkpoint_every",
+    "training.keep_checkpoints",
+    "training.patience",
+)
 
 
 @dataclass(frozen=True)
@@ -73,14 +78,18 @@ def set_up(
 ) -> Run:
     """Everything ready for the next step; nothing of an earlier run is touched before all checks have passed."""
     if not config.data.train:
-        raise UsageError('[data] train is missing: name the parallel text, as in train = ["train.en", "train.de"].')
+        raise UsageError(
+            '[data] train is missing: name the parallel text, as in train = ["train.en", "train.de"].'
+        )
     if config.training.threads:
         torch.set_num_threads(config.training.threads)
     torch.manual_seed(config.training.seed)
     checkpoint.recover(out)
     saved = checkpoint.newest_state(out)
     if saved and not resume:
-        raise UsageError(f"{out} holds a training run that stopped at step {saved.step}. Go on with --resume, or choose another --out.")
+        raise UsageError(
+            f"{out} holds a training run that stopped at step {saved.step}. Go on with --resume, or choose another --out."
+        )
     data = fingerprint((*config.data.train, *config.data.validation))
     if saved:
         _refuse_changes(config, from_table(saved.state["config"]), data, saved.state["data"], accept)
@@ -92,7 +101,9 @@ def set_up(
     examples, counts = encode_pairs(pairs, vocabulary, config.data, counts)
     report(f"training data: {counts}")
     validation_pairs, validation_counts = read_pairs(config.data.validation, config.data)
-    validation_examples, validation_counts = encode_pairs(validation_pairs, vocabulary, config.data, validation_counts)
+    validation_examples, validation_counts = encode_pairs(
+        validation_pairs, vocabulary, config.data, validation_counts
+    )
     if validation_pairs:
         report(f"validation data: {validation_counts}")
     special = vocabulary.start_id, vocabulary.pad_id
@@ -102,7 +113,9 @@ def set_up(
     model = start or Transformer(config.model)
     learner = Learner(model.to(choose_device(device)), config.training)
     run = Run(out, config, vocabulary, learner, examples, validation_pairs, validation_batches, data)
-    report(f"{parameters(model):,} parameters, a vocabulary of {config.model.vocabulary:,}, {learner.precision} on {learner.device}")
+    report(
+        f"{parameters(model):,} parameters, a vocabulary of {config.model.vocabulary:,}, {learner.precision} on {learner.device}"
+    )
     if saved:
         learner.restore(saved.tensors)
         run.position = Position(**saved.state["position"])
@@ -120,15 +133,21 @@ def parameters(model: torch.nn.Module) -> int:
     return sum(parameter.numel() for parameter in model.parameters())
 
 
-def _vocabulary(config: Config, resumed: Path | None, pairs: Sequence[Pair]) -> tuple[Vocabulary, Transformer | None]:
+def _vocabulary(
+    config: Config, resumed: Path | None, pairs: Sequence[Pair]
+) -> tuple[Vocabulary, Transformer | None]:
     """The run's own vocabulary on a resume; that of the model to start from, and the model; or one learned from the pairs."""
     if resumed:
         return checkpoint.load_model(resumed / "last")[1], None
     if config.training.start_from:
         model, vocabulary, started, _ = checkpoint.load_model(config.training.start_from)
         shape = {name: (value, getattr(started.model, name)) for name, value in vars(config.model).items()}
-        different = [f"{name} = {ours} (there {theirs})" for name, (ours, theirs) in shape.items() if ours != theirs]
-        different = [entry for entry in different if not entry.split(" ")[0].endswith(("dropout", "_id", "vocabulary"))]
+        different = [
+            f"{name} = {ours} (there {theirs})" for name, (ours, theirs) in shape.items() if ours != theirs
+        ]
+        different = [
+            entry for entry in different if not entry.split(" ")[0].endswith(("dropout", "_id", "vocabulary"))
+        ]
         if different:
             raise UsageError(
                 f"[training] start_from = {config.training.start_from}: its model is of another shape: {', '.join(different)}. "
@@ -154,13 +173,19 @@ def _fitted(config: Config, vocabulary: Vocabulary) -> Any:
     )
 
 
-def _refuse_changes(config: Config, saved: Config, data: dict[str, str], saved_data: dict[str, str], accept: Sequence[str]) -> None:
+def _refuse_changes(
+    config: Config, saved: Config, data: dict[str, str], saved_data: dict[str, str], accept: Sequence[str]
+) -> None:
     """A resume with another configuration or other data is refused with what differs; `accept` lets single things through."""
     different = []
     new, old = to_table(config), to_table(saved)
-    for section, key in sorted({(section, key) for table in (new, old) for section in table for key in table[section]}):
+    for section, key in sorted(
+        {(section, key) for table in (new, old) for section in table for key in table[section]}
+    ):
         name = f"{section}.{key}"
-        if name in (*FREE, *accept) or (section == "model" and (key.endswith("_id") or key.endswith("vocabulary"))):
+        if name in (*FREE, *accept) or (
+            section == "model" and (key.endswith("_id") or key.endswith("vocabulary"))
+        ):
             continue
         if section == "data" and key in ("train", "validation"):
             continue  # the content counts, below, not the path
@@ -169,7 +194,9 @@ def _refuse_changes(config: Config, saved: Config, data: dict[str, str], saved_d
     if "data" not in accept:
         for name in sorted({*data, *saved_data}):
             if data.get(name) != saved_data.get(name):
-                hashes = (value[:12] if value else "absent" for value in (saved_data.get(name), data.get(name)))
+                hashes = (
+                    value[:12] if value else "absent" for value in (saved_data.get(name), data.get(name))
+                )
                 different.append(f"  data {name}: SHA-256 {' -> '.join(hashes)}")
     if different:
         raise UsageError(

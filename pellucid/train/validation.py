@@ -34,7 +34,11 @@ class Validation:
 
 
 def validate(
-    model: Transformer, vocabulary: Vocabulary, config: Config, batches: Sequence[Batch], pairs: Sequence[Pair]
+    model: Transformer,
+    vocabulary: Vocabulary,
+    config: Config,
+    batches: Sequence[Batch],
+    pairs: Sequence[Pair],
 ) -> Validation:
     """Teacher-forced loss over `batches`, then translations of `pairs` as the configuration translates."""
     was_training = model.training
