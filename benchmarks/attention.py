@@ -1,0 +1,125 @@
+"""Fused against explicit attention, forward and backward, side by side: which of the two should `attend` use to train?
+
+python -m benchmarks.attention [--threads 2] [--repeats 9]
+"""
+
+import argparse
+import math
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from benchmarks.report import machine, write_report
+from pellucid.cache import Mask
+from pellucid.dropout import Dropout
+from pellucid.model import attend
+
+SENTENCES, HEADS = 256, 4
+LENGTHS, HEAD_WIDTHS = (16, 32, 64, 128), (32, 64)
+PRECISIONS = {"fp32": torch.float32, "bf16": torch.bfloat16}
+NO_DROPOUT = Dropout(0.0)
+
+Attention = Callable[[Tensor, Tensor, Tensor, Mask], Tensor]
+
+
+@dataclass(frozen=True)
+class Row:
+    """Medians in milliseconds of one shape in one precision."""
+
+    precision: str
+    length: int
+    head_width: int
+    explicit: float
+    fused: float
+
+    @property
+    def ratio(self) -> float:
+        """How many times as long the fused kernel takes."""
+        return self.fused / self.explicit
+
+
+def explicit(queries: Tensor, keys: Tensor, values: Tensor, mask: Mask) -> Tensor:
+    """The lines of the equation, as `attend` runs them with gradients on a CPU."""
+    return attend(queries, keys, values, mask, lambda name, tensor: tensor, NO_DROPOUT)
+
+
+def fused(queries: Tensor, keys: Tensor, values: Tensor, mask: Mask) -> Tensor:
+    """PyTorch's kernel, with the mask that `attend` gives it."""
+    may_look = mask.may_look(queries.shape[2], keys.shape[2], queries.device)
+    scale = 1 / math.sqrt(queries.shape[-1])
+    return F.scaled_dot_product_attention(queries, keys, values, attn_mask=may_look, scale=scale)
+
+
+def seconds(attention: Attention, inputs: list[Tensor], gradient: Tensor) -> float:
+    """One forward and backward pass under a causal mask."""
+    start = time.perf_counter()
+    context = attention(*inputs, Mask(first_query=0))
+    torch.autograd.grad(context, inputs, gradient)
+    return time.perf_counter() - start
+
+
+def measure(precision: str, length: int, head_width: int, repeats: int) -> Row:
+    """Both by turns, so that a slow moment of the machine meets both; the first turn of each is not counted."""
+    shape = (SENTENCES, HEADS, length, head_width)
+    torch.manual_seed(0)
+    inputs = [torch.randn(shape).to(PRECISIONS[precision]).requires_grad_() for _ in range(3)]
+    gradient = torch.randn(shape).to(PRECISIONS[precision])
+    tolerance = 1e-5 if precision == "fp32" else 3e-2
+    torch.testing.assert_close(
+        explicit(*inputs, Mask(first_query=0)),
+        fused(*inputs, Mask(first_query=0)),
+        rtol=tolerance,
+        atol=tolerance,
+    )
+    times: dict[Attention, list[float]] = {explicit: [], fused: []}
+    for _ in range(repeats + 1):
+        for attention, taken in times.items():
+            taken.append(seconds(attention, inputs, gradient))
+    medians = [1000 * statistics.median(taken[1:]) for taken in times.values()]
+    return Row(precision, length, head_width, *medians)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--repeats", type=int, default=9)
+    given = parser.parse_args()
+    torch.set_num_threads(given.threads)
+    rows = [
+        measure(precision, length, head_width, given.repeats)
+        for precision in PRECISIONS
+        for length in LENGTHS
+        for head_width in HEAD_WIDTHS
+    ]
+    about = (
+        "Forward and backward under a causal mask, no dropout: what `attend` computes line by line, against "
+        "`torch.nn.functional.scaled_dot_product_attention`. Medians in milliseconds; a ratio above 1 says how many "
+        "times as long the fused kernel takes.",
+        f"B = {SENTENCES}, H = {HEADS}; {given.repeats} repeats by turns in one process; {machine()}.",
+    )
+    columns = ("precision", "L = M", "K", "explicit ms", "fused ms", "fused / explicit")
+    cells = [
+        (
+            row.precision,
+            f"{row.length}",
+            f"{row.head_width}",
+            f"{row.explicit:.1f}",
+            f"{row.fused:.1f}",
+            f"{row.ratio:.2f}",
+        )
+        for row in rows
+    ]
+    write_report(
+        "attention", "Attention in training: explicit lines against the fused kernel", about, columns, cells
+    )
+
+
+if __name__ == "__main__":
+    main()
