@@ -1,0 +1,208 @@
+"""The patterns of the phrasebook: every frame that each makes, and how many of them the corpus takes."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
+
+from pellucid.data.phrasebook.banks import banks_at, banks_bring, banks_near, banks_of
+from pellucid.data.phrasebook.frames import (
+    Act,
+    Be,
+    Frame,
+    Like,
+    Profession,
+    Quality,
+    Sat,
+    There,
+    Thing,
+    Where,
+)
+from pellucid.data.phrasebook.lexicon import (
+    ADJECTIVES,
+    AT_HOME,
+    AT_SCHOOL,
+    HERE,
+    NOUNS,
+    PROFESSIONS,
+    TIMES,
+    VERBS,
+    Adverbial,
+)
+from pellucid.data.phrasebook.suits import (
+    DOING,
+    HABITUAL,
+    LASTING,
+    NOW,
+    OBJECTS,
+    PEOPLE,
+    PLACES_OF,
+    SUITS,
+    YOURS,
+    acts,
+    all_described,
+    asked,
+    described,
+    moods,
+    places,
+    qualities,
+)
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """A kind of sentence: its name, what it shows, and every frame that it makes."""
+
+    name: str
+    frames: tuple[Frame, ...]
+    take: int  # how many of the frames go into the corpus
+
+
+def _objects(form: str, times: tuple[Adverbial | None, ...]) -> Iterator[Frame]:
+    """Somebody does something to something, with a time or a place but not both."""
+    for verb, things in OBJECTS.items():
+        if form == "progressive" and verb == "see":
+            continue
+        for subject, thing in product(PEOPLE, things):
+            lasting = (
+                verb == "buy" and thing.noun in LASTING
+            )  # nobody buys a house every day, or at the market
+            for when in (None, NOW) if lasting and form != "present" else (None,) if lasting else times:
+                yield from acts(subject, verb, thing, None, when, form)
+            for where in () if lasting else PLACES_OF.get(verb, ()):
+                yield from acts(subject, verb, thing, where, None, form)
+
+
+def _doing(form: str, times: tuple[Adverbial | None, ...]) -> Iterator[Frame]:
+    """Somebody does something somewhere."""
+    for verb, wheres in DOING.items():
+        if form == "progressive" and verb in ("live", "go"):
+            continue
+        for subject, where, when in product(PEOPLE, wheres, times):
+            yield from acts(subject, verb, None, where, None if verb == "live" else when, form)
+
+
+def _liking() -> Iterator[Frame]:
+    things = all_described("bread rice fish", "all") + all_described("tea coffee milk water", "all")
+    things += all_described("cat dog bird book flower apple", "all", plural=True)
+    for subject, thing in product((*PEOPLE, *YOURS), things):
+        for mood in moods(subject, "question"):
+            yield Like(subject, thing, mood)
+
+
+def _located() -> Iterator[Frame]:
+    owned = [
+        thing for owner in ("the", "my", "your") for thing in all_described("book key letter cat dog", owner)
+    ]
+    owned += [
+        thing for owner in ("the", "my") for thing in all_described("book key cat dog", owner, plural=True)
+    ]
+    owned += all_described("newspaper bird bread milk flower apple")
+    around = places(names="table chair bed mat house kitchen garden tree door window")
+    for thing, place, mood in product(owned, around, ("statement", "not", "question")):
+        yield Be(thing, place, mood)
+
+
+def _existing() -> Iterator[Frame]:
+    for thing, place in product(
+        all_described("cat dog bird book letter key flower apple newspaper", "a"), places()
+    ):
+        if place.thing.noun not in (NOUNS["city"], NOUNS["village"]):
+            yield There(thing, place)
+
+
+def _being_somewhere() -> Iterator[Frame]:
+    wheres: list[Where] = [AT_HOME, AT_SCHOOL, HERE, *places("in near behind")]
+    for subject, where in product((*PEOPLE, *YOURS), wheres):
+        for mood in moods(subject, "question"):
+            yield Be(subject, where, mood)
+
+
+def _looking() -> Iterator[Frame]:
+    """How things look: the house is big. French has another word for new here (neuf), so new is left out."""
+    owned = ("cat", "dog", "book", "key", "house", "garden", "boat", "chair", "bed")
+    for name, adjectives in SUITS.items():
+        for adjective, owner in product(adjectives.split(), ("the", "my", "your")):
+            if adjective != "new" and (owner == "the" or name in owned):
+                yield from qualities(Thing(NOUNS[name], owner), adjective)
+    for name, adjective in product(
+        ("door", "window", "book", "letter", "market", "school", "park"), ("open", "closed")
+    ):
+        yield from qualities(Thing(NOUNS[name]), adjective)
+    for name, owner in product(("cat", "dog", "book", "key", "apple", "flower"), ("the", "my")):
+        for adjective in SUITS[name].split():
+            if adjective != "new" and (owner == "the" or name != "apple"):
+                yield from qualities(Thing(NOUNS[name], owner, plural=True), adjective)
+
+
+def _feeling() -> Iterator[Frame]:
+    for subject, name, very in product((*PEOPLE, *YOURS), ("happy", "sad", "ill"), (False, True)):
+        for mood in moods(subject, "question"):
+            yield Be(subject, Quality(ADJECTIVES[name], very), mood)
+
+
+def _professions() -> Iterator[Frame]:
+    for subject, name in product((*PEOPLE, *YOURS), PROFESSIONS):
+        young = isinstance(subject, Thing) and subject.noun in (NOUNS["boy"], NOUNS["girl"], NOUNS["child"])
+        if name == "student" or not young:
+            for mood in moods(subject, "question"):
+                yield Be(subject, Profession(PROFESSIONS[name]), mood)
+
+
+def _sitting() -> Iterator[Frame]:
+    animals = [thing for name in ("cat", "dog", "bird") for thing in described(name)]
+    animals += [
+        thing for owner in ("my", "your") for name in ("cat", "dog") for thing in described(name, owner)
+    ]
+    around = places("on near behind", "table chair bed mat door window house tree river")
+    yield from (
+        Sat(subject, place) for subject, place in product(PEOPLE, [*around, *places("under", "tree")])
+    )
+    yield from (Sat(subject, place) for subject, place in product(animals, [*around, *places("under")]))
+
+
+def _asking() -> Iterator[Frame]:
+    for subject in (*PEOPLE, *YOURS):
+        if not asked(subject):
+            continue
+        for verb, when in product(("sleep", "work", "play", "live", "go"), (None, *HABITUAL)):
+            if verb != "live" or when is None:
+                yield Act(subject, VERBS[verb], when=when, mood="where")
+        for verb, when in product(
+            ("eat", "drink", "read", "write", "buy", "see", "look_for", "bring"), (None, *HABITUAL)
+        ):
+            yield Act(subject, VERBS[verb], when=when, mood="what")
+        if isinstance(subject, Thing):
+            yield from (Be(subject, None, "where"), Be(subject, None, "how"))
+    for owner in ("the", "my", "your"):
+        for thing in all_described("book key letter cat dog boat house", owner):
+            yield Be(thing, None, "where")
+    for thing in all_described("river school market park newspaper"):
+        yield Be(thing, None, "where")
+
+
+def patterns() -> list[Pattern]:
+    """Every pattern with all its frames, always in the same order."""
+    modal_times = (None, NOW, TIMES["in the morning"], TIMES["at night"])
+    return [
+        Pattern("present, object", tuple(_objects("present", (None, *HABITUAL))), 600),
+        Pattern("progressive, object", tuple(_objects("progressive", (None, NOW))), 170),
+        Pattern("want, object", tuple(_objects("want", modal_times)), 180),
+        Pattern("can, object", tuple(_objects("can", modal_times)), 170),
+        Pattern("present, place", tuple(_doing("present", (None, *HABITUAL))), 340),
+        Pattern("progressive, place", tuple(_doing("progressive", (None, NOW))), 110),
+        Pattern("want, place", tuple(_doing("want", modal_times)), 110),
+        Pattern("can, place", tuple(_doing("can", modal_times)), 110),
+        Pattern("liking", tuple(_liking()), 260),
+        Pattern("a thing's place", tuple(_located()), 190),
+        Pattern("there is", tuple(_existing()), 130),
+        Pattern("a person's place", tuple(_being_somewhere()), 120),
+        Pattern("a thing's quality", tuple(_looking()), 180),
+        Pattern("feeling", tuple(_feeling()), 130),
+        Pattern("profession", tuple(_professions()), 170),
+        Pattern("sitting", tuple(_sitting()), 150),
+        Pattern("where, what, how", tuple(_asking()), 170),
+        Pattern("bank: near and at", tuple(banks_near()), 60),
+        Pattern("bank: bringing from", tuple(banks_bring()), 100),
+        Pattern("bank: of the river, of the city", tuple(banks_of()), 130),
+        Pattern("bank: on and at", tuple(banks_at()), 120),
+    ]

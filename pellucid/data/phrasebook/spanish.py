@@ -1,0 +1,140 @@
+"""Spanish sentences from frames; yo and nosotros are left unsaid, questions keep the order."""
+
+import re
+
+from pellucid.data.phrasebook.frames import (
+    Act,
+    Agreement,
+    Be,
+    Frame,
+    Like,
+    Place,
+    Profession,
+    Pronoun,
+    Quality,
+    Sat,
+    Saying,
+    Subject,
+    There,
+    Thing,
+    Where,
+    agreement,
+    capitalised,
+    joined,
+)
+from pellucid.data.phrasebook.lexicon import PASSING, VERBS, Adjective
+
+_PRONOUNS = {"I": "", "you": "usted", "he": "él", "she": "ella", "we": "", "they": "ellos"}
+_PREPOSITIONS = {"on": "en", "in": "en", "under": "debajo de", "near": "cerca de", "behind": "detrás de"}
+_PREPOSITIONS |= {"at": "en", "to": "a", "from": "de", "with": "con"}
+_DETERMINERS = {
+    "the": ("el", "la", "los", "las"),
+    "all": ("el", "la", "los", "las"),
+    "a": ("un", "una", "-", "-"),
+}
+_DETERMINERS |= {
+    "my": ("mi", "mi", "mis", "mis"),
+    "your": ("su", "su", "sus", "sus"),
+    "some": ("", "", "", ""),
+}
+_SER = ("soy", "es", "somos", "son")
+_ESTAR = ("estoy", "está", "estamos", "están")
+_WAS = ("estaba", "estaba", "estábamos", "estaban")
+_SEATED = ("sentado", "sentada", "sentados", "sentadas")
+
+
+def sentence(frame: Frame) -> str:
+    """The frame in Spanish, with a capital and without final punctuation."""
+    match frame:
+        case Act():
+            text = _act(frame)
+        case Be():
+            text = _be(frame)
+        case Like():
+            text = _like(frame)
+        case There():
+            text = joined("hay", _thing(frame.thing), _where(frame.where))
+        case Sat():
+            agreed = agreement(frame.subject, "spanish")
+            seated = _SEATED[2 * agreed.plural + agreed.feminine]
+            text = joined(_subject(frame.subject), _WAS[_form(frame.subject)], seated, _where(frame.where))
+        case Saying():
+            return frame.spanish
+    return capitalised(_contracted(text))
+
+
+def _act(act: Act) -> str:
+    form = _form(act.subject)
+    if act.form == "present":
+        finite, rest = act.verb.spanish[form], ""
+    elif act.form == "progressive":
+        finite, rest = _ESTAR[form], act.verb.spanish[5]
+    else:
+        finite, rest = VERBS[act.form].spanish[form], act.verb.spanish[4]
+    tail = joined(_thing(act.thing), _where(act.where), act.when.spanish if act.when else "")
+    if act.mood in ("where", "what"):  # the question word draws the verb before its subject
+        return joined({"where": "dónde", "what": "qué"}[act.mood], finite, rest, _subject(act.subject), tail)
+    return joined(_subject(act.subject), "no" if act.mood == "not" else "", finite, rest, tail)
+
+
+def _be(be: Be) -> str:
+    agreed, form = agreement(be.subject, "spanish"), _form(be.subject)
+    finite = _ESTAR[form]
+    match be.predicate:
+        case Quality(adjective, very):
+            finite = finite if adjective.english in PASSING else _SER[form]
+            predicate = joined("muy" if very else "", _agreed(adjective, agreed))
+        case Profession(noun):
+            finite, predicate = _SER[form], _agreed(noun, agreed)
+        case None:
+            return joined({"where": "dónde", "how": "cómo"}[be.mood], finite, _subject(be.subject))
+        case place:
+            predicate = _where(place)
+    return joined(_subject(be.subject), "no" if be.mood == "not" else "", finite, predicate)
+
+
+def _like(like: Like) -> str:
+    """Me gustan los gatos: the thing is the subject, whoever likes it the indirect object."""
+    agreed = agreement(like.subject, "spanish")
+    pleases = "gustan" if like.thing.plural else "gusta"
+    to = f"a {_subject(like.subject)}" if _subject(like.subject) else ""
+    whom = ("nos" if agreed.plural else "me") if agreed.person == 1 else ("les" if agreed.plural else "le")
+    return joined(to, "no" if like.mood == "not" else "", whom, pleases, _thing(like.thing))
+
+
+def _subject(subject: Subject) -> str:
+    return _PRONOUNS[subject.english] if isinstance(subject, Pronoun) else _thing(subject)
+
+
+def _form(subject: Subject) -> int:
+    """The index of the verb form: yo, él (and usted), nosotros, ellos."""
+    agreed = agreement(subject, "spanish")
+    return 2 * agreed.plural + (agreed.person != 1)
+
+
+def _agreed(adjective: Adjective, agreed: Agreement) -> str:
+    return adjective.spanish[2 * agreed.plural + agreed.feminine]
+
+
+def _thing(thing: Thing | None) -> str:
+    if thing is None:
+        return ""
+    agreed = agreement(thing, "spanish")
+    noun = thing.noun.spanish[thing.plural]
+    determiner = _DETERMINERS[thing.determiner][2 * agreed.plural + agreed.feminine]
+    if noun == "agua" and determiner == "la":
+        determiner = "el"  # feminine, but with el before its stressed a: el agua fría
+    adjective = _agreed(thing.adjective, agreed) if thing.adjective else ""
+    of = f"de {'la' if 'spanish' in thing.of.feminine else 'el'} {thing.of.spanish[0]}" if thing.of else ""
+    return joined(determiner, noun, adjective, of)
+
+
+def _where(where: Where | None) -> str:
+    if isinstance(where, Place):
+        return joined(_PREPOSITIONS[where.preposition], _thing(where.thing))
+    return where.spanish if where else ""
+
+
+def _contracted(text: str) -> str:
+    """a + el = al and de + el = del (a él, with its accent, stays)."""
+    return re.sub(r"\bde el\b", "del", re.sub(r"\ba el\b", "al", text))
