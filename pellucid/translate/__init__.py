@@ -1,0 +1,1 @@
+"""Sentences in, translations out: search, scores, and how good they are."""

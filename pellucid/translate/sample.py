@@ -1,0 +1,85 @@
+"""Sampling: the next token is drawn from the model's probabilities, sharpened or cut to the likely ones."""
+
+import hashlib
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from pellucid.translate.beam import best_of_each
+from pellucid.translate.hypotheses import Candidates, Hypotheses
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """Tokens are drawn from probabilities ** (1 / temperature), cut to the top_k likeliest and to top_p."""
+
+    temperature: float = 1.0
+    top_k: int | None = None
+    top_p: float | None = None
+
+
+def draw(log_p_SWV: Tensor, hypotheses: Hypotheses, sampling: Sampling, uniform_SWL: Tensor) -> Candidates:
+    """One token for each hypothesis: where its number in [0, 1) falls among the probabilities."""
+    step = hypotheses.tokens.shape[-1] - 1
+    uniform_SW = uniform_SWL[hypotheses.places, :, step]
+    # At first one hypothesis stands for all that will be drawn.
+    log_p = log_p_SWV.expand(-1, uniform_SW.shape[1], -1)
+    parents = (
+        torch.arange(log_p.shape[1], device=log_p.device)
+        .clamp(max=log_p_SWV.shape[1] - 1)
+        .expand_as(uniform_SW)
+    )
+    scores = log_p.flatten(0, 1).double()
+    scores = (scores - scores.amax(-1, keepdim=True)) / sampling.temperature
+    kept = cut(scores, sampling.top_k, sampling.top_p)
+    tokens = drawn(kept, uniform_SW.flatten()).view_as(uniform_SW)
+    return Candidates(
+        parents, tokens, hypotheses.totals.gather(1, parents) + log_p.gather(2, tokens[..., None])[..., 0]
+    )
+
+
+def cut(scores_RV: Tensor, top_k: int | None, top_p: float | None) -> Tensor:
+    """-inf for all but the top_k highest, and then for all but the fewest that hold the probability top_p."""
+    if top_k is not None and top_k < scores_RV.shape[1]:
+        ids, highest = best_of_each(scores_RV, scores_RV.new_zeros(len(scores_RV)), top_k)
+        scores_RV = torch.full_like(scores_RV, -math.inf).scatter(1, ids, highest)
+    if top_p is not None and top_p < 1:
+        ranked, order = scores_RV.sort(dim=1, descending=True, stable=True)
+        probabilities = ranked.softmax(-1)
+        before = probabilities.cumsum(-1) - probabilities
+        scores_RV = torch.full_like(scores_RV, -math.inf).scatter(
+            1, order, ranked.masked_fill(before >= top_p, -math.inf)
+        )
+    return scores_RV
+
+
+def drawn(scores_RV: Tensor, uniform_R: Tensor) -> Tensor:
+    """The id at which the sum of the probabilities first exceeds each number in [0, 1)."""
+    weights = (scores_RV - scores_RV.amax(-1, keepdim=True)).exp()  # not normalised: only their ratios matter
+    sums = weights.cumsum(-1)
+    total = sums[:, -1]
+    # Rounding must not reach the total itself, behind which there is no id.
+    wanted = torch.minimum(uniform_R * total, torch.nextafter(total, torch.zeros_like(total)))
+    return torch.searchsorted(sums, wanted[:, None], right=True)[:, 0].clamp(max=scores_RV.shape[1] - 1)
+
+
+def seeds(sources: Sequence[Sequence[int]], seed: int) -> list[int]:
+    """A seed for each sentence, from the call's seed, its ids, and how often they came before it."""
+    times: dict[tuple[int, ...], int] = {}
+    sentence_seeds = []
+    for ids in map(tuple, sources):
+        times[ids] = times.get(ids, -1) + 1
+        digest = hashlib.blake2b(repr((seed, times[ids], ids)).encode(), digest_size=8).digest()
+        sentence_seeds.append(int.from_bytes(digest) >> 1)
+    return sentence_seeds
+
+
+def uniforms(sentence_seeds: Sequence[int], draws: int, length: int) -> Tensor:
+    """Numbers in [0, 1), S W L, a generator for each sentence: so they do not depend on its neighbours."""
+    # A step's numbers lie together, so that a longer length only adds numbers.
+    generators = [torch.Generator().manual_seed(seed) for seed in sentence_seeds]
+    numbers = [torch.rand(length, draws, generator=each, dtype=torch.float64).T for each in generators]
+    return torch.stack(numbers)

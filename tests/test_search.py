@@ -1,0 +1,427 @@
+"""Search against plain loops: the same hypotheses, in the same order, whatever the batch."""
+
+import functools
+import itertools
+import math
+import random
+from collections.abc import Callable, Sequence
+
+import pytest
+import torch
+from torch import Tensor
+
+from pellucid.errors import PellucidError
+from pellucid.translate.beam import best, best_of_each
+from pellucid.translate.hypotheses import Found, Hypotheses
+from pellucid.translate.sample import Sampling, cut, draw, drawn, seeds, uniforms
+from pellucid.translate.search import Request, Rules, Step, search
+
+PAD, UNKNOWN, START, END = 0, 1, 2, 3
+FORBIDDEN = (PAD, UNKNOWN, START)
+
+Table = Callable[[int, tuple[int, ...]], Tensor]  # (sentence, what was said) -> logits of the next token
+
+
+class TableDecoding:
+    """A model that is a table: its logits follow from the sentence and from all that was said."""
+
+    device = torch.device("cpu")
+
+    def __init__(self, table: Table, sentences: int) -> None:
+        self.table = table
+        self.said: list[tuple[int, ...]] = [()] * sentences
+        self.sentences = list(range(sentences))
+        self.rows_of_steps: list[int] = []
+
+    def step(self, tokens: Tensor) -> Tensor:
+        self.rows_of_steps.append(len(self.said))
+        self.said = [(*said, token) for said, token in zip(self.said, tokens.tolist(), strict=True)]
+        width = len(self.said) // len(self.sentences)
+        return torch.stack(
+            [self.table(self.sentences[row // width], said[1:]) for row, said in enumerate(self.said)]
+        )
+
+    def select(self, rows: Tensor, sentences: Tensor | None) -> None:
+        self.said = [self.said[row] for row in rows.tolist()]
+        if sentences is not None:
+            self.sentences = [self.sentences[place] for place in sentences.tolist()]
+
+
+def random_table(seed: int, size: int, end: float = 0.0, whole: bool = False) -> Table:
+    """Logits that are anything for every beginning; `whole` ones have many ties."""
+
+    @functools.cache
+    def logits(sentence: int, said: tuple[int, ...]) -> Tensor:
+        generator = torch.Generator().manual_seed(random.Random(repr((seed, sentence, said))).getrandbits(60))
+        values = torch.randn(size, generator=generator)
+        values = values.round() if whole else values * 2
+        values[END] += end
+        return values
+
+    return lambda sentence, said: logits(sentence, said).clone()
+
+
+def run(table: Table, requests: Sequence[Request], rules: Rules, **sampling: object) -> list[list[Found]]:
+    """What a search finds for each request, and a check that nothing is done twice."""
+    choose = functools.partial(best, beam=rules.width)
+    results: dict[int, list[Found]] = {}
+    for step in search(TableDecoding(table, len(requests)), requests, rules, choose):
+        assert not results.keys() & step.done.keys()
+        results |= step.done
+    return [results[place] for place in range(len(requests))]
+
+
+def plain_beam_search(table: Table, sentence: int, request: Request, rules: Rules) -> list[Found]:
+    """DESIGN's conventions for one sentence, with lists and one hypothesis at a time."""
+    beam = rules.width
+    live: list[tuple[tuple[int, ...], list[float], Tensor]] = [((), [], torch.tensor(0.0))]
+    finished: list[Found] = []
+    for step in range(request.max_length):
+        candidates = []
+        for said, log_probabilities, total in live:
+            log_p = table(sentence, said).log_softmax(-1)
+            for token in range(len(log_p)):
+                if step < len(request.prefix):
+                    allowed = token == request.prefix[step]
+                else:
+                    allowed = token not in rules.forbidden and not (token == END and step < rules.min_length)
+                if allowed and log_p[token] > -math.inf:
+                    grown = [*log_probabilities, float(log_p[token])]
+                    candidates.append(((*said, token), grown, total + log_p[token]))
+        candidates.sort(key=lambda candidate: -float(candidate[2]))  # stable: ties to the lower beam, then id
+        candidates = candidates[: 2 * beam]
+        live = []
+        for rank, (said, log_probabilities, total) in enumerate(candidates):
+            if said[-1] != END:
+                live.append((said, log_probabilities, total))
+            elif rank < beam:
+                score = float(total) / len(said) ** rules.length_penalty
+                finished.append(Found(list(said), log_probabilities, score, True))
+        live = live[:beam]
+        if len(finished) >= beam or not live:
+            break
+    if len(finished) < beam:
+        for said, log_probabilities, total in live:
+            score = float(total) / len(said) ** rules.length_penalty
+            finished.append(Found(list(said), log_probabilities, score, False))
+    return sorted(finished, key=lambda found: (not found.finished, -found.score))
+
+
+def assert_same(ours: list[Found], theirs: list[Found]) -> None:
+    assert [found.token_ids for found in ours] == [found.token_ids for found in theirs]
+    assert [found.finished for found in ours] == [found.finished for found in theirs]
+    assert [found.score for found in ours] == pytest.approx([found.score for found in theirs], abs=1e-5)
+    for our, their in zip(ours, theirs, strict=True):
+        assert our.log_probabilities == pytest.approx(their.log_probabilities, abs=1e-5)
+
+
+def rules(width: int, **others: object) -> Rules:
+    return Rules(START, END, FORBIDDEN, width, **others)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("beam", [1, 2, 3, 5, 8])
+@pytest.mark.parametrize("whole", [False, True], ids=["distinct", "ties"])
+@pytest.mark.parametrize("penalty", [0.0, 0.6, 1.0])
+def test_beam_search_is_the_plain_loop(beam: int, whole: bool, penalty: float) -> None:
+    table = random_table(seed=beam, size=9, end=0.5, whole=whole)
+    requests = [Request(number, limit) for number, limit in enumerate([7, 1, 4, 9, 2, 9, 9])]
+    wanted = rules(beam, length_penalty=penalty)
+    for sentence, found in enumerate(run(table, requests, wanted)):
+        assert_same(found, plain_beam_search(table, sentence, requests[sentence], wanted))
+
+
+@pytest.mark.parametrize("whole", [False, True], ids=["distinct", "ties"])
+def test_beam_search_is_the_plain_loop_on_a_large_vocabulary(whole: bool) -> None:
+    table = random_table(seed=4, size=500, end=5.0, whole=whole)
+    requests = [Request(number, 5) for number in range(3)]
+    for sentence, found in enumerate(run(table, requests, rules(4))):
+        assert_same(found, plain_beam_search(table, sentence, requests[sentence], rules(4)))
+
+
+def test_beam_1_is_greedy() -> None:
+    table = random_table(seed=1, size=12, end=1.0)
+    found = run(table, [Request(number, 10) for number in range(8)], rules(1))
+    lengths = set()
+    for sentence, (only,) in enumerate(found):
+        said: list[int] = []
+        while len(said) < 10 and END not in said:
+            logits = table(sentence, tuple(said))
+            logits[list(FORBIDDEN)] = -math.inf
+            said.append(int(logits.argmax()))
+        assert only.token_ids == said
+        lengths.add(len(said))
+    assert len(lengths) > 2  # else the table is too simple to test anything
+
+
+def test_a_wide_beam_is_exhaustive_search() -> None:
+    """Every sentence of at most four tokens, from three words and the end token."""
+    table = random_table(seed=2, size=7)
+    (found,) = run(table, [Request(0, 4)], rules(121))
+    every = []
+    for length in range(1, 5):
+        for said in itertools.product(range(3, 7), repeat=length):
+            if END not in said[:-1] and (length == 4 or said[-1] == END):
+                log_p = [
+                    float(table(0, said[:step]).log_softmax(-1)[token]) for step, token in enumerate(said)
+                ]
+                every.append(Found(list(said), log_p, sum(log_p) / length, said[-1] == END))
+    every.sort(key=lambda found: (not found.finished, -found.score))
+    assert len(found) == len(every) == 1 + 3 + 9 + 27 + 81
+    assert_same(found, every)
+
+
+def test_equal_sums_go_to_the_lower_hypothesis_and_then_to_the_lower_id() -> None:
+    """All logits equal: topk alone would take any."""
+    (found,) = run(lambda sentence, said: torch.zeros(5000), [Request(0, 2)], rules(4, min_length=2))
+    assert [each.token_ids for each in found] == [[4, 4], [4, 5], [4, 6], [4, 7]]
+
+
+def test_rounding_makes_ties_too() -> None:
+    """Next to -1e7 a difference of 0.1 is lost in float32: the lower ids are chosen, not the likelier."""
+    log_p = torch.tensor([[-5.3, -5.2, -5.1, -5.0, -400.0]])
+    ids, sums = best_of_each(log_p, torch.tensor([-1e7]), 2)
+    assert ids.tolist() == [[0, 1]] and sums.tolist() == [[-10000005.0, -10000005.0]]
+    ids, _ = best_of_each(log_p, torch.tensor([0.0]), 2)
+    assert ids.tolist() == [[2, 3]]
+
+
+def test_forbidden_ids_are_never_said_and_the_others_not_renormalised() -> None:
+    def table(sentence: int, said: tuple[int, ...]) -> Tensor:
+        return torch.tensor([5.0, 4.0, 3.0, 0.0, 1.0, 6.0])
+
+    (found,) = run(table, [Request(0, 3)], Rules(START, END, (*FORBIDDEN, 5), width=1))
+    assert found[0].token_ids == [4, 4, 4] and not found[0].finished
+    expected = float(table(0, ()).log_softmax(-1)[4])
+    assert found[0].log_probabilities == pytest.approx([expected] * 3)
+    assert found[0].score == pytest.approx(expected)
+
+
+def test_an_end_token_counts_only_among_the_best() -> None:
+    """Beam 2: the end token is third at first, so it is dropped, though its mean would have won."""
+
+    def table(sentence: int, said: tuple[int, ...]) -> Tensor:
+        words = [0.34, 0.36, 0.30] if not said else [0.02, 0.02, 0.96]
+        return torch.tensor(words)[[0, 0, 0, 2, 0, 1]].log()
+
+    (found,) = run(table, [Request(0, 4)], rules(2, length_penalty=0.0))
+    assert [each.token_ids for each in found] == [[5, 3], [4, 3]]
+
+
+def test_a_sentence_is_done_as_soon_as_beam_hypotheses_are_finished() -> None:
+    decoding = TableDecoding(random_table(seed=3, size=8, end=2.0), 6)
+    rows = []
+    for step in search(
+        decoding, [Request(n, 30) for n in range(6)], rules(3), functools.partial(best, beam=3)
+    ):
+        rows.append(len(step.open.places) * 3)
+        assert not step.done or all(sum(found.finished for found in each) >= 3 for each in step.done.values())
+        assert step.open.tokens.shape[1] == 3
+    assert decoding.rows_of_steps == [6, *rows[:-1]] and rows[-1] == 0  # finished sentences leave the batch
+    assert len(set(rows)) > 3
+
+
+def test_a_model_that_never_ends_stops_at_its_limit_unfinished() -> None:
+    table = random_table(seed=5, size=8, end=-1e9)
+    both = run(table, [Request(0, 3), Request(1, 6)], rules(2))
+    for found, limit in zip(both, [3, 6], strict=True):
+        assert [(each.finished, len(each.token_ids)) for each in found] == [(False, limit)] * 2
+        assert all(END not in each.token_ids for each in found)
+
+
+def test_min_length_does_not_count_the_end_token() -> None:
+    table = random_table(seed=6, size=8, end=20.0)
+    (found,) = run(table, [Request(0, 9)], rules(3, min_length=4))
+    assert [len(each.token_ids) for each in found] == [5, 5, 5] and all(each.finished for each in found)
+    (found,) = run(table, [Request(0, 9)], rules(3))
+    assert found[0].token_ids == [END]
+
+
+def test_n_best_is_ordered_and_finished_ones_come_first() -> None:
+    table = random_table(seed=7, size=8)
+    for found in run(table, [Request(number, 6) for number in range(20)], rules(6)):
+        ranks = [(not each.finished, -each.score) for each in found]
+        assert ranks == sorted(ranks)
+        assert len({tuple(each.token_ids) for each in found}) == len(found)
+
+
+def test_fewer_continuations_than_asked_for() -> None:
+    """One word and the end token, beam 5: some places are never filled, and none of them is offered."""
+    (found,) = run(random_table(seed=8, size=5), [Request(0, 2)], rules(5))
+    assert sorted(each.token_ids for each in found) == [[3], [4, 3], [4, 4]]
+    assert all(math.isfinite(each.score) for each in found)
+
+
+def test_a_prefix_is_forced_and_its_log_probabilities_count() -> None:
+    table = random_table(seed=9, size=9, end=1.0)
+    prefixes: list[tuple[int, ...]] = [(4, UNKNOWN, 8), (), (7,), (5, 5, 5, 5)]
+    requests = [Request(number, 8, prefix) for number, prefix in enumerate(prefixes)]
+    for sentence, found in enumerate(run(table, requests, rules(3))):
+        assert all(tuple(each.token_ids[: len(prefixes[sentence])]) == prefixes[sentence] for each in found)
+        assert_same(found, plain_beam_search(table, sentence, requests[sentence], rules(3)))
+
+
+def test_neighbours_change_nothing() -> None:
+    table = random_table(seed=10, size=9, end=1.0)
+    requests = [Request(number, 3 + number % 5) for number in range(10)]
+    together = run(table, requests, rules(4))
+    for number, request in enumerate(requests):
+        (alone,) = run(lambda _, said, number=number: table(number, said), [request], rules(4))
+        assert alone == together[number]
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
+def test_logits_that_are_not_numbers_are_an_error(bad: float) -> None:
+    def table(sentence: int, said: tuple[int, ...]) -> Tensor:
+        good = random_table(seed=11, size=8, end=-9.0)(sentence, said)
+        return good * 0 + bad if sentence == 1 and len(said) == 2 else good
+
+    with pytest.raises(PellucidError) as error:
+        run(table, [Request(70, 6), Request(71, 6)], rules(2))
+    assert str(error.value) == (
+        "sentence 72, step 3: "
+        "the next token's probabilities are not numbers, because logits are NaN or infinite. "
+        'Use precision="fp32", or weights from an earlier checkpoint.'
+    )
+
+
+def test_one_logit_that_is_not_a_number_is_an_error() -> None:
+    with pytest.raises(PellucidError, match=r"sentence 1, step 1: .* not numbers"):
+        run(lambda sentence, said: torch.tensor([0.0, 0, 0, 1, math.nan]), [Request(0, 4)], rules(1))
+
+
+def test_no_possible_token_is_an_error() -> None:
+    def table(sentence: int, said: tuple[int, ...]) -> Tensor:
+        return torch.tensor([0.0, 0.0, 0.0, -math.inf, -math.inf])
+
+    with pytest.raises(PellucidError) as error:
+        run(table, [Request(4, 6)], rules(2))
+    assert str(error.value) == (
+        "sentence 5, step 1: no token that may come next has a probability. "
+        "Ask for another prefix or a smaller min_length, or use weights from an earlier checkpoint."
+    )
+
+
+def test_what_the_model_says_where_no_hypothesis_is_does_not_matter() -> None:
+    """Impossible continuations fill the beam; that the model knows nothing after them is no error."""
+
+    def table(sentence: int, said: tuple[int, ...]) -> Tensor:
+        if any(token != 4 for token in said):
+            return torch.full((7,), math.nan)
+        return torch.tensor([0.0, 0, 0, 0.5, 1, -math.inf, -math.inf])
+
+    (found,) = run(table, [Request(0, 3)], rules(4))
+    assert sorted(each.token_ids for each in found) == [[3], [4, 3], [4, 4, 3], [4, 4, 4]]
+
+
+# Sampling
+
+
+def sampled(
+    table: Table,
+    requests: Sequence[Request],
+    sources: Sequence[Sequence[int]],
+    draws: int = 1,
+    seed: int = 0,
+    **cuts: object,
+) -> list[list[Found]]:
+    longest = max(request.max_length for request in requests)
+    numbers = uniforms(seeds(sources, seed), draws, longest)
+    choose = functools.partial(draw, sampling=Sampling(**cuts), uniform_SWL=numbers)  # type: ignore[arg-type]
+    results: dict[int, list[Found]] = {}
+    for step in search(TableDecoding(table, len(requests)), requests, rules(draws), choose):
+        results |= step.done
+    return [results[place] for place in range(len(requests))]
+
+
+def chi_square(counts: Tensor, probabilities: Tensor) -> float:
+    expected = probabilities * counts.sum()
+    return float(((counts - expected) ** 2 / expected).sum())
+
+
+@pytest.mark.parametrize("temperature", [0.5, 1.0, 2.0])
+def test_drawn_tokens_have_the_model_s_distribution(temperature: float) -> None:
+    """4,000 draws over six tokens: chi-square with 5 degrees of freedom exceeds 20.5 once in a thousand times."""
+    logits = torch.tensor([3.0, 3.0, 3.0, 0.0, 0.5, 1.0, -1.0, 1.5, 0.2])
+    draws = 4000
+    (found,) = sampled(lambda *_: logits.clone(), [Request(0, 1)], [[7, END]], draws, temperature=temperature)
+    counts = torch.bincount(torch.tensor([each.token_ids[0] for each in found]), minlength=9)
+    assert counts[:3].sum() == 0 and counts.sum() == draws
+    assert chi_square(counts[3:], (logits[3:] / temperature).softmax(-1)) < 20.5
+    assert chi_square(counts[3:], (logits[3:] / (temperature * 1.5)).softmax(-1)) > 20.5
+    # What is reported is the model's own probability, of the full softmax at temperature 1.
+    log_p = logits.log_softmax(-1)
+    assert all(each.score == pytest.approx(float(log_p[each.token_ids[0]]), abs=1e-5) for each in found)
+
+
+def test_several_draws_are_independent_of_each_other_at_every_step() -> None:
+    table = random_table(seed=12, size=8, end=-6.0)
+    (found,) = sampled(table, [Request(0, 12)], [[5, END]], draws=50)
+    assert len({tuple(each.token_ids) for each in found}) > 45
+    ranks = [(not each.finished, -each.score) for each in found]
+    assert ranks == sorted(ranks)
+    for each in found:
+        said = each.token_ids
+        log_p = [
+            float(table(0, tuple(said[:step])).log_softmax(-1)[token]) for step, token in enumerate(said)
+        ]
+        assert each.log_probabilities == pytest.approx(log_p, abs=1e-5)
+
+
+def test_a_sample_depends_on_the_seed_and_the_sentence_alone() -> None:
+    table = random_table(seed=13, size=30)
+    sources = [[10 + number, END] for number in range(6)]
+    requests = [Request(number, 4 + 2 * number) for number in range(6)]
+    together = sampled(table, requests, sources, draws=2, seed=5)
+    for number in range(6):
+        (alone,) = sampled(
+            lambda _, said, number=number: table(number, said),
+            [requests[number]],
+            [sources[number]],
+            draws=2,
+            seed=5,
+        )
+        assert alone == together[number]
+    assert sampled(table, requests, sources, draws=2, seed=6) != together
+
+
+def test_the_same_sentence_twice_gets_different_draws() -> None:
+    assert len(set(seeds([[4, 3], [4, 3], [5, 3], [4, 3]], seed=0))) == 4
+    assert seeds([[5, 3], [4, 3]], seed=0)[::-1] == seeds([[4, 3], [5, 3]], seed=0)
+
+
+def test_cut_keeps_the_likeliest() -> None:
+    scores = torch.tensor([[0.1, 0.3, 0.05, 0.25, 0.3]], dtype=torch.float64).log()
+    assert kept_by(scores, top_k=1) == [1]  # of two equal ones the lower id
+    assert kept_by(scores, top_k=3) == [1, 3, 4]
+    assert kept_by(scores, top_k=9) == [0, 1, 2, 3, 4]
+    assert kept_by(scores, top_p=0.2) == [1]
+    assert kept_by(scores, top_p=0.31) == [1, 4]
+    assert kept_by(scores, top_p=0.84) == [1, 3, 4]
+    assert kept_by(scores, top_p=1.0) == [0, 1, 2, 3, 4]
+    assert kept_by(scores, top_k=2, top_p=0.45) == [1]  # of the two, each has a half
+    assert kept_by(scores, top_k=2, top_p=0.55) == [1, 4]
+
+
+def kept_by(scores: Tensor, top_k: int | None = None, top_p: float | None = None) -> list[int]:
+    return (cut(scores, top_k, top_p)[0] > -math.inf).nonzero()[:, 0].tolist()
+
+
+def test_drawn_at_the_edges() -> None:
+    scores = torch.tensor([-math.inf, 0.0, -math.inf, 0.0, -math.inf], dtype=torch.float64).expand(4, -1)
+    almost_one = math.nextafter(1.0, 0.0)
+    assert drawn(scores, torch.tensor([0.0, 0.4999, 0.5, almost_one], dtype=torch.float64)).tolist() == [
+        1,
+        1,
+        3,
+        3,
+    ]
+
+
+def test_a_step_shows_the_hypotheses_so_far() -> None:
+    table = random_table(seed=14, size=8, end=-1e9)
+    steps: list[Step] = list(
+        search(TableDecoding(table, 1), [Request(0, 3)], rules(1), functools.partial(best, beam=1))
+    )
+    assert [step.open.tokens.shape[-1] - 1 for step in steps[:-1]] == [1, 2]
+    assert steps[-1].done[0][0].token_ids[:2] == steps[1].open.tokens[0, 0, 1:].tolist()
+    assert isinstance(steps[0].open, Hypotheses)
