@@ -1,0 +1,1 @@
+"""A translation explained: every matrix of the pass that made it."""

@@ -1,0 +1,211 @@
+"""A translation, and then one watched, teacher-forced pass over what was said: every matrix of every step.
+
+Explaining never enters the decoding loop. The pass computes all positions at once, in float32; the decoder
+reads the start token and the target shifted right by one, and the end token is only expected, never read.
+"""
+
+import copy
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from pellucid.errors import UsageError
+from pellucid.explain.words import check_known
+from pellucid.model import Transformer
+from pellucid.see import Trace, trace
+from pellucid.translate.decoding import device_of, evaluating
+from pellucid.translate.sentences import Sentence, read_source, read_target
+from pellucid.translate.translator import Hypothesis, Translation
+from pellucid.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from pellucid.translate.translator import Translator
+
+TOKENS = 256  # of a source or a given target: a matrix of attention grows with the square
+ALTERNATIVES = 5
+
+
+@dataclass(frozen=True)
+class Step:
+    """One position of the target: what went in, what was expected, and what the model held probable."""
+
+    input: str  # the token before, as the decoder read it: the target shifted right
+    expected: str
+    predicted: str  # the most probable token
+    probability: float  # of the expected token
+    loss: float  # its negative logarithm
+    alternatives: list[tuple[str, float]]  # the most probable tokens, the best first
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """A translation, its steps, and every matrix of the pass over it."""
+
+    translation: Translation
+    to: str | None  # the target language, where the model names it
+    forced: bool  # whether the target was given, not found by the model
+    steps: list[Step]
+    trace: Trace
+    largest_difference: float | None  # of the log-probabilities, search and this pass; None: no search
+    vocabulary: Vocabulary
+
+    @property
+    def source_tokens(self) -> list[str]:
+        """What the encoder read."""
+        return self.trace["encoder.output"].labels("L")
+
+    @property
+    def target_tokens(self) -> list[str]:
+        """What the decoder read: the start token and the target, without its end."""
+        return self.trace["decoder.output"].labels("L")
+
+    @property
+    def watched_layer(self) -> str:
+        """The path of the last decoder layer's cross-attention, which summaries show."""
+        names = [name for name in self.trace if name.endswith(".cross_attention.weights")]
+        return names[-1].removesuffix(".weights")
+
+    def attention_to_source(self) -> Tensor:
+        """Where each target position looked, L M: the mean of the last cross-attention's heads."""
+        return self.trace[f"{self.watched_layer}.weights"].tensor[0].mean(0)
+
+    @property
+    def difference(self) -> str:
+        """How far the pass is from what was served, as a sentence."""
+        if self.largest_difference is None:
+            return "The target was given, so there is no search to compare this pass with."
+        return (
+            "Largest difference between the log-probabilities of the search, step by step, "
+            f"and of this pass, all positions at once: {self.largest_difference:.1e}."
+        )
+
+    def to_html(self, path: str | Path) -> None:
+        """Writes a page, one file that needs no network, with every matrix."""
+        from pellucid.explain.files import write
+        from pellucid.explain.page.document import page
+
+        write(path, page(self).encode())
+
+    def to_json(self, path: str | Path) -> None:
+        """Writes the translation, the steps and every tensor; the schema is in pellucid/explain/files.py."""
+        from pellucid.explain.files import as_json, write
+
+        write(path, as_json(self))
+
+    def to_npz(self, path: str | Path) -> None:
+        """Writes every tensor by its name, and the tokens, for numpy.load."""
+        from pellucid.explain.files import as_npz, write
+
+        write(path, as_npz(self))
+
+    def plot(self, name: str, path: str | Path) -> None:
+        """Draws a tensor (all its heads) to a .png, .svg or .pdf; needs pip install "pellucid[plot]"."""
+        from pellucid.explain.plot import plot
+
+        plot(self, name, path)
+
+    def show(self) -> None:
+        """Prints the steps and the cross-attention as tables."""
+        from pellucid.explain.terminal import show
+
+        show(self)
+
+
+def explain(
+    translator: "Translator", text: str, to: str | None = None, target: str | None = None
+) -> Explanation:
+    """Translate `text`, unless `target` says what it is to become, and see every matrix of one pass."""
+    vocabulary = translator.vocabulary
+    source = read_source(text, to, vocabulary, TOKENS)
+    if source.empty:
+        raise UsageError('the sentence is empty: nothing to explain. Give one, such as "How are you".')
+    _check(source, "sentence", vocabulary)
+    if target is None:
+        translation = translator.translate(text, to=to)
+        target_ids = translation.hypotheses[0].token_ids
+    else:
+        wanted = read_target(target, source.to, vocabulary, TOKENS)
+        _check(wanted, "target", vocabulary)
+        target_ids = list(wanted.ids)
+    seen = _watched_pass(translator.model, vocabulary, source.ids, target_ids)
+    log_p = _log_probabilities(seen, target_ids)
+    difference = None
+    if target is None:
+        served = translation.hypotheses[0].log_probabilities
+        difference = max(abs(ours - theirs) for ours, theirs in zip(log_p, served, strict=True))
+    else:
+        length_penalty = translator.config.translation.length_penalty
+        translation = _given(text, target_ids, log_p, length_penalty, source.to, vocabulary)
+    steps = _steps(seen, vocabulary, target_ids, log_p)
+    return Explanation(translation, source.to, target is not None, steps, seen, difference, vocabulary)
+
+
+def _check(sentence: Sentence, side: str, vocabulary: Vocabulary) -> None:
+    if sentence.truncated:
+        raise UsageError(
+            f"the {side} is longer than the {TOKENS} tokens that an explanation shows: "
+            "its matrices grow with the square of the length. Give a shorter one."
+        )
+    check_known(sentence.text, list(sentence.ids), sentence.to, vocabulary, is_target=side == "target")
+
+
+def _watched_pass(
+    model: Transformer, vocabulary: Vocabulary, source_ids: Sequence[int], target_ids: Sequence[int]
+) -> Trace:
+    device = device_of(model)
+    if next(model.parameters()).dtype != torch.float32:
+        model = copy.deepcopy(model).float()
+    source = torch.tensor([list(source_ids)], device=device)
+    shifted = torch.tensor([[model.config.start_id, *target_ids[:-1]]], device=device)
+    with (
+        evaluating(model),
+        torch.no_grad(),
+        torch.autocast(device.type, enabled=False),
+        trace(model, vocabulary=vocabulary) as seen,
+    ):
+        model(source, torch.ones_like(source, dtype=torch.bool), shifted)
+    return seen
+
+
+def _log_probabilities(seen: Trace, target_ids: Sequence[int]) -> list[float]:
+    """Of each expected token."""
+    log_p_LV = seen["decoder.logits"].tensor[0].log_softmax(-1)
+    return log_p_LV.gather(1, torch.tensor(target_ids)[:, None])[:, 0].tolist()
+
+
+def _steps(
+    seen: Trace, vocabulary: Vocabulary, target_ids: Sequence[int], log_p: Sequence[float]
+) -> list[Step]:
+    record = seen["decoder.probabilities"]
+    inputs, expected = record.labels("L"), vocabulary.target_tokens(target_ids)
+    steps = []
+    for place, probabilities in enumerate(record.tensor[0]):
+        best = most_probable(probabilities, vocabulary, ALTERNATIVES)
+        probability = probabilities[target_ids[place]].item()
+        steps.append(Step(inputs[place], expected[place], best[0][0], probability, -log_p[place], best))
+    return steps
+
+
+def most_probable(numbers_V: Tensor, vocabulary: Vocabulary, count: int) -> list[tuple[str, float]]:
+    """The tokens with the highest numbers, the best first; of equals, the lower id."""
+    values, ids = numbers_V.sort(descending=True, stable=True)
+    return list(zip(vocabulary.target_tokens(ids[:count].tolist()), values[:count].tolist(), strict=True))
+
+
+def _given(
+    text: str,
+    ids: list[int],
+    log_p: list[float],
+    length_penalty: float,
+    to: str | None,
+    vocabulary: Vocabulary,
+) -> Translation:
+    """A given target in the form of a translation."""
+    tokens, said = vocabulary.target_tokens(ids), vocabulary.decode_target(ids, to)
+    score = sum(log_p) / len(ids) ** length_penalty
+    hypothesis = Hypothesis(said, tokens, ids, score, log_p, finished=True)
+    return Translation(text, said, score, tokens, [hypothesis])

@@ -1,0 +1,1 @@
+"""The page: an explanation as one HTML file that needs no network."""

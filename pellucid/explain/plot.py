@@ -1,0 +1,125 @@
+"""A tensor as a picture, one panel for each head, drawn with matplotlib."""
+
+import difflib
+import io
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pellucid.errors import PellucidError, UsageError
+from pellucid.explain.explanation import Explanation
+from pellucid.explain.files import write
+from pellucid.explain.words import visible
+from pellucid.see import AXES, Record
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+FORMATS = ("png", "svg", "pdf")
+BEST = 4  # words of each position, where an axis is the whole vocabulary
+LABELLED = 40  # rows or columns that still get a label each
+
+
+def plot(explanation: Explanation, name: str, path: str | Path) -> None:
+    """The tensor of this name as a picture in `path`, whose ending chooses the format."""
+    form = Path(path).suffix.lower().removeprefix(".")
+    if form not in FORMATS:
+        raise UsageError(f"{path}: a plot is a .png, .svg or .pdf. Give the file one of these endings.")
+    if name not in explanation.trace:
+        near = difflib.get_close_matches(name, explanation.trace, n=3, cutoff=0.5)
+        hint = f" Nearest: {', '.join(near)}." if near else ""
+        raise UsageError(f'no tensor is called "{name}".{hint}')
+    try:
+        from matplotlib import rc_context
+    except ImportError:
+        raise PellucidError('a plot needs matplotlib. Run: pip install "pellucid[plot]"') from None
+    panels, rows, columns = _panels(explanation, explanation.trace[name])
+    style: dict[Any, Any] = {"font.family": _fonts("".join([*rows, *columns])), "svg.hashsalt": name}
+    with rc_context(style), warnings.catch_warnings():
+        # A letter that no font on this computer has is drawn as a box: not worth a warning for each.
+        warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)
+        write(path, _drawn(explanation.trace[name], panels, rows, columns, form))
+
+
+def _panels(explanation: Explanation, record: Record) -> tuple[np.ndarray[Any, Any], list[str], list[str]]:
+    """Heads, rows, columns; and the labels of the rows and of the columns."""
+    values = record.tensor.numpy()
+    values = values[0] if record.axes[0] == "B" else values
+    rows_axis, columns_axis = (record.axes[-2], record.axes[-1]) if values.ndim > 1 else (record.axes[-1], "")
+    rows, columns = record.labels(rows_axis), record.labels(columns_axis) if columns_axis else [""]
+    if columns_axis == "V":
+        best = sorted({int(word) for row in values for word in np.argsort(-row, kind="stable")[:BEST]})
+        values, columns = values[:, best], explanation.vocabulary.target_tokens(best)
+    panels = values.reshape(-1, len(rows), len(columns))
+    return panels, [visible(word) for word in rows], [visible(word) for word in columns]
+
+
+def _drawn(
+    record: Record, panels: np.ndarray[Any, Any], rows: list[str], columns: list[str], form: str
+) -> bytes:
+    from matplotlib.figure import Figure
+
+    width = min(14.0, 1.8 + 0.42 * len(columns) if len(columns) <= LABELLED else 10.0)
+    height = min(10.0, 1.5 + 0.36 * len(rows))
+    across = min(len(panels), max(1, int(16 // width)))
+    down = -(-len(panels) // across)
+    figure = Figure(figsize=(max(4.5, width * across), height * down + 0.5), layout="constrained")
+    shape = " × ".join(map(str, record.tensor.shape))
+    figure.suptitle(f"{record.name}\n{shape} ({record.axes})", fontsize=9)
+    finite = np.abs(panels[np.isfinite(panels)])
+    most = float(finite.max()) if finite.size and finite.max() > 0 else 1.0
+    is_share = record.name.rpartition(".")[2] in ("weights", "probabilities")
+    low, high, colours = (0.0, 1.0, "Purples") if is_share else (-most, most, "PuOr")
+    grid = figure.subplots(down, across, squeeze=False).flatten()
+    for head, axes in enumerate(grid[: len(panels)]):
+        image = axes.imshow(
+            np.ma.masked_invalid(panels[head]), cmap=colours, vmin=low, vmax=high, aspect="auto"
+        )
+        axes.set_facecolor("0.85")  # what is masked
+        axes.patch.set(hatch="////", edgecolor="0.6")
+        _label(axes, record, rows, columns)
+        if len(panels) > 1:
+            axes.set_title(f"head {head}", fontsize=9)
+    for axes in grid[len(panels) :]:
+        axes.remove()
+    figure.colorbar(image, ax=list(grid[: len(panels)]), shrink=0.8)
+    content = io.BytesIO()
+    figure.savefig(content, format=form, dpi=150, metadata={"Date": None} if form == "svg" else None)
+    return content.getvalue()
+
+
+def _label(axes: "Axes", record: Record, rows: list[str], columns: list[str]) -> None:
+    named = record.axes.removeprefix("B").removeprefix("H")
+    axes.set_ylabel(f"{named[0]}: {AXES[named[0]]}", fontsize=8)
+    axes.set_xlabel(f"{named[1]}: {AXES[named[1]]}" if len(named) > 1 else "", fontsize=8)
+    every = -(-len(rows) // LABELLED)
+    axes.set_yticks(range(0, len(rows), every), rows[::every], fontsize=8)
+    every = -(-len(columns) // LABELLED)
+    turned = 90 if max(map(len, columns)) > 2 else 0
+    axes.set_xticks(range(0, len(columns), every), columns[::every], fontsize=8, rotation=turned)
+
+
+def _fonts(text: str) -> list[str]:
+    """matplotlib's own font, and where it lacks letters of the text, installed ones that have them."""
+    from matplotlib import font_manager, ft2font
+
+    fonts = ["DejaVu Sans"]
+    missing = set(map(ord, text)) - _letters(font_manager.findfont("DejaVu Sans"), ft2font.FT2Font)
+    for font in font_manager.fontManager.ttflist if missing else ():
+        if font.style == "normal" and font.name not in fonts and font.weight in (400, "normal", "regular"):
+            has = _letters(font.fname, ft2font.FT2Font)
+            if missing & has:
+                fonts.append(font.name)
+                missing -= has
+        if not missing:
+            break
+    return fonts
+
+
+def _letters(path: str, kind: Any) -> set[int]:
+    try:
+        return set(kind(path).get_charmap())
+    except (OSError, RuntimeError):  # a font that cannot be read, or has no table of letters
+        return set()

@@ -1,0 +1,119 @@
+"""An explanation in a terminal, or in a file that a terminal's output goes to: tables that fit the width.
+
+A share of attention is a number and a block (░ ▒ ▓ █), so that nothing is said by colour alone.
+"""
+
+import sys
+from collections.abc import Iterator, Sequence
+
+from rich import box
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.table import Table
+from rich.text import Text
+
+from pellucid.explain.explanation import Explanation, Step
+from pellucid.explain.words import visible
+
+BLOCKS = " ░▒▓█"
+COLOURS = ("", "on #e9e1f7", "on #c9b6ec", "on #9c7ddb", "on #6b43bd")  # with black text, white on the last
+NAMED = 3  # alternatives that have a place beside the expected token
+SHARE = 5  # columns that ".97▓" and a space take
+
+
+def show(explanation: Explanation) -> None:
+    """Print the translation, its steps, and where each of them looked in the source."""
+    console = Console()
+    if console.encoding.startswith("utf"):
+        console.print(Report(explanation))
+        return
+    with console.capture() as captured:  # a letter that this output cannot write becomes a question mark
+        console.print(Report(explanation))
+    sys.stdout.write(captured.get().encode(console.encoding, "replace").decode(console.encoding))
+
+
+class Report:
+    """What `show` prints, for any rich console."""
+
+    def __init__(self, explanation: Explanation) -> None:
+        self.explanation = explanation
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        explanation = self.explanation
+        title = "forced" if explanation.forced else explanation.to or ""
+        translation = explanation.translation
+        yield Text.assemble(_word(translation.source), "  →  ", _word(translation.text))
+        total = sum(step.loss for step in explanation.steps)
+        score = f"score {translation.score:.4f}, loss {total:.4f} in {len(explanation.steps)} steps"
+        yield Text(f"{title + ': ' if title else ''}{score}\n", style="dim")
+        yield _steps(explanation.steps)
+        yield Text()
+        yield from _cross_attention(explanation, options.max_width)
+        yield Text(f"\n{explanation.difference}", style="dim")
+        yield Text(f"{len(explanation.trace)} tensors are in the trace, and all in the page.", style="dim")
+
+
+def _steps(steps: Sequence[Step]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), show_edge=False)
+    table.add_column("", justify="right", style="dim")
+    for title in ("input", "expected"):
+        table.add_column(title, overflow="fold", min_width=4)
+    for title in ("probability", "loss"):
+        table.add_column(title, justify="right", no_wrap=True)
+    table.add_column("most probable", overflow="fold", ratio=1)
+    for number, step in enumerate(steps, start=1):
+        right = step.predicted == step.expected
+        expected = _word(step.expected, "bold" if right else "bold red")
+        best = Text("  ").join(_alternative(*each) for each in step.alternatives[:NAMED])
+        row: list[RenderableType] = [str(number), _word(step.input), expected]
+        table.add_row(*row, f"{step.probability:.4f}", f"{step.loss:.4f}", best)
+    return table
+
+
+def _alternative(token: str, probability: float) -> Text:
+    return Text.assemble(_word(token), (f" {_short(probability)}", "dim"))
+
+
+def _cross_attention(explanation: Explanation, width: int) -> Iterator[RenderableType]:
+    """One table, or several below each other where the source has more words than the width has room for."""
+    shares = explanation.attention_to_source().tolist()
+    heads = explanation.trace[f"{explanation.watched_layer}.weights"].tensor.shape[1]
+    yield Text(f"{explanation.watched_layer}.weights, the mean of {heads} heads", style="bold")
+    yield Text("rows: what the decoder read, which asks · columns: the source, which is asked", style="dim")
+    words = [visible(token) for token in explanation.source_tokens]
+    first = max(cell_len(visible(step.input)) for step in explanation.steps) + 2
+    for start, end in _groups(words, width - min(first, width // 3)):
+        table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
+        table.add_column("", overflow="fold", max_width=width // 3)
+        for word in words[start:end]:
+            table.add_column(Text(word), justify="right", no_wrap=True, min_width=SHARE - 1)
+        for step, row in zip(explanation.steps, shares, strict=True):
+            table.add_row(_word(step.input, "bold"), *map(_share, row[start:end]))
+        yield table
+
+
+def _groups(words: Sequence[str], width: int) -> Iterator[tuple[int, int]]:
+    """The first and the last (exclusive) of the words whose columns fit side by side."""
+    start, used = 0, 0
+    for place, word in enumerate(words):
+        wanted = max(cell_len(word) + 1, SHARE)
+        if place > start and used + wanted > width:
+            yield start, place
+            start, used = place, 0
+        used += wanted
+    yield start, len(words)
+
+
+def _share(weight: float) -> Text:
+    level = min(len(BLOCKS) - 1, round(weight * (len(BLOCKS) - 1)))
+    colour = COLOURS[level] and f"{'white' if level == len(BLOCKS) - 1 else 'black'} {COLOURS[level]}"
+    return Text.assemble((_short(weight), colour), (BLOCKS[level], "#6b43bd" if level else ""))
+
+
+def _short(share: float) -> str:
+    """.45, and 1.0 for what rounds to one."""
+    return "1.0" if share >= 0.995 else f"{share:.2f}"[1:]
+
+
+def _word(token: str, style: str = "") -> Text:
+    return Text(visible(token), style)
