@@ -3,6 +3,7 @@
 import functools
 import math
 from collections.abc import Callable
+from typing import cast
 
 import torch
 import torch.nn.functional as F
@@ -14,7 +15,7 @@ from pellucid.dropout import Dropout
 from pellucid.see import Part, name_parts, watched
 
 See = Callable[[str, Tensor], Tensor]
-ACTIVATIONS = {"relu": F.relu, "gelu": F.gelu, "silu": F.silu}
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "gelu": F.gelu, "silu": F.silu}
 
 
 class Transformer(Part):
@@ -49,7 +50,8 @@ class Transformer(Part):
 
     def remember(self, encoded_BMD: Tensor, source_mask: Tensor | None) -> Memory:
         """Each decoder layer's keys and values of the source: computed once, used at every step."""
-        pairs = [layer.cross_attention.remember(encoded_BMD) for layer in self.decoder.layers]
+        layers = cast("list[DecoderLayer]", self.decoder.layers)
+        pairs = [layer.cross_attention.remember(encoded_BMD) for layer in layers]
         return Memory([keys for keys, _ in pairs], [values for _, values in pairs], Mask(source_mask))
 
     def decode(self, target: Tensor, memory: Memory, past: Past) -> Tensor:
@@ -65,7 +67,9 @@ class Transformer(Part):
         """The matrix V D that turns the decoder's output into logits."""
         if self.decoder.projection.weight is not None:
             return self.decoder.projection.weight
-        return (self.embedding or self.decoder.embedding).weight
+        embedding = self.embedding or self.decoder.embedding
+        assert embedding is not None
+        return embedding.weight
 
 
 class Encoder(Part):
@@ -274,6 +278,10 @@ class Norm(Part):
 
     def forward(self, x: Tensor) -> Tensor:
         if not watched():
+            if x.dtype == torch.bfloat16 and torch.is_grad_enabled():
+                # With its weight and bias in, the kernel adds up their gradients in bf16 and loses up to half of them.
+                standardized = F.layer_norm(x, self.weight.shape, eps=self.epsilon)
+                return torch.addcmul(self.bias, standardized, self.weight)
             return F.layer_norm(x, self.weight.shape, self.weight, self.bias, self.epsilon)
         mean = self.see("mean_BL", x.mean(-1))
         variance = self.see("variance_BL", x.var(-1, correction=0))

@@ -20,9 +20,14 @@ def learning_rate(step: int, training: TrainingConfig, width: int) -> float:
 
 
 def optimizer_for(model: nn.Module, training: TrainingConfig) -> torch.optim.AdamW:
-    """AdamW (Loshchilov and Hutter 2019); weight decay is for matrices, not for biases and norms."""
-    matrices = [parameter for parameter in model.parameters() if parameter.dim() > 1]
-    vectors = [parameter for parameter in model.parameters() if parameter.dim() <= 1]
+    """AdamW (Loshchilov and Hutter 2019); weight decay is for matrices, not for biases and norms.
+
+    The bias of the keys is left as it is: it adds the same to all scores of a query, which softmax does not see. Its
+    gradient is 0 but for rounding, and Adam would make a random walk of that.
+    """
+    learnt = [parameter for name, parameter in model.named_parameters() if not name.endswith(".key.bias")]
+    matrices = [parameter for parameter in learnt if parameter.dim() > 1]
+    vectors = [parameter for parameter in learnt if parameter.dim() <= 1]
     groups = [
         {"params": matrices, "weight_decay": training.weight_decay},
         {"params": vectors, "weight_decay": 0.0},

@@ -165,12 +165,12 @@ def _vocabulary(
 def _fitted(config: Config, vocabulary: Vocabulary) -> Any:
     """The model's settings with the vocabulary's true sizes and ids."""
     two = vocabulary.source is not vocabulary.target
-    return dataclasses.replace(
-        config.model,
-        vocabulary=vocabulary.source_size,
-        target_vocabulary=vocabulary.target_size if two else None,
-        **vocabulary.ids(),
-    )
+    sizes = {
+        "vocabulary": vocabulary.source_size,
+        "target_vocabulary": vocabulary.target_size if two else None,
+    }
+    changes: dict[str, Any] = sizes | vocabulary.ids()
+    return dataclasses.replace(config.model, **changes)
 
 
 def _refuse_changes(

@@ -1,0 +1,114 @@
+"""Training as it goes, on standard error: a bar on a terminal, a plain line now and then elsewhere."""
+
+import math
+import sys
+import time
+from collections.abc import Callable, Iterable
+from datetime import timedelta
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn
+
+from pellucid.config import Config, TrainingConfig
+from pellucid.train.run import Step
+from pellucid.train.validation import Validation
+
+EVERY = 10.0  # seconds between two plain lines
+MEMORY = 10.0  # seconds after which a step counts for 1/e in the mean loss and the speed
+
+Clock = Callable[[], float]
+
+
+def show(steps: Iterable[Step], config: Config) -> None:
+    """Runs a training to its end and shows how it goes."""
+    if sys.stderr.isatty():
+        show_bar(steps, config, Console(stderr=True))
+    else:
+        show_lines(steps, config, lambda line: print(line, file=sys.stderr, flush=True))
+
+
+def show_lines(
+    steps: Iterable[Step], config: Config, say: Callable[[str], None], clock: Clock = time.monotonic
+) -> None:
+    """A line about every ten seconds, and one for each validation."""
+    pace, said = Pace(config.training, clock), -math.inf
+    for step in steps:
+        pace.add(step)
+        if clock() - said >= EVERY:
+            say(pace.line(step))
+            said = clock()
+        if step.validation:
+            say(validation_line(step.number, step.validation, step.best))
+
+
+def show_bar(steps: Iterable[Step], config: Config, console: Console, clock: Clock = time.monotonic) -> None:
+    """A bar that moves with every step, and a line above it for each validation."""
+    columns = BarColumn(bar_width=12), TextColumn("{task.fields[line]}", markup=False)
+    pace, last = Pace(config.training, clock), ""
+    with Progress(*columns, console=console, redirect_stdout=False) as progress:
+        task = progress.add_task("", total=1.0, line="the first step …")
+        for step in steps:
+            pace.add(step)
+            if step.validation:
+                line = validation_line(step.number, step.validation, step.best)
+                console.print(line, markup=False, highlight=False, emoji=False)
+                last = f"  BLEU {step.validation.bleu:.1f}"
+            progress.update(task, completed=pace.fraction(step), line=pace.line(step) + last)
+
+
+def validation_line(number: int, validation: Validation, best: bool) -> str:
+    """What a validation found, in one line."""
+    figures = f"loss {validation.loss:.3f}, perplexity {validation.perplexity:.2f}"
+    quality = f"BLEU {validation.bleu:.2f}, chrF {validation.chrf:.2f}"
+    return f"validation at step {number:,}: {figures}, {quality}{' (the best so far)' if best else ''}"
+
+
+class Pace:
+    """How a run goes: the mean loss and the speed of the last seconds, and the time that is left."""
+
+    def __init__(self, training: TrainingConfig, clock: Clock) -> None:
+        self._training, self._clock = training, clock
+        self._first: tuple[int, float] | None = None  # the first step's number, and when it was done
+        self._last = 0.0
+        self._loss = self._learned = self._tokens = self._seconds = 0.0
+
+    def add(self, step: Step) -> None:
+        """Counts a step. What a validation takes is left out of the speed."""
+        now = self._clock()
+        if self._first is None:
+            self._first = step.number, now
+        elif step.validation is None:
+            faded = math.exp(-(now - self._last) / MEMORY)
+            self._tokens = self._tokens * faded + step.update.tokens
+            self._seconds = self._seconds * faded + now - self._last
+        if not step.update.skipped:
+            faded = math.exp(-(now - self._last) / MEMORY)
+            self._loss = self._loss * faded + step.update.plain_loss * step.update.tokens
+            self._learned = self._learned * faded + step.update.tokens
+        self._last = now
+
+    def fraction(self, step: Step) -> float:
+        """How much is done, by steps or by time, whichever is further."""
+        by_steps = step.number / max(self._training.steps, 1)
+        by_time = step.seconds / (60 * self._training.minutes) if self._training.minutes else 0.0
+        return min(1.0, max(by_steps, by_time))
+
+    def line(self, step: Step) -> str:
+        """Step, loss (without label smoothing, as a validation has it), speed, time left."""
+        parts = [f"step {step.number:,}/{self._training.steps:,}"]
+        if self._learned:
+            parts.append(f"loss {self._loss / self._learned:.3f}")
+        if self._seconds:
+            parts.append(f"{self._tokens / self._seconds:,.0f} tokens/s")
+            parts.append(f"{timedelta(seconds=round(self._seconds_left(step)))} left")
+        return "  ".join(parts)
+
+    def _seconds_left(self, step: Step) -> float:
+        """At the pace so far, validations included; `minutes` may end it earlier."""
+        assert self._first is not None
+        number, since = self._first
+        done = max(step.number - number, 1)
+        left = (self._training.steps - step.number) * (self._last - since) / done
+        if self._training.minutes is not None:
+            left = min(left, 60 * self._training.minutes - step.seconds)
+        return max(left, 0.0)
