@@ -56,7 +56,7 @@ def fused(queries: Tensor, keys: Tensor, values: Tensor, mask: Mask) -> Tensor:
 
 
 def seconds(attention: Attention, inputs: list[Tensor], gradient: Tensor) -> float:
-    """The processor time of a forward and backward pass: waiting for other programs does not count."""
+    """The processor time of a forward and a backward pass (waiting for other programs is none)."""
     start = time.process_time()
     context = attention(*inputs, Mask(first_query=0))
     torch.autograd.grad(context, inputs, gradient)
@@ -64,7 +64,7 @@ def seconds(attention: Attention, inputs: list[Tensor], gradient: Tensor) -> flo
 
 
 def measure(precision: str, length: int, head_width: int, repeats: int) -> Row:
-    """Both by turns, so that a slow moment of the machine meets both; the first turn of each is not counted."""
+    """Both by turns, so that a slow moment meets both; each one's first turn is not counted."""
     shape = (SENTENCES, length, HEADS, head_width)
     torch.manual_seed(0)
     # As the model has them: B L H K in memory, seen as B H L K.
@@ -96,8 +96,8 @@ def main() -> None:
     ]
     about = (
         "Forward and backward under a causal mask, no dropout: what `attend` computes line by line, against "
-        "`torch.nn.functional.scaled_dot_product_attention`. Medians in milliseconds of processor time (other "
-        "programs on the machine do not count); a ratio above 1 says how many times as long the fused kernel takes.",
+        "`torch.nn.functional.scaled_dot_product_attention`. Medians in milliseconds of processor time, in "
+        "which other programs do not count; above 1, the fused kernel takes so many times as long.",
         f"B = {SENTENCES}, H = {HEADS}; {given.repeats} repeats by turns in one process; {machine()}.",
     )
     columns = ("precision", "L = M", "K", "explicit ms", "fused ms", "fused / explicit")
