@@ -80,7 +80,7 @@ def _step(place: int, step: Step) -> str:
         for token, probability in step.alternatives
     )
     right = step.predicted == step.expected
-    mark = "" if right else f" <small class=miss>not what it would say: {word(step.predicted)}</small>"
+    mark = "" if right else f" <small class=miss>more probable: {word(step.predicted)}</small>"
     return (
         f"<tr><th scope=row>{place + 1}<td data-label=input>{word(step.input)}"
         f"<td data-label=expected class=expected>{word(step.expected)}{mark}"

@@ -70,7 +70,7 @@ def _cell(value: float | None, most: float, before: str = "") -> str:
     if value is None:
         return "<td class=gap>…"
     if value == -np.inf:
-        return "<td class=x>−∞"
+        return "<td class=no>−∞"
     level = round(min(1.0, abs(value) / most) * LEVELS) if most and np.isfinite(value) else 0
     shade = f" class={'n' if value < 0 else 'p'}{level}" if level else ""
     return f"<td{shade}>{before}{number(value)}"

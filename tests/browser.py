@@ -1,0 +1,30 @@
+"""A real browser for the tests of pages: Chromium, offline; where there is none, skipped, saying why."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+
+
+@contextmanager
+def chromium() -> Iterator[Any]:
+    """The browser; `.new_page(...)` as Playwright has it."""
+    path = next(filter(None, map(shutil.which, NAMES)), None)
+    if path is None:
+        pytest.skip("no Chromium on this computer: tests/install_chromium.sh installs it")
+    pytest.importorskip("playwright", reason='Playwright is not installed: pip install "pellucid[dev]"')
+    from playwright.sync_api import sync_playwright
+
+    # Chromium refuses to run its sandbox as root, which containers are.
+    arguments = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=arguments)
+        try:
+            yield browser
+        finally:
+            browser.close()
