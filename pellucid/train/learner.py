@@ -10,6 +10,7 @@ from torch import Tensor
 
 from pellucid.config import TrainingConfig
 from pellucid.data.batch import Batch
+from pellucid.errors import UsageError
 from pellucid.model import Transformer
 from pellucid.train.loss import cross_entropy
 from pellucid.train.optimizer import learning_rate, optimizer_for
@@ -98,6 +99,12 @@ class Learner:
 
     def restore(self, state: dict[str, Tensor]) -> None:
         """Go back to what `tensors` gave."""
+        shapes = {f"model.{name}": tensor.shape for name, tensor in self.model.state_dict().items()}
+        if shapes != {name: tensor.shape for name, tensor in state.items() if name.startswith("model.")}:
+            raise UsageError(
+                "the checkpoint is of a model of another shape, so it cannot go on. Give [model] its old values, "
+                "or start anew with another --out."
+            )
         self.model.load_state_dict({name: state[f"model.{name}"] for name in self.model.state_dict()})
         for name, parameter in self.model.named_parameters():
             for kind in ADAM_STATE:

@@ -1,6 +1,7 @@
 """The metrics file: one JSON line for each step and each validation, in `metrics.jsonl`."""
 
 import json
+import math
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,13 +22,14 @@ def open_metrics(path: Path, last_step: int) -> TextIO:
 
 def write_metrics(file: TextIO, values: Mapping[str, Any]) -> None:
     """One line; what is not finite is written as text ("nan", "inf"), which JSON numbers cannot say."""
-    strict = {name: value if _is_json(value) else str(value) for name, value in values.items()}
-    file.write(json.dumps(strict, allow_nan=False, ensure_ascii=False) + "\n")
+    file.write(json.dumps(_as_json(values), allow_nan=False, ensure_ascii=False) + "\n")
     file.flush()
 
 
-def _is_json(value: Any) -> bool:
-    return not isinstance(value, float) or value - value == 0.0
+def _as_json(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _as_json(entry) for name, entry in value.items()}
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _step_of(line: str) -> float:

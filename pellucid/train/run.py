@@ -61,8 +61,7 @@ def training(
     with checkpoint.lock(out), stop_on_signal() as stop:
         run = set_up(as_config(config), out, resume, accept, device, report)
         yield from _steps(run, stop)
-        if not stop.requested:
-            _finish(run)
+        _finish(run)
 
 
 def _steps(run: Run, stop: StopRequest) -> Iterator[Step]:
@@ -70,6 +69,9 @@ def _steps(run: Run, stop: StopRequest) -> Iterator[Step]:
     started = time.perf_counter()
     batches = _batches(run)
     if run.position.step == 0:
+        batches = itertools.chain(
+            [next(batches)], batches
+        )  # settings that allow no batch leave no run behind
         save(
             run
         )  # from here on a resume finds the vocabulary, and a folder that cannot be written to is known
@@ -90,10 +92,11 @@ def _steps(run: Run, stop: StopRequest) -> Iterator[Step]:
             step = _validated(run, update)
             run.position = dataclasses.replace(run.position, seconds=before + time.perf_counter() - started)
             write_metrics(metrics, _metrics(step))
-            if stop.requested or number % settings.checkpoint_every == 0:
+            stopping = stop.requested  # a signal from here on is for the next step: this one may not be saved
+            if stopping or number % settings.checkpoint_every == 0:
                 save(run)
             yield step
-            if stop.requested:
+            if stopping:
                 raise Interrupted(
                     f"stopped at step {number}; everything is saved. Go on with --resume: --out {run.out}"
                 )
@@ -130,9 +133,8 @@ def _validated(run: Run, update: Update) -> Step:
     step = Step(position.step, position.epoch, update, position.seconds)
     if position.step % run.config.training.validate_every or not run.validation_pairs:
         return step
-    keep_for_average(
-        run.out, position.step, run.learner.model.state_dict(), max(run.config.training.average, 1)
-    )
+    if run.config.training.average:
+        keep_for_average(run.out, position.step, run.learner.model.state_dict(), run.config.training.average)
     validation = _validate(run, run.learner.model)
     score = validation.score(run.config.training.validation_metric)
     best = position.best_score is None or score > position.best_score

@@ -61,9 +61,8 @@ class Run:
         training, sampling = self.config.training, self.config.vocabulary.sampling
         examples = self.examples
         if sampling:
-            examples = sample_examples(
-                examples, self.vocabulary, sampling, self.config.data.max_length, training.seed, epoch
-            )
+            longest = min(self.config.data.max_length, training.batch_tokens)
+            examples = sample_examples(examples, self.vocabulary, sampling, longest, training.seed, epoch)
         special = self.vocabulary.start_id, self.vocabulary.pad_id
         yield from batches(examples, training.seed, epoch, training.batch_tokens, *special, first=start)
 
@@ -90,7 +89,8 @@ def set_up(
         raise UsageError(
             f"{out} holds a training run that stopped at step {saved.step}. Go on with --resume, or choose another --out."
         )
-    data = fingerprint((*config.data.train, *config.data.validation))
+    ready_made = [name for name in config.vocabulary.model if Path(name).exists()]
+    data = fingerprint((*config.data.train, *config.data.validation, ready_made))
     if saved:
         _refuse_changes(config, from_table(saved.state["config"]), data, saved.state["data"], accept)
     elif resume:
@@ -100,12 +100,12 @@ def set_up(
     vocabulary, start = _vocabulary(config, out if saved else None, pairs)
     examples, counts = encode_pairs(pairs, vocabulary, config.data, counts)
     report(f"training data: {counts}")
-    validation_pairs, validation_counts = read_pairs(config.data.validation, config.data)
-    validation_examples, validation_counts = encode_pairs(
-        validation_pairs, vocabulary, config.data, validation_counts
-    )
-    if validation_pairs:
-        report(f"validation data: {validation_counts}")
+    validation_pairs: list[Pair] = []
+    validation_examples: list[Example] = []
+    if config.data.validation:
+        validation_pairs, counts = read_pairs(config.data.validation, config.data)
+        validation_examples, counts = encode_pairs(validation_pairs, vocabulary, config.data, counts)
+        report(f"validation data: {counts}")
     special = vocabulary.start_id, vocabulary.pad_id
     validation_batches = list(batches(validation_examples, 0, 0, config.training.batch_tokens, *special))
 
@@ -140,26 +140,39 @@ def _vocabulary(
     if resumed:
         return checkpoint.load_model(resumed / "last")[1], None
     if config.training.start_from:
-        model, vocabulary, started, _ = checkpoint.load_model(config.training.start_from)
-        shape = {name: (value, getattr(started.model, name)) for name, value in vars(config.model).items()}
-        different = [
-            f"{name} = {ours} (there {theirs})" for name, (ours, theirs) in shape.items() if ours != theirs
-        ]
-        different = [
-            entry for entry in different if not entry.split(" ")[0].endswith(("dropout", "_id", "vocabulary"))
-        ]
-        if different:
-            raise UsageError(
-                f"[training] start_from = {config.training.start_from}: its model is of another shape: {', '.join(different)}. "
-                "Give [model] the same values."
-            )
-        model = Transformer(_fitted(config, vocabulary))
-        model.load_state_dict(checkpoint.load_model(config.training.start_from)[0].state_dict())
-        return vocabulary, model
+        return _started_from(config.training.start_from, config)
     languages = config.data.languages
     to = [languages[pair.language][1] for pair in pairs] if languages else None
     sources, targets = (pair.source for pair in pairs), (pair.target for pair in pairs)
     return train_vocabulary(sources, targets, config.vocabulary, config.data, to), None
+
+
+def _started_from(folder: str, config: Config) -> tuple[Vocabulary, Transformer]:
+    """The vocabulary and the model in a folder, where the configuration fits them; dropout may differ."""
+    loaded, vocabulary, started, _ = checkpoint.load_model(folder)
+    shape = [name for name in vars(config.model) if not name.endswith(("dropout", "_id", "vocabulary"))]
+    if different := _different(config.model, started.model, shape):
+        raise UsageError(
+            f"[training] start_from = {folder}: its model is of another shape: {different}. "
+            "Give [model] the same values."
+        )
+    different = _different(config.data, started.data, ["languages", "preparation"])
+    different = different or _different(config.vocabulary, started.vocabulary, ["kind"])
+    if different:
+        raise UsageError(
+            f"[training] start_from = {folder}: its model was made for other text: {different}. "
+            "Give [data] and [vocabulary] the same values."
+        )
+    model = Transformer(_fitted(config, vocabulary))
+    model.load_state_dict(loaded.state_dict())
+    return vocabulary, model
+
+
+def _different(ours: Any, theirs: Any, names: Sequence[str]) -> str:
+    pairs = {name: (getattr(ours, name), getattr(theirs, name)) for name in names}
+    return ", ".join(
+        f"{name} = {one} (there {other})" for name, (one, other) in pairs.items() if one != other
+    )
 
 
 def _fitted(config: Config, vocabulary: Vocabulary) -> Any:
@@ -187,10 +200,14 @@ def _refuse_changes(
             section == "model" and (key.endswith("_id") or key.endswith("vocabulary"))
         ):
             continue
+        before, now = old[section].get(key), new[section].get(key)
         if section == "data" and key in ("train", "validation"):
-            continue  # the content counts, below, not the path
-        if new[section].get(key) != old[section].get(key):
-            different.append(f"  {name}: {old[section].get(key)!r} -> {new[section].get(key)!r}")
+            # the content counts, below, and its order, but not where it lies
+            before, now = (
+                [[Path(file).name for file in corpus] for corpus in value] for value in (before, now)
+            )
+        if now != before:
+            different.append(f"  {name}: {before!r} -> {now!r}")
     if "data" not in accept:
         for name in sorted({*data, *saved_data}):
             if data.get(name) != saved_data.get(name):
