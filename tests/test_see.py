@@ -87,7 +87,9 @@ def test_every_name_of_the_contract_with_its_axes(norm: str) -> None:
 
 @pytest.mark.parametrize("grad", [True, False], ids=["explicit", "fused"])
 @pytest.mark.parametrize("norm", ["last", "first"])
-@pytest.mark.parametrize("dtype,tolerance", [(torch.float32, 1e-5), (torch.float64, 1e-9)])
+@pytest.mark.parametrize(
+    "dtype,tolerance", [(torch.bfloat16, 0.1), (torch.float32, 1e-5), (torch.float64, 1e-9)]
+)
 def test_watched_is_unwatched(norm: str, grad: bool, dtype: torch.dtype, tolerance: float) -> None:
     model = small_model(norm=norm).to(dtype)
     with torch.set_grad_enabled(grad):
