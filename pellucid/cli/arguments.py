@@ -1,0 +1,72 @@
+"""What the verbs' arguments have in common."""
+
+import argparse
+import os
+import tomllib
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    Verbs = argparse._SubParsersAction[argparse.ArgumentParser]
+
+
+def verb(
+    verbs: "Verbs",
+    name: str,
+    about: str,
+    run: Callable[[argparse.Namespace], None],
+    examples: str,
+    notes: str = "",
+) -> argparse.ArgumentParser:
+    """A verb whose help ends in examples."""
+    lines = examples.strip().split("\n")
+    title = "example" if len(lines) == 1 else "examples"
+    parts = [notes.strip(), "\n  ".join([f"{title}:", *lines])]
+    parser = verbs.add_parser(
+        name,
+        help=about,
+        description=about[0].upper() + about[1:] + ".",
+        epilog="\n\n".join(part for part in parts if part),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.set_defaults(run=run)
+    return parser
+
+
+def add_model(parser: argparse.ArgumentParser) -> None:
+    """MODEL and --device."""
+    parser.add_argument("model", metavar="MODEL", help="a model folder, or the word demo")
+    parser.add_argument("--device", default="auto", help="auto (a GPU if there is one), cpu, cuda, cuda:1, …")
+
+
+def add_bad_utf8(parser: argparse.ArgumentParser) -> None:
+    """--bad-utf8: what to do with a line that is not UTF-8."""
+    parser.add_argument(
+        "--bad-utf8",
+        choices=("error", "replace", "skip"),
+        default="error",
+        help="a line that is not UTF-8: stop and say which (default), put U+FFFD for its bad bytes, "
+        "or take it as an empty line",
+    )
+
+
+def text(argument: str) -> str:
+    """An argument as text: UTF-8, though Python may have read it as something else because of the locale."""
+    try:
+        return os.fsencode(argument).decode()
+    except UnicodeError:
+        raise argparse.ArgumentTypeError(f"{argument!r} is not UTF-8") from None
+
+
+def setting(argument: str) -> tuple[str, Any]:
+    """section.key=value; the value is TOML, or else the text as it is."""
+    name, equals, value = argument.partition("=")
+    if not equals:
+        raise argparse.ArgumentTypeError(f"{argument!r}: write section.key=value, as in training.steps=500")
+    value = text(value)
+    try:
+        table = tomllib.loads(f"value = {value}")
+    except (ValueError, RecursionError):
+        return name.strip(), value
+    return name.strip(), table["value"] if len(table) == 1 else value

@@ -1,0 +1,27 @@
+"""pellucid demo: the tour."""
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pellucid.cli.arguments import verb
+
+if TYPE_CHECKING:
+    from pellucid.cli.arguments import Verbs
+
+
+def add(verbs: "Verbs") -> None:
+    """The verb and its arguments."""
+    about = "a tour: train the demo model, translate, write the page that shows every matrix"
+    parser = verb(verbs, "demo", about, run, "pellucid demo\npellucid demo --no-train --out tour")
+    parser.add_argument("--no-train", action="store_true", help="use the model in the package")
+    where = Path("runs/demo")
+    parser.add_argument("--out", metavar="DIR", type=Path, default=where, help=f"default: {where}")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Needs no network and no data."""
+    from pellucid import demo
+    from pellucid.train.display import show
+
+    demo.run(arguments.out, train=not arguments.no_train, show=show, say=print)

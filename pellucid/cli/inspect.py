@@ -1,0 +1,114 @@
+"""pellucid inspect: what a model folder is."""
+
+import argparse
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pellucid.cli.arguments import verb
+
+if TYPE_CHECKING:
+    from pellucid.cli.arguments import Verbs
+    from pellucid.model import Transformer
+    from pellucid.vocabulary import Vocabulary
+
+LAYER = re.compile(r"\.layers\.\d+\.")
+
+
+def add(verbs: "Verbs") -> None:
+    """The verb and its arguments."""
+    about = "say what a model folder is: where it comes from, its parts, the tensors that a trace shows"
+    examples = "pellucid inspect demo\npellucid inspect demo --tensors | grep weights"
+    parser = verb(verbs, "inspect", about, run, examples)
+    parser.add_argument("model", metavar="MODEL", help="a model folder, or the word demo")
+    parser.add_argument(
+        "--tensors", action="store_true", help="only the names of all traced tensors, a tab, their axes"
+    )
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Everything is checked against the manifest's hashes first."""
+    from pellucid.checkpoint import load_model
+    from pellucid.cli.lines import put
+    from pellucid.config import to_toml
+    from pellucid.translate.translator import demo_folder
+
+    folder = demo_folder() if arguments.model == "demo" else Path(arguments.model)
+    model, vocabulary, config, manifest = load_model(folder)
+    tensors = traced(model)
+    if arguments.tensors:
+        put(f"{name}\t{axes}" for name, axes in tensors.items())
+        return
+    put([f"{folder}: a model; the hashes of its {len(manifest['files'])} files are right", ""])
+    put(_provenance(manifest["provenance"]))
+    put(["vocabulary", *_indented(_vocabulary(vocabulary)), ""])
+    put(["parameters", *_indented(_table(parameters_by_part(model))), ""])
+    put(["tensors that a trace shows, and their axes ({l} is a layer)"])
+    put([*_indented(_table(dict(_without_layers(tensors)))), ""])
+    put(["configuration", *_indented(to_toml(config).strip().split("\n"))])
+
+
+def traced(model: "Transformer") -> dict[str, str]:
+    """The names of all tensors that a trace shows, in the order of computation, with their axes."""
+    import torch
+
+    from pellucid.see import trace
+
+    ids = torch.tensor([[model.config.end_id]])
+    with torch.no_grad(), trace(model) as seen:
+        model(ids, torch.ones_like(ids, dtype=torch.bool), ids)
+    return {name: record.axes for name, record in seen.items()}
+
+
+def parameters_by_part(model: "Transformer") -> dict[str, str]:
+    """The number of parameters of each part, all layers of a stack together."""
+    counts: Counter[str] = Counter()
+    for name, parameter in model.named_parameters():
+        part = ".".join(LAYER.sub(".layers.{l}.", name).split(".")[: 4 if LAYER.search(name) else -1])
+        counts[part] += parameter.numel()
+    rows = {part: f"{count:,}" for part, count in counts.items()}
+    return rows | {"all": f"{sum(counts.values()):,}"}
+
+
+def _provenance(provenance: Mapping[str, Any]) -> Iterator[str]:
+    """Where it comes from, a level of indentation for each level of the manifest's table."""
+    yield "provenance"
+    yield from _indented(_tree(provenance))
+    yield ""
+
+
+def _tree(table: Mapping[str, Any]) -> Iterator[str]:
+    for name, value in table.items():
+        if isinstance(value, Mapping):
+            yield f"{name}:{'' if value else ' none'}"
+            yield from _indented(_tree(value))
+        else:
+            yield f"{name}: {value if value != '' else 'not said'}"
+
+
+def _vocabulary(vocabulary: "Vocabulary") -> Iterator[str]:
+    joint = vocabulary.source is vocabulary.target
+    sizes = [vocabulary.source_size] if joint else [vocabulary.source_size, vocabulary.target_size]
+    sides = "one for both sides" if joint else "source and target"
+    yield f"{' and '.join(f'{size:,}' for size in sizes)} tokens ({vocabulary.kind}), {sides}"
+    yield f"preparation: {vocabulary.preparation}"
+    directions = ", ".join(f"{source} → {target}" for source, target in vocabulary.languages)
+    yield f"languages: {directions or 'not named'}"
+
+
+def _without_layers(tensors: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    for name, axes in tensors.items():
+        yield LAYER.sub(".layers.{l}.", name), axes
+
+
+def _table(rows: Mapping[str, str]) -> Iterator[str]:
+    width = max(map(len, rows))
+    for name, value in rows.items():
+        yield f"{name:<{width}}  {value}"
+
+
+def _indented(lines: Any) -> Iterator[str]:
+    for line in lines:
+        yield f"  {line}" if line else line

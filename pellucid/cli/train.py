@@ -1,0 +1,98 @@
+"""pellucid train: from parallel text to a model folder."""
+
+import argparse
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pellucid.cli.arguments import setting, verb
+
+if TYPE_CHECKING:
+    from pellucid.cli.arguments import Verbs
+    from pellucid.config import Config
+
+EXAMPLES = """
+pellucid train examples/reverse.toml
+pellucid train examples/multi30k-en-de.toml --out runs/m30k --set training.minutes=30 --set model.preset=small
+pellucid train examples/multi30k-en-de.toml --out runs/m30k --resume
+"""
+NOTES = """
+Ctrl-C finishes the step, saves, and says how to go on; a second one stops at once. The value of --set is
+TOML, or else plain text; paths in it start at the configuration's folder, like those in the file.
+"""
+
+
+def add(verbs: "Verbs") -> None:
+    """The verb and its arguments."""
+    about = "train a model as a configuration says; the folder it writes is the model"
+    parser = verb(verbs, "train", about, run, EXAMPLES, NOTES)
+    option = parser.add_argument
+    option("config", metavar="CONFIG.toml", help="the configuration: data, vocabulary, model, training")
+    change = "change a setting: section.key=value; may be repeated"
+    option(
+        "--set", metavar="KEY=VALUE", dest="settings", type=setting, action="append", default=[], help=change
+    )
+    option("--out", metavar="DIR", type=Path, help="the model folder (default: runs/ and CONFIG's name)")
+    option("--resume", action="store_true", help="go on from the newest checkpoint, bit for bit")
+    accept = "with --resume, let this setting (section.key) or the data differ; may be repeated"
+    option("--accept", metavar="NAME", action="append", default=[], help=accept)
+    option("--device", default="auto", help="auto (a GPU if there is one), cpu, cuda, cuda:1, …")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """A bar on a terminal, plain lines elsewhere; then what to try next."""
+    from pellucid.cli.lines import tell
+    from pellucid.config import read
+    from pellucid.train.display import show
+    from pellucid.train.run import training
+    from pellucid.train.stop import Interrupted
+
+    config = read(arguments.config, dict(arguments.settings))
+    out = arguments.out or Path("runs") / Path(arguments.config).stem
+    accept, device = arguments.accept, arguments.device
+    try:
+        show(training(config, out, arguments.resume, accept, device, report=tell), config)
+    except Interrupted as interrupted:
+        again = _resuming(arguments, out)
+        raise Interrupted(f"{interrupted}\nTo go on: {again}") from None
+    tell(f"The model is in {out}. To try it:")
+    for line in _next(config, shlex.quote(str(out))):
+        tell(f"  {line}")
+
+
+def _resuming(arguments: argparse.Namespace, out: Path) -> str:
+    """The same command once more, with --resume."""
+    words = ["pellucid", "train", arguments.config]
+    for name, value in arguments.settings:
+        words += ["--set", f"{name}={_toml(value)}"]
+    words += ["--out", str(out), "--resume"]
+    for name in arguments.accept:
+        words += ["--accept", name]
+    if arguments.device != "auto":
+        words += ["--device", arguments.device]
+    return shlex.join(words)
+
+
+def _toml(value: object) -> str:
+    import tomli_w
+
+    return tomli_w.dumps({"value": value}).removeprefix("value = ").strip()
+
+
+def _next(config: "Config", model: str) -> Sequence[str]:
+    sentence = shlex.quote(_a_sentence(config))
+    to = f" --to {config.data.languages[0][1]}" if len(config.data.languages) > 1 else ""
+    return (
+        f"echo {sentence} | pellucid translate {model}{to}",
+        f"pellucid explain {model} {sentence}{to} --html page.html",
+        f"pellucid inspect {model}",
+    )
+
+
+def _a_sentence(config: "Config") -> str:
+    """The first line to validate on, or to train on."""
+    from pellucid.data.corpus import read_lines
+
+    first = next(read_lines((config.data.validation or config.data.train)[0][0]), b"")
+    return first.decode(errors="replace").partition("\t")[0].strip() or "…"

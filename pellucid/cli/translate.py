@@ -1,0 +1,95 @@
+"""pellucid translate: one line out for every line in."""
+
+import argparse
+import sys
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from pellucid.cli.arguments import add_bad_utf8, add_model, text, verb
+
+if TYPE_CHECKING:
+    from pellucid.cli.arguments import Verbs
+    from pellucid.translate.translator import Translation, Translator
+
+EXAMPLES = """
+echo "How are you" | pellucid translate demo --to hi
+pellucid translate runs/m30k --beam 5 < test.en > test.de
+pellucid translate runs/m30k --n-best 3 < test.en
+pellucid translate runs/m30k --sample --top-p 0.9 --seed 7 < test.en
+"""
+NOTES = """
+One line out for every line in, in UTF-8 and in order; an empty line stays empty. With --n-best each
+hypothesis is a line, `index ||| text ||| score`, the index counting the lines in from 0. Lines are
+translated as they arrive, so it can stand in a pipe.
+"""
+OPTIONS = (
+    "beam n_best length_penalty min_length max_length prefix sample temperature top_k top_p seed batch_tokens"
+)
+
+
+def add(verbs: "Verbs") -> None:
+    """The verb and its arguments."""
+    about = "translate standard input, a sentence a line, to standard output"
+    parser = verb(verbs, "translate", about, run, EXAMPLES, NOTES)
+    add_model(parser)
+    option = parser.add_argument
+    option("--to", metavar="LANG", help="the language to translate to, where the model knows several")
+    option("--beam", metavar="N", type=int, help="hypotheses that are followed at once; 1 is greedy")
+    option("--n-best", metavar="N", type=int, help="give the N best translations of each line")
+    option("--length-penalty", metavar="X", type=float, help="scores are divided by length^X")
+    option("--min-length", metavar="N", type=int, help="tokens at least, the end token not counted")
+    option("--max-length", metavar="N", type=int, help="tokens at most, the end token counted")
+    option("--prefix", metavar="TEXT", type=text, help="what every translation must begin with")
+    option("--sample", action="store_true", default=None, help="draw translations at random")
+    option("--temperature", metavar="X", type=float, help="with --sample: below 1 tamer, above 1 wilder")
+    option("--top-k", metavar="N", type=int, help="with --sample: from the N likeliest tokens only")
+    option("--top-p", metavar="X", type=float, help="with --sample: from the likeliest tokens that make up X")
+    option("--seed", metavar="N", type=int, help="with --sample: another one draws other translations")
+    option("--batch-tokens", metavar="N", type=int, help="source tokens that are decoded together")
+    option("--precision", default="auto", help="auto, fp32 or bf16")
+    add_bad_utf8(parser)
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Reads, translates and writes what has arrived, again and again."""
+    from pellucid.cli.lines import STANDARD_INPUT, put, standard_input, tell
+    from pellucid.translate.translator import load
+
+    translator = load(arguments.model, arguments.device, arguments.precision)
+    options = {name: getattr(arguments, name) for name in OPTIONS.split()}
+    translator.translate([], arguments.to, **options)  # what is wrong with the options shows before any line
+    if sys.stdin is not None and sys.stdin.isatty():
+        tell("Type a sentence and Enter; Ctrl-D (on Windows Ctrl-Z and Enter) ends.")
+    done = 0
+    for sentences in standard_input(arguments.bad_utf8):
+        translations = translated(translator, sentences, arguments.to, options, STANDARD_INPUT, done)
+        put(_n_best(translations, done) if arguments.n_best else (each.text for each in translations))
+        done += len(sentences)
+
+
+def translated(
+    translator: "Translator",
+    sentences: list[str],
+    to: str | None,
+    options: Mapping[str, Any],
+    name: str,
+    before: int,
+) -> "list[Translation]":
+    """The translations of some lines of `name`, with a warning for each that was cut, by its number there."""
+    from pellucid.translate.sentences import TruncationWarning
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", TruncationWarning)  # it would count from these lines' first
+        translations = translator.translate(sentences, to, **options)
+    for number, translation in enumerate(translations, before + 1):
+        if translation.truncated:
+            advice = "too long, only its beginning was translated. Split it into sentences."
+            warnings.warn(f"{name}:{number}: {advice}", TruncationWarning, stacklevel=2)
+    return translations
+
+
+def _n_best(translations: "Iterable[Translation]", before: int) -> Iterator[str]:
+    for index, translation in enumerate(translations, before):
+        for hypothesis in translation.hypotheses:
+            yield f"{index} ||| {hypothesis.text} ||| {hypothesis.score:.6f}"

@@ -1,0 +1,81 @@
+"""What a training says while it runs, on a terminal and elsewhere, with a clock of our own."""
+
+import io
+from collections.abc import Iterator
+
+import pytest
+from rich.console import Console
+
+from pellucid.config import Config, TrainingConfig
+from pellucid.train.display import Pace, show_bar, show_lines
+from pellucid.train.learner import Update
+from pellucid.train.run import Step
+from pellucid.train.validation import Validation
+
+CONFIG = Config(training=TrainingConfig(steps=100))
+FOUND = Validation(2.0, 7.389, 31.25, 55.5, "signature", "signature")
+
+
+class Clock:
+    """Seconds that pass only when told to."""
+
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def steps(clock: Clock, count: int, seconds: float, validated: int = 0, skipped: int = 0) -> Iterator[Step]:
+    """Steps of 100 tokens; the one that is validated takes a minute more."""
+    for number in range(1, count + 1):
+        clock.now += seconds + (60 if number == validated else 0)
+        loss = float("nan") if number == skipped else 3.0
+        update = Update(3.5, loss, 100, 0.1, 1.0, skipped=number == skipped)
+        yield Step(number, 0, update, clock.now, FOUND if number == validated else None, number == validated)
+
+
+def test_a_line_every_ten_seconds_and_at_each_validation() -> None:
+    clock, said = Clock(), list[str]()
+    show_lines(steps(clock, 30, seconds=1.0, validated=15), CONFIG, said.append, clock)
+    assert [line.split("  ")[0] for line in said] == [
+        "step 1/100",
+        "step 11/100",
+        "step 15/100",
+        "validation at step 15: loss 2.000, perplexity 7.39, BLEU 31.25, chrF 55.50 (the best so far)",
+        "step 25/100",
+    ]
+    assert said[1] == "step 11/100  loss 3.000  100 tokens/s  0:01:29 left"
+
+
+def test_a_validation_takes_nothing_from_the_speed() -> None:
+    clock = Clock()
+    pace = Pace(CONFIG.training, clock)
+    for step in steps(clock, 30, seconds=0.5, validated=20):
+        pace.add(step)
+    assert "  200 tokens/s  " in pace.line(step)
+
+
+def test_a_skipped_step_leaves_the_loss_readable() -> None:
+    clock = Clock()
+    pace = Pace(CONFIG.training, clock)
+    for step in steps(clock, 5, seconds=1.0, skipped=4):
+        pace.add(step)
+    assert "loss 3.000" in pace.line(step)
+
+
+def test_minutes_end_it_earlier() -> None:
+    clock = Clock()
+    pace = Pace(TrainingConfig(steps=100, minutes=0.5), clock)
+    for step in steps(clock, 10, seconds=1.0):
+        pace.add(step)
+    assert pace.line(step).endswith("0:00:20 left")
+    assert pace.fraction(step) == pytest.approx(1 / 3)
+
+
+def test_a_bar_on_a_terminal() -> None:
+    clock, written = Clock(), io.StringIO()
+    console = Console(file=written, force_terminal=True, width=100, color_system=None)
+    show_bar(steps(clock, 100, seconds=1.0, validated=50), CONFIG, console, clock)
+    assert "validation at step 50: loss 2.000" in written.getvalue()
+    at_the_end = "━━━━━━━━━━━━ step 100/100  loss 3.000  100 tokens/s  0:00:00 left  BLEU 31.2"
+    assert at_the_end in written.getvalue()
