@@ -3,65 +3,20 @@
 import functools
 import itertools
 import math
-import random
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import pytest
 import torch
+from tables import END, FORBIDDEN, START, UNKNOWN, Table, TableDecoding, random_table, rules
 from torch import Tensor
 
 from pellucid.errors import PellucidError
 from pellucid.translate.beam import best, best_of_each
 from pellucid.translate.hypotheses import Found, Hypotheses
-from pellucid.translate.sample import Sampling, cut, draw, drawn, seeds, uniforms
 from pellucid.translate.search import Request, Rules, Step, search
 
-PAD, UNKNOWN, START, END = 0, 1, 2, 3
-FORBIDDEN = (PAD, UNKNOWN, START)
 
-Table = Callable[[int, tuple[int, ...]], Tensor]  # (sentence, what was said) -> logits of the next token
-
-
-class TableDecoding:
-    """A model that is a table: its logits follow from the sentence and from all that was said."""
-
-    device = torch.device("cpu")
-
-    def __init__(self, table: Table, sentences: int) -> None:
-        self.table = table
-        self.said: list[tuple[int, ...]] = [()] * sentences
-        self.sentences = list(range(sentences))
-        self.rows_of_steps: list[int] = []
-
-    def step(self, tokens: Tensor) -> Tensor:
-        self.rows_of_steps.append(len(self.said))
-        self.said = [(*said, token) for said, token in zip(self.said, tokens.tolist(), strict=True)]
-        width = len(self.said) // len(self.sentences)
-        return torch.stack(
-            [self.table(self.sentences[row // width], said[1:]) for row, said in enumerate(self.said)]
-        )
-
-    def select(self, rows: Tensor, sentences: Tensor | None) -> None:
-        self.said = [self.said[row] for row in rows.tolist()]
-        if sentences is not None:
-            self.sentences = [self.sentences[place] for place in sentences.tolist()]
-
-
-def random_table(seed: int, size: int, end: float = 0.0, whole: bool = False) -> Table:
-    """Logits that are anything for every beginning; `whole` ones have many ties."""
-
-    @functools.cache
-    def logits(sentence: int, said: tuple[int, ...]) -> Tensor:
-        generator = torch.Generator().manual_seed(random.Random(repr((seed, sentence, said))).getrandbits(60))
-        values = torch.randn(size, generator=generator)
-        values = values.round() if whole else values * 2
-        values[END] += end
-        return values
-
-    return lambda sentence, said: logits(sentence, said).clone()
-
-
-def run(table: Table, requests: Sequence[Request], rules: Rules, **sampling: object) -> list[list[Found]]:
+def run(table: Table, requests: Sequence[Request], rules: Rules) -> list[list[Found]]:
     """What a search finds for each request, and a check that nothing is done twice."""
     choose = functools.partial(best, beam=rules.width)
     results: dict[int, list[Found]] = {}
@@ -113,10 +68,6 @@ def assert_same(ours: list[Found], theirs: list[Found]) -> None:
     assert [found.score for found in ours] == pytest.approx([found.score for found in theirs], abs=1e-5)
     for our, their in zip(ours, theirs, strict=True):
         assert our.log_probabilities == pytest.approx(their.log_probabilities, abs=1e-5)
-
-
-def rules(width: int, **others: object) -> Rules:
-    return Rules(START, END, FORBIDDEN, width, **others)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("beam", [1, 2, 3, 5, 8])
@@ -251,6 +202,11 @@ def test_fewer_continuations_than_asked_for() -> None:
     assert all(math.isfinite(each.score) for each in found)
 
 
+def test_a_vocabulary_of_special_tokens_only() -> None:
+    (found,) = run(random_table(seed=8, size=4), [Request(0, 5)], rules(3))
+    assert [each.token_ids for each in found] == [[END]]
+
+
 def test_a_prefix_is_forced_and_its_log_probabilities_count() -> None:
     table = random_table(seed=9, size=9, end=1.0)
     prefixes: list[tuple[int, ...]] = [(4, UNKNOWN, 8), (), (7,), (5, 5, 5, 5)]
@@ -311,110 +267,6 @@ def test_what_the_model_says_where_no_hypothesis_is_does_not_matter() -> None:
 
     (found,) = run(table, [Request(0, 3)], rules(4))
     assert sorted(each.token_ids for each in found) == [[3], [4, 3], [4, 4, 3], [4, 4, 4]]
-
-
-# Sampling
-
-
-def sampled(
-    table: Table,
-    requests: Sequence[Request],
-    sources: Sequence[Sequence[int]],
-    draws: int = 1,
-    seed: int = 0,
-    **cuts: object,
-) -> list[list[Found]]:
-    longest = max(request.max_length for request in requests)
-    numbers = uniforms(seeds(sources, seed), draws, longest)
-    choose = functools.partial(draw, sampling=Sampling(**cuts), uniform_SWL=numbers)  # type: ignore[arg-type]
-    results: dict[int, list[Found]] = {}
-    for step in search(TableDecoding(table, len(requests)), requests, rules(draws), choose):
-        results |= step.done
-    return [results[place] for place in range(len(requests))]
-
-
-def chi_square(counts: Tensor, probabilities: Tensor) -> float:
-    expected = probabilities * counts.sum()
-    return float(((counts - expected) ** 2 / expected).sum())
-
-
-@pytest.mark.parametrize("temperature", [0.5, 1.0, 2.0])
-def test_drawn_tokens_have_the_model_s_distribution(temperature: float) -> None:
-    """4,000 draws over six tokens: chi-square with 5 degrees of freedom exceeds 20.5 once in a thousand times."""
-    logits = torch.tensor([3.0, 3.0, 3.0, 0.0, 0.5, 1.0, -1.0, 1.5, 0.2])
-    draws = 4000
-    (found,) = sampled(lambda *_: logits.clone(), [Request(0, 1)], [[7, END]], draws, temperature=temperature)
-    counts = torch.bincount(torch.tensor([each.token_ids[0] for each in found]), minlength=9)
-    assert counts[:3].sum() == 0 and counts.sum() == draws
-    assert chi_square(counts[3:], (logits[3:] / temperature).softmax(-1)) < 20.5
-    assert chi_square(counts[3:], (logits[3:] / (temperature * 1.5)).softmax(-1)) > 20.5
-    # What is reported is the model's own probability, of the full softmax at temperature 1.
-    log_p = logits.log_softmax(-1)
-    assert all(each.score == pytest.approx(float(log_p[each.token_ids[0]]), abs=1e-5) for each in found)
-
-
-def test_several_draws_are_independent_of_each_other_at_every_step() -> None:
-    table = random_table(seed=12, size=8, end=-6.0)
-    (found,) = sampled(table, [Request(0, 12)], [[5, END]], draws=50)
-    assert len({tuple(each.token_ids) for each in found}) > 45
-    ranks = [(not each.finished, -each.score) for each in found]
-    assert ranks == sorted(ranks)
-    for each in found:
-        said = each.token_ids
-        log_p = [
-            float(table(0, tuple(said[:step])).log_softmax(-1)[token]) for step, token in enumerate(said)
-        ]
-        assert each.log_probabilities == pytest.approx(log_p, abs=1e-5)
-
-
-def test_a_sample_depends_on_the_seed_and_the_sentence_alone() -> None:
-    table = random_table(seed=13, size=30)
-    sources = [[10 + number, END] for number in range(6)]
-    requests = [Request(number, 4 + 2 * number) for number in range(6)]
-    together = sampled(table, requests, sources, draws=2, seed=5)
-    for number in range(6):
-        (alone,) = sampled(
-            lambda _, said, number=number: table(number, said),
-            [requests[number]],
-            [sources[number]],
-            draws=2,
-            seed=5,
-        )
-        assert alone == together[number]
-    assert sampled(table, requests, sources, draws=2, seed=6) != together
-
-
-def test_the_same_sentence_twice_gets_different_draws() -> None:
-    assert len(set(seeds([[4, 3], [4, 3], [5, 3], [4, 3]], seed=0))) == 4
-    assert seeds([[5, 3], [4, 3]], seed=0)[::-1] == seeds([[4, 3], [5, 3]], seed=0)
-
-
-def test_cut_keeps_the_likeliest() -> None:
-    scores = torch.tensor([[0.1, 0.3, 0.05, 0.25, 0.3]], dtype=torch.float64).log()
-    assert kept_by(scores, top_k=1) == [1]  # of two equal ones the lower id
-    assert kept_by(scores, top_k=3) == [1, 3, 4]
-    assert kept_by(scores, top_k=9) == [0, 1, 2, 3, 4]
-    assert kept_by(scores, top_p=0.2) == [1]
-    assert kept_by(scores, top_p=0.31) == [1, 4]
-    assert kept_by(scores, top_p=0.84) == [1, 3, 4]
-    assert kept_by(scores, top_p=1.0) == [0, 1, 2, 3, 4]
-    assert kept_by(scores, top_k=2, top_p=0.45) == [1]  # of the two, each has a half
-    assert kept_by(scores, top_k=2, top_p=0.55) == [1, 4]
-
-
-def kept_by(scores: Tensor, top_k: int | None = None, top_p: float | None = None) -> list[int]:
-    return (cut(scores, top_k, top_p)[0] > -math.inf).nonzero()[:, 0].tolist()
-
-
-def test_drawn_at_the_edges() -> None:
-    scores = torch.tensor([-math.inf, 0.0, -math.inf, 0.0, -math.inf], dtype=torch.float64).expand(4, -1)
-    almost_one = math.nextafter(1.0, 0.0)
-    assert drawn(scores, torch.tensor([0.0, 0.4999, 0.5, almost_one], dtype=torch.float64)).tolist() == [
-        1,
-        1,
-        3,
-        3,
-    ]
 
 
 def test_a_step_shows_the_hypotheses_so_far() -> None:

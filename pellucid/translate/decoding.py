@@ -1,0 +1,120 @@
+"""The Transformer as search wants it, and its sentences in batches."""
+
+import functools
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import torch
+from torch import Tensor
+
+from pellucid.cache import GrowingPast
+from pellucid.model import Transformer
+from pellucid.translate.beam import best
+from pellucid.translate.hypotheses import Found
+from pellucid.translate.options import Options
+from pellucid.translate.sample import draw, seeds, uniforms
+from pellucid.translate.search import Choose, Request, Rules, Step, search
+
+# Source tokens times hypotheses that are decoded together unless a call says otherwise: more is not faster.
+TOGETHER = {"cpu": 20_000, "cuda": 100_000}
+
+
+class TransformerDecoding:
+    """Sources that a Transformer has read, their keys and values made once, and a past that grows."""
+
+    @torch.no_grad()
+    def __init__(self, model: Transformer, source_BM: Tensor, source_mask_BM: Tensor) -> None:
+        self.device = source_BM.device
+        self._model = model
+        self._memory = model.remember(model.encode(source_BM, source_mask_BM), source_mask_BM)
+        self._past = GrowingPast()
+
+    def step(self, tokens: Tensor) -> Tensor:
+        """The last token of each row -> the logits of its next token, rows x V."""
+        return self._model.decode(tokens[:, None], self._memory, self._past)[:, 0]
+
+    def select(self, rows: Tensor, sentences: Tensor | None) -> None:
+        """Go on with these rows, which belong to these sentences (None: to all, as before)."""
+        self._past.select(rows)
+        if sentences is not None:
+            self._memory = self._memory.select(sentences)
+
+
+def decode(
+    model: Transformer,
+    sources: Sequence[Sequence[int]],
+    requests: Sequence[Request],
+    rules: Rules,
+    options: Options,
+) -> list[list[Found]]:
+    """The hypotheses of each source, best first, in the order of the sources."""
+    hypotheses: list[list[Found]] = [[] for _ in sources]
+    together = options.batch_tokens or max(
+        1, TOGETHER.get(device_of(model).type, TOGETHER["cpu"]) // options.width
+    )
+    sentence_seeds = seeds(sources, options.seed) if options.sample else [0] * len(sources)
+    with evaluating(model):
+        for group in batches([len(ids) for ids in sources], together):
+            some_sources = [sources[place] for place in group]
+            some_requests = [requests[place] for place in group]
+            some_seeds = [sentence_seeds[place] for place in group]
+            for step in decode_batch(model, some_sources, some_requests, some_seeds, rules, options):
+                for place, found in step.done.items():
+                    hypotheses[group[place]] = found
+    return hypotheses
+
+
+def decode_batch(
+    model: Transformer,
+    sources: Sequence[Sequence[int]],
+    requests: Sequence[Request],
+    sentence_seeds: Sequence[int],
+    rules: Rules,
+    options: Options,
+) -> Iterator[Step]:
+    """Sources decoded together, a token a step."""
+    source, source_mask = pad(sources, model.config.pad_id, device_of(model))
+    choose: Choose = functools.partial(best, beam=options.beam)
+    if options.sample:
+        longest = max(request.max_length for request in requests)
+        numbers = uniforms(sentence_seeds, options.n_best, longest).to(source.device)
+        choose = functools.partial(draw, sampling=options.sampling, uniform_SWL=numbers)
+    return search(TransformerDecoding(model, source, source_mask), requests, rules, choose)
+
+
+def device_of(model: Transformer) -> torch.device:
+    """Where the model computes."""
+    return next(model.parameters()).device
+
+
+@contextmanager
+def evaluating(model: Transformer) -> Iterator[None]:
+    """Without dropout; afterwards the model is in training again if it was."""
+    was_training = model.training
+    if was_training:
+        model.eval()
+    try:
+        yield
+    finally:
+        if was_training:
+            model.train()
+
+
+def pad(rows: Sequence[Sequence[int]], pad_id: int, device: torch.device) -> tuple[Tensor, Tensor]:
+    """Rows of ids -> B M with padding on the right, and B M of bools, True where a token is real."""
+    longest = max(map(len, rows))
+    ids = torch.tensor([[*row, *[pad_id] * (longest - len(row))] for row in rows], device=device)
+    lengths = torch.tensor([len(row) for row in rows], device=device)
+    return ids, torch.arange(longest, device=device) < lengths[:, None]
+
+
+def batches(lengths: Sequence[int], batch_tokens: int) -> Iterator[list[int]]:
+    """Places in the list, the longest first, in groups of at most `batch_tokens` with padding, or of one."""
+    group: list[int] = []
+    for place in sorted(range(len(lengths)), key=lambda place: -lengths[place]):
+        if group and (len(group) + 1) * lengths[group[0]] > batch_tokens:
+            yield group
+            group = []
+        group.append(place)
+    if group:
+        yield group

@@ -1,0 +1,106 @@
+"""How a call wants its translations: each option checked once, before anything is computed."""
+
+import difflib
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from pellucid.config import TranslationConfig
+from pellucid.errors import UsageError
+from pellucid.translate.sample import Sampling
+
+
+@dataclass(frozen=True)
+class Options:
+    """Beam search; or with `sample`, `n_best` hypotheses are drawn, and `beam` has no part in it."""
+
+    beam: int = 5
+    n_best: int = 1
+    length_penalty: float = 1.0
+    min_length: int = 0  # tokens, the end token not included
+    max_length: int | None = None  # tokens, the end token included
+    sample: bool = False
+    temperature: float = 1.0
+    top_k: int | None = None
+    top_p: float | None = None
+    seed: int = 0
+    batch_tokens: int | None = None  # source tokens decoded together; None: what fits and is fast
+
+    def __post_init__(self) -> None:
+        for name, least in dict(
+            beam=1, n_best=1, min_length=0, max_length=1, top_k=1, batch_tokens=1
+        ).items():
+            if getattr(self, name) is not None:
+                _whole(name, getattr(self, name), least)
+        _whole("seed", self.seed, None)
+        if not _number(self.length_penalty) or self.length_penalty < 0:
+            raise UsageError(
+                f"length_penalty = {self.length_penalty!r} must be a number, 0 or more. "
+                "With 1, hypotheses are compared by the mean of their log-probabilities, with 0 by the sum."
+            )
+        self._check_together()
+        self._check_sampling()
+
+    @property
+    def width(self) -> int:
+        """How many hypotheses of a sentence are followed at once."""
+        return self.n_best if self.sample else self.beam
+
+    @property
+    def sampling(self) -> Sampling:
+        """How tokens are drawn."""
+        return Sampling(self.temperature, self.top_k, self.top_p)
+
+    def _check_together(self) -> None:
+        if not self.sample and self.n_best > self.beam:
+            raise UsageError(
+                f"n_best = {self.n_best} is more than beam = {self.beam}, the hypotheses that are kept. "
+                f"Set beam = {self.n_best} or more, or n_best = {self.beam} or less."
+            )
+        if self.max_length is not None and self.min_length > self.max_length:
+            raise UsageError(
+                f"min_length = {self.min_length} is more than max_length = {self.max_length}. "
+                f"Set min_length below {self.max_length}, or raise max_length."
+            )
+
+    def _check_sampling(self) -> None:
+        if not _number(self.temperature) or self.temperature <= 0:
+            raise UsageError(
+                f"temperature = {self.temperature!r} must be a number above 0. "
+                "For the likeliest token every time, set sample=False and beam=1."
+            )
+        if self.top_p is not None and not (_number(self.top_p) and 0 < self.top_p <= 1):
+            raise UsageError(
+                f"top_p = {self.top_p!r} must be above 0 and at most 1, a share of the probability."
+            )
+        if self.sample:
+            return
+        for name, unset in dict(temperature=1.0, top_k=None, top_p=None).items():
+            if getattr(self, name) != unset:
+                raise UsageError(
+                    f"{name} = {getattr(self, name)!r} needs sample=True. Set that too, or leave {name} out."
+                )
+
+
+def options_of(given: Mapping[str, Any], config: TranslationConfig) -> Options:
+    """The options of a call; what it leaves out, or gives as None, is as the model's configuration says."""
+    known = [option.name for option in fields(Options)]
+    for name in given:
+        if name not in known:
+            nearest = difflib.get_close_matches(name, known, n=1)
+            hint = f' Did you mean "{nearest[0]}"?' if nearest else f" There are: {', '.join(known)}."
+            raise UsageError(f'translation has no option "{name}".{hint}')
+    defaults = {"beam": config.beam, "length_penalty": config.length_penalty}
+    return Options(**defaults | {name: value for name, value in given.items() if value is not None})
+
+
+def _whole(name: str, value: Any, least: int | None) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or (least is not None and value < least):
+        raise UsageError(
+            f"{name} = {value!r} must be a whole number{'' if least is None else f', {least} or more'}."
+        )
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

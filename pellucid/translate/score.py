@@ -1,0 +1,53 @@
+"""How probable a model holds a given translation: one teacher-forced pass, all positions at once."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+
+from pellucid.model import Transformer
+from pellucid.translate.decoding import batches, device_of, evaluating, pad
+
+POSITIONS = 1024  # whose probabilities over the whole vocabulary are in memory at once
+
+
+@dataclass(frozen=True)
+class Score:
+    """The log-probability of each target token, the end token included, and the sum of them."""
+
+    total: float
+    per_token: list[float]
+    tokens: list[str]
+
+
+def log_probabilities(
+    model: Transformer, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]], batch_tokens: int
+) -> list[list[float]]:
+    """The natural logarithm of each target token's probability; all rows end with the end token."""
+    scores: list[list[float]] = [[] for _ in sources]
+    lengths = [max(len(source), len(target)) for source, target in zip(sources, targets, strict=True)]
+    with evaluating(model), torch.no_grad():
+        for group in batches(lengths, batch_tokens):
+            scored = _of_batch(
+                model, [sources[place] for place in group], [targets[place] for place in group]
+            )
+            for place, said in zip(group, scored, strict=True):
+                scores[place] = said
+    return scores
+
+
+def _of_batch(
+    model: Transformer, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
+) -> list[list[float]]:
+    config, device = model.config, device_of(model)
+    source, source_mask = pad(sources, config.pad_id, device)
+    target, target_mask = pad(targets, config.pad_id, device)
+    shifted = torch.cat((torch.full_like(target[:, :1], config.start_id), target[:, :-1]), 1)
+    outputs = model.read(source, source_mask, shifted, target_mask)[target_mask]
+    wanted = target[target_mask]
+    said: list[float] = []
+    for some, ids in zip(outputs.split(POSITIONS), wanted.split(POSITIONS), strict=True):
+        log_p = model.logits(some[None])[0].float().log_softmax(-1)
+        said += log_p.gather(1, ids[:, None])[:, 0].tolist()
+    each = iter(said)
+    return [[next(each) for _ in row] for row in targets]

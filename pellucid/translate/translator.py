@@ -1,0 +1,294 @@
+"""Sentences in, translations out."""
+
+import copy
+import importlib.resources
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, overload
+
+import torch
+
+from pellucid.checkpoint import load_model
+from pellucid.config import Config
+from pellucid.errors import PellucidError, UsageError
+from pellucid.model import Transformer
+from pellucid.translate.decoding import decode, decode_batch, evaluating
+from pellucid.translate.hypotheses import Found
+from pellucid.translate.options import Options, options_of
+from pellucid.translate.sample import seeds
+from pellucid.translate.score import Score, log_probabilities
+from pellucid.translate.search import Request, Rules
+from pellucid.translate.sentences import (
+    TOKENS,
+    Sentence,
+    prefixes_of,
+    read_source,
+    read_target,
+    take_ids,
+    warn_of_truncation,
+)
+from pellucid.translate.stream import settled
+from pellucid.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from pellucid.explain.explanation import Explanation
+
+PRECISIONS = ("auto", "fp32", "bf16")
+SCORED_TOKENS = 4096  # of sources or of targets that are scored together
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """One way to translate a sentence; without the start token, and with the end token if it is finished."""
+
+    text: str
+    tokens: list[str]
+    token_ids: list[int]
+    score: float  # the sum of the log-probabilities / length ** length_penalty
+    log_probabilities: list[float]
+    finished: bool
+
+
+@dataclass(frozen=True)
+class Translation:
+    """A source and its hypotheses, best first; text, score and tokens are the best one's."""
+
+    source: str
+    text: str
+    score: float
+    tokens: list[str]
+    hypotheses: list[Hypothesis]
+    truncated: bool = False  # the source was too long, and only its beginning was translated
+
+
+class Translator:
+    """A model and its vocabulary: translates, samples, streams, scores and explains."""
+
+    def __init__(
+        self,
+        model: Transformer,
+        vocabulary: Vocabulary,
+        config: Config | None = None,
+        precision: str = "auto",
+    ) -> None:
+        if precision not in PRECISIONS:
+            raise UsageError(
+                f"precision = {precision!r} is not one of {', '.join(PRECISIONS)}. Choose one of these."
+            )
+        self.model = model
+        self.vocabulary = vocabulary
+        self.config = config or Config(model=model.config)
+        # What measures or explains uses the model itself; what only translates may use fewer bits.
+        self._fast = copy.deepcopy(model).bfloat16() if precision == "bf16" else model
+        self._never_said = never_said(model, vocabulary)
+        self._longest = max(TOKENS, self.config.data.max_length)
+
+    @property
+    def languages(self) -> tuple[tuple[str, str], ...]:
+        """The (source, target) pairs that the model was made for; the targets are what `to` may be."""
+        return self.vocabulary.languages
+
+    @overload
+    def translate(self, sources: str, to: str | None = None, **options: Any) -> Translation: ...
+    @overload
+    def translate(
+        self, sources: Sequence[str], to: str | None = None, **options: Any
+    ) -> list[Translation]: ...
+    def translate(
+        self, sources: str | Sequence[str], to: str | None = None, **options: Any
+    ) -> Translation | list[Translation]:
+        """A string gives one Translation, a list gives a list; an empty line has an empty one.
+
+        options: those of `Options`, and prefix: text (or ids) that the translations must begin with,
+        or a list of one for each sentence.
+        """
+        texts = [sources] if isinstance(sources, str) else list(sources)
+        self._check_language(to)
+        sentences = [read_source(text, to, self.vocabulary, self._longest) for text in texts]
+        warn_of_truncation(sentences, self._longest)
+        translations = self._translate(sentences, options)
+        return translations[0] if isinstance(sources, str) else translations
+
+    def translate_ids(
+        self, sources: Sequence[Sequence[int]], to: str | None = None, **options: Any
+    ) -> list[Translation]:
+        """As `translate`, for who tokenises elsewhere: a source is a list of ids with the end token in."""
+        self._check_language(to)
+        each = enumerate(sources)
+        sentences = [take_ids(ids, number, to, self.vocabulary, self._longest) for number, ids in each]
+        warn_of_truncation(sentences, self._longest)
+        return self._translate(sentences, options)
+
+    def stream(self, source: str, to: str | None = None, **options: Any) -> Iterator[str]:
+        """The text of a greedy translation (or one that is drawn), each piece as soon as it is settled."""
+        if options.get("beam", 1) != 1 or options.get("n_best", 1) != 1:
+            raise UsageError(
+                "stream follows one hypothesis, for with more the text may change until its end. "
+                "Leave out beam and n_best, or use translate."
+            )
+        self._check_language(to)
+        sentence = read_source(source, to, self.vocabulary, self._longest)
+        warn_of_truncation([sentence], self._longest)
+        return self._stream(sentence, *self._requests([sentence], {**options, "beam": 1}))
+
+    def score(self, sources: Sequence[str], targets: Sequence[str], to: str | None = None) -> list[Score]:
+        """How probable each target is, given its source: log-probabilities, the end token included."""
+        if isinstance(sources, str) or isinstance(targets, str) or len(sources) != len(targets):
+            given = ["one text" if isinstance(side, str) else f"{len(side)}" for side in (sources, targets)]
+            raise UsageError(
+                f"score was given {given[0]} as sources and {given[1]} as targets. "
+                "Give two lists with a target for each source."
+            )
+        self._check_language(to)
+        asked = [read_source(text, to, self.vocabulary, self._longest) for text in sources]
+        each = zip(targets, asked, strict=True)
+        said = [read_target(text, sentence.to, self.vocabulary, self._longest) for text, sentence in each]
+        either = [target if target.truncated else source for source, target in zip(asked, said, strict=True)]
+        warn_of_truncation(either, self._longest)
+        return self._score(asked, said)
+
+    def explain(self, source: str, to: str | None = None, target: str | None = None) -> "Explanation":
+        """Translate, unless the target is given, and then see every matrix of one pass over what was said."""
+        from pellucid.explain.explanation import explain  # here, because explaining stands above translating
+
+        return explain(self, source, to=to, target=target)
+
+    def _translate(self, sentences: Sequence[Sentence], given: Mapping[str, Any]) -> list[Translation]:
+        requests, rules, options = self._requests(sentences, given)
+        sources = [sentences[request.number].ids for request in requests]
+        found = decode(self._fast, sources, requests, rules, options)
+        of_number = {
+            request.number: each[: options.n_best] for request, each in zip(requests, found, strict=True)
+        }
+        return [
+            self._translation(sentence, of_number.get(number, []))
+            for number, sentence in enumerate(sentences)
+        ]
+
+    def _score(self, sources: Sequence[Sentence], targets: Sequence[Sentence]) -> list[Score]:
+        source_ids, target_ids = [each.ids for each in sources], [each.ids for each in targets]
+        scores = []
+        for source, target, log_p in zip(
+            sources,
+            targets,
+            log_probabilities(self.model, source_ids, target_ids, SCORED_TOKENS),
+            strict=True,
+        ):
+            # As `translate` says nothing to an empty line, an empty target is certain there.
+            said = [] if source.empty and target.empty else log_p
+            scores.append(Score(sum(said), said, self.vocabulary.target_tokens(target.ids[: len(said)])))
+        return scores
+
+    def _stream(
+        self, sentence: Sentence, requests: list[Request], rules: Rules, options: Options
+    ) -> Iterator[str]:
+        said, sources = "", [sentence.ids]
+        if sentence.empty:
+            return
+        with evaluating(self._fast):
+            for step in decode_batch(
+                self._fast, sources, requests, seeds(sources, options.seed), rules, options
+            ):
+                if step.done:
+                    text = self._text(step.done[0][0].token_ids, sentence.to)
+                else:
+                    text = self._text(step.open.tokens[0, 0, 1:].tolist(), sentence.to)
+                    text = settled(text, self.vocabulary.preparation)
+                if len(text) > len(said):
+                    yield text[len(said) :]
+                    said = text
+
+    def _requests(
+        self, sentences: Sequence[Sentence], given: Mapping[str, Any]
+    ) -> tuple[list[Request], Rules, Options]:
+        """What the search is asked for: sentences that are not empty, each with its limit and its prefix."""
+        prefixes = prefixes_of(given.get("prefix"), sentences, self.vocabulary)
+        options = options_of(
+            {name: value for name, value in given.items() if name != "prefix"}, self.config.translation
+        )
+        config = self.model.config
+        rules = Rules(
+            config.start_id,
+            config.end_id,
+            forbidden=self._never_said,
+            width=options.width,
+            length_penalty=options.length_penalty,
+            min_length=options.min_length,
+        )
+        requests = []
+        for number, (sentence, prefix) in enumerate(zip(sentences, prefixes, strict=True)):
+            if not sentence.empty:
+                limit = self._limit(len(sentence.ids), options)
+                if len(prefix) >= limit:
+                    raise UsageError(
+                        f"sentence {number + 1}: a prefix of {len(prefix)} tokens leaves no room within "
+                        f"max_length = {limit}. Set max_length = {len(prefix) + 1} or more."
+                    )
+                requests.append(Request(number, limit, prefix))
+        return requests, rules, options
+
+    def _limit(self, source_length: int, options: Options) -> int:
+        if options.max_length is not None:
+            return options.max_length
+        return max(min(2 * source_length + 20, self.config.translation.max_length), options.min_length + 1)
+
+    def _translation(self, sentence: Sentence, found: list[Found]) -> Translation:
+        hypotheses = [self._hypothesis(each, sentence.to) for each in found] or [
+            Hypothesis("", [], [], 0.0, [], True)
+        ]
+        best = hypotheses[0]
+        return Translation(sentence.text, best.text, best.score, best.tokens, hypotheses, sentence.truncated)
+
+    def _hypothesis(self, found: Found, to: str | None) -> Hypothesis:
+        tokens = self.vocabulary.target_tokens(found.token_ids)
+        return Hypothesis(self._text(found.token_ids, to), tokens, **vars(found))
+
+    def _text(self, ids: list[int], to: str | None) -> str:
+        # A byte token can be a line feed, and a translation is one line.
+        return self.vocabulary.decode_target(ids, to).replace("\n", " ")
+
+    def _check_language(self, to: str | None) -> None:
+        if to is not None:
+            self.vocabulary.target_language(to)
+
+
+def never_said(model: Transformer, vocabulary: Vocabulary) -> list[int]:
+    """Ids that no translation holds: pad, start, unknown, and the tags >>xx<< of a joint vocabulary."""
+    config = model.config
+    tags = [vocabulary.target.piece_to_id(f">>{language}<<") for language in vocabulary.target_languages]
+    return sorted({config.pad_id, config.start_id, config.unknown_id, *tags})
+
+
+def load(path: str | Path, device: str | torch.device = "auto", precision: str = "auto") -> Translator:
+    """The translator in a model folder, or the one inside the package: load("demo").
+
+    device: "auto" is a GPU where PyTorch sees one. precision: "fp32" or "bf16"; "auto" is "fp32".
+    """
+    chosen = device_named(device)
+    model, vocabulary, config, _ = load_model(demo_folder() if path == "demo" else path, chosen)
+    return Translator(model, vocabulary, config, precision)
+
+
+def demo_folder() -> Path:
+    """The folder of the model that comes with the package."""
+    folder = Path(str(importlib.resources.files("pellucid"))) / "demo_model"
+    if not folder.is_dir():
+        raise PellucidError(
+            f"{folder}: this installation has no demo model. Install the package again; "
+            "for a model folder of your own that is called demo, write ./demo."
+        )
+    return folder
+
+
+def device_named(device: str | torch.device) -> torch.device:
+    """The device of this name, checked."""
+    if device == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        chosen = torch.device(device)
+        torch.empty(0, device=chosen)
+    except (RuntimeError, AssertionError) as error:
+        reason = str(error).splitlines()[0].rstrip(".")
+        raise UsageError(f'device = "{device}": {reason}. Use "auto", "cpu" or "cuda".') from None
+    return chosen

@@ -1,0 +1,57 @@
+"""Translators with small random models: nonsense, but the same each time, and different for each sentence."""
+
+import functools
+import random
+from typing import Any
+
+import pytest
+import torch
+
+from pellucid.config import Config, DataConfig, ModelConfig, VocabularyConfig
+from pellucid.model import Transformer
+from pellucid.translate.translator import Translation, Translator
+from pellucid.vocabulary import Vocabulary, train_vocabulary
+
+NOUNS = ["dog", "cat", "cow", "horse", "man", "woman", "child", "houses"]
+WORDS = [*NOUNS, "the", "saw", "two", "three", "four", "bigger", *",.!?\"'()"]
+
+
+@functools.cache
+def vocabulary(kind: str, **data: Any) -> Vocabulary:
+    numbers = random.Random(3)
+    lines = [" ".join(numbers.choices(WORDS, k=8)) for _ in range(200)]
+    size = {"word": 100, "unigram": 48, "bytes": 304}[kind]
+    config = VocabularyConfig(kind=kind.replace("bytes", "unigram"), size=size, byte_fallback=kind == "bytes")
+    to = [("fr", "es")[number % 2] for number in range(200)] if data.get("languages") else None
+    return train_vocabulary(lines, lines, config, DataConfig(**data), to)
+
+
+def translator(kind: str = "unigram", seed: int = 0, end: float = 0.0, **data: Any) -> Translator:
+    """A random model; `end` makes its translations shorter."""
+    torch.manual_seed(seed)
+    chosen = vocabulary(kind, **data)
+    shape = dict(width=16, heads=2, hidden=32, encoder_layers=2, decoder_layers=2)
+    config = ModelConfig(vocabulary=chosen.source_size, dropout=0.3, tied=False, output_bias=True, **shape)  # type: ignore[arg-type]
+    model = Transformer(config).eval()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.dim() > 1:
+                parameter.mul_(1.5)  # so that it says different things of different sentences
+        assert model.decoder.projection.bias is not None
+        model.decoder.projection.bias[config.end_id] = end
+    return Translator(model, chosen, Config(model=config, data=DataConfig(**data)))
+
+
+def sentences(count: int, seed: int = 1, longest: int = 12) -> list[str]:
+    numbers = random.Random(seed)
+    return [" ".join(numbers.choices(WORDS, k=numbers.randint(1, longest))) for _ in range(count)]
+
+
+def assert_same(ours: list[Translation], theirs: list[Translation]) -> None:
+    """The same tokens, and scores within 1e-4."""
+    assert [each.source for each in ours] == [each.source for each in theirs]
+    for our, their in zip(ours, theirs, strict=True):
+        assert [each.token_ids for each in our.hypotheses] == [each.token_ids for each in their.hypotheses]
+        assert [each.finished for each in our.hypotheses] == [each.finished for each in their.hypotheses]
+        scores = [each.score for each in their.hypotheses]
+        assert [each.score for each in our.hypotheses] == pytest.approx(scores, abs=1e-4)

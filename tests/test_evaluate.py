@@ -1,0 +1,98 @@
+"""BLEU and chrF: sacreBLEU's figures, with the signature that says how."""
+
+import math
+from collections import Counter
+
+import pytest
+import sacrebleu
+
+from pellucid.errors import PellucidError, UsageError
+from pellucid.translate.evaluate import evaluate
+
+HYPOTHESES = [
+    "A dog runs through the tall grass .",
+    "Two men are talking, on a bench.",
+    "The cat sat on the mat today .",
+]
+REFERENCES = [
+    "A dog is running through the grass .",
+    "Two Men are talking on a bench.",
+    "the cat sat on the mat .",
+]
+
+
+def bleu_of_words(hypotheses: list[str], references: list[str]) -> float:
+    """Papineni et al. 2002 for text that is tokenised already: n-gram precisions, their mean, brevity."""
+    logarithms = []
+    for n in range(1, 5):
+        right, said = 0, 0
+        for hypothesis, reference in zip(hypotheses, references, strict=True):
+            ours, theirs = ngrams(hypothesis.split(), n), ngrams(reference.split(), n)
+            right, said = right + (ours & theirs).total(), said + ours.total()
+        logarithms.append(math.log(right / said))
+    lengths = [sum(len(line.split()) for line in side) for side in (hypotheses, references)]
+    return 100 * math.exp(sum(logarithms) / 4 + min(0.0, 1 - lengths[1] / lengths[0]))
+
+
+def ngrams(words: list[str], n: int) -> Counter[tuple[str, ...]]:
+    return Counter(tuple(words[start : start + n]) for start in range(len(words) - n + 1))
+
+
+def test_bleu_is_the_paper_s() -> None:
+    scores = evaluate(HYPOTHESES, REFERENCES, tokenize="none")
+    assert scores.bleu == pytest.approx(bleu_of_words(HYPOTHESES, REFERENCES))
+    lower = evaluate(HYPOTHESES, REFERENCES, lowercase=True, tokenize="none")
+    lowered = [[line.lower() for line in side] for side in (HYPOTHESES, REFERENCES)]
+    assert lower.bleu == pytest.approx(bleu_of_words(*lowered)) != pytest.approx(scores.bleu)
+    assert lower.chrf == pytest.approx(evaluate(*lowered).chrf) != pytest.approx(scores.chrf)
+
+
+def test_the_tokenizer_is_used() -> None:
+    assert evaluate(HYPOTHESES, REFERENCES).bleu == pytest.approx(
+        sacrebleu.corpus_bleu(HYPOTHESES, [REFERENCES]).score
+    )
+    assert evaluate(HYPOTHESES, REFERENCES).bleu != pytest.approx(
+        evaluate(HYPOTHESES, REFERENCES, tokenize="none").bleu
+    )
+    for tokenize in ("13a", "none", "intl", "char", "zh"):
+        assert evaluate(REFERENCES, REFERENCES, tokenize=tokenize).bleu == pytest.approx(100)
+
+
+def test_signatures_say_how() -> None:
+    scores = evaluate(HYPOTHESES, REFERENCES, lowercase=True, tokenize="none")
+    version = sacrebleu.__version__
+    assert scores.bleu_signature == f"nrefs:1|case:lc|eff:no|tok:none|smooth:exp|version:{version}"
+    assert scores.chrf_signature == f"nrefs:1|case:lc|eff:yes|nc:6|nw:0|space:no|version:{version}"
+    assert "case:mixed|eff:no|tok:13a" in evaluate(HYPOTHESES, REFERENCES).bleu_signature
+    assert str(scores).splitlines() == [
+        f"BLEU {scores.bleu:.2f} ({scores.bleu_signature})",
+        f"chrF {scores.chrf:.2f} ({scores.chrf_signature})",
+    ]
+
+
+def test_empty_translations_score_nothing() -> None:
+    scores = evaluate(["", "", ""], REFERENCES)
+    assert (scores.bleu, scores.chrf) == (0.0, 0.0)
+
+
+def test_tokenised_text_raises_no_alarm(caplog: pytest.LogCaptureFixture) -> None:
+    """sacreBLEU warns from a hundred lines on."""
+    evaluate(HYPOTHESES * 100, REFERENCES * 100)
+    assert not caplog.records
+
+
+def test_errors() -> None:
+    with pytest.raises(UsageError) as error:
+        evaluate(HYPOTHESES, REFERENCES, tokenize="moses")
+    assert str(error.value) == "tokenize = 'moses' is not one of 13a, none, intl, char, zh."
+    with pytest.raises(PellucidError) as failure:
+        evaluate(HYPOTHESES, REFERENCES[:2])
+    assert str(failure.value) == (
+        "3 translations cannot be compared with 2 references: there must be one for each. "
+        "Look for lines that one side lacks."
+    )
+    with pytest.raises(PellucidError) as failure:
+        evaluate([], [])
+    assert str(failure.value) == (
+        "there is nothing to evaluate: no translations and no references. Look at the files."
+    )

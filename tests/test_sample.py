@@ -1,0 +1,115 @@
+"""Sampling: the right distribution, and draws that depend on the seed and the sentence alone."""
+
+import functools
+import math
+from collections.abc import Sequence
+
+import pytest
+import torch
+from tables import END, Table, TableDecoding, random_table, rules
+from torch import Tensor
+
+from pellucid.translate.hypotheses import Found
+from pellucid.translate.sample import Sampling, cut, draw, drawn, seeds, uniforms
+from pellucid.translate.search import Request, search
+
+
+def sampled(
+    table: Table,
+    requests: Sequence[Request],
+    sources: Sequence[Sequence[int]],
+    draws: int = 1,
+    seed: int = 0,
+    **cuts: object,
+) -> list[list[Found]]:
+    longest = max(request.max_length for request in requests)
+    numbers = uniforms(seeds(sources, seed), draws, longest)
+    choose = functools.partial(draw, sampling=Sampling(**cuts), uniform_SWL=numbers)  # type: ignore[arg-type]
+    results: dict[int, list[Found]] = {}
+    for step in search(TableDecoding(table, len(requests)), requests, rules(draws), choose):
+        results |= step.done
+    return [results[place] for place in range(len(requests))]
+
+
+def chi_square(counts: Tensor, probabilities: Tensor) -> float:
+    expected = probabilities * counts.sum()
+    return float(((counts - expected) ** 2 / expected).sum())
+
+
+@pytest.mark.parametrize("temperature", [0.5, 1.0, 2.0])
+def test_drawn_tokens_have_the_model_s_distribution(temperature: float) -> None:
+    """4,000 draws over six tokens: chi-square with 5 degrees of freedom exceeds 20.5 once in 1,000 times."""
+    logits = torch.tensor([3.0, 3.0, 3.0, 0.0, 0.5, 1.0, -1.0, 1.5, 0.2])
+    draws = 4000
+    (found,) = sampled(lambda *_: logits.clone(), [Request(0, 1)], [[7, END]], draws, temperature=temperature)
+    counts = torch.bincount(torch.tensor([each.token_ids[0] for each in found]), minlength=9)
+    assert counts[:3].sum() == 0 and counts.sum() == draws
+    assert chi_square(counts[3:], (logits[3:] / temperature).softmax(-1)) < 20.5
+    assert chi_square(counts[3:], (logits[3:] / (temperature * 1.5)).softmax(-1)) > 20.5
+    # What is reported is the model's own probability, of the full softmax at temperature 1.
+    log_p = logits.log_softmax(-1)
+    assert all(each.score == pytest.approx(float(log_p[each.token_ids[0]]), abs=1e-5) for each in found)
+
+
+def test_several_draws_are_independent_of_each_other_at_every_step() -> None:
+    table = random_table(seed=12, size=8, end=-6.0)
+    (found,) = sampled(table, [Request(0, 12)], [[5, END]], draws=50)
+    assert len({tuple(each.token_ids) for each in found}) > 45
+    ranks = [(not each.finished, -each.score) for each in found]
+    assert ranks == sorted(ranks)
+    for each in found:
+        said = each.token_ids
+        log_p = [
+            float(table(0, tuple(said[:step])).log_softmax(-1)[token]) for step, token in enumerate(said)
+        ]
+        assert each.log_probabilities == pytest.approx(log_p, abs=1e-5)
+
+
+def test_a_sample_depends_on_the_seed_and_the_sentence_alone() -> None:
+    table = random_table(seed=13, size=30)
+    sources = [[10 + number, END] for number in range(6)]
+    requests = [Request(number, 4 + 2 * number) for number in range(6)]
+    together = sampled(table, requests, sources, draws=2, seed=5)
+    for number in range(6):
+        (alone,) = sampled(
+            lambda _, said, number=number: table(number, said),
+            [requests[number]],
+            [sources[number]],
+            draws=2,
+            seed=5,
+        )
+        assert alone == together[number]
+    assert sampled(table, requests, sources, draws=2, seed=6) != together
+
+
+def test_the_same_sentence_twice_gets_different_draws() -> None:
+    assert len(set(seeds([[4, 3], [4, 3], [5, 3], [4, 3]], seed=0))) == 4
+    assert seeds([[5, 3], [4, 3]], seed=0)[::-1] == seeds([[4, 3], [5, 3]], seed=0)
+
+
+def test_cut_keeps_the_likeliest() -> None:
+    scores = torch.tensor([[0.1, 0.3, 0.05, 0.25, 0.3]], dtype=torch.float64).log()
+    assert kept_by(scores, top_k=1) == [1]  # of two equal ones the lower id
+    assert kept_by(scores, top_k=3) == [1, 3, 4]
+    assert kept_by(scores, top_k=9) == [0, 1, 2, 3, 4]
+    assert kept_by(scores, top_p=0.2) == [1]
+    assert kept_by(scores, top_p=0.31) == [1, 4]
+    assert kept_by(scores, top_p=0.84) == [1, 3, 4]
+    assert kept_by(scores, top_p=1.0) == [0, 1, 2, 3, 4]
+    assert kept_by(scores, top_k=2, top_p=0.45) == [1]  # of the two, each has a half
+    assert kept_by(scores, top_k=2, top_p=0.55) == [1, 4]
+
+
+def kept_by(scores: Tensor, top_k: int | None = None, top_p: float | None = None) -> list[int]:
+    return (cut(scores, top_k, top_p)[0] > -math.inf).nonzero()[:, 0].tolist()
+
+
+def test_drawn_at_the_edges() -> None:
+    scores = torch.tensor([-math.inf, 0.0, -math.inf, 0.0, -math.inf], dtype=torch.float64).expand(4, -1)
+    almost_one = math.nextafter(1.0, 0.0)
+    assert drawn(scores, torch.tensor([0.0, 0.4999, 0.5, almost_one], dtype=torch.float64)).tolist() == [
+        1,
+        1,
+        3,
+        3,
+    ]
