@@ -16,7 +16,7 @@ from pellucid.translate.sample import draw, seeds, uniforms
 from pellucid.translate.search import Choose, Request, Rules, Step, search
 
 # Source tokens times hypotheses that are decoded together unless a call says otherwise: more is not faster.
-TOGETHER = {"cpu": 20_000, "cuda": 100_000}
+TOGETHER = {"cpu": 10_000, "cuda": 100_000}
 
 
 class TransformerDecoding:
