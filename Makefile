@@ -8,7 +8,8 @@ WORKERS ?= 2
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test test-all check bench clean
+
+.PHONY: demo demo-model test test-all check bench clean
 
 demo: $(VENV)/.installed
 	$(BIN)/pellucid demo
@@ -24,6 +25,10 @@ check: $(VENV)/.installed-dev
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# The model inside the package, trained anew. Measured figures and docs/images may change with it.
+demo-model: $(VENV)/.installed
+	$(BIN)/python -c 'from pathlib import Path; from pellucid.demo import rebuild; from pellucid.train.display import show; rebuild(Path("build/demo"), show)'
 
 bench: $(VENV)/.installed-bench
 	$(BIN)/python -m benchmarks

@@ -70,10 +70,7 @@ def run(
     translators = {"packaged model": load("demo")}
     if train:
         say("2. Training a Transformer on the rest, from random numbers.")
-        model = out / "model"
-        shutil.rmtree(model, ignore_errors=True)
-        show(training(config, model), config)
-        translators = {"newly trained model": load(model), **translators}
+        translators = {"newly trained model": load(train_model(config, out, show)), **translators}
     say("3. Held-out sentences, exactly right (case and final punctuation apart):")
     for name, translator in translators.items():
         say(f"   {name}: {score_line(translator, sentences)}")
@@ -103,13 +100,23 @@ def score_line(translator: Translator, sentences: dict[tuple[str, str], list[tup
     return ", ".join(counts)
 
 
-def rebuild(trained: Path) -> None:
-    """Put a newly trained demo model into the package, its weights in 16 bits: `make demo-model` calls this."""
-    model, vocabulary, config, manifest = load_model(trained)
+def rebuild(out: Path, show: Callable[[Iterator[Step], Config], None]) -> None:
+    """Train the demo model anew and put it into the package, its weights in 16 bits: `make demo-model` calls this."""
+    config = configuration(out)
+    model, vocabulary, config, manifest = load_model(train_model(config, out, show))
     named: dict[str, Any] = {
         part: tuple((Path(file).name,) for (file,) in getattr(config.data, part))
         for part in ("train", "validation")
     }
     config = dataclasses.replace(config, data=dataclasses.replace(config.data, **named))
-    here = Path(str(files("pellucid"))) / "demo_model"
-    save_model(here, model, vocabulary, config, manifest["provenance"], stored_as=torch.float16)
+    package = Path(str(files("pellucid"))) / "demo_model"
+    package.mkdir(exist_ok=True)
+    save_model(package, model, vocabulary, config, manifest["provenance"], stored_as=torch.float16)
+
+
+def train_model(config: Config, out: Path, show: Callable[[Iterator[Step], Config], None]) -> Path:
+    """The folder of a model trained from the beginning."""
+    model = out / "model"
+    shutil.rmtree(model, ignore_errors=True)
+    show(training(config, model), config)
+    return model

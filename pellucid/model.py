@@ -205,9 +205,9 @@ def attend(
     """Attention(Q, K, V) = softmax(Q K^T / sqrt(d_k)) V (equation 1): B H L K, B H M K, B H M U -> B H L U."""
     scale = 1 / math.sqrt(queries.shape[-1]) if scale is None else scale
     may_look = mask.may_look(queries.shape[2], keys.shape[2], queries.device)
-    # With gradients on a CPU the fused kernel takes 2 (fp32) to 6 (bf16) times as long on sentences: benchmarks/attention.py.
-    worth_fusing = queries.is_cuda or not torch.is_grad_enabled()
-    if worth_fusing and not watched() and not mask.some_row_is_empty:
+    # The fused kernel's backward in bf16 on a CPU takes 5 to 10 times as long as these lines: benchmarks/attention.py.
+    slow_when_fused = queries.dtype == torch.bfloat16 and torch.is_grad_enabled() and not queries.is_cuda
+    if not slow_when_fused and not watched() and not mask.some_row_is_empty:
         rate = dropout.rate if dropout.training else 0.0
         return F.scaled_dot_product_attention(
             queries, keys, values, attn_mask=may_look, dropout_p=rate, scale=scale

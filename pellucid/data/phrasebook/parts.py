@@ -23,6 +23,7 @@ HELD_OUT = 250  # meanings, and so phrases in each direction
 FAR = 170  # of these, not within one word of any training source
 VALIDATION = 100
 OFTEN = 8  # no word of a held-out sentence is in fewer training sentences of a direction
+SAID_OFTEN = 8  # lines of each sentence that is always in training: people ask for it first
 _CROWDED = 6  # a sentence with more neighbours than this would cost too many of them
 
 
@@ -131,11 +132,14 @@ def split(seed: int) -> Split:
 def write(folder: str | Path, seed: int) -> dict[str, Path]:
     """Files for `pellucid train`: train.en-hi.tsv with every variant, validation and held-out canonical."""
     folder, parts = Path(folder), split(seed)
+    pinned = {*phrases_of(always()), *extra()}
     folder.mkdir(parents=True, exist_ok=True)
     paths = {}
     for source, target in DIRECTIONS:
         direction = f"{source}-{target}"
-        pairs = {"train": [pair for phrase in _of(parts.train, direction) for pair in variants(phrase)]}
+        pairs: dict[str, list[tuple[str, str]]] = {"train": []}
+        for phrase in _of(parts.train, direction):
+            pairs["train"] += variants(phrase) * (SAID_OFTEN if phrase in pinned else 1)
         for name, part in (("validation", parts.validation), ("held-out", parts.held_out)):
             pairs[name] = [(phrase.source, phrase.target) for phrase in _of(part, direction)]
         for name, lines in pairs.items():
