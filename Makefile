@@ -15,9 +15,11 @@ demo: $(VENV)/.installed
 	$(BIN)/pellucid demo
 
 test: check
+	sh tests/install_chromium.sh
 	$(BIN)/pytest -n $(WORKERS) -m "not slow"
 
 test-all: check
+	sh tests/install_chromium.sh
 	$(BIN)/pytest -n $(WORKERS)
 
 check: $(VENV)/.installed-dev
