@@ -1,7 +1,8 @@
 """Training speed beside a careful loop around transformers' MarianMTModel, in one run, turn by turn.
 
 Both train the same shape (4+4 layers, width 256, hidden 1,024, 4 heads, a joint vocabulary of 8,000) on Multi30k
-English-German in batches of at most 4,096 padded tokens. Counted: target tokens, the end token included, padding not.
+English-German in batches of at most 4,096 padded tokens. Counted: target tokens, the end token included,
+padding not.
 Needs `pip install "pellucid[interop]"` and the corpus: `pellucid data multi30k-en-de`.
 
     python -m benchmarks.training_speed [--data data/multi30k-en-de] [--rounds 5] [--steps 20]
@@ -26,7 +27,8 @@ WARM = 5  # steps before the first measured one
 
 
 def our_steps(data: Path, out: Path, precision: str) -> Iterator[int]:
-    """Target tokens of each step of a real training run: metrics are written, dropout is on, gradients are clipped."""
+    """Target tokens of each step of a real training run: metrics are written, dropout is on, gradients are
+    clipped."""
     config = from_table(
         {
             "data": {"train": [str(data / "train.en"), str(data / "train.de")], "languages": ["en", "de"]},
@@ -46,7 +48,8 @@ def our_steps(data: Path, out: Path, precision: str) -> Iterator[int]:
 
 
 def peer_steps(data: Path, pieces_model: bytes, precision: str) -> Iterator[int]:
-    """Target tokens of each step of the loop around MarianMTModel: sorted batches, AdamW, smoothing, clipping, autocast."""
+    """Target tokens of each step of the loop around MarianMTModel: sorted batches, AdamW, smoothing,
+    clipping, autocast."""
     import random
 
     import sentencepiece
@@ -152,10 +155,13 @@ def main() -> None:
         for name, values in speeds.items()
     ]
     about = (
-        "The loop around transformers' MarianMTModel sorts its batches, uses AdamW, label smoothing, clipping and autocast. "
-        "Both train 4+4 layers, width 256, hidden 1,024, 4 heads, vocabulary 8,000 on Multi30k en-de in batches of at most "
+        "The loop around transformers' MarianMTModel sorts its batches, uses AdamW, label smoothing, "
+        "clipping and autocast. "
+        "Both train 4+4 layers, width 256, hidden 1,024, 4 heads, vocabulary 8,000 on Multi30k en-de in "
+        "batches of at most "
         "4,096 padded tokens. Counted: target tokens, the end token included, padding not.",
-        f"{arguments.rounds} rounds of {arguments.steps} steps each, in turn, after {WARM} steps to warm up; {machine()}.",
+        f"{arguments.rounds} rounds of {arguments.steps} steps each, in turn, after {WARM} steps to warm up; "
+        f"{machine()}.",
     )
     columns = ("training loop", "target tokens a second (median)", "range", "ratio to the peer in bf16")
     write_report("training_speed", "Training speed", about, columns, rows)

@@ -1,4 +1,5 @@
-"""What decoding remembers: the source's keys and values, and the target's, which grow by a position a step."""
+"""What decoding remembers: the source's keys and values, and the target's, which grow by a position a
+step."""
 
 import functools
 from dataclasses import dataclass
@@ -54,7 +55,8 @@ class NoPast:
 
 
 class GrowingPast:
-    """Decoding's past: each step appends its keys and values; a row is a hypothesis. It belongs to a request, never to a module."""
+    """Decoding's past: each step appends its keys and values; a row is a hypothesis. It belongs to a request,
+    never to a module."""
 
     def __init__(self) -> None:
         self._keys: list[Tensor] = []
@@ -90,7 +92,8 @@ Past = NoPast | GrowingPast
 
 @dataclass(frozen=True)
 class Memory:
-    """The source as the decoder sees it, made once a sentence: each layer's cross-attention keys and values, and the padding."""
+    """The source as the decoder sees it, made once a sentence: each layer's cross-attention keys and values,
+    and the padding."""
 
     keys_BHMK: list[Tensor]
     values_BHMU: list[Tensor]

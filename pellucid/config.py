@@ -98,12 +98,14 @@ class ModelConfig:
             nearest = [heads for heads in range(1, self.width + 1) if self.width % heads == 0]
             nearest = sorted(sorted(nearest, key=lambda heads: abs(heads - self.heads))[:3])
             raise UsageError(
-                f"[model] width = {self.width} is not divisible by heads = {self.heads}: each head takes an equal share "
+                f"[model] width = {self.width} is not divisible by heads = {self.heads}: each head takes an "
+                "equal share "
                 f"of the width. Heads that divide {self.width}: {', '.join(map(str, nearest))}."
             )
         if self.width % 2:
             raise UsageError(
-                f"[model] width = {self.width} is odd: sinusoidal positions come in pairs of sine and cosine. "
+                f"[model] width = {self.width} is odd: sinusoidal positions come in pairs of sine and "
+                "cosine. "
                 f"Use {self.width - 1} or {self.width + 1}."
             )
         specials = {
@@ -116,7 +118,8 @@ class ModelConfig:
         for name, value in specials.items():
             if value >= smallest:
                 raise UsageError(
-                    f"[model] {name} = {value} lies outside the vocabulary of {smallest} tokens. Use an id below it."
+                    f"[model] {name} = {value} lies outside the vocabulary of {smallest} tokens. Use an id "
+                    "below it."
                 )
 
     @property
@@ -210,7 +213,8 @@ PRESETS: dict[str, dict[str, Any]] = {
 
 
 def read(path: str | Path, overrides: Mapping[str, Any] | None = None) -> Config:
-    """The configuration in a TOML file; `overrides` are {"section.key": value}; relative paths are the file's own folder's."""
+    """The configuration in a TOML file; `overrides` are {"section.key": value}; relative paths are the file's
+    own folder's."""
     path = Path(path)
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -310,7 +314,8 @@ def _shorthand(data: dict[str, Any], where: str, folder: Path | None) -> None:
                 or not all(isinstance(name, str) for name in corpus)
             ):
                 raise UsageError(
-                    f"{where}: [data] {key} holds {corpus!r}. A corpus is a [source, target] pair of files or one .tsv: "
+                    f"{where}: [data] {key} holds {corpus!r}. A corpus is a [source, target] pair of files "
+                    "or one .tsv: "
                     f'{key} = ["{key}.en", "{key}.de"].'
                 )
         if folder:

@@ -1,4 +1,5 @@
-"""The tour: trains the demo model on the phrasebook, translates the notes' sentences, writes the page that explains one."""
+"""The tour: trains the demo model on the phrasebook, translates the notes' sentences, writes the page that
+explains one."""
 
 import dataclasses
 import shutil
@@ -101,7 +102,8 @@ def score_line(translator: Translator, sentences: dict[tuple[str, str], list[tup
 
 
 def rebuild(out: Path, show: Callable[[Iterator[Step], Config], None]) -> None:
-    """Train the demo model anew and put it into the package, its weights in 16 bits: `make demo-model` calls this."""
+    """Train the demo model anew and put it into the package, its weights in 16 bits: `make demo-model` calls
+    this."""
     config = configuration(out)
     model, vocabulary, config, manifest = load_model(train_model(config, out, show))
     named: dict[str, Any] = {

@@ -1,4 +1,5 @@
-"""Dropout (Srivastava et al. 2014) with one random byte a value: the random numbers were a tenth of a training step on a CPU."""
+"""Dropout (Srivastava et al. 2014) with one random byte a value: the random numbers were a tenth of a
+training step on a CPU."""
 
 import torch
 import torch.nn.functional as F
@@ -6,7 +7,8 @@ from torch import Tensor, nn
 
 
 class Dropout(nn.Module):
-    """In training, each value becomes 0 with probability `rate` and the others grow by 1 / (1 - rate); else nothing."""
+    """In training, each value becomes 0 with probability `rate` and the others grow by 1 / (1 - rate); else
+    nothing."""
 
     def __init__(self, rate: float) -> None:
         super().__init__()
@@ -19,7 +21,8 @@ class Dropout(nn.Module):
 
 
 def keep_or_drop(x: Tensor, rate: float) -> Tensor:
-    """A factor for each value of x: 0 with probability `rate`, to the nearest 1/256, and otherwise what keeps the mean."""
+    """A factor for each value of x: 0 with probability `rate`, to the nearest 1/256, and otherwise what keeps
+    the mean."""
     dropped = max(1, min(255, round(rate * 256)))
     # 64 random bits at a time are 8 values' bytes; only from -2^63 on does torch fill all 64.
     words = torch.empty((x.numel() + 7) // 8, dtype=torch.int64).random_(-(2**63), None)

@@ -1,8 +1,10 @@
-"""What goes wrong in a way that the user can mend: the message names the place, the value, the reason and the remedy."""
+"""What goes wrong in a way that the user can mend: the message names the place, the value, the reason and the
+remedy."""
 
 
 class PellucidError(ValueError):
-    """Something failed that the user can mend; the command line prints the message alone and exits with `exit_code`."""
+    """Something failed that the user can mend; the command line prints the message alone and exits with
+    `exit_code`."""
 
     exit_code = 1
 

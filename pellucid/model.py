@@ -1,4 +1,4 @@
-"""The Transformer, in the paper's order and with its symbols (Vaswani et al. 2017, "Attention Is All You Need")."""
+"""The Transformer in the paper's order, with its symbols (Vaswani et al. 2017, Attention Is All You Need)."""
 
 import functools
 import math
@@ -19,7 +19,8 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "gelu": F.
 
 
 class Transformer(Part):
-    """An encoder-decoder Transformer: source ids and target ids in, the logits of each next token out (section 3, figure 1)."""
+    """An encoder-decoder Transformer: source ids and target ids in, the logits of each next token out
+    (section 3, figure 1)."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
@@ -34,7 +35,8 @@ class Transformer(Part):
     def forward(
         self, source: Tensor, source_mask: Tensor, target: Tensor, target_mask: Tensor | None = None
     ) -> Tensor:
-        """Ids B M, bool B M (True = real token), ids B L, bool B L -> logits B L V: teacher forcing, all positions at once."""
+        """Ids B M, bool B M (True = real token), ids B L, bool B L -> logits B L V: teacher forcing, all
+        positions at once."""
         return self.logits(self.read(source, source_mask, target, target_mask))
 
     def read(
@@ -55,7 +57,8 @@ class Transformer(Part):
         return Memory([keys for keys, _ in pairs], [values for _, values in pairs], Mask(source_mask))
 
     def decode(self, target: Tensor, memory: Memory, past: Past) -> Tensor:
-        """The logits after each of the next ids (rows L), given the past; the rows of a sentence's hypotheses are neighbours."""
+        """The logits after each of the next ids (rows L), given the past; the rows of a sentence's hypotheses
+        are neighbours."""
         return self.logits(self.decoder(target, memory, past, self.embedding))
 
     def logits(self, output_BLD: Tensor) -> Tensor:
@@ -181,7 +184,7 @@ class Attention(Part):
         return self.split(self.key(y_BMD)), self.split(self.value(y_BMD))
 
     def forward(self, x_BLD: Tensor, keys_BHMK: Tensor, values_BHMU: Tensor, mask: Mask) -> Tensor:
-        """Each position of x asks, with its query, the keys; what it gets is the weighted sum of the values."""
+        """Each position of x asks the keys, with its query, and gets a weighted sum of the values."""
         queries = self.see("queries_BHLK", self.split(self.query(x_BLD)))
         keys, values = self.see("keys_BHMK", keys_BHMK), self.see("values_BHMU", values_BHMU)
         context = attend(queries, keys, values, mask, self.see, self.dropout)
@@ -202,10 +205,11 @@ def attend(
     dropout: Dropout,
     scale: float | None = None,
 ) -> Tensor:
-    """Attention(Q, K, V) = softmax(Q K^T / sqrt(d_k)) V (equation 1): B H L K, B H M K, B H M U -> B H L U."""
+    """Attention(Q, K, V) = softmax(Q K^T / sqrt(d_k)) V (equation 1): BHLK, BHMK, BHMU -> BHLU."""
     scale = 1 / math.sqrt(queries.shape[-1]) if scale is None else scale
     may_look = mask.may_look(queries.shape[2], keys.shape[2], queries.device)
-    # The fused kernel's backward in bf16 on a CPU takes 5 to 10 times as long as these lines: benchmarks/attention.py.
+    # The fused kernel's backward in bf16 on a CPU takes 5 to 10 times as long as these lines:
+    # benchmarks/attention.py.
     slow_when_fused = queries.dtype == torch.bfloat16 and torch.is_grad_enabled() and not queries.is_cuda
     if not slow_when_fused and not watched() and not mask.some_row_is_empty:
         rate = dropout.rate if dropout.training else 0.0
@@ -252,7 +256,8 @@ class FeedForward(Part):
 
 
 class Residual(Part):
-    """Add & Norm: LayerNorm(x + Sublayer(x)) (section 5.4 for its dropout), or x + Sublayer(LayerNorm(x)) when the norm comes first."""
+    """Add & Norm: LayerNorm(x + Sublayer(x)) (section 5.4 for its dropout), or x + Sublayer(LayerNorm(x))
+    when the norm comes first."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
@@ -267,7 +272,8 @@ class Residual(Part):
 
 
 class Norm(Part):
-    """LayerNorm: each position's vector to mean 0 and (biased) variance 1, then times a weight plus a bias (Ba et al. 2016)."""
+    """LayerNorm: each position's vector to mean 0 and (biased) variance 1, then times a weight plus a bias
+    (Ba et al. 2016)."""
 
     epsilon = 1e-5
 
@@ -279,7 +285,8 @@ class Norm(Part):
     def forward(self, x: Tensor) -> Tensor:
         if not watched():
             if x.dtype == torch.bfloat16 and torch.is_grad_enabled():
-                # With its weight and bias in, the kernel adds up their gradients in bf16 and loses up to half of them.
+                # With its weight and bias in, the kernel adds up their gradients in bf16 and loses up to half
+                # of them.
                 standardized = F.layer_norm(x, self.weight.shape, eps=self.epsilon)
                 return torch.addcmul(self.bias, standardized, self.weight)
             return F.layer_norm(x, self.weight.shape, self.weight, self.bias, self.epsilon)
@@ -292,7 +299,7 @@ class Norm(Part):
 
 
 class Projection(nn.Module):
-    """The matrix and bias before the softmax, where the model has its own: a tied matrix is the embedding's."""
+    """The matrix and bias before the softmax, where they are its own: a tied matrix is the embedding's."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
@@ -301,7 +308,8 @@ class Projection(nn.Module):
 
 
 def embed(stack: "Encoder | Decoder", ids: Tensor, shared: nn.Embedding | None, first: int) -> Tensor:
-    """Token embeddings times sqrt(D) (section 3.4) plus positions (section 3.5): B L -> B L D; the first id stands at position `first`."""
+    """Token embeddings times sqrt(D) (section 3.4) plus positions (section 3.5): B L -> B L D; the first id
+    stands at position `first`."""
     embedding = shared or stack.embedding
     assert embedding is not None
     vectors = stack.see("token_embeddings_BLD", embedding(ids) * stack.scale)
@@ -325,7 +333,7 @@ def round_up(length: int) -> int:
 
 @torch.no_grad()
 def initialise(model: Transformer) -> None:
-    """Xavier for matrices, N(0, 1/D) for embeddings (their scaled norm is then that of a position), 0 for biases."""
+    """Xavier for matrices, N(0, 1/D) for embeddings (scaled, they are as long as positions), 0 for biases."""
     for name, parameter in model.named_parameters():
         if "embedding" in name or "projection.weight" in name:
             parameter.normal_(0.0, model.config.width**-0.5)

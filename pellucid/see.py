@@ -1,4 +1,4 @@
-"""Seeing: a part of the model names a tensor where it computes it, and whoever watches may record or replace it."""
+"""Seeing: a part of the model names a tensor as it computes it, and who watches may record or replace it."""
 
 import difflib
 import fnmatch
@@ -42,7 +42,7 @@ _watching = _Watching()
 
 
 def watched() -> bool:
-    """Whether somebody watches this thread: then `attend` and the norm compute their equations in the open."""
+    """Whether somebody watches this thread: then `attend` and the norm compute their equations openly."""
     return _watching.watcher is not None
 
 
@@ -51,7 +51,8 @@ def watching(watcher: Watcher) -> Iterator[None]:
     """Let `watcher` see, and possibly replace, every tensor that a Part shows in this thread."""
     if watched():
         raise UsageError(
-            "somebody is watching already: one trace at a time in a thread. Leave the first `with` before the second."
+            "somebody is watching already: one trace at a time in a thread. Leave the first `with` before "
+            "the second."
         )
     _watching.watcher = watcher
     try:
@@ -66,7 +67,8 @@ class Part(nn.Module):
     path = ""
 
     def see(self, name_axes: str, tensor: Tensor) -> Tensor:
-        """Show `tensor` under a name that ends in its axes ("scores_BHLM"); returns what is to be used from here on."""
+        """Show `tensor` under a name that ends in its axes ("scores_BHLM"); returns what is to be used from
+        here on."""
         watcher = _watching.watcher
         if watcher is None:
             return tensor
@@ -90,7 +92,7 @@ class Labeller(Protocol):
 
 @dataclass(frozen=True)
 class Record:
-    """One tensor as it was in the pass: its name, its axes ("BHLM"), its values and the tokens along L and M."""
+    """One tensor of the pass: its name, its axes ("BHLM"), its values and the tokens along L and M."""
 
     name: str
     axes: str
@@ -141,7 +143,8 @@ class Trace(Mapping[str, Record]):
         full = f"{path}.{name}" if path else name
         if full in self._shown:
             raise UsageError(
-                f"{full} was shown a second time: a trace holds one forward pass. Open a new trace for each pass."
+                f"{full} was shown a second time: a trace holds one forward pass. Open a new trace for each "
+                "pass."
             )
         self._shown.add(full)
         self._check_axes(full, axes, tensor)
@@ -171,14 +174,16 @@ class Trace(Mapping[str, Record]):
     def _check_axes(self, name: str, axes: str, tensor: Tensor) -> None:
         if tensor.dim() != len(axes):
             raise UsageError(
-                f"{name} has {tensor.dim()} axes, {tuple(tensor.shape)}, but is named with {len(axes)}: {axes}."
+                f"{name} has {tensor.dim()} axes, {tuple(tensor.shape)}, but is named with {len(axes)}: "
+                f"{axes}."
             )
         part = name.rpartition(".")[0]
         for axis, size in zip(axes, tensor.shape, strict=True):
             known = self._sizes.setdefault((part, axis), size)
             if known != size:
                 raise UsageError(
-                    f"{name}: axis {axis} ({AXES[axis]}) has {size} entries here and {known} in the tensors before it."
+                    f"{name}: axis {axis} ({AXES[axis]}) has {size} entries here and {known} in the tensors "
+                    "before it."
                 )
 
     def _tokens(self, name: str, axes: str) -> dict[str, list[list[str]]]:
@@ -202,7 +207,8 @@ def trace(
     gradients: bool = False,
     vocabulary: Labeller | None = None,
 ) -> Iterator[Trace]:
-    """Record every tensor of one forward pass whose name matches `only`, with `edits` ({name or glob: tensor -> tensor}) in effect."""
+    """Record every tensor of one forward pass whose name matches `only`, with `edits` ({name or glob: tensor
+    -> tensor}) in effect."""
     seen = Trace(only, edits or {}, gradients, vocabulary)
 
     def note(stack: str) -> Any:
