@@ -1,12 +1,17 @@
 """What every test starts from: one thread, so that processes can run side by side and sums have one order."""
 
+import io
 import os
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import torch
 import toy
+from command import Command, Outcome
 
+from pellucid.cli import main
 from pellucid.train.run import train
 
 torch.set_num_threads(1)
@@ -18,3 +23,31 @@ def toy_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a small model that has learned, not very well, to reverse letters; read it only."""
     folder = tmp_path_factory.mktemp("toy")
     return train(toy.write(folder), folder / "model", device="cpu")
+
+
+@pytest.fixture
+def pellucid(monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]) -> Command:
+    """Runs a command line: pellucid("translate", "demo", stdin=b"…")."""
+
+    def run(*argv: object, stdin: bytes = b"") -> Outcome:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin), "ascii"))
+        try:
+            code = main([str(argument) for argument in argv])
+        except SystemExit as stop:  # argparse's own
+            code = int(stop.code or 0)
+        captured = capsysbinary.readouterr()
+        return Outcome(code, captured.out.decode(), captured.err.decode())
+
+    return run
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Callable[..., Path]:
+    """Writes a file of lines and returns its path."""
+
+    def write(name: str, *lines: str) -> Path:
+        path = tmp_path / name
+        path.write_bytes("".join(f"{line}\n" for line in lines).encode())
+        return path
+
+    return write
