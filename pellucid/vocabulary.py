@@ -7,26 +7,26 @@ alone; "identity" leaves all; "_cf" lower-cases too. Spaces are tidied always: n
 """
 
 import io
+import random
 import re
-import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import repeat
 from pathlib import Path
 from typing import Any
 
-from sentencepiece import SentencePieceProcessor, SentencePieceTrainer, set_random_generator_seed
+from sentencepiece import SentencePieceProcessor, SentencePieceTrainer
 
 from pellucid.config import Config, DataConfig, VocabularyConfig
 from pellucid.errors import PellucidError, UsageError
 from pellucid.preparation import prepare, restore
+from pellucid.subwords import sampler
 
 JOINT_FILE, SOURCE_FILE, TARGET_FILE = (f"vocabulary{side}.model" for side in ("", ".source", ".target"))
 FILES = {JOINT_FILE, SOURCE_FILE, TARGET_FILE}
 
 # Threads: a fixed number, because the model file records it, and the same text is to give the same file.
 _TRAINER: dict[str, Any] = dict(pad_id=0, unk_id=1, bos_id=2, eos_id=3, num_threads=4, minloglevel=2)
-_SAMPLING = threading.Lock()  # SentencePiece has one seed for the whole process
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,14 +91,14 @@ class Vocabulary:
         """The ids of a source sentence with its end token; first `>>xx<<` if there are several languages."""
         text, to = self.direction(text, to)
         prepared = prepare(_valid(text), self.preparation, _source_language(self.languages, to))
-        return [*self._tag(to), *_encode(self.source, prepared, sampling, seed), self.end_id]
+        return [*self._tag(to), *self._encode(self.source, prepared, sampling, seed), self.end_id]
 
     def encode_target(
         self, text: str, to: str | None = None, sampling: float = 0.0, seed: int | None = None
     ) -> list[int]:
         """The ids of a target sentence with its end token, without a start token."""
         prepared = prepare(_valid(text), self.preparation, self.target_language(to))
-        return [*_encode(self.target, prepared, sampling, seed), self.end_id]
+        return [*self._encode(self.target, prepared, sampling, seed), self.end_id]
 
     def decode_target(self, ids: Sequence[int], to: str | None = None) -> str:
         """The text of target ids; pad, start and end say nothing, what is unknown is ⁇."""
@@ -123,6 +123,14 @@ class Vocabulary:
         for name, model in files.items():
             (folder / name).write_bytes(model.serialized_model_proto())
         return list(files)
+
+    def _encode(
+        self, model: SentencePieceProcessor, text: str, sampling: float, seed: int | None
+    ) -> list[int]:
+        """With sampling, a random segmentation: by probability ** sampling (unigram), or merges dropped (bpe)."""
+        if not sampling:
+            return model.encode(text)
+        return sampler(model, self.kind).encode(text, sampling, random.Random(seed))
 
     def _tag(self, to: str | None) -> list[int]:
         return [self.source.piece_to_id(f">>{to}<<")] if len(self.target_languages) > 1 else []
@@ -275,16 +283,6 @@ def _parse(proto: bytes, path: str) -> SentencePieceProcessor:
     except RuntimeError:
         raise PellucidError(f"{path}: not a SentencePiece model, or a damaged one. Copy it again.") from None
     return model
-
-
-def _encode(model: SentencePieceProcessor, text: str, sampling: float, seed: int | None) -> list[int]:
-    """With sampling, a random segmentation: by probability ** sampling (unigram), or merges dropped (bpe)."""
-    if not sampling:
-        return model.encode(text)
-    with _SAMPLING:
-        if seed is not None:
-            set_random_generator_seed(seed % 2**32)
-        return model.encode(text, enable_sampling=True, alpha=sampling, nbest_size=-1)
 
 
 def _valid(text: str) -> str:
