@@ -1,4 +1,5 @@
-"""A training run: learn, log, validate, save, step by step; `pellucid train` and `pellucid.training` are this generator."""
+"""A training run: learn, log, validate, save, step by step; `pellucid train` and `pellucid.training` are this
+generator."""
 
 import copy
 import dataclasses
@@ -26,7 +27,8 @@ from pellucid.version import __version__
 
 @dataclass(frozen=True)
 class Step:
-    """A step of training as a `for` loop sees it: its number, the epoch, what was learned, seconds of training so far."""
+    """A step of training as a `for` loop sees it: its number, the epoch, what was learned, seconds of
+    training so far."""
 
     number: int
     epoch: int
@@ -69,12 +71,9 @@ def _steps(run: Run, stop: StopRequest) -> Iterator[Step]:
     started = time.perf_counter()
     batches = _batches(run)
     if run.position.step == 0:
-        batches = itertools.chain(
-            [next(batches)], batches
-        )  # settings that allow no batch leave no run behind
-        save(
-            run
-        )  # from here on a resume finds the vocabulary, and a folder that cannot be written to is known
+        # Where the settings allow no batch, no run is left behind that would be in the way of the next try.
+        batches = itertools.chain([next(batches)], batches)
+        save(run)  # from here on a resume finds the vocabulary, and a folder that cannot be written is known
     with open_metrics(run.out / "metrics.jsonl", run.position.step) as metrics:
         while not _is_done(run.position, settings.steps, settings.minutes, settings.patience):
             taken = list(itertools.islice(batches, settings.accumulate))
@@ -121,8 +120,10 @@ def _stop_if_hopeless(run: Run, batches: Sequence[Batch]) -> None:
         return
     lines = ", ".join(itertools.chain.from_iterable(batch.origins[:3] for batch in batches))
     raise PellucidError(
-        f"[training] max_skipped = {run.config.training.max_skipped}: the loss or the gradient was not finite in "
-        f"{run.position.skipped} steps in a row, the last of them step {run.position.step} with the lines {lines}, ... "
+        f"[training] max_skipped = {run.config.training.max_skipped}: the loss or the gradient was not "
+        "finite in "
+        f"{run.position.skipped} steps in a row, the last of them step {run.position.step} with the lines "
+        f"{lines}, ... "
         "Lower peak_rate, raise warmup_steps, or look at these lines; the checkpoints before it are intact."
     )
 
@@ -170,7 +171,8 @@ def save_model(run: Run, folder: Path, model: Transformer, validation: Validatio
 
 
 def _finish(run: Run) -> None:
-    """The last state; the averaged model, which becomes the folder itself if it is the best on the validation data."""
+    """The last state; the averaged model, which becomes the folder itself if it is the best on the validation
+    data."""
     save(run)
     weights = averaged_weights(run.out, run.position.step) if run.config.training.average else {}
     model = copy.deepcopy(run.learner.model)

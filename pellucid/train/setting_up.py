@@ -1,4 +1,5 @@
-"""Before the first step: data, vocabulary, model and, on a resume, the state of the run, each checked against the others."""
+"""Before the first step: data, vocabulary, model and, on a resume, the state of the run, each checked against
+the others."""
 
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
@@ -18,7 +19,8 @@ from pellucid.model import Transformer
 from pellucid.train.learner import Learner
 from pellucid.vocabulary import Vocabulary, train_vocabulary
 
-# Settings that may change between a run and its resume: they decide when it stops and what it keeps, not what it learns.
+# Settings that may change between a run and its resume: they decide when it stops and what it keeps, not what
+# it learns.
 FREE = (
     "training.steps",
     "training.minutes",
@@ -57,7 +59,8 @@ class Run:
     position: Position = Position()
 
     def batches(self, epoch: int, start: int) -> Iterator[Batch]:
-        """An epoch's batches from number `start` on: the same for the same configuration, whenever they are made."""
+        """An epoch's batches from number `start` on: the same for the same configuration, whenever they are
+        made."""
         training, sampling = self.config.training, self.config.vocabulary.sampling
         examples = self.examples
         if sampling:
@@ -75,7 +78,8 @@ def as_config(config: Config | str | Path) -> Config:
 def set_up(
     config: Config, out: Path, resume: bool, accept: Sequence[str], device: str, report: Callable[[str], None]
 ) -> Run:
-    """Everything ready for the next step; nothing of an earlier run is touched before all checks have passed."""
+    """Everything ready for the next step; nothing of an earlier run is touched before all checks have
+    passed."""
     if not config.data.train:
         raise UsageError(
             '[data] train is missing: name the parallel text, as in train = ["train.en", "train.de"].'
@@ -87,7 +91,8 @@ def set_up(
     saved = checkpoint.newest_state(out)
     if saved and not resume:
         raise UsageError(
-            f"{out} holds a training run that stopped at step {saved.step}. Go on with --resume, or choose another --out."
+            f"{out} holds a training run that stopped at step {saved.step}. Go on with --resume, or choose "
+            "another --out."
         )
     ready_made = [name for name in config.vocabulary.model if Path(name).exists()]
     data = fingerprint((*config.data.train, *config.data.validation, ready_made))
@@ -114,7 +119,8 @@ def set_up(
     learner = Learner(model.to(choose_device(device)), config.training)
     run = Run(out, config, vocabulary, learner, examples, validation_pairs, validation_batches, data)
     report(
-        f"{parameters(model):,} parameters, a vocabulary of {config.model.vocabulary:,}, {learner.precision} on {learner.device}"
+        f"{parameters(model):,} parameters, a vocabulary of {config.model.vocabulary:,}, {learner.precision} "
+        f"on {learner.device}"
     )
     if saved:
         learner.restore(saved.tensors)
@@ -136,7 +142,8 @@ def parameters(model: torch.nn.Module) -> int:
 def _vocabulary(
     config: Config, resumed: Path | None, pairs: Sequence[Pair]
 ) -> tuple[Vocabulary, Transformer | None]:
-    """The run's own vocabulary on a resume; that of the model to start from, and the model; or one learned from the pairs."""
+    """The run's own vocabulary on a resume; that of the model to start from, and the model; or one learned
+    from the pairs."""
     if resumed:
         return checkpoint.load_model(resumed / "last")[1], None
     if config.training.start_from:
@@ -189,7 +196,8 @@ def _fitted(config: Config, vocabulary: Vocabulary) -> Any:
 def _refuse_changes(
     config: Config, saved: Config, data: dict[str, str], saved_data: dict[str, str], accept: Sequence[str]
 ) -> None:
-    """A resume with another configuration or other data is refused with what differs; `accept` lets single things through."""
+    """A resume with another configuration or other data is refused with what differs; `accept` lets single
+    things through."""
     different = []
     new, old = to_table(config), to_table(saved)
     for section, key in sorted(
@@ -202,6 +210,8 @@ def _refuse_changes(
             continue
         before, now = old[section].get(key), new[section].get(key)
         if section == "data" and key in ("train", "validation"):
+            if "data" in accept:
+                continue
             # the content counts, below, and its order, but not where it lies
             before, now = (
                 [[Path(file).name for file in corpus] for corpus in value] for value in (before, now)
