@@ -1,0 +1,98 @@
+"""Training runs of a few steps on toy.py's language, with all switched on that a resume must get right."""
+
+import json
+import random
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+import toy
+from safetensors.torch import load_file
+
+from pellucid.config import Config, from_table
+
+WORDS = ("ab", "ba", "cab", "dab", "bad", "ad", "cad", "dac")
+
+SETTINGS: dict[str, dict[str, Any]] = {
+    "vocabulary": {"kind": "word", "size": 50},
+    "model": {
+        "width": 16,
+        "heads": 2,
+        "hidden": 32,
+        "encoder_layers": 1,
+        "decoder_layers": 1,
+        "dropout": 0.1,
+        "attention_dropout": 0.1,
+    },
+    "training": {
+        "steps": 6,
+        "batch_tokens": 60,
+        "peak_rate": 0.01,
+        "warmup_steps": 4,
+        "validate_every": 3,
+        "checkpoint_every": 100,
+        "average": 2,
+        "precision": "fp32",
+        "threads": 1,
+    },
+    "translation": {"beam": 1, "max_length": 12},
+}
+
+# Words are cut into letters, differently in each epoch; a batch is drawn anew in each, too.
+SAMPLED = {"vocabulary.kind": "unigram", "vocabulary.size": 16, "vocabulary.sampling": 0.3}
+
+
+def pairs(count: int, seed: int = 1) -> list[tuple[str, str]]:
+    """Sentences of one to four words, each once, with their translations."""
+    chance = random.Random(seed)
+    sentences: dict[str, None] = {}
+    while len(sentences) < count:
+        sentences[" ".join(chance.choices(WORDS, k=chance.randint(1, 4)))] = None
+    return [(sentence, toy.reverse(sentence)) for sentence in sentences]
+
+
+def write(folder: Path, name: str, sentences: Sequence[tuple[str, str]]) -> list[str]:
+    """A pair of files, as [data] train takes them."""
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = [folder / f"{name}.source", folder / f"{name}.target"]
+    for path, side in zip(paths, zip(*sentences, strict=True), strict=True):
+        path.write_text("".join(f"{line}\n" for line in side), encoding="utf-8")
+    return [str(path) for path in paths]
+
+
+def config(folder: Path, settings: Mapping[str, Any] | None = None, count: int = 60) -> Config:
+    """SETTINGS, with `settings` {"section.key": value} on top of them; the text is written to `folder`."""
+    table = {section: dict(values) for section, values in SETTINGS.items()}
+    sentences = pairs(count + 8)
+    table["data"] = {
+        "train": write(folder, "train", sentences[8:]),
+        "validation": write(folder, "validation", sentences[:8]),
+    }
+    for dotted, value in (settings or {}).items():
+        section, key = dotted.split(".")
+        table[section][key] = value
+    return from_table(table)
+
+
+def metrics(run: Path) -> list[dict[str, Any]]:
+    """The run's metrics, one entry a step, without the seconds: these alone may differ between equal runs."""
+    entries = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    return [{name: value for name, value in entry.items() if name != "seconds"} for entry in entries]
+
+
+def weights(folder: Path) -> dict[str, torch.Tensor]:
+    """The parameters in a model folder."""
+    return load_file(folder / "weights.safetensors")
+
+
+def same_weights(one: Path, other: Path) -> bool:
+    """Whether two model folders hold the same bits."""
+    left, right = weights(one), weights(other)
+    return left.keys() == right.keys() and all(torch.equal(left[name], right[name]) for name in left)
+
+
+def same_run(one: Path, other: Path) -> bool:
+    """Whether two runs had the same losses all along and ended in the same models."""
+    folders = [name for name in (".", "last", "averaged") if (one / name / "MANIFEST.json").exists()]
+    return metrics(one) == metrics(other) and all(same_weights(one / name, other / name) for name in folders)

@@ -1,0 +1,121 @@
+"""The loss and its gradient are torch's cross-entropy, whatever is padded, sliced or halved in precision."""
+
+import math
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from pellucid.train import loss as loss_module
+from pellucid.train.loss import cross_entropy
+
+VOCABULARY, WIDTH = 23, 8
+
+
+def made(
+    rows: int, length: int, dtype: torch.dtype, bias: bool
+) -> tuple[Tensor, Tensor, Tensor | None, Tensor, Tensor]:
+    """Outputs, projection, bias, expected tokens and which of them are real, all random."""
+    chance = torch.Generator().manual_seed(3)
+    output = torch.randn(rows, length, WIDTH, generator=chance).to(dtype).requires_grad_()
+    weight = torch.randn(VOCABULARY, WIDTH, generator=chance).to(dtype).requires_grad_()
+    offset = torch.randn(VOCABULARY, generator=chance).to(dtype).requires_grad_() if bias else None
+    expected = torch.randint(VOCABULARY, (rows, length), generator=chance)
+    real = torch.rand(rows, length, generator=chance) < 0.7
+    return output, weight, offset, expected, real
+
+
+def by_torch(
+    output: Tensor, weight: Tensor, bias: Tensor | None, expected: Tensor, real: Tensor, smoothing: float
+) -> Tensor:
+    """The sum over real positions, computed in float32."""
+    logits = F.linear(output.float(), weight.float(), None if bias is None else bias.float())
+    expected = expected.masked_fill(~real, -100)
+    return F.cross_entropy(
+        logits.flatten(0, 1), expected.flatten(), reduction="sum", label_smoothing=smoothing
+    )
+
+
+def gradients(loss: Tensor, *inputs: Tensor | None) -> list[Tensor]:
+    """Of the mean-sized loss, so that they are of the order of one."""
+    return [
+        gradient.float() for gradient in torch.autograd.grad(loss / 7, [x for x in inputs if x is not None])
+    ]
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.9])
+@pytest.mark.parametrize("bias", [False, True])
+def test_value_and_gradient_are_torchs(smoothing: float, bias: bool) -> None:
+    inputs = made(3, 5, torch.float32, bias)
+    ours, theirs = cross_entropy(*inputs, smoothing), by_torch(*inputs, smoothing)
+    assert float(ours.smoothed.detach()) == pytest.approx(float(theirs.detach()), rel=1e-6)
+    assert float(ours.plain) == pytest.approx(float(by_torch(*inputs, 0.0).detach()), rel=1e-6)
+    assert ours.tokens == int(inputs[4].sum())
+    for mine, other in zip(
+        gradients(ours.smoothed, *inputs[:3]), gradients(theirs, *inputs[:3]), strict=True
+    ):
+        torch.testing.assert_close(mine, other, rtol=1e-5, atol=1e-5)
+
+
+def test_slices_of_positions_make_no_difference() -> None:
+    inputs = made(4, loss_module.ROWS // 2, torch.float32, True)
+    assert int(inputs[4].sum()) > 2 * loss_module.ROWS / 2 and int(inputs[4].sum()) % loss_module.ROWS
+    ours, theirs = cross_entropy(*inputs, 0.1), by_torch(*inputs, 0.1)
+    assert float(ours.smoothed.detach()) == pytest.approx(float(theirs.detach()), rel=1e-6)
+    for mine, other in zip(
+        gradients(ours.smoothed, *inputs[:3]), gradients(theirs, *inputs[:3]), strict=True
+    ):
+        torch.testing.assert_close(mine, other, rtol=1e-5, atol=2e-4)
+
+
+def test_bf16_is_near() -> None:
+    inputs = made(6, 20, torch.bfloat16, True)
+    ours, theirs = cross_entropy(*inputs, 0.1), by_torch(*inputs, 0.1)
+    assert float(ours.smoothed.detach()) == pytest.approx(float(theirs.detach()), rel=0.01)
+    for mine, other in zip(
+        gradients(ours.smoothed, *inputs[:3]), gradients(theirs, *inputs[:3]), strict=True
+    ):
+        assert (mine - other).norm() < 0.02 * other.norm()
+
+
+def test_what_is_padded_counts_for_nothing() -> None:
+    output, weight, bias, expected, real = made(3, 5, torch.float32, False)
+    real[1] = False  # a row of nothing but padding
+    ours = cross_entropy(output, weight, bias, expected, real, 0.1)
+    changed = output.detach().clone()
+    changed[~real] = math.nan
+    changed.requires_grad_()
+    other = cross_entropy(changed, weight, bias, expected.masked_fill(~real, 0), real, 0.1)
+    assert torch.equal(ours.smoothed, other.smoothed) and torch.equal(ours.plain, other.plain)
+    d_output, d_weight = torch.autograd.grad(other.smoothed, [changed, weight])
+    assert not d_output[~real].any() and torch.equal(d_weight, torch.autograd.grad(ours.smoothed, weight)[0])
+
+
+def test_nothing_but_padding_is_zero() -> None:
+    output, weight, bias, expected, real = made(2, 3, torch.float32, True)
+    loss = cross_entropy(output, weight, bias, expected, torch.zeros_like(real), 0.1)
+    assert (float(loss.smoothed.detach()), float(loss.plain), loss.tokens) == (0.0, 0.0, 0)
+    assert not any(gradient.any() for gradient in gradients(loss.smoothed, output, weight, bias))
+
+
+def test_the_logits_of_all_positions_never_exist_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    largest = 0
+    linear = F.linear
+
+    def watched(*inputs: Tensor) -> Tensor:
+        nonlocal largest
+        result = linear(*inputs)
+        largest = max(largest, result.numel())
+        return result
+
+    monkeypatch.setattr(loss_module.F, "linear", watched)
+    inputs = made(8, loss_module.ROWS, torch.float32, False)
+    cross_entropy(*inputs, 0.1)
+    assert largest == loss_module.ROWS * VOCABULARY
+
+
+def test_the_unsmoothed_loss_has_no_gradient() -> None:
+    inputs = made(2, 3, torch.float32, False)
+    assert cross_entropy(*inputs, 0.1).smoothed.requires_grad
+    assert not cross_entropy(*inputs, 0.1).plain.requires_grad

@@ -1,0 +1,345 @@
+"""Training from files to model folders: what it learns and keeps, when it stops, what it can start from."""
+
+import dataclasses
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import short_runs
+import torch
+
+import pellucid
+from pellucid.checkpoint import average, load_model, newest_state
+from pellucid.errors import UsageError
+from pellucid.train import run as run_module
+from pellucid.train.metrics import open_metrics, write_metrics
+from pellucid.train.run import Step
+from pellucid.train.validation import Validation
+
+# Enough to learn the language, in three seconds of a processor.
+LEARNING = {
+    "model.width": 32,
+    "model.hidden": 64,
+    "model.dropout": 0.0,
+    "model.attention_dropout": 0.0,
+    "training.steps": 300,
+    "training.batch_tokens": 512,
+    "training.warmup_steps": 100,
+    "training.validate_every": 100,
+    "training.average": 0,
+}
+
+
+def trained(folder: Path, settings: dict[str, Any] | None = None, **options: Any) -> list[Step]:
+    """A run in folder/run, and its steps."""
+    return list(pellucid.training(short_runs.config(folder / "data", settings), folder / "run", **options))
+
+
+def validated_as(monkeypatch: pytest.MonkeyPatch, *bleus: float) -> None:
+    """Validations find these scores, one after the other, and then the last of them."""
+    scores = list(bleus)
+
+    def validate(*_: Any) -> Validation:
+        bleu = scores.pop(0) if len(scores) > 1 else scores[0]
+        return Validation(2.0, 7.39, bleu, 50.0, "signature", "signature")
+
+    monkeypatch.setattr(run_module, "validate", validate)
+
+
+def test_a_toy_language_is_learnt(tmp_path: Path) -> None:
+    sentences = short_runs.pairs(1400)
+    config = short_runs.config(tmp_path / "data", LEARNING, count=1200)
+    assert pellucid.train(config, tmp_path / "run") == tmp_path / "run"
+    translator = pellucid.load(tmp_path / "run")
+    held_out = sentences[1208:]
+    translations = translator.translate([source for source, _ in held_out], beam=1)
+    right = sum(each.text == target for each, (_, target) in zip(translations, held_out, strict=True))
+    assert right > 0.95 * len(held_out)
+    validations = [
+        entry["validation"] for entry in short_runs.metrics(tmp_path / "run") if "validation" in entry
+    ]
+    assert [entry["bleu"] for entry in validations] == sorted(entry["bleu"] for entry in validations)
+    assert validations[-1]["bleu"] > 90 and validations[-1]["perplexity"] < 1.5
+    assert validations[-1]["bleu_signature"].startswith("nrefs:1|")
+
+
+def test_one_seed_is_one_run(tmp_path: Path) -> None:
+    for name, seed in (("one", 1), ("two", 1), ("other", 2)):
+        trained(tmp_path / name, {**short_runs.SAMPLED, "training.seed": seed})
+    one, two, other = (tmp_path / name / "run" for name in ("one", "two", "other"))
+    assert short_runs.same_run(one, two)
+    assert not short_runs.same_weights(one, other)
+
+
+def test_a_path_trains_as_its_configuration_does(tmp_path: Path) -> None:
+    config = short_runs.config(tmp_path / "data")
+    path = tmp_path / "toy.toml"
+    path.write_text(pellucid.config.to_toml(config), "utf-8")
+    pellucid.train(config, tmp_path / "one")
+    pellucid.train(str(path), str(tmp_path / "two"))
+    assert short_runs.same_run(tmp_path / "one", tmp_path / "two")
+
+
+def test_steps_are_yielded_and_every_step_is_in_the_metrics(tmp_path: Path) -> None:
+    steps = trained(tmp_path, {"training.steps": 5})
+    assert [step.number for step in steps] == [1, 2, 3, 4, 5]
+    assert [step.validation is not None for step in steps] == [False, False, True, False, False]
+    entries = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
+    assert [entry["step"] for entry in entries] == [1, 2, 3, 4, 5]
+    for step, entry in zip(steps, entries, strict=True):
+        assert {name: entry[name] for name in dataclasses.asdict(step.update)} == dataclasses.asdict(
+            step.update
+        )
+        assert entry["epoch"] == step.epoch and entry["seconds"] > 0
+        assert entry.get("validation") == (dataclasses.asdict(step.validation) if step.validation else None)
+    assert steps[-1].epoch > 0 or len({step.epoch for step in steps}) == 1
+    assert 0 < steps[0].update.plain_loss < steps[0].update.loss * 2
+
+
+def test_a_loop_may_be_left_at_any_step(tmp_path: Path) -> None:
+    config = short_runs.config(tmp_path / "data")
+    for step in pellucid.training(config, tmp_path / "run"):
+        if step.number == 2:
+            break
+    del step
+    assert (
+        len(list(pellucid.training(config, tmp_path / "run", resume=True))) == 6
+    )  # nothing was saved since 0
+
+
+@pytest.mark.parametrize("limit", [{"training.steps": 0}, {"training.minutes": 0.0}])
+def test_no_step_at_all_gives_a_model_too(tmp_path: Path, limit: dict[str, Any]) -> None:
+    assert trained(tmp_path, limit) == []
+    assert pellucid.load(tmp_path / "run").translate("ab").text is not None
+
+
+def test_minutes_stop_it(tmp_path: Path) -> None:
+    many = {"training.steps": 100_000, "training.validate_every": 100_000}
+    steps = trained(tmp_path, many | {"training.minutes": 0.3 / 60})
+    assert 1 <= len(steps) < 100_000
+    assert steps[-1].seconds >= 0.3 and all(step.seconds < 0.3 for step in steps[:-1])
+
+
+def test_patience_stops_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    validated_as(monkeypatch, 10.0, 30.0, 20.0, 30.0, 29.0)  # equal is not better
+    steps = trained(tmp_path, {"training.steps": 100, "training.validate_every": 2, "training.patience": 3})
+    assert [step.best for step in steps if step.validation] == [True, True, False, False, False]
+    assert steps[-1].number == 10
+    assert load_model(tmp_path / "run")[3]["provenance"]["steps"] == 4
+
+
+def test_best_averaged_and_last_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    validated_as(monkeypatch, 10.0, 30.0, 20.0, 25.0)  # steps 2, 4, 6; the average
+    config = short_runs.config(tmp_path / "data", {"training.validate_every": 2, "training.steps": 7})
+    at: dict[int, dict[str, torch.Tensor]] = {}
+    run = tmp_path / "run"
+    for step in pellucid.training(config, run):
+        if step.best:
+            at[step.number] = short_runs.weights(run)
+    best, last, averaged = (load_model(run / name) for name in (".", "last", "averaged"))
+    assert [each[3]["provenance"]["steps"] for each in (best, last, averaged)] == [4, 7, 7]
+    assert best[3]["provenance"]["scores"]["validation"]["bleu"] == 30.0
+    assert averaged[3]["provenance"]["scores"]["validation"]["bleu"] == 25.0
+    assert all(torch.equal(best[0].state_dict()[name], tensor) for name, tensor in at[4].items())
+    saved = newest_state(run)
+    assert saved and saved.step == 7
+    assert all(
+        torch.equal(last[0].state_dict()[name], saved.tensors[f"model.{name}"])
+        for name in last[0].state_dict()
+    )
+    for name in (".", "last", "averaged"):
+        assert pellucid.load(run / name).translate("ab cab").text is not None
+
+
+def test_averaged_is_the_mean_of_the_last_validated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    validated_as(monkeypatch, *range(1, 8))  # each is the best, so each is seen in the folder
+    run, seen = tmp_path / "run", []
+    for _ in pellucid.training(short_runs.config(tmp_path / "data", {"training.validate_every": 1}), run):
+        seen.append(short_runs.weights(run))
+    expected = average(seen[-2:])
+    assert len(seen) == 6
+    assert all(
+        torch.equal(expected[name], tensor) for name, tensor in short_runs.weights(run / "averaged").items()
+    )
+    # With this score it is the best of all, and so the folder itself.
+    assert short_runs.same_weights(run, run / "averaged")
+
+
+def test_no_average_leaves_nothing_behind(tmp_path: Path) -> None:
+    trained(tmp_path, {"training.average": 0})
+    names = {path.name for path in (tmp_path / "run").iterdir()}
+    assert names - {".lock", ".lock.pid"} == {
+        "MANIFEST.json",
+        "checkpoints",
+        "config.toml",
+        "last",
+        "metrics.jsonl",
+        "vocabulary.model",
+        "weights.safetensors",
+    }
+
+
+@pytest.mark.parametrize(("metric", "best"), [("bleu", 1), ("chrf", 2), ("loss", 3)])
+def test_the_metric_decides_what_is_best(metric: str, best: int) -> None:
+    validations = [
+        Validation(loss, 2.0, bleu, chrf, "", "") for bleu, chrf, loss in ((9, 5, 3), (7, 8, 3), (7, 5, 2))
+    ]
+    scores = [validation.score(metric) for validation in validations]
+    assert scores.index(max(scores)) + 1 == best
+
+
+def test_the_manifest_says_where_the_model_comes_from(tmp_path: Path) -> None:
+    trained(tmp_path, {"data.licence": "ours"})
+    manifest = load_model(tmp_path / "run")[3]
+    provenance = manifest["provenance"]
+    assert provenance["licence"] == "ours" and provenance["steps"] in (3, 6)
+    assert provenance["data"].keys() == {
+        f"{part}.{side}" for part in ("train", "validation") for side in ("source", "target")
+    }
+    assert {len(digest) for digest in provenance["data"].values()} == {64}
+    assert provenance["versions"]["pellucid"] == pellucid.__version__ and "torch" in provenance["versions"]
+    assert provenance["scores"]["validation"]["bleu_signature"]
+
+
+def test_without_validation_data(tmp_path: Path) -> None:
+    config = short_runs.config(tmp_path / "data")
+    config = dataclasses.replace(config, data=dataclasses.replace(config.data, validation=()))
+    steps = list(pellucid.training(config, tmp_path / "run"))
+    assert not any(step.validation for step in steps)
+    assert short_runs.same_weights(tmp_path / "run", tmp_path / "run" / "last")
+    assert not (tmp_path / "run" / "averaged").exists()
+
+
+def test_what_is_said_beside_the_steps(tmp_path: Path) -> None:
+    lines: list[str] = []
+    trained(tmp_path, {"data.remove_duplicates": True}, report=lines.append)
+    assert lines[:2] == [
+        "training data: 60 pairs read, 60 kept; 18 with target = source",
+        "validation data: 8 pairs read, 8 kept; 2 with target = source",
+    ]
+    assert lines[2].endswith("parameters, a vocabulary of 12, fp32 on cpu")
+
+
+def test_gzip_and_a_table_are_read_as_plain_text_is(tmp_path: Path) -> None:
+    plain = short_runs.config(tmp_path / "data")
+    train, validation = plain.data.train[0], plain.data.validation[0]
+    zipped = [f"{file}.gz" for file in train]
+    for file, packed in zip(train, zipped, strict=True):
+        Path(packed).write_bytes(gzip.compress(Path(file).read_bytes()))
+    table = tmp_path / "data" / "validation.tsv"
+    rows = zip(*(Path(file).read_text().splitlines() for file in validation), strict=True)
+    table.write_text("".join("\t".join(row) + "\n" for row in rows))
+    data = dataclasses.replace(plain.data, train=(tuple(zipped),), validation=((str(table),),))
+    pellucid.train(plain, tmp_path / "plain")
+    pellucid.train(dataclasses.replace(plain, data=data), tmp_path / "zipped")
+    assert short_runs.same_run(tmp_path / "plain", tmp_path / "zipped")
+
+
+@pytest.mark.parametrize("tied", [True, False])
+def test_separate_vocabularies(tmp_path: Path, tied: bool) -> None:
+    trained(tmp_path, {"vocabulary.joint": False, "model.tied": tied})
+    model, vocabulary, config, _ = load_model(tmp_path / "run")
+    assert vocabulary.source is not vocabulary.target
+    assert config.model.target_vocabulary == vocabulary.target_size
+    assert (tmp_path / "run" / "vocabulary.source.model").exists()
+    assert ("decoder.projection.weight" in model.state_dict()) is not tied
+    assert pellucid.load(tmp_path / "run").translate("ab cab").text is not None
+
+
+def two_directions(folder: Path, settings: dict[str, Any] | None = None) -> pellucid.Config:
+    """From "xx" to "yy", which reverses, and to "zz", which does not."""
+    config = short_runs.config(folder, settings)
+    same = [(source, source) for source, _ in short_runs.pairs(68)]
+    second = [
+        short_runs.write(folder, name, part)
+        for name, part in (("train.zz", same[8:]), ("validation.zz", same[:8]))
+    ]
+    data = dataclasses.replace(
+        config.data,
+        train=(*config.data.train, tuple(second[0])),
+        validation=(*config.data.validation, tuple(second[1])),
+        languages=(("xx", "yy"), ("xx", "zz")),
+    )
+    return dataclasses.replace(config, data=data)
+
+
+def test_two_languages_are_told_apart_by_their_tag(tmp_path: Path) -> None:
+    settings = LEARNING | {
+        "training.steps": 120,
+        "training.warmup_steps": 30,
+        "training.validate_every": 1000,
+    }
+    pellucid.train(two_directions(tmp_path / "data", settings), tmp_path / "run")
+    translator = pellucid.load(tmp_path / "run")
+    assert translator.languages == (("xx", "yy"), ("xx", "zz"))
+    sources = [source for source, _ in short_runs.pairs(68)[8:] if len(source.split()) == 2]
+    right = [
+        sum(translator.translate(source, to=to, beam=1).text == expected(source) for source in sources)
+        for to, expected in (("zz", str), ("yy", lambda text: " ".join(reversed(text.split()))))
+    ]
+    assert min(right) > 0.7 * len(sources)
+
+
+def test_two_languages_without_validation_data(tmp_path: Path) -> None:
+    config = two_directions(tmp_path / "data", {"training.steps": 1})
+    config = dataclasses.replace(config, data=dataclasses.replace(config.data, validation=()))
+    assert len(list(pellucid.training(config, tmp_path / "run"))) == 1
+
+
+def test_fine_tuning_goes_on_from_a_model(tmp_path: Path) -> None:
+    trained(tmp_path / "first", LEARNING | {"training.steps": 60, "training.validate_every": 60})
+    start = {"training.start_from": str(tmp_path / "first" / "run")}
+    settings = (
+        LEARNING | start | {"training.steps": 2, "training.validate_every": 1, "training.peak_rate": 1e-9}
+    )
+    steps = trained(tmp_path / "second", settings | {"model.dropout": 0.3})  # dropout may differ
+    first = load_model(tmp_path / "first" / "run")[3]["provenance"]["scores"]["validation"]
+    assert steps[0].validation and steps[0].validation.loss == pytest.approx(first["loss"], rel=1e-4)
+    config = load_model(tmp_path / "second" / "run")[2]
+    assert config.model.dropout == 0.3 and config.training.start_from == str(tmp_path / "first" / "run")
+    again = trained(tmp_path / "second", settings | {"model.dropout": 0.3, "training.steps": 4}, resume=True)
+    assert [step.number for step in again] == [3, 4]  # from where it was, not from the first model
+
+
+def test_fine_tuning_with_another_shape_is_refused(tmp_path: Path) -> None:
+    trained(tmp_path / "first")
+    start = tmp_path / "first" / "run"
+    with pytest.raises(UsageError) as error:
+        trained(
+            tmp_path / "second", {"training.start_from": str(start), "model.width": 32, "model.norm": "first"}
+        )
+    assert str(error.value) == (
+        f"[training] start_from = {start}: its model is of another shape: width = 32 (there 16), "
+        "norm = first (there last). Give [model] the same values."
+    )
+
+
+def test_fine_tuning_with_other_languages_is_refused(tmp_path: Path) -> None:
+    pellucid.train(two_directions(tmp_path / "first" / "data"), tmp_path / "first" / "run")
+    start = tmp_path / "first" / "run"
+    with pytest.raises(UsageError) as error:
+        trained(tmp_path / "second", {"training.start_from": str(start), "data.languages": ["xx", "zz"]})
+    assert str(error.value) == (
+        f"[training] start_from = {start}: its model was made for other text: "
+        "languages = (('xx', 'zz'),) (there (('xx', 'yy'), ('xx', 'zz'))). "
+        "Give [data] and [vocabulary] the same values."
+    )
+
+
+def test_metrics_that_json_has_no_numbers_for(tmp_path: Path) -> None:
+    with open_metrics(tmp_path / "metrics.jsonl", 0) as file:
+        write_metrics(
+            file, {"step": 1, "loss": float("nan"), "validation": {"loss": float("inf"), "bleu": 0.0}}
+        )
+    entry = json.loads((tmp_path / "metrics.jsonl").read_text())
+    assert entry == {"step": 1, "loss": "nan", "validation": {"loss": "inf", "bleu": 0.0}}
+
+
+def test_metrics_after_the_checkpoint_are_written_again(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.jsonl"
+    path.write_text('{"step": 1}\n{"step": 2}\n{"step": 3}\n{"ste')  # a kill cut it short
+    with open_metrics(path, 2) as file:
+        write_metrics(file, {"step": 3, "again": True})
+    assert path.read_text() == '{"step": 1}\n{"step": 2}\n{"step": 3, "again": true}\n'

@@ -1,0 +1,40 @@
+"""A process of its own that trains, to be signalled and killed: it forks a child for each line that it reads.
+
+Python and torch are loaded once. Each child writes `step N` for each step, and `ended` with how it ended.
+"""
+
+import os
+import sys
+import time
+from pathlib import Path
+
+import torch
+
+import pellucid
+
+
+def child(config: str, out: str, sleep_at: int) -> str:
+    """Trains to the end, or to a signal; at one step the loop sleeps, so that signals find it there."""
+    try:
+        for step in pellucid.training(config, out, resume=Path(out).exists()):
+            print("step", step.number, flush=True)
+            if step.number == sleep_at:
+                time.sleep(60)
+    except pellucid.PellucidError as error:
+        return f"{error.exit_code} {error}"
+    except KeyboardInterrupt:
+        return "KeyboardInterrupt"
+    return "0"
+
+
+torch.set_num_threads(1)
+for line in sys.stdin:
+    config, out, sleep_at = line.rstrip("\n").split("\t")
+    process = os.fork()
+    if process == 0:
+        print("ended", child(config, out, int(sleep_at)), flush=True)
+        os._exit(0)
+    print("child", process, flush=True)
+    _, status = os.waitpid(process, 0)
+    if os.WIFSIGNALED(status):
+        print("ended", "killed by", os.WTERMSIG(status), flush=True)
