@@ -68,7 +68,7 @@ class Report:
 
 def read_pairs(corpora: Sequence[Sequence[str]], data: DataConfig) -> tuple[list[Pair], Report]:
     """The pairs of all corpora in order, cleaned as `data` says; an error where nothing is left of them."""
-    if len(data.languages) > 1 and len(data.languages) != len(corpora):
+    if corpora and len(data.languages) > 1 and len(data.languages) != len(corpora):
         raise UsageError(
             f"[data] languages names {len(data.languages)} pairs of languages for {len(corpora)} corpora. "
             "Name one for each corpus of train and of validation, in their order."
