@@ -1,12 +1,14 @@
-"""Averaging of checkpoints (Vaswani et al. 2017, section 6.1): the mean of the weights at the last few validations."""
+"""Averaging of checkpoints (Vaswani et al. 2017, section 6.1): the mean of the weights at the last few
+validations."""
 
 import os
 from pathlib import Path
 
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file, save
 from torch import Tensor
 
 from pellucid.checkpoint import average
+from pellucid.seal import to_disk, writing
 
 FOLDER = "averaging"
 
@@ -14,10 +16,14 @@ FOLDER = "averaging"
 def keep_for_average(run: Path, step: int, weights: dict[str, Tensor], most: int) -> None:
     """Put aside the weights of this step, and drop all but the last `most`."""
     folder = run / FOLDER
-    folder.mkdir(exist_ok=True)
     temporary = folder / f"step-{step}.tmp"
-    save_file({name: tensor.detach().cpu().contiguous() for name, tensor in weights.items()}, temporary)
-    os.replace(temporary, folder / f"step-{step}.safetensors")
+    with writing(folder):
+        folder.mkdir(exist_ok=True)
+        temporary.write_bytes(
+            save({name: tensor.detach().cpu().contiguous() for name, tensor in weights.items()})
+        )
+        to_disk(temporary)
+        os.replace(temporary, folder / f"step-{step}.safetensors")
     for path in _kept(run, step)[:-most]:
         path.unlink()
 

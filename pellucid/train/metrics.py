@@ -7,23 +7,25 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TextIO
 
+from pellucid.seal import writing
+
 
 def open_metrics(path: Path, last_step: int) -> TextIO:
     """Open for appending, without the lines after `last_step`: a resumed run writes those again."""
-    if path.exists():
-        kept = [
-            line for line in path.read_text("utf-8").splitlines(keepends=True) if _step_of(line) <= last_step
-        ]
-        temporary = path.with_suffix(".tmp")
-        temporary.write_text("".join(kept), "utf-8")
-        os.replace(temporary, path)
-    return path.open("a", encoding="utf-8")
+    with writing(path):
+        if path.exists():
+            lines = path.read_text("utf-8").splitlines(keepends=True)
+            temporary = path.with_suffix(".tmp")
+            temporary.write_text("".join(line for line in lines if _step_of(line) <= last_step), "utf-8")
+            os.replace(temporary, path)
+        return path.open("a", encoding="utf-8")
 
 
 def write_metrics(file: TextIO, values: Mapping[str, Any]) -> None:
     """One line; what is not finite is written as text ("nan", "inf"), which JSON numbers cannot say."""
-    file.write(json.dumps(_as_json(values), allow_nan=False, ensure_ascii=False) + "\n")
-    file.flush()
+    with writing(Path(file.name)):
+        file.write(json.dumps(_as_json(values), allow_nan=False, ensure_ascii=False) + "\n")
+        file.flush()
 
 
 def _as_json(value: Any) -> Any:
