@@ -16,6 +16,7 @@ from test_imports import NO_NETWORK
 import pellucid
 
 ROOT = str(Path(pellucid.__file__).parents[1])
+HERE = {**os.environ, "PYTHONPATH": ROOT, "PYTHONUNBUFFERED": ""}  # as a user's shell has it, with buffers
 NOWHERE = os.devnull + "/home"  # inside a file: not writable, for root neither
 ASCII_ONLY = {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}
 ALONE = NO_NETWORK + "from pellucid.cli import main; sys.exit(main(sys.argv[1:]))"
@@ -26,7 +27,7 @@ def start(*arguments: object, cwd: Path | None = None, **environment: str) -> su
     return subprocess.Popen(
         [sys.executable, "-c", ALONE, *map(str, arguments)],
         cwd=cwd,
-        env={**os.environ, "PYTHONPATH": ROOT, "HOME": NOWHERE, "XDG_CACHE_HOME": NOWHERE, **environment},
+        env={**HERE, "HOME": NOWHERE, "XDG_CACHE_HOME": NOWHERE, **environment},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -46,9 +47,7 @@ def pipe(stream: IO[bytes] | None) -> IO[bytes]:
 
 def test_the_module_is_the_command(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "pellucid", "--version"]
-    result = subprocess.run(
-        command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": ROOT}, capture_output=True
-    )
+    result = subprocess.run(command, cwd=tmp_path, env=HERE, capture_output=True)
     assert result.returncode == 0 and result.stdout.decode() == f"pellucid {pellucid.__version__}\n"
 
 
@@ -62,8 +61,7 @@ with contextlib.suppress(SystemExit), contextlib.redirect_stdout(sys.stderr):
 imported = [name for name in set(sys.modules) - before if not name.startswith("pellucid.cli")]
 print(json.dumps([name for name in imported if name.split(".")[0] not in sys.stdlib_module_names]))
 """
-    environment = {**os.environ, "PYTHONPATH": ROOT}
-    result = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True)
+    result = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=HERE, capture_output=True)
     assert json.loads(result.stdout) == []
 
 
@@ -114,10 +112,9 @@ def test_a_reader_that_leaves_early_is_no_error(toy_model: Path) -> None:
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 def test_output_that_cannot_be_written_is_code_1(toy_model: Path) -> None:
     command = [sys.executable, "-m", "pellucid", "translate", str(toy_model)]
-    environment = {**os.environ, "PYTHONPATH": ROOT}
     with open("/dev/full", "wb") as full:
         result = subprocess.run(
-            command, env=environment, input=b"a b\n", stdout=full, stderr=subprocess.PIPE, timeout=120
+            command, env=HERE, input=b"a b\n", stdout=full, stderr=subprocess.PIPE, timeout=120
         )
     assert result.returncode == 1
     assert result.stderr.decode() == "pellucid: standard output: No space left on device.\n"
