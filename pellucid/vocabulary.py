@@ -127,7 +127,8 @@ class Vocabulary:
     def _encode(
         self, model: SentencePieceProcessor, text: str, sampling: float, seed: int | None
     ) -> list[int]:
-        """With sampling, a random segmentation: by probability ** sampling (unigram), or merges dropped (bpe)."""
+        """With sampling, a random segmentation: by probability ** sampling (unigram), or merges dropped
+        (bpe)."""
         if not sampling:
             return model.encode(text)
         return sampler(model, self.kind).encode(text, sampling, random.Random(seed))

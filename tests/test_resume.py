@@ -33,9 +33,7 @@ def stop(config: pellucid.Config, out: Path, after: int, **options: Any) -> None
         for step in pellucid.training(config, out, **options):
             if step.number == after - 1:
                 signal.raise_signal(signal.SIGTERM)
-    assert (
-        str(error.value) == f"stopped at step {after}; everything is saved. Go on with --resume: --out {out}"
-    )
+    assert str(error.value) == f"stopped at step {after}; everything is saved in {out}."
 
 
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
@@ -327,10 +325,7 @@ def test_a_signal_saves_and_a_resume_goes_on(trainer: Trainer, tmp_path: Path, n
     ended = read_until(trainer, "ended")
     saved = newest_state(tmp_path / "parts")
     assert saved and 5 <= saved.step < 20
-    assert ended == (
-        f"ended 130 stopped at step {saved.step}; everything is saved. "
-        f"Go on with --resume: --out {tmp_path / 'parts'}"
-    )
+    assert ended == f"ended 130 stopped at step {saved.step}; everything is saved in {tmp_path / 'parts'}."
     start(trainer, path, tmp_path / "parts")
     assert read_until(trainer, "step") == f"step {saved.step + 1}"
     assert read_until(trainer, "ended") == "ended 0"

@@ -9,8 +9,10 @@ Each value has the fewest digits that give the same float32 back; -inf is the st
 The .npz holds each tensor by its name, and source_tokens, target_tokens and expected_tokens.
 """
 
+import contextlib
 import io
 import json
+import os
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -28,10 +30,15 @@ SCHEMA, VERSION = "pellucid.explanation", 1
 
 
 def write(path: str | Path, content: bytes) -> None:
-    """A file with this content, or an error that says why not."""
+    """A file with this content, whole or as it was before; or an error that says why not."""
+    path = Path(path)
+    part = path.with_name(f".{path.name}.part")
     try:
-        Path(path).write_bytes(content)
+        part.write_bytes(content)
+        os.replace(part, path)
     except OSError as error:
+        with contextlib.suppress(OSError):
+            part.unlink()
         raise PellucidError(
             f"{path}: cannot be written: {error.strerror or error}. Choose another place."
         ) from None

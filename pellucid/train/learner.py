@@ -20,7 +20,7 @@ ADAM_STATE = ("step", "exp_avg", "exp_avg_sq")
 
 @dataclass(frozen=True)
 class Update:
-    """What one step did: the loss per target token (smoothed, and without smoothing), their number, the gradient's norm."""
+    """What one step did: the loss per target token, smoothed and plain, their number, the gradient's norm."""
 
     loss: float
     plain_loss: float
@@ -33,7 +33,8 @@ class Update:
 class Learner:
     """A model in float32, its AdamW state, and a working copy in bf16 where that is what computes.
 
-    The weights and their sums stay in float32; products, activations and gradients are bf16 (Micikevicius et al. 2018).
+    The weights and their sums stay in float32; products, activations and gradients are bf16
+    (Micikevicius et al. 2018).
     """
 
     def __init__(self, model: Transformer, training: TrainingConfig) -> None:
@@ -77,7 +78,7 @@ class Learner:
         return float(loss.smoothed.detach()), float(loss.plain)
 
     def _collect_gradients(self) -> float:
-        """Gradients in float32 where the optimizer looks for them, clipped; returns their norm before that."""
+        """Put float32 gradients where the optimizer looks for them, clipped; returns their norm before."""
         pairs = list(zip(self.model.parameters(), self.working.parameters(), strict=True))
         if self.working is not self.model:
             for parameter, worker in pairs:
@@ -86,7 +87,7 @@ class Learner:
         return float(torch.nn.utils.clip_grad_norm_(self.model.parameters(), limit, foreach=True))
 
     def tensors(self) -> dict[str, Tensor]:
-        """Everything that a resumed training needs, by name: weights, AdamW's moments, the random generators."""
+        """All that a resumed training needs, by name: weights, AdamW's moments, the random generators."""
         state = {f"model.{name}": tensor for name, tensor in self.model.state_dict().items()}
         for name, parameter in self.model.named_parameters():
             for kind in ADAM_STATE:
@@ -117,7 +118,7 @@ class Learner:
 
 
 def precision_for(training: TrainingConfig, device: torch.device) -> str:
-    """ "auto" is bf16 where the processor multiplies it natively (then 3 to 4 times as fast as fp32), else fp32."""
+    """ "auto" is bf16 where the processor multiplies it natively, then about 3 times as fast; else fp32."""
     if training.precision != "auto":
         return training.precision
     if device.type == "cuda":

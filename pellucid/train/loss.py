@@ -7,12 +7,14 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-ROWS = 512  # positions whose logits exist at a time: they stay in the processor's cache, and B L V is never held at once
+# positions whose logits exist at a time: they stay in the processor's cache, and B L V is never held at once
+ROWS = 512
 
 
 @dataclass(frozen=True)
 class Loss:
-    """Sums over the real target tokens of some batches: the smoothed loss (differentiable), its unsmoothed part, their number."""
+    """Sums over the real target tokens of some batches: the smoothed loss (differentiable), its unsmoothed
+    part, their number."""
 
     smoothed: Tensor
     plain: Tensor
@@ -27,7 +29,8 @@ def cross_entropy(
     real_BL: Tensor,
     smoothing: float,
 ) -> Loss:
-    """-sum over real positions of log softmax(output W^T + b), with smoothing/V of the target spread over every token (Szegedy et al. 2016)."""
+    """-sum over real positions of log softmax(output W^T + b), with smoothing/V of the target spread over
+    every token (Szegedy et al. 2016)."""
     hidden_ND, expected_N = output_BLD[real_BL], expected_BL[real_BL]
     bias_V = weight_VD.new_zeros(0) if bias_V is None else bias_V
     smoothed, plain = _ProjectedCrossEntropy.apply(hidden_ND, weight_VD, bias_V, expected_N, smoothing)
@@ -56,7 +59,8 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
             plain += (log_total - expected_logit).sum()
             smoothed += (log_total - (1 - smoothing) * expected_logit - smoothing * mean_logit).sum()
             if needed:
-                # softmax adds up in float32 whatever its type; exp(logits - log_total) in bf16 misses a sum of 1 by 3%
+                # softmax adds up in float32 whatever its type; exp(logits - log_total) in bf16 misses a sum
+                # of 1 by 3%
                 d_logits = logits.softmax(-1)
                 d_logits -= smoothing / vocabulary
                 d_logits.scatter_add_(1, expected, d_logits.new_full(expected.shape, smoothing - 1))

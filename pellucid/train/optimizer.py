@@ -1,4 +1,5 @@
-"""The optimizer: AdamW, and a learning rate that rises linearly and then falls with the square root of the step."""
+"""The optimizer: AdamW, and a learning rate that rises linearly and then falls with the square root of the
+step."""
 
 import math
 
@@ -22,7 +23,8 @@ def learning_rate(step: int, training: TrainingConfig, width: int) -> float:
 def optimizer_for(model: nn.Module, training: TrainingConfig) -> torch.optim.AdamW:
     """AdamW (Loshchilov and Hutter 2019); weight decay is for matrices, not for biases and norms.
 
-    The bias of the keys is left as it is: it adds the same to all scores of a query, which softmax does not see. Its
+    The bias of the keys is left as it is: it adds the same to all scores of a query, which softmax does not
+    see. Its
     gradient is 0 but for rounding, and Adam would make a random walk of that.
     """
     learnt = [parameter for name, parameter in model.named_parameters() if not name.endswith(".key.bias")]

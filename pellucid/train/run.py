@@ -55,8 +55,8 @@ def training(
 ) -> Iterator[Step]:
     """Train, one step an iteration; the folder `out` becomes the model's.
 
-    resume: go on from the newest checkpoint, bit for bit. accept: settings ("training.peak_rate") or "data" that may
-    differ from the run's. report: takes a line of what happens beside the steps (data read, a checkpoint skipped).
+    resume: go on from the newest checkpoint, bit for bit. accept: settings ("training.peak_rate") or "data"
+    that may differ from the run's. report: takes a line of what happens beside the steps, such as data read.
     """
     out = Path(out)
     checkpoint.check_writable(out)
@@ -96,9 +96,7 @@ def _steps(run: Run, stop: StopRequest) -> Iterator[Step]:
                 save(run)
             yield step
             if stopping:
-                raise Interrupted(
-                    f"stopped at step {number}; everything is saved. Go on with --resume: --out {run.out}"
-                )
+                raise Interrupted(f"stopped at step {number}; everything is saved in {run.out}.")
 
 
 def _batches(run: Run) -> Iterator[tuple[int, int, Batch]]:

@@ -17,6 +17,7 @@ from pellucid.data.examples import Example, encode_pairs, sample_examples
 from pellucid.errors import UsageError
 from pellucid.model import Transformer
 from pellucid.train.learner import Learner
+from pellucid.translate.translator import device_named
 from pellucid.vocabulary import Vocabulary, train_vocabulary
 
 # Settings that may change between a run and its resume: they decide when it stops and what it keeps, not what
@@ -116,7 +117,7 @@ def set_up(
 
     config = dataclasses.replace(config, model=_fitted(config, vocabulary))
     model = start or Transformer(config.model)
-    learner = Learner(model.to(choose_device(device)), config.training)
+    learner = Learner(model.to(device_named(device)), config.training)
     run = Run(out, config, vocabulary, learner, examples, validation_pairs, validation_batches, data)
     report(
         f"{parameters(model):,} parameters, a vocabulary of {config.model.vocabulary:,}, {learner.precision} "
@@ -127,11 +128,6 @@ def set_up(
         run.position = Position(**saved.state["position"])
         report(f"going on from step {run.position.step}")
     return run
-
-
-def choose_device(device: str) -> torch.device:
-    """ "auto" is a GPU if there is one."""
-    return torch.device(("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device)
 
 
 def parameters(model: torch.nn.Module) -> int:
@@ -200,9 +196,8 @@ def _refuse_changes(
     things through."""
     different = []
     new, old = to_table(config), to_table(saved)
-    for section, key in sorted(
-        {(section, key) for table in (new, old) for section in table for key in table[section]}
-    ):
+    settings = {(section, key) for table in (new, old) for section, keys in table.items() for key in keys}
+    for section, key in sorted(settings):
         name = f"{section}.{key}"
         if name in (*FREE, *accept) or (
             section == "model" and (key.endswith("_id") or key.endswith("vocabulary"))
@@ -229,5 +224,6 @@ def _refuse_changes(
         raise UsageError(
             "this run was started with other settings or data, so it cannot go on bit for bit:\n"
             + "\n".join(different)
-            + "\nRestore them, start anew with another --out, or let them through: --accept section.key (or --accept data)."
+            + "\nRestore them, start anew with another --out, or let them through: "
+            "--accept section.key (or --accept data)."
         )

@@ -19,7 +19,8 @@ from pellucid.vocabulary import Vocabulary
 
 @dataclass(frozen=True)
 class Validation:
-    """How good a model is on the validation pairs: loss per token (no smoothing), perplexity, BLEU and chrF with signatures."""
+    """How good a model is on the validation pairs: loss per token (no smoothing), perplexity, BLEU and chrF
+    with signatures."""
 
     loss: float
     perplexity: float
