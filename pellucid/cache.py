@@ -13,7 +13,8 @@ class Mask:
     """Who may look at whom, as a description: the matrix of 0 and -inf is made only where somebody needs it.
 
     allowed_BM: True where a key is a real token; None when all are.
-    first_query: the position of the first query if the mask is causal (query i may look at keys up to and including i), else None.
+    first_query: the position of the first query if the mask is causal, else None: query i may look at keys up
+    to and including i.
     """
 
     allowed_BM: Tensor | None = None
