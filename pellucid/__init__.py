@@ -2,6 +2,7 @@
 
 from pellucid.config import Config, ModelConfig
 from pellucid.errors import PellucidError, UsageError
+from pellucid.explain.attention import attention
 from pellucid.model import Transformer
 from pellucid.see import trace
 from pellucid.train.run import train, training
@@ -16,6 +17,7 @@ __all__ = [
     "Translator",
     "UsageError",
     "__version__",
+    "attention",
     "load",
     "trace",
     "train",

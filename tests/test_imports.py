@@ -16,6 +16,7 @@ PUBLIC = [
     "Translator",
     "UsageError",
     "__version__",
+    "attention",
     "load",
     "trace",
     "train",

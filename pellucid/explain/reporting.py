@@ -1,0 +1,48 @@
+"""A report on claims as text: a table of cells for each claimed line."""
+
+import math
+from collections.abc import Iterator
+
+from pellucid.explain.check import VERDICTS, Cell, Report
+
+
+def table(report: Report) -> str:
+    """A line for each cell: claimed, from the claimed line before, from the start, verdict, rule."""
+    lines: list[str] = []
+    for name in dict.fromkeys(cell.name for cell in report.cells):
+        cells = [cell for cell in report.cells if cell.name == name]
+        lines += [f"{name}  {report.shapes.get(name, '')}".rstrip(), *_rows(cells), ""]
+    return "\n".join([*lines, summary(report)])
+
+
+def summary(report: Report) -> str:
+    """12 cells: 7 right, 2 follow, 3 wrong."""
+    counts = {verdict: report.count(verdict) for verdict in VERDICTS}
+    words = {"follows": "follow"}
+    told = [f"{count} {words.get(verdict, verdict)}" for verdict, count in counts.items() if count]
+    return f"{len(report.cells)} cells{': ' if told else ''}{', '.join(told)}"
+
+
+def _rows(cells: list[Cell]) -> Iterator[str]:
+    heads = ["head"] if any(cell.head for cell in cells) else []
+    rows = [[*heads, "row", "column", "claimed", "from the line before", "from the start", "verdict"]]
+    for cell in cells:
+        place = [*([cell.head] if heads else []), cell.row, cell.column]
+        computed = [digits(cell.step), digits(cell.start)]
+        rows.append([*map(str, place), cell.written, *computed, cell.verdict])
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    yield "  " + "  ".join(title.rjust(width) for title, width in zip(rows[0], widths, strict=True))
+    for cell, row in zip(cells, rows[1:], strict=True):
+        numbers = [text.rjust(width) for text, width in zip(row[:-1], widths, strict=False)]
+        yield "  " + "  ".join([*numbers, row[-1]])
+        if why := cell.rule or cell.remark:
+            yield f"      {why}"
+
+
+def digits(value: float | None) -> str:
+    """0.2120, −∞, and ? for what is not known."""
+    if value is None or math.isnan(value):
+        return "?"
+    if math.isinf(value):
+        return "∞" if value > 0 else "−∞"
+    return f"{value:.4f}".replace("-", "−")

@@ -1,0 +1,133 @@
+"""Rules that true numbers keep, whatever was rounded: each says why a claim cannot be right.
+
+A rule counts as broken only beyond the slack that rounding leaves, half a unit of each printed number.
+"""
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from pellucid.explain.claims import EXACT
+
+Cell = tuple[int, int, int]  # head, row, column
+
+
+@dataclass(frozen=True)
+class Line:
+    """What a reader has at a stage, H × rows × columns, and how far rounding may have moved each number."""
+
+    numbers: Tensor
+    halves: Tensor
+
+
+def broken(name: str, lines: Mapping[str, Line]) -> dict[Cell, list[str]]:
+    """The rules that the claimed line `name` breaks, by cell."""
+    found: dict[Cell, list[str]] = {}
+    rules = _of_weights(lines) if name == "weights" else ()
+    if name in ("context", "concatenated") and "values" in lines:
+        rules = _of_context(_by_heads(lines[name], len(lines["values"].numbers)), lines)
+    for (head, row, column), rule in rules:
+        # Side by side, the columns of the second head come after those of the first.
+        width = lines["values"].numbers.shape[-1] if name == "concatenated" else 0
+        cell = (0, row, head * width + column) if name == "concatenated" else (head, row, column)
+        if rule not in found.setdefault(cell, []):
+            found[cell].append(rule)
+    return found
+
+
+def _of_weights(lines: Mapping[str, Line]) -> Iterator[tuple[Cell, str]]:
+    weights = lines["weights"]
+    scores = lines.get("masked_scores")
+    for head, rows in enumerate(weights.numbers):
+        for row, numbers in enumerate(rows):
+            halves = weights.halves[head, row]
+            cells: list[Cell] = [(head, row, column) for column in range(len(numbers))]
+            if abs(numbers.sum() - 1) > halves.sum() + EXACT:
+                rule = f"a row of weights sums to 1, this one to {numbers.sum():.6g}"
+                yield from ((cell, rule) for cell in cells)
+            if scores is not None:
+                yield from _against_scores(cells, numbers, halves, scores)
+                yield from _equal_rows(cells, weights, scores)
+
+
+def _against_scores(
+    cells: list[Cell], numbers: Tensor, halves: Tensor, scores: Line
+) -> Iterator[tuple[Cell, str]]:
+    head, row, _ = cells[0]
+    asked, moved = scores.numbers[head, row], scores.halves[head, row]
+    for cell in cells:
+        if asked[cell[2]] == -math.inf and numbers[cell[2]] != 0:
+            yield cell, "masked weights are exactly 0"
+    for better in cells:
+        for worse in cells:
+            i, j = better[2], worse[2]
+            is_larger = asked[i] - asked[j] > moved[i] + moved[j] + EXACT and asked[j] != -math.inf
+            if is_larger and numbers[j] - numbers[i] > halves[i] + halves[j] + EXACT:
+                yield better, "a larger score never has a smaller weight"
+                yield worse, "a larger score never has a smaller weight"
+
+
+def _equal_rows(cells: list[Cell], weights: Line, scores: Line) -> Iterator[tuple[Cell, str]]:
+    """Rows whose scores differ by one number throughout have the same weights."""
+    head, row, _ = cells[0]
+    asked = scores.numbers[head]
+    for other in range(len(asked)):
+        seen = asked[row] != -math.inf
+        if other == row or not bool(seen.any()) or not bool((seen == (asked[other] != -math.inf)).all()):
+            continue
+        shift = (asked[row] - asked[other])[seen]
+        if not float(shift.max() - shift.min()) <= EXACT:  # false for NaN too
+            continue
+        lowest, highest = _softmax_bounds(asked[row], scores.halves[head, [row, other]].amax())
+        for cell in cells:
+            column = cell[2]
+            apart = weights.numbers[head, row, column] - weights.numbers[head, other, column]
+            slack = weights.halves[head, [row, other], column].sum() + highest[column] - lowest[column]
+            if abs(apart) > slack + EXACT:
+                yield cell, "equal score differences give equal rows"
+
+
+def _softmax_bounds(scores: Tensor, half: Tensor) -> tuple[Tensor, Tensor]:
+    """The least and the largest weights that scores can have which were rounded to these."""
+    apart = scores[None, :] - scores[:, None]
+    apart = apart.nan_to_num(nan=-math.inf, posinf=math.inf, neginf=-math.inf)
+    off = 2 * half * (1 - torch.eye(len(scores), dtype=scores.dtype))
+    hidden = scores == -math.inf
+    bounds = (1 / (apart + off).exp().sum(-1), 1 / (apart - off).exp().sum(-1))
+    return bounds[0].masked_fill(hidden, 0.0), bounds[1].masked_fill(hidden, 0.0)
+
+
+def _of_context(context: Line, lines: Mapping[str, Line]) -> Iterator[tuple[Cell, str]]:
+    values = lines["values"]
+    scores = lines.get("masked_scores")
+    for head, rows in enumerate(context.numbers):
+        lowest = values.numbers[head] - values.halves[head]
+        highest = values.numbers[head] + values.halves[head]
+        for row, numbers in enumerate(rows):
+            seen = torch.ones(len(lowest), dtype=torch.bool)
+            if scores is not None:
+                seen = scores.numbers[head, row] != -math.inf
+            if not bool(seen.any()):
+                continue
+            least, most = lowest[seen].amin(0), highest[seen].amax(0)
+            is_first_alone = row == 0 and bool(seen[0]) and int(seen.sum()) == 1 and len(seen) > 1
+            for column, claimed in enumerate(numbers):
+                slack = context.halves[head, row, column] + EXACT
+                if claimed < least[column] - slack or claimed > most[column] + slack:
+                    cell = (head, row, column)
+                    if is_first_alone:
+                        yield cell, "the first row of a causal context is the first value row"
+                    low, high = values.numbers[head][seen].amin(0), values.numbers[head][seen].amax(0)
+                    span = f"{low[column]:.6g} to {high[column]:.6g}"
+                    yield cell, f"a context lies within the range of its values, here {span}"
+
+
+def _by_heads(line: Line, heads: int) -> Line:
+    """A concatenation as the contexts that it is made of."""
+    if len(line.numbers) == heads:
+        return line
+    parts = [part[0].unflatten(-1, (heads, -1)).transpose(0, 1) for part in (line.numbers, line.halves)]
+    return Line(*parts)

@@ -1,0 +1,55 @@
+"""A worked example: every stage of an attention by its name, and what can be asked of it."""
+
+import difflib
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from torch import Tensor
+
+from pellucid.explain.stages import STAGES, Given, run, shapes
+from pellucid.see import Record
+
+if TYPE_CHECKING:
+    from pellucid.explain.check import Report
+
+
+class WorkedExample(Mapping[str, Record]):
+    """Every stage of an attention by its name, in the order of computation, in float64."""
+
+    def __init__(self, given: Given, tokens: Mapping[str, list[list[str]]]) -> None:
+        self.given = given
+        self._records: dict[str, Record] = {}
+
+        def record(name_axes: str, tensor: Tensor) -> Tensor:
+            name, _, axes = name_axes.rpartition("_")
+            here = {axis: words for axis, words in tokens.items() if axis in axes}
+            self._records[name] = Record(name, axes, tensor.clone(), here)
+            return tensor
+
+        run(given, record)
+
+    def __getitem__(self, name: str) -> Record:
+        if name not in self._records:
+            near = difflib.get_close_matches(name, STAGES, n=3, cutoff=0.5)
+            raise KeyError(
+                f"no stage {name!r} in this example. It has: {', '.join(self._records)}."
+                + (f" Near it: {', '.join(near)}." if near and near[0] not in self._records else "")
+            )
+        return self._records[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._records)
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    @property
+    def shapes(self) -> dict[str, str]:
+        """How each stage's shape comes about, "(2×4)·(4×3) = (2×3)": of each head, if there are several."""
+        return shapes(self.given, {name: record.tensor for name, record in self.items()})
+
+    def check(self, claims: Mapping[str, Any], decimals: int | None = None) -> "Report":
+        """Judge claimed numbers cell by cell, each from the claimed line before it and from the start."""
+        from pellucid.explain.check import check
+
+        return check(self, claims, decimals)

@@ -1,0 +1,251 @@
+"""Claims judged cell by cell: verdicts, digits as written, rules and their slack, and what is refused."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from pellucid.errors import UsageError
+from pellucid.explain.attention import attention
+from pellucid.explain.check import MORE_DIGITS, Report
+
+LARGER = "a larger score never has a smaller weight"
+
+
+def verdicts(report: Report, name: str) -> list[str]:
+    return [cell.verdict for cell in report.cells if cell.name == name]
+
+
+def rules(report: Report) -> list[str | None]:
+    return [cell.rule for cell in report.cells]
+
+
+def test_right_follows_and_wrong() -> None:
+    example = attention(queries=[[1.0, 2.0]], keys=[[1.0, 0.0], [0.0, 1.0]], scale=None)
+    report = example.check({"scores": [["1.0", "1.0"]], "weights": [["0.50", "0.55"]]})
+    right, wrong, follows, neither = report.cells
+    assert (right.verdict, right.step, right.start, right.rule) == ("right", 1.0, 1.0, None)
+    assert (wrong.verdict, wrong.claimed, wrong.written) == ("wrong", 1.0, "1.0")
+    assert (
+        follows.verdict == "follows"
+        and follows.step == 0.5
+        and follows.start == pytest.approx(1 / (1 + math.e))
+    )
+    assert neither.verdict == "wrong" and neither.rule == "a row of weights sums to 1, this one to 1.05"
+    assert (neither.name, neither.head, neither.row, neither.column) == ("weights", 0, 0, 1)
+
+
+def test_right_though_the_line_before_shows_too_few_digits() -> None:
+    example = attention(queries=[[1.449]], keys=[[1.0], [0.0]], scale=None)
+    exact = 1 / (1 + math.exp(-1.449))
+    report = example.check({"scores": [["1.4", "0.0"]], "weights": [[f"{exact:.3f}", f"{1 - exact:.3f}"]]})
+    assert [(cell.verdict, cell.remark) for cell in report.cells if cell.name == "weights"] == [
+        ("right", MORE_DIGITS)
+    ] * 2
+
+
+@pytest.mark.parametrize(
+    ("claimed", "decimals", "holds"),
+    [
+        ("0.40", None, False),  # 0.40501 is more than 0.005 away
+        ("0.4", None, True),
+        ("0.41", None, True),
+        ("0.400", None, False),
+        (0.4, None, True),
+        (np.float32(0.4), None, True),
+        (0.4, 3, False),
+        ("4e-1", None, True),
+        ("4.0e-1", None, False),
+        ("0", 0, True),
+        (0, 0, True),
+        (0, 1, False),
+    ],
+)
+def test_a_claim_has_the_digits_that_it_is_written_with(
+    claimed: Any, decimals: int | None, holds: bool
+) -> None:
+    report = attention(scores=[[0.40501, 1.0]], scale=None).check({"scores": [[claimed, "…"]]}, decimals)
+    assert [cell.verdict for cell in report.cells] == ["right" if holds else "wrong"]
+
+
+def test_half_a_unit_of_the_last_digit_is_still_right() -> None:
+    report = attention(scores=[[0.25, 0.35, 0.3501]]).check({"scores": [["0.2", "0.3", "0.3"]]})
+    assert [cell.verdict for cell in report.cells] == ["right", "right", "wrong"]
+
+
+@pytest.mark.parametrize("infinite", ["-inf", "−∞", "-∞", -math.inf])
+def test_minus_infinity_equals_only_itself(infinite: Any) -> None:
+    example = attention(scores=[[1.0, 0.8], [0.9, 1.1]], mask="causal")
+    report = example.check({"masked_scores": [["1.0", infinite], [infinite, "1.1"]]})
+    assert verdicts(report, "masked_scores") == ["right", "right", "wrong", "right"]
+    assert (
+        verdicts(example.check({"masked_scores": [["1.0", "-9.9"], ["0.9", "1.1"]]}), "masked_scores")[1]
+        == "wrong"
+    )
+
+
+def test_what_is_elided_is_not_derivable_and_what_follows_starts_there() -> None:
+    unknown = [[0.4, math.nan], [0.5, math.nan]]
+    example = attention(queries=unknown, keys=unknown, values=unknown, scale=2.0)
+    claims = {"scores": [["2.0", "0.0"], ["0.0", "2.0"]], "weights": [["0.73", "0.27"], ["0.30", "0.70"]]}
+    report = example.check(claims | {"context": [["0.43", "…"], ["0.9", "0.1"]], "output": [["0.1"]]})
+    assert verdicts(report, "scores") == ["not derivable"] * 4
+    assert verdicts(report, "weights") == ["right", "right", "wrong", "wrong"]
+    assert verdicts(report, "context") == ["right", "wrong", "not derivable"]
+    assert verdicts(report, "output") == ["not derivable"], "the example has no W^O"
+    assert report.cells[0].step is None and report.cells[0].start is None
+
+
+def test_a_row_of_weights_sums_to_one_within_half_a_unit_a_cell() -> None:
+    unknown = attention(scores=[[math.nan] * 3])
+    assert rules(unknown.check({"weights": [["0.4", "0.4", "0.3"]]})) == [None] * 3, (
+        "1.1 may be 1 before rounding"
+    )
+    assert (
+        rules(unknown.check({"weights": [["0.4", "0.4", "0.4"]]}))
+        == ["a row of weights sums to 1, this one to 1.2"] * 3
+    ), "rules apply to what is not derivable too"
+
+
+def test_a_larger_score_never_has_a_smaller_weight() -> None:
+    example = attention(scores=[[1.0, 2.0, 0.5]], scale=None)
+    report = example.check({"weights": [["0.5", "0.3", "0.2"]]})
+    assert rules(report) == [LARGER, LARGER, None] and verdicts(report, "weights")[2] == "wrong"
+    assert rules(example.check({"weights": [["0.45", "0.4", "0.2"]]}))[:2] == [None, None], "within rounding"
+    rounded = example.check({"scores": [["1.0", "1.1", "0.5"]], "weights": [["0.5", "0.3", "0.2"]]})
+    assert LARGER not in rules(rounded), "scores that differ by a unit may be equal before rounding"
+
+
+def test_equal_score_differences_give_equal_rows() -> None:
+    example = attention(scores=[[1.0, 2.0], [3.0, 4.0], [3.0, 5.0]], scale=None)
+    claimed = [["0.27", "0.73"], ["0.29", "0.71"], ["0.12", "0.88"]]
+    equal = "equal score differences give equal rows"
+    assert rules(example.check({"weights": claimed})) == [None, None, equal, equal, None, None]
+    scores = {"scores": [["1.0", "2.0"], ["3.0", "4.0"], ["3.0", "5.0"]]}
+    assert equal not in rules(example.check(scores | {"weights": claimed})), "rounded scores leave that much"
+
+
+def test_masked_weights_are_exactly_zero() -> None:
+    example = attention(scores=[[1.0, 0.8], [0.9, 1.1]], mask="causal")
+    report = example.check({"weights": [["0.99", "0.01"], ["0.45", "0.55"]]})
+    assert rules(report) == [None, "masked weights are exactly 0", None, None]
+
+
+def test_a_context_lies_within_the_range_of_its_values() -> None:
+    example = attention(scores=[[1.0, 2.0], [1.0, 2.0]], values=[[0.1, 1.0], [0.3, 1.0]])
+    report = example.check({"context": [["0.34", "1.0"], ["0.5", "0.8"]]})
+    assert verdicts(report, "context") == ["wrong", "right", "wrong", "wrong"]
+    within = "a context lies within the range of its values, here"
+    assert rules(report) == [f"{within} 0.1 to 0.3", None, f"{within} 0.1 to 0.3", f"{within} 1 to 1"]
+    assert rules(example.check({"context": [["0.3", "1.0"], ["0.3", "1.0"]]})) == [None] * 4
+    side_by_side = attention(scores=[[[0.0]], [[0.0]]], values=[[[1.0]], [[2.0]]])
+    assert rules(side_by_side.check({"concatenated": [["1.0", "2.5"]]})) == [None, f"{within} 2 to 2"]
+
+
+def test_the_first_row_of_a_causal_context_is_the_first_value_row() -> None:
+    example = attention(scores=[[1.0, 2.0], [1.0, 2.0]], values=[[0.1], [0.3]], mask="causal")
+    report = example.check({"context": [["0.2"], ["0.2"]]})
+    assert verdicts(report, "context") == ["wrong", "right"]
+    first = report.cells[0].rule
+    assert first is not None and first.startswith(
+        "the first row of a causal context is the first value row; "
+    )
+
+
+def test_shapes_multiply() -> None:
+    example = attention(queries=np.ones((2, 4)), keys=np.ones((3, 4)))
+    report = example.check({"scores": [["4.0", "4.0"], ["4.0", "4.0"]], "weights": [["0.33"] * 3] * 2})
+    assert rules(report)[:4] == ["shapes multiply: (2×4)·(4×3) = (2×3), not (2×2)"] * 4
+    assert set(verdicts(report, "scores")) == {"wrong"} and set(verdicts(report, "weights")) == {"right"}
+
+
+def test_each_head_has_its_matrix() -> None:
+    example = attention(scores=[[[1.0, 1.0]], [[0.0, 0.0]]], mask=[[[True, True]], [[True, False]]])
+    report = example.check({"weights": [[["0.5", "0.5"]], [["1.0", "0.1"]]]})
+    assert [(cell.head, cell.verdict) for cell in report.cells] == [(0, "right")] * 2 + [
+        (1, "right"),
+        (1, "wrong"),
+    ]
+    assert "head  row  column" in str(report)
+
+
+def test_claims_as_arrays_and_tensors() -> None:
+    example = attention(scores=[[0.0, 0.0]])
+    for claimed in ([[0.5, 0.5]], np.array([[0.5, 0.5]]), torch.tensor([[0.5, 0.5]], dtype=torch.float64)):
+        assert verdicts(example.check({"weights": claimed}), "weights") == ["right", "right"]
+
+
+def test_the_report_is_a_table() -> None:
+    example = attention(scores=[[1.0, 0.8], [0.9, 1.1]], mask="causal")
+    report = example.check(
+        {"masked_scores": [["1.0", "−∞"], ["0.9", "1.1"]], "weights": [["1.0", "0.0"], ["0.4", "0.6"]]}
+    )
+    assert (
+        str(report)
+        == """\
+masked_scores  (2×2) + (2×2) = (2×2)
+  row  column  claimed  from the line before  from the start  verdict
+    0       0      1.0                1.0000          1.0000  right
+    0       1       −∞                    −∞              −∞  right
+    1       0      0.9                0.9000          0.9000  right
+    1       1      1.1                1.1000          1.1000  right
+
+weights  softmax of each row of (2×2) = (2×2)
+  row  column  claimed  from the line before  from the start  verdict
+    0       0      1.0                1.0000          1.0000  right
+    0       1      0.0                0.0000          0.0000  right
+    1       0      0.4                0.4502          0.4502  wrong
+    1       1      0.6                0.5498          0.5498  wrong
+
+8 cells: 6 right, 2 wrong"""
+    )
+
+
+@pytest.mark.parametrize(
+    ("claims", "decimals", "message"),
+    [
+        ({"wieghts": [["0.5", "0.5"]]}, None, "no stage is called 'wieghts'. Nearest: weights."),
+        (
+            {"weights": [[1, 0]]},
+            None,
+            "weights: the whole number 1 does not say to how many digits it was rounded. "
+            'Write "1.0", or give decimals=0.',
+        ),
+        (
+            {"weights": [["1", "0"]]},
+            None,
+            "weights: the whole number 1 does not say to how many digits it was "
+            'rounded. Write "1.0", or give decimals=0.',
+        ),
+        (
+            {"weights": [["half", "0.5"]]},
+            None,
+            'weights: "half" is not a number. Write 0.25, -inf, or … for one left out.',
+        ),
+        (
+            {"weights": [[True, False]]},
+            None,
+            'weights: "True" is not a number. Write 0.25, -inf, or … for one left out.',
+        ),
+        ({"weights": 0.5}, None, 'weights: the claim is not a matrix. Write rows, [["0.4", "0.6"], …].'),
+        (
+            {"weights": [["0.5", "0.5"], ["1.0"]]},
+            None,
+            "weights: the claimed rows differ in length. Write … for what is left out.",
+        ),
+        ({"weights": [["0.5", "0.5"]]}, -1, "decimals = -1 must be a whole number, 0 or more."),
+    ],
+)
+def test_what_is_refused(claims: Any, decimals: int | None, message: str) -> None:
+    with pytest.raises(UsageError) as error:
+        attention(scores=[[1.0, 0.8]]).check(claims, decimals)
+    assert str(error.value) == message
+
+
+def test_two_heads_need_two_claimed_matrices() -> None:
+    with pytest.raises(
+        UsageError, match=r"weights: 2 heads have a matrix each, and one is claimed\. Give 2\."
+    ):
+        attention(scores=[[[1.0]], [[1.0]]]).check({"weights": [["1.0"]]})
