@@ -8,7 +8,9 @@ import sys
 import time
 from pathlib import Path
 
+import sacrebleu  # noqa: F401 - loaded late by a training, so loaded here before the forks
 import torch
+import torch._dynamo
 
 import pellucid
 
@@ -28,6 +30,7 @@ def child(config: str, out: str, sleep_at: int) -> str:
 
 
 torch.set_num_threads(1)
+os.fsync = lambda fd: None  # what a killed process wrote, the system has: nothing waits for a disk
 for line in sys.stdin:
     config, out, sleep_at = line.rstrip("\n").split("\t")
     process = os.fork()
