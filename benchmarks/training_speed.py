@@ -1,8 +1,8 @@
 """Training speed beside a careful loop around transformers' MarianMTModel, in one run, turn by turn.
 
-Both train the same shape (4+4 layers, width 256, hidden 1,024, 4 heads, a joint vocabulary of 8,000) on Multi30k
-English-German in batches of at most 4,096 padded tokens. Counted: target tokens, the end token included,
-padding not.
+Both train the same shape (4+4 layers, width 256, hidden 1,024, 4 heads, a joint vocabulary of 8,000) on
+Multi30k English-German in batches of at most 4,096 padded tokens. Target tokens are counted, the end token
+included, padding not.
 Needs `pip install "pellucid[interop]"` and the corpus: `pellucid data multi30k-en-de`.
 
     python -m benchmarks.training_speed [--data data/multi30k-en-de] [--rounds 5] [--steps 20]

@@ -165,6 +165,7 @@ def lock(folder: str | Path) -> Iterator[None]:
         holder.write_text(str(os.getpid()))
         yield
     finally:
+        holder.unlink(missing_ok=True)
         held.release()
 
 

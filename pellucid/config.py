@@ -26,6 +26,9 @@ def choice(default: str, *others: str) -> Any:
     return field(default=default, metadata={"choices": (default, *others)})
 
 
+PARAMETERS_AT_MOST = 20_000_000_000  # a slip of the keyboard should be told before memory runs out
+
+
 @dataclass(frozen=True)
 class DataConfig:
     """Which parallel text, and what is left out of it."""
@@ -47,6 +50,8 @@ class DataConfig:
 
     def __post_init__(self) -> None:
         _check(self)
+        _check_corpora("train", self.train)
+        _check_corpora("validation", self.validation)
 
 
 @dataclass(frozen=True)
@@ -98,9 +103,9 @@ class ModelConfig:
             nearest = [heads for heads in range(1, self.width + 1) if self.width % heads == 0]
             nearest = sorted(sorted(nearest, key=lambda heads: abs(heads - self.heads))[:3])
             raise UsageError(
-                f"[model] width = {self.width} is not divisible by heads = {self.heads}: each head takes an "
-                "equal share "
-                f"of the width. Heads that divide {self.width}: {', '.join(map(str, nearest))}."
+                f"[model] width = {self.width} is not divisible by heads = {self.heads}: "
+                "each head takes an equal share of the width. "
+                f"Heads that divide {self.width}: {', '.join(map(str, nearest))}."
             )
         if self.width % 2:
             raise UsageError(
@@ -121,16 +126,25 @@ class ModelConfig:
                     f"[model] {name} = {value} lies outside the vocabulary of {smallest} tokens. Use an id "
                     "below it."
                 )
+        if self.parameters > PARAMETERS_AT_MOST:
+            raise UsageError(
+                f"[model] this shape has {self.parameters:,} parameters, more than {PARAMETERS_AT_MOST:,}. "
+                "Lower width, hidden, vocabulary or the numbers of layers."
+            )
+
+    @property
+    def parameters(self) -> int:
+        """The number of trained values, to within the small change of biases and norms."""
+        matrix = self.width * self.width
+        feed_forward = 2 * self.width * self.hidden
+        layers = self.encoder_layers * (4 * matrix + feed_forward)
+        layers += self.decoder_layers * (8 * matrix + feed_forward)
+        return layers + self.width * (self.vocabulary + (self.target_vocabulary or 0))
 
     @property
     def target_size(self) -> int:
         """The number of tokens on the target side."""
         return self.vocabulary if self.target_vocabulary is None else self.target_vocabulary
-
-    @property
-    def head_width(self) -> int:
-        """The dimension of a head's queries, keys and values (d_k = d_v in the paper)."""
-        return self.width // self.heads
 
 
 @dataclass(frozen=True)
@@ -308,18 +322,26 @@ def _shorthand(data: dict[str, Any], where: str, folder: Path | None) -> None:
         if key == "languages" or not isinstance(value, list):
             continue
         for corpus in value:
-            if (
-                not isinstance(corpus, list)
-                or not 1 <= len(corpus) <= 2
-                or not all(isinstance(name, str) for name in corpus)
-            ):
-                raise UsageError(
-                    f"{where}: [data] {key} holds {corpus!r}. A corpus is a [source, target] pair of files "
-                    "or one .tsv: "
-                    f'{key} = ["{key}.en", "{key}.de"].'
-                )
+            texts = isinstance(corpus, list) and all(isinstance(name, str) for name in corpus)
+            if not texts or not 1 <= len(corpus) <= 2:
+                raise _not_a_corpus(f"{where}: [data] {key}", corpus)
         if folder:
             data[key] = [[str(folder / name) for name in corpus] for corpus in value]
+
+
+def _check_corpora(name: str, corpora: typing.Iterable[typing.Sequence[str]]) -> None:
+    for corpus in corpora:
+        if not 1 <= len(corpus) <= 2:
+            raise _not_a_corpus(f"[data] {name}", corpus)
+
+
+def _not_a_corpus(name: str, corpus: Any) -> UsageError:
+    key = name.rpartition(" ")[2]
+    shown = list(corpus) if isinstance(corpus, tuple) else corpus
+    return UsageError(
+        f"{name} holds {shown!r}. A corpus is a [source, target] pair of files or one .tsv: "
+        f'{key} = ["{key}.en", "{key}.de"].'
+    )
 
 
 def _section(kind: type, given: dict[str, Any], where: str) -> Any:
@@ -367,9 +389,7 @@ def _check(section: Any) -> None:
     hints = typing.get_type_hints(type(section))
     for setting in fields(section):
         name, value = f"[{_title(type(section))}] {setting.name}", getattr(section, setting.name)
-        _convert(
-            name, value, hints[setting.name]
-        )  # for its errors: a section may be made in Python, without TOML
+        _convert(name, value, hints[setting.name])  # for its errors: Python may make a section without TOML
         _check_value(name, value, setting.metadata)
 
 

@@ -17,7 +17,7 @@ class Dropout(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         if not self.training or self.rate == 0.0:
             return x
-        return F.dropout(x, self.rate) if x.is_cuda else x * keep_or_drop(x, self.rate)
+        return x * keep_or_drop(x, self.rate) if x.device.type == "cpu" else F.dropout(x, self.rate)
 
 
 def keep_or_drop(x: Tensor, rate: float) -> Tensor:

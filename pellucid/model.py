@@ -208,9 +208,11 @@ def attend(
     """Attention(Q, K, V) = softmax(Q K^T / sqrt(d_k)) V (equation 1): BHLK, BHMK, BHMU -> BHLU."""
     scale = 1 / math.sqrt(queries.shape[-1]) if scale is None else scale
     may_look = mask.may_look(queries.shape[2], keys.shape[2], queries.device)
-    # The fused kernel's backward in bf16 on a CPU takes 5 to 10 times as long as these lines:
+    # In bf16 on a CPU the fused kernel's backward takes up to 10 times as long as these lines on short rows:
     # benchmarks/attention.py.
-    slow_when_fused = queries.dtype == torch.bfloat16 and torch.is_grad_enabled() and not queries.is_cuda
+    slow_when_fused = (
+        queries.dtype == torch.bfloat16 and torch.is_grad_enabled() and queries.device.type == "cpu"
+    )
     if not slow_when_fused and not watched() and not mask.some_row_is_empty:
         rate = dropout.rate if dropout.training else 0.0
         return F.scaled_dot_product_attention(

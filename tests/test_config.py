@@ -8,7 +8,16 @@ from typing import Any
 
 import pytest
 
-from pellucid.config import PRESETS, Config, ModelConfig, TrainingConfig, from_table, read, to_toml
+from pellucid.config import (
+    PRESETS,
+    Config,
+    DataConfig,
+    ModelConfig,
+    TrainingConfig,
+    from_table,
+    read,
+    to_toml,
+)
 from pellucid.errors import UsageError
 
 # The configuration that DESIGN and the README promise.
@@ -349,3 +358,17 @@ def test_a_section_made_in_python_is_checked_too(
     with pytest.raises(UsageError) as error:
         section(**settings)
     assert str(error.value) == message
+
+
+def test_a_shape_of_too_many_parameters_is_refused_at_once() -> None:
+    with pytest.raises(UsageError) as error:
+        ModelConfig(width=65_536, heads=64, hidden=1_048_576, encoder_layers=256, decoder_layers=256)
+    assert str(error.value) == (
+        "[model] this shape has 83,563,407,998,976 parameters, more than 20,000,000,000. "
+        "Lower width, hidden, vocabulary or the numbers of layers."
+    )
+
+
+def test_a_corpus_of_three_files_is_refused_in_python_too() -> None:
+    with pytest.raises(UsageError, match=r"\[data\] train holds \['a.en', 'a.de', 'c'\]"):
+        DataConfig(train=(("a.en", "a.de", "c"),))

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 EXAMPLES = """
 pellucid train examples/reverse.toml
-pellucid train examples/multi30k-en-de.toml --out runs/m30k --set training.minutes=30 --set model.preset=small
-pellucid train examples/multi30k-en-de.toml --out runs/m30k --resume
+pellucid train examples/multi30k-en-de.toml --out runs/small --set model.preset=small
+pellucid train examples/multi30k-en-de.toml --out runs/small --set model.preset=small --resume
 """
 NOTES = """
 Ctrl-C finishes the step, saves, and says how to go on; a second one stops at once. The value of --set is

@@ -32,7 +32,6 @@ def cross_entropy(
     """-sum over real positions of log softmax(output W^T + b), with smoothing/V of the target spread over
     every token (Szegedy et al. 2016)."""
     hidden_ND, expected_N = output_BLD[real_BL], expected_BL[real_BL]
-    bias_V = weight_VD.new_zeros(0) if bias_V is None else bias_V
     smoothed, plain = _ProjectedCrossEntropy.apply(hidden_ND, weight_VD, bias_V, expected_N, smoothing)
     return Loss(smoothed, plain, len(expected_N))
 
@@ -42,17 +41,22 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, hidden_ND: Tensor, weight_VD: Tensor, bias_V: Tensor, expected_N: Tensor, smoothing: float
+        ctx: Any,
+        hidden_ND: Tensor,
+        weight_VD: Tensor,
+        bias_V: Tensor | None,
+        expected_N: Tensor,
+        smoothing: float,
     ) -> tuple[Tensor, Tensor]:
         needed = any(ctx.needs_input_grad)
         d_hidden, d_weight = torch.empty_like(hidden_ND), torch.zeros_like(weight_VD, dtype=torch.float32)
-        d_bias = torch.zeros_like(bias_V, dtype=torch.float32)
+        d_bias = None if bias_V is None else torch.zeros_like(bias_V, dtype=torch.float32)
         smoothed = hidden_ND.new_zeros((), dtype=torch.float64)
         plain = hidden_ND.new_zeros((), dtype=torch.float64)
         vocabulary = len(weight_VD)
         for start in range(0, len(hidden_ND), ROWS):
             hidden, expected = hidden_ND[start : start + ROWS], expected_N[start : start + ROWS, None]
-            logits = F.linear(hidden, weight_VD, bias_V if len(bias_V) else None)
+            logits = F.linear(hidden, weight_VD, bias_V)
             mean_logit = logits.mean(-1, dtype=torch.float32)
             expected_logit = logits.gather(1, expected).squeeze(1).float()
             log_total = logits.logsumexp(-1).float()
@@ -66,19 +70,14 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
                 d_logits.scatter_add_(1, expected, d_logits.new_full(expected.shape, smoothing - 1))
                 torch.mm(d_logits, weight_VD, out=d_hidden[start : start + ROWS])
                 d_weight += d_logits.mT @ hidden
-                if len(bias_V):
+                if d_bias is not None:
                     d_bias += d_logits.sum(0, dtype=torch.float32)
-        ctx.save_for_backward(d_hidden, d_weight.to(weight_VD.dtype), d_bias.to(bias_V.dtype))
+        d_bias = None if d_bias is None else d_bias.to(weight_VD.dtype)
+        ctx.save_for_backward(d_hidden, d_weight.to(weight_VD.dtype), d_bias)
         ctx.mark_non_differentiable(plain)
         return smoothed, plain
 
     @staticmethod
-    def backward(ctx: Any, d_smoothed: Tensor, _: Tensor) -> tuple[Tensor, Tensor, Tensor, None, None]:
-        d_hidden, d_weight, d_bias = ctx.saved_tensors
-        return (
-            d_hidden * d_smoothed.to(d_hidden.dtype),
-            d_weight * d_smoothed.to(d_weight.dtype),
-            d_bias * d_smoothed.to(d_bias.dtype),
-            None,
-            None,
-        )
+    def backward(ctx: Any, d_smoothed: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
+        gradients = (None if each is None else each * d_smoothed.to(each.dtype) for each in ctx.saved_tensors)
+        return *gradients, None, None

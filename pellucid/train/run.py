@@ -119,9 +119,8 @@ def _stop_if_hopeless(run: Run, batches: Sequence[Batch]) -> None:
     lines = ", ".join(itertools.chain.from_iterable(batch.origins[:3] for batch in batches))
     raise PellucidError(
         f"[training] max_skipped = {run.config.training.max_skipped}: the loss or the gradient was not "
-        "finite in "
-        f"{run.position.skipped} steps in a row, the last of them step {run.position.step} with the lines "
-        f"{lines}, ... "
+        f"finite in {run.position.skipped} steps in a row, the last of them step {run.position.step} "
+        f"with the lines {lines}, ... "
         "Lower peak_rate, raise warmup_steps, or look at these lines; the checkpoints before it are intact."
     )
 
@@ -135,14 +134,19 @@ def _validated(run: Run, update: Update) -> Step:
     if run.config.training.average:
         keep_for_average(run.out, position.step, run.learner.model.state_dict(), run.config.training.average)
     validation = _validate(run, run.learner.model)
-    score = validation.score(run.config.training.validation_metric)
-    best = position.best_score is None or score > position.best_score
-    if best:
-        save_model(run, run.out, run.learner.model, validation)
-    stale = 0 if best else position.stale + 1
-    best_score, best_step = (score, position.step) if best else (position.best_score, position.best_step)
-    run.position = dataclasses.replace(position, best_score=best_score, best_step=best_step, stale=stale)
+    best = _keep_if_best(run, run.learner.model, validation)
+    run.position = dataclasses.replace(run.position, stale=0 if best else position.stale + 1)
     return dataclasses.replace(step, validation=validation, best=best)
+
+
+def _keep_if_best(run: Run, model: Transformer, validation: Validation) -> bool:
+    """The best model so far becomes the folder itself."""
+    score, best_score = validation.score(run.config.training.validation_metric), run.position.best_score
+    if best_score is not None and score <= best_score:
+        return False
+    save_model(run, run.out, model, validation)
+    run.position = dataclasses.replace(run.position, best_score=score)
+    return True
 
 
 def save(run: Run) -> None:
@@ -169,19 +173,18 @@ def save_model(run: Run, folder: Path, model: Transformer, validation: Validatio
 
 
 def _finish(run: Run) -> None:
-    """The last state; the averaged model, which becomes the folder itself if it is the best on the validation
-    data."""
-    save(run)
+    """The averaged model, which becomes the folder itself if it is the best; then the last state."""
     weights = averaged_weights(run.out, run.position.step) if run.config.training.average else {}
-    model = copy.deepcopy(run.learner.model)
     if weights:
+        model = copy.deepcopy(run.learner.model)
         model.load_state_dict(weights)
-    validation = _validate(run, model) if run.validation_pairs else None
-    if weights:
+        validation = _validate(run, model)
         save_model(run, run.out / "averaged", model, validation)
-    score = validation.score(run.config.training.validation_metric) if validation else None
-    if run.position.best_score is None or (score is not None and score > run.position.best_score):
-        save_model(run, run.out, model, validation)
+        _keep_if_best(run, model, validation)
+    elif run.position.best_score is None:
+        only = _validate(run, run.learner.model) if run.validation_pairs else None
+        save_model(run, run.out, run.learner.model, only)
+    save(run)
 
 
 def _validate(run: Run, model: Transformer) -> Validation:

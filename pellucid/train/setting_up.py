@@ -10,25 +10,16 @@ from typing import Any
 import torch
 
 from pellucid import checkpoint
-from pellucid.config import Config, from_table, read, to_table
+from pellucid.config import Config, from_table, read
 from pellucid.data.batch import Batch, batches
 from pellucid.data.corpus import Pair, fingerprint, read_pairs
 from pellucid.data.examples import Example, encode_pairs, sample_examples
 from pellucid.errors import UsageError
 from pellucid.model import Transformer
 from pellucid.train.learner import Learner
+from pellucid.train.resume import refuse_changes
 from pellucid.translate.translator import device_named
 from pellucid.vocabulary import Vocabulary, train_vocabulary
-
-# Settings that may change between a run and its resume: they decide when it stops and what it keeps, not what
-# it learns.
-FREE = (
-    "training.steps",
-    "training.minutes",
-    "training.checkpoint_every",
-    "training.keep_checkpoints",
-    "training.patience",
-)
 
 
 @dataclass(frozen=True)
@@ -41,7 +32,6 @@ class Position:
     seconds: float = 0.0
     skipped: int = 0  # steps in a row without an update
     best_score: float | None = None
-    best_step: int = 0
     stale: int = 0  # validations since the best one
 
 
@@ -98,7 +88,7 @@ def set_up(
     ready_made = [name for name in config.vocabulary.model if Path(name).exists()]
     data = fingerprint((*config.data.train, *config.data.validation, ready_made))
     if saved:
-        _refuse_changes(config, from_table(saved.state["config"]), data, saved.state["data"], accept)
+        refuse_changes(config, from_table(saved.state["config"]), data, saved.state["data"], accept)
     elif resume:
         report(f"{out} holds no checkpoint: starting from the beginning.")
 
@@ -187,43 +177,3 @@ def _fitted(config: Config, vocabulary: Vocabulary) -> Any:
     }
     changes: dict[str, Any] = sizes | vocabulary.ids()
     return dataclasses.replace(config.model, **changes)
-
-
-def _refuse_changes(
-    config: Config, saved: Config, data: dict[str, str], saved_data: dict[str, str], accept: Sequence[str]
-) -> None:
-    """A resume with another configuration or other data is refused with what differs; `accept` lets single
-    things through."""
-    different = []
-    new, old = to_table(config), to_table(saved)
-    settings = {(section, key) for table in (new, old) for section, keys in table.items() for key in keys}
-    for section, key in sorted(settings):
-        name = f"{section}.{key}"
-        if name in (*FREE, *accept) or (
-            section == "model" and (key.endswith("_id") or key.endswith("vocabulary"))
-        ):
-            continue
-        before, now = old[section].get(key), new[section].get(key)
-        if section == "data" and key in ("train", "validation"):
-            if "data" in accept:
-                continue
-            # the content counts, below, and its order, but not where it lies
-            before, now = (
-                [[Path(file).name for file in corpus] for corpus in value] for value in (before, now)
-            )
-        if now != before:
-            different.append(f"  {name}: {before!r} -> {now!r}")
-    if "data" not in accept:
-        for name in sorted({*data, *saved_data}):
-            if data.get(name) != saved_data.get(name):
-                hashes = (
-                    value[:12] if value else "absent" for value in (saved_data.get(name), data.get(name))
-                )
-                different.append(f"  data {name}: SHA-256 {' -> '.join(hashes)}")
-    if different:
-        raise UsageError(
-            "this run was started with other settings or data, so it cannot go on bit for bit:\n"
-            + "\n".join(different)
-            + "\nRestore them, start anew with another --out, or let them through: "
-            "--accept section.key (or --accept data)."
-        )

@@ -12,6 +12,7 @@ from pellucid.data.corpus import Pair
 from pellucid.model import Transformer
 from pellucid.preparation import prepare, restore
 from pellucid.train.loss import cross_entropy
+from pellucid.translate.decoding import evaluating
 from pellucid.translate.evaluate import evaluate
 from pellucid.translate.translator import Translator
 from pellucid.vocabulary import Vocabulary
@@ -31,7 +32,9 @@ class Validation:
 
     def score(self, metric: str) -> float:
         """The figure that decides which model is best; larger is better."""
-        return -self.loss if metric == "loss" else float(getattr(self, metric))
+        if metric == "loss":
+            return -self.loss if math.isfinite(self.loss) else -math.inf
+        return float(getattr(self, metric))
 
 
 def validate(
@@ -42,21 +45,24 @@ def validate(
     pairs: Sequence[Pair],
 ) -> Validation:
     """Teacher-forced loss over `batches`, then translations of `pairs` as the configuration translates."""
-    was_training = model.training
-    model.eval()
-    loss = validation_loss(model, batches)
-    translator = Translator(model, vocabulary, config)
-    hypotheses = [""] * len(pairs)
+    with evaluating(model):
+        loss = validation_loss(model, batches)
+        hypotheses = _translations(Translator(model, vocabulary, config), config, pairs)
+    references = [prepared(pair.target, config, target_language(pair, config)) for pair in pairs]
+    tokenize = "13a" if config.data.preparation in ("none", "words") else "none"
+    scores = evaluate(hypotheses, references, tokenize=tokenize)
+    return Validation(loss, math.exp(min(loss, 100.0)), **vars(scores))
+
+
+def _translations(translator: Translator, config: Config, pairs: Sequence[Pair]) -> list[str]:
+    """What the model says to each source, in the language of its target."""
+    said = [""] * len(pairs)
     for to in dict.fromkeys(target_language(pair, config) for pair in pairs):
         chosen = [index for index, pair in enumerate(pairs) if target_language(pair, config) == to]
         translations = translator.translate([pairs[index].source for index in chosen], to=to)
         for index, translation in zip(chosen, translations, strict=True):
-            hypotheses[index] = translation.text
-    references = [prepared(pair.target, config, target_language(pair, config)) for pair in pairs]
-    tokenize = "13a" if config.data.preparation in ("none", "words") else "none"
-    scores = evaluate(hypotheses, references, tokenize=tokenize)
-    model.train(was_training)
-    return Validation(loss, math.exp(min(loss, 100.0)), **vars(scores))
+            said[index] = translation.text
+    return said
 
 
 @torch.no_grad()

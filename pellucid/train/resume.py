@@ -1,0 +1,65 @@
+"""What may differ between a run and its resume, so that it goes on bit for bit."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pellucid.config import Config, to_table
+from pellucid.errors import UsageError
+
+Table = dict[str, dict[str, Any]]
+
+# Settings that may change between a run and its resume: they decide when it stops and what it keeps, not what
+# it learns.
+FREE = (
+    "training.steps",
+    "training.minutes",
+    "training.checkpoint_every",
+    "training.keep_checkpoints",
+    "training.patience",
+)
+
+
+def refuse_changes(
+    config: Config, saved: Config, data: dict[str, str], saved_data: dict[str, str], accept: Sequence[str]
+) -> None:
+    """Refuse another configuration or other data, with what differs; `accept` lets single things through."""
+    different = _changed_settings(to_table(saved), to_table(config), accept)
+    if "data" not in accept:
+        different += _changed_files(saved_data, data)
+    if different:
+        raise UsageError(
+            "this run was started with other settings or data, so it cannot go on bit for bit:\n"
+            + "\n".join(different)
+            + "\nRestore them, start anew with another --out, or let them through: "
+            "--accept section.key (or --accept data)."
+        )
+
+
+def _changed_settings(old: Table, new: Table, accept: Sequence[str]) -> list[str]:
+    changed = []
+    names = sorted(
+        (section, key) for section, settings in new.items() for key in {**old[section], **settings}
+    )
+    for section, key in names:
+        name = f"{section}.{key}"
+        follows_from_vocabulary = section == "model" and key.endswith(("_id", "vocabulary"))
+        if name in (*FREE, *accept) or follows_from_vocabulary:
+            continue
+        before, now = old[section].get(key), new[section].get(key)
+        if section == "data" and key in ("train", "validation"):
+            if "data" in accept:
+                continue
+            # The order of the files counts, and what is in them, but not where they lie.
+            before, now = (
+                [[Path(file).name for file in corpus] for corpus in value or ()] for value in (before, now)
+            )
+        if now != before:
+            changed.append(f"  {name}: {before!r} -> {now!r}")
+    return changed
+
+
+def _changed_files(old: dict[str, str], new: dict[str, str]) -> list[str]:
+    changed = [name for name in sorted({*old, *new}) if old.get(name) != new.get(name)]
+    short = [[hashes.get(name, "absent")[:12] for hashes in (old, new)] for name in changed]
+    return [f"  data {name}: SHA-256 {' -> '.join(pair)}" for name, pair in zip(changed, short, strict=True)]
