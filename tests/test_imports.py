@@ -17,6 +17,7 @@ PUBLIC = [
     "UsageError",
     "__version__",
     "attention",
+    "find_leak",
     "load",
     "trace",
     "train",
