@@ -78,6 +78,10 @@ class Vocabulary:
             raise UsageError(f"the model translates to {names}, not {to!r}. Ask for one that it knows.")
         return to
 
+    def source_language(self, to: str | None) -> str | None:
+        """The language that is translated to `to`, or None where it could be one of several."""
+        return _source_language(self.languages, to)
+
     def direction(self, text: str, to: str | None = None) -> tuple[str, str | None]:
         """The sentence and its target language, which a leading >>xx<< may name where there are several."""
         tag = re.match(r"\s*>>([^<>\s]+)<<\s*", text) if len(self.target_languages) > 1 else None
@@ -88,9 +92,12 @@ class Vocabulary:
     def encode_source(
         self, text: str, to: str | None = None, sampling: float = 0.0, seed: int | None = None
     ) -> list[int]:
-        """The ids of a source sentence with its end token; first `>>xx<<` if there are several languages."""
-        text, to = self.direction(text, to)
-        prepared = prepare(_valid(text), self.preparation, _source_language(self.languages, to))
+        """The ids of a source sentence with its end token; first `>>xx<<` if there are several languages.
+
+        A `>>xx<<` in the text itself is text like any other: who wants it heeded asks `direction` first.
+        """
+        to = self.target_language(to)
+        prepared = prepare(_valid(text), self.preparation, self.source_language(to))
         return [*self._tag(to), *self._encode(self.source, prepared, sampling, seed), self.end_id]
 
     def encode_target(
@@ -308,6 +315,5 @@ def _targets(languages: Iterable[tuple[str, str]]) -> tuple[str, ...]:
 
 
 def _source_language(languages: Iterable[tuple[str, str]], to: str | None) -> str | None:
-    """The language that is translated to `to`, or None where it could be one of several."""
     possible = {source for source, target in languages if target == to}
     return possible.pop() if len(possible) == 1 else None

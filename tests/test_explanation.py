@@ -120,6 +120,7 @@ def test_it_computes_in_float32_and_leaves_the_model_as_it_was() -> None:
         (("",), 'the sentence is empty: nothing to explain. Give one, such as "How are you".'),
         ((" \n",), 'the sentence is empty: nothing to explain. Give one, such as "How are you".'),
         (("I likes cats",), "sentence: the model has no word 'likes'. Near it: like."),
+        ((">>es<< I likes cats",), "sentence: the model has no word 'likes'. Near it: like."),
         (("I like cats", "Me gustn"), "target: the model has no word 'gustn'. Near it: gustan."),
         (
             ("I like zebras9",),

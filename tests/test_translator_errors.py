@@ -9,7 +9,7 @@ from random_translator import sentences, translator
 
 from pellucid.config import Config, DataConfig
 from pellucid.errors import PellucidError, UsageError
-from pellucid.translate.sentences import TruncationWarning
+from pellucid.translate.sentences import TruncationWarning, read_source
 from pellucid.translate.translator import Translator, load
 
 LANGUAGES = (("en", "fr"), ("en", "es"))
@@ -26,6 +26,16 @@ def test_the_language_is_chosen() -> None:
     assert [each.tokens for each in tagged[1::2]] == [each.tokens for each in spanish]
     assert [each.text for each in ours.translate(["", ">>fr<<", " "])] == ["", "", ""]
     assert ours.score(["", "the dog"], ["", "the cat"], to="fr")[0].total == 0.0
+
+
+def test_only_the_first_tag_chooses_the_language() -> None:
+    ours = translator("unigram", end=1.0, languages=LANGUAGES)
+    once, twice = (
+        read_source(f"{tag}the dog", None, ours.vocabulary, 100) for tag in (">>es<< ", 2 * ">>es<< ")
+    )
+    assert (once.untagged, twice.untagged) == ("the dog", ">>es<< the dog")
+    assert once.ids[0] == twice.ids[0] and len(twice.ids) > len(once.ids)
+    assert (twice.text, twice.to) == (texts[1], "es")
 
 
 def test_tags_are_never_said() -> None:

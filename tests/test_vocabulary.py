@@ -72,10 +72,22 @@ def test_the_target_language_goes_first_where_there_are_several() -> None:
     assert vocabulary.source_tokens(hindi)[0] == ">>hi<<"
     assert vocabulary.source_tokens(spanish)[0] == ">>es<<"
     assert hindi[1:] == spanish[1:]
-    assert vocabulary.encode_source(">>hi<< the dog") == hindi
-    assert vocabulary.encode_source(">>hi<< the dog", to="hi") == hindi
     assert vocabulary.decode_target(hindi, to="hi") == "the dog"
+
+
+def test_a_tag_in_the_text_chooses_the_language_once() -> None:
+    vocabulary = learn(DataConfig(languages=THREE))
     assert vocabulary.direction(">>es<<the dog") == ("the dog", "es")
+    assert vocabulary.direction(">>es<< the dog", to="es") == ("the dog", "es")
+    assert vocabulary.direction(">>es<< >>es<< the dog") == (">>es<< the dog", "es")
+    assert vocabulary.direction(">>es<< the dog", to="hi") == (">>es<< the dog", "hi")
+    plain, tagged = (vocabulary.encode_source(text, to="es") for text in ("the dog", ">>es<< the dog"))
+    assert plain[0] == tagged[0] and len(tagged) > len(plain)  # what is encoded is text, a tag too
+
+
+def test_the_source_language_follows_from_the_target_language() -> None:
+    vocabulary = learn(DataConfig(languages=(*THREE, ("fr", "es"))))
+    assert [vocabulary.source_language(to) for to in ("hi", "en", "es", None)] == ["en", "fr", None, None]
 
 
 def test_one_language_needs_no_tag() -> None:

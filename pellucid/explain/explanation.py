@@ -150,7 +150,7 @@ def _check(sentence: Sentence, side: str, vocabulary: Vocabulary) -> None:
             f"the {side} is longer than the {TOKENS} tokens that an explanation shows: "
             "its matrices grow with the square of the length. Give a shorter one."
         )
-    check_known(sentence.text, list(sentence.ids), sentence.to, vocabulary, is_target=side == "target")
+    check_known(sentence.untagged, list(sentence.ids), sentence.to, vocabulary, is_target=side == "target")
 
 
 def _watched_pass(

@@ -21,10 +21,7 @@ def check_known(text: str, ids: list[int], to: str | None, vocabulary: Vocabular
     if is_target:
         side, language, model = "target", vocabulary.target_language(to), vocabulary.target
     else:
-        side, model = "sentence", vocabulary.source
-        text, to = vocabulary.direction(text, to)
-        languages = {source for source, target in vocabulary.languages if target == to}
-        language = languages.pop() if len(languages) == 1 else None
+        side, language, model = "sentence", vocabulary.source_language(to), vocabulary.source
     for word in prepare(visible(text), vocabulary.preparation, language).split():
         if vocabulary.unknown_id in model.encode(word):
             known = [model.id_to_piece(token) for token in range(model.get_piece_size())]

@@ -26,6 +26,7 @@ class Sentence:
     """A line as the caller gave it, its ids with the end token, and the language that it goes to or is in."""
 
     text: str
+    untagged: str  # the text without the >>xx<< that chose its language
     ids: Sequence[int]
     to: str | None
     empty: bool = False  # nothing but white space, or what normalisation removes
@@ -37,22 +38,21 @@ def read_source(text: str, to: str | None, vocabulary: Vocabulary, longest: int)
     _check(text)
     if not text.strip():
         undecided = to is None and len(vocabulary.target_languages) > 1
-        return Sentence(
-            text, [vocabulary.end_id] if undecided else vocabulary.encode_source("", to), to, empty=True
-        )
-    sentence, language = vocabulary.direction(text[: longest * CHARACTERS], to)
-    ids, truncated = cut(vocabulary.encode_source(sentence, language), longest)
+        ids = [vocabulary.end_id] if undecided else vocabulary.encode_source("", to)
+        return Sentence(text, text, ids, to, empty=True)
+    untagged, language = vocabulary.direction(text[: longest * CHARACTERS], to)
+    ids, truncated = cut(vocabulary.encode_source(untagged, language), longest)
     empty = len(ids) == len(vocabulary.encode_source("", language))
-    return Sentence(text, ids, language, empty, truncated or len(text) > longest * CHARACTERS)
+    return Sentence(text, untagged, ids, language, empty, truncated or len(text) > longest * CHARACTERS)
 
 
 def read_target(text: str, to: str | None, vocabulary: Vocabulary, longest: int) -> Sentence:
     """A line of text as a target; an empty one is an end token alone."""
     _check(text)
     if not text.strip():
-        return Sentence(text, [vocabulary.end_id], to, empty=True)
+        return Sentence(text, text, [vocabulary.end_id], to, empty=True)
     ids, truncated = cut(vocabulary.encode_target(text[: longest * CHARACTERS], to), longest)
-    return Sentence(text, ids, to, len(ids) == 1, truncated or len(text) > longest * CHARACTERS)
+    return Sentence(text, text, ids, to, len(ids) == 1, truncated or len(text) > longest * CHARACTERS)
 
 
 def take_ids(
@@ -62,14 +62,14 @@ def take_ids(
     ids = [int(token) for token in ids]
     text = " ".join(vocabulary.source_tokens(ids))  # which checks that the vocabulary has them
     if not ids:
-        return Sentence(text, [vocabulary.end_id], to, empty=True)
+        return Sentence(text, text, [vocabulary.end_id], to, empty=True)
     if ids[-1] != vocabulary.end_id:
         raise UsageError(
             f"sentence {number + 1} ends with id {ids[-1]}, not with the end token. "
             f"Append {vocabulary.end_id}: every source ends with it."
         )
     kept, truncated = cut(ids, longest)
-    return Sentence(text, kept, to, len(ids) == 1, truncated)
+    return Sentence(text, text, kept, to, len(ids) == 1, truncated)
 
 
 def cut(ids: list[int], longest: int) -> tuple[list[int], bool]:
