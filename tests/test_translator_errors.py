@@ -30,9 +30,8 @@ def test_the_language_is_chosen() -> None:
 
 def test_only_the_first_tag_chooses_the_language() -> None:
     ours = translator("unigram", end=1.0, languages=LANGUAGES)
-    once, twice = (
-        read_source(f"{tag}the dog", None, ours.vocabulary, 100) for tag in (">>es<< ", 2 * ">>es<< ")
-    )
+    texts = (">>es<< the dog", ">>es<< >>es<< the dog")
+    once, twice = (read_source(text, None, ours.vocabulary, 100) for text in texts)
     assert (once.untagged, twice.untagged) == ("the dog", ">>es<< the dog")
     assert once.ids[0] == twice.ids[0] and len(twice.ids) > len(once.ids)
     assert (twice.text, twice.to) == (texts[1], "es")
