@@ -9,7 +9,8 @@ import torch
 
 from pellucid.config import Config, DataConfig, ModelConfig, VocabularyConfig
 from pellucid.model import Transformer
-from pellucid.translate.translator import Translation, Translator
+from pellucid.translate.translation import Translation
+from pellucid.translate.translator import Translator
 from pellucid.vocabulary import Vocabulary, train_vocabulary
 
 NOUNS = ["dog", "cat", "cow", "horse", "man", "woman", "child", "houses"]

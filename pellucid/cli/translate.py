@@ -10,7 +10,8 @@ from pellucid.cli.arguments import add_bad_utf8, add_model, text, verb
 
 if TYPE_CHECKING:
     from pellucid.cli.arguments import Verbs
-    from pellucid.translate.translator import Translation, Translator
+    from pellucid.translate.translation import Translation
+    from pellucid.translate.translator import Translator
 
 EXAMPLES = """
 echo "How are you" | pellucid translate demo --to hi

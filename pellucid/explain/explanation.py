@@ -19,7 +19,7 @@ from pellucid.model import Transformer
 from pellucid.see import Trace, trace
 from pellucid.translate.decoding import device_of, evaluating
 from pellucid.translate.sentences import Sentence, read_source, read_target
-from pellucid.translate.translator import Hypothesis, Translation
+from pellucid.translate.translation import Hypothesis, Translation
 from pellucid.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -208,4 +208,4 @@ def _given(
     tokens, said = vocabulary.target_tokens(ids), vocabulary.decode_target(ids, to)
     score = sum(log_p) / len(ids) ** length_penalty
     hypothesis = Hypothesis(said, tokens, ids, score, log_p, finished=True)
-    return Translation(text, said, score, tokens, [hypothesis])
+    return Translation(text, [hypothesis])

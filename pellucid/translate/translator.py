@@ -3,7 +3,6 @@
 import copy
 import importlib.resources
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
@@ -29,6 +28,7 @@ from pellucid.translate.sentences import (
     warn_of_truncation,
 )
 from pellucid.translate.stream import settled
+from pellucid.translate.translation import Hypothesis, Translation
 from pellucid.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -36,30 +36,6 @@ if TYPE_CHECKING:
 
 PRECISIONS = ("auto", "fp32", "bf16")
 SCORED_TOKENS = 4096  # of sources or of targets that are scored together
-
-
-@dataclass(frozen=True)
-class Hypothesis:
-    """One way to translate a sentence; without the start token, and with the end token if it is finished."""
-
-    text: str
-    tokens: list[str]
-    token_ids: list[int]
-    score: float  # the sum of the log-probabilities / length ** length_penalty
-    log_probabilities: list[float]
-    finished: bool
-
-
-@dataclass(frozen=True)
-class Translation:
-    """A source and its hypotheses, best first; text, score and tokens are the best one's."""
-
-    source: str
-    text: str
-    score: float
-    tokens: list[str]
-    hypotheses: list[Hypothesis]
-    truncated: bool = False  # the source was too long, and only its beginning was translated
 
 
 class Translator:
@@ -237,8 +213,7 @@ class Translator:
         hypotheses = [self._hypothesis(each, sentence.to) for each in found] or [
             Hypothesis("", [], [], 0.0, [], True)
         ]
-        best = hypotheses[0]
-        return Translation(sentence.text, best.text, best.score, best.tokens, hypotheses, sentence.truncated)
+        return Translation(sentence.text, hypotheses, sentence.truncated)
 
     def _hypothesis(self, found: Found, to: str | None) -> Hypothesis:
         tokens = self.vocabulary.target_tokens(found.token_ids)
