@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from command import Command
 
-VERBS = ["data", "demo", "evaluate", "explain", "inspect", "leak", "score", "train", "translate"]
+VERBS = ["data", "demo", "evaluate", "example", "explain", "inspect", "leak", "score", "train", "translate"]
 
 # Help and errors
 

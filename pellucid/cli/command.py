@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import TextIO
 
-from pellucid.cli import data, demo, evaluate, explain, inspect, leak, score, train, translate
+from pellucid.cli import data, demo, evaluate, example, explain, inspect, leak, score, train, translate
 from pellucid.errors import PellucidError
 from pellucid.version import __version__
 
@@ -53,7 +53,7 @@ def command_line() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"pellucid {__version__}")
     verbs = parser.add_subparsers(title="verbs", dest="verb", metavar="VERB")
-    for verb in (demo, train, translate, evaluate, score, explain, leak, inspect, data):
+    for verb in (demo, train, translate, evaluate, score, explain, example, leak, inspect, data):
         verb.add(verbs)
     return parser
 

@@ -13,6 +13,18 @@ from pellucid.explain.stages import ENTRIES, STAGES, Given, Projection, run, siz
 from pellucid.explain.worked import WorkedExample
 
 Scale = str | float | None
+MATRICES = (
+    "inputs",
+    "memory",
+    "w_query",
+    "w_key",
+    "w_value",
+    "w_output",
+    "queries",
+    "keys",
+    "values",
+    *ENTRIES,
+)
 WEIGHTS = {"queries": "w_query", "keys": "w_key", "values": "w_value"}
 
 
@@ -44,7 +56,7 @@ def attention(
     that divides; where scores are given there is no d_k, and they are divided only by a number. `mask` is
     None, "causal", or an array of 0 and -inf or of bools (True: may look). NaN is a number that is not known.
     """
-    given = {name: value for name, value in locals().items() if name in _MATRICES and value is not None}
+    given = {name: value for name, value in locals().items() if name in MATRICES and value is not None}
     arrays = {name: matrix_of(name, value) for name, value in given.items()}
     entry = _entry(arrays, mask)
     count = _heads(arrays, heads)
@@ -65,20 +77,6 @@ def attention(
     causal = isinstance(mask, str)
     complete = Given(*sizes, divisor, causal, matrices, projections, w_out)
     return WorkedExample(complete, _tokens(tokens, memory_tokens, complete, "memory" in arrays))
-
-
-_MATRICES = (
-    "inputs",
-    "memory",
-    "w_query",
-    "w_key",
-    "w_value",
-    "w_output",
-    "queries",
-    "keys",
-    "values",
-    *ENTRIES,
-)
 
 
 def _entry(arrays: Mapping[str, Tensor], mask: Any) -> str | None:

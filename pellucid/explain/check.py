@@ -40,6 +40,8 @@ class Report:
 
     cells: list[Cell]
     shapes: Mapping[str, str]
+    steps: Mapping[str, Tensor]  # every stage from the claimed line before, H × rows × columns
+    starts: Mapping[str, Tensor]  # every stage from the first inputs
 
     def count(self, verdict: str) -> int:
         """How many cells have this verdict."""
@@ -73,7 +75,7 @@ def check(example: WorkedExample, claims: Mapping[str, Any], decimals: int | Non
             step, start = _known(steps.get(name), place), _known(starts.get(name), place)
             rule = "; ".join(rules.get(place, ()))
             cells.append(_cell(name, claim, place, step, start, rule, _verdict(claim, place, step, start)))
-    return Report(cells, example.shapes)
+    return Report(cells, example.shapes, steps, starts)
 
 
 def _pass(

@@ -1,9 +1,17 @@
 """A report on claims as text: a table of cells for each claimed line."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from pellucid.explain.check import VERDICTS, Cell, Report
+
+if TYPE_CHECKING:
+    from pellucid.explain.examples import Example
+
+BOTH = ("from the line before", "from the start")
+COLUMNS = ("line", "example", "stage", "row, column", "claimed", *BOTH, "verdict", "why")
+LINK = "../pellucid/explain/examples/{}.toml"  # from a page in docs/
 
 
 def table(report: Report) -> str:
@@ -25,7 +33,7 @@ def summary(report: Report) -> str:
 
 def _rows(cells: list[Cell]) -> Iterator[str]:
     heads = ["head"] if any(cell.head for cell in cells) else []
-    rows = [[*heads, "row", "column", "claimed", "from the line before", "from the start", "verdict"]]
+    rows = [[*heads, "row", "column", "claimed", *BOTH, "verdict"]]
     for cell in cells:
         place = [*([cell.head] if heads else []), cell.row, cell.column]
         computed = [digits(cell.step), digits(cell.start)]
@@ -37,6 +45,22 @@ def _rows(cells: list[Cell]) -> Iterator[str]:
         yield "  " + "  ".join([*numbers, row[-1]])
         if why := cell.rule or cell.remark:
             yield f"      {why}"
+
+
+def verdicts(examples: "Iterable[Example]") -> Iterator[str]:
+    """All claims about a note as a Markdown table, in the order of its lines."""
+    yield f"| {' | '.join(COLUMNS)} |"
+    yield "|---" * len(COLUMNS) + "|"
+    rows: list[tuple[int, str]] = []
+    for example in examples:
+        for cell in example.report().cells:
+            line = example.at.get(cell.name, "")
+            place = f"{f'head {cell.head}: ' if cell.head else ''}{cell.row}, {cell.column}"
+            texts = [f"[{example.name}]({LINK.format(example.name)})", cell.name, place, cell.written]
+            texts += [digits(cell.step), digits(cell.start), cell.verdict, cell.rule or cell.remark or ""]
+            rows.append((int(line or 0), f"| {line} | {' | '.join(texts)} |"))
+    for _, row in sorted(rows, key=lambda numbered: numbered[0]):
+        yield row.replace("|  |", "| |")
 
 
 def digits(value: float | None) -> str:

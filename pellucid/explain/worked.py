@@ -53,3 +53,12 @@ class WorkedExample(Mapping[str, Record]):
         from pellucid.explain.check import check
 
         return check(self, claims, decimals)
+
+    def show(self) -> None:
+        """Prints every stage: its matrix, and how its shape comes about."""
+        import shutil
+
+        from pellucid.explain.example_text import stages_text
+
+        for line in stages_text(self, width=shutil.get_terminal_size().columns):
+            print(line)

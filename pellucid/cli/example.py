@@ -1,0 +1,67 @@
+"""pellucid example: worked examples, claimed beside computed."""
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pellucid.cli.arguments import text, verb
+
+if TYPE_CHECKING:
+    from pellucid.cli.arguments import Verbs
+
+EXAMPLES = """
+pellucid example --list
+pellucid example 004-cross-4
+pellucid example --verdicts 004
+pellucid example --file homework.toml
+"""
+NOTES = """
+A file has a table [given] with matrices (inputs, memory, w_query, w_key, w_value, w_output; or queries,
+keys, values; or scores, scaled_scores, masked_scores or weights), and may have [claims] with numbers as
+strings, "0.40"; and the settings scale, mask, heads, tokens, memory_tokens. What is elided is "…".
+"""
+
+
+def add(verbs: "Verbs") -> None:
+    """The verb and its arguments."""
+    about = "work out an example of attention, stage by stage, and judge the numbers claimed for it"
+    parser = verb(verbs, "example", about, run, EXAMPLES, NOTES)
+    option = parser.add_argument
+    option("name", metavar="NAME", nargs="?", type=text, help="an example that --list names")
+    option("--list", action="store_true", help="the examples, with the lines of the notes that they follow")
+    option("--file", metavar="YOURS.toml", type=Path, help="an example of your own")
+    every = "all claims of a note (004) with their verdicts, as a Markdown table"
+    option("--verdicts", metavar="NOTE", help=every)
+    option("--claims", action="store_true", help="only the claims, a line for each cell, with its verdict")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """What the notes say, from their previous line, from the start."""
+    import shutil
+
+    from pellucid.cli.lines import put
+    from pellucid.errors import UsageError
+    from pellucid.explain.example_text import example_text
+    from pellucid.explain.examples import example, names, read_example
+    from pellucid.explain.reporting import verdicts
+
+    if arguments.list:
+        for name in names():
+            each = example(name)
+            put([name, f"    {each.about} (note {each.note}, lines {each.lines})"])
+        return
+    if arguments.verdicts is not None:
+        chosen_note = [
+            each for each in map(example, names()) if each.note == arguments.verdicts and each.claims
+        ]
+        if not chosen_note:
+            raise UsageError(f"--verdicts {arguments.verdicts}: no claims are known of it. Known: 004.")
+        put(verdicts(chosen_note))
+        return
+    if (arguments.name is None) == (arguments.file is None):
+        raise UsageError("example: give a NAME or --file YOURS.toml, one of the two; --list says the names.")
+    chosen = read_example(arguments.file) if arguments.file else example(arguments.name)
+    if arguments.claims:
+        put(str(chosen.report()).split("\n"))
+        return
+    put(example_text(chosen, max(40, shutil.get_terminal_size().columns)))
