@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-import torch
 from torch import Tensor, nn
 
 from pellucid.errors import UsageError
@@ -25,17 +24,15 @@ AXES = {
     "V": "vocabulary",
 }
 
-Watcher = Callable[
-    [str, str, str, Tensor], Tensor
-]  # path, name, axes, tensor -> the tensor that is used from here on
+# path, name, axes, tensor -> the tensor that is used from here on
+Watcher = Callable[[str, str, str, Tensor], Tensor]
 Edit = Callable[[Tensor], Tensor]
 
 
 class _Watching(threading.local):
     def __init__(self) -> None:
-        self.watcher: Watcher | None = (
-            None  # an instance attribute: torch.compile guards it, a class attribute it would miss
-        )
+        # An instance attribute: torch.compile guards it, a class attribute it would miss.
+        self.watcher: Watcher | None = None
 
 
 _watching = _Watching()
@@ -114,6 +111,13 @@ class Record:
         return ", ".join(f"{axis} {AXES[axis]}" for axis in self.axes)
 
 
+class UnknownTensor(UsageError, KeyError):
+    """A trace was asked for a tensor that is not in it."""
+
+    # KeyError's own would put the message in quotation marks.
+    __str__ = Exception.__str__
+
+
 class Trace(Mapping[str, Record]):
     """What was seen in one forward pass: a mapping from names to records, in the order of computation."""
 
@@ -129,7 +133,7 @@ class Trace(Mapping[str, Record]):
 
     def __getitem__(self, name: str) -> Record:
         if name not in self._records:
-            raise KeyError(_no_such_name(name, self._records))
+            raise UnknownTensor(_no_such_name(name, self._records))
         return self._records[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -239,7 +243,7 @@ def _edited(name: str, tensor: Tensor, edit: Edit) -> Tensor:
         raise UsageError(
             f"the edit of {name} returned {shape}; it must return a tensor of shape {tuple(tensor.shape)}."
         )
-    return changed.to(torch.promote_types(changed.dtype, tensor.dtype)).to(tensor.dtype)
+    return changed.to(tensor.dtype)
 
 
 def _no_such_name(name: str, known: Any) -> str:

@@ -9,7 +9,7 @@ from torch import Tensor
 from pellucid.config import ModelConfig
 from pellucid.errors import UsageError
 from pellucid.model import Transformer
-from pellucid.see import Part, Record, trace
+from pellucid.see import Part, Record, UnknownTensor, trace
 
 SOURCE = torch.tensor([[5, 7, 4, 3], [9, 3, 0, 0]])
 TARGET = torch.tensor([[2, 5, 8], [2, 6, 0]])
@@ -128,19 +128,20 @@ def test_a_name_that_is_not_in_the_trace() -> None:
     model = small_model(decoder_layers=1)
     with trace(model, only="decoder.*") as seen:
         run(model)
-    with pytest.raises(KeyError) as error:
+    with pytest.raises(UnknownTensor) as error:
         seen["decoder.layers.0.crossattention.weights"]
-    (message,) = error.value.args
-    assert message.startswith(
+    assert isinstance(error.value, UsageError)  # which the command line shows as a sentence
+    assert str(error.value).startswith(
         'no tensor is called "decoder.layers.0.crossattention.weights". '
         "Nearest: decoder.layers.0.cross_attention."
     )
-    with pytest.raises(KeyError) as error:
+    with pytest.raises(KeyError) as missing:  # as of any mapping, so that get and `in` work
         seen["weights"]
-    assert error.value.args == (
+    assert str(missing.value) == (
         'no tensor is called "weights". '
-        "Nearest: decoder.layers.0.self_attention.weights, decoder.layers.0.cross_attention.weights.",
+        "Nearest: decoder.layers.0.self_attention.weights, decoder.layers.0.cross_attention.weights."
     )
+    assert "weights" not in seen and seen.get("weights") is None
 
 
 def test_labels_of_an_axis_that_is_not_there() -> None:

@@ -1,6 +1,5 @@
 """A tensor as a picture, one panel for each head, drawn with matplotlib."""
 
-import difflib
 import io
 import warnings
 from pathlib import Path
@@ -27,20 +26,17 @@ def plot(explanation: Explanation, name: str, path: str | Path) -> None:
     form = Path(path).suffix.lower().removeprefix(".")
     if form not in FORMATS:
         raise UsageError(f"{path}: a plot is a .png, .svg or .pdf. Give the file one of these endings.")
-    if name not in explanation.trace:
-        near = difflib.get_close_matches(name, explanation.trace, n=3, cutoff=0.5)
-        hint = f" Nearest: {', '.join(near)}." if near else ""
-        raise UsageError(f'no tensor is called "{name}".{hint}')
+    record = explanation.trace[name]
     try:
         from matplotlib import rc_context
     except ImportError:
         raise PellucidError('a plot needs matplotlib. Run: pip install "pellucid[plot]"') from None
-    panels, rows, columns = _panels(explanation, explanation.trace[name])
+    panels, rows, columns = _panels(explanation, record)
     style: dict[Any, Any] = {"font.family": _fonts("".join([*rows, *columns])), "svg.hashsalt": name}
     with rc_context(style), warnings.catch_warnings():
         # A letter that no font on this computer has is drawn as a box: not worth a warning for each.
         warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)
-        write(path, _drawn(explanation.trace[name], panels, rows, columns, form))
+        write(path, _drawn(record, panels, rows, columns, form))
 
 
 def _panels(explanation: Explanation, record: Record) -> tuple[np.ndarray[Any, Any], list[str], list[str]]:

@@ -5,13 +5,8 @@ from dataclasses import dataclass
 
 from pellucid.errors import PellucidError, UsageError
 
-TOKENIZERS = (
-    "13a",
-    "none",
-    "intl",
-    "char",
-    "zh",
-)  # those of sacreBLEU that need neither a download nor an extra
+# Those of sacreBLEU that need neither a download nor an extra.
+TOKENIZERS = ("13a", "none", "intl", "char", "zh")
 
 
 @dataclass(frozen=True)

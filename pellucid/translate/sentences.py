@@ -10,9 +10,8 @@ from pellucid.errors import UsageError
 from pellucid.vocabulary import Vocabulary
 
 TOKENS = 1024  # of a source or a target that the model reads, unless it was trained on longer ones
-CHARACTERS = (
-    20  # for each of these tokens: what is further on is cut off before a vocabulary spends time on it
-)
+# For each of these tokens: what is further on is cut off before a vocabulary spends time on it.
+CHARACTERS = 20
 
 Prefix = str | Sequence[int]
 

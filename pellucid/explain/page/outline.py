@@ -8,8 +8,9 @@ PARTS = {
     "self_attention": "Self-attention",
     "cross_attention": "Cross-attention",
     "feed_forward": "Feed-forward",
+    "embedding": "Embedding and positions",
+    "word": "Which word comes next",
 }
-PARTS |= {"embedding": "Embedding and positions", "word": "Which word comes next"}
 
 
 @dataclass(frozen=True)
