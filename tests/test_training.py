@@ -85,7 +85,13 @@ def test_a_path_trains_as_its_configuration_does(tmp_path: Path) -> None:
 def test_steps_are_yielded_and_every_step_is_in_the_metrics(tmp_path: Path) -> None:
     steps = trained(tmp_path, {"training.steps": 5})
     assert [step.number for step in steps] == [1, 2, 3, 4, 5]
-    assert [step.validation is not None for step in steps] == [False, False, True, False, False]
+    assert [step.validation is not None for step in steps] == [
+        False,
+        False,
+        True,
+        False,
+        True,
+    ]  # the last too
     entries = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
     assert [entry["step"] for entry in entries] == [1, 2, 3, 4, 5]
     for step, entry in zip(steps, entries, strict=True):
@@ -131,7 +137,7 @@ def test_patience_stops_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_best_averaged_and_last_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    validated_as(monkeypatch, 10.0, 30.0, 20.0, 25.0)  # steps 2, 4, 6; the average
+    validated_as(monkeypatch, 10.0, 30.0, 20.0, 15.0, 25.0)  # steps 2, 4, 6, 7; the average
     config = short_runs.config(tmp_path / "data", {"training.validate_every": 2, "training.steps": 7})
     at: dict[int, dict[str, torch.Tensor]] = {}
     run = tmp_path / "run"

@@ -19,7 +19,7 @@ from pellucid.model import Transformer
 from pellucid.train.average import averaged_weights, keep_for_average
 from pellucid.train.learner import Update
 from pellucid.train.metrics import open_metrics, write_metrics
-from pellucid.train.setting_up import Position, Run, as_config, set_up
+from pellucid.train.setting_up import Run, as_config, set_up
 from pellucid.train.stop import Interrupted, StopRequest, stop_on_signal
 from pellucid.train.validation import Validation, validate
 from pellucid.version import __version__
@@ -75,7 +75,7 @@ def _steps(run: Run, stop: StopRequest) -> Iterator[Step]:
         batches = itertools.chain([next(batches)], batches)
         save(run)  # from here on a resume finds the vocabulary, and a folder that cannot be written is known
     with open_metrics(run.out / "metrics.jsonl", run.position.step) as metrics:
-        while not _is_done(run.position, settings.steps, settings.minutes, settings.patience):
+        while not _is_done(run):
             taken = list(itertools.islice(batches, settings.accumulate))
             number = run.position.step + 1
             update = run.learner.learn([batch for _, _, batch in taken], number)
@@ -108,9 +108,11 @@ def _batches(run: Run) -> Iterator[tuple[int, int, Batch]]:
         start = 0
 
 
-def _is_done(position: Position, steps: int, minutes: float | None, patience: int) -> bool:
-    out_of_time = minutes is not None and position.seconds >= 60 * minutes
-    return position.step >= steps or out_of_time or (patience > 0 and position.stale >= patience)
+def _is_done(run: Run) -> bool:
+    """By steps, by time, or because validations are no longer better."""
+    settings, position = run.config.training, run.position
+    out_of_time = settings.minutes is not None and position.seconds >= 60 * settings.minutes
+    return position.step >= settings.steps or out_of_time or 0 < settings.patience <= position.stale
 
 
 def _stop_if_hopeless(run: Run, batches: Sequence[Batch]) -> None:
@@ -126,13 +128,14 @@ def _stop_if_hopeless(run: Run, batches: Sequence[Batch]) -> None:
 
 
 def _validated(run: Run, update: Update) -> Step:
-    """The step, validated if it is its turn; the best model so far becomes the folder itself."""
-    position = run.position
+    """The step, validated if it is its turn or the last; the best model so far becomes the folder itself."""
+    position, settings = run.position, run.config.training
     step = Step(position.step, position.epoch, update, position.seconds)
-    if position.step % run.config.training.validate_every or not run.validation_pairs:
+    its_turn = position.step % settings.validate_every == 0 or _is_done(run)
+    if not its_turn or not run.validation_pairs:
         return step
-    if run.config.training.average:
-        keep_for_average(run.out, position.step, run.learner.model.state_dict(), run.config.training.average)
+    if settings.average:
+        keep_for_average(run.out, position.step, run.learner.model.state_dict(), settings.average)
     validation = _validate(run, run.learner.model)
     best = _keep_if_best(run, run.learner.model, validation)
     run.position = dataclasses.replace(run.position, stale=0 if best else position.stale + 1)
