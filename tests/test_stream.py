@@ -51,6 +51,11 @@ def test_a_stream_says_the_greedy_translation_piece_by_piece(kind: str, preparat
     assert pieces > 30
 
 
+def test_what_a_stream_is_given_as_none_is_as_if_left_out() -> None:
+    ours = translator(end=1.0)
+    assert list(ours.stream("the dog", beam=None, n_best=None)) == list(ours.stream("the dog", beam=1))
+
+
 def test_a_sampled_stream() -> None:
     ours, options = translator(end=-1.0), dict(sample=True, seed=3)
     assert "".join(ours.stream("the dog", **options)) == ours.translate("the dog", **options).text

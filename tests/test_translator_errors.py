@@ -1,7 +1,9 @@
 """Languages, text that means harm, and every error of translating, word for word."""
 
+import dataclasses
 import warnings
 from pathlib import Path
+from typing import Unpack
 
 import pytest
 import torch
@@ -9,6 +11,7 @@ from random_translator import sentences, translator
 
 from pellucid.config import Config, DataConfig
 from pellucid.errors import PellucidError, UsageError
+from pellucid.translate.options import Options, TranslationOptions
 from pellucid.translate.sentences import TruncationWarning, read_source
 from pellucid.translate.translator import Translator, load
 
@@ -157,13 +160,21 @@ WRONG = {
     "seed = 'x' must be a whole number.": dict(seed="x"),
     'translation has no option "bem". Did you mean "beam"?': dict(bem=3),
     'translation has no option "x". There are: beam, n_best, length_penalty, min_length, max_length, '
-    "sample, temperature, top_k, top_p, seed, batch_tokens.": dict(x=3),
+    "prefix, sample, temperature, top_k, top_p, seed, batch_tokens.": dict(x=3),
     "prefix: 2 of them for 1 sentences. Give one for all, or one for each.": dict(prefix=["a", "b"]),
     "prefix: <s> (id 2) cannot stand there. Leave it out.": dict(prefix=[2, 5]),
     "prefix: </s> (id 3) cannot stand there. Leave it out.": dict(prefix=[3, 5]),
     "sentence 1: a prefix of 3 tokens leaves no room within max_length = 3. "
     "Set max_length = 4 or more.": dict(prefix=[5, 6, 7], max_length=3),
 }
+
+
+def test_every_option_is_known_to_editors_and_to_help() -> None:
+    names = sorted(TranslationOptions.__annotations__)
+    assert names == sorted(["prefix", *(option.name for option in dataclasses.fields(Options))])
+    assert all(name in (Translator.translate.__doc__ or "") for name in names)
+    for call in (Translator.translate, Translator.translate_ids, Translator.stream):
+        assert call.__annotations__["options"] == Unpack[TranslationOptions]
 
 
 @pytest.mark.parametrize("message", WRONG)
@@ -200,7 +211,7 @@ def test_wrong_sources() -> None:
 def test_a_precision_that_there_is_not(precision: str) -> None:
     ours = translator("word")
     with pytest.raises(UsageError) as error:
-        Translator(ours.model, ours.vocabulary, precision=precision)
+        Translator(ours.model, ours.vocabulary, ours.config, precision)
     assert (
         str(error.value) == f"precision = '{precision}' is not one of auto, fp32, bf16. Choose one of these."
     )

@@ -2,30 +2,48 @@
 
 import difflib
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypedDict
 
 from pellucid.config import TranslationConfig
 from pellucid.errors import UsageError
 from pellucid.translate.sample import Sampling
+from pellucid.translate.sentences import Prefix
+
+
+class TranslationOptions(TypedDict, total=False):
+    """What a call may say; what it leaves out, or gives as None, is as the model's configuration says."""
+
+    beam: int | None  # hypotheses that are followed at once; 1 is greedy
+    n_best: int | None  # how many of them are wanted
+    length_penalty: float | None  # scores are divided by length ** length_penalty
+    min_length: int | None  # tokens, the end token not included
+    max_length: int | None  # tokens, the end token included
+    prefix: Prefix | Sequence[Prefix | None] | None  # that translations begin with: one for all, or for each
+    sample: bool | None  # draw n_best hypotheses at random; beam has no part in it
+    temperature: float | None  # below 1 tamer, above 1 wilder
+    top_k: int | None  # from so many likeliest tokens only
+    top_p: float | None  # from the likeliest tokens that make up this probability
+    seed: int | None
+    batch_tokens: int | None  # source tokens decoded together; None: what fits and is fast
 
 
 @dataclass(frozen=True)
 class Options:
-    """Beam search; or with `sample`, `n_best` hypotheses are drawn, and `beam` has no part in it."""
+    """The options of a call without its prefix, complete and checked."""
 
-    beam: int = 5
+    beam: int
+    length_penalty: float
     n_best: int = 1
-    length_penalty: float = 1.0
-    min_length: int = 0  # tokens, the end token not included
-    max_length: int | None = None  # tokens, the end token included
+    min_length: int = 0
+    max_length: int | None = None
     sample: bool = False
     temperature: float = 1.0
     top_k: int | None = None
     top_p: float | None = None
     seed: int = 0
-    batch_tokens: int | None = None  # source tokens decoded together; None: what fits and is fast
+    batch_tokens: int | None = None
 
     def __post_init__(self) -> None:
         for name, least in dict(
@@ -84,15 +102,16 @@ class Options:
 
 
 def options_of(given: Mapping[str, Any], config: TranslationConfig) -> Options:
-    """The options of a call; what it leaves out, or gives as None, is as the model's configuration says."""
-    known = [option.name for option in fields(Options)]
+    """What a call says, and where it says nothing, what the model's configuration says."""
+    known = TranslationOptions.__annotations__
     for name in given:
         if name not in known:
             nearest = difflib.get_close_matches(name, known, n=1)
             hint = f' Did you mean "{nearest[0]}"?' if nearest else f" There are: {', '.join(known)}."
             raise UsageError(f'translation has no option "{name}".{hint}')
     defaults = {"beam": config.beam, "length_penalty": config.length_penalty}
-    return Options(**defaults | {name: value for name, value in given.items() if value is not None})
+    said = {name: value for name, value in given.items() if value is not None and name != "prefix"}
+    return Options(**defaults | said)
 
 
 def _whole(name: str, value: Any, least: int | None) -> None:

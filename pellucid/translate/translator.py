@@ -4,7 +4,7 @@ import copy
 import importlib.resources
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
 import torch
 
@@ -14,7 +14,7 @@ from pellucid.errors import PellucidError, UsageError
 from pellucid.model import Transformer
 from pellucid.translate.decoding import decode, decode_batch, evaluating
 from pellucid.translate.hypotheses import Found
-from pellucid.translate.options import Options, options_of
+from pellucid.translate.options import Options, TranslationOptions, options_of
 from pellucid.translate.sample import seeds
 from pellucid.translate.score import Score, log_probabilities
 from pellucid.translate.search import Request, Rules
@@ -42,11 +42,7 @@ class Translator:
     """A model and its vocabulary: translates, samples, streams, scores and explains."""
 
     def __init__(
-        self,
-        model: Transformer,
-        vocabulary: Vocabulary,
-        config: Config | None = None,
-        precision: str = "auto",
+        self, model: Transformer, vocabulary: Vocabulary, config: Config, precision: str = "auto"
     ) -> None:
         if precision not in PRECISIONS:
             raise UsageError(
@@ -54,7 +50,7 @@ class Translator:
             )
         self.model = model
         self.vocabulary = vocabulary
-        self.config = config or Config(model=model.config)
+        self.config = config
         # What measures or explains uses the model itself; what only translates may use fewer bits.
         self._fast = copy.deepcopy(model).bfloat16() if precision == "bf16" else model
         self._never_said = never_said(model, vocabulary)
@@ -66,18 +62,20 @@ class Translator:
         return self.vocabulary.languages
 
     @overload
-    def translate(self, sources: str, to: str | None = None, **options: Any) -> Translation: ...
+    def translate(  # type: ignore[overload-overlap]  # a str is a Sequence[str] too, and then the first holds
+        self, sources: str, to: str | None = None, **options: Unpack[TranslationOptions]
+    ) -> Translation: ...
     @overload
     def translate(
-        self, sources: Sequence[str], to: str | None = None, **options: Any
+        self, sources: Sequence[str], to: str | None = None, **options: Unpack[TranslationOptions]
     ) -> list[Translation]: ...
     def translate(
-        self, sources: str | Sequence[str], to: str | None = None, **options: Any
+        self, sources: str | Sequence[str], to: str | None = None, **options: Unpack[TranslationOptions]
     ) -> Translation | list[Translation]:
         """A string gives one Translation, a list gives a list; an empty line has an empty one.
 
-        options: those of `Options`, and prefix: text (or ids) that the translations must begin with,
-        or a list of one for each sentence.
+        options, as `TranslationOptions` explains them: beam, n_best, length_penalty, min_length, max_length,
+        prefix, batch_tokens; and sample=True with temperature, top_k, top_p, seed.
         """
         texts = [sources] if isinstance(sources, str) else list(sources)
         self._check_language(to)
@@ -87,7 +85,7 @@ class Translator:
         return translations[0] if isinstance(sources, str) else translations
 
     def translate_ids(
-        self, sources: Sequence[Sequence[int]], to: str | None = None, **options: Any
+        self, sources: Sequence[Sequence[int]], to: str | None = None, **options: Unpack[TranslationOptions]
     ) -> list[Translation]:
         """As `translate`, for who tokenises elsewhere: a source is a list of ids with the end token in."""
         self._check_language(to)
@@ -96,9 +94,11 @@ class Translator:
         warn_of_truncation(sentences, self._longest)
         return self._translate(sentences, options)
 
-    def stream(self, source: str, to: str | None = None, **options: Any) -> Iterator[str]:
+    def stream(
+        self, source: str, to: str | None = None, **options: Unpack[TranslationOptions]
+    ) -> Iterator[str]:
         """The text of a greedy translation (or one that is drawn), each piece as soon as it is settled."""
-        if options.get("beam", 1) != 1 or options.get("n_best", 1) != 1:
+        if any(options.get(name) not in (None, 1) for name in ("beam", "n_best")):
             raise UsageError(
                 "stream follows one hypothesis, for with more the text may change until its end. "
                 "Leave out beam and n_best, or use translate."
@@ -180,9 +180,7 @@ class Translator:
     ) -> tuple[list[Request], Rules, Options]:
         """What the search is asked for: sentences that are not empty, each with its limit and its prefix."""
         prefixes = prefixes_of(given.get("prefix"), sentences, self.vocabulary)
-        options = options_of(
-            {name: value for name, value in given.items() if name != "prefix"}, self.config.translation
-        )
+        options = options_of(given, self.config.translation)
         config = self.model.config
         rules = Rules(
             config.start_id,
