@@ -298,6 +298,11 @@ Q, K = X[:, :4], MEMORY[:, :5]
             dict(queries=X, keys=X, scale="sqrt"),
             'scale = "sqrt" is not known. Give "sqrt_dk", "sqrt_dmodel", None, or a number that divides.',
         ),
+        (dict(queries=X, keys=X, scale=[2]), "scale = [2] must be a number above 0: it divides the scores."),
+        (
+            dict(queries=[[math.inf]], keys=[[1.0]]),
+            "queries holds inf, with which nothing can be computed. Give finite numbers.",
+        ),
         (dict(queries=X, keys=X, scale=0), "scale = 0 must be a number above 0: it divides the scores."),
         (
             dict(scores=X, scale="sqrt_dmodel"),
@@ -311,6 +316,7 @@ Q, K = X[:, :4], MEMORY[:, :5]
             dict(scores=[[1.0, 2.0], [1.0]]),
             "scores is not a matrix of numbers: its parts have the shapes 2, 1. Give parts that are alike.",
         ),
+        (dict(scores=[[True, False]]), "scores is not a matrix of numbers. Give parts that are alike."),
         (dict(scores=[["a"]]), "scores is not a matrix of numbers. Give parts that are alike."),
         (dict(inputs=[X, X]), "inputs has the shape 2×3×6. Give a matrix, [[1.0, 2.0], …]."),
         (dict(inputs=X, tokens=["a"]), "tokens: 1 words for 3 rows. Give one for each."),
@@ -323,3 +329,21 @@ def test_what_is_refused(arguments: dict[str, Any], message: str | None) -> None
     with pytest.raises(UsageError) as error:
         attention(**arguments)
     assert str(error.value) == message
+
+
+def test_show_prints_every_stage(capsys: pytest.CaptureFixture[str]) -> None:
+    attention(queries=[[1.0, 0.0]], keys=[[0.0, 2.0]], values=[[0.00001, -3e7]], tokens=["a"]).show()
+    assert capsys.readouterr().out.endswith(
+        """\
+weights  softmax of each row of (1×1) = (1×1)
+           a
+  a  1.0000█
+
+context  (1×1)·(1×2) = (1×2)
+  a   1e−05  −3e+07
+
+concatenated  (1×2)
+  a   1e−05  −3e+07
+
+"""
+    )

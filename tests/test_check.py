@@ -249,3 +249,23 @@ def test_two_heads_need_two_claimed_matrices() -> None:
         UsageError, match=r"weights: 2 heads have a matrix each, and one is claimed\. Give 2\."
     ):
         attention(scores=[[[1.0]], [[1.0]]]).check({"weights": [["1.0"]]})
+
+
+@pytest.mark.parametrize("digits", [1, 2, 3])
+@pytest.mark.parametrize("seed", range(5))
+def test_true_numbers_rounded_are_right_and_break_no_rule(digits: int, seed: int) -> None:
+    random = np.random.default_rng(seed)
+    queries, keys, values = (random.normal(size=shape).round(1) for shape in ((4, 3), (4, 3), (4, 2)))
+    true = attention(queries=queries, keys=keys, values=values, mask="causal")
+    claims = {
+        name: [[f"{cell:.{digits}f}" for cell in row] for row in record.tensor[0, 0].tolist()]
+        for name, record in true.items()
+        if name not in ("mask", "concatenated")
+    }
+    report = true.check(claims)
+    assert {cell.verdict for cell in report.cells} == {"right"}
+    unknown = attention(queries=queries * math.nan, keys=keys, values=values, mask="causal")
+    from_scores = unknown.check({name: claims[name] for name in ("scores", "weights", "context")})
+    assert {cell.rule for cell in from_scores.cells} == {None}, (
+        "not even where the scores are known as rounded only"
+    )

@@ -229,6 +229,9 @@ def test_an_example_of_ones_own(pellucid: Command, files: Any) -> None:
         ("scores = [[1.0]]", "scores is not known. Nearest: scale, tokens."),
         ("[givn]\n", "givn is not known. Nearest: given."),
         ("[given]\n", "nothing is given. Write [given] and, in it, queries = [[…], …] and so on."),
+        ('tokens = "Me"\n[given]\nscores = [[1.0]]', 'tokens must be a list of words, ["Me", "gustan"].'),
+        ("lines = 3\n[given]\nscores = [[1.0]]", 'lines = 3 must be text: lines = "…".'),
+        ("[given]\nscores = [[1.0]]\n[at]\nscores = 3", '[at] scores = 3 must be text: scores = "…".'),
         ("given = 3", "given must be a table: [given]."),
         ("[given]\nquery = [[1.0]]", "[given]: query is not known. Nearest: w_query, queries."),
         ('[given]\nscores = [["one"]]', 'scores: "one" is not a number. Write 0.25, -inf, or … for one left '

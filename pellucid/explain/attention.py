@@ -101,11 +101,13 @@ def _entry(arrays: Mapping[str, Tensor], mask: Any) -> str | None:
 
 def _heads(arrays: Mapping[str, Tensor], heads: int | None) -> int:
     """The number that `heads` and all arrays with a matrix for each head agree on."""
-    if heads is not None and (not isinstance(heads, int) or isinstance(heads, bool) or heads < 1):
+    if heads is not None and (
+        not isinstance(heads, int | np.integer) or isinstance(heads, bool) or heads < 1
+    ):
         raise UsageError(f"heads = {heads!r} must be a whole number, 1 or more.")
     counts = {name: array.shape[0] for name, array in arrays.items() if array.dim() == 3}
     if heads is not None:
-        counts = {"heads": heads} | counts
+        counts = {"heads": int(heads)} | counts
     if len(set(counts.values())) > 1:
         said = ", ".join(f"{name} {count}" for name, count in counts.items())
         raise UsageError(f"the numbers of heads differ: {said}. Give every head its matrix.")
@@ -240,7 +242,8 @@ def _divisor(scale: Scale, example: Given, arrays: Mapping[str, Tensor]) -> floa
                 'scale = "sqrt_dmodel": no inputs or queries say d_model. Give its root, a number.'
             )
         return math.sqrt(width)
-    if isinstance(scale, bool) or not (math.isfinite(scale) and scale > 0):
+    is_number = isinstance(scale, int | float | np.number) and not isinstance(scale, bool)
+    if not is_number or not (math.isfinite(scale) and scale > 0):
         raise UsageError(f"scale = {scale!r} must be a number above 0: it divides the scores.")
     return float(scale)
 

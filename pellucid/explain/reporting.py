@@ -69,4 +69,5 @@ def digits(value: float | None) -> str:
         return "?"
     if math.isinf(value):
         return "∞" if value > 0 else "−∞"
-    return f"{value:.4f}".replace("-", "−")
+    small_or_large = value != 0 and not 5e-4 <= abs(value) < 1e6
+    return f"{value:{'.3g' if small_or_large else '.4f'}}".replace("-", "−")

@@ -61,13 +61,11 @@ def _against_scores(
     for cell in cells:
         if asked[cell[2]] == -math.inf and numbers[cell[2]] != 0:
             yield cell, "masked weights are exactly 0"
-    for better in cells:
-        for worse in cells:
-            i, j = better[2], worse[2]
-            is_larger = asked[i] - asked[j] > moved[i] + moved[j] + EXACT and asked[j] != -math.inf
-            if is_larger and numbers[j] - numbers[i] > halves[i] + halves[j] + EXACT:
-                yield better, "a larger score never has a smaller weight"
-                yield worse, "a larger score never has a smaller weight"
+    larger = asked[:, None] - asked[None, :] > moved[:, None] + moved[None, :] + EXACT
+    smaller = numbers[None, :] - numbers[:, None] > halves[:, None] + halves[None, :] + EXACT
+    is_broken = larger & smaller & (asked[None, :] != -math.inf)
+    for column in (is_broken.any(0) | is_broken.any(1)).nonzero()[:, 0].tolist():
+        yield cells[column], "a larger score never has a smaller weight"
 
 
 def _equal_rows(cells: list[Cell], weights: Line, scores: Line) -> Iterator[tuple[Cell, str]]:
@@ -82,12 +80,10 @@ def _equal_rows(cells: list[Cell], weights: Line, scores: Line) -> Iterator[tupl
         if not float(shift.max() - shift.min()) <= EXACT:  # false for NaN too
             continue
         lowest, highest = _softmax_bounds(asked[row], scores.halves[head, [row, other]].amax())
-        for cell in cells:
-            column = cell[2]
-            apart = weights.numbers[head, row, column] - weights.numbers[head, other, column]
-            slack = weights.halves[head, [row, other], column].sum() + highest[column] - lowest[column]
-            if abs(apart) > slack + EXACT:
-                yield cell, "equal score differences give equal rows"
+        apart = (weights.numbers[head, row] - weights.numbers[head, other]).abs()
+        slack = weights.halves[head, [row, other]].sum(0) + highest - lowest
+        for column in (apart > slack + EXACT).nonzero()[:, 0].tolist():
+            yield cells[column], "equal score differences give equal rows"
 
 
 def _softmax_bounds(scores: Tensor, half: Tensor) -> tuple[Tensor, Tensor]:

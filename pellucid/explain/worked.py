@@ -57,8 +57,10 @@ class WorkedExample(Mapping[str, Record]):
     def show(self) -> None:
         """Prints every stage: its matrix, and how its shape comes about."""
         import shutil
+        import sys
 
         from pellucid.explain.example_text import stages_text
 
+        encoding = sys.stdout.encoding or "utf-8"
         for line in stages_text(self, width=shutil.get_terminal_size().columns):
-            print(line)
+            print(line.encode(encoding, "replace").decode(encoding))  # ? for what this output cannot write

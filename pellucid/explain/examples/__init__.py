@@ -103,6 +103,8 @@ def _with_base(table: dict[str, Any]) -> dict[str, Any]:
     """`like` another example: what it gives and its settings, except where this one says otherwise."""
     if "like" not in table:
         return table
+    if not isinstance(table.get("given", {}), dict) or not isinstance(table["like"], str):
+        raise UsageError('like = "004-self" names an example, and [given] is a table of matrices.')
     base = {
         key: value for key, value in _table(table["like"]).items() if key in (*SETTINGS, "given", "called")
     }
@@ -125,6 +127,9 @@ def _example(name: str, table: Mapping[str, Any], where: str) -> Example:
             arguments[key] = table[key]
         elif table.get(key) == "none":
             arguments[key] = None
+    if isinstance(arguments.get("mask"), list):
+        arguments["mask"] = _matrix(arguments["mask"], f"{where}: mask")
+    _check_texts(table, where)
     products = [_product(entry, where) for entry in table.get("products", ())]
     texts = {
         key: table[key]
@@ -132,6 +137,22 @@ def _example(name: str, table: Mapping[str, Any], where: str) -> Example:
         if key in table
     }
     return Example(name, arguments, products=products, **texts)
+
+
+def _check_texts(table: Mapping[str, Any], where: str) -> None:
+    for key in ("tokens", "memory_tokens"):
+        words = table.get(key, [])
+        if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+            raise UsageError(f'{where}: {key} must be a list of words, ["Me", "gustan"].')
+    for key in ("about", "note", "lines"):
+        if not isinstance(table.get(key, ""), str):
+            raise UsageError(f'{where}: {key} = {table[key]!r} must be text: {key} = "…".')
+    for key in ("at", "called"):
+        for name, said in table.get(key, {}).items():
+            if not isinstance(said, str):
+                raise UsageError(f'{where}: [{key}] {name} = {said!r} must be text: {name} = "…".')
+    if not isinstance(table.get("products", []), list):
+        raise UsageError(f"{where}: products must be tables: [[products]].")
 
 
 def _product(entry: Mapping[str, Any], where: str) -> Product:
@@ -155,6 +176,8 @@ def _known(table: Mapping[str, Any], known: Sequence[str], where: str) -> None:
 
 def _matrix(value: Any, where: str) -> Any:
     """Numbers, with NaN for "…"."""
+    if isinstance(value, bool):
+        return value
     if isinstance(value, list):
         return [_matrix(entry, where) for entry in value]
     if isinstance(value, str) and (shape := ELIDED.fullmatch(value)):
