@@ -123,13 +123,12 @@ class Vocabulary:
         """A label for each target id."""
         return self._labels(ids, self.target)
 
-    def save(self, folder: Path) -> list[str]:
-        """Writes vocabulary.model, or one such file for each side, and returns the names."""
+    def save(self, folder: Path) -> None:
+        """Writes vocabulary.model, or one such file for each side."""
         joint = self.source is self.target
         files = {JOINT_FILE: self.source} if joint else {SOURCE_FILE: self.source, TARGET_FILE: self.target}
         for name, model in files.items():
             (folder / name).write_bytes(model.serialized_model_proto())
-        return list(files)
 
     def _encode(
         self, model: SentencePieceProcessor, text: str, sampling: float, seed: int | None
@@ -191,12 +190,8 @@ def train_vocabulary(
     return Vocabulary(source, target, data.languages, data.preparation, config.kind)
 
 
-def load_vocabulary(folder: Path, config: Config, files: Mapping[str, bytes] | None = None) -> Vocabulary:
-    """The vocabulary in a model folder, which must be the one that the model was made for.
-
-    `files`: what is in the folder, where somebody has read (and verified) it already.
-    """
-    files = files or {name: _read(folder / name) for name in FILES if (folder / name).exists()}
+def load_vocabulary(folder: Path, config: Config, files: Mapping[str, bytes]) -> Vocabulary:
+    """The vocabulary among the files of a model folder, which must be the one that the model was made for."""
     names = [JOINT_FILE] if JOINT_FILE in files else [SOURCE_FILE, TARGET_FILE]
     for name in names:
         if name not in files:

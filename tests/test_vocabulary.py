@@ -26,6 +26,10 @@ def learn(data: DataConfig | None = None, **settings: object) -> Vocabulary:
     return train_vocabulary(SOURCES, TARGETS, config, data or DataConfig())
 
 
+def loaded(folder: Path, config: Config) -> Vocabulary:
+    return load_vocabulary(folder, config, {path.name: path.read_bytes() for path in folder.iterdir()})
+
+
 def test_the_same_text_gives_the_same_file() -> None:
     first, second = learn(), learn()
     assert first.source.serialized_model_proto() == second.source.serialized_model_proto()
@@ -243,10 +247,11 @@ def test_saved_is_loaded(joint: bool, tmp_path: Path) -> None:
     data, settings = DataConfig(languages=THREE), VocabularyConfig(size=35, joint=joint, kind="word")
     vocabulary = train_vocabulary(SOURCES, TARGETS, settings, data)
     names = ["vocabulary.model"] if joint else ["vocabulary.source.model", "vocabulary.target.model"]
-    assert vocabulary.save(tmp_path) == names == sorted(path.name for path in tmp_path.iterdir())
+    vocabulary.save(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == names
     sizes = {"vocabulary": vocabulary.source_size, "target_vocabulary": vocabulary.target_size}
-    loaded = load_vocabulary(tmp_path, Config(data=data, vocabulary=settings, model=ModelConfig(**sizes)))
-    for other in (loaded, pickle.loads(pickle.dumps(vocabulary))):
+    ours = loaded(tmp_path, Config(data=data, vocabulary=settings, model=ModelConfig(**sizes)))
+    for other in (ours, pickle.loads(pickle.dumps(vocabulary))):
         assert other.encode_source(SOURCES[0], to="hi") == vocabulary.encode_source(SOURCES[0], to="hi")
         assert other.target_tokens(range(5)) == vocabulary.target_tokens(range(5))
         assert (other.source is other.target) == joint
@@ -274,7 +279,7 @@ def test_a_ready_made_model_keeps_its_own_ids(tmp_path: Path) -> None:
     ]
     model = ModelConfig(vocabulary=30, **vocabulary.ids())
     vocabulary.save(tmp_path)
-    assert load_vocabulary(tmp_path, Config(model=model)).end_id == 1
+    assert loaded(tmp_path, Config(model=model)).end_id == 1
 
 
 def test_a_ready_made_model_that_lacks_something(tmp_path: Path) -> None:
@@ -301,13 +306,13 @@ def test_a_ready_made_model_that_lacks_something(tmp_path: Path) -> None:
 def test_a_damaged_vocabulary_is_our_error(tmp_path: Path) -> None:
     path, config = tmp_path / "vocabulary.model", Config(model=ModelConfig(vocabulary=50))
     with pytest.raises(PellucidError) as error:
-        load_vocabulary(tmp_path, config)
+        loaded(tmp_path, config)
     assert str(error.value) == (
         f"{tmp_path / 'vocabulary.source.model'}: the vocabulary is missing. Copy the model folder again."
     )
     learn().save(tmp_path)
     whole = path.read_bytes()
-    assert load_vocabulary(tmp_path, config).source_size == 50
+    assert loaded(tmp_path, config).source_size == 50
     for junk in (
         b"",
         b"junk",
@@ -318,11 +323,11 @@ def test_a_damaged_vocabulary_is_our_error(tmp_path: Path) -> None:
     ):
         path.write_bytes(junk)
         with pytest.raises(PellucidError) as error:
-            load_vocabulary(tmp_path, config)
+            loaded(tmp_path, config)
         assert str(path) in str(error.value)
     path.write_bytes(whole)
     with pytest.raises(PellucidError) as error:
-        load_vocabulary(tmp_path, Config(model=ModelConfig(vocabulary=51)))
+        loaded(tmp_path, Config(model=ModelConfig(vocabulary=51)))
     assert str(error.value) == (
         f"{path}: source size = 50, but the model was made with 51: another model's vocabulary. "
         "Copy the model folder again."
