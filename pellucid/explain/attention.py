@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from torch import Tensor
 
 from pellucid.errors import UsageError
 from pellucid.explain.matrices import matrix_of, shape_text
-from pellucid.explain.stages import ENTRIES, STAGES, Given, Projection, run, size, split
+from pellucid.explain.stages import ENTRIES, Given, Projection, run, size, split
 from pellucid.explain.worked import WorkedExample
 
 Scale = str | float | None
@@ -58,25 +59,28 @@ def attention(
     """
     given = {name: value for name, value in locals().items() if name in MATRICES and value is not None}
     arrays = {name: matrix_of(name, value) for name, value in given.items()}
+    complete = _given(arrays, heads, scale, mask)
+    return WorkedExample(complete, _tokens(tokens, memory_tokens, complete, "memory" in arrays))
+
+
+def _given(arrays: Mapping[str, Tensor], heads: int | None, scale: Scale, mask: Any) -> Given:
+    """What an example starts from; raises where something does not fit, or would have no effect."""
     entry = _entry(arrays, mask)
     count = _heads(arrays, heads)
     matrices: dict[str, Tensor] = {}
     projections: dict[str, Projection] = {}
-    for name in STAGES if entry is None else ("values",):
-        if name in WEIGHTS:
-            _take(name, arrays, count, matrices, projections)
+    for name in WEIGHTS if entry is None else ("values",):
+        _take(name, arrays, count, matrices, projections)
     if entry is not None:
         matrices[entry] = _for_each_head(arrays[entry], count)
     _refuse_unused(arrays, matrices, projections)
     example = _joined(entry, count, matrices, projections)
-    w_out = _output(arrays.get("w_output"), example)
+    w_output = _output(arrays.get("w_output"), example)
     divisor = _divisor(scale, example, arrays)
-    if mask is not None and not (isinstance(mask, str) and mask == "causal"):
-        matrices["mask"] = _mask(mask, example)
-    sizes = example.heads, example.queries, example.keys
+    if mask is not None and not isinstance(mask, str):
+        matrices = {**matrices, "mask": _mask(mask, example)}
     causal = isinstance(mask, str)
-    complete = Given(*sizes, divisor, causal, matrices, projections, w_out)
-    return WorkedExample(complete, _tokens(tokens, memory_tokens, complete, "memory" in arrays))
+    return replace(example, matrices=matrices, divisor=divisor, causal=causal, w_output=w_output)
 
 
 def _entry(arrays: Mapping[str, Tensor], mask: Any) -> str | None:
