@@ -39,7 +39,7 @@ def _seal(folder: Path, kind: str, about: Mapping[str, Any]) -> None:
     for path in paths:
         to_disk(path)
     hashes = {path.name: _sha256(path.read_bytes()) for path in paths}
-    table = _as_json({"format": FORMAT, "kind": kind, "files": hashes, **about})
+    table = jsonable({"format": FORMAT, "kind": kind, "files": hashes, **about})
     unsealed = folder / ".manifest"
     unsealed.write_bytes(json.dumps(table | {"sha256": _sha256_of(table)}, indent=2).encode())
     to_disk(unsealed)
@@ -128,21 +128,21 @@ def writing(folder: Path) -> Iterator[None]:
         ) from None
 
 
+def jsonable(value: Any) -> Any:
+    """As JSON can say it and gives it back: it has no numbers for "inf", "-inf" and "nan", so words."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if isinstance(value, Mapping):
+        return {str(key): jsonable(entry) for key, entry in value.items()}
+    return [jsonable(entry) for entry in value] if isinstance(value, list | tuple) else value
+
+
 def _compare(path: Path, found: str, expected: str) -> None:
     if found != expected:
         raise PellucidError(
             f"{path}: its SHA-256 is {found}, but {MANIFEST} says {expected}: "
             "the file was changed or damaged. Copy the folder again."
         )
-
-
-def _as_json(value: Any) -> Any:
-    """As it will be read again; JSON has no number for infinity, so that is the word "inf"."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
-    if isinstance(value, Mapping):
-        return {str(key): _as_json(entry) for key, entry in value.items()}
-    return [_as_json(entry) for entry in value] if isinstance(value, list | tuple) else value
 
 
 def _sha256(content: bytes) -> str:

@@ -2,7 +2,6 @@
 
 import argparse
 import json
-import math
 from typing import TYPE_CHECKING
 
 from pellucid.cli.arguments import add_bad_utf8, add_model, verb
@@ -27,6 +26,7 @@ def add(verbs: "Verbs") -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Natural logarithms, the end token included."""
     from pellucid.cli.lines import check_same_count, file_lines, put
+    from pellucid.seal import jsonable
     from pellucid.translate.translator import load
 
     sources = file_lines(arguments.source, arguments.bad_utf8)
@@ -38,11 +38,5 @@ def run(arguments: argparse.Namespace) -> None:
         put(f"{score.total:.6f}" for score in scores)
         return
     for score in scores:
-        shares = [_as_json(share) for share in score.per_token]
-        table = {"total": _as_json(score.total), "tokens": score.tokens, "per_token": shares}
-        put([json.dumps(table, ensure_ascii=False, allow_nan=False)])
-
-
-def _as_json(value: float) -> float | str:
-    """JSON has no number for minus infinity: it is the word "-inf"."""
-    return value if math.isfinite(value) else str(value)
+        table = {"total": score.total, "tokens": score.tokens, "per_token": score.per_token}
+        put([json.dumps(jsonable(table), ensure_ascii=False, allow_nan=False)])

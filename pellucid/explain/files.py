@@ -23,6 +23,7 @@ from torch import Tensor
 from pellucid.errors import PellucidError
 from pellucid.explain.explanation import Explanation
 from pellucid.explain.words import visible
+from pellucid.seal import jsonable
 from pellucid.see import Record
 from pellucid.version import __version__
 
@@ -63,7 +64,7 @@ def as_json(explanation: Explanation) -> bytes:
         "vocabulary": explanation.vocabulary.target_tokens(range(explanation.vocabulary.target_size)),
         "tensors": {name: _tensor(record) for name, record in explanation.trace.items()},
     }
-    return json.dumps(_without_infinity(table), ensure_ascii=False, allow_nan=False).encode()
+    return json.dumps(jsonable(table), ensure_ascii=False, allow_nan=False).encode()
 
 
 def as_npz(explanation: Explanation) -> bytes:
@@ -89,12 +90,3 @@ def _tensor(record: Record) -> dict[str, Any]:
 def _shortest(tensor: Tensor) -> Any:
     """Nested lists of numbers that JSON writes with the fewest digits that are this float32."""
     return tensor.numpy().astype(str).astype(np.float64).tolist()
-
-
-def _without_infinity(value: Any) -> Any:
-    """JSON has no number for what is not finite: it becomes the word "-inf"."""
-    if isinstance(value, float):
-        return value if np.isfinite(value) else str(value)
-    if isinstance(value, dict):
-        return {key: _without_infinity(entry) for key, entry in value.items()}
-    return [_without_infinity(entry) for entry in value] if isinstance(value, list | tuple) else value

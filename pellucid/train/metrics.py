@@ -1,13 +1,12 @@
 """The metrics file: one JSON line for each step and each validation, in `metrics.jsonl`."""
 
 import json
-import math
 import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TextIO
 
-from pellucid.seal import writing
+from pellucid.seal import jsonable, writing
 
 
 def open_metrics(path: Path, last_step: int) -> TextIO:
@@ -22,16 +21,10 @@ def open_metrics(path: Path, last_step: int) -> TextIO:
 
 
 def write_metrics(file: TextIO, values: Mapping[str, Any]) -> None:
-    """One line; what is not finite is written as text ("nan", "inf"), which JSON numbers cannot say."""
+    """One line."""
     with writing(Path(file.name)):
-        file.write(json.dumps(_as_json(values), allow_nan=False, ensure_ascii=False) + "\n")
+        file.write(json.dumps(jsonable(values), allow_nan=False, ensure_ascii=False) + "\n")
         file.flush()
-
-
-def _as_json(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {name: _as_json(entry) for name, entry in value.items()}
-    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _step_of(line: str) -> float:
