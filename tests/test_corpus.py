@@ -92,7 +92,18 @@ def test_bad_utf8_is_an_error_or_replaced_or_skipped_as_chosen(tmp_path: Path) -
     assert (report.bad_utf8, report.kept) == (1, 9)
     with pytest.raises(PellucidError, match=r"a\.en:7: not UTF-8"):  # the other side's file is named, too
         read_pairs([(files[1], files[0])], DataConfig())
-    assert decode(b"\xff", "standard input:3", "replace") == "\ufffd"
+
+
+def test_a_line_that_is_not_utf8_by_each_policy() -> None:
+    for policy in ("error", "replace", "skip"):
+        assert decode("é\r".encode(), "standard input:3", policy, "wait") == ("é", True)
+    for policy in ("replace", "skip"):  # what is skipped, a pair or a line's text, its reader knows
+        assert decode(b"a\xff", "standard input:3", policy, "wait") == ("a\ufffd", False)
+    with pytest.raises(PellucidError) as error:
+        decode(b"a\xff", "standard input:3", "error", "wait")
+    assert str(error.value) == (
+        "standard input:3: not UTF-8: byte 0xff at position 2 of the line. Mend the line, or wait."
+    )
 
 
 def test_unequal_line_counts(tmp_path: Path) -> None:

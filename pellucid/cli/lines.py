@@ -1,15 +1,17 @@
 """Text in and out, a line at a time: UTF-8 whatever the locale says, split on line feeds alone."""
 
 import sys
+from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
+from pellucid.data.corpus import decode, read_lines
 from pellucid.errors import PellucidError
 
 STANDARD_INPUT = "standard input"
 _ARRIVAL = 65_536  # bytes at most that are taken from a pipe at once, so that memory is bounded
-_BOM = b"\xef\xbb\xbf"
+_OR_ELSE = "give --bad-utf8 replace (U+FFFD for it) or skip (an empty line)"
 
 
 def standard_input(bad_utf8: str) -> Iterator[list[str]]:
@@ -47,8 +49,6 @@ def arrivals(stream: BinaryIO) -> Iterator[list[bytes]]:
 
 def file_lines(path: str, bad_utf8: str) -> list[str]:
     """The lines of a text file; .gz is unpacked."""
-    from pellucid.data.corpus import read_lines
-
     if not Path(path).exists():
         raise PellucidError(f"{path}: no such file. Give the path of a text with one sentence a line.")
     return [_text(line, path, number, bad_utf8) for number, line in enumerate(read_lines(path), 1)]
@@ -76,18 +76,8 @@ def tell(line: str) -> None:
 
 
 def _text(line: bytes, name: str, number: int, bad_utf8: str) -> str:
-    """The text of a line without a byte order mark at the start of all, and without the \\r of a CRLF."""
+    """The text of a line without a byte order mark at the start of all; to skip it is to leave it empty."""
     if number == 1:
-        line = line.removeprefix(_BOM)
-    line = line.removesuffix(b"\r")
-    try:
-        return line.decode()
-    except UnicodeDecodeError as error:
-        if bad_utf8 == "skip":
-            return ""
-        if bad_utf8 == "replace":
-            return line.decode(errors="replace")
-        raise PellucidError(
-            f"{name}:{number}: not UTF-8: byte 0x{line[error.start]:02x} at position {error.start + 1} of "
-            "the line. Mend the line, or give --bad-utf8 replace (U+FFFD for it) or skip (an empty line)."
-        ) from None
+        line = line.removeprefix(BOM_UTF8)
+    text, is_utf8 = decode(line, f"{name}:{number}", bad_utf8, _OR_ELSE)
+    return text if is_utf8 or bad_utf8 != "skip" else ""

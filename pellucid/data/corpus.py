@@ -3,6 +3,7 @@
 import gzip
 import hashlib
 import zlib
+from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
@@ -16,7 +17,7 @@ from pellucid.errors import PellucidError, UsageError
 # So a line of a million characters costs nothing.
 CHARACTERS_PER_TOKEN = 20
 
-_BOM = b"\xef\xbb\xbf"
+_OR_ELSE = 'set [data] bad_utf8 = "replace" or "skip"'
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,23 +117,28 @@ def read_lines(file: str) -> Iterator[bytes]:
     try:
         with gzip.open(file) if file.endswith(".gz") else open(file, "rb") as stream:
             for number, line in enumerate(stream):
-                yield (line.removeprefix(_BOM) if number == 0 else line).removesuffix(b"\n")
+                yield (line.removeprefix(BOM_UTF8) if number == 0 else line).removesuffix(b"\n")
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise PellucidError(f"{file}: damaged or cut short ({error}). Get the file again.") from None
     except OSError as error:
         raise _unreadable(file, error) from None
 
 
-def decode(line: bytes, where: str, bad_utf8: str = "error") -> str:
-    """The text of a line; U+FFFD for what is not UTF-8 unless the policy is "error"."""
+def decode(line: bytes, where: str, bad_utf8: str, or_else: str) -> tuple[str, bool]:
+    """The text of a line without the \\r of a CRLF, and whether it was UTF-8: by "error", it must be.
+
+    By "replace" and "skip", U+FFFD stands for what is not; what to skip is the caller's to say, as is what
+    its user can do `or_else`.
+    """
+    line = line.removesuffix(b"\r")
     try:
-        return line.decode()
+        return line.decode(), True
     except UnicodeDecodeError as error:
         if bad_utf8 != "error":
-            return line.decode(errors="replace")
+            return line.decode(errors="replace"), False
         raise PellucidError(
             f"{where}: not UTF-8: byte 0x{line[error.start]:02x} at position {error.start + 1} of the line. "
-            'Mend the line, or set [data] bad_utf8 = "replace" or "skip".'
+            f"Mend the line, or {or_else}."
         ) from None
 
 
@@ -142,13 +148,12 @@ def _corpus_pairs(corpus: Sequence[str], language: int, bad_utf8: str, found: Co
     for line, (left, right) in enumerate(rows, 1):
         found["read"] += 1
         found["crlf"] += left.endswith(b"\r") or right.endswith(b"\r")
-        bad = not (_is_utf8(left) and _is_utf8(right))
+        source, source_is_utf8 = decode(left, f"{file}:{line}", bad_utf8, _OR_ELSE)
+        target, target_is_utf8 = decode(right, f"{other}:{line}", bad_utf8, _OR_ELSE)
+        bad = not (source_is_utf8 and target_is_utf8)
         found["bad_utf8"] += bad
-        if bad and bad_utf8 == "skip":
-            continue
-        source = decode(left.removesuffix(b"\r"), f"{file}:{line}", bad_utf8)
-        target = decode(right.removesuffix(b"\r"), f"{other}:{line}", bad_utf8)
-        yield Pair(source, target, language, line, file)
+        if not (bad and bad_utf8 == "skip"):
+            yield Pair(source, target, language, line, file)
 
 
 def _table_rows(file: str) -> Iterator[tuple[bytes, bytes]]:
@@ -175,14 +180,6 @@ def _unequal(source: str, target: str, line: int) -> PellucidError:
         f"{source} has {counts[0]} lines and {target} has {counts[1]}: each line must be the translation of "
         f"the same line of the other file, and line {line} has none. Look for a lost or an added line feed."
     )
-
-
-def _is_utf8(line: bytes) -> bool:
-    try:
-        line.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def _sha256(file: str) -> str:
