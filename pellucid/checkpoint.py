@@ -31,6 +31,7 @@ from pellucid.vocabulary import Vocabulary, load_vocabulary
 
 CONFIG, WEIGHTS = "config.toml", "weights.safetensors"
 TENSORS, STATE = "tensors.safetensors", "state.json"
+AGAIN = ".again"  # a checkpoint of a step that has one already, until it takes its place
 
 
 @dataclass(frozen=True)
@@ -93,9 +94,11 @@ def save_state(
 ) -> None:
     """Writes checkpoints/step-N/, then removes all but the last `keep` (later steps too: another past's)."""
     checkpoints = Path(run_folder) / "checkpoints"
-    with sealed(checkpoints / f"step-{step}", "training state", {"step": step}) as new:
+    folder, again = checkpoints / f"step-{step}", checkpoints / AGAIN
+    with sealed(again if is_sealed(folder) else folder, "training state", {"step": step}) as new:
         _write(new / TENSORS, {name: _on_cpu(tensor) for name, tensor in tensors.items()})
         (new / STATE).write_bytes(json.dumps(dict(state)).encode())
+    _replace_state(checkpoints)
     steps = _steps(checkpoints)
     kept = [number for number in steps if number <= step][-keep:]
     with writing(checkpoints):
@@ -105,20 +108,28 @@ def save_state(
 
 def newest_state(run_folder: str | Path) -> TrainingState | None:
     """The newest checkpoint that is whole, or None; warnings say which were passed over, and why."""
-    damage: PellucidError | None = None
+    damage: list[PellucidError] = []
+    newest = next(whole_states(run_folder, damage), None)
+    if newest is None and damage:
+        raise damage[0]
+    return newest
+
+
+def whole_states(
+    run_folder: str | Path, damage: list[PellucidError] | None = None
+) -> Iterator[TrainingState]:
+    """The checkpoints that are whole, the newest first; warnings (and `damage`) say why others are not."""
     for step, folder in reversed(_steps(Path(run_folder) / "checkpoints").items()):
         if not is_sealed(folder):
             warnings.warn(f"{folder}: this checkpoint was never finished; passed over.", stacklevel=2)
             continue
         try:
             _, files = verified(folder, "training state", (TENSORS, STATE))
-            return TrainingState(step, _tensors(files[TENSORS], folder / TENSORS), json.loads(files[STATE]))
+            yield TrainingState(step, _tensors(files[TENSORS], folder / TENSORS), json.loads(files[STATE]))
         except PellucidError as error:
             warnings.warn(f"{error} This checkpoint is passed over.", stacklevel=2)
-            damage = damage or error
-    if damage:
-        raise damage
-    return None
+            if damage is not None:
+                damage.append(error)
 
 
 def recover(run_folder: str | Path) -> None:
@@ -127,9 +138,21 @@ def recover(run_folder: str | Path) -> None:
     for new in (run_folder / ".new", *run_folder.glob("*/.new")):
         _replace_model(new.parent)
         remove(new)
+    _replace_state(run_folder / "checkpoints")
     for folder in _steps(run_folder / "checkpoints").values():
         if not is_sealed(folder):
             remove(folder)
+
+
+def _replace_state(checkpoints: Path) -> None:
+    """Where a step was saved again and that is sealed, it takes the first one's place."""
+    again = checkpoints / AGAIN
+    if is_sealed(again):
+        folder = checkpoints / f"step-{read_manifest(again, 'training state')['step']}"
+        with writing(checkpoints):
+            remove(folder)
+            os.replace(again, folder)
+            to_disk(checkpoints)
 
 
 def check_writable(folder: str | Path, bytes_needed: int = 0) -> None:

@@ -3,6 +3,7 @@
 import dataclasses
 import difflib
 import math
+import os
 import tomllib
 import types
 import typing
@@ -231,7 +232,7 @@ def read(path: str | Path, overrides: Mapping[str, Any] | None = None) -> Config
     own folder's."""
     path = Path(path)
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
+        table = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
         raise UsageError(
             f"{path}: no such file. Give the path of a TOML configuration (examples/ has some)."
@@ -268,12 +269,12 @@ def from_table(table: Mapping[str, Any], where: str = "configuration", folder: P
     given = {name: dict(table.get(name, {})) for name in sections}
     _shorthand(given["data"], where, folder)
     if folder and isinstance(given["training"].get("start_from"), str):
-        given["training"]["start_from"] = str(folder / given["training"]["start_from"])
+        given["training"]["start_from"] = os.path.abspath(folder / given["training"]["start_from"])
     if isinstance(given["vocabulary"].get("model"), str):
         given["vocabulary"]["model"] = [given["vocabulary"]["model"]]
     models = given["vocabulary"].get("model")
     if folder and isinstance(models, list) and all(isinstance(name, str) for name in models):
-        given["vocabulary"]["model"] = [str(folder / name) for name in models]
+        given["vocabulary"]["model"] = [os.path.abspath(folder / name) for name in models]
     preset = given["model"].pop("preset", None)
     if preset is not None:
         if not isinstance(preset, str) or preset not in PRESETS:
@@ -326,7 +327,7 @@ def _shorthand(data: dict[str, Any], where: str, folder: Path | None) -> None:
             if not texts or not 1 <= len(corpus) <= 2:
                 raise _not_a_corpus(f"{where}: [data] {key}", corpus)
         if folder:
-            data[key] = [[str(folder / name) for name in corpus] for corpus in value]
+            data[key] = [[os.path.abspath(folder / name) for name in corpus] for corpus in value]
 
 
 def _check_corpora(name: str, corpora: typing.Iterable[typing.Sequence[str]]) -> None:

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from pellucid.cache import Mask, Memory, NoPast, Past
 from pellucid.config import ModelConfig
 from pellucid.dropout import Dropout
+from pellucid.errors import UsageError
 from pellucid.see import Part, name_parts, watched
 
 See = Callable[[str, Tensor], Tensor]
@@ -43,6 +44,7 @@ class Transformer(Part):
         self, source: Tensor, source_mask: Tensor | None, target: Tensor, target_mask: Tensor | None = None
     ) -> Tensor:
         """As `forward`, but what leaves the decoder's stack, B L D, before the vocabulary projection."""
+        check_shapes(source, source_mask, target, target_mask)
         memory = self.remember(self.encode(source, source_mask), source_mask)
         return self.decoder(target, memory, NoPast(target_mask), self.embedding)
 
@@ -209,15 +211,11 @@ def attend(
     scale = 1 / math.sqrt(queries.shape[-1]) if scale is None else scale
     may_look = mask.may_look(queries.shape[2], keys.shape[2], queries.device)
     # In bf16 on a CPU the fused kernel's backward takes up to 10 times as long as these lines on short rows:
-    # benchmarks/attention.py.
-    slow_when_fused = (
-        queries.dtype == torch.bfloat16 and torch.is_grad_enabled() and queries.device.type == "cpu"
-    )
-    if not slow_when_fused and not watched() and not mask.some_row_is_empty:
-        rate = dropout.rate if dropout.training else 0.0
-        return F.scaled_dot_product_attention(
-            queries, keys, values, attn_mask=may_look, dropout_p=rate, scale=scale
-        )
+    # benchmarks/attention.py. And it draws its dropout otherwise.
+    slow = queries.dtype == torch.bfloat16 and torch.is_grad_enabled() and queries.device.type == "cpu"
+    dropping = dropout.training and dropout.rate > 0
+    if not (slow or dropping or watched() or mask.some_row_is_empty):
+        return F.scaled_dot_product_attention(queries, keys, values, attn_mask=may_look, scale=scale)
 
     scores = see("scores_BHLM", queries @ keys.mT)
     scaled_scores = see("scaled_scores_BHLM", scores * scale)
@@ -318,6 +316,20 @@ def embed(stack: "Encoder | Decoder", ids: Tensor, shared: nn.Embedding | None, 
     table = sinusoids(round_up(first + ids.shape[1]), vectors.shape[-1], vectors.dtype, vectors.device)
     positions = stack.see("positions_LD", table[first : first + ids.shape[1]])
     return stack.see("embedded_BLD", vectors + positions)
+
+
+def check_shapes(
+    source: Tensor, source_mask: Tensor | None, target: Tensor, target_mask: Tensor | None
+) -> None:
+    """Broadcasting would make something of sentences that do not belong together, or of a mask of numbers."""
+    if len(source) != len(target):
+        raise UsageError(f"{len(source)} sources and {len(target)} targets: give a target for each source.")
+    for name, mask, ids in (("source_mask", source_mask, source), ("target_mask", target_mask, target)):
+        if mask is not None and (mask.dtype != torch.bool or mask.shape != ids.shape):
+            raise UsageError(
+                f"{name} is {tuple(mask.shape)} of {mask.dtype}: it must be bools, True at real tokens, of "
+                f"its ids' shape, {tuple(ids.shape)}."
+            )
 
 
 @functools.lru_cache(maxsize=64)

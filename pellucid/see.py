@@ -237,7 +237,7 @@ def trace(
 
 
 def _edited(name: str, tensor: Tensor, edit: Edit) -> Tensor:
-    changed = edit(tensor)
+    changed = edit(tensor.clone())  # in place if it likes: what we have may be a view of something shared
     if not isinstance(changed, Tensor) or changed.shape != tensor.shape:
         shape = tuple(changed.shape) if isinstance(changed, Tensor) else type(changed).__name__
         raise UsageError(

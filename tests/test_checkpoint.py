@@ -17,7 +17,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from pellucid import seal
+from pellucid import checkpoint, seal
 from pellucid.checkpoint import (
     average,
     check_writable,
@@ -508,3 +508,22 @@ with lock(sys.argv[1]):
         holder.communicate()
     with lock(tmp_path):  # whoever was killed holds nothing
         pass
+
+
+def test_a_step_saved_again_fails_without_harm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    save_state(tmp_path, 5, {"x": torch.ones(3)}, {"round": 1}, keep=2)
+    write = checkpoint._write
+
+    def full(path: Path, tensors: dict[str, torch.Tensor]) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(checkpoint, "_write", full)
+    with pytest.raises(PellucidError, match="No space left"):
+        save_state(tmp_path, 5, {"x": torch.zeros(3)}, {"round": 2}, keep=2)
+    kept = newest_state(tmp_path)
+    assert kept and kept.step == 5 and kept.state == {"round": 1}
+    monkeypatch.setattr(checkpoint, "_write", write)
+    save_state(tmp_path, 5, {"x": torch.zeros(3)}, {"round": 3}, keep=2)
+    kept = newest_state(tmp_path)
+    assert kept and kept.state == {"round": 3} and not kept.tensors["x"].any()
+    assert [path.name for path in (tmp_path / "checkpoints").iterdir()] == ["step-5"]

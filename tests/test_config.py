@@ -147,7 +147,7 @@ def test_relative_paths_are_the_files_folders(tmp_path: Path) -> None:
     assert config.data.train == ((f"{tmp_path}/a/x.tsv",),)
     assert config.data.validation == (
         (f"{tmp_path}/a/v.en", f"{tmp_path}/a/v.de"),
-        (f"{tmp_path}/a/../w.tsv",),
+        (f"{tmp_path}/w.tsv",),
     )
     assert config.vocabulary.model == (f"{tmp_path}/a/m.model",)
     assert config.training.start_from == "/models/first"
@@ -372,3 +372,8 @@ def test_a_shape_of_too_many_parameters_is_refused_at_once() -> None:
 def test_a_corpus_of_three_files_is_refused_in_python_too() -> None:
     with pytest.raises(UsageError, match=r"\[data\] train holds \['a.en', 'a.de', 'c'\]"):
         DataConfig(train=(("a.en", "a.de", "c"),))
+
+
+def test_a_byte_order_mark_is_no_error(tmp_path: Path) -> None:
+    (tmp_path / "notepad.toml").write_bytes(b"\xef\xbb\xbf[model]\nwidth = 64\n")
+    assert read(tmp_path / "notepad.toml").model.width == 64

@@ -306,3 +306,35 @@ def test_a_model_folders_configuration_trains_again(tmp_path: Path) -> None:
     assert to_toml(again) == (tmp_path / "one" / "config.toml").read_text("utf-8")
     pellucid.train(again, tmp_path / "two")
     assert short_runs.same_run(tmp_path / "one", tmp_path / "two")
+
+
+def test_what_was_not_trained_here_is_not_written_over(tmp_path: Path) -> None:
+    config = short_runs.config(tmp_path / "data")
+    pellucid.train(config, tmp_path / "run")
+    shutil.copytree(tmp_path / "run", tmp_path / "copied", ignore=shutil.ignore_patterns("checkpoints"))
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "config.toml").write_text("# mine", encoding="utf-8")
+    for name, file in (("copied", "MANIFEST.json"), ("own", "config.toml")):
+        before = (tmp_path / name / "config.toml").read_bytes()
+        with pytest.raises(UsageError) as error:
+            pellucid.train(config, tmp_path / name)
+        assert str(error.value) == (
+            f"{tmp_path / name / file} is there already, without a checkpoint of a training run: "
+            "training would write over it. Choose another --out."
+        )
+        assert (tmp_path / name / "config.toml").read_bytes() == before
+
+
+def test_an_unknown_setting_to_accept_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r'accept: there is no setting "training\.peak_rat"'):
+        pellucid.train(short_runs.config(tmp_path / "data"), tmp_path / "run", accept=["training.peak_rat"])
+
+
+def test_a_damaged_average_is_passed_over(tmp_path: Path) -> None:
+    config = short_runs.config(tmp_path / "data", {"training.validate_every": 1, "training.steps": 3})
+    pellucid.train(config, tmp_path / "run")
+    weights = tmp_path / "run" / "averaging" / "checkpoints" / "step-2" / "tensors.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-1])
+    with pytest.warns(UserWarning, match="passed over"):
+        assert list(pellucid.training(config, tmp_path / "run", resume=True)) == []
+    assert short_runs.same_weights(tmp_path / "run" / "averaged", tmp_path / "run" / "last")

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from pellucid.config import ModelConfig
+from pellucid.errors import UsageError
 from pellucid.model import Transformer
 from pellucid.see import AXES, Part, trace, watching
 
@@ -358,3 +359,22 @@ def test_any_callable_can_watch() -> None:
     with watching(first_nan), torch.no_grad():
         run(model)
     assert names[0] == "decoder.layers.1.feed_forward.hidden"
+
+
+def test_an_edit_in_place_leaves_what_is_shared_alone() -> None:
+    model = Transformer(ModelConfig(vocabulary=20, width=8, heads=2, hidden=8)).eval()
+    ids, real = torch.tensor([[4, 5, 6]]), torch.ones(1, 3, dtype=torch.bool)
+    before = model(ids, real, ids)
+    with trace(model, edits={"encoder.positions": lambda table: table.mul_(0)}) as seen:
+        model(ids, real, ids)
+    assert not seen["encoder.positions"].tensor.any()
+    assert torch.equal(model(ids, real, ids), before)
+
+
+def test_shapes_that_do_not_belong_together_are_refused() -> None:
+    model = Transformer(ModelConfig(vocabulary=20, width=8, heads=2, hidden=8)).eval()
+    ids, real = torch.tensor([[4, 5, 6], [7, 8, 9]]), torch.ones(2, 3, dtype=torch.bool)
+    with pytest.raises(UsageError, match="2 sources and 1 targets"):
+        model(ids, real, ids[:1])
+    with pytest.raises(UsageError, match=r"source_mask is \(2, 3\) of torch.float32: it must be bools"):
+        model(ids, real.float(), ids)

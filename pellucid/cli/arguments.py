@@ -4,6 +4,7 @@ import argparse
 import os
 import tomllib
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -70,3 +71,10 @@ def setting(argument: str) -> tuple[str, Any]:
     except (ValueError, RecursionError):
         return name.strip(), value
     return name.strip(), table["value"] if len(table) == 1 else value
+
+
+def folder(text: str) -> Path:
+    """A folder to write into; an empty name, as of a variable that is not set, would be the current one."""
+    if not text:
+        raise argparse.ArgumentTypeError("it is empty: name a folder, or . for this one")
+    return Path(text)

@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pellucid.cli.arguments import verb
+from pellucid.cli.arguments import folder, verb
 
 if TYPE_CHECKING:
     from pellucid.cli.arguments import Verbs
@@ -17,7 +17,7 @@ def add(verbs: "Verbs") -> None:
     parser = verb(verbs, "data", about, run, examples)
     parser.add_argument("name", metavar="NAME", nargs="?", help="a corpus that --list names")
     parser.add_argument("--list", action="store_true", help="the known corpora and their licences")
-    parser.add_argument("--out", metavar="DIR", type=Path, help="default: data/NAME")
+    parser.add_argument("--out", metavar="DIR", type=folder, help="default: data/NAME")
     mirror = "copy from this folder instead of downloading (PELLUCID_MIRROR in the environment does the same)"
     parser.add_argument("--mirror", metavar="DIR", type=Path, help=mirror)
 

@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pellucid.cli.arguments import verb
+from pellucid.cli.arguments import folder, verb
 
 if TYPE_CHECKING:
     from pellucid.cli.arguments import Verbs
@@ -16,7 +16,7 @@ def add(verbs: "Verbs") -> None:
     parser = verb(verbs, "demo", about, run, "pellucid demo\npellucid demo --no-train --out tour")
     parser.add_argument("--no-train", action="store_true", help="use the model in the package")
     where = Path("runs/demo")
-    parser.add_argument("--out", metavar="DIR", type=Path, default=where, help=f"default: {where}")
+    parser.add_argument("--out", metavar="DIR", type=folder, default=where, help=f"default: {where}")
 
 
 def run(arguments: argparse.Namespace) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pellucid.cli.arguments import setting, verb
+from pellucid.cli.arguments import folder, setting, verb
 
 if TYPE_CHECKING:
     from pellucid.cli.arguments import Verbs
@@ -33,7 +33,7 @@ def add(verbs: "Verbs") -> None:
     option(
         "--set", metavar="KEY=VALUE", dest="settings", type=setting, action="append", default=[], help=change
     )
-    option("--out", metavar="DIR", type=Path, help="the model folder (default: runs/ and CONFIG's name)")
+    option("--out", metavar="DIR", type=folder, help="the model folder (default: runs/ and CONFIG's name)")
     option("--resume", action="store_true", help="go on from the newest checkpoint, bit for bit")
     accept = "with --resume, let this setting (section.key) or the data differ; may be repeated"
     option("--accept", metavar="NAME", action="append", default=[], help=accept)

@@ -20,6 +20,15 @@ FREE = (
 )
 
 
+def check_accepted(accept: Sequence[str]) -> None:
+    """Each is a setting, as section.key, or the word data."""
+    default = Config()
+    known = {f"{section}.{key}" for section, settings in vars(default).items() for key in vars(settings)}
+    for name in accept:
+        if name != "data" and name not in known:
+            raise UsageError(f'accept: there is no setting "{name}". Name one as section.key, or data.')
+
+
 def refuse_changes(
     config: Config, saved: Config, data: dict[str, str], saved_data: dict[str, str], accept: Sequence[str]
 ) -> None:

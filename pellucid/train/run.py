@@ -14,7 +14,7 @@ from typing import Any
 from pellucid import checkpoint
 from pellucid.config import Config, to_table
 from pellucid.data.batch import Batch
-from pellucid.errors import PellucidError
+from pellucid.errors import PellucidError, UsageError
 from pellucid.model import Transformer
 from pellucid.train.average import averaged_weights, keep_for_average
 from pellucid.train.learner import Update
@@ -58,6 +58,8 @@ def training(
     resume: go on from the newest checkpoint, bit for bit. accept: settings ("training.peak_rate") or "data"
     that may differ from the run's. report: takes a line of what happens beside the steps, such as data read.
     """
+    if not str(out):
+        raise UsageError("out is empty: name the folder that becomes the model's.")
     out = Path(out)
     checkpoint.check_writable(out)
     with checkpoint.lock(out), stop_on_signal() as stop:

@@ -16,8 +16,9 @@ from pellucid.data.corpus import Pair, fingerprint, read_pairs
 from pellucid.data.examples import Example, encode_pairs, sample_examples
 from pellucid.errors import UsageError
 from pellucid.model import Transformer
+from pellucid.seal import MANIFEST
 from pellucid.train.learner import Learner
-from pellucid.train.resume import refuse_changes
+from pellucid.train.resume import check_accepted, refuse_changes
 from pellucid.translate.translator import device_named
 from pellucid.vocabulary import Vocabulary, train_vocabulary
 
@@ -75,11 +76,14 @@ def set_up(
         raise UsageError(
             '[data] train is missing: name the parallel text, as in train = ["train.en", "train.de"].'
         )
+    check_accepted(accept)
     if config.training.threads:
         torch.set_num_threads(config.training.threads)
     torch.manual_seed(config.training.seed)
     checkpoint.recover(out)
     saved = checkpoint.newest_state(out)
+    if not saved:
+        _refuse_to_overwrite(out)
     if saved and not resume:
         raise UsageError(
             f"{out} holds a training run that stopped at step {saved.step}. Go on with --resume, or choose "
@@ -118,6 +122,16 @@ def set_up(
         run.position = Position(**saved.state["position"])
         report(f"going on from step {run.position.step}")
     return run
+
+
+def _refuse_to_overwrite(out: Path) -> None:
+    """A model without checkpoints was not trained here, and a configuration alone is somebody's own."""
+    for name in (MANIFEST, checkpoint.CONFIG):
+        if (out / name).exists():
+            raise UsageError(
+                f"{out / name} is there already, without a checkpoint of a training run: training would "
+                "write over it. Choose another --out."
+            )
 
 
 def parameters(model: torch.nn.Module) -> int:
