@@ -1,5 +1,6 @@
 """The command line in this process: its help, its errors, and `translate`, line by line."""
 
+import errno
 from pathlib import Path
 
 import pytest
@@ -67,6 +68,21 @@ def test_an_interruption_is_code_130(pellucid: Command, monkeypatch: pytest.Monk
 
     monkeypatch.setattr("pellucid.data.catalog.fetch", interrupted)
     assert pellucid("data", "multi30k-en-de") == (130, "", "pellucid: interrupted.\n")
+    monkeypatch.setattr("argparse.ArgumentParser.parse_args", interrupted)
+    assert pellucid("data", "--list") == (130, "", "pellucid: interrupted.\n")
+
+
+@pytest.mark.parametrize(("verb", "code"), [("inspect", 0), ("leak", 1)])
+def test_only_a_verb_that_only_speaks_may_lose_its_reader(
+    pellucid: Command, toy_model: Path, monkeypatch: pytest.MonkeyPatch, verb: str, code: int
+) -> None:
+    def left(*arguments: object) -> None:
+        raise BrokenPipeError(errno.EPIPE, "Broken pipe")
+
+    monkeypatch.setattr("pellucid.cli.command.drop_output", lambda: None)
+    monkeypatch.setattr("pellucid.cli.lines.put", left)
+    outcome = pellucid(verb, toy_model)
+    assert outcome == (code, "", "pellucid: standard output: Broken pipe.\n" * code)
 
 
 # translate

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import toy
 from test_imports import NO_NETWORK
 
 import pellucid
+from pellucid.cli.streams import Display
 
 ROOT = str(Path(pellucid.__file__).parents[1])
 HERE = {**os.environ, "PYTHONPATH": ROOT, "PYTHONUNBUFFERED": ""}  # as a user's shell has it, with buffers
@@ -120,6 +122,39 @@ def test_output_that_cannot_be_written_is_code_1(toy_model: Path) -> None:
     assert result.stderr.decode() == "pellucid: standard output: No space left on device.\n"
 
 
+@pytest.mark.skipif(os.name == "nt", reason="needs a shell of Unix")
+@pytest.mark.parametrize("lost", ["2>&-", "2> >(exec true)"], ids=["closed", "its reader left"])
+def test_a_training_goes_on_when_nobody_can_read_how_it_goes(tmp_path: Path, lost: str) -> None:
+    command = [sys.executable, "-m", "pellucid", "train", str(toy.write(tmp_path)), "--out"]
+    command += [str(tmp_path / "out"), "--set", "training.steps=4", "--set", "training.validate_every=1"]
+    wait = "sleep 0.5; " if "true" in lost else ""
+    script = f"{{ {wait}exec {shlex.join(command)}; }} {lost}"
+    result = subprocess.run(["bash", "-c", script], env=HERE, capture_output=True, timeout=120)
+    assert (result.returncode, result.stdout) == (0, b"")
+    assert (tmp_path / "out" / "MANIFEST.json").exists()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_display_loses_what_cannot_be_written(tmp_path: Path) -> None:
+    with Display("/dev/full", "wb") as full:
+        assert full.write(b"abc") == 3
+    with Display(tmp_path / "file", "wb") as file:
+        assert file.write(b"abc") == 3
+    assert (tmp_path / "file").read_bytes() == b"abc"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs a shell of Unix")
+def test_output_that_is_closed_is_code_1(toy_model: Path) -> None:
+    command = shlex.join([sys.executable, "-m", "pellucid", "translate", str(toy_model)])
+    result = subprocess.run(
+        ["bash", "-c", f"{command} >&-"], env=HERE, input=b"a b\n", capture_output=True, timeout=120
+    )
+    assert result.returncode == 1
+    assert result.stderr.decode() == (
+        "pellucid: standard output is closed. Give the command one, such as > FILE.\n"
+    )
+
+
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_saves_and_says_how_to_go_on(tmp_path: Path, stop: signal.Signals) -> None:
     config, out = toy.write(tmp_path / "my data"), tmp_path / "my run"
@@ -139,7 +174,7 @@ def test_a_signal_saves_and_says_how_to_go_on(tmp_path: Path, stop: signal.Signa
     code, _, err = finish(process)
     assert code == 130, err
     step = json.loads(lines_of(out / "metrics.jsonl")[-1])["step"]
-    assert f"pellucid: stopped at step {step}; everything is saved." in err
+    assert f"pellucid: stopped at step {step}; everything is saved in {out}." in err
     assert "Traceback" not in err
     words = f"pellucid train '{config}' --set training.steps=1000000 --set training.checkpoint_every=1000000 "
     assert err.endswith(f"{words}--out '{out}' --resume\n")

@@ -38,7 +38,6 @@ def run(arguments: argparse.Namespace) -> None:
 
     translator = load(arguments.model, arguments.device, precision="fp32")
     explanation = translator.explain(arguments.text, to=arguments.to, target=arguments.target)
-    explanation.show()
     files = (arguments.html, explanation.to_html), (arguments.json, explanation.to_json)
     for path, write in (*files, (arguments.npz, explanation.to_npz)):
         if path:
@@ -49,3 +48,4 @@ def run(arguments: argparse.Namespace) -> None:
         for name in [name for name in explanation.trace if name.endswith("attention.weights")]:
             explanation.plot(name, arguments.png / f"{name}.png")
         tell(f"written: pictures of each attention's weights, in {arguments.png}")
+    explanation.show()  # last, for who reads it may leave

@@ -65,6 +65,8 @@ def check_same_count(first: str, second: str, counts: tuple[int, int]) -> None:
 
 def put(lines: Iterable[str]) -> None:
     """Lines to standard output; whatever a text holds, it is one line."""
+    if sys.stdout is None:
+        raise PellucidError("standard output is closed. Give the command one, such as > FILE.")
     for line in lines:
         sys.stdout.write(line.replace("\n", " ") + "\n")
     sys.stdout.flush()
