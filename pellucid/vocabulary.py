@@ -111,7 +111,7 @@ class Vocabulary:
         """The text of target ids; pad, start and end say nothing, what is unknown is ⁇."""
         several = len(self.target_languages) > 1
         language = None if several and to is None else self.target_language(to)
-        silent = {self.pad_id, self.start_id, self.end_id}
+        silent = {self.pad_id, self.start_id, self.end_id} - {self.unknown_id}
         text = self.target.decode([token for token in _known(ids, self.target) if token not in silent])
         return restore(text, self.preparation, language)
 
@@ -294,7 +294,10 @@ def _valid(text: str) -> str:
 
 
 def _ids(model: SentencePieceProcessor) -> dict[str, int]:
-    special = (model.pad_id(), model.unk_id(), model.bos_id(), model.eos_id())
+    # SentencePiece makes no pad token unless it is asked to. The unknown one can stand in: padding is masked
+    # everywhere, and neither of the two is ever said.
+    pad = model.pad_id() if model.pad_id() >= 0 else model.unk_id()
+    special = (pad, model.unk_id(), model.bos_id(), model.eos_id())
     return dict(zip(("pad_id", "unknown_id", "start_id", "end_id"), special, strict=True))
 
 

@@ -163,6 +163,9 @@ WRONG = {
     "prefix, sample, temperature, top_k, top_p, seed, batch_tokens.": dict(x=3),
     "prefix: 2 of them for 1 sentences. Give one for all, or one for each.": dict(prefix=["a", "b"]),
     "prefix: <s> (id 2) cannot stand there. Leave it out.": dict(prefix=[2, 5]),
+    "prefix: <unk> (id 1) cannot stand there. Leave it out.": dict(prefix=[5, 1]),
+    "prefix: 'ж' has words or characters that the vocabulary does not know, so no translation can begin "
+    "with it. Choose others.": dict(prefix="ж"),
     "prefix: </s> (id 3) cannot stand there. Leave it out.": dict(prefix=[3, 5]),
     "sentence 1: a prefix of 3 tokens leaves no room within max_length = 3. "
     "Set max_length = 4 or more.": dict(prefix=[5, 6, 7], max_length=3),

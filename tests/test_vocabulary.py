@@ -282,15 +282,24 @@ def test_a_ready_made_model_keeps_its_own_ids(tmp_path: Path) -> None:
     assert loaded(tmp_path, Config(model=model)).end_id == 1
 
 
+def test_a_ready_made_model_without_a_pad_token_is_padded_with_the_unknown_one(tmp_path: Path) -> None:
+    path = model_file(tmp_path)  # SentencePiece's own defaults
+    vocabulary = train_vocabulary([], [], VocabularyConfig(model=(str(path),)), DataConfig())
+    assert vocabulary.ids() == {"pad_id": 0, "unknown_id": 0, "start_id": 1, "end_id": 2}
+    assert vocabulary.decode_target(vocabulary.encode_target(SOURCES[0])) == SOURCES[0]
+    assert vocabulary.decode_target(vocabulary.encode_target("QQ")).strip() == "⁇"
+    assert vocabulary.target_tokens([0, 1, 2]) == ["<unk>", "<s>", "</s>"]
+
+
 def test_a_ready_made_model_that_lacks_something(tmp_path: Path) -> None:
     def error(*paths: Path, data: DataConfig | None = None) -> str:
         with pytest.raises(PellucidError) as caught:
             train_vocabulary([], [], VocabularyConfig(model=tuple(map(str, paths))), data or DataConfig())
         return str(caught.value)
 
-    bare = model_file(tmp_path)
+    bare = model_file(tmp_path, bos_id=-1)
     assert error(bare) == (
-        f"{bare}: this SentencePiece model has no pad_id, and a translator needs it. "
+        f"{bare}: this SentencePiece model has no start_id, and a translator needs it. "
         "Train it with --pad_id=0 --unk_id=1 --bos_id=2 --eos_id=3."
     )
     full = model_file(tmp_path, "full.model", pad_id=0, unk_id=1, bos_id=2, eos_id=3)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from torch import Tensor
 
 from pellucid.explain.stages import STAGES, Given, run, shapes
-from pellucid.see import Record
+from pellucid.see import Record, UnknownTensor
 
 if TYPE_CHECKING:
     from pellucid.explain.check import Report
@@ -31,7 +31,7 @@ class WorkedExample(Mapping[str, Record]):
     def __getitem__(self, name: str) -> Record:
         if name not in self._records:
             near = difflib.get_close_matches(name, STAGES, n=3, cutoff=0.5)
-            raise KeyError(
+            raise UnknownTensor(
                 f"no stage {name!r} in this example. It has: {', '.join(self._records)}."
                 + (f" Near it: {', '.join(near)}." if near and near[0] not in self._records else "")
             )

@@ -109,12 +109,18 @@ def prefixes_of(
 def read_prefix(prefix: Prefix, to: str | None, vocabulary: Vocabulary) -> list[int]:
     """The ids that a target must begin with, without an end token."""
     if isinstance(prefix, str):
-        return vocabulary.encode_target(prefix, to)[:-1] if prefix.strip() else []
+        ids = vocabulary.encode_target(prefix, to)[:-1] if prefix.strip() else []
+        if vocabulary.unknown_id in ids:
+            raise UsageError(
+                f"prefix: {prefix!r} has words or characters that the vocabulary does not know, so no "
+                "translation can begin with it. Choose others."
+            )
+        return ids
     ids = [int(token) for token in prefix]
     vocabulary.target_tokens(ids)  # which checks that the vocabulary has them
     if ids[-1:] == [vocabulary.end_id]:
         ids.pop()
-    for special in (vocabulary.pad_id, vocabulary.start_id, vocabulary.end_id):
+    for special in (vocabulary.pad_id, vocabulary.unknown_id, vocabulary.start_id, vocabulary.end_id):
         if special in ids:
             name = vocabulary.target_tokens([special])[0]
             raise UsageError(f"prefix: {name} (id {special}) cannot stand there. Leave it out.")
