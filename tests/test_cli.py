@@ -1,10 +1,16 @@
 """The command line in this process: its help, its errors, and `translate`, line by line."""
 
 import errno
+import io
+import tracemalloc
+from itertools import chain
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from command import Command
+
+from pellucid.cli.lines import arrivals
 
 VERBS = ["data", "demo", "evaluate", "example", "explain", "inspect", "leak", "score", "train", "translate"]
 
@@ -150,7 +156,42 @@ def test_a_million_characters_are_cut_and_it_says_so(pellucid: Command, toy_mode
     stdin = b"\n" * 70_000 + b"c " * 500_000 + b"\na b\n"
     outcome = pellucid("translate", toy_model, "--beam", 1, "--max-length", 2, stdin=stdin)
     assert outcome.code == 0 and outcome.out.count("\n") == 70_002
-    assert outcome.err == (
+    cut, unfinished = outcome.err.splitlines()
+    assert cut == (
         "pellucid: warning: standard input:70001: too long, only its beginning was translated. "
-        "Split it into sentences.\n"
+        "Split it into sentences."
     )
+    assert unfinished == (
+        "pellucid: warning: standard input:70001 and 1 more: the translation reached its limit of tokens and "
+        "is not finished. Split the line into sentences, or raise the limit: translate's --max-length, or "
+        "max_length in the model's [translation]."
+    )
+
+
+class Endless(io.RawIOBase):
+    """A line that has as many bytes as nobody has room for; then a line feed and a short line."""
+
+    def __init__(self, reads: int) -> None:
+        self._left = [b"a b\n", b"\n", *[bytes(65_536)] * reads]
+
+    def read1(self, size: int) -> bytes:
+        return self._left.pop() if self._left else b""
+
+
+def test_a_line_without_an_end_takes_no_memory() -> None:
+    tracemalloc.start()
+    lines = list(chain.from_iterable(arrivals(Endless(reads=1000), 10_000)))  # type: ignore[arg-type]
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert lines == [bytes(10_000), b"a b"] and most < 1_000_000
+
+
+@pytest.mark.parametrize("pieces", [1, 3, 100])
+def test_a_long_line_is_cut_between_two_characters(pieces: int) -> None:
+    text = "aé€😀" * 2
+    for most in range(4, 20):
+        stream = io.BytesIO(f"{text}\nab\n\n{text}".encode())
+        pipe = SimpleNamespace(read1=lambda size, stream=stream: stream.read1(pieces))
+        lines = [line.decode() for line in chain.from_iterable(arrivals(pipe, most))]  # type: ignore[arg-type]
+        fits = [end for end in range(len(text) + 1) if len(text[:end].encode()) <= most]
+        assert lines == [text[: fits[-1]], "ab", "", text[: fits[-1]]]

@@ -44,7 +44,7 @@ def add(verbs: "Verbs") -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Two lines: BLEU, chrF."""
     from pellucid.cli.lines import check_same_count, file_lines, put, tell
-    from pellucid.cli.translate import translated
+    from pellucid.cli.translate import tell_unfinished, translated, unfinished
     from pellucid.translate.evaluate import evaluate
     from pellucid.translate.translator import load
 
@@ -56,11 +56,13 @@ def run(arguments: argparse.Namespace) -> None:
     translator = load(arguments.model, arguments.device, precision="fp32")
     if translator.vocabulary.preparation.startswith("moses") and arguments.tokenize != "none":
         tell("note: this model says tokenised text: give it a tokenised reference, and --tokenize none.")
-    texts: list[str] = []
+    texts, cut_off = list[str](), list[int]()
     for start in _with_progress(range(0, len(sources), TOGETHER)):
         some, options = sources[start : start + TOGETHER], {"beam": arguments.beam}
         found = translated(translator, some, arguments.to, options, arguments.source, start)
         texts += [translation.text for translation in found]
+        cut_off += unfinished(found, start)
+    tell_unfinished(cut_off, arguments.source)
     scores = evaluate(texts, references, **how)
     put(str(scores).split("\n"))
     if arguments.json:

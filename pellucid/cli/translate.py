@@ -3,7 +3,7 @@
 import argparse
 import sys
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pellucid.cli.arguments import add_bad_utf8, add_model, text, verb
@@ -62,11 +62,13 @@ def run(arguments: argparse.Namespace) -> None:
     translator.translate([], arguments.to, **options)  # what is wrong with the options shows before any line
     if sys.stdin is not None and sys.stdin.isatty():
         tell("Type a sentence and Enter; Ctrl-D (on Windows Ctrl-Z and Enter) ends.")
-    done = 0
-    for sentences in standard_input(arguments.bad_utf8):
+    done, cut_off = 0, list[int]()
+    for sentences in standard_input(arguments.bad_utf8, translator.characters):
         translations = translated(translator, sentences, arguments.to, options, STANDARD_INPUT, done)
         put(_n_best(translations, done) if arguments.n_best else (each.text for each in translations))
+        cut_off += unfinished(translations, done)
         done += len(sentences)
+    tell_unfinished(cut_off, STANDARD_INPUT)
 
 
 def translated(
@@ -88,6 +90,26 @@ def translated(
             advice = "too long, only its beginning was translated. Split it into sentences."
             warnings.warn(f"{name}:{number}: {advice}", TruncationWarning, stacklevel=2)
     return translations
+
+
+def unfinished(translations: "Iterable[Translation]", before: int) -> list[int]:
+    """The numbers of the lines whose translation reached its limit before its end token."""
+    each = enumerate(translations, before + 1)
+    return [number for number, translation in each if not translation.hypotheses[0].finished]
+
+
+def tell_unfinished(numbers: Sequence[int], name: str) -> None:
+    """One warning for all of them."""
+    from pellucid.cli.lines import tell
+
+    if numbers:
+        which = f"{name}:{numbers[0]}"
+        others = f" and {len(numbers) - 1:,} more" if len(numbers) > 1 else ""
+        tell(
+            f"pellucid: warning: {which}{others}: the translation reached its limit of tokens and is not "
+            "finished. Split the line into sentences, or raise the limit: translate's --max-length, or "
+            "max_length in the model's [translation]."
+        )
 
 
 def _n_best(translations: "Iterable[Translation]", before: int) -> Iterator[str]:

@@ -19,6 +19,7 @@ from pellucid.translate.sample import seeds
 from pellucid.translate.score import Score, log_probabilities
 from pellucid.translate.search import Request, Rules
 from pellucid.translate.sentences import (
+    CHARACTERS,
     TOKENS,
     Sentence,
     prefixes_of,
@@ -60,6 +61,11 @@ class Translator:
     def languages(self) -> tuple[tuple[str, str], ...]:
         """The (source, target) pairs that the model was made for; the targets are what `to` may be."""
         return self.vocabulary.languages
+
+    @property
+    def characters(self) -> int:
+        """So many of a text are read at most; what comes after them is cut off."""
+        return self._longest * CHARACTERS
 
     @overload
     def translate(  # type: ignore[overload-overlap]  # a str is a Sequence[str] too, and then the first holds
