@@ -10,7 +10,7 @@ from tables import END, Table, TableDecoding, random_table, rules
 from torch import Tensor
 
 from pellucid.translate.hypotheses import Found
-from pellucid.translate.sample import Sampling, cut, draw, drawn, seeds, uniforms
+from pellucid.translate.sample import Chance, Sampling, cut, draw, drawn, seeds
 from pellucid.translate.search import Request, search
 
 
@@ -22,9 +22,8 @@ def sampled(
     seed: int = 0,
     **cuts: object,
 ) -> list[list[Found]]:
-    longest = max(request.max_length for request in requests)
-    numbers = uniforms(seeds(sources, seed), draws, longest)
-    choose = functools.partial(draw, sampling=Sampling(**cuts), uniform_SWL=numbers)  # type: ignore[arg-type]
+    chance = Chance(seeds(sources, seed), draws)
+    choose = functools.partial(draw, sampling=Sampling(**cuts), chance=chance)  # type: ignore[arg-type]
     results: dict[int, list[Found]] = {}
     for step in search(TableDecoding(table, len(requests)), requests, rules(draws), choose):
         results |= step.done

@@ -12,7 +12,7 @@ from pellucid.model import Transformer
 from pellucid.translate.beam import best
 from pellucid.translate.hypotheses import Found
 from pellucid.translate.options import Options
-from pellucid.translate.sample import draw, seeds, uniforms
+from pellucid.translate.sample import Chance, draw, seeds
 from pellucid.translate.search import Choose, Request, Rules, Step, search
 
 # Source tokens times hypotheses that are decoded together unless a call says otherwise: more is not faster.
@@ -76,9 +76,8 @@ def decode_batch(
     source, source_mask = pad(sources, model.config.pad_id, device_of(model))
     choose: Choose = functools.partial(best, beam=options.beam)
     if options.sample:
-        longest = max(request.max_length for request in requests)
-        numbers = uniforms(sentence_seeds, options.n_best, longest).to(source.device)
-        choose = functools.partial(draw, sampling=options.sampling, uniform_SWL=numbers)
+        chance = Chance(sentence_seeds, options.n_best)
+        choose = functools.partial(draw, sampling=options.sampling, chance=chance)
     return search(TransformerDecoding(model, source, source_mask), requests, rules, choose)
 
 

@@ -1,7 +1,7 @@
 """How a call wants its translations: each option checked once, before anything is computed."""
 
 import difflib
-import math
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypedDict
@@ -10,6 +10,16 @@ from pellucid.config import TranslationConfig
 from pellucid.errors import UsageError
 from pellucid.translate.sample import Sampling
 from pellucid.translate.sentences import Prefix
+
+WHOLE: dict[str, tuple[int | None, int | None]] = {  # options that are whole numbers: the least, the most
+    "beam": (1, 1000),
+    "n_best": (1, 1000),
+    "min_length": (0, 1_000_000),
+    "max_length": (1, 1_000_000),
+    "top_k": (1, None),
+    "batch_tokens": (1, None),
+    "seed": (None, None),
+}
 
 
 class TranslationOptions(TypedDict, total=False):
@@ -46,15 +56,12 @@ class Options:
     batch_tokens: int | None = None
 
     def __post_init__(self) -> None:
-        for name, least in dict(
-            beam=1, n_best=1, min_length=0, max_length=1, top_k=1, batch_tokens=1
-        ).items():
+        for name, (least, most) in WHOLE.items():
             if getattr(self, name) is not None:
-                _whole(name, getattr(self, name), least)
-        _whole("seed", self.seed, None)
-        if not _number(self.length_penalty) or self.length_penalty < 0:
+                _whole(name, getattr(self, name), least, most)
+        if not _number(self.length_penalty) or not 0 <= self.length_penalty <= 100:
             raise UsageError(
-                f"length_penalty = {self.length_penalty!r} must be a number, 0 or more. "
+                f"length_penalty = {self.length_penalty!r} must be a number from 0 to 100. "
                 "With 1, hypotheses are compared by the mean of their log-probabilities, with 0 by the sum."
             )
         self._check_together()
@@ -114,12 +121,13 @@ def options_of(given: Mapping[str, Any], config: TranslationConfig) -> Options:
     return Options(**defaults | said)
 
 
-def _whole(name: str, value: Any, least: int | None) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or (least is not None and value < least):
-        raise UsageError(
-            f"{name} = {value!r} must be a whole number{'' if least is None else f', {least} or more'}."
-        )
+def _whole(name: str, value: Any, least: int | None, most: int | None) -> None:
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    if not whole or (least is not None and value < least) or (most is not None and value > most):
+        bounds = "" if least is None else f", {least} or more" if most is None else f" from {least} to {most}"
+        raise UsageError(f"{name} = {value!r} must be a whole number{bounds}.")
 
 
 def _number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    """Whether it is a number, not infinite, and not an integer beyond all floats."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max

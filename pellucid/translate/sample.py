@@ -21,10 +21,9 @@ class Sampling:
     top_p: float | None = None
 
 
-def draw(log_p_SWV: Tensor, hypotheses: Hypotheses, sampling: Sampling, uniform_SWL: Tensor) -> Candidates:
+def draw(log_p_SWV: Tensor, hypotheses: Hypotheses, sampling: Sampling, chance: "Chance") -> Candidates:
     """One token for each hypothesis: where its number in [0, 1) falls among the probabilities."""
-    step = hypotheses.tokens.shape[-1] - 1
-    uniform_SW = uniform_SWL[hypotheses.places, :, step]
+    uniform_SW = chance.next(hypotheses.places)
     # At first one hypothesis stands for all that will be drawn.
     log_p = log_p_SWV.expand(-1, uniform_SW.shape[1], -1)
     parents = (
@@ -77,9 +76,15 @@ def seeds(sources: Sequence[Sequence[int]], seed: int) -> list[int]:
     return sentence_seeds
 
 
-def uniforms(sentence_seeds: Sequence[int], draws: int, length: int) -> Tensor:
-    """Numbers in [0, 1), S W L, a generator for each sentence: so they do not depend on its neighbours."""
-    # A step's numbers lie together, so that a longer length only adds numbers.
-    generators = [torch.Generator().manual_seed(seed) for seed in sentence_seeds]
-    numbers = [torch.rand(length, draws, generator=each, dtype=torch.float64).T for each in generators]
-    return torch.stack(numbers)
+class Chance:
+    """Numbers in [0, 1), a generator for each sentence: so they do not depend on its neighbours."""
+
+    def __init__(self, sentence_seeds: Sequence[int], draws: int) -> None:
+        self._generators = [torch.Generator().manual_seed(seed) for seed in sentence_seeds]
+        self._draws = draws
+
+    def next(self, places_S: Tensor) -> Tensor:
+        """The next numbers of the sentences at these places, S W."""
+        open_generators = [self._generators[place] for place in places_S.tolist()]
+        numbers = [torch.rand(self._draws, generator=each, dtype=torch.float64) for each in open_generators]
+        return torch.stack(numbers).to(places_S.device)
