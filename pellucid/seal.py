@@ -74,7 +74,7 @@ def read_manifest(folder: Path, kind: str) -> dict[str, Any]:
     path = folder / MANIFEST
     try:
         table = json.loads(path.read_bytes())
-        claimed, names = table.pop("sha256"), [Path(name).name for name in table["files"]]
+        claimed, names = table.pop("sha256"), [Path(name).name for name, _ in table["files"].items()]
         is_ours = table["format"] == FORMAT and table["kind"] == kind and names == list(table["files"])
     except OSError as error:
         raise PellucidError(f"{path}: {error.strerror}. This is not the folder of a {kind}.") from None

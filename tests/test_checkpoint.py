@@ -268,7 +268,17 @@ def test_a_folder_that_is_no_model(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "junk",
-    [b"[]", b"{}", b"null", b"1", b"[" * 100_000, b"\xff", b'{"files": 1, "sha256": ""}', b"9" * 10_000],
+    [
+        b"[]",
+        b"{}",
+        b"null",
+        b"1",
+        b"[" * 100_000,
+        b"\xff",
+        b'{"files": 1, "sha256": ""}',
+        b'{"files": [], "sha256": ""}',
+        b"9" * 10_000,
+    ],
 )
 def test_a_manifest_of_junk_is_our_error(junk: bytes, tmp_path: Path) -> None:
     save(tmp_path)

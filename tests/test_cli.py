@@ -50,7 +50,7 @@ def test_what_failed_is_one_line_and_code_1(pellucid: Command, tmp_path: Path) -
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--beam", "0"], "beam = 0 must be a whole number, 1 or more."),
+        (["--beam", "0"], "beam = 0 must be a whole number from 1 to 1000."),
         (["--n-best", "3"], "n_best = 3 is more than beam = 2, the hypotheses that are kept."),
         (["--min-length", "9", "--max-length", "5"], "min_length = 9 is more than max_length = 5."),
         (["--sample", "--temperature", "0"], "temperature = 0.0 must be a number above 0."),

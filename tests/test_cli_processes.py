@@ -71,8 +71,7 @@ print(json.dumps([name for name in imported if name.split(".")[0] not in sys.std
 def test_any_locale_translates_utf8(toy_model: Path, tmp_path: Path, locale: dict[str, str]) -> None:
     folder = tmp_path / "mon modèle हिन्दी"
     folder.symlink_to(toy_model)
-    process = start("translate", folder, "--prefix", "ऐ", "--max-length", 9, **locale)
-    code, out, err = finish(process, "a b c\nआप ऐ\n".encode())
+    code, out, err = finish(start("translate", folder, **locale), "a b c\nआप ऐ\n".encode())
     assert (code, err) == (0, "") and out.count("\n") == 2
 
 

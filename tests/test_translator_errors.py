@@ -3,7 +3,7 @@
 import dataclasses
 import warnings
 from pathlib import Path
-from typing import Unpack
+from typing import Any, Unpack
 
 import pytest
 import torch
@@ -131,22 +131,37 @@ def test_a_model_that_is_broken() -> None:
             "the next token's probabilities are not numbers, because logits are NaN or infinite. "
             'Use precision="fp32", or weights from an earlier checkpoint.'
         )
+    with pytest.raises(PellucidError) as error:
+        ours.score(["the dog"], ["a dog"])
+    assert str(error.value) == (
+        "sentence 1, step 1: the token's probability is not a number, because logits are NaN or infinite. "
+        "Use weights from an earlier checkpoint."
+    )
+
+
+def test_the_greatest_length_costs_nothing_before_it_is_reached() -> None:
+    options = dict(max_length=1_000_000, sample=True, n_best=100)
+    assert all(each.finished for each in translator(end=9.0).translate("a", **options).hypotheses)
 
 
 WRONG = {
-    "beam = 0 must be a whole number, 1 or more.": dict(beam=0),
-    "beam = 2.5 must be a whole number, 1 or more.": dict(beam=2.5),
-    "beam = True must be a whole number, 1 or more.": dict(beam=True),
-    "n_best = 0 must be a whole number, 1 or more.": dict(n_best=0),
+    "beam = 0 must be a whole number from 1 to 1000.": dict(beam=0),
+    "beam = 2.5 must be a whole number from 1 to 1000.": dict(beam=2.5),
+    "beam = True must be a whole number from 1 to 1000.": dict(beam=True),
+    "n_best = 0 must be a whole number from 1 to 1000.": dict(n_best=0),
+    "beam = 1001 must be a whole number from 1 to 1000.": dict(beam=1001),
+    "max_length = 1000001 must be a whole number from 1 to 1000000.": dict(max_length=1_000_001),
     "n_best = 6 is more than beam = 5, the hypotheses that are kept. "
     "Set beam = 6 or more, or n_best = 5 or less.": dict(n_best=6),
-    "min_length = -1 must be a whole number, 0 or more.": dict(min_length=-1),
-    "max_length = 0 must be a whole number, 1 or more.": dict(max_length=0),
+    "min_length = -1 must be a whole number from 0 to 1000000.": dict(min_length=-1),
+    "max_length = 0 must be a whole number from 1 to 1000000.": dict(max_length=0),
     "min_length = 5 is more than max_length = 4. Set min_length below 4, or raise max_length.": dict(
         min_length=5, max_length=4
     ),
-    "length_penalty = -1 must be a number, 0 or more. With 1, hypotheses are compared by the mean "
+    "length_penalty = -1 must be a number from 0 to 100. With 1, hypotheses are compared by the mean "
     "of their log-probabilities, with 0 by the sum.": dict(length_penalty=-1),
+    "length_penalty = 101.0 must be a number from 0 to 100. With 1, hypotheses are compared by the mean "
+    "of their log-probabilities, with 0 by the sum.": dict(length_penalty=101.0),
     "batch_tokens = 0 must be a whole number, 1 or more.": dict(batch_tokens=0),
     "temperature = 0 must be a number above 0. For the likeliest token every time, "
     "set sample=False and beam=1.": dict(temperature=0),
@@ -191,6 +206,7 @@ def test_wrong_options(message: str) -> None:
 def test_wrong_sources() -> None:
     ours = translator("word")
     for call, message in {
+        lambda: ours.translate(None): "sources = None must be a text, or a list of them.",  # type: ignore[arg-type, call-overload]
         lambda: ours.translate(
             [b"the dog"]
         ): "a sentence must be text (str), not bytes: b'the dog'. Decode it first.",  # type: ignore[list-item]
@@ -220,11 +236,18 @@ def test_a_precision_that_there_is_not(precision: str) -> None:
     )
 
 
-def test_a_device_that_there_is_not(tmp_path: Path) -> None:
+@pytest.mark.parametrize("device", ["gpu", "meta", "hpu", "cuda:99999999999", None, 0.5])
+def test_a_device_that_there_is_not(tmp_path: Path, device: Any) -> None:
     with pytest.raises(UsageError) as error:
-        load(tmp_path, device="gpu")
-    assert str(error.value).startswith('device = "gpu": ')
+        load(tmp_path, device=device)
+    assert str(error.value).startswith(f'device = "{device}": ')
     assert str(error.value).endswith('. Use "auto", "cpu" or "cuda".')
+    assert len(str(error.value)) < 200
+
+
+def test_a_path_that_is_none() -> None:
+    with pytest.raises(UsageError, match='path = None must be that of a model folder, or "demo"'):
+        load(None)  # type: ignore[arg-type]
 
 
 def test_a_missing_demo_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

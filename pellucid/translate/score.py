@@ -1,10 +1,12 @@
 """How probable a model holds a given translation: one teacher-forced pass, all positions at once."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
 
+from pellucid.errors import PellucidError
 from pellucid.model import Transformer
 from pellucid.translate.decoding import batches, device_of, evaluating, pad
 
@@ -32,8 +34,18 @@ def log_probabilities(
                 model, [sources[place] for place in group], [targets[place] for place in group]
             )
             for place, said in zip(group, scored, strict=True):
+                _check(said, place)
                 scores[place] = said
     return scores
+
+
+def _check(log_probabilities: Sequence[float], place: int) -> None:
+    for step, value in enumerate(log_probabilities, start=1):
+        if math.isnan(value):
+            raise PellucidError(
+                f"sentence {place + 1}, step {step}: the token's probability is not a number, because "
+                "logits are NaN or infinite. Use weights from an earlier checkpoint."
+            )
 
 
 def _of_batch(

@@ -2,7 +2,8 @@
 
 import copy
 import importlib.resources
-from collections.abc import Iterator, Mapping, Sequence
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
@@ -83,6 +84,8 @@ class Translator:
         options, as `TranslationOptions` explains them: beam, n_best, length_penalty, min_length, max_length,
         prefix, batch_tokens; and sample=True with temperature, top_k, top_p, seed.
         """
+        if not isinstance(sources, Iterable):
+            raise UsageError(f"sources = {sources!r} must be a text, or a list of them.")
         texts = [sources] if isinstance(sources, str) else list(sources)
         self._check_language(to)
         sentences = [read_source(text, to, self.vocabulary, self._longest) for text in texts]
@@ -244,6 +247,8 @@ def load(path: str | Path, device: str | torch.device = "auto", precision: str =
 
     device: "auto" is a GPU where PyTorch sees one. precision: "fp32" or "bf16"; "auto" is "fp32".
     """
+    if not isinstance(path, str | os.PathLike):
+        raise UsageError(f'path = {path!r} must be that of a model folder, or "demo".')
     chosen = device_named(device)
     model, vocabulary, config, _ = load_model(demo_folder() if path == "demo" else path, chosen)
     return Translator(model, vocabulary, config, precision)
@@ -264,10 +269,14 @@ def device_named(device: str | torch.device) -> torch.device:
     """The device of this name, checked."""
     if device == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    remedy = 'Use "auto", "cpu" or "cuda".'
     try:
         chosen = torch.device(device)
-        torch.empty(0, device=chosen)
-    except (RuntimeError, AssertionError) as error:
-        reason = str(error).splitlines()[0].rstrip(".")
-        raise UsageError(f'device = "{device}": {reason}. Use "auto", "cpu" or "cuda".') from None
+    except (RuntimeError, TypeError, ValueError):
+        raise UsageError(f'device = "{device}": there is none of this name. {remedy}') from None
+    try:
+        torch.zeros(1, device=chosen).item()  # which some devices that have a name cannot
+    except (RuntimeError, AssertionError, ImportError) as error:
+        reason = str(error).splitlines()[0].partition(". ")[0].rstrip(".")
+        raise UsageError(f'device = "{device}": {reason}. {remedy}') from None
     return chosen
