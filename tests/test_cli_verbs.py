@@ -11,6 +11,8 @@ import toy
 from command import Command
 
 from pellucid.cli.arguments import setting
+from pellucid.cli.train import _next
+from pellucid.config import Config, DataConfig
 
 # evaluate and score
 
@@ -174,6 +176,30 @@ def test_train_makes_a_model_and_says_what_to_try(
     assert pellucid("translate", out, stdin=b"a b\n").code == 0
     again = pellucid("train", config, "--set", "training.steps=4")
     assert again.code == 2 and "Go on with --resume, or choose another --out." in again.err
+
+
+def test_the_sentence_to_try_is_short_and_plain(tmp_path: Path) -> None:
+    def example(line: bytes) -> str:
+        (tmp_path / "source").write_bytes(line + b"\nb\n")
+        data = DataConfig(train=((str(tmp_path / "source"), "target"),), languages=(("a", "x y"), ("a", "b")))
+        return _next(Config(data=data), "model")[0]
+
+    command = " | pellucid translate model --to 'x y'"
+    assert example(b"-n the \x00\x1bdog's\ttarget") == "echo 'n the dog'\"'\"'s'" + command
+    assert example("नमस्ते ".encode() * 100_000) == f"echo '{'नमस्ते ' * 6}".rstrip() + "'" + command
+    assert example(b"\xff") == "echo '…'" + command
+
+
+def test_a_file_where_a_folder_should_be(
+    pellucid: Command, toy_model: Path, files: Callable[..., Path]
+) -> None:
+    file = files("file", "a")
+    for verb in (["demo", "--out"], ["data", "--out"], ["explain", toy_model, "a", "--png"]):
+        for path in (file, file / "below"):
+            outcome = pellucid(*verb, path)
+            assert outcome.code == 2 and outcome.err.endswith(
+                f"{verb[-1]}: {file} is a file, and no folder can be there: name another\n"
+            )
 
 
 def test_train_refuses_what_it_does_not_know(pellucid: Command, tmp_path: Path) -> None:

@@ -77,4 +77,7 @@ def folder(text: str) -> Path:
     """A folder to write into; an empty name, as of a variable that is not set, would be the current one."""
     if not text:
         raise argparse.ArgumentTypeError("it is empty: name a folder, or . for this one")
+    there = next((path for path in (Path(text), *Path(text).parents) if path.exists()), None)
+    if there and not there.is_dir():
+        raise argparse.ArgumentTypeError(f"{there} is a file, and no folder can be there: name another")
     return Path(text)

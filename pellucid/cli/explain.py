@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pellucid.cli.arguments import add_model, text, verb
+from pellucid.cli.arguments import add_model, folder, text, verb
 
 if TYPE_CHECKING:
     from pellucid.cli.arguments import Verbs
@@ -14,12 +14,13 @@ pellucid explain demo "How are you" --to hi
 pellucid explain demo "I like cats" --to es --html cats.html
 pellucid explain demo "je suis étudiant" --to en --target "I am a student" --json steps.json
 """
+NOTES = "A TEXT that begins with - is taken for an option, unless -- stands before it, after all options."
 
 
 def add(verbs: "Verbs") -> None:
     """The verb and its arguments."""
     about = "translate a sentence and show every step: input, expected, probability, where it looked"
-    parser = verb(verbs, "explain", about, run, EXAMPLES)
+    parser = verb(verbs, "explain", about, run, EXAMPLES, NOTES)
     add_model(parser)
     option = parser.add_argument
     option("text", metavar="TEXT", type=text, help="the sentence, in quotes")
@@ -28,7 +29,7 @@ def add(verbs: "Verbs") -> None:
     option("--html", metavar="FILE", type=Path, help="a page, one file, with every matrix")
     option("--json", metavar="FILE", type=Path, help="the steps and every matrix")
     option("--npz", metavar="FILE", type=Path, help="every matrix, for numpy.load")
-    option("--png", metavar="DIR", type=Path, help="a picture of each attention, NAME.png")
+    option("--png", metavar="DIR", type=folder, help="a picture of each attention, NAME.png")
 
 
 def run(arguments: argparse.Namespace) -> None:

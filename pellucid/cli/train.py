@@ -21,6 +21,7 @@ NOTES = """
 Ctrl-C finishes the step, saves, and says how to go on; a second one stops at once. The value of --set is
 TOML, or else plain text; paths in it start at the configuration's folder, like those in the file.
 """
+BEGINNING = 120  # bytes of a sentence to try
 
 
 def add(verbs: "Verbs") -> None:
@@ -82,7 +83,7 @@ def _toml(value: object) -> str:
 
 def _next(config: "Config", model: str) -> Sequence[str]:
     sentence = shlex.quote(_a_sentence(config))
-    to = f" --to {config.data.languages[0][1]}" if len(config.data.languages) > 1 else ""
+    to = f" --to {shlex.quote(config.data.languages[0][1])}" if len(config.data.languages) > 1 else ""
     return (
         f"echo {sentence} | pellucid translate {model}{to}",
         f"pellucid explain {model} {sentence}{to} --html page.html",
@@ -91,8 +92,11 @@ def _next(config: "Config", model: str) -> Sequence[str]:
 
 
 def _a_sentence(config: "Config") -> str:
-    """The first line to validate on, or to train on."""
+    """The beginning of the first line to validate on, or to train on."""
     from pellucid.data.corpus import read_lines
 
     first = next(read_lines((config.data.validation or config.data.train)[0][0]), b"")
-    return first.decode(errors="replace").partition("\t")[0].strip() or "…"
+    text = first[:BEGINNING].decode(errors="ignore").partition("\t")[0]
+    printable = "".join(character for character in text if character.isprintable())
+    whole_words = printable if len(first) <= BEGINNING else printable.rpartition(" ")[0] or printable
+    return whole_words.strip().lstrip("-") or "…"
