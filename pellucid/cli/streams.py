@@ -22,7 +22,8 @@ def prepare() -> None:
     how = {"encoding": "utf-8", "errors": "surrogateescape", "newline": "\n"}
     if sys.stderr is None:  # the command was called with 2>&-
         sys.stderr = open(os.devnull, "w", **how)  # type: ignore[call-overload]  # noqa: SIM115
-    elif sys.__stderr__ is sys.stderr:  # not so where a caller put something else there
+    elif sys.__stderr__ is sys.stderr and not (os.name == "nt" and sys.__stderr__.isatty()):
+        # Not where a caller put something else there; and a console of Windows wants no bytes.
         display = Display(sys.__stderr__.fileno(), "wb", closefd=False)
         buffered = io.BufferedWriter(display)  # type: ignore[type-var]
         sys.stderr = io.TextIOWrapper(buffered, line_buffering=True, **how)  # type: ignore[arg-type]
