@@ -128,6 +128,10 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--steps", type=int, default=12)
     arguments = parser.parse_args()
+    if not (arguments.data / "train.de").exists():
+        parser.exit(
+            2, f"{arguments.data}: no Multi30k here. First: pellucid data multi30k-en-de (or --data FOLDER)\n"
+        )
     torch.manual_seed(0)
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder)
