@@ -5,7 +5,7 @@ Multi30k English-German in batches of at most 4,096 padded tokens. Target tokens
 included, padding not.
 Needs `pip install "pellucid[interop]"` and the corpus: `pellucid data multi30k-en-de`.
 
-    python -m benchmarks.training_speed [--data data/multi30k-en-de] [--rounds 5] [--steps 12]
+    python -m benchmarks.training_speed [--data data/multi30k-en-de] [--rounds 5] [--steps 8]
 """
 
 import argparse
@@ -126,7 +126,7 @@ def main() -> None:
     )
     parser.add_argument("--data", type=Path, default=Path("data/multi30k-en-de"))
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--steps", type=int, default=12)
+    parser.add_argument("--steps", type=int, default=8)
     arguments = parser.parse_args()
     if not (arguments.data / "train.de").exists():
         parser.exit(
