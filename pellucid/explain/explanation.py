@@ -4,9 +4,8 @@ Explaining never enters the decoding loop. The pass computes all positions at on
 reads the start token and the target shifted right by one, and the end token is only expected, never read.
 """
 
-import copy
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,10 +13,9 @@ import torch
 from torch import Tensor
 
 from pellucid.errors import UsageError
+from pellucid.explain.passes import watched_pass
 from pellucid.explain.words import check_known
-from pellucid.model import Transformer
-from pellucid.see import Trace, trace
-from pellucid.translate.decoding import device_of, evaluating
+from pellucid.see import Trace
 from pellucid.translate.sentences import Sentence, read_source, read_target
 from pellucid.translate.translation import Hypothesis, Translation
 from pellucid.vocabulary import Vocabulary
@@ -52,6 +50,9 @@ class Explanation:
     trace: Trace
     largest_difference: float | None  # of the log-probabilities, search and this pass; None: no search
     vocabulary: Vocabulary
+    translator: "Translator" = field(repr=False)  # who said it, and can say it again
+    source_ids: list[int] = field(repr=False)  # with the end token, and with the tag that names the language
+    target_ids: list[int] = field(repr=False)  # what is expected: without the start token
 
     @property
     def source_tokens(self) -> list[str]:
@@ -131,7 +132,7 @@ def explain(
         wanted = read_target(target, source.to, vocabulary, TOKENS)
         _check(wanted, "target", vocabulary)
         target_ids = list(wanted.ids)
-    seen = _watched_pass(translator.model, vocabulary, source.ids, target_ids)
+    seen = watched_pass(translator.model, vocabulary, source.ids, target_ids)
     log_p = _log_probabilities(seen, target_ids)
     difference = None
     if target is None:
@@ -141,7 +142,9 @@ def explain(
         length_penalty = translator.config.translation.length_penalty
         translation = _given(text, target_ids, log_p, length_penalty, source.to, vocabulary)
     steps = _steps(seen, vocabulary, target_ids, log_p)
-    return Explanation(translation, source.to, target is not None, steps, seen, difference, vocabulary)
+    forced = target is not None
+    ids = [list(source.ids), target_ids]
+    return Explanation(translation, source.to, forced, steps, seen, difference, vocabulary, translator, *ids)
 
 
 def _check(sentence: Sentence, side: str, vocabulary: Vocabulary) -> None:
@@ -151,24 +154,6 @@ def _check(sentence: Sentence, side: str, vocabulary: Vocabulary) -> None:
             "its matrices grow with the square of the length. Give a shorter one."
         )
     check_known(sentence.untagged, list(sentence.ids), sentence.to, vocabulary, is_target=side == "target")
-
-
-def _watched_pass(
-    model: Transformer, vocabulary: Vocabulary, source_ids: Sequence[int], target_ids: Sequence[int]
-) -> Trace:
-    device = device_of(model)
-    if next(model.parameters()).dtype != torch.float32:
-        model = copy.deepcopy(model).float()
-    source = torch.tensor([list(source_ids)], device=device)
-    shifted = torch.tensor([[model.config.start_id, *target_ids[:-1]]], device=device)
-    with (
-        evaluating(model),
-        torch.no_grad(),
-        torch.autocast(device.type, enabled=False),
-        trace(model, vocabulary=vocabulary) as seen,
-    ):
-        model(source, torch.ones_like(source, dtype=torch.bool), shifted)
-    return seen
 
 
 def _log_probabilities(seen: Trace, target_ids: Sequence[int]) -> list[float]:
