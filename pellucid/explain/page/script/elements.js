@@ -1,0 +1,55 @@
+// Making elements, and saying things to who listens instead of looking.
+
+/** An element: element("p", { class: "note" }, "text", otherElement). A function listens to the event of its name;
+ *  what begins with -- is a variable of the style. */
+const element = (tag, properties = {}, ...children) => {
+  const made = document.createElement(tag);
+  assign(made, properties);
+  made.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
+  return made;
+};
+
+/** The same for a drawing: drawn("line", { x1: 0, y1: 0, x2: 10, y2: 10 }). */
+const drawn = (tag, properties = {}, ...children) => {
+  const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  assign(made, properties);
+  made.append(...children.flat(Infinity).filter(Boolean));
+  return made;
+};
+
+const assign = (made, properties) => {
+  for (const [name, value] of Object.entries(properties)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (typeof value === "function") made.addEventListener(name, value);
+    else if (name.startsWith("--")) made.style.setProperty(name, value);
+    else if (name === "style") for (const [property, set] of Object.entries(value)) made.style.setProperty(property, set);
+    else made.setAttribute(name, value === true ? "" : value);
+  }
+};
+
+/** A token or a sentence, kept from turning its neighbours round where it is written from the right. */
+const words = (text, properties = {}) => element("bdi", properties, visibleText(text));
+
+/** Control characters and half pairs cannot be seen: a � stands for each. */
+const visibleText = (text) => String(text).replace(/\p{Cc}|\p{Cs}/gu, "�");
+
+/** New children for a place; what had the focus has it again, known by its data-key. */
+const redraw = (place, ...children) => {
+  const key = place.contains(document.activeElement) ? document.activeElement.dataset.key : undefined;
+  place.replaceChildren(...children.flat(Infinity).filter(Boolean));
+  if (key) [...place.querySelectorAll("[data-key]")].find((child) => child.dataset.key === key)?.focus({ preventScroll: true });
+};
+
+const found = (id) => document.getElementById(id);
+
+/** Tells the live region, politely; the same words twice are said twice. */
+const say = (text) => {
+  const place = found("said");
+  if (place) place.textContent = place.textContent === text ? `${text}\u00a0` : text;
+};
+
+const stillness = matchMedia("(prefers-reduced-motion: reduce)");
+
+/** Motion shows only where a thing came from; who asked for less gets none. */
+const move = (moved, frames, milliseconds = 260) =>
+  stillness.matches ? null : moved.animate(frames, { duration: milliseconds, easing: "cubic-bezier(.2,.7,.3,1)" });

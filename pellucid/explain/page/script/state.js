@@ -1,0 +1,129 @@
+// What is shown: one object, and the address that says the same. Everything on the page is drawn from it.
+
+const UNSWITCHED = { causal: true, padding: "none", scale: true, residual: true, silent: {}, where: null, head: null };
+
+const FIRST_STATE = {
+  run: 0, // which of the page's explanations
+  text: null, // a sentence of the reader's own, which the page has translated
+  to: null,
+  block: "", // "decoder.layers.0" a layer, "decoder.layers.0.self_attention" a part, "" the whole model
+  tensor: null,
+  head: 0,
+  row: null,
+  column: null,
+  position: 0, // of the target, from 0; in step mode the step is the position + 1
+  mode: "training", // all positions at once; or "step"
+  cached: true,
+  switches: UNSWITCHED,
+  beside: "", // "other": the page's other explanation; "before": the run without switches
+  open: "", // "tour", "own": a place that has been opened
+  stop: null, // of the tour
+};
+
+let state = FIRST_STATE;
+
+/** Changes what is shown. A new view is a step in the browser's history; moving within one is not. */
+const setState = (changes) => {
+  const before = state;
+  state = { ...state, ...changes };
+  const steps = ["run", "text", "to", "block", "tensor", "mode", "switches", "beside", "open", "stop"];
+  const address = `${location.pathname}${location.search}${hashOf(state)}`;
+  if (hashOf(before) !== hashOf(state) || location.hash !== hashOf(state)) {
+    if (steps.some((name) => before[name] !== state[name])) history.pushState(null, "", address);
+    else history.replaceState(null, "", address);
+  }
+  return showView();
+};
+
+/** The address of a state: "#decoder.layers.0.self_attention.weights?head=2&cell=2,3&step=3&mask=off". */
+const hashOf = (shown) => {
+  const query = [];
+  const add = (name, value) => query.push(`${name}=${encodeURIComponent(value).replace(/%2C/g, ",").replace(/%3A/g, ":")}`);
+  if (shown.run) add("run", shown.run);
+  if (shown.text !== null) add("text", shown.text);
+  if (shown.text !== null && shown.to) add("to", shown.to);
+  if (shown.head) add("head", shown.head);
+  if (shown.row !== null) add("cell", `${shown.row},${shown.column ?? 0}`);
+  if (shown.mode === "step") add("step", shown.position + 1);
+  else if (shown.position) add("position", shown.position);
+  if (!shown.cached) add("cache", "off");
+  switchesIntoAddress(shown.switches, add);
+  if (shown.beside) add("beside", shown.beside);
+  if (shown.open) add("open", shown.open);
+  if (shown.stop !== null) add("stop", shown.stop);
+  const name = shown.tensor ?? shown.block;
+  return name || query.length ? `#${name}${query.length ? `?${query.join("&")}` : ""}` : "#";
+};
+
+const switchesIntoAddress = (switches, add) => {
+  if (!switches.causal) add("mask", "off");
+  if (switches.padding !== "none") add("padding", switches.padding);
+  if (!switches.scale) add("scale", "off");
+  if (!switches.residual) add("residual", "off");
+  if (switches.where) add("where", switches.where);
+  if (switches.head !== null) add("only", switches.head);
+  const silent = Object.entries(switches.silent).filter(([, heads]) => heads.length);
+  if (silent.length) add("silent", silent.map(([part, heads]) => `${part}:${heads.join("+")}`).join(","));
+};
+
+/** The state that an address asks for; what it does not say is as at first. */
+const stateOf = (hash) => {
+  const [name, query = ""] = hash.replace(/^#/, "").split(/\?(.*)/s);
+  const asked = new URLSearchParams(query);
+  const number = (key, otherwise) => (/^\d+$/.test(asked.get(key) ?? "") ? Number(asked.get(key)) : otherwise);
+  const [row, column] = /^\d+,\d+$/.test(asked.get("cell") ?? "") ? asked.get("cell").split(",").map(Number) : [null, null];
+  return {
+    ...FIRST_STATE,
+    ...placeOf(decoded(name)),
+    run: number("run", 0),
+    text: asked.get("text"),
+    to: asked.get("to"),
+    head: number("head", 0),
+    row,
+    column,
+    mode: asked.has("step") ? "step" : "training",
+    position: asked.has("step") ? Math.max(0, number("step", 1) - 1) : number("position", 0),
+    cached: asked.get("cache") !== "off",
+    switches: switchesOf(asked),
+    beside: ["other", "before"].includes(asked.get("beside")) ? asked.get("beside") : "",
+    open: asked.get("open") ?? "",
+    stop: number("stop", null),
+  };
+};
+
+const decoded = (name) => {
+  try {
+    return decodeURIComponent(name);
+  } catch {
+    return name;
+  }
+};
+
+const switchesOf = (asked) => {
+  const silent = {};
+  for (const part of (asked.get("silent") ?? "").split(",").filter(Boolean)) {
+    const [path, heads = ""] = part.split(":");
+    silent[path] = heads.split(/[+ ]/).filter((head) => /^\d+$/.test(head)).map(Number);
+  }
+  return {
+    causal: asked.get("mask") !== "off",
+    padding: ["masked", "unmasked"].includes(asked.get("padding")) ? asked.get("padding") : "none",
+    scale: asked.get("scale") !== "off",
+    residual: asked.get("residual") !== "off",
+    silent,
+    where: asked.get("where"),
+    head: /^\d+$/.test(asked.get("only") ?? "") ? Number(asked.get("only")) : null,
+  };
+};
+
+/** Where a name of the address leads: a tensor and its block, or a block. */
+const placeOf = (name) => {
+  if (name === "") return { block: "", tensor: null };
+  if (page.runs[0].names.includes(name)) return { block: blockOf(name), tensor: name };
+  if (blocksOf(page.runs[0]).includes(name)) return { block: name, tensor: null };
+  return { block: "", tensor: null, missing: name };
+};
+
+const isSwitched = (switches) =>
+  !switches.causal || switches.padding !== "none" || !switches.scale || !switches.residual ||
+  Object.values(switches.silent).some((heads) => heads.length > 0);
