@@ -1,42 +1,29 @@
 """A tensor as a picture, one panel for each head, drawn with matplotlib."""
 
-import io
-import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pellucid.errors import PellucidError, UsageError
+from pellucid.explain.drawing import drawing
 from pellucid.explain.explanation import Explanation
-from pellucid.explain.files import write
 from pellucid.explain.words import visible
 from pellucid.see import AXES, Record
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
-FORMATS = ("png", "svg", "pdf")
 BEST = 4  # words of each position, where an axis is the whole vocabulary
 LABELLED = 40  # rows or columns that still get a label each
 
 
 def plot(explanation: Explanation, name: str, path: str | Path) -> None:
     """The tensor of this name as a picture in `path`, whose ending chooses the format."""
-    form = Path(path).suffix.lower().removeprefix(".")
-    if form not in FORMATS:
-        raise UsageError(f"{path}: a plot is a .png, .svg or .pdf. Give the file one of these endings.")
     record = explanation.trace[name]
-    try:
-        from matplotlib import rc_context
-    except ImportError:
-        raise PellucidError('a plot needs matplotlib. Run: pip install "pellucid[plot]"') from None
     panels, rows, columns = _panels(explanation, record)
-    style: dict[Any, Any] = {"font.family": _fonts("".join([*rows, *columns])), "svg.hashsalt": name}
-    with rc_context(style), warnings.catch_warnings():
-        # A letter that no font on this computer has is drawn as a box: not worth a warning for each.
-        warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)
-        write(path, _drawn(record, panels, rows, columns, form))
+    with drawing(path, name, "".join([*rows, *columns])) as figure:
+        _draw(figure, record, panels, rows, columns)
 
 
 def _panels(explanation: Explanation, record: Record) -> tuple[np.ndarray[Any, Any], list[str], list[str]]:
@@ -52,16 +39,14 @@ def _panels(explanation: Explanation, record: Record) -> tuple[np.ndarray[Any, A
     return panels, [visible(word) for word in rows], [visible(word) for word in columns]
 
 
-def _drawn(
-    record: Record, panels: np.ndarray[Any, Any], rows: list[str], columns: list[str], form: str
-) -> bytes:
-    from matplotlib.figure import Figure
-
+def _draw(
+    figure: "Figure", record: Record, panels: np.ndarray[Any, Any], rows: list[str], columns: list[str]
+) -> None:
     width = min(14.0, 1.8 + 0.42 * len(columns) if len(columns) <= LABELLED else 10.0)
     height = min(10.0, 1.5 + 0.36 * len(rows))
     across = min(len(panels), max(1, int(16 // width)))
     down = -(-len(panels) // across)
-    figure = Figure(figsize=(max(4.5, width * across), height * down + 0.5), layout="constrained")
+    figure.set_size_inches(max(4.5, width * across), height * down + 0.5)
     shape = " × ".join(map(str, record.tensor.shape))
     figure.suptitle(f"{record.name}\n{shape} ({record.axes})", fontsize=9)
     finite = np.abs(panels[np.isfinite(panels)])
@@ -81,9 +66,6 @@ def _drawn(
     for axes in grid[len(panels) :]:
         axes.remove()
     figure.colorbar(image, ax=list(grid[: len(panels)]), shrink=0.8)
-    content = io.BytesIO()
-    figure.savefig(content, format=form, dpi=150, metadata={"Date": None} if form == "svg" else None)
-    return content.getvalue()
 
 
 def _label(axes: "Axes", record: Record, rows: list[str], columns: list[str]) -> None:
@@ -95,27 +77,3 @@ def _label(axes: "Axes", record: Record, rows: list[str], columns: list[str]) ->
     every = -(-len(columns) // LABELLED)
     turned = 90 if max(map(len, columns)) > 2 else 0
     axes.set_xticks(range(0, len(columns), every), columns[::every], fontsize=8, rotation=turned)
-
-
-def _fonts(text: str) -> list[str]:
-    """matplotlib's own font, and where it lacks letters of the text, installed ones that have them."""
-    from matplotlib import font_manager, ft2font
-
-    fonts = ["DejaVu Sans"]
-    missing = set(map(ord, text)) - _letters(font_manager.findfont("DejaVu Sans"), ft2font.FT2Font)
-    for font in font_manager.fontManager.ttflist if missing else ():
-        if font.style == "normal" and font.name not in fonts and font.weight in (400, "normal", "regular"):
-            has = _letters(font.fname, ft2font.FT2Font)
-            if missing & has:
-                fonts.append(font.name)
-                missing -= has
-        if not missing:
-            break
-    return fonts
-
-
-def _letters(path: str, kind: Any) -> set[int]:
-    try:
-        return set(kind(path).get_charmap())
-    except (OSError, RuntimeError):  # a font that cannot be read, or has no table of letters
-        return set()

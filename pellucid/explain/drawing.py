@@ -1,0 +1,63 @@
+"""A figure that becomes a file: its format, its fonts, and the same bytes every time (matplotlib)."""
+
+import io
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pellucid.errors import PellucidError, UsageError
+from pellucid.explain.files import write
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+FORMATS = ("png", "svg", "pdf")
+
+
+@contextmanager
+def drawing(path: str | Path, name: str, letters: str = "") -> Iterator["Figure"]:
+    """An empty figure to draw on, written to `path` in the end, whose ending chooses the format; the font has
+    the `letters`, or another one that does is taken for them."""
+    form = Path(path).suffix.lower().removeprefix(".")
+    if form not in FORMATS:
+        raise UsageError(f"{path}: a plot is a .png, .svg or .pdf. Give the file one of these endings.")
+    try:
+        from matplotlib import rc_context
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise PellucidError('a plot needs matplotlib. Run: pip install "pellucid[plot]"') from None
+    style: dict[Any, Any] = {"font.family": _fonts(letters), "svg.hashsalt": name}
+    content = io.BytesIO()
+    with rc_context(style), warnings.catch_warnings():
+        # A letter that no font on this computer has is drawn as a box: not worth a warning for each.
+        warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)
+        figure = Figure(layout="constrained")
+        yield figure
+        figure.savefig(content, format=form, dpi=150, metadata={"Date": None} if form == "svg" else None)
+    write(path, content.getvalue())
+
+
+def _fonts(text: str) -> list[str]:
+    """matplotlib's own font, and where it lacks letters of the text, installed ones that have them."""
+    from matplotlib import font_manager, ft2font
+
+    fonts = ["DejaVu Sans"]
+    missing = set(map(ord, text)) - _letters(font_manager.findfont("DejaVu Sans"), ft2font.FT2Font)
+    for font in font_manager.fontManager.ttflist if missing else ():
+        if font.style == "normal" and font.name not in fonts and font.weight in (400, "normal", "regular"):
+            has = _letters(font.fname, ft2font.FT2Font)
+            if missing & has:
+                fonts.append(font.name)
+                missing -= has
+        if not missing:
+            break
+    return fonts
+
+
+def _letters(path: str, kind: Any) -> set[int]:
+    try:
+        return set(kind(path).get_charmap())
+    except (OSError, RuntimeError):  # a font that cannot be read, or has no table of letters
+        return set()
