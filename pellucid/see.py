@@ -133,7 +133,7 @@ class Trace(Mapping[str, Record]):
 
     def __getitem__(self, name: str) -> Record:
         if name not in self._records:
-            raise UnknownTensor(_no_such_name(name, self._records))
+            raise UnknownTensor(no_such_name(name, self._records))
         return self._records[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -171,9 +171,9 @@ class Trace(Mapping[str, Record]):
             raise UsageError("the trace saw nothing: no forward pass of this model ran inside the `with`.")
         for pattern in self._edits:
             if pattern not in self._used:
-                raise UsageError(f"edits: {_no_such_name(pattern, self._shown)}")
+                raise UsageError(f"edits: {no_such_name(pattern, self._shown)}")
         if not self._records:
-            raise UsageError(f"only: {_no_such_name(self._only, self._shown)}")
+            raise UsageError(f"only: {no_such_name(self._only, self._shown)}")
 
     def _check_axes(self, name: str, axes: str, tensor: Tensor) -> None:
         if tensor.dim() != len(axes):
@@ -246,7 +246,7 @@ def _edited(name: str, tensor: Tensor, edit: Edit) -> Tensor:
     return changed.to(tensor.dtype)
 
 
-def _no_such_name(name: str, known: Any) -> str:
+def no_such_name(name: str, known: Any) -> str:
     """No tensor "x". Nearest: a, b, c."""
     last = name.rpartition(".")[2]
     near = difflib.get_close_matches(name, list(known), n=3, cutoff=0.5)
