@@ -3,6 +3,7 @@
 from pellucid.config import Config, ModelConfig
 from pellucid.errors import PellucidError, UsageError
 from pellucid.explain.attention import attention
+from pellucid.explain.experiments import experiment
 from pellucid.explain.leak import find_leak
 from pellucid.model import Transformer
 from pellucid.see import trace
@@ -19,6 +20,7 @@ __all__ = [
     "UsageError",
     "__version__",
     "attention",
+    "experiment",
     "find_leak",
     "load",
     "trace",

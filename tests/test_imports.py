@@ -17,6 +17,7 @@ PUBLIC = [
     "UsageError",
     "__version__",
     "attention",
+    "experiment",
     "find_leak",
     "load",
     "trace",

@@ -6,14 +6,26 @@ import warnings
 from collections.abc import Sequence
 from typing import TextIO
 
-from pellucid.cli import data, demo, evaluate, example, explain, inspect, leak, score, train, translate
+from pellucid.cli import (
+    data,
+    demo,
+    evaluate,
+    example,
+    experiment,
+    explain,
+    inspect,
+    leak,
+    score,
+    train,
+    translate,
+)
 from pellucid.cli.streams import drop_output, prepare
 from pellucid.errors import PellucidError
 from pellucid.version import __version__
 
 INTERRUPTED = 130
 # What these say is all that they do, so who reads it may leave early, as in `pellucid translate … | head`.
-ONLY_SPEAKING = ("data", "evaluate", "example", "explain", "inspect", "score", "translate")
+ONLY_SPEAKING = ("data", "evaluate", "example", "experiment", "explain", "inspect", "score", "translate")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -60,7 +72,7 @@ def command_line() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"pellucid {__version__}")
     verbs = parser.add_subparsers(title="verbs", dest="verb", metavar="VERB")
-    for verb in (demo, train, translate, evaluate, score, explain, example, leak, inspect, data):
+    for verb in (demo, train, translate, evaluate, score, explain, example, experiment, leak, inspect, data):
         verb.add(verbs)
     return parser
 

@@ -1,0 +1,76 @@
+"""pellucid experiment: what is only claimed, measured on one's own model and sentence."""
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pellucid.cli.arguments import folder, text, verb
+
+if TYPE_CHECKING:
+    from pellucid.cli.arguments import Verbs
+
+EXAMPLES = """
+pellucid experiment --list
+pellucid experiment heads demo "I like cats" --to es
+pellucid experiment positions demo --out pictures
+pellucid experiment float16
+"""
+NOTES = """
+What an experiment is given, --list says: some need a model and a sentence, some a model, some neither.
+--out writes NAME.png (which needs matplotlib) and NAME.json, every number.
+"""
+
+
+def add(verbs: "Verbs") -> None:
+    """The verb and its arguments."""
+    about = "measure a claim about the Transformer: heads differ, layers refine, the scale stabilises, …"
+    parser = verb(verbs, "experiment", about, run, EXAMPLES, NOTES)
+    option = parser.add_argument
+    option("name", metavar="NAME", nargs="?", type=text, help="an experiment that --list names")
+    option("model", metavar="MODEL", nargs="?", help="a model folder, or the word demo")
+    option("text", metavar="TEXT", nargs="?", type=text, help="the sentence, in quotes")
+    option("--to", metavar="LANG", help="the language to translate to, where the model knows several")
+    option("--list", action="store_true", help="the experiments, and what each needs")
+    option("--out", metavar="DIR", type=folder, help="write the picture and the numbers here")
+    option("--device", default="auto", help="auto (a GPU if there is one), cpu, cuda, cuda:1, …")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """The conclusion and its numbers to standard output."""
+    import shutil
+
+    from pellucid.cli.lines import put, tell
+    from pellucid.errors import UsageError
+    from pellucid.explain import experiments
+    from pellucid.translate.translator import load
+
+    if arguments.list:
+        for name in experiments.names():
+            put(
+                [name, f"    {experiments.about(name)} (needs {experiments.NEEDED[experiments.needs(name)]})"]
+            )
+        return
+    if arguments.name is None:
+        raise UsageError("experiment: give a NAME; --list says which there are.")
+    model = arguments.model
+    if model is not None and experiments.needs(arguments.name) != "nothing":  # or its name is refused below
+        model = load(model, arguments.device, precision="fp32")
+    result = experiments.experiment(arguments.name, model, arguments.text, arguments.to)
+    if arguments.out:
+        write(result, arguments.name, arguments.out)
+        tell(f"written: {arguments.name}.png and {arguments.name}.json, in {arguments.out}")
+    put(result.lines(max(40, min(100, shutil.get_terminal_size().columns))))  # last: who reads it may leave
+
+
+def write(result: object, name: str, out: Path) -> None:
+    """The picture and the numbers of a result."""
+    import dataclasses
+    import json
+
+    from pellucid.explain.files import write as write_file
+    from pellucid.seal import jsonable
+
+    out.mkdir(parents=True, exist_ok=True)
+    numbers = jsonable(dataclasses.asdict(result))  # type: ignore[call-overload]
+    write_file(out / f"{name}.json", json.dumps(numbers, ensure_ascii=False, allow_nan=False).encode())
+    result.plot(out / f"{name}.png")  # type: ignore[attr-defined]

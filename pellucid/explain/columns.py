@@ -1,0 +1,67 @@
+"""Tables as lines of text that fit a width, whatever letters they hold."""
+
+import textwrap
+from collections.abc import Sequence
+
+from rich.cells import cell_len, set_cell_size
+
+from pellucid.explain.words import visible
+
+GAP = 2  # cells between columns
+
+
+def columns(
+    header: Sequence[str], rows: Sequence[Sequence[str]], width: int, left: int = 1, longest: int = 24
+) -> list[str]:
+    """A table: the first `left` columns stand at the left of each block, the others right-aligned; those that
+    do not fit beside each other stand in further blocks below. A word of more than `longest` cells is cut."""
+    table = [[_cut(visible(cell), longest) for cell in row] for row in [header, *rows]]
+    widths = [max(map(cell_len, column)) for column in zip(*table, strict=True)]
+    lines: list[str] = []
+    for start, end in _blocks(widths, width, left):
+        if lines:
+            lines.append("")
+        shown = [*range(left), *range(start, end)]
+        for row in table:
+            cells = [_aligned(row[place], widths[place], place < left) for place in shown]
+            lines.append((" " * GAP).join(cells).rstrip())
+    return lines
+
+
+def _blocks(widths: Sequence[int], width: int, left: int) -> list[tuple[int, int]]:
+    """The first and the last (exclusive) column of each block."""
+    first = sum(each + GAP for each in widths[:left]) - GAP
+    blocks, start, used = [], left, first
+    for place in range(left, len(widths)):
+        if place > start and used + GAP + widths[place] > width:
+            blocks.append((start, place))
+            start, used = place, first
+        used += GAP + widths[place]
+    return [*blocks, (start, len(widths))]
+
+
+def _aligned(cell: str, width: int, left: bool) -> str:
+    room = " " * (width - cell_len(cell))
+    return cell + room if left else room + cell
+
+
+def _cut(cell: str, longest: int) -> str:
+    return cell if cell_len(cell) <= longest else set_cell_size(cell, longest - 1).rstrip() + "…"
+
+
+def paragraph(text: str, width: int) -> list[str]:
+    """A text as lines of at most `width` letters."""
+    return textwrap.wrap(visible(text), width) or [""]
+
+
+def short(path: str) -> str:
+    """A part's path as a table has room for it: decoder.layers.1.cross_attention -> decoder 1 cross."""
+    words = path.replace(".layers.", " ").replace("_attention", "").replace(".", " ")
+    return words.replace("residual_", "residual ").replace("feed_forward", "feed-forward")
+
+
+def digits(number: float, decimals: int = 4) -> str:
+    """A number with so many decimals, or, where that would leave nothing of it, in powers of ten."""
+    if number != 0 and abs(number) < 0.5 * 10**-decimals:
+        return f"{number:.1e}"
+    return f"{number:.{decimals}f}"

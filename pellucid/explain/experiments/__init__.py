@@ -1,0 +1,104 @@
+"""Experiments: what is only claimed of the Transformer, measured on one's own model and sentence.
+
+Each module of this package is one: ABOUT says it in a sentence, NEEDS what it is given ("sentence": a model
+and a sentence, "model", or "nothing"), and `experiment` measures. A new file is a new experiment.
+"""
+
+import difflib
+import importlib
+import inspect
+import os
+import pkgutil
+from collections.abc import Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Protocol
+
+from pellucid.errors import UsageError
+from pellucid.translate.translator import Translator, load
+
+NEEDED = {
+    "sentence": 'a model and a sentence, such as demo and "I like cats"',
+    "model": "a model, such as demo",
+    "nothing": "neither a model nor a sentence",
+}
+
+
+class Result(Protocol):
+    """What an experiment found: plain data, which can be printed and drawn."""
+
+    def lines(self, width: int) -> list[str]:
+        """The conclusion in one sentence, and below it the numbers, in lines of at most `width` cells."""
+        ...
+
+    def plot(self, path: str | Path) -> None:
+        """A picture: .png, .svg or .pdf; needs pip install "pellucid[plot]"."""
+        ...
+
+
+def names() -> list[str]:
+    """Every experiment's name."""
+    return sorted(module.name.replace("_", "-") for module in pkgutil.iter_modules(__path__))
+
+
+def about(name: str) -> str:
+    """What an experiment shows, in a sentence."""
+    return str(_module(name).ABOUT)
+
+
+def needs(name: str) -> str:
+    """ "sentence", "model" or "nothing"."""
+    return str(_module(name).NEEDS)
+
+
+def experiment(
+    name: str,
+    model: Translator | str | Path | None = None,
+    text: str | None = None,
+    to: str | None = None,
+    **settings: Any,
+) -> Any:
+    """Measures one claim: `experiment("heads", "demo", "I like cats", to="es")`; print its .lines(80)
+    or draw it with .plot("heads.png"). `names()` lists what there is.
+
+    model: a translator, a model folder, or "demo".
+    """
+    module = _module(name)
+    _check_given(name, module.NEEDS, model, text, to)
+    _check_settings(name, module, settings)
+    if isinstance(model, str | os.PathLike):
+        model = load(model, precision="fp32")
+    if model is not None and not isinstance(model, Translator):
+        raise UsageError(f'model = {model!r:.60} must be a translator, a model folder, or "demo".')
+    return module.experiment(model, text, to, **settings)
+
+
+def _module(name: str) -> ModuleType:
+    known = names()
+    if name not in known:
+        near = difflib.get_close_matches(str(name), known, n=3, cutoff=0.4)
+        hint = f"Nearest: {', '.join(near)}. " if near else ""
+        raise UsageError(f'no experiment is called "{name}". {hint}There are: {", ".join(known)}.')
+    return importlib.import_module(f"{__name__}.{name.replace('-', '_')}")
+
+
+def _check_given(name: str, need: str, model: Any, text: str | None, to: str | None) -> None:
+    wanted = f"the experiment {name} needs {NEEDED[need]}"
+    if model is None and need != "nothing":
+        raise UsageError(f"{wanted}. Give it one.")
+    if text is None and need == "sentence":
+        raise UsageError(f"{wanted}, and there is no sentence. Give it one.")
+    shown = "that is given" if isinstance(model, Translator) else model
+    given = {"model": shown if need == "nothing" else None, "sentence": text, "language": to}
+    if need != "sentence":
+        for what, value in given.items():
+            if value is not None:
+                raise UsageError(f"{wanted}: the {what} {value} has no effect. Leave it out.")
+
+
+def _check_settings(name: str, module: ModuleType, settings: Mapping[str, Any]) -> None:
+    known = list(inspect.signature(module.experiment).parameters)[3:]
+    for setting in settings:
+        if setting not in known:
+            may = f"It has: {', '.join(known)}." if known else "It has none."
+            raise UsageError(f"the experiment {name} has no setting {setting!r}. {may}")

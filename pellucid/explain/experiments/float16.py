@@ -1,0 +1,155 @@
+"""A very large negative number in place of -inf: alike in float32, and too large for float16.
+
+The paper masks by "setting to -inf" the scores of what must not be seen (section 3.2.3); much code adds a
+very large negative number instead.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from pellucid.errors import UsageError
+from pellucid.explain.columns import columns, digits, paragraph
+from pellucid.explain.drawing import drawing
+
+ABOUT = "a very large negative number masks as -inf does in float32, and overflows in float16"
+NEEDS = "nothing"
+NUMBERS = (-math.inf, -1e9, -1e4, -100.0, -10.0)
+SCORES = (2.0, 1.0, 0.5)
+PRECISIONS = {"float32": torch.float32, "float16": torch.float16}
+
+
+@dataclass(frozen=True)
+class Row:
+    """One number as a mask, in one precision."""
+
+    number: float
+    precision: str
+    held: float  # what the precision makes of it
+    refused: bool  # whether PyTorch's masked_fill takes it
+    weights: list[float]  # of the scores, where the last is masked
+    off: float  # the largest difference of a weight from what -inf gives in float64
+    all_masked: list[float]  # the weights where every score is masked: softmax alone
+
+
+@dataclass(frozen=True)
+class Float16:
+    """What each number does in each precision."""
+
+    scores: list[float]
+    rows: list[Row]
+
+    def row(self, number: float, precision: str) -> Row:
+        """The row of this number in this precision."""
+        return next(row for row in self.rows if (row.number, row.precision) == (number, precision))
+
+    def lines(self, width: int) -> list[str]:
+        """What holds, then a line for each number and precision."""
+        header = ["precision", "number", "is held as", "masked weight", "off -inf by", "a row all masked"]
+        table = [
+            [
+                row.precision,
+                _number(row.number),
+                f"{_number(row.held)}{' (refused)' if row.refused else ''}",
+                digits(row.weights[-1]),
+                digits(row.off),
+                " ".join(f"{weight:.2f}" for weight in row.all_masked),
+            ]
+            for row in self.rows
+        ]
+        scores = ", ".join(f"{score:g}" for score in self.scores)
+        about = f"Scores {scores}; the number is added to the last, or, in the last column, to all of them."
+        refused = "(refused): masked_fill raises an error, for the number has no float16; adding it gives -∞."
+        empty = "Where a row is all masked, -∞ gives 0/0 (nan): our model gives such a row weights of 0."
+        return [
+            *paragraph(self._conclusion(), width),
+            "",
+            *paragraph(about, width),
+            "",
+            *columns(header, table, width, left=2),
+            "",
+            *paragraph(refused, width),
+            *paragraph(empty, width),
+        ]
+
+    def plot(self, path: str | Path) -> None:
+        """The masked weight and the largest number that float16 has, as bars for each number."""
+        with drawing(path, "float16") as figure:
+            figure.set_size_inches(6, 3.6)
+            axes = figure.subplots()
+            for shift, precision in enumerate(PRECISIONS):
+                rows = [row for row in self.rows if row.precision == precision]
+                places = [place + 0.4 * shift for place in range(len(rows))]
+                axes.bar(places, [row.off for row in rows], 0.38, label=precision)
+            axes.set_xticks(
+                [place + 0.2 for place in range(len(rows))], [_number(row.number) for row in rows]
+            )
+            axes.set_yscale("symlog", linthresh=1e-7)
+            axes.set_ylabel("largest difference of a weight\nfrom what −∞ gives in float64", fontsize=8)
+            axes.set_xlabel("the number that masks", fontsize=8)
+            axes.legend(fontsize=8)
+
+    def _conclusion(self) -> str:
+        large = next((row.number for row in self.rows if row.number == -1e9), self.rows[0].number)
+        single, half = self.row(large, "float32"), self.row(large, "float16")
+        infinite = self.row(-math.inf, "float32")
+        agree = "the very same weights as" if single.weights == infinite.weights else "other weights than"
+        text = f"In float32 {_number(large)} gives {agree} -∞; "
+        if half.held == -math.inf and half.number != -math.inf:
+            return (
+                text + f"float16 has no {_number(large)} (its largest number is 65504): it becomes -∞ itself."
+            )
+        return text + f"in float16 it is held as {_number(half.held)}."
+
+
+def experiment(
+    translator: Any = None,
+    text: Any = None,
+    to: Any = None,
+    *,
+    numbers: Sequence[float] = NUMBERS,
+    scores: Sequence[float] = SCORES,
+) -> Float16:
+    """Masks the last of `scores` with each of the `numbers`, in float32 and in float16."""
+    if len(scores) < 2 or not all(map(math.isfinite, scores)):
+        raise UsageError(f"scores = {list(scores)} must be two finite numbers or more: the last is masked.")
+    if any(not number < 0 for number in numbers):
+        raise UsageError(f"numbers = {list(numbers)} must lie below 0: each is added to a score to mask it.")
+    exact = _weights(scores, -math.inf, torch.float64)
+    wanted = numbers if -math.inf in numbers else (-math.inf, *numbers)
+    rows = [_row(scores, number, name, exact) for name in PRECISIONS for number in wanted]
+    return Float16(list(scores), rows)
+
+
+def _row(scores: Sequence[float], number: float, precision: str, exact: Tensor) -> Row:
+    dtype = PRECISIONS[precision]
+    held = torch.tensor(number, dtype=dtype)
+    weights = _weights(scores, number, dtype)
+    all_masked = (torch.tensor(scores, dtype=dtype) + held).softmax(-1)
+    off = (weights.double() - exact).abs().max().item()
+    return Row(
+        number, precision, held.item(), _is_refused(number, dtype), weights.tolist(), off, all_masked.tolist()
+    )
+
+
+def _weights(scores: Sequence[float], number: float, dtype: torch.dtype) -> Tensor:
+    mask = torch.zeros(len(scores), dtype=dtype)
+    mask[-1] = torch.tensor(number, dtype=dtype)
+    return (torch.tensor(scores, dtype=dtype) + mask).softmax(-1)
+
+
+def _is_refused(number: float, dtype: torch.dtype) -> bool:
+    try:
+        torch.zeros(1, dtype=dtype).masked_fill(torch.tensor([True]), number)
+    except RuntimeError:  # value cannot be converted to type c10::Half without overflow
+        return True
+    return False
+
+
+def _number(number: float) -> str:
+    return "-∞" if number == -math.inf else f"{number:g}"

@@ -1,0 +1,86 @@
+"""A sentence and what the model said of it: the pair over which an experiment runs its passes."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from pellucid.explain.explanation import TOKENS, Explanation, explain
+from pellucid.explain.passes import in_float32, quietly
+from pellucid.model import Transformer
+from pellucid.see import Edit, Trace, trace
+from pellucid.translate.decoding import device_of
+from pellucid.translate.sentences import read_source
+
+if TYPE_CHECKING:
+    from pellucid.translate.translator import Translator
+
+
+@dataclass(frozen=True)
+class Said:
+    """A sentence, its translation, and the model in float32 that passes run in."""
+
+    explanation: Explanation
+    model: Transformer
+    source_ids: list[int]
+    target_ids: list[int]  # what is expected, with the end token
+
+    @property
+    def trace(self) -> Trace:
+        """Every tensor of the pass in which nothing was changed."""
+        return self.explanation.trace
+
+    @property
+    def title(self) -> str:
+        """The sentence and its translation."""
+        translation = self.explanation.translation
+        return f"{translation.source}  →  {translation.text}"
+
+    @cached_property
+    def expected_tokens(self) -> list[str]:
+        """The target's words with its end, one for each row of L."""
+        return [step.expected for step in self.explanation.steps]
+
+    @property
+    def source(self) -> Tensor:
+        """The source's ids, 1 M."""
+        return torch.tensor([self.source_ids], device=device_of(self.model))
+
+    @property
+    def target(self) -> Tensor:
+        """What the decoder reads, 1 L: the start token and the target, shifted right by one."""
+        shifted = [self.model.config.start_id, *self.target_ids[:-1]]
+        return torch.tensor([shifted], device=device_of(self.model))
+
+    @property
+    def attentions(self) -> list[str]:
+        """The paths of all attentions, the encoder's first."""
+        ending = "_attention.weights"
+        return [name.removesuffix(".weights") for name in self.trace if name.endswith(ending)]
+
+    def watch(self, only: str = "*", edits: Mapping[str, Edit] | None = None) -> Trace:
+        """The same pass with `edits` in effect."""
+        with quietly(self.model), trace(self.model, only=only, edits=edits) as seen:
+            self.model(self.source, torch.ones_like(self.source, dtype=torch.bool), self.target)
+        return seen
+
+    def log_probabilities(self, seen: Trace) -> list[float]:
+        """Of each expected token, in this pass."""
+        log_p_LV = seen["decoder.logits"].tensor[0].log_softmax(-1)
+        return log_p_LV.gather(1, torch.tensor(self.target_ids)[:, None])[:, 0].tolist()
+
+    def probability(self, edits: Mapping[str, Edit] | None = None) -> float:
+        """Of the whole translation, its words multiplied, with `edits` in effect."""
+        log_p = self.log_probabilities(self.watch("decoder.logits", edits))
+        return float(torch.tensor(log_p, dtype=torch.float64).sum().exp())
+
+
+def said(translator: "Translator", text: str, to: str | None = None, target: str | None = None) -> Said:
+    """What the model says of `text`, or the `target` that it is made to say."""
+    explanation = explain(translator, text, to, target)
+    source_ids = list(read_source(text, to, translator.vocabulary, TOKENS).ids)
+    target_ids = explanation.translation.hypotheses[0].token_ids
+    return Said(explanation, in_float32(translator.model), source_ids, target_ids)
