@@ -4,6 +4,7 @@ Explaining never enters the decoding loop. The pass computes all positions at on
 reads the start token and the target shifted right by one, and the end token is only expected, never read.
 """
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,18 +13,21 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from pellucid.errors import UsageError
 from pellucid.explain.passes import watched_pass
-from pellucid.explain.words import check_known
+from pellucid.explain.words import source_of, target_of
 from pellucid.see import Trace
-from pellucid.translate.sentences import Sentence, read_source, read_target
 from pellucid.translate.translation import Hypothesis, Translation
 from pellucid.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
+    from pellucid.explain.against import Difference
+    from pellucid.explain.alignment import Alignment
+    from pellucid.explain.beam_path import BeamPath
+    from pellucid.explain.looking import HeadLook
+    from pellucid.explain.merging import Merged
+    from pellucid.explain.stepwise import Stepwise
     from pellucid.translate.translator import Translator
 
-TOKENS = 256  # of a source or a given target: a matrix of attention grows with the square
 ALTERNATIVES = 5
 
 
@@ -74,6 +78,44 @@ class Explanation:
         """Where each target position looked, L M: the mean of the last cross-attention's heads."""
         return self.trace[f"{self.watched_layer}.weights"].tensor[0].mean(0)
 
+    @functools.cached_property
+    def stepwise(self) -> "Stepwise":
+        """The target decoded token by token, with a cache and without, each tensor held against this pass."""
+        from pellucid.explain.stepwise import stepwise
+
+        return stepwise(self)
+
+    @functools.cached_property
+    def beam_path(self) -> "BeamPath":
+        """The search once more: the way of the translation, or of a given target, and what it beat."""
+        from pellucid.explain.beam_path import beam_path
+
+        return beam_path(self)
+
+    def looked_at(self, part: str | None = None) -> "list[HeadLook]":
+        """Which words each head of an attention looked at; without a name, of every cross-attention."""
+        from pellucid.explain.looking import looked_at
+
+        return looked_at(self, part)
+
+    def merged(self) -> "Merged":
+        """The attention weights between words instead of pieces, by their names in the trace."""
+        from pellucid.explain.merging import merged
+
+        return merged(self)
+
+    def alignment(self, layer: int = -1, heads: Sequence[int] | None = None) -> "Alignment":
+        """The source word of each target word; str(alignment) is a line of Pharaoh pairs, "0-0 1-2"."""
+        from pellucid.explain.alignment import alignment
+
+        return alignment(self, layer, heads)
+
+    def against(self, other: "Explanation") -> "Difference":
+        """This target beside another one of the same source: where they part, and what differs most."""
+        from pellucid.explain.against import against
+
+        return against(self, other)
+
     @property
     def difference(self) -> str:
         """How far the pass is from what was served, as a sentence."""
@@ -121,17 +163,12 @@ def explain(
 ) -> Explanation:
     """Translate `text`, unless `target` says what it is to become, and see every matrix of one pass."""
     vocabulary = translator.vocabulary
-    source = read_source(text, to, vocabulary, TOKENS)
-    if source.empty:
-        raise UsageError('the sentence is empty: nothing to explain. Give one, such as "How are you".')
-    _check(source, "sentence", vocabulary)
+    source = source_of(text, to, vocabulary)
     if target is None:
         translation = translator.translate(text, to=to)
         target_ids = translation.hypotheses[0].token_ids
     else:
-        wanted = read_target(target, source.to, vocabulary, TOKENS)
-        _check(wanted, "target", vocabulary)
-        target_ids = list(wanted.ids)
+        target_ids = list(target_of(target, source.to, vocabulary).ids)
     seen = watched_pass(translator.model, vocabulary, source.ids, target_ids)
     log_p = _log_probabilities(seen, target_ids)
     difference = None
@@ -145,15 +182,6 @@ def explain(
     forced = target is not None
     ids = [list(source.ids), target_ids]
     return Explanation(translation, source.to, forced, steps, seen, difference, vocabulary, translator, *ids)
-
-
-def _check(sentence: Sentence, side: str, vocabulary: Vocabulary) -> None:
-    if sentence.truncated:
-        raise UsageError(
-            f"the {side} is longer than the {TOKENS} tokens that an explanation shows: "
-            "its matrices grow with the square of the length. Give a shorter one."
-        )
-    check_known(sentence.untagged, list(sentence.ids), sentence.to, vocabulary, is_target=side == "target")
 
 
 def _log_probabilities(seen: Trace, target_ids: Sequence[int]) -> list[float]:

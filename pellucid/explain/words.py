@@ -5,13 +5,41 @@ import unicodedata
 
 from pellucid.errors import UsageError
 from pellucid.preparation import prepare
+from pellucid.translate.sentences import Sentence, read_source, read_target
 from pellucid.vocabulary import Vocabulary
+
+TOKENS = 256  # of a source or a given target: a matrix of attention grows with the square
 
 
 def visible(text: str) -> str:
     """The text with what no terminal, page or file should get, control characters and half pairs, as �."""
     hidden = ("Cc", "Cs")
     return "".join("�" if unicodedata.category(letter) in hidden else letter for letter in text)
+
+
+def source_of(text: str, to: str | None, vocabulary: Vocabulary) -> Sentence:
+    """A sentence to look into: not empty, not too long, and of known words where a word is one token."""
+    source = read_source(text, to, vocabulary, TOKENS)
+    if source.empty:
+        raise UsageError('the sentence is empty: nothing to explain. Give one, such as "How are you".')
+    _check(source, "sentence", vocabulary)
+    return source
+
+
+def target_of(text: str, to: str | None, vocabulary: Vocabulary) -> Sentence:
+    """A given translation, which may be empty: its end is said at once."""
+    target = read_target(text, to, vocabulary, TOKENS)
+    _check(target, "target", vocabulary)
+    return target
+
+
+def _check(sentence: Sentence, side: str, vocabulary: Vocabulary) -> None:
+    if sentence.truncated:
+        raise UsageError(
+            f"the {side} is longer than the {TOKENS} tokens that an explanation shows: "
+            "its matrices grow with the square of the length. Give a shorter one."
+        )
+    check_known(sentence.untagged, list(sentence.ids), sentence.to, vocabulary, is_target=side == "target")
 
 
 def check_known(text: str, ids: list[int], to: str | None, vocabulary: Vocabulary, is_target: bool) -> None:
@@ -24,11 +52,13 @@ def check_known(text: str, ids: list[int], to: str | None, vocabulary: Vocabular
         side, language, model = "sentence", vocabulary.source_language(to), vocabulary.source
     for word in prepare(visible(text), vocabulary.preparation, language).split():
         if vocabulary.unknown_id in model.encode(word):
-            known = [model.id_to_piece(token) for token in range(model.get_piece_size())]
-            raise UsageError(f"{side}: the model has no word {word!r}. {_advice(word, known)}")
+            raise UsageError(f"{side}: the model has no word {word!r}. {advice(word, vocabulary, is_target)}")
 
 
-def _advice(word: str, pieces: list[str]) -> str:
+def advice(word: str, vocabulary: Vocabulary, is_target: bool = False) -> str:
+    """The words near one that a vocabulary of words does not have."""
+    model = vocabulary.target if is_target else vocabulary.source
+    pieces = [model.id_to_piece(token) for token in range(model.get_piece_size())]
     words = [piece.removeprefix("▁") for piece in pieces if piece.startswith("▁") and piece != "▁"]
     by_letters = {known.casefold(): known for known in words}
     near = difflib.get_close_matches(word.casefold(), by_letters, n=3, cutoff=0.6)

@@ -54,7 +54,7 @@ class Translator:
         self.vocabulary = vocabulary
         self.config = config
         # What measures or explains uses the model itself; what only translates may use fewer bits.
-        self._fast = copy.deepcopy(model).bfloat16() if precision == "bf16" else model
+        self.serving = copy.deepcopy(model).bfloat16() if precision == "bf16" else model
         self._never_said = never_said(model, vocabulary)
         self._longest = max(TOKENS, self.config.data.max_length)
 
@@ -115,7 +115,7 @@ class Translator:
         self._check_language(to)
         sentence = read_source(source, to, self.vocabulary, self._longest)
         warn_of_truncation([sentence], self._longest)
-        return self._stream(sentence, *self._requests([sentence], {**options, "beam": 1}))
+        return self._stream(sentence, *self.requests([sentence], {**options, "beam": 1}))
 
     def score(self, sources: Sequence[str], targets: Sequence[str], to: str | None = None) -> list[Score]:
         """How probable each target is, given its source: log-probabilities, the end token included."""
@@ -140,9 +140,9 @@ class Translator:
         return explain(self, source, to=to, target=target)
 
     def _translate(self, sentences: Sequence[Sentence], given: Mapping[str, Any]) -> list[Translation]:
-        requests, rules, options = self._requests(sentences, given)
+        requests, rules, options = self.requests(sentences, given)
         sources = [sentences[request.number].ids for request in requests]
-        found = decode(self._fast, sources, requests, rules, options)
+        found = decode(self.serving, sources, requests, rules, options)
         of_number = {
             request.number: each[: options.n_best] for request, each in zip(requests, found, strict=True)
         }
@@ -171,9 +171,9 @@ class Translator:
         said, sources = "", [sentence.ids]
         if sentence.empty:
             return
-        with evaluating(self._fast):
+        with evaluating(self.serving):
             for step in decode_batch(
-                self._fast, sources, requests, seeds(sources, options.seed), rules, options
+                self.serving, sources, requests, seeds(sources, options.seed), rules, options
             ):
                 if step.done:
                     text = self._text(step.done[0][0].token_ids, sentence.to)
@@ -184,7 +184,7 @@ class Translator:
                     yield text[len(said) :]
                     said = text
 
-    def _requests(
+    def requests(
         self, sentences: Sequence[Sentence], given: Mapping[str, Any]
     ) -> tuple[list[Request], Rules, Options]:
         """What the search is asked for: sentences that are not empty, each with its limit and its prefix."""

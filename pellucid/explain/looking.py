@@ -1,0 +1,107 @@
+"""Where each head looked: for every position that asks, the words that it shared its attention among."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from pellucid.explain.words import visible
+from pellucid.see import UnknownTensor, no_such_name
+
+if TYPE_CHECKING:
+    from pellucid.explain.explanation import Explanation
+
+NAMED = 3  # words of a row that are named
+ONE_WORD = 6  # positions that a head's line of text shows
+
+
+@dataclass(frozen=True)
+class Look:
+    """One position of one head: who asks, and what it looked at."""
+
+    asks: str  # the token that was read there
+    expected: str | None  # in the decoder, the token that is to be said there
+    words: list[tuple[str, float]]  # the most looked at, the most first, with their shares of 1
+    entropy: float  # in bits: 0 for one word alone, log2 of their number where all get the same
+
+
+@dataclass(frozen=True)
+class HeadLook:
+    """One head of one attention: where each of its positions looked."""
+
+    part: str  # "decoder.layers.1.cross_attention"
+    head: int
+    looks: list[Look]
+
+    @property
+    def entropy(self) -> float:
+        """The mean of its positions', in bits."""
+        return sum(look.entropy for look in self.looks) / len(self.looks)
+
+    def __str__(self) -> str:
+        pairs = [
+            f"{visible(look.expected or look.asks)} → {visible(look.words[0][0])} {look.words[0][1]:.2f}"
+            for look in self.looks
+        ]
+        more = f", … {len(pairs) - ONE_WORD} more" if len(pairs) > ONE_WORD else ""
+        return f"{self.part} head {self.head} ({self.entropy:.2f} bits): {', '.join(pairs[:ONE_WORD])}{more}"
+
+
+def looked_at(explanation: "Explanation", part: str | None = None) -> list[HeadLook]:
+    """Each head of one attention, or of every cross-attention, in the order of computation."""
+    trace = explanation.trace
+    parts = [name.removesuffix(".weights") for name in trace if name.endswith("_attention.weights")]
+    if part is None:
+        parts = [each for each in parts if each.endswith("cross_attention")]
+    elif part in parts:
+        parts = [part]
+    else:
+        raise UnknownTensor(no_such_name(part, parts).replace("tensor", "attention"))
+    looks = []
+    for each in parts:
+        record = trace[f"{each}.weights"]
+        expected = [step.expected for step in explanation.steps] if each.startswith("decoder") else None
+        asks, asked = record.labels("L"), record.labels("M")
+        for head, weights in enumerate(record.tensor[0]):
+            looks.append(HeadLook(each, head, _looks(weights, asks, asked, expected)))
+    return looks
+
+
+def entropies(weights: Tensor) -> Tensor:
+    """... M -> ...: −Σ p log2 p of each row, in bits."""
+    return -(weights * weights.clamp_min(torch.finfo(weights.dtype).tiny).log2()).sum(-1)
+
+
+def heads_entropies(explanation: "Explanation") -> tuple[list[str], Tensor]:
+    """The attentions by path, and P H: each head's mean entropy as a share of the most that a row can have.
+
+    A row that may look at n words has at most log2 n bits; the causal mask leaves the first row one word,
+    which says nothing and does not count.
+    """
+    names = [name for name in explanation.trace if name.endswith("_attention.weights")]
+    shares = []
+    for name in names:
+        weights = explanation.trace[name].tensor[0].double()
+        allowed = (explanation.trace[name.removesuffix("weights") + "mask"].tensor[0] == 0).sum(-1)
+        counts = allowed > 1
+        most = allowed.clamp_min(2).double().log2()
+        share = torch.where(counts, entropies(weights) / most, 0.0).sum(-1) / counts.sum(-1).clamp_min(1)
+        shares.append(share)
+    return [name.removesuffix(".weights") for name in names], torch.stack(shares)
+
+
+def _looks(
+    weights_LM: Tensor, asks: Sequence[str], asked: Sequence[str], expected: Sequence[str] | None
+) -> list[Look]:
+    looks = []
+    bits = entropies(weights_LM.double()).tolist()
+    for place, row in enumerate(weights_LM):
+        values, order = row.sort(descending=True, stable=True)
+        best = zip(order[:NAMED].tolist(), values[:NAMED].tolist(), strict=True)
+        words = [(asked[word], share) for word, share in best if share > 0]
+        says = expected[place] if expected else None
+        looks.append(Look(asks[place], says, words, abs(bits[place]) if math.isfinite(bits[place]) else 0.0))
+    return looks
