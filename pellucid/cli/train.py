@@ -1,8 +1,9 @@
 """pellucid train: from parallel text to a model folder."""
 
 import argparse
+import dataclasses
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,11 +12,13 @@ from pellucid.cli.arguments import folder, setting, verb
 if TYPE_CHECKING:
     from pellucid.cli.arguments import Verbs
     from pellucid.config import Config
+    from pellucid.train.run import Step
 
 EXAMPLES = """
 pellucid train examples/reverse.toml
 pellucid train examples/multi30k-en-de.toml --out runs/small --set model.preset=small
 pellucid train examples/multi30k-en-de.toml --out runs/small --set model.preset=small --resume
+pellucid train examples/reverse.toml --record 1,100,1000 --record-only "*.weights"
 """
 NOTES = """
 Ctrl-C finishes the step, saves, and says how to go on; a second one stops at once. The value of --set is
@@ -38,6 +41,10 @@ def add(verbs: "Verbs") -> None:
     option("--resume", action="store_true", help="go on from the newest checkpoint, bit for bit")
     accept = "with --resume, let this setting (section.key) or the data differ; may be repeated"
     option("--accept", metavar="NAME", action="append", default=[], help=accept)
+    recorded = "steps whose tensors are written to OUT/traces/step-N.npz; nothing is learned otherwise"
+    option("--record", metavar="N,N,…", type=steps, default=(), help=recorded)
+    only = "record the tensors whose names match, as in '*.weights' (default: all)"
+    option("--record-only", metavar="GLOB", default="*", help=only)
     option("--device", default="auto", help="auto (a GPU if there is one), cpu, cuda, cuda:1, …")
 
 
@@ -51,15 +58,36 @@ def run(arguments: argparse.Namespace) -> None:
 
     config = read(arguments.config, dict(arguments.settings))
     out = arguments.out or Path("runs") / Path(arguments.config).stem
-    accept, device = arguments.accept, arguments.device
+    accept, device, record, only = arguments.accept, arguments.device, arguments.record, arguments.record_only
+    learning = training(config, out, arguments.resume, accept, device, tell, record, only)
     try:
-        show(training(config, out, arguments.resume, accept, device, report=tell), config)
+        show(_written(learning, out), config)
     except Interrupted as interrupted:
         again = _resuming(arguments, out)
         raise Interrupted(f"{interrupted}\nTo go on: {again}") from None
     tell(f"The model is in {out}. To try it:")
     for line in _next(config, shlex.quote(str(out))):
         tell(f"  {line}")
+
+
+def steps(argument: str) -> tuple[int, ...]:
+    """1,100,1000 as numbers."""
+    try:
+        return tuple(int(number) for number in argument.split(","))
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"{argument!r}: write steps with commas between them, as in 1,100,1000"
+        ) from None
+
+
+def _written(learning: "Iterator[Step]", out: Path) -> "Iterator[Step]":
+    """The steps as they come; those that were recorded are written."""
+    from pellucid.explain.recordings import write_recording
+
+    for step in learning:
+        if step.trace is not None:
+            write_recording(step.trace, out, step.number)
+        yield dataclasses.replace(step, trace=None)  # it need not stay in memory
 
 
 def _resuming(arguments: argparse.Namespace, out: Path) -> str:
@@ -70,6 +98,10 @@ def _resuming(arguments: argparse.Namespace, out: Path) -> str:
     words += ["--out", str(out), "--resume"]
     for name in arguments.accept:
         words += ["--accept", name]
+    if arguments.record:
+        words += ["--record", ",".join(map(str, arguments.record))]
+    if arguments.record_only != "*":
+        words += ["--record-only", arguments.record_only]
     if arguments.device != "auto":
         words += ["--device", arguments.device]
     return shlex.join(words)

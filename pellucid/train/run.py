@@ -5,8 +5,8 @@ import copy
 import dataclasses
 import itertools
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -16,9 +16,11 @@ from pellucid.config import Config, to_table
 from pellucid.data.batch import Batch
 from pellucid.errors import PellucidError, UsageError
 from pellucid.model import Transformer
+from pellucid.see import Trace
 from pellucid.train.average import averaged_weights, keep_for_average
 from pellucid.train.learner import Update
 from pellucid.train.metrics import open_metrics, write_metrics
+from pellucid.train.recording import Recorder, recording, start_recording
 from pellucid.train.setting_up import Run, as_config, set_up
 from pellucid.train.stop import Interrupted, StopRequest, stop_on_signal
 from pellucid.train.validation import Validation, validate
@@ -36,6 +38,7 @@ class Step:
     seconds: float
     validation: Validation | None = None  # at a step that was validated
     best: bool = False  # whether that was the best so far
+    trace: Trace | None = field(default=None, repr=False)  # at a step that was recorded
 
 
 def train(config: Config | str | Path, out: str | Path, **options: Any) -> Path:
@@ -52,34 +55,45 @@ def training(
     accept: Sequence[str] = (),
     device: str = "auto",
     report: Callable[[str], None] = lambda line: None,
+    record: Iterable[int] = (),
+    only: str = "*",
 ) -> Iterator[Step]:
     """Train, one step an iteration; the folder `out` becomes the model's.
 
     resume: go on from the newest checkpoint, bit for bit. accept: settings ("training.peak_rate") or "data"
     that may differ from the run's. report: takes a line of what happens beside the steps, such as data read.
+    record: the numbers of steps that carry a trace of the pass that they learned from (of its first batch),
+    with the tensors whose name matches `only`; the training stays what it is, bit for bit.
     """
     if not str(out):
         raise UsageError("out is empty: name the folder that becomes the model's.")
     out = Path(out)
     checkpoint.check_writable(out)
     with checkpoint.lock(out), stop_on_signal() as stop:
-        run = set_up(as_config(config), out, resume, accept, device, report)
-        yield from _steps(run, stop)
+        config = as_config(config)
+        wanted = recording(record, only, config.training.steps)
+        run = set_up(config, out, resume, accept, device, report)
+        # Before anything is written: where the settings allow no batch, or no tensor has the name, no run is
+        # left behind that would be in the way of the next try.
+        batches = _batches(run)
+        first = next(batches)
+        recorder = start_recording(wanted, run.learner, run.vocabulary, first[-1], report)
+        yield from _steps(run, stop, itertools.chain([first], batches), recorder)
         _finish(run)
 
 
-def _steps(run: Run, stop: StopRequest) -> Iterator[Step]:
+def _steps(
+    run: Run, stop: StopRequest, batches: Iterator[tuple[int, int, Batch]], recorder: Recorder
+) -> Iterator[Step]:
     settings, before = run.config.training, run.position.seconds
     started = time.perf_counter()
-    batches = _batches(run)
     if run.position.step == 0:
-        # Where the settings allow no batch, no run is left behind that would be in the way of the next try.
-        batches = itertools.chain([next(batches)], batches)
         save(run)  # from here on a resume finds the vocabulary, and a folder that cannot be written is known
     with open_metrics(run.out / "metrics.jsonl", run.position.step) as metrics:
         while not _is_done(run):
             taken = list(itertools.islice(batches, settings.accumulate))
             number = run.position.step + 1
+            trace = recorder.record(number, taken[0][-1])
             update = run.learner.learn([batch for _, _, batch in taken], number)
             run.position = dataclasses.replace(
                 run.position,
@@ -90,7 +104,7 @@ def _steps(run: Run, stop: StopRequest) -> Iterator[Step]:
                 skipped=run.position.skipped + 1 if update.skipped else 0,
             )
             _stop_if_hopeless(run, [batch for _, _, batch in taken])
-            step = _validated(run, update)
+            step = dataclasses.replace(_validated(run, update), trace=trace)
             run.position = dataclasses.replace(run.position, seconds=before + time.perf_counter() - started)
             write_metrics(metrics, _metrics(step))
             stopping = stop.requested  # a signal from here on is for the next step: this one may not be saved

@@ -1,0 +1,52 @@
+"""A recorded step of training as a file for numpy.load: each tensor by its name, and the tokens.
+
+`source_tokens` (what the encoder read) and `target_tokens` (what the decoder read: the start token and the
+target, shifted right) have a row for each sentence of the batch; they are there where a recorded tensor has
+that axis. Numbers of 16 bits are widened to float32, exactly.
+"""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from pellucid.checkpoint import check_writable
+from pellucid.seal import writing
+from pellucid.see import Record, Trace
+
+FOLDER = "traces"
+
+
+def write_recording(trace: Trace, run: Path, step: int) -> Path:
+    """Writes traces/step-N.npz in the folder of a run, whole or not at all."""
+    folder = run / FOLDER
+    check_writable(folder, sum(record.tensor.nbytes for record in trace.values()))
+    path, part = folder / f"step-{step}.npz", folder / f".step-{step}.npz.part"
+    arrays = {name: _wide(record.tensor).numpy() for name, record in trace.items()}
+    with writing(folder):
+        try:
+            with part.open("wb") as file:
+                np.savez(file, **arrays, **_tokens(trace))  # type: ignore[arg-type]
+            os.replace(part, path)
+        finally:
+            part.unlink(missing_ok=True)
+    return path
+
+
+def _tokens(trace: Trace) -> dict[str, "np.ndarray[tuple[int, ...], np.dtype[np.str_]]"]:
+    """The tokens of both sides, sentences x positions, padding included."""
+    found = {}
+    for record in trace.values():
+        for axis, rows in record.tokens.items():
+            found[f"{_side(record, axis)}_tokens"] = np.array(rows)
+    return found
+
+
+def _side(record: Record, axis: str) -> str:
+    reads_source = record.name.startswith("encoder.") or (axis == "M" and ".cross_attention." in record.name)
+    return "source" if reads_source else "target"
+
+
+def _wide(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor.float() if tensor.dtype in (torch.bfloat16, torch.float16) else tensor
