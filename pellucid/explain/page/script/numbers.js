@@ -1,0 +1,41 @@
+// Numbers: tensors with named axes, how one is looked at as a matrix, and how a number is written.
+
+/** A tensor: its axes ("BHLM"; see the page's legend), its shape, and its numbers in float32, the last axis fastest. */
+const makeTensor = (axes, shape, data = new Float32Array(sizeOfShape(shape))) => ({ axes, shape, data });
+
+const sizeOfShape = (shape) => shape.reduce((size, length) => size * length, 1);
+
+/**
+ * A tensor as one matrix, of its first sentence and of one head: {rows, columns, at(row, column)}. Without a second
+ * axis (a mean for each position) it is one column.
+ */
+const panelOf = (tensor, head = 0) => {
+  const sizes = tensor.shape.filter((_, place) => !"BH".includes(tensor.axes[place] ?? "?"));
+  const [rows, columns = 1] = sizes;
+  const heads = tensor.axes.includes("H") ? tensor.shape[tensor.axes.indexOf("H")] : 1;
+  if (!(head >= 0 && head < heads)) {
+    throw new Error(`head ${head} is not there: there are ${heads}, counted from 0. Choose one of these.`);
+  }
+  const start = head * rows * columns;
+  return { rows, columns, at: (row, column) => tensor.data[start + row * columns + column] };
+};
+
+/** Four decimals, as every table has them: "0.4502", "−∞". Equally near ones go to the even digit, as in Python. */
+const fourDecimals = (x) => {
+  if (!Number.isFinite(x)) return allDigits(x);
+  const size = Math.abs(x) * 10000;
+  const tied = size % 1 === 0.5 && Math.floor(size) % 2 === 0;
+  const digits = (tied ? Math.floor(size) / 10000 : Math.abs(x)).toFixed(4);
+  return x < 0 && Number(digits) !== 0 ? `-${digits}` : digits;
+};
+
+/** The fewest digits that give the same float32: "0.45019999", "1e-7". */
+const allDigits = (x) => {
+  if (!Number.isFinite(x)) return Number.isNaN(x) ? "not a number" : x > 0 ? "∞" : "−∞";
+  if (Math.fround(x) !== x) return String(x); // a number in double precision
+  for (let digits = 1; digits < 9; digits++) {
+    const shorter = Number(x.toPrecision(digits));
+    if (Math.fround(shorter) === x) return String(shorter);
+  }
+  return String(Number(x.toPrecision(9)));
+};
