@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from pellucid.explain.passes import watched_pass
+from pellucid.explain.words import TOKENS as TOKENS
 from pellucid.explain.words import source_of, target_of
 from pellucid.see import Trace
 from pellucid.translate.translation import Hypothesis, Translation
