@@ -1,0 +1,88 @@
+// Numbers as somebody wrote them: "0.40" says two digits, "1.0" one, "…" is left out. A cell is a text, a number, or
+// {unquoted: "1.0"}: a number of a TOML file, which stands without quotes, as Python writes it.
+
+const LEFT_OUT = ["…", "...", "⋮", "⋯", "⋱", ""];
+const EXACT = 1e-9; // added to every slack: what float64 itself may lose
+const NUMBER = /^[+-]?(\d+\.?(\d*)|\.(\d+))(?:e([+-]?\d+))?$/i;
+
+/** {number, half, written}: half a unit of the last digit as written; NaN for what is left out. */
+const writtenNumber = (written, decimals = null, where = "claim") => {
+  const isText = typeof written === "string";
+  const text = written === null || written === undefined ? "…" : String(written?.unquoted ?? written).trim();
+  if (LEFT_OUT.includes(text) || text.toLowerCase() === "nan") return { number: NaN, half: 0, written: "…" };
+  const plain = plainDigits(text.replace(/[−–]/g, "-").replaceAll("∞", "inf").replaceAll("_", ""));
+  const infinite = /^([+-]?)inf(inity)?$/i.exec(plain);
+  if (infinite) {
+    const number = infinite[1] === "-" ? -Infinity : Infinity;
+    return { number, half: 0, written: text.replaceAll("inf", "∞").replaceAll("-", "−") };
+  }
+  const parts = NUMBER.exec(plain);
+  if (!parts || typeof written === "boolean") {
+    throw new UsageError(`${where}: "${text}" is not a number. Write 0.25, -inf, or … for one left out.`, where);
+  }
+  let places = (parts[2] ?? parts[3] ?? "").length - Number(parts[4] ?? 0);
+  if ((places <= 0 && !plain.toLowerCase().includes("e")) || (decimals !== null && !isText)) {
+    if (decimals === null) {
+      const problem = `${where}: the whole number ${text} does not say to how many digits it was rounded`;
+      throw new UsageError(`${problem}. Write "${text}.0", or give decimals=0.`, where);
+    }
+    places = decimals;
+  }
+  return { number: Number(plain), half: 0.5 * 10 ** -places, written: text };
+};
+
+/** The digits of any script (०.४) as 0 to 9; their blocks begin with the zero and have ten each. */
+const plainDigits = (text) =>
+  text.replace(/\p{Nd}/gu, (digit) => {
+    const code = digit.codePointAt(0);
+    let zero = code;
+    while (/\p{Nd}/u.test(String.fromCodePoint(zero - 1))) zero -= 1;
+    return String((code - zero) % 10);
+  });
+
+/** The claims in the order of computation, by stage: {written, numbers, halves}, a matrix for each head. */
+const readClaims = (claims, heads, decimals = null) => {
+  if (decimals !== null && !(Number.isInteger(decimals) && decimals >= 0)) {
+    throw new UsageError(`decimals = ${shownValue(decimals)} must be a whole number, 0 or more.`, "decimals");
+  }
+  for (const name of Object.keys(claims)) {
+    if (STAGE_NAMES.includes(name)) continue;
+    const near = closeMatches(name, STAGE_NAMES, 3, 0.5);
+    const known = (near.length ? near : STAGE_NAMES).join(", ");
+    throw new UsageError(`no stage is called '${name}'. Nearest: ${known}.`, "claims");
+  }
+  const read = {};
+  for (const name of STAGE_NAMES) if (name in claims) read[name] = readClaim(name, claims[name], heads, decimals);
+  return read;
+};
+
+/** A matrix, or one for each head where the stage has heads. */
+const readClaim = (name, matrix, heads, decimals) => {
+  const place = `claims.${name}`;
+  const isMatrix = Array.isArray(matrix) && Array.isArray(matrix[0]) && matrix[0].length > 0;
+  const perHead = isMatrix && Array.isArray(matrix[0][0]);
+  const matrices = perHead ? matrix : [matrix];
+  if (isMatrix && !perHead && heads > 1 && STAGE_AXES[name].includes("H")) {
+    const problem = `${name}: ${heads} heads have a matrix each, and one is claimed`;
+    throw new UsageError(`${problem}. Give ${heads}.`, place);
+  }
+  if (!isMatrix || !matrices.every((each) => Array.isArray(each) && each.every(Array.isArray))) {
+    throw new UsageError(`${name}: the claim is not a matrix. Write rows, [["0.4", "0.6"], …].`, place);
+  }
+  const widths = new Set(matrices.flat().map((row) => row.length));
+  if (widths.size !== 1 || new Set(matrices.map((each) => each.length)).size !== 1) {
+    throw new UsageError(`${name}: the claimed rows differ in length. Write … for what is left out.`, place);
+  }
+  const cells = matrices.map((each) => mapCells(each, (cell) => claimedNumber(cell, decimals, name, place)));
+  const picked = (part) => cells.map((each) => mapCells(each, (cell) => cell[part]));
+  return { written: picked("written"), numbers: picked("number"), halves: picked("half") };
+};
+
+const claimedNumber = (cell, decimals, name, place) => {
+  try {
+    return writtenNumber(cell, decimals, name);
+  } catch (error) {
+    error.place = place;
+    throw error;
+  }
+};

@@ -1,0 +1,118 @@
+// Rules that true numbers keep, whatever was rounded: each says why a claim cannot be right. A rule counts as broken
+// only beyond the slack that rounding leaves, half a unit of each printed number. A line is what a reader has at a
+// stage: {numbers, halves}, a matrix for each head; halves say how far rounding may have moved each number.
+
+/** The rules that the claimed line `name` breaks, by cell: {"head,row,column": [rule, …]}. */
+const brokenRules = (name, lines) => {
+  const found = {};
+  const add = (head, row, column, rule) => {
+    // Side by side, the columns of the second head come after those of the first.
+    const width = name === "concatenated" ? columnsOf(lines.values.numbers[0]) : 0;
+    const cell = name === "concatenated" ? [0, row, head * width + column] : [head, row, column];
+    const rules = (found[cell.join()] ??= []);
+    if (!rules.includes(rule)) rules.push(rule);
+  };
+  if (name === "weights") rulesOfWeights(lines, add);
+  if ((name === "context" || name === "concatenated") && lines.values) {
+    rulesOfContext(linesByHead(lines[name], lines.values.numbers.length), lines, add);
+  }
+  return found;
+};
+
+const total = (numbers) => numbers.reduce((sum, value) => sum + value, 0);
+
+const rulesOfWeights = (lines, add) => {
+  const { weights, masked_scores: scores } = lines;
+  weights.numbers.forEach((rows, head) => {
+    rows.forEach((numbers, row) => {
+      const sum = total(numbers);
+      if (Math.abs(sum - 1) > total(weights.halves[head][row]) + EXACT) {
+        const rule = `a row of weights sums to 1, this one to ${sixDigits(sum)}`;
+        numbers.forEach((_, column) => add(head, row, column, rule));
+      }
+      if (scores) {
+        againstScores(weights, scores, head, row, add);
+        equalRows(weights, scores, head, row, add);
+      }
+    });
+  });
+};
+
+const againstScores = (weights, scores, head, row, add) => {
+  const [numbers, halves] = [weights.numbers[head][row], weights.halves[head][row]];
+  const [asked, moved] = [scores.numbers[head][row], scores.halves[head][row]];
+  asked.forEach((score, column) => {
+    if (score === -Infinity && numbers[column] !== 0) add(head, row, column, "masked weights are exactly 0");
+  });
+  const broken = new Set();
+  for (let i = 0; i < numbers.length; i++) {
+    for (let j = 0; j < numbers.length; j++) {
+      const larger = asked[i] - asked[j] > moved[i] + moved[j] + EXACT;
+      const smaller = numbers[j] - numbers[i] > halves[i] + halves[j] + EXACT;
+      if (larger && smaller && asked[j] !== -Infinity) broken.add(i).add(j);
+    }
+  }
+  for (const column of [...broken].sort((a, b) => a - b)) {
+    add(head, row, column, "a larger score never has a smaller weight");
+  }
+};
+
+/** Rows whose scores differ by one number throughout have the same weights. */
+const equalRows = (weights, scores, head, row, add) => {
+  const asked = scores.numbers[head];
+  const seen = asked[row].map((score) => score !== -Infinity);
+  asked.forEach((others, other) => {
+    if (other === row || !seen.some(Boolean)) return;
+    if (!others.every((score, column) => (score !== -Infinity) === seen[column])) return;
+    const shift = asked[row].map((score, column) => score - others[column]).filter((_, column) => seen[column]);
+    if (!(Math.max(...shift) - Math.min(...shift) <= EXACT)) return; // not for NaN either
+    const half = Math.max(...scores.halves[head][row], ...scores.halves[head][other]);
+    const { lowest, highest } = softmaxBounds(asked[row], half);
+    weights.numbers[head][row].forEach((weight, column) => {
+      const apart = Math.abs(weight - weights.numbers[head][other][column]);
+      const halves = weights.halves[head][row][column] + weights.halves[head][other][column];
+      if (apart > halves + highest[column] - lowest[column] + EXACT) {
+        add(head, row, column, "equal score differences give equal rows");
+      }
+    });
+  });
+};
+
+/** The least and the largest weights that scores can have which were rounded to these. */
+const softmaxBounds = (scores, half) => {
+  const bound = (sign) =>
+    scores.map((score, i) => {
+      if (score === -Infinity) return 0;
+      const apart = (other) => (Number.isFinite(other - score) ? other - score : -Infinity);
+      return 1 / total(scores.map((other, j) => Math.exp(apart(other) + (i === j ? 0 : sign * 2 * half))));
+    });
+  return { lowest: bound(1), highest: bound(-1) };
+};
+
+const rulesOfContext = (context, lines, add) => {
+  const { values, masked_scores: scores } = lines;
+  context.numbers.forEach((rows, head) => {
+    const [numbersOf, halvesOf] = [values.numbers[head], values.halves[head]];
+    rows.forEach((numbers, row) => {
+      const seen = [...numbersOf.keys()].filter((m) => !scores || scores.numbers[head][row][m] !== -Infinity);
+      if (!seen.length) return;
+      const isFirstAlone = row === 0 && seen.join() === "0" && numbersOf.length > 1;
+      numbers.forEach((claimed, column) => {
+        const slack = context.halves[head][row][column] + EXACT;
+        const least = Math.min(...seen.map((m) => numbersOf[m][column] - halvesOf[m][column]));
+        const most = Math.max(...seen.map((m) => numbersOf[m][column] + halvesOf[m][column]));
+        if (!(claimed < least - slack || claimed > most + slack)) return;
+        if (isFirstAlone) add(head, row, column, "the first row of a causal context is the first value row");
+        const between = seen.map((m) => numbersOf[m][column]);
+        const span = `${sixDigits(Math.min(...between))} to ${sixDigits(Math.max(...between))}`;
+        add(head, row, column, `a context lies within the range of its values, here ${span}`);
+      });
+    });
+  });
+};
+
+/** A concatenation as the contexts that it is made of. */
+const linesByHead = (line, heads) => {
+  if (line.numbers.length === heads) return line;
+  return { numbers: splitHeads(line.numbers[0], heads), halves: splitHeads(line.halves[0], heads) };
+};
