@@ -11,6 +11,7 @@ from pellucid.cli import (
     demo,
     evaluate,
     example,
+    exercise,
     experiment,
     explain,
     inspect,
@@ -25,7 +26,17 @@ from pellucid.version import __version__
 
 INTERRUPTED = 130
 # What these say is all that they do, so who reads it may leave early, as in `pellucid translate … | head`.
-ONLY_SPEAKING = ("data", "evaluate", "example", "experiment", "explain", "inspect", "score", "translate")
+ONLY_SPEAKING = (
+    "data",
+    "evaluate",
+    "example",
+    "exercise",
+    "experiment",
+    "explain",
+    "inspect",
+    "score",
+    "translate",
+)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -72,7 +83,20 @@ def command_line() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"pellucid {__version__}")
     verbs = parser.add_subparsers(title="verbs", dest="verb", metavar="VERB")
-    for verb in (demo, train, translate, evaluate, score, explain, example, experiment, leak, inspect, data):
+    for verb in (
+        demo,
+        train,
+        translate,
+        evaluate,
+        score,
+        explain,
+        example,
+        exercise,
+        experiment,
+        leak,
+        inspect,
+        data,
+    ):
         verb.add(verbs)
     return parser
 
