@@ -24,6 +24,8 @@ AXES = {
     "V": "vocabulary",
 }
 
+RECORDED_AT_MOST = 4 * 2**30  # bytes, unless the caller says otherwise: a recording should not end a session
+
 # path, name, axes, tensor -> the tensor that is used from here on
 Watcher = Callable[[str, str, str, Tensor], Tensor]
 Edit = Callable[[Tensor], Tensor]
@@ -122,14 +124,14 @@ class Trace(Mapping[str, Record]):
     """What was seen in one forward pass: a mapping from names to records, in the order of computation."""
 
     def __init__(
-        self, only: str, edits: Mapping[str, Edit], gradients: bool, vocabulary: Labeller | None
+        self, only: str, edits: Mapping[str, Edit], gradients: bool, labels: "Labels", most_bytes: int
     ) -> None:
         self._records: dict[str, Record] = {}
-        self._only, self._edits, self._gradients, self._vocabulary = only, edits, gradients, vocabulary
+        self._only, self._edits, self._gradients = only, edits, gradients
+        self._labels, self._bytes_left, self._most_bytes = labels, most_bytes, most_bytes
         self._used: set[str] = set()
         self._shown: set[str] = set()
         self._sizes: dict[tuple[str, str], int] = {}
-        self._ids: dict[str, Tensor] = {}
 
     def __getitem__(self, name: str) -> Record:
         if name not in self._records:
@@ -157,13 +159,10 @@ class Trace(Mapping[str, Record]):
                 self._used.add(pattern)
                 tensor = _edited(full, tensor, edit)
         if fnmatch.fnmatchcase(full, self._only):
+            self._make_room(full, tensor)
             kept = tensor if self._gradients else tensor.detach().cpu().clone()
-            self._records[full] = Record(full, axes, kept, self._tokens(full, axes))
+            self._records[full] = Record(full, axes, kept, self._labels.of(full, axes))
         return tensor
-
-    def note_ids(self, stack: str, ids: Tensor) -> None:
-        """Remember which tokens went into a stack, to label its axes with."""
-        self._ids[stack] = ids
 
     def close(self) -> None:
         """Complain of what was asked for and never came."""
@@ -190,7 +189,29 @@ class Trace(Mapping[str, Record]):
                     "before it."
                 )
 
-    def _tokens(self, name: str, axes: str) -> dict[str, list[list[str]]]:
+    def _make_room(self, name: str, tensor: Tensor) -> None:
+        self._bytes_left -= tensor.numel() * tensor.element_size()
+        if self._bytes_left < 0:
+            raise UsageError(
+                f"the trace would hold more than most_bytes = {self._most_bytes:,} with {name}. Record fewer "
+                "tensors (only=), a shorter sentence or a smaller batch, or set most_bytes; "
+                "pellucid.trace_bytes says how many are needed."
+            )
+
+
+class Labels:
+    """The tokens that went into each stack in this pass, to label axes with."""
+
+    def __init__(self, vocabulary: Labeller | None) -> None:
+        self._vocabulary = vocabulary
+        self._ids: dict[str, Tensor] = {}
+
+    def note(self, stack: str, ids: Tensor) -> None:
+        """Remember what "encoder" or "decoder" is reading."""
+        self._ids[stack] = ids
+
+    def of(self, name: str, axes: str) -> dict[str, list[list[str]]]:
+        """The tokens along L and M of a tensor, for each sentence."""
         stack = "encoder" if name.startswith("encoder") else "decoder"
         sides = {"L": stack, "M": "encoder" if ".cross_attention." in name else stack}
         return {axis: self._words(sides[axis]) for axis in axes if axis in sides and sides[axis] in self._ids}
@@ -204,21 +225,13 @@ class Trace(Mapping[str, Record]):
 
 
 @contextmanager
-def trace(
-    model: nn.Module,
-    only: str = "*",
-    edits: Mapping[str, Edit] | None = None,
-    gradients: bool = False,
-    vocabulary: Labeller | None = None,
-) -> Iterator[Trace]:
-    """Record every tensor of one forward pass whose name matches `only`, with `edits` ({name or glob: tensor
-    -> tensor}) in effect."""
-    seen = Trace(only, edits or {}, gradients, vocabulary)
+def watching_tokens(model: nn.Module, watcher: Watcher, labels: Labels) -> Iterator[None]:
+    """As `watching`, and `labels` learns which tokens each stack of the model reads."""
 
     def note(stack: str) -> Any:
         def hook(module: nn.Module, arguments: tuple[Any, ...]) -> None:
-            if _watching.watcher == seen.watch:  # another thread may be running the same model
-                seen.note_ids(stack, arguments[0])
+            if _watching.watcher == watcher:  # another thread may be running the same model
+                labels.note(stack, arguments[0])
 
         return hook
 
@@ -228,11 +241,28 @@ def trace(
         if hasattr(model, stack)
     ]
     try:
-        with watching(seen.watch):
-            yield seen
+        with watching(watcher):
+            yield
     finally:
         for hook in hooks:
             hook.remove()
+
+
+@contextmanager
+def trace(
+    model: nn.Module,
+    only: str = "*",
+    edits: Mapping[str, Edit] | None = None,
+    gradients: bool = False,
+    vocabulary: Labeller | None = None,
+    most_bytes: int = RECORDED_AT_MOST,
+) -> Iterator[Trace]:
+    """Record every tensor of one forward pass whose name matches `only`, with `edits` ({name or glob: tensor
+    -> tensor}) in effect; what would be more than `most_bytes` is an error before it fills the memory."""
+    labels = Labels(vocabulary)
+    seen = Trace(only, edits or {}, gradients, labels, most_bytes)
+    with watching_tokens(model, seen.watch, labels):
+        yield seen
     seen.close()
 
 

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from pellucid.explain.explanation import TOKENS, Explanation, explain
+from pellucid.explain.explanation import Explanation, explain
 from pellucid.explain.passes import in_float32, quietly
 from pellucid.model import Transformer
 from pellucid.see import Edit, Trace, trace
 from pellucid.translate.decoding import device_of
-from pellucid.translate.sentences import read_source
 
 if TYPE_CHECKING:
     from pellucid.translate.translator import Translator
@@ -25,8 +24,6 @@ class Said:
 
     explanation: Explanation
     model: Transformer
-    source_ids: list[int]
-    target_ids: list[int]  # what is expected, with the end token
 
     @property
     def trace(self) -> Trace:
@@ -47,12 +44,12 @@ class Said:
     @property
     def source(self) -> Tensor:
         """The source's ids, 1 M."""
-        return torch.tensor([self.source_ids], device=device_of(self.model))
+        return torch.tensor([self.explanation.source_ids], device=device_of(self.model))
 
     @property
     def target(self) -> Tensor:
         """What the decoder reads, 1 L: the start token and the target, shifted right by one."""
-        shifted = [self.model.config.start_id, *self.target_ids[:-1]]
+        shifted = [self.model.config.start_id, *self.explanation.target_ids[:-1]]
         return torch.tensor([shifted], device=device_of(self.model))
 
     @property
@@ -70,7 +67,7 @@ class Said:
     def log_probabilities(self, seen: Trace) -> list[float]:
         """Of each expected token, in this pass."""
         log_p_LV = seen["decoder.logits"].tensor[0].log_softmax(-1)
-        return log_p_LV.gather(1, torch.tensor(self.target_ids)[:, None])[:, 0].tolist()
+        return log_p_LV.gather(1, torch.tensor(self.explanation.target_ids)[:, None])[:, 0].tolist()
 
     def probability(self, edits: Mapping[str, Edit] | None = None) -> float:
         """Of the whole translation, its words multiplied, with `edits` in effect."""
@@ -80,7 +77,4 @@ class Said:
 
 def said(translator: "Translator", text: str, to: str | None = None, target: str | None = None) -> Said:
     """What the model says of `text`, or the `target` that it is made to say."""
-    explanation = explain(translator, text, to, target)
-    source_ids = list(read_source(text, to, translator.vocabulary, TOKENS).ids)
-    target_ids = explanation.translation.hypotheses[0].token_ids
-    return Said(explanation, in_float32(translator.model), source_ids, target_ids)
+    return Said(explain(translator, text, to, target), in_float32(translator.model))

@@ -1,0 +1,186 @@
+"""Edits of a pass, for `trace(edits=…)`: a head silenced, a tensor patched from another run or rewritten, the
+causal mask lifted, the scale or a residual removed.
+
+Each function returns {name or glob: edit}; `together` joins several. A part is a path, as
+"decoder.layers.0.self_attention", and may be a glob, as "decoder.layers.*.self_attention".
+"""
+
+import fnmatch
+import math
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from pellucid.errors import UsageError
+from pellucid.see import Edit, Trace
+
+Edits = dict[str, Edit]
+Heads = int | Sequence[int]
+
+HOW = ("zero", "mean", "uniform")
+ATTENTIONS = ("self_attention", "cross_attention")
+# What each Add & Norm adds, by the stack and the residual's number: figure 1.
+ADDED = {
+    "encoder": {"1": "self_attention", "2": "feed_forward"},
+    "decoder": {"1": "self_attention", "2": "cross_attention", "3": "feed_forward"},
+}
+
+
+def silence(part: str, head: Heads, how: str = "zero") -> Edits:
+    """One head of an attention, or several, made to say nothing about where it looked.
+
+    "zero": its context is 0. "uniform": its weights are equal over all keys that it may look at. "mean": its
+    context is, at each position, the mean over the sentence's positions (padding apart), later ones too: a
+    measure of what the head tells positions apart by, not a decoder.
+    """
+    _check_part(part, ATTENTIONS, "an attention")
+    if how == "zero":
+        return {f"{part}.context": lambda context: _at_heads(context, head, torch.zeros_like(context))}
+    if how == "uniform":
+        masked = _Kept()
+
+        def level(weights: Tensor) -> Tensor:
+            may_look = (masked.tensor != -math.inf).to(weights.dtype)
+            return _at_heads(weights, head, may_look / may_look.sum(-1, keepdim=True).clamp(min=1))
+
+        return {f"{part}.masked_scores": masked.keep, f"{part}.weights": level}
+    if how == "mean":
+        mask = _Kept()
+
+        def average(context: Tensor) -> Tensor:
+            real_BL = _real_queries(mask.tensor, context)
+            counted = real_BL[:, None, :, None].to(context.dtype)
+            mean = (context * counted).sum(2, keepdim=True) / counted.sum(2, keepdim=True).clamp(min=1)
+            return _at_heads(context, head, mean.expand_as(context))
+
+        own_mask = f"{part.removesuffix('cross_attention').removesuffix('self_attention')}self_attention.mask"
+        return {own_mask: mask.keep, f"{part}.context": average}
+    raise UsageError(f"how = {how!r} is not known. A head is silenced with {', '.join(HOW)}.")
+
+
+def lift_mask(part: str, heads: Heads | None = None) -> Edits:
+    """The causal mask goes, so that a position looks at later ones too, and padding stays masked; for all
+    heads or only these."""
+    _check_part(part, ("self_attention",), "a self-attention, which alone has a causal mask")
+
+    def lift(mask_BHLM: Tensor) -> Tensor:
+        # Some position may look at each real key, at the latest the key's own; at padding, none.
+        padding = (mask_BHLM == -math.inf).all(-2, keepdim=True).expand_as(mask_BHLM)
+        lifted = torch.zeros_like(mask_BHLM).masked_fill(padding, -math.inf)
+        return lifted if heads is None else _at_heads(mask_BHLM, heads, lifted)
+
+    return {f"{part}.mask": lift}
+
+
+def without_scale(part: str) -> Edits:
+    """The scores are not divided by sqrt(d_k)."""
+    _check_part(part, ATTENTIONS, "an attention")
+    scores = _Kept()
+    return {f"{part}.scores": scores.keep, f"{part}.scaled_scores": lambda scaled: scores.tensor}
+
+
+def without_residual(part: str) -> Edits:
+    """What a sublayer computes goes on alone, instead of x + Sublayer(x); part is the Add & Norm, as
+    "decoder.layers.0.residual_2". Dropout of the sublayer's output, in training, is left out with it."""
+    stack, _, number = part.partition(".")[0], *part.rpartition(".residual_")[1:]
+    sublayer = ADDED.get(stack, {}).get(number)
+    if sublayer is None:
+        raise UsageError(
+            f'part = "{part}" is no residual. Give one such as "encoder.layers.0.residual_1" (to 2) or '
+            '"decoder.layers.*.residual_3" (1 to 3).'
+        )
+    added = _Kept()
+    output = f"{part.rpartition('.')[0]}.{sublayer}.output"
+    return {output: added.keep, f"{part}.sum": lambda total: added.tensor}
+
+
+def patch(trace: Trace, *names: str) -> Edits:
+    """The tensors of these names (or globs) are what they were in another run; their shapes must be equal."""
+    found: Edits = {}
+    for name in names:
+        matching = [known for known in trace if fnmatch.fnmatchcase(known, name)]
+        for known in matching or [trace[name].name]:  # which raises, with the nearest names
+            found[known] = _always(trace[known].tensor)
+    if not found:
+        raise UsageError("patch: no name is given. Name tensors of the trace, such as decoder.embedded.")
+    return found
+
+
+def rewrite(name: str, values: Any, at: Sequence[int | slice] | int = ()) -> Edits:
+    """Part of a tensor, or all of it, is these numbers: `rewrite("decoder.layers.0.cross_attention.weights",
+    [0, 1, 0], at=(0, 2, 1))` has sentence 0, head 2, position 1 look at the second word alone. A single
+    number fills all that `at` chooses."""
+    numbers = torch.as_tensor(values)
+
+    def put(tensor: Tensor) -> Tensor:
+        place: Any = tuple(at) if isinstance(at, Sequence) else (at,)
+        try:
+            tensor[place] = numbers.to(tensor.device, tensor.dtype)
+        except (IndexError, RuntimeError) as error:
+            chosen = "" if isinstance(error, IndexError) else f" = {tuple(tensor[place].shape)}"
+            raise UsageError(
+                f"rewrite of {name}: {tuple(numbers.shape)} does not fit at {place}{chosen} of a tensor "
+                f"{tuple(tensor.shape)}. Give numbers of that shape, or one number for all."
+            ) from None
+        return tensor
+
+    return {name: put}
+
+
+def together(*edits: Mapping[str, Edit]) -> Edits:
+    """Several edits as one; where two change the same tensor, the later gets what the earlier made.
+
+    A plain {**first, **second} would keep only the second of these.
+    """
+    joined: Edits = {}
+    for each in edits:
+        for name, edit in each.items():
+            joined[name] = _one_after_the_other(joined[name], edit) if name in joined else edit
+    return joined
+
+
+class _Kept(threading.local):
+    """A tensor of this pass, kept for an edit further on; each thread has its own."""
+
+    tensor: Tensor
+
+    def keep(self, tensor: Tensor) -> Tensor:
+        self.tensor = tensor
+        return tensor
+
+
+def _one_after_the_other(first: Edit, second: Edit) -> Edit:
+    return lambda tensor: second(first(tensor))
+
+
+def _always(tensor: Tensor) -> Callable[[Tensor], Tensor]:
+    return lambda here: tensor.to(here.device)
+
+
+def _real_queries(self_mask_BHLM: Tensor, context_BHLU: Tensor) -> Tensor:
+    """B L: the positions that are tokens: each of these may look at itself. Where a pass goes on from another
+    (fewer rows than keys), all are."""
+    sentences, _, queries, keys = self_mask_BHLM.shape
+    if queries != keys or context_BHLU.shape[::2] != (sentences, queries):
+        return torch.ones(context_BHLU.shape[::2], dtype=torch.bool, device=context_BHLU.device)
+    return self_mask_BHLM[:, 0].diagonal(dim1=-2, dim2=-1) != -math.inf
+
+
+def _at_heads(tensor: Tensor, heads: Heads, changed: Tensor) -> Tensor:
+    """The tensor B H … with these heads taken from `changed`."""
+    count = tensor.shape[1]
+    for head in heads if isinstance(heads, Sequence) else [heads]:
+        if not 0 <= head < count:
+            raise UsageError(f"head = {head}: there are {count}, counted from 0 to {count - 1}.")
+        tensor[:, head] = changed[:, head]
+    return tensor
+
+
+def _check_part(part: str, endings: Sequence[str], what: str) -> None:
+    if part.rpartition(".")[2] not in endings:
+        raise UsageError(
+            f'part = "{part}" is not the path of {what}. Give one such as "decoder.layers.0.{endings[0]}".'
+        )
