@@ -2,7 +2,6 @@
 
 from pellucid.explain.exercises.judging import Exercise
 from pellucid.explain.exercises.sentences import how_are_you
-from pellucid.explain.stepwise import stepwise
 
 CHAPTER = "06-cross-attention"
 
@@ -32,7 +31,7 @@ def shape_of_the_scores() -> Exercise:
 
 def rows_with_a_cache() -> Exercise:
     """What a cache saves."""
-    steps = stepwise(how_are_you())
+    steps = how_are_you().stepwise
     last = len(steps.steps)
     return Exercise(
         question=(

@@ -2,7 +2,6 @@
 
 from pellucid.explain.exercises.judging import Exercise
 from pellucid.explain.exercises.sentences import cats, explained, how_are_you
-from pellucid.explain.stepwise import stepwise
 
 CHAPTER = "01-why-a-decoder"
 
@@ -54,7 +53,7 @@ def runs_of_the_decoder() -> Exercise:
     """How often the decoder runs, in inference and in training."""
     explanation = explained("The cat sat on the mat", "fr")
     words = len(explanation.steps) - 1
-    steps = stepwise(explanation)
+    steps = explanation.stepwise
     return Exercise(
         question=(
             f'"{explanation.translation.text}" has {words} words. How often does the decoder run to find it '

@@ -24,7 +24,7 @@ def width_of_a_head() -> Exercise:
 
 def parameters_of_an_attention() -> Exercise:
     """How many numbers are learned."""
-    attention = demo().model.decoder.layers[0].cross_attention
+    attention = demo().model.get_submodule("decoder.layers.0.cross_attention")
     learned = sum(each.numel() for each in attention.parameters())
     width = demo().model.config.width
     return Exercise(

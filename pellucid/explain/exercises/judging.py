@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pellucid.errors import UsageError
 from pellucid.explain.claims import EXACT, number
 
-Answers = tuple[str, ...] | tuple[float, ...]
+Answers = tuple[str | float, ...]
 BETWEEN_NUMBERS = re.compile(r"[\s,;×x]+")  # so that a shape may be written 2×3
 
 
