@@ -1,0 +1,157 @@
+// A matrix that is painted: for many cells, in colour only. One element stands for the chosen cell, so that
+// a screen reader hears what the eye sees, and moving costs no painting.
+
+/** {element, show(row, column, focus), cellAt(event)} for a grid's state. */
+function canvasOfCells(state) {
+  const { panel, width, height } = state;
+  const across = panel.columns * width, down = panel.rows * height;
+  const canvas = element("canvas", { "aria-hidden": "true" });
+  const ring = element("div", { class: "ring", "--cell": `${width}px`, "--row": `${height}px` });
+  const heading = element("span", { role: "rowheader" }), cell = element("span", { role: "gridcell", id: newId("cell"), "aria-selected": "true" });
+  const spoken = element("div", { role: "row", class: "spoken" }, heading, cell);
+  const field = element("div", { class: "field", "--across": `${across}px`, "--down": `${down}px` }, canvas, ring);
+  const whole = element("div", {
+    class: "painted", role: "grid", tabindex: "0", "aria-label": state.title, "aria-readonly": "true",
+    "aria-rowcount": panel.rows, "aria-colcount": panel.columns, "aria-activedescendant": cell.id,
+    "--row": `${height}px`, "--cell": `${width}px`,
+  }, rowLabels(state), columnLabels(state), field, spoken);
+  paintWhenShown(canvas, state, across, down);
+  const show = (row, column, focus) => {
+    ring.style.transform = `translate(${column * width}px, ${row * height}px)`;
+    spoken.setAttribute("aria-rowindex", row + 1);
+    cell.setAttribute("aria-colindex", column + 1);
+    heading.textContent = state.rows[row];
+    cell.textContent = `${cellPlaceInWords(state, row, column)}, ${state.word} ${fourDecimals(panel.at(row, column))}`;
+    if (focus) followRing(whole, ring);
+  };
+  return { element: whole, show, cellAt: (event) => cellOfCanvas(event, canvas, state) };
+}
+
+let idsGiven = 0;
+
+/** An id that nothing else on the page has. */
+function newId(kind) {
+  idsGiven += 1;
+  return `${kind}-${idsGiven}`;
+}
+
+function followRing(whole, ring) {
+  if (document.activeElement !== whole) whole.focus({ preventScroll: true });
+  ring.scrollIntoView({ block: "nearest", inline: "nearest" });
+}
+
+function cellOfCanvas(event, canvas, state) {
+  const box = canvas.getBoundingClientRect();
+  const column = Math.floor((event.clientX - box.left) / state.width);
+  const row = Math.floor((event.clientY - box.top) / state.height);
+  const inside = row >= 0 && column >= 0 && row < state.panel.rows && column < state.panel.columns;
+  return inside ? { row, column } : null;
+}
+
+/** The rows' labels beside the canvas; where rows are thin, numbered dimensions have every eighth. */
+function rowLabels(state) {
+  const labels = state.rows.map((label, row) => {
+    const told = state.rowState[row];
+    const shown = state.height >= 14 || row % 8 === 0;
+    return element("span", { class: told ? `state-${told.split(" ")[0]}` : null }, shown ? words(label) : null,
+      told ? element("small", { class: "row-state" }, told) : null);
+  });
+  return element("div", { class: "row-labels", "aria-hidden": "true" }, ...labels);
+}
+
+function columnLabels(state) {
+  const every = state.asks && state.width >= 14 ? 1 : Math.max(1, Math.ceil(40 / state.width / 8) * 8);
+  const labels = state.columns.map((label, column) => (column % every ? null : element("span", { "--at": `${column * state.width}px` }, words(label))));
+  return element("div", { class: state.asks ? "column-labels tokens" : "column-labels", "aria-hidden": "true" }, ...labels);
+}
+
+const paintedCanvases = new Set();
+
+/** Paints once it is in the page (its colours come from there), and again when light turns to dark. */
+function paintWhenShown(canvas, state, across, down) {
+  canvas.paint = () => paintCells(canvas, state, across, down);
+  paintedCanvases.add(new WeakRef(canvas));
+  const observer = new IntersectionObserver((entries) => {
+    if (!entries.some((entry) => entry.isIntersecting)) return;
+    observer.disconnect();
+    canvas.paint();
+  }, { rootMargin: "400px" });
+  observer.observe(canvas);
+}
+
+function paintAgain() {
+  for (const reference of paintedCanvases) {
+    const canvas = reference.deref();
+    if (canvas?.isConnected) canvas.paint();
+    else if (!canvas) paintedCanvases.delete(reference);
+  }
+}
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", paintAgain);
+addEventListener("beforeprint", paintAgain);
+
+function paintCells(canvas, state, across, down) {
+  const { panel } = state;
+  const density = across * down > 2e6 ? 1 : devicePixelRatio;
+  canvas.width = across * density;
+  canvas.height = down * density;
+  canvas.style.width = `${across}px`;
+  canvas.style.height = `${down}px`;
+  const style = getComputedStyle(canvas);
+  const hues = { above: colourParts(style.getPropertyValue("--hue")), below: colourParts(style.getPropertyValue("--below")) };
+  const small = new OffscreenCanvas(panel.columns, panel.rows);
+  const pixels = new ImageData(panel.columns, panel.rows);
+  const masked = [];
+  for (let row = 0, place = 0; row < panel.rows; row++) {
+    for (let column = 0; column < panel.columns; column++, place += 4) {
+      const depth = depthOf(state.scale, panel.at(row, column));
+      if (depth === null) masked.push([row, column]);
+      else pixels.data.set([...(depth < 0 ? hues.below : hues.above), Math.round(235 * Math.abs(depth))], place);
+    }
+  }
+  small.getContext("2d").putImageData(pixels, 0, 0);
+  const brush = canvas.getContext("2d");
+  brush.imageSmoothingEnabled = false;
+  brush.drawImage(small, 0, 0, canvas.width, canvas.height);
+  brush.scale(density, density);
+  paintSigns(brush, state, style.getPropertyValue("--paper"));
+  hatchCells(brush, masked, state, style.color);
+}
+
+/** Where there is room, what is below zero has a dash, so that the sign is not told by colour alone. */
+function paintSigns(brush, { panel, width, height, scale }, paper) {
+  if (width < 7 || height < 7 || scale.kind !== "numbers") return;
+  brush.fillStyle = paper || "#fff";
+  for (let row = 0; row < panel.rows; row++) {
+    for (let column = 0; column < panel.columns; column++) {
+      if (depthOf(scale, panel.at(row, column)) > -0.15) continue;
+      brush.fillRect(column * width + width / 4, (row + 0.5) * height - 0.75, width / 2, 1.5);
+    }
+  }
+}
+
+function hatchCells(brush, masked, { width, height }, ink) {
+  brush.strokeStyle = ink;
+  brush.globalAlpha = 0.45;
+  brush.lineWidth = 1;
+  brush.beginPath();
+  for (const [row, column] of masked) {
+    const x = column * width, y = row * height, step = Math.min(width, height);
+    for (let from = 0; from < width + height; from += Math.max(4, step / 3)) {
+      brush.moveTo(x + Math.max(0, from - height), y + Math.min(from, height));
+      brush.lineTo(x + Math.min(from, width), y + Math.max(0, from - width));
+    }
+  }
+  brush.stroke();
+  brush.globalAlpha = 1;
+}
+
+let colourProbe = null;
+
+/** Red, green and blue of a colour of the style sheet, whichever way it is written. */
+function colourParts(colour) {
+  colourProbe ??= new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
+  colourProbe.clearRect(0, 0, 1, 1);
+  colourProbe.fillStyle = colour.trim() || "#666";
+  colourProbe.fillRect(0, 0, 1, 1);
+  return [...colourProbe.getImageData(0, 0, 1, 1).data.slice(0, 3)];
+}

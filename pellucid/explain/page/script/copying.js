@@ -1,0 +1,56 @@
+// The twin of a matrix: a plain table with all digits, to be copied into a spreadsheet, or printed.
+
+/** {fold, copy}: a fold with the table, which is made when it is opened, and a button that copies it. */
+const twinOfMatrix = (title, { panel, rows, columns, pick, kind }) => {
+  const fold = element("details", { class: "twin" }, element("summary", {}, "As a plain table, all digits"));
+  fold.addEventListener("toggle", () => {
+    if (fold.open && !fold.querySelector("table")) fold.append(element("div", { class: "table-box" }, twinTable(title, { panel, rows, columns, pick })));
+  });
+  const copy = element("button", { class: "copy", type: "button" }, "Copy the numbers");
+  copy.addEventListener("click", async () => {
+    const done = await copyText(tabSeparated({ panel, rows, columns, pick, kind }));
+    copy.textContent = done ? "Copied" : "Could not copy: open the table and select it";
+    setTimeout(() => (copy.textContent = "Copy the numbers"), 2500);
+  });
+  return { fold, copy };
+};
+
+const twinTable = (title, { panel, rows, columns, pick }) =>
+  element("table", { class: "twin-table" },
+    element("caption", {}, title),
+    element("thead", {}, element("tr", {}, element("td", {}), columns.map((label) => element("th", { scope: "col" }, words(label))))),
+    element("tbody", {}, Array.from({ length: panel.rows }, (_, row) =>
+      element("tr", {}, element("th", { scope: "row" }, words(rows[row])), Array.from({ length: panel.columns }, (_, column) =>
+        element("td", {}, pick ? [words(pick(row, column).label), " "] : null, allDigits(panel.at(row, column))))))));
+
+/** Rows of text with tabs between the cells; −∞ as "-inf", which spreadsheets and Python both take as text. */
+const tabSeparated = ({ panel, rows, columns, pick }) => {
+  const cell = (row, column) => {
+    const value = panel.at(row, column);
+    const number = value === -Infinity ? "-inf" : allDigits(value);
+    return pick ? `${pick(row, column).label} ${number}` : number;
+  };
+  const lines = [["", ...columns].join("\t")];
+  for (let row = 0; row < panel.rows; row++) {
+    lines.push([rows[row], ...Array.from({ length: panel.columns }, (_, column) => cell(row, column))].join("\t"));
+  }
+  return lines.join("\n");
+};
+
+/** Puts text on the clipboard; true when that worked. A page from a disk may have no clipboard of its own. */
+const copyText = async (text) => {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    const field = element("textarea", { class: "unseen", "aria-hidden": "true" });
+    field.value = text;
+    const before = document.activeElement;
+    document.body.append(field);
+    field.select();
+    const done = document.execCommand("copy");
+    field.remove();
+    before?.focus({ preventScroll: true });
+    return done;
+  }
+};

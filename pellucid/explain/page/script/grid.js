@@ -1,0 +1,145 @@
+// One matrix as a grid: for eyes, for the keyboard and for a screen reader.
+//
+// Arrows move, Home and End go to the ends of a row (with Ctrl: of the matrix), Page Up and Page Down eight
+// rows, Enter goes down a level and Escape up. A read-out says the chosen number, with all its digits.
+
+const PAGE_OF_ROWS = 8;
+const CELLS_AS_ELEMENTS = { plate: 640, open: 64 * 64 }; // more of them are painted on a canvas
+
+/** A matrix as an element. Its `.choose(row, column, focus)` moves to a cell; `.chosen` says which it is.
+ *  `tensor` and `head`, or a `panel` of one's own; `rows` and `columns` are the labels; `rowState[r]` is null,
+ *  "new", "cached", … ; `size` is "plate" (small, among others) or "open" (alone, with its numbers). Several
+ *  grids may share one `readout`. */
+function grid(options) {
+  const state = stateOfGrid(options);
+  const drawn = state.asElements ? tableOfCells(state) : canvasOfCells(state);
+  const readout = options.readout ?? element("output", { class: "readout", role: "status" });
+  const box = element("div", { class: "matrix-box" }, drawn.element);
+  const whole = element("div", { class: `matrix role-${state.role} ${state.size}`, "data-name": state.name }, box, options.readout ? null : readout);
+  const tell = (row, column, aloud) => {
+    readout.setAttribute("aria-live", aloud ? "polite" : "off");
+    readout.replaceChildren(...readoutOf(state, row, column));
+  };
+  whole.chosen = () => ({ row: state.row, column: state.column });
+  whole.holdsFocus = () => whole.contains(document.activeElement);
+  whole.choose = (row, column, focus = false) => {
+    state.row = Math.max(0, Math.min(state.panel.rows - 1, row));
+    state.column = Math.max(0, Math.min(state.panel.columns - 1, column));
+    drawn.show(state.row, state.column, focus);
+    if (focus || !options.readout) tell(state.row, state.column, focus);
+  };
+  const moved = (row, column) => {
+    whole.choose(row, column, true);
+    state.onMove?.(state.row, state.column);
+  };
+  drawn.element.addEventListener("keydown", (event) => gridKey(event, state, moved));
+  drawn.element.addEventListener("click", (event) => {
+    const cell = drawn.cellAt(event);
+    if (!cell) return;
+    moved(cell.row, cell.column);
+    if (state.size === "plate") state.onEnter?.(state.row, state.column);
+  });
+  drawn.element.addEventListener("pointermove", (event) => {
+    const cell = drawn.cellAt(event);
+    if (cell) tell(cell.row, cell.column, false);
+  });
+  drawn.element.addEventListener("pointerleave", () => tell(state.row, state.column, false));
+  drawn.element.addEventListener("focusin", () => tell(state.row, state.column, true));
+  whole.choose(options.row ?? 0, options.column ?? 0);
+  return whole;
+}
+
+/** What a grid knows: its numbers, its labels, and how large and in which scale it is drawn. */
+function stateOfGrid(options) {
+  const { tensor, head = 0, name, size = "open" } = options;
+  const panel = options.panel ?? panelOf(tensor, head);
+  const kind = options.kind ?? kindOf(name);
+  const asks = options.asks ?? (tensor ? tensor.axes.endsWith("LM") : false);
+  const state = {
+    ...options, panel, kind, asks, size,
+    role: options.role ?? "x",
+    word: options.word ?? wordOfNumber(name),
+    rowWord: options.rowWord ?? "",
+    columnWord: options.columnWord ?? (asks || panel.columns === 1 ? "" : "dimension"),
+    scale: options.scale ?? scaleOf(kind, tensor ?? { data: numbersOf(panel) }),
+    rowState: options.rowState ?? [],
+    rowSums: options.rowSums ?? (kind === "weights" && asks),
+    row: 0, column: 0,
+  };
+  return { ...state, ...sizesOf(state) };
+}
+
+/** How large its cells are, whether they show their numbers, and whether they are elements. */
+function sizesOf({ panel, size, asks, kind, pick }) {
+  const cells = panel.rows * panel.columns;
+  const asElements = cells <= CELLS_AS_ELEMENTS[size];
+  if (size === "open" && asElements) return { asElements, numbers: true, width: 62, height: 32 };
+  const numbers = asElements && (asks || kind === "mask" || pick || panel.columns === 1) && panel.columns <= 10;
+  if (numbers) return { asElements, numbers, width: kind === "mask" ? 34 : 54, height: 28 };
+  const room = size === "open" ? { across: 900, down: 600 } : { across: 250, down: 190 };
+  const width = Math.max(1, Math.min(asks ? 26 : 14, Math.floor(room.across / panel.columns)));
+  const height = Math.max(2, Math.min(28, Math.floor(room.down / panel.rows)));
+  return { asElements: asElements && width >= 8, numbers, width, height };
+}
+
+function gridKey(event, state, moved) {
+  const { row, column, panel } = state;
+  const last = { row: panel.rows - 1, column: panel.columns - 1 };
+  const to = {
+    ArrowLeft: [row, column - 1], ArrowRight: [row, column + 1],
+    ArrowUp: [row - 1, column], ArrowDown: [row + 1, column],
+    Home: event.ctrlKey ? [0, 0] : [row, 0], End: event.ctrlKey ? [last.row, last.column] : [row, last.column],
+    PageUp: [row - PAGE_OF_ROWS, column], PageDown: [row + PAGE_OF_ROWS, column],
+  }[event.key];
+  if (event.altKey || event.metaKey) return;
+  if (to) moved(...to);
+  else if (event.key === "Enter" && state.onEnter) state.onEnter(row, column);
+  else if (event.key === "Escape" && state.onEscape) state.onEscape();
+  else return;
+  event.preventDefault();
+  event.stopPropagation();
+}
+
+/** The read-out: who asks, who is asked, the number; then the number with all its digits. */
+function readoutOf(state, row, column) {
+  const value = state.panel.at(row, column);
+  const told = state.rowState[row] ? `, ${state.rowState[row]}` : "";
+  return [
+    ...cellPlace(state, row, column),
+    `, ${state.word} ${fourDecimals(value)}${told}`,
+    element("span", { class: "digits" }, ` = ${allDigits(value)}`),
+  ];
+}
+
+/** "gustan asks, like is asked": the words for a cell's place, tokens isolated. */
+function cellPlace(state, row, column) {
+  const right = state.pick ? state.pick(row, column).label : state.columns[column];
+  const left = [state.rowWord, state.rowWord ? " " : "", words(state.rows[row])];
+  if (state.asks) return [...left, " asks, ", words(right), " is asked"];
+  if (state.panel.columns === 1 && !right) return left;
+  return [...left, `, ${state.columnWord}${state.columnWord ? " " : ""}`, words(right)];
+}
+
+/** The place in plain text, for aria-label. */
+function cellPlaceInWords(state, row, column) {
+  return cellPlace(state, row, column).map((part) => part.textContent ?? part).join("");
+}
+
+/** What one number of a tensor is called: "weight", "score", "query". */
+function wordOfNumber(name) {
+  const last = name.split(".").at(-1);
+  const words = {
+    queries: "query", keys: "key", values: "value", scores: "score", scaled_scores: "scaled score",
+    masked_scores: "masked score", weights: "weight", logits: "logit", probabilities: "probability",
+    positions: "position", token_embeddings: "embedding", embedded: "embedding",
+  };
+  return words[last] ?? last.replaceAll("_", " ");
+}
+
+function numbersOf(panel) {
+  const numbers = new Float32Array(panel.rows * panel.columns);
+  for (let r = 0; r < panel.rows; r++) {
+    for (let c = 0; c < panel.columns; c++) numbers[r * panel.columns + c] = panel.at(r, c);
+  }
+  return numbers;
+}

@@ -1,0 +1,78 @@
+// One plate: a matrix as a small picture, and under it its names, its shape, and the line of code that makes it.
+
+/** A plate as a figure. `actions`: {readout, open(spec, row, column), follow(spec, row, column)}. */
+const plateFigure = (view, spec, actions) => {
+  const figure = element("figure", {
+    class: ["plate", `role-${spec.role}`, spec.brief ? "brief" : "", spec.small ? "small" : ""].filter(Boolean).join(" "),
+    "data-plate": spec.key, "aria-current": spec.chosenHead ? "true" : null,
+  });
+  const grids = spec.panel ? gridsOfPlate(view, spec, actions) : [missingMatrix(spec)];
+  figure.append(plateHeading(spec), ...grids.flatMap(({ title, matrix }) => [title, matrix].filter(Boolean)), plateCaption(view, spec));
+  figure.grids = grids.map(({ matrix }) => matrix).filter((matrix) => matrix.choose);
+  figure.spec = spec;
+  return figure;
+};
+
+/** The grid of a plate; beside another run, the two of them, each with its name. */
+const gridsOfPlate = (view, spec, actions) => {
+  const made = (panel, title) => gridOfSpec({ ...spec, panel }, {
+    size: "plate", readout: actions.readout, title,
+    onMove: (row, column) => actions.follow(spec, row, column), onEnter: (row, column) => actions.open(spec, row, column),
+  });
+  const title = `${withoutScripts(spec.caption.symbol)}: ${spec.caption.title}`;
+  if (!spec.other) return [{ matrix: made(spec.panel, title) }];
+  const [here, beside] = besideTitles(view);
+  return [
+    { title: element("p", { class: "which-run" }, here), matrix: made(spec.panel, `${title}, ${here}`) },
+    { title: element("p", { class: "which-run" }, beside), matrix: made(spec.other, `${title}, ${beside}`) },
+  ];
+};
+
+/** What the two runs of a view are called; where only switches differ, "with" and "without" them. */
+const besideTitles = ({ run, beside }) => (run.title === beside.title ? ["switched", "as the model is"] : [run.title, beside.title]);
+
+/** A grid for what a plate shows. */
+const gridOfSpec = (spec, also) =>
+  grid({
+    panel: spec.panel, rows: spec.rows, columns: spec.columns, name: spec.name, kind: spec.kind, role: spec.role, asks: spec.asks && !spec.transposed,
+    rowState: spec.rowState, scale: spec.scale, word: spec.word, rowWord: spec.rowWord, columnWord: spec.columnWord, pick: spec.pick, rowSums: spec.rowSums,
+    tokensAbove: spec.tokensAbove, ...also,
+  });
+
+const plateHeading = ({ caption }) =>
+  element("p", { class: "plate-title" }, element("b", { class: "symbol" }, withScripts(caption.symbol)), " ", element("span", {}, caption.title));
+
+/** The words under a plate: its name in the notes, in the trace, its shape, and the line of our code. */
+const plateCaption = (view, spec) => {
+  const { name, caption, brief, small, isParameter, shape, product, code } = spec;
+  const lines = [];
+  if (spec.other) lines.push(element("p", { class: "largest-difference" }, ...largestDifference(spec)));
+  if (!brief && caption.notes) lines.push(element("p", { class: "in-notes" }, element("span", { class: "label" }, "in the notes "), withScripts(caption.notes)));
+  if (!small) lines.push(element("p", { class: "in-trace" }, element("code", {}, name)));
+  if (product) lines.push(element("p", { class: "product" }, product));
+  lines.push(element("p", { class: "shape" }, shape));
+  if (!brief && !isParameter && code) lines.push(codeLine(code));
+  return element("figcaption", {}, lines);
+};
+
+const codeLine = ({ file, line, text }) =>
+  element("p", { class: "code-line" }, element("code", {}, text), " ", element("small", {}, `${file.split("/").at(-1)}:${line}`));
+
+/** The largest difference between the two runs of a plate, and where it is. */
+const largestDifference = ({ panel, other, rows, columns, pick }) => {
+  let most = 0, place = null;
+  for (let row = 0; row < panel.rows; row++) {
+    for (let column = 0; column < panel.columns; column++) {
+      const [here, there] = [panel.at(row, column), other.at(row, column)];
+      const difference = here === there ? 0 : Math.abs(here - there);
+      if (difference > most) [most, place] = [difference, [row, column]];
+    }
+  }
+  if (!place || pick) return [`largest difference ${fourDecimals(most)}`];
+  return [`largest difference ${fourDecimals(most)}, at `, words(rows[place[0]]), columns[place[1]] ? " × " : "", words(columns[place[1]])];
+};
+
+/** Where the page has no numbers of a matrix, its place is kept. */
+const missingMatrix = ({ shape, name }) => ({
+  matrix: element("div", { class: "missing-matrix" }, element("p", {}, shape), element("p", {}, `The model is too large for its weights to be in a page: ${name} is not here.`)),
+});

@@ -1,0 +1,99 @@
+// What a plate shows: a traced tensor or a parameter, its labels, and the words under it.
+
+const AXIS_WORDS = { D: "width", K: "d_k", U: "d_v", F: "d_ff", V: "vocabulary" };
+
+/** A traced tensor as a plate of this view. `also` overrides: brief, transposed, product, … */
+const tensorPlate = async (view, name, also = {}) => {
+  const { run } = view;
+  const tensor = await run.get(name);
+  const head = tensor.axes.includes("H") ? (also.head ?? view.head) : 0;
+  const other = await besideTensor(view, name, tensor);
+  const shown = rowsAtTime(view, name, tensor, head);
+  const labels = labelsOfTensor(run, name, tensor);
+  const caption = captionOfTensor(name);
+  const spec = {
+    key: name, name, tensor, head, caption, kind: kindOf(name), role: caption.role, asks: tensor.axes.endsWith("LM"),
+    panel: shown.panel, rows: labels.rows.slice(0, shown.panel.rows), columns: labels.columns.slice(0, shown.panel.columns),
+    rowState: shown.rowState, scale: scaleOf(kindOf(name), tensor, ...(other ? [other] : [])),
+    shape: shapeInWords(name, tensor), code: codeOfTensor(name), other: other ? rowsAtTime(view, name, other, head).panel : null, ...also,
+  };
+  return spec.transposed ? turnedPlate(spec) : spec;
+};
+
+/** The same tensor of the run beside this one; null where there is none of its shape. */
+const besideTensor = async (view, name, tensor) => {
+  if (!view.beside || !view.beside.names.includes(name)) return null;
+  const other = await view.beside.get(name);
+  return other.shape.join() === tensor.shape.join() ? other : null;
+};
+
+/** A plate with rows and columns exchanged: Kᵀ. */
+const turnedPlate = (spec) => ({
+  ...spec, panel: turnedPanel(spec.panel), other: spec.other && turnedPanel(spec.other),
+  rows: spec.columns, columns: spec.rows, rowState: [], rowWord: "dimension", columnWord: "", tokensAbove: true,
+  columnState: spec.rowState, back: (row, column) => [column, row],
+});
+
+const turnedPanel = ({ rows, columns, at }) => ({ rows: columns, columns: rows, at: (row, column) => at(column, row) });
+
+/** At step t the decoder has t rows: the last is new, those before it are cached or made again. */
+const rowsAtTime = (view, name, tensor, head) => {
+  const panel = panelOf(tensor, head);
+  const { mode, t, cached } = view.time ?? {};
+  if (mode !== "step") return { panel, rowState: [] };
+  const { path, last } = splitName(name);
+  const ofSource = name.startsWith("encoder") || (path.endsWith("cross_attention") && ["keys", "values"].includes(last));
+  if (ofSource) return { panel, rowState: Array(panel.rows).fill("computed once") };
+  const rows = Math.min(t, panel.rows);
+  const columns = path.endsWith("self_attention") && tensor.axes.endsWith("LM") ? Math.min(t, panel.columns) : panel.columns;
+  const before = !cached ? "made again" : ["keys", "values"].includes(last) ? "cached" : "earlier";
+  const rowState = Array.from({ length: rows }, (_, row) => (row === rows - 1 ? "new" : before));
+  return { panel: { rows, columns, at: panel.at }, rowState };
+};
+
+/** "6 × 6 = target × target", and how many heads there are. */
+const shapeInWords = (name, tensor) => {
+  const letters = [...tensor.axes].filter((letter) => letter !== "B");
+  const sizes = tensor.shape.slice(tensor.axes.startsWith("B") ? 1 : 0);
+  const pairs = letters.map((letter, place) => [sizes[place], axisInWords(letter, name)]).filter((_, place) => letters[place] !== "H");
+  const heads = letters.includes("H") && sizes[letters.indexOf("H")] > 1 ? `, in each of ${sizes[letters.indexOf("H")]} heads` : "";
+  return `${pairs.map(([size]) => size).join(" × ")} = ${pairs.map(([, said]) => said).join(" × ")}${heads}`;
+};
+
+const axisInWords = (letter, name) => {
+  if (letter !== "L" && letter !== "M") return AXIS_WORDS[letter];
+  if (!name.includes(".")) return letter === "L" ? "asks" : "is asked";
+  const source = name.startsWith("encoder") || (letter === "M" && name.includes("cross_attention"));
+  return source ? "source" : "target";
+};
+
+/** "(6×64)·(64×16) = (6×16)". */
+const productOfShapes = (left, right) => `(${left.rows}×${left.columns})·(${right.rows}×${right.columns}) = (${left.rows}×${right.columns})`;
+
+/** A weight matrix as a plate: a row for each dimension that comes in; without weights, its shape alone. */
+const weightPlate = (product, count, symbol, title, role) => {
+  const rows = product.xTensor.shape.at(-1);
+  const shape = `${rows} × ${count}`;
+  const caption = { symbol, title, role, notes: "" };
+  const common = { key: `${product.weightName}|${product.columns}`, name: product.weightName, caption, role, kind: "numbers", word: "weight", shape, isParameter: true };
+  if (!product.weight) return { ...common, panel: null };
+  const panel = weightPanel(product, count);
+  return { ...common, panel, rows: numbered(rows), columns: numbered(count), rowWord: "dimension", scale: scaleOf("numbers", product.weight) };
+};
+
+/** A bias, or the weight of a norm: one row, added or multiplied to every row. */
+const rowPlate = (tensor, name, from, count, symbol, title, role) => {
+  const panel = { rows: 1, columns: count, at: (_, column) => tensor.data[from + column] };
+  return {
+    key: `${name}|${from}`, name, caption: { symbol, title, role, notes: "" }, role, kind: "numbers", word: "bias", shape: `1 × ${count}`,
+    isParameter: true, panel, rows: [""], columns: numbered(count), scale: scaleOf("numbers", tensor),
+  };
+};
+
+const numbered = (count) => Array.from({ length: count }, (_, place) => String(place));
+
+/** The symbol, names, equation, role and reading of a tensor; captions.py wrote them. */
+const captionOfTensor = (name) => captionOf(name.includes(".") ? name : `self_attention.${name}`);
+
+/** The line of our code that computes a tensor: {file, line, text}; null where nobody recorded it. */
+const codeOfTensor = (name) => page.header.code?.[name] ?? null;

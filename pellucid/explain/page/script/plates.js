@@ -1,0 +1,171 @@
+// The plates of a block: its equation in pictures, line by line; one of them opened under its line.
+
+const drawnPlates = new WeakMap(); // a place -> what is drawn in it
+
+/** Fills a place with the plates of a view's block. Drawn again, it changes what differs and keeps the focus. */
+const drawPlates = async (view, place) => {
+  const before = drawnPlates.get(place);
+  if (before && isSameDrawing(before.view, view)) {
+    before.view = view;
+    return showChoice(before);
+  }
+  const ticket = {};
+  place.platesTicket = ticket;
+  const lines = await equationLines(view);
+  if (place.platesTicket !== ticket) return undefined; // something newer is being drawn
+  const held = heldFocus(place);
+  const drawing = { view, place, opened: null, readout: element("output", { class: "readout shared", role: "status" }) };
+  drawing.lines = lines.map((line) => lineElement(drawing, line));
+  const all = drawing.lines.flatMap((line) => [...line.querySelectorAll(".plate")]);
+  drawing.plates = new Map(all.map((figure) => [figure.dataset.plate, figure]));
+  place.classList.add("plates");
+  place.replaceChildren(timeSentence(view) ?? "", chosenHeads(drawing, lines) ?? "", ...drawing.lines, drawing.readout);
+  drawnPlates.set(place, drawing);
+  await showChoice(drawing);
+  return giveFocusBack(drawing, held);
+};
+
+const isSameDrawing = (one, other) =>
+  one.run === other.run && one.beside === other.beside && one.block === other.block && one.head === other.head &&
+  JSON.stringify(one.time) === JSON.stringify(other.time);
+
+/** A line of the equation: signs and plates, and what can be unfolded under it. */
+const lineElement = (drawing, { title, items, softmax }) => {
+  const parts = items.map((item) => (item.sign
+    ? element("span", { class: "sign" }, element("span", { "aria-hidden": "true" }, item.sign), element("span", { class: "unseen" }, item.words))
+    : plateFigure(drawing.view, item, plateActions(drawing))));
+  const line = element("section", { class: "equation-line", "aria-label": title }, element("h4", {}, title), element("div", { class: "equation" }, parts));
+  if (softmax) line.append(softmaxFold(drawing, softmax));
+  return line;
+};
+
+const plateActions = (drawing) => ({
+  readout: drawing.readout,
+  open: (spec, row, column) => openPlate(drawing, spec, row, column),
+  follow: (spec, row) => followRow(drawing, spec, row),
+});
+
+/** The same row in every plate that has it: a position is read straight across the equation. */
+const followRow = (drawing, spec, row) => {
+  drawing.row = row;
+  for (const figure of drawing.plates.values()) {
+    if (figure.spec === spec || figure.spec.rows?.join("|") !== spec.rows.join("|")) continue;
+    for (const matrix of figure.grids) matrix.choose(row, matrix.chosen().column);
+  }
+  drawing.softmax?.();
+};
+
+/** Opens a plate; the shell is told, and what is opened gets the focus. */
+const openPlate = (drawing, spec, row, column) => {
+  const [r, c] = spec.back ? spec.back(row, column) : [row, column];
+  const changes = { tensor: spec.name, row: r, column: c };
+  if (spec.head !== undefined && spec.head !== drawing.view.head && spec.tensor?.axes.includes("H")) {
+    drawing.view.select({ ...changes, head: spec.head });
+    return;
+  }
+  drawing.view = { ...drawing.view, ...changes };
+  drawing.wanted = spec.key;
+  showChoice(drawing, true);
+  drawing.view.select(changes);
+};
+
+const closePlate = (drawing) => {
+  const figure = drawing.plates.get(drawing.opened?.dataset.open);
+  const { row, column } = drawing.opened?.grid.chosen() ?? { row: 0, column: 0 };
+  const changes = { tensor: null, row: null, column: null };
+  drawing.view = { ...drawing.view, ...changes };
+  showChoice(drawing);
+  figure?.grids[0]?.choose(row, column, true);
+  drawing.view.select(changes);
+};
+
+/** Shows which matrix and which cell the view has chosen. */
+const showChoice = async (drawing, focus = false) => {
+  const { view } = drawing;
+  const figure = figureOfTensor(drawing, view.tensor);
+  const row = view.row ?? (view.time?.mode === "step" ? view.time.t - 1 : 0);
+  if (drawing.opened && drawing.opened.dataset.open !== figure?.dataset.plate) {
+    drawing.opened.remove();
+    drawing.opened = null;
+  }
+  for (const each of drawing.plates.values()) each.classList.toggle("is-open", each === figure);
+  if (!figure) return;
+  const cell = [row, view.column ?? 0];
+  const [r, c] = (figure.spec.forth ?? figure.spec.back)?.(...cell) ?? cell;
+  if (!drawing.opened) {
+    drawing.opened = openedMatrix(view, figure.spec, openedActions(drawing));
+    figure.closest(".equation-line").after(drawing.opened);
+  }
+  drawing.opened.choose(r, c, focus);
+  for (const matrix of figure.grids) matrix.choose(r, c);
+};
+
+const figureOfTensor = (drawing, tensor) => {
+  if (!tensor) return null;
+  const wanted = drawing.plates.get(drawing.wanted);
+  if (wanted?.spec.name === tensor) return wanted;
+  const all = [...drawing.plates.values()].filter((figure) => figure.spec.name === tensor && figure.spec.panel);
+  return all.find((figure) => !figure.spec.brief) ?? all[0] ?? null;
+};
+
+const openedActions = (drawing) => ({
+  close: () => closePlate(drawing),
+  head: (head) => drawing.view.select({ head }),
+  move: (spec, row, column) => {
+    const [r, c] = spec.back ? spec.back(row, column) : [row, column];
+    drawing.view = { ...drawing.view, row: r, column: c };
+    const figure = drawing.plates.get(spec.key);
+    for (const matrix of figure.grids) matrix.choose(row, column);
+    followRow(drawing, spec, row);
+    drawing.view.select({ tensor: spec.name, row: r, column: c });
+  },
+});
+
+/** The softmax of the chosen row, unfolded on request. */
+const softmaxFold = (drawing, name) => {
+  const fold = element("details", { class: "softmax-fold" }, element("summary", {}, "softmax, step by step: x, x − max, exp, sum, ratio"));
+  drawing.softmax = async () => {
+    if (!fold.open) return;
+    const spec = await tensorPlate(drawing.view, name);
+    const row = Math.min(drawing.row ?? drawing.view.row ?? spec.panel.rows - 1, spec.panel.rows - 1);
+    const table = softmaxTable(rowOfPanel(spec.panel, row), spec.columns, spec.rows[row]);
+    fold.replaceChildren(fold.firstChild, table);
+  };
+  fold.addEventListener("toggle", drawing.softmax);
+  return fold;
+};
+
+/** The heads of an attention, above its equation. */
+const chosenHeads = (drawing, lines) => {
+  const { view } = drawing;
+  const spec = lines.flatMap((line) => line.items).find((item) => item.tensor && item.tensor.axes.endsWith("LM") && item.name.endsWith("weights"));
+  const strip = spec ? headStrip(view, spec, (head) => view.select({ head })) : null;
+  return strip ? element("section", { class: "heads-line", "aria-label": "heads" }, element("h4", {}, "The weights of all heads"), strip) : null;
+};
+
+/** What a step is, in a sentence. */
+const timeSentence = ({ run, time, block }) => {
+  if (time?.mode !== "step") return null;
+  const token = run.target[time.t - 1];
+  const said = block.startsWith("encoder") ? ["the encoder ran once, before the first step; nothing here is computed again."]
+    : block.endsWith("cross_attention") ? ["its query asks the source’s keys and values, which were computed once."]
+    : time.cached ? ["only its row is computed. Keys and values of the rows before it are cached."]
+    : ["without a cache all rows before it are made again."];
+  return element("p", { class: "time-sentence" }, `Step ${time.t}: `, words(token), block.startsWith("encoder") ? " is new; " : " is new; ", said);
+};
+
+/** Which plate had the focus, and where in it. */
+const heldFocus = (place) => {
+  const active = document.activeElement;
+  if (!active || !place.contains(active)) return null;
+  return { plate: active.closest("[data-plate]")?.dataset.plate, open: active.closest("[data-open]")?.dataset.open, making: Boolean(active.closest(".making")), key: active.dataset.key, chosen: active.closest(".matrix")?.chosen?.() };
+};
+
+const giveFocusBack = (drawing, held) => {
+  if (!held) return;
+  const keyed = held.key && [...drawing.place.querySelectorAll("[data-key]")].find((each) => each.dataset.key === held.key);
+  if (keyed) keyed.focus({ preventScroll: true });
+  else if (held.making) drawing.opened?.querySelector(".making")?.focus({ preventScroll: true });
+  else if (held.open && drawing.opened) drawing.opened.grid.choose(held.chosen?.row ?? 0, held.chosen?.column ?? 0, true);
+  else if (held.plate && held.chosen) drawing.plates.get(held.plate)?.grids[0]?.choose(held.chosen.row, held.chosen.column, true);
+};
