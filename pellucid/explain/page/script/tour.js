@@ -1,8 +1,10 @@
 // The guided tour: a card beside the live page, which it sets to a view at every stop.
 
+/** What the tour speaks of: the sentence without any switch that is tried on the way. */
+const tourRun = () => current.base;
+
 /** The stops that this page's model has: one without layers has no attention to stop at. */
-const stopsOf = (run) =>
-  TOUR.filter(({ tensor }) => tensor === "" || run.names.includes(tensor));
+const stopsOf = (run) => TOUR.filter(({ tensor }) => tensor === "" || run.names.includes(tensor));
 
 /** Goes to a stop: its view, and nothing left over from what was tried before. */
 const goToStop = (number) => {
