@@ -108,6 +108,11 @@ class Record:
             return rows[sentence]
         return [str(index) for index in range(size)]
 
+    def _repr_html_(self) -> str:
+        from pellucid.explain.notebook import record_html  # here, because explaining stands above seeing
+
+        return record_html(self)
+
     def legend(self) -> str:
         """The meaning of each axis letter."""
         return ", ".join(f"{axis} {AXES[axis]}" for axis in self.axes)
@@ -143,6 +148,11 @@ class Trace(Mapping[str, Record]):
 
     def __len__(self) -> int:
         return len(self._records)
+
+    def _repr_html_(self) -> str:
+        from pellucid.explain.notebook import trace_html  # here, because explaining stands above seeing
+
+        return trace_html(self)
 
     def watch(self, path: str, name: str, axes: str, tensor: Tensor) -> Tensor:
         """The watcher: checks the axes, applies the edits, records."""

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TextIO
 
 from pellucid.cli import (
+    compare,
     data,
     demo,
     evaluate,
@@ -27,6 +28,7 @@ from pellucid.version import __version__
 INTERRUPTED = 130
 # What these say is all that they do, so who reads it may leave early, as in `pellucid translate … | head`.
 ONLY_SPEAKING = (
+    "compare",
     "data",
     "evaluate",
     "example",
@@ -94,6 +96,7 @@ def command_line() -> argparse.ArgumentParser:
         exercise,
         experiment,
         leak,
+        compare,
         inspect,
         data,
     ):

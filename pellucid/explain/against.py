@@ -78,6 +78,18 @@ class Difference:
             return f"The {which} model holds it {factor} times as probable."
         return f"As a whole, {first!r} is {factor} times as probable as {second!r}."
 
+    def lines(self, width: int = 80) -> list[str]:
+        """All of it as text."""
+        from pellucid.explain.details import against_lines
+
+        return against_lines(self, width)
+
+    def show(self) -> None:
+        """Prints it."""
+        from pellucid.explain.terminal import columns_of_terminal, print_lines
+
+        print_lines(self.lines(columns_of_terminal()))
+
 
 def against(ours: "Explanation", theirs: "Explanation") -> Difference:
     """Compare two explanations of the same source: of two targets, or by two models."""

@@ -103,6 +103,18 @@ class BeamPath:
         rank = f"number {(step.place or 0) + 1} of {len(step.candidates)}"
         return f"The search left it at step {lost + 1}: with {token!r} it was {rank}; {step.survivor.fate}."
 
+    def lines(self, width: int = 80) -> list[str]:
+        """All of it as text."""
+        from pellucid.explain.details import beam_lines
+
+        return beam_lines(self, width)
+
+    def show(self) -> None:
+        """Prints it."""
+        from pellucid.explain.terminal import columns_of_terminal, print_lines
+
+        print_lines(self.lines(columns_of_terminal()))
+
 
 def beam_path(explanation: "Explanation") -> BeamPath:
     """The search of an explanation's sentence once more, and its target's way through it."""

@@ -52,6 +52,11 @@ class Report:
 
         return table(self)
 
+    def _repr_html_(self) -> str:
+        from pellucid.explain.notebook import preformatted
+
+        return preformatted(str(self).splitlines())
+
 
 def check(example: WorkedExample, claims: Mapping[str, Any], decimals: int | None = None) -> Report:
     """Judge each claimed cell: right, follows, wrong or not derivable.

@@ -152,11 +152,17 @@ class Explanation:
 
         plot(self, name, path)
 
-    def show(self) -> None:
-        """Prints the steps and the cross-attention as tables."""
+    def _repr_html_(self) -> str:
+        from pellucid.explain.notebook import explanation_html
+
+        return explanation_html(self)
+
+    def show(self, more: bool = False) -> None:
+        """Prints the steps and the cross-attention as tables; with `more` the search, the heads and the steps
+        with a cache and without."""
         from pellucid.explain.terminal import show
 
-        show(self)
+        show(self, more)
 
 
 def explain(

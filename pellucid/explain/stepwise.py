@@ -96,6 +96,18 @@ class Stepwise:
             f"Rows computed: {self.cached_rows} with a cache, {self.whole_rows} without."
         )
 
+    def lines(self, width: int = 80) -> list[str]:
+        """All of it as text."""
+        from pellucid.explain.details import stepwise_lines
+
+        return stepwise_lines(self, width)
+
+    def show(self) -> None:
+        """Prints it."""
+        from pellucid.explain.terminal import columns_of_terminal, print_lines
+
+        print_lines(self.lines(columns_of_terminal()))
+
 
 def stepwise(explanation: "Explanation") -> Stepwise:
     """Decode an explanation's target token by token in both ways, and compare every tensor."""

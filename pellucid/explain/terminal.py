@@ -3,8 +3,10 @@
 A share of attention is a number and a block (░ ▒ ▓ █), so that nothing is said by colour alone.
 """
 
+import math
+import shutil
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from rich import box
 from rich.cells import cell_len
@@ -12,24 +14,52 @@ from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.table import Table
 from rich.text import Text
 
+from pellucid.explain.details import heads_lines, merged_lines
 from pellucid.explain.explanation import Explanation, Step
 from pellucid.explain.words import visible
 
 BLOCKS = " ░▒▓█"
 COLOURS = ("", "on #e9e1f7", "on #c9b6ec", "on #9c7ddb", "on #6b43bd")  # with black text, white on the last
 NAMED = 3  # alternatives that have a place beside the expected token
+PAIRS = 8  # of aligned words that are named
+STEPWISE = 60  # steps that are decoded again for a line: without a cache, time grows with the square
 SHARE = 5  # columns that ".97▓" and a space take
 
 
-def show(explanation: Explanation) -> None:
-    """Print the translation, its steps, and where each of them looked in the source."""
+def show(explanation: Explanation, more: bool = False) -> None:
+    """Print the translation, its steps, where each of them looked in the source, and with `more` every table
+    that is only summed up otherwise."""
     console = Console()
     if console.encoding.startswith("utf"):
         console.print(Report(explanation))
-        return
-    with console.capture() as captured:  # a letter that this output cannot write becomes a question mark
-        console.print(Report(explanation))
-    sys.stdout.write(captured.get().encode(console.encoding, "replace").decode(console.encoding))
+    else:
+        with console.capture() as captured:  # a letter that this output cannot write becomes a question mark
+            console.print(Report(explanation))
+        sys.stdout.write(captured.get().encode(console.encoding, "replace").decode(console.encoding))
+    if more:
+        print_lines(more_lines(explanation, columns_of_terminal()))
+
+
+def more_lines(explanation: Explanation, width: int) -> list[str]:
+    """Every table that `show` sums up in a line."""
+    lines = ["", *heads_lines(explanation.looked_at(), width)]
+    merged = explanation.merged()
+    if any(len(word.places) > 1 for word in (*merged.source, *merged.target)):
+        lines += ["", *merged_lines(merged, f"{explanation.watched_layer}.weights", width)]
+    lines += ["", *explanation.beam_path.lines(width)]
+    return [*lines, "", *explanation.stepwise.lines(width)]
+
+
+def columns_of_terminal() -> int:
+    """The width that text has: the terminal's, or 80 where there is none."""
+    return shutil.get_terminal_size().columns
+
+
+def print_lines(lines: Iterable[str]) -> None:
+    """Lines to standard output; what it cannot write becomes a question mark."""
+    encoding = sys.stdout.encoding or "utf-8"
+    for line in lines:
+        print(line.encode(encoding, "replace").decode(encoding))
 
 
 class Report:
@@ -49,8 +79,44 @@ class Report:
         yield _steps(explanation.steps)
         yield Text()
         yield from _cross_attention(explanation, options.max_width)
-        yield Text(f"\n{explanation.difference}", style="dim")
+        yield Text()
+        yield _brief(explanation)
         yield Text(f"{len(explanation.trace)} tensors are in the trace, and all in the page.", style="dim")
+
+
+def _brief(explanation: Explanation) -> Table:
+    """A line or two for each of what has tables of its own."""
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column(overflow="fold", ratio=1)
+    for name, text, where in summaries(explanation):
+        table.add_row(name, Text.assemble(visible(text), (f"  {where}" if where else "", "dim")))
+    return table
+
+
+def summaries(explanation: Explanation) -> Iterator[tuple[str, str, str]]:
+    """What, in words, and how to see more of it."""
+    alignment, path = explanation.alignment(), explanation.beam_path
+    pairs = [
+        f"{alignment.source_words[link.source]}–{alignment.target_words[link.target]}"
+        for link in alignment.links[:PAIRS]
+    ]
+    more = f", … {len(alignment.links) - PAIRS} more" if len(alignment.links) > PAIRS else ""
+    yield "words", f"{', '.join(pairs) or 'none to align'}{more}.", "explanation.alignment()"
+    looks = explanation.looked_at(explanation.watched_layer)
+    bits = ", ".join(f"{look.head}: {look.entropy:.2f}" for look in looks)
+    most = math.log2(len(explanation.source_tokens))
+    about = f"entropy in bits, 0 for one word alone, {most:.2f} for all alike"
+    yield "heads", f"of {explanation.watched_layer}, {about}: {bits}.", "explanation.looked_at()"
+    rivals = [each for each in path.endings if each.token_ids != explanation.target_ids]
+    rival = f" The next is {rivals[0].text!r}, score {rivals[0].score:.4f}." if rivals else ""
+    yield "search", f"beam {path.beam}. {path.verdict}{rival}", "explanation.beam_path"
+    if len(explanation.steps) <= STEPWISE:
+        yield "steps", str(explanation.stepwise), "explanation.stepwise"
+    else:
+        yield "steps", f"more than {STEPWISE}: not decoded again one by one.", "explanation.stepwise"
+    yield "served", explanation.difference, ""
+    yield "more", "explanation.show(more=True), or --more: these as tables; --html: every number.", ""
 
 
 def _steps(steps: Sequence[Step]) -> Table:

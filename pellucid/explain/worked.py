@@ -54,6 +54,12 @@ class WorkedExample(Mapping[str, Record]):
 
         return check(self, claims, decimals)
 
+    def _repr_html_(self) -> str:
+        from pellucid.explain.example_text import stages_text
+        from pellucid.explain.notebook import preformatted
+
+        return preformatted(stages_text(self, width=100))
+
     def show(self) -> None:
         """Prints every stage: its matrix, and how its shape comes about."""
         import shutil

@@ -34,6 +34,7 @@ from pellucid.translate.translation import Hypothesis, Translation
 from pellucid.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
+    from pellucid.explain.compare import Comparison
     from pellucid.explain.explanation import Explanation
 
 PRECISIONS = ("auto", "fp32", "bf16")
@@ -138,6 +139,14 @@ class Translator:
         from pellucid.explain.explanation import explain  # here, because explaining stands above translating
 
         return explain(self, source, to=to, target=target)
+
+    def compare(
+        self, word: str, a: str, b: str, to: str | None = None, which: tuple[int, int] | None = None
+    ) -> "Comparison":
+        """One word in two sentences: how its vectors part, layer by layer, and which words moved them."""
+        from pellucid.explain.compare import compare
+
+        return compare(self, word, a, b, to=to, which=which)
 
     def _translate(self, sentences: Sequence[Sentence], given: Mapping[str, Any]) -> list[Translation]:
         requests, rules, options = self.requests(sentences, given)

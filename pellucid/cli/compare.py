@@ -1,0 +1,38 @@
+"""pellucid compare: one word in two sentences, its vectors and what moved them."""
+
+import argparse
+from typing import TYPE_CHECKING
+
+from pellucid.cli.arguments import add_model, text, verb
+
+if TYPE_CHECKING:
+    from pellucid.cli.arguments import Verbs
+
+EXAMPLES = """
+pellucid compare demo bank "The boat is near the bank" "The money is at the bank" --to fr
+pellucid compare demo bank "I sleep on the bank of the river" "The bank of the city is big" --to es
+"""
+
+
+def add(verbs: "Verbs") -> None:
+    """The verb and its arguments."""
+    about = "one word in two sentences: how its vectors part, layer by layer, and which words moved them"
+    parser = verb(verbs, "compare", about, run, EXAMPLES)
+    add_model(parser)
+    option = parser.add_argument
+    option("word", metavar="WORD", type=text, help="a word that both sentences have")
+    option("first", metavar="A", type=text, help="the first sentence, in quotes")
+    option("second", metavar="B", type=text, help="the second sentence, in quotes")
+    option("--to", metavar="LANG", help="the language to translate to, where the model knows several")
+    both = "which of its occurrences in A and in B, counted from 1, where there are several"
+    option("--which", metavar="N", type=int, nargs=2, help=both)
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """The comparison goes to standard output."""
+    from pellucid.translate.translator import load
+
+    translator = load(arguments.model, arguments.device, precision="fp32")
+    which = (arguments.which[0], arguments.which[1]) if arguments.which else None
+    word, first, second = arguments.word, arguments.first, arguments.second
+    translator.compare(word, first, second, to=arguments.to, which=which).show()

@@ -1,0 +1,146 @@
+"""The tables behind the brief lines of an explanation: the search, the steps in both ways, every head."""
+
+from collections.abc import Iterator
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from pellucid.explain.columns import columns, digits, paragraph
+from pellucid.explain.words import visible
+
+if TYPE_CHECKING:
+    from pellucid.explain.against import Difference
+    from pellucid.explain.beam_path import BeamPath, BeamStep, Candidate
+    from pellucid.explain.looking import HeadLook
+    from pellucid.explain.merging import Merged
+    from pellucid.explain.stepwise import Stepwise
+
+BESIDE, BEATEN = 1, 2  # other candidates of a step that are named: followed further, dropped
+CHANGES = 10  # tensors of a difference that are named
+INSIDE = (".mean", ".variance", ".standardized", ".sum", ".concatenated", ".scores", ".masked_scores")
+
+
+def beam_lines(path: "BeamPath", width: int) -> list[str]:
+    """The path through the search: at each step its rank, and the best of what was dropped."""
+    header = ["step", "says", "  log p", "  sum", "rank", "beside it, and dropped (✗), with their sums"]
+    rows = [_beam_row(number, step, path) for number, step in enumerate(path.steps, start=1)]
+    endings = [
+        f"{number}. {visible(each.text)} (score {each.score:.4f}{'' if each.finished else ', not finished'})"
+        for number, each in enumerate(path.endings, start=1)
+    ]
+    title = f"The search with beam {path.beam}: one path, step by step, and what it beat"
+    table = columns(header, rows, width, left=len(header), longest=max(24, width - 42))
+    return [title, "", *table, "", *paragraph(path.verdict, width), "What came out, best first:", *endings]
+
+
+def _beam_row(number: int, step: "BeamStep", path: "BeamPath") -> list[str]:
+    survivor = step.survivor
+    others = [each for each in step.candidates if each is not survivor]
+    named = [each for each in others if each.fate in ("kept", "finished")][:BESIDE]
+    named += [each for each in others if each.fate not in ("kept", "finished")][:BEATEN]
+    rivals = "  ".join(_rival(each, survivor) for each in named)
+    if survivor is None:
+        token = path.target[number - 1] if number <= len(path.target) else ""
+        return [str(number), token, "", "", "lost", rivals]
+    rank = f"{(step.place or 0) + 1}/{len(step.candidates)}" + (" ✗" if survivor.fate == "dropped" else "")
+    numbers = [f"{survivor.log_probability:7.4f}", f"{survivor.total:5.2f}", rank]
+    return [str(number), survivor.tokens[-1], *numbers, rivals]
+
+
+def _rival(candidate: "Candidate", survivor: "Candidate | None") -> str:
+    """Its last token, after … where it goes on from another beginning than the survivor."""
+    same = survivor is not None and candidate.token_ids[:-1] == survivor.token_ids[:-1]
+    mark = "" if candidate.fate in ("kept", "finished") else "✗"
+    return f"{mark}{'' if same else '…'}{candidate.tokens[-1]} {candidate.total:.2f}"
+
+
+def stepwise_lines(steps: "Stepwise", width: int) -> list[str]:
+    """With a cache and without, side by side: rows, time, and the largest difference from the pass."""
+    header = ["step", "reads", "cache: rows", "ms", "differs", "none: rows", "ms", "differs"]
+    rows = []
+    for step in steps.steps:
+        ways = [
+            [str(way.rows), f"{1000 * way.seconds:.2f}", f"{way.difference:.1e}"]
+            for way in (step.cached, step.whole)
+        ]
+        rows.append([str(step.number + 1), step.input, *ways[0], *ways[1]])
+    totals = [str(steps.cached_rows), f"{1000 * steps.cached_seconds:.2f}", ""]
+    totals += [str(steps.whole_rows), f"{1000 * steps.whole_seconds:.2f}", ""]
+    table = columns(header, [*rows, ["all", "", *totals]], width, left=2)
+    title = "Step by step with a cache, a new row each; and without one, all rows of the prefix again"
+    return [*paragraph(title, width), "", *table, "", *paragraph(str(steps), width)]
+
+
+def heads_lines(looks: "list[HeadLook]", width: int) -> list[str]:
+    """For each layer, what each position of each head looked at most."""
+    lines: list[str] = []
+    for part, heads in groupby(looks, key=lambda look: look.part):
+        group = list(heads)
+        header = ["reads", "to say"] if group[0].looks[0].expected is not None else ["reads"]
+        rows = []
+        for place, look in enumerate(group[0].looks):
+            who = [look.asks, *([look.expected] if look.expected is not None else [])]
+            rows.append([*who, *(_most(head.looks[place].words) for head in group)])
+        bits = ["bits", *([""] if len(header) == 2 else []), *(f"{head.entropy:.2f}" for head in group)]
+        titles = [*header, *(f"head {head.head}" for head in group)]
+        lines += ["", part, "the word that each position of each head looked at most, with its share"]
+        lines += columns(titles, [*rows, bits], width, left=len(header), longest=16)
+    return lines[1:]
+
+
+def _most(words: "list[tuple[str, float]]") -> str:
+    if not words:
+        return "–"
+    word, share = words[0]
+    return f"{word} {'1.0' if share >= 0.995 else f'{share:.2f}'[1:]}"
+
+
+def merged_lines(merged: "Merged", name: str, width: int) -> list[str]:
+    """The mean of an attention's heads between words."""
+    record = merged[name]
+    shares = record.tensor[0].mean(0).tolist()
+    rows = [
+        [word, *(f"{share:.2f}" for share in row)]
+        for word, row in zip(record.labels("L"), shares, strict=True)
+    ]
+    heads = record.tensor.shape[1]
+    return [
+        f"{name} between words, the mean of {heads} heads",
+        *columns(["", *record.labels("M")], rows, width),
+    ]
+
+
+def against_lines(difference: "Difference", width: int) -> list[str]:
+    """Two targets step by step, where they part, and which tensors differ most."""
+    return list(_against(difference, width))
+
+
+def _against(difference: "Difference", width: int) -> Iterator[str]:
+    for which, each in (("A", difference.ours), ("B", difference.theirs)):
+        total = -sum(step.loss for step in each.steps)
+        text = f"{which}: {visible(each.translation.text)} (log-probability {total:.4f}"
+        yield from paragraph(f"{text}, {'given' if each.forced else 'found by the search'})", width)
+    yield ""
+    rows = []
+    for number, (ours, theirs) in enumerate(difference.steps):
+        cells = [[step.expected, digits(step.probability)] if step else ["", ""] for step in (ours, theirs)]
+        mark = "← they part" if number == difference.parts_at else ""
+        rows.append([str(number + 1), cells[0][0], cells[1][0], cells[0][1], cells[1][1], mark])
+    yield from columns(["step", "A", "B", "p(A)", "p(B)", ""], rows, width, left=3)
+    yield ""
+    yield from paragraph(f"{difference.parting} {difference.verdict}", width)
+    for each in (difference.ours, difference.theirs):
+        if each.forced:
+            yield from paragraph(f"{visible(each.translation.text)!r}: {each.beam_path.verdict}", width)
+    yield ""
+    same = [change.name for change in difference.changes if change.relative == 0]
+    shown = [change for change in difference.changes if not change.name.endswith(INSIDE)][:CHANGES]
+    if not shown or not shown[0].relative:
+        yield "No tensor differs."
+        return
+    yield from paragraph(
+        f"{len(same)} of {len(difference.changes)} tensors are the same to the bit. Those that differ most, "
+        "on the positions that both have (the length of the difference / the mean length):",
+        width,
+    )
+    most = [[change.name, f"{change.relative:.3f}", f"{change.largest:.3g}"] for change in shown]
+    yield from columns(["tensor", "relative", "largest"], most, width, longest=width - 24)
