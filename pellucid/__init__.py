@@ -2,9 +2,12 @@
 
 from pellucid.config import Config, ModelConfig
 from pellucid.errors import PellucidError, UsageError
+from pellucid.explain import edits
 from pellucid.explain.attention import attention
 from pellucid.explain.experiments import experiment
 from pellucid.explain.leak import find_leak
+from pellucid.explain.nonfinite import find_nonfinite
+from pellucid.explain.trace_bytes import trace_bytes
 from pellucid.model import Transformer
 from pellucid.see import trace
 from pellucid.train.run import train, training
@@ -20,10 +23,13 @@ __all__ = [
     "UsageError",
     "__version__",
     "attention",
+    "edits",
     "experiment",
     "find_leak",
+    "find_nonfinite",
     "load",
     "trace",
+    "trace_bytes",
     "train",
     "training",
 ]

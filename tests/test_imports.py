@@ -17,10 +17,13 @@ PUBLIC = [
     "UsageError",
     "__version__",
     "attention",
+    "edits",
     "experiment",
     "find_leak",
+    "find_nonfinite",
     "load",
     "trace",
+    "trace_bytes",
     "train",
     "training",
 ]
