@@ -51,5 +51,5 @@ const say = (text) => {
 const stillness = matchMedia("(prefers-reduced-motion: reduce)");
 
 /** Motion shows only where a thing came from; who asked for less gets none. */
-const move = (moved, frames, milliseconds = 260) =>
+const animate = (moved, frames, milliseconds = 260) =>
   stillness.matches ? null : moved.animate(frames, { duration: milliseconds, easing: "cubic-bezier(.2,.7,.3,1)" });

@@ -22,8 +22,9 @@ const FIRST_STATE = {
 
 let state = FIRST_STATE;
 
-/** Changes what is shown. A new view is a step in the browser's history; moving within one is not. */
-const setState = (changes) => {
+/** Changes what is shown. A new view is a step in the browser's history; moving within one is not. With
+ *  `focus` the focus goes along to another level, and {left} says from which block it comes. */
+const setState = (changes, focus = null) => {
   const before = state;
   state = { ...state, ...changes };
   const steps = ["run", "text", "to", "block", "tensor", "mode", "switches", "beside", "open", "stop"];
@@ -32,7 +33,7 @@ const setState = (changes) => {
     if (steps.some((name) => before[name] !== state[name])) history.pushState(null, "", address);
     else history.replaceState(null, "", address);
   }
-  return showView();
+  return showView(focus);
 };
 
 /** The address of a state: "#decoder.layers.0.self_attention.weights?head=2&cell=2,3&step=3&mask=off". */
@@ -74,7 +75,7 @@ const stateOf = (hash) => {
   const [row, column] = /^\d+,\d+$/.test(asked.get("cell") ?? "") ? asked.get("cell").split(",").map(Number) : [null, null];
   return {
     ...FIRST_STATE,
-    ...placeOf(decoded(name)),
+    ...placeOf(decodedName(name)),
     run: number("run", 0),
     text: asked.get("text"),
     to: asked.get("to"),
@@ -91,7 +92,7 @@ const stateOf = (hash) => {
   };
 };
 
-const decoded = (name) => {
+const decodedName = (name) => {
   try {
     return decodeURIComponent(name);
   } catch {

@@ -1,0 +1,99 @@
+// What a switch changed, in words and numbers: each sentence is made from the two runs, before and after.
+
+const drawEffect = async (run, before, place) => {
+  place.hidden = !before;
+  if (!before) return redraw(place);
+  const sentences = await effectsOf(run, before, state.switches);
+  redraw(place,
+    element("p", { class: "effect-says" }, sentences.map((sentence) => [sentence, " "])),
+    element("ol", { class: "changes", "aria-label": "probability of each expected word, before and after" }, run.steps.map((step, at) => changeOf(step, before.steps[at]))));
+};
+
+const changeOf = (step, was) => {
+  const change = step.probability - was.probability;
+  const mark = Math.abs(change) < 0.00005 ? "=" : change > 0 ? "▲" : "▼";
+  return element("li", { class: mark === "=" ? null : "changed" }, words(step.expected), " ",
+    element("span", { class: "number" }, `${fourDecimals(was.probability)} → ${fourDecimals(step.probability)} ${mark}`),
+    step.predicted === was.predicted ? null : element("small", { class: "miss" }, "now says ", words(step.predicted)));
+};
+
+const effectsOf = async (run, before, switches) => {
+  const sentences = [];
+  if (!switches.causal) sentences.push(await leakSentence(run, switches));
+  if (!switches.scale) sentences.push(await scaleSentence(run, before, switches));
+  if (!switches.residual) sentences.push(residualSentence(switches));
+  if (switches.padding !== "none") sentences.push(await paddingSentence(run, switches));
+  for (const [part, heads] of Object.entries(switches.silent)) if (heads.length) sentences.push(silentSentence(part, heads));
+  sentences.push(changeSentence(run, before));
+  return sentences;
+};
+
+/** Who now looks at the word that it is asked to predict, and how much. */
+const leakSentence = async (run, switches) => {
+  const parts = attentionsOf(run).filter((part) => part.startsWith("decoder") && part.endsWith(".self_attention"));
+  const part = switches.where ?? (parts.includes(state.block) ? state.block : parts[0]);
+  const weights = await run.get(`${part}.weights`);
+  const [heads, rows, columns] = weights.shape.slice(-3);
+  let best = { share: 0 };
+  for (let head = 0; head < heads; head++) {
+    if (switches.head !== null && head !== switches.head) continue;
+    for (let row = 0; row + 1 < rows; row++) {
+      const share = weights.data[(head * rows + row) * columns + row + 1];
+      if (share > best.share) best = { share, head, row };
+    }
+  }
+  if (!best.share) return "Without the mask nothing changes here: no position comes later.";
+  const where = part === state.block ? "" : ` (${fullTitleOf(part)})`;
+  return ["Without the mask, position ", best.row + 1, " now looks at ", words(run.target[best.row + 1], { class: "quoted" }),
+    ` (${best.share.toFixed(2)}, head ${best.head}${where ? `, ${fullTitleOf(part)}` : ""}), which it is asked to predict: training would leak.`];
+};
+
+/** How sharp the weights become when scores are not made smaller. */
+const scaleSentence = async (run, before, switches) => {
+  const part = switches.where ?? (isAttention(state.block) ? state.block : attentionsOf(run).find((name) => name.startsWith("decoder")));
+  const [now, was] = [await run.get(`${part}.weights`), await before.get(`${part}.weights`)];
+  const [, rows, columns] = now.shape.slice(-3);
+  const row = Math.min(state.position, rows - 1);
+  const most = (tensor) => {
+    const from = (state.head * rows + row) * columns;
+    return Math.max(...tensor.data.subarray(from, from + columns));
+  };
+  const keys = await run.get(`${part}.keys`);
+  const dimension = keys.shape.at(-1);
+  return `Without the scale, scores are √${dimension} = ${Math.sqrt(dimension).toFixed(2)} times as large: the largest weight of position ${row + 1}, head ${state.head}, goes from ${most(was).toFixed(4)} to ${most(now).toFixed(4)} (${fullTitleOf(part)}).`;
+};
+
+const residualSentence = (switches) =>
+  switches.where ? `Without the residual connection of ${fullTitleOf(switches.where)}, only what its part computed goes on.`
+    : "Without residual connections, each part’s output replaces the stream: what earlier parts found is lost on the way.";
+
+const paddingSentence = async (run, switches) => {
+  const part = lastCrossOf(run);
+  const weights = await run.get(`${part}.weights`);
+  const [heads, rows, columns] = weights.shape.slice(-3);
+  const row = Math.min(state.position, rows - 1);
+  let share = 0;
+  for (let head = 0; head < heads; head++) {
+    const end = (head * rows + row + 1) * columns;
+    share += (weights.data[end - 1] + weights.data[end - 2]) / heads;
+  }
+  if (switches.padding === "masked") return `Two pad tokens stand after the source, masked with −∞: position ${row + 1} gives them exactly ${share === 0 ? "0" : share.toExponential(1)}.`;
+  return `Two pad tokens stand after the source and nothing masks them: position ${row + 1} now gives them ${share.toFixed(4)} of its attention in ${fullTitleOf(part)}.`;
+};
+
+const silentSentence = (part, heads) =>
+  `Head${heads.length > 1 ? "s" : ""} ${heads.join(", ")} of ${fullTitleOf(part)} add${heads.length > 1 ? "" : "s"} nothing.`;
+
+/** Which expected word's probability changed most, and how many words the model would say otherwise. */
+const changeSentence = (run, before) => {
+  let most = 0;
+  run.steps.forEach((step, at) => {
+    const change = (place) => Math.abs(run.steps[place].probability - before.steps[place].probability);
+    if (change(at) > change(most)) most = at;
+  });
+  const [was, now] = [before.steps[most].probability, run.steps[most].probability];
+  const other = run.steps.filter((step, at) => step.predicted !== before.steps[at].predicted).length;
+  if (Math.abs(now - was) < 0.00005) return `No probability changes by more than ${Math.max(Math.abs(now - was), 1e-9).toExponential(0)}.`;
+  return ["The probability of ", words(run.expected[most], { class: "quoted" }), ` changes most, from ${fourDecimals(was)} to ${fourDecimals(now)}; `,
+    other ? `${other} of ${run.steps.length} words would be others.` : "all words stay the same."];
+};

@@ -1,0 +1,98 @@
+// Everything by keyboard: arrows among the parts of a drawing, Enter down a level, Escape up, brackets for heads,
+// comma and full stop for layers, space to play.
+
+/** Makes a group of buttons one stop of the Tab key; arrows move to the nearest button in their direction. */
+const roam = (place) => {
+  const buttons = () => [...place.querySelectorAll("button:not([disabled])")].filter((button) => button.offsetParent !== null);
+  const choose = (chosen) => {
+    for (const button of buttons()) button.tabIndex = button === chosen ? 0 : -1;
+  };
+  choose(buttons().find((button) => button === document.activeElement) ?? place.querySelector("[aria-current]") ?? buttons()[0]);
+  place.onfocusin = (event) => event.target.closest("button") && choose(event.target.closest("button"));
+  place.onkeydown = (event) => {
+    const direction = ARROWS[event.key];
+    if (!direction || event.altKey || event.ctrlKey || event.metaKey || !event.target.closest("button")) return;
+    const next = nearestButton(event.target.closest("button"), buttons(), direction);
+    event.preventDefault();
+    event.stopPropagation();
+    next?.focus();
+  };
+};
+
+const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
+
+/** The nearest button in a direction; what lies beside the way counts as further. */
+const nearestButton = (from, buttons, [right, down]) => {
+  const start = from.getBoundingClientRect();
+  let [best, least] = [null, Infinity];
+  for (const button of buttons) {
+    if (button === from) continue;
+    const box = button.getBoundingClientRect();
+    const [x, y] = [middleOf(box.left, box.right) - middleOf(start.left, start.right), middleOf(box.top, box.bottom) - middleOf(start.top, start.bottom)];
+    const along = right * x + down * y;
+    const aside = right ? gap(start.top, start.bottom, box.top, box.bottom) : gap(start.left, start.right, box.left, box.right);
+    const far = along + 4 * aside + 0.1 * Math.abs(right ? y : x);
+    if (along > 4 && far < least) [best, least] = [button, far];
+  }
+  return best;
+};
+
+const middleOf = (one, other) => (one + other) / 2;
+const gap = (start, end, from, to) => Math.max(0, from - end, start - to);
+
+addEventListener("keydown", (event) => {
+  if (event.defaultPrevented || event.altKey || event.ctrlKey || event.metaKey) return;
+  const typing = event.target.closest?.("input, textarea, select, [contenteditable]");
+  if (event.key === "Escape") return goUp(event);
+  if (typing) return;
+  if (event.key === " " && !event.target.closest?.("button, a, summary")) playOrPause();
+  else if ("[]".includes(event.key)) stepHead(event.key === "]" ? 1 : -1);
+  else if (",.".includes(event.key)) stepLayer(event.key === "." ? 1 : -1);
+  else return;
+  event.preventDefault();
+});
+
+/** One level up: from a matrix to its part, from a part to its layer, from a layer to the model. */
+const goUp = (event) => {
+  if (found("dock").classList.contains("unfolded")) return foldDock();
+  if (state.tensor !== null) setState({ tensor: null, row: null, column: null }, { left: null });
+  else if (state.block) setState({ ...CLOSED, block: blockAbove(state.block) }, { left: state.block });
+  else return;
+  event.preventDefault();
+};
+
+const stepHead = (by) => {
+  if (!isAttention(state.block)) return;
+  const head = (state.head + by + current.heads) % current.heads;
+  say(`head ${head}`);
+  setState({ head });
+};
+
+const stepLayer = (by) => {
+  const layer = layerOf(state.block);
+  if (!layer) return;
+  const layers = layersOf(current.run, layer.split(".")[0]);
+  const next = layers[layers.indexOf(layer) + by];
+  if (!next) return;
+  say(fullTitleOf(next));
+  changeLayer(next);
+};
+
+/** After a level was changed: the focus goes to where one now is. */
+const focusLevel = (left) => {
+  const stage = found("stage");
+  const inStage = (selector) => [...stage.querySelectorAll(selector)].find((place) => place.offsetParent !== null);
+  const byBlock = (place, block) => [...place.querySelectorAll("[data-block]")].find((button) => button.dataset.block === block);
+  let place;
+  if (!state.block) place = byBlock(found("drawing"), left) ?? inStage("button");
+  else if (state.block === layerOf(state.block)) place = (left && byBlock(stage.querySelector(".stage-row"), left)) || inStage(".sublayers button");
+  else place = inStage('.stage-plates [role="gridcell"][tabindex="0"], .stage-plates [role="grid"][tabindex="0"], .stage-plates button') ?? inStage(".way [aria-current]");
+  place?.focus({ preventScroll: true });
+  scrollToLevel();
+};
+
+const scrollToLevel = () => {
+  const top = state.block ? found("stage") : found("drawing");
+  const box = top.getBoundingClientRect();
+  if (state.block || box.top < 0 || box.top > innerHeight * 0.6) top.scrollIntoView({ block: "start", behavior: stillness.matches ? "auto" : "smooth" });
+};

@@ -1,0 +1,138 @@
+// The page comes alive: reads what the file carries, then shows the view of its address, and each one after it.
+
+let current = null; // {base, run, before, beside, heads}: what is on the screen
+let viewsAsked = 0;
+
+/** Draws what the state says. Of several asked for in a row, the last is drawn. */
+const showView = async (focus = null) => {
+  const asked = (viewsAsked += 1);
+  let runs;
+  try {
+    runs = await runsOfView();
+  } catch (error) {
+    if (asked === viewsAsked) tellFault(error);
+    return;
+  }
+  if (asked !== viewsAsked) return;
+  const changed = current && current.run !== runs.run;
+  current = runs;
+  state = { ...state, position: Math.min(state.position, runs.run.target.length - 1), head: Math.min(state.head, runs.heads - 1) };
+  try {
+    await drawView(runs, changed);
+    if (focus && asked === viewsAsked) focusLevel(focus.left);
+  } catch (error) {
+    tellFault(error);
+  }
+};
+
+/** The runs that the state asks for: the sentence, switched or not, and what stands beside it. */
+const runsOfView = async () => {
+  const base = state.text === null ? (page.runs[state.run] ?? page.runs[0]) : await ownRun(state.text, state.to);
+  const switched = isSwitched(state.switches);
+  const reason = switched ? cannotSwitch(base, state.switches) : "";
+  if (reason) say(reason);
+  const run = switched && !reason ? await runSwitched(base, state.switches) : base;
+  const before = run === base ? null : base;
+  const config = run.config ?? run.model?.config;
+  return { base, run, before, beside: await besideOf(base, before), heads: config?.heads ?? 1 };
+};
+
+const switchedRuns = new WeakMap();
+
+/** The run with these switches, made once. */
+const runSwitched = (base, switches) => {
+  const known = switchedRuns.get(base) ?? new Map();
+  switchedRuns.set(base, known);
+  const key = JSON.stringify(switches);
+  if (!known.has(key)) known.set(key, switchedRun(base, switches));
+  return known.get(key);
+};
+
+const drawnFor = new Map();
+
+/** Draws a place again only if what it shows has changed. */
+const drawFor = async (name, facts, draw) => {
+  const known = drawnFor.get(name);
+  if (known && known.length === facts.length && known.every((fact, at) => fact === facts[at])) return;
+  drawnFor.set(name, facts);
+  await draw();
+};
+
+const drawView = async ({ run, before, beside }, changed) => {
+  const { block, tensor, head, position, mode, cached, switches, open, stop, beside: besideAsked } = state;
+  document.body.classList.toggle("deep", block !== "");
+  found("drawing-place").hidden = block !== "";
+  found("stage").hidden = block === "";
+  await drawFor("sentence", [run], () => drawSentence(run, found("sentence")));
+  drawFor("runs", [state.run, state.text, besideAsked], () => drawChoiceOfRuns(found("runs")));
+  drawFor("time", [run, mode, position, cached, playing], () => drawTime(run, found("time")));
+  drawFor("moment", [run, mode, position, cached], () => drawMoment(run, found("moment")));
+  drawFor("switches", [run, switches, besideAsked, block, head], () => drawSwitches(run, found("switches")));
+  found("unfold").querySelector(".count").textContent = countSwitched(switches) || "";
+  drawFor("steps", [run, before, position], () => drawSteps(run, before, found("steps")));
+  drawFor("looked", [run], () => drawAlignment(run, found("looked")));
+  drawFor("beside", [run, beside, block], () => drawBeside(run, beside, found("beside")));
+  if (block === "") {
+    await drawFor("drawing", [run, mode, position, cached], () => drawModel(run, found("drawing")));
+  } else {
+    await drawStage(run, beside, found("stage"));
+  }
+  await drawFor("effect", [run, before, block, head, position], () => drawEffect(run, before, found("effect")));
+  await drawFor("open", [open, stop, run], () => drawOpened(open));
+  if (changed) pulseChanges(before);
+};
+
+/** The tour and the form for one's own matrices, each in its place, drawn by their own files. */
+const drawOpened = async (open) => {
+  for (const [name, draw] of [["tour", typeof drawTour === "function" ? drawTour : null], ["own", typeof drawOwnForm === "function" ? drawOwnForm : null]]) {
+    const place = found(`${name}-place`);
+    place.hidden = open !== name || !draw;
+    const button = found(`open-${name}`);
+    button.hidden = !draw;
+    button.setAttribute("aria-expanded", String(!place.hidden));
+    if (!place.hidden && draw) await draw(place);
+  }
+};
+
+/** What a switch changed is lit for a moment. */
+const pulseChanges = () => {
+  for (const place of document.querySelectorAll("#drawing .said, #effect .changed, .stage-plates .changed")) {
+    animate(place, [{ outlineColor: "var(--link)", outlineOffset: "0" }, { outlineColor: "transparent", outlineOffset: "6px" }], 700);
+  }
+};
+
+const tellFault = (error) => {
+  const place = found("fault");
+  place.hidden = false;
+  place.textContent = error.message;
+  throw error;
+};
+
+const showAddress = () => {
+  state = stateOf(location.hash);
+  found("fault").hidden = true;
+  if (state.missing) tellMissing(state.missing);
+  return showView();
+};
+
+const tellMissing = (name) => {
+  page.runs[0].get(name).catch((error) => {
+    found("fault").hidden = false;
+    found("fault").textContent = error.message;
+  });
+};
+
+const startPage = async () => {
+  await openPage();
+  document.body.classList.add("alive");
+  found("open-tour").addEventListener("click", () => setState({ open: state.open === "tour" ? "" : "tour", stop: state.open === "tour" ? null : 0 }));
+  found("open-own").addEventListener("click", () => setState({ open: state.open === "own" ? "" : "own" }));
+  found("unfold").addEventListener("click", () => foldDock(!found("dock").classList.contains("unfolded")));
+  if (page.runs[0].computes) drawTyping(found("typing"));
+  found("dock").hidden = false;
+  addEventListener("popstate", showAddress);
+  addEventListener("hashchange", () => location.hash !== hashOf(state) && showAddress());
+  await showAddress();
+};
+
+startPage();

@@ -1,0 +1,92 @@
+// The parts of the model, found in the names of its tensors: stacks, layers, and what each is called.
+
+/** The block that a tensor belongs to: the part of a layer, or what comes before, between and after the layers. */
+const blockOf = (name) => {
+  const path = name.slice(0, Math.max(0, name.lastIndexOf(".")));
+  const last = name.slice(path.length + 1);
+  if (path === "encoder") return last === "output" ? "encoder.output" : "encoder";
+  if (path === "decoder") return ["output", "logits", "probabilities"].includes(last) ? "decoder.word" : "decoder";
+  if (/^(en|de)coder\.norm$/.test(path)) return path === "encoder.norm" ? "encoder.output" : "decoder.word";
+  return path.replace(/\.norm$/, "");
+};
+
+/** All blocks of a run, its layers among them, in the order of computation. */
+const blocksOf = (run) => {
+  const blocks = [];
+  for (const name of run.names) {
+    const block = blockOf(name);
+    const layer = layerOf(block);
+    if (layer && !blocks.includes(layer)) blocks.push(layer);
+    if (!blocks.includes(block)) blocks.push(block);
+  }
+  return blocks;
+};
+
+/** "decoder.layers.0" of "decoder.layers.0.self_attention"; "" where a block is in no layer. */
+const layerOf = (block) => /^(?:en|de)coder\.layers\.\d+/.exec(block)?.[0] ?? "";
+
+const layersOf = (run, stack) => blocksOf(run).filter((block) => block.startsWith(`${stack}.layers`) && block === layerOf(block));
+
+/** The parts of a layer, in the order of computation: an attention, what follows it, and so on. */
+const partsOf = (run, layer) => blocksOf(run).filter((block) => layerOf(block) === layer && block !== layer);
+
+const sublayersOf = (run, layer) => {
+  const parts = partsOf(run, layer);
+  const normFirst = parts.length > 0 && isResidual(parts[0]); // the norm stands before its sublayer
+  const residuals = parts.filter(isResidual);
+  return { normFirst, sublayers: parts.filter((part) => !isResidual(part)).map((part, at) => ({ part, residual: residuals[at] })) };
+};
+
+const isResidual = (block) => /\.residual_\d+$/.test(block);
+const isAttention = (block) => block.endsWith("_attention");
+const attentionsOf = (run) => blocksOf(run).filter(isAttention);
+
+/** The block above: a part's layer, a layer's model. */
+const blockAbove = (block) => (block !== layerOf(block) ? layerOf(block) : "");
+
+/** What a block is called: "Cross-attention". */
+const titleOf = (block) => {
+  const last = block.split(".").at(-1);
+  if (block === "encoder" || block === "decoder") return "Embedding and positions";
+  if (block === "encoder.output") return "Memory";
+  if (block === "decoder.word") return "The next word";
+  if (block === layerOf(block)) return `Layer ${last}`;
+  if (last === "self_attention") return block.startsWith("decoder") ? "Masked self-attention" : "Self-attention";
+  if (last === "cross_attention") return "Cross-attention";
+  if (last === "feed_forward") return "Feed-forward";
+  return "Add & Norm";
+};
+
+/** The same with its place: "decoder, layer 0: cross-attention". */
+const fullTitleOf = (block) => {
+  const stack = block.split(".")[0];
+  const layer = layerOf(block);
+  if (block === "encoder.output" || block === "decoder.word") return titleOf(block).toLowerCase();
+  if (layer === block && layer) return `${stack}, ${titleOf(block).toLowerCase()}`;
+  return layer ? `${stack}, layer ${layer.split(".").at(-1)}: ${titleOf(block).toLowerCase()}` : `${stack}: ${titleOf(block).toLowerCase()}`;
+};
+
+/** The tensor that runs into a layer: the embedded tokens, or what the layer below sent on. */
+const inputOf = (run, layer) => {
+  const [stack, , number] = layer.split(".");
+  if (number === "0") return `${stack}.embedded`;
+  return `${sublayersOf(run, `${stack}.layers.${number - 1}`).sublayers.at(-1).residual}.output`;
+};
+
+/** The last layer's cross-attention, which summaries show; "" where there is none. */
+const lastCrossOf = (run) => attentionsOf(run).filter((part) => part.endsWith(".cross_attention")).at(-1) ?? "";
+
+/** Where each target position looked, in rows of shares over the source: the mean of the last cross-attention's heads. */
+const alignmentOf = async (run) => {
+  const part = lastCrossOf(run);
+  if (!part) return [];
+  const weights = await run.get(`${part}.weights`);
+  const [heads, rows, columns] = weights.shape.slice(-3);
+  return Array.from({ length: rows }, (_, row) =>
+    Array.from({ length: columns }, (_, column) => {
+      let sum = 0;
+      for (let head = 0; head < heads; head++) sum += weights.data[(head * rows + row) * columns + column];
+      return sum / heads;
+    }),
+  );
+};

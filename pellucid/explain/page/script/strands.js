@@ -1,0 +1,122 @@
+// The lines of the drawing: each token's vector rising through the blocks, who looks at whom inside an attention,
+// and the memory's keys and values on their way to every cross-attention.
+
+const MOST_LINES = 40; // tokens, beyond which only the current position has its line
+
+let strandsOf = null; // {model, run, weights}: drawn again when the drawing changes its size
+
+/** Draws all lines; the mean of the heads' weights is as strong as the line. */
+const drawStrands = async (model, run) => {
+  const weights = {};
+  for (const part of attentionsOf(run)) {
+    if (part.endsWith(".self_attention") && run.source.length <= MOST_LINES && run.target.length <= MOST_LINES) {
+      weights[part] = meanOfHeads(await run.get(`${part}.weights`));
+    }
+  }
+  strandsOf = { model, run, weights };
+  lightStrands(state.position);
+  watchSize.disconnect();
+  watchSize.observe(model);
+};
+
+const watchSize = new ResizeObserver(() => lightStrands(state.position));
+
+const meanOfHeads = (tensor) => {
+  const [heads, rows, columns] = tensor.shape.slice(-3);
+  return (row, column) => {
+    let sum = 0;
+    for (let head = 0; head < heads; head++) sum += tensor.data[(head * rows + row) * columns + column];
+    return sum / heads;
+  };
+};
+
+/** Draws the lines with this target position lit up. */
+const lightStrands = (position) => {
+  if (!strandsOf?.model.isConnected) return;
+  const { model } = strandsOf;
+  const svg = model.querySelector(".strands");
+  const origin = model.getBoundingClientRect();
+  const box = (part) => {
+    const rectangle = part.getBoundingClientRect();
+    const [left, top] = [rectangle.left - origin.left, rectangle.top - origin.top];
+    return { left, top, right: left + rectangle.width, bottom: top + rectangle.height, x: left + rectangle.width / 2, y: top + rectangle.height / 2 };
+  };
+  svg.setAttribute("viewBox", `0 0 ${origin.width} ${origin.height}`);
+  svg.replaceChildren(
+    ...rising(model, box, ".encoder", ".source .token", null),
+    ...rising(model, box, ".decoder", ".target .token", position),
+    ...bridges(model, box, position),
+  );
+};
+
+/** Each token's line through its stack, and inside the attentions who looks at whom. */
+const rising = (model, box, stack, tokens, lit) => {
+  const root = model.querySelector(stack);
+  const places = [...root.querySelectorAll(tokens)].map(box);
+  const blocks = [...root.querySelectorAll(".block")].map((part) => ({ ...box(part), block: part.dataset.block, part }));
+  if (places.length === 0 || blocks.length === 0) return [];
+  const upwards = places[0].top > blocks[0].top;
+  const [from, to] = upwards
+    ? [places[0].top, Math.min(...blocks.map((block) => block.top))]
+    : [places[0].bottom, Math.max(...blocks.map((block) => block.bottom))];
+  const lines = [];
+  places.forEach((place, at) => {
+    if (places.length > MOST_LINES && at !== lit) return;
+    lines.push(drawn("line", { class: lineClass(at, lit), x1: place.x, x2: place.x, y1: from, y2: to }));
+  });
+  if (model.classList.contains("compact")) return lines;
+  for (const block of blocks) {
+    const weight = strandsOf.weights[block.block];
+    if (weight) lines.push(...crossings(places, block, weight, lit, upwards));
+  }
+  return lines;
+};
+
+const lineClass = (at, lit) => {
+  if (lit === null) return "stream";
+  if (!isReached(at)) return "stream to-come";
+  if (at === lit) return "stream lit";
+  return state.mode === "step" && state.cached ? "stream cached" : "stream";
+};
+
+/** Inside an attention, a line from each position that is looked at to the position that asks. */
+const crossings = (places, block, weight, lit, upwards) => {
+  const [in_, out] = upwards ? [block.bottom - 3, block.top + 3] : [block.top + 3, block.bottom - 3];
+  const lines = [];
+  places.forEach((asks, row) => {
+    if (lit !== null && !isReached(row)) return;
+    places.forEach((asked, column) => {
+      const share = weight(row, column);
+      if (row === column || share < 0.02) return;
+      const middle = (in_ + out) / 2;
+      const d = `M${asked.x},${in_} C${asked.x},${middle} ${asks.x},${middle} ${asks.x},${out}`;
+      lines.push(drawn("path", { class: row === lit ? "looks lit" : "looks", d, "--share": share.toFixed(3) }));
+    });
+  });
+  return lines;
+};
+
+/** From the encoder to the memory, and from there keys and values to each cross-attention, as far as the lit line. */
+const bridges = (model, box, position) => {
+  const memory = box(model.querySelector(".memory"));
+  const encoder = box([...model.querySelectorAll(".encoder .block")].at(-1));
+  const asking = model.querySelector(`.target [data-position="${position}"]`);
+  const beside = memory.left >= encoder.right;
+  const lines = [];
+  if (beside) lines.push(drawn("path", { class: "bridge", d: curveBetween(encoder.right, encoder.y, memory.left, Math.min(memory.bottom - 20, Math.max(memory.top + 20, encoder.y))) }));
+  else lines.push(drawn("path", { class: "bridge", d: `M${memory.x},${encoder.bottom} V${memory.top}` }));
+  const crosses = [...model.querySelectorAll(".block.cross_attention")].map(box).sort((one, other) => one.y - other.y);
+  crosses.forEach((cross, at) => {
+    const end = asking && !model.classList.contains("compact") ? box(asking).x : cross.left;
+    for (const [kind, shift] of [["keys", -3.5], ["values", 3.5]]) {
+      const d = beside
+        ? `${curveBetween(memory.right, memory.top + ((at + 1) / (crosses.length + 1)) * (memory.bottom - memory.top) + shift, cross.left, cross.y + shift)} H${end}`
+        : `M${memory.left + 10 + shift},${memory.bottom} V${cross.y + shift} H${end}`;
+      lines.push(drawn("path", { class: `bridge ${kind}`, d }));
+    }
+    if (end !== cross.left) lines.push(drawn("circle", { class: "arrival", cx: end, cy: cross.y, r: 6 }));
+  });
+  return lines;
+};
+
+const curveBetween = (x1, y1, x2, y2) => `M${x1},${y1} C${(x1 + x2) / 2},${y1} ${(x1 + x2) / 2},${y2} ${x2},${y2}`;

@@ -1,0 +1,85 @@
+// Time: all positions at once, as in training, or one step after another, as when it translates.
+
+let playing = null;
+const PLAY_EVERY = 1300; // milliseconds
+
+/** The controls of time for a run. */
+const drawTime = (run, place) => {
+  const step = state.mode === "step";
+  const steps = run.target.map((_, at) =>
+    element("button", {
+      class: "step", "data-key": `step-${at}`, "aria-pressed": String(step && at === state.position),
+      "aria-label": `step ${at + 1}`, click: () => setState({ mode: "step", position: at }),
+    }, at + 1));
+  redraw(place,
+    element("button", { class: "mode", "data-key": "training", "aria-pressed": String(!step), click: () => { pause(); setState({ mode: "training" }); } }, "Training"),
+    element("div", { class: "steps-of-time", role: "group", "aria-label": "steps" }, element("span", { class: "label" }, "Step"), steps),
+    element("button", { class: "play", "data-key": "play", "aria-label": playing ? "pause" : "play, step by step", title: "space", click: playOrPause }, playing ? "❚❚" : "▶"),
+    step ? element("button", { class: "cached", "data-key": "cached", "aria-pressed": String(state.cached), click: () => setState({ cached: !state.cached }) }, state.cached ? "with cache" : "without cache") : null);
+};
+
+/** What this moment is, in a sentence. */
+const drawMoment = async (run, place) => {
+  const mine = (momentsAsked += 1);
+  const sentence = momentOf(run);
+  redraw(place, element("p", {}, sentence));
+  if (state.mode !== "step") return;
+  const equality = await equalityOf(run, state.cached);
+  if (mine === momentsAsked && equality) redraw(place, element("p", {}, sentence, " ", element("span", { class: "equality" }, equality)));
+};
+
+let momentsAsked = 0;
+
+const momentOf = (run) => {
+  const { position } = state;
+  if (state.mode === "training") {
+    return "Training: all positions at once, the whole triangle. The right words go in, shifted by one; the mask keeps each position from the words after it.";
+  }
+  const read = [words(run.target[position]), " in, ", words(run.steps[position].predicted), " out."];
+  const source = position === 0 ? "K and V of the source are computed now, once." : "K and V of the source: computed once, at step 1.";
+  if (!state.cached) return [`Step ${position + 1}, without a cache: all ${position + 1} rows again; `, ...read, " ", source];
+  const kept = position === 0 ? "nothing is remembered yet" : `K and V of ${position} earlier row${position > 1 ? "s" : ""} are remembered`;
+  return [`Step ${position + 1}, one new row: `, ...read, ` Of the target, ${kept}. `, source];
+};
+
+const equalities = new WeakMap();
+
+/** That step by step gives what all positions at once give, with the largest difference of a logit. */
+const equalityOf = async (run, cached) => {
+  if (!run.computes) return "";
+  const known = equalities.get(run) ?? {};
+  equalities.set(run, known);
+  known[cached] ??= stepByStep(run, cached);
+  const { largestDifference } = await known[cached];
+  return `Step by step equals all at once: largest difference ${largestDifference === 0 ? "0" : largestDifference.toExponential(1)}.`;
+};
+
+// Playing
+
+const playOrPause = () => {
+  if (playing) return pause(true);
+  const last = current.run.target.length - 1;
+  const atEnd = state.mode === "step" && state.position >= last;
+  playing = setInterval(() => playOn(last), PLAY_EVERY);
+  setState({ mode: "step", position: state.mode === "training" || atEnd ? 0 : state.position });
+};
+
+const playOn = (last) => {
+  if (state.position >= last) return pause(true);
+  const said = found("drawing").querySelector(`.said[data-position="${state.position}"] bdi`)?.getBoundingClientRect();
+  setState({ position: state.position + 1 }).then(() => feedBack(said));
+};
+
+/** The word that was said moves to where it is read: the decoder's own output is its next input. */
+const feedBack = (from) => {
+  const place = found("drawing").querySelector(`.target [data-position="${state.position}"]`);
+  const to = place?.getBoundingClientRect();
+  if (!from?.width || !to?.width) return;
+  animate(place, [{ transform: `translate(${from.x - to.x}px, ${from.y - to.y}px)`, opacity: 0.3 }, { transform: "none", opacity: 1 }], 290);
+};
+
+const pause = (redrawn = false) => {
+  clearInterval(playing);
+  playing = null;
+  if (redrawn) showView();
+};
