@@ -17,7 +17,7 @@ def trace_bytes(
     many tokens, padding and end token counted. Nothing is computed: shapes alone run through the model."""
     if not isinstance(model, Transformer):
         raise UsageError(
-            f"model = {type(model).__name__} must be a Transformer: of a translator, its .model."
+            f"model is a {type(model).__name__} and must be a Transformer: of a translator, its .model."
         )
     for name, value in (
         ("source_length", source_length),
