@@ -8,10 +8,13 @@ from pellucid.cli.arguments import add_model, folder, text, verb
 
 if TYPE_CHECKING:
     from pellucid.cli.arguments import Verbs
+    from pellucid.explain.explanation import Explanation
 
 EXAMPLES = """
 pellucid explain demo "How are you" --to hi
 pellucid explain demo "I like cats" --to es --html cats.html
+pellucid explain demo "I like cats" --to es --against "Me gustan los perros"
+pellucid explain demo "I like cats" --to es --alignment
 pellucid explain demo "je suis étudiant" --to en --target "I am a student" --json steps.json
 """
 NOTES = "A TEXT that begins with - is taken for an option, unless -- stands before it, after all options."
@@ -26,15 +29,30 @@ def add(verbs: "Verbs") -> None:
     option("text", metavar="TEXT", type=text, help="the sentence, in quotes")
     option("--to", metavar="LANG", help="the language to translate to, where the model knows several")
     option("--target", metavar="TEXT", type=text, help="explain this translation, not the model's own")
+    option(
+        "--against",
+        metavar="TEXT",
+        type=text,
+        help="why not this one? the two step by step, and where they part",
+    )
+    option(
+        "--alignment", action="store_true", help='print the word alignment alone, a line such as "0-0 1-2"'
+    )
+    option("--more", action="store_true", help="the search, the heads and the steps as tables too")
     option("--html", metavar="FILE", type=Path, help="a page, one file, with every matrix")
     option("--json", metavar="FILE", type=Path, help="the steps and every matrix")
     option("--npz", metavar="FILE", type=Path, help="every matrix, for numpy.load")
-    option("--png", metavar="DIR", type=folder, help="a picture of each attention, NAME.png")
+    option(
+        "--png",
+        metavar="DIR",
+        type=folder,
+        help="pictures, NAME.png: each attention, entropy, the mask, positions, …",
+    )
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """The steps go to standard output, the matrices to the files that were asked for."""
-    from pellucid.cli.lines import tell
+    """What it shows goes to standard output, the matrices to the files that were asked for."""
+    from pellucid.cli.lines import put, tell
     from pellucid.translate.translator import load
 
     translator = load(arguments.model, arguments.device, precision="fp32")
@@ -45,8 +63,24 @@ def run(arguments: argparse.Namespace) -> None:
             write(path)
             tell(f"written: {path}")
     if arguments.png:
-        arguments.png.mkdir(parents=True, exist_ok=True)
-        for name in [name for name in explanation.trace if name.endswith("attention.weights")]:
-            explanation.plot(name, arguments.png / f"{name}.png")
-        tell(f"written: pictures of each attention's weights, in {arguments.png}")
-    explanation.show()  # last, for who reads it may leave
+        _draw(explanation, arguments.png)
+    # Last, for who reads it may leave.
+    if arguments.alignment:
+        put([str(explanation.alignment())])
+    elif arguments.against is not None:
+        other = translator.explain(arguments.text, to=arguments.to, target=arguments.against)
+        explanation.against(other).show()
+    else:
+        explanation.show(more=arguments.more)
+
+
+def _draw(explanation: "Explanation", folder: Path) -> None:
+    """The whole set of pictures, each by its name."""
+    from pellucid.cli.lines import tell
+    from pellucid.explain.pictures import whole_set
+
+    folder.mkdir(parents=True, exist_ok=True)
+    names = whole_set(explanation)
+    for name in names:
+        explanation.plot(name, folder / f"{name}.png")
+    tell(f"written: {len(names)} pictures, in {folder}")

@@ -92,7 +92,13 @@ class Comparison:
         by = f"{last.context_share:.0%} of the change by context, {last.position_share:.0%} by position"
         others = [mover for mover in self.layers[-1].movers if not mover.itself and mover.share >= 0.1]
         words = ", ".join(f"{mover.word} ({mover.share:.0%})" for mover in others[:3])
-        return f"{told}; {by}." + (f" In the last layer it was moved most by {words}." if words else "")
+        moved = f" In the last layer it was moved most by {words}." if words else ""
+        if self.first.tokens != self.second.tokens:
+            moved += (
+                f" Its tokens are not the same, {' '.join(self.first.tokens)} and "
+                f"{' '.join(self.second.tokens)}: what they differ by counts as context."
+            )
+        return f"{told}; {by}.{moved}"
 
     def lines(self, width: int = 80) -> list[str]:
         """The comparison as text."""

@@ -17,6 +17,7 @@ class Occurrence:
     text: str  # the sentence
     to: str | None
     ids: list[int]
+    tokens: list[str]  # of the word
     words: list[Word]  # all words of the sentence, the special tokens among them
     places: tuple[int, ...]  # of the word's tokens
 
@@ -50,7 +51,8 @@ def find(
         )
     chosen = found[number - 1]
     places = _without_marks(chosen, tokens, wanted)
-    return Occurrence(spelled([tokens[place] for place in places]), text, sentence.to, ids, words, places)
+    own = [tokens[place] for place in places]
+    return Occurrence(spelled(own), text, sentence.to, ids, own, words, places)
 
 
 def bare(text: str) -> str:
