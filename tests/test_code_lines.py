@@ -1,4 +1,4 @@
-"""The line of code beside each tensor: it stands in model.py where it is said to, and computes that tensor."""
+"""The line of code beside each tensor: it stands in model.py where it is said to, and shows that tensor."""
 
 from pathlib import Path
 

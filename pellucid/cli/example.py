@@ -14,6 +14,7 @@ pellucid example --list
 pellucid example 004-cross-4
 pellucid example --verdicts 004
 pellucid example --file homework.toml
+pellucid example 004-self --html example.html
 """
 NOTES = """
 A file has a table [given] with matrices (inputs, memory, w_query, w_key, w_value, w_output; or queries,
@@ -32,6 +33,7 @@ def add(verbs: "Verbs") -> None:
     option("--file", metavar="YOURS.toml", type=Path, help="an example of your own")
     every = "all claims of a note (004) with their verdicts, as a Markdown table"
     option("--verdicts", metavar="NOTE", help=every)
+    option("--html", metavar="FILE", type=Path, help="a page of it, one file, with a form to change it")
     option("--claims", action="store_true", help="only the claims, a line for each cell, with its verdict")
 
 
@@ -61,6 +63,8 @@ def run(arguments: argparse.Namespace) -> None:
     if (arguments.name is None) == (arguments.file is None):
         raise UsageError("example: give a NAME or --file YOURS.toml, one of the two; --list says the names.")
     chosen = read_example(arguments.file) if arguments.file else example(arguments.name)
+    if arguments.html:
+        chosen.to_html(arguments.html)
     if arguments.claims:
         put(str(chosen.report()).split("\n"))
         return

@@ -57,10 +57,12 @@ def attention(
     that divides; where scores are given there is no d_k, and they are divided only by a number. `mask` is
     None, "causal", or an array of 0 and -inf or of bools (True: may look). NaN is a number that is not known.
     """
-    given = {name: value for name, value in locals().items() if name in MATRICES and value is not None}
+    arguments = {name: value for name, value in locals().items() if value is not None or name == "scale"}
+    given = {name: value for name, value in arguments.items() if name in MATRICES}
     arrays = {name: matrix_of(name, value) for name, value in given.items()}
     complete = _given(arrays, heads, scale, mask)
-    return WorkedExample(complete, _tokens(tokens, memory_tokens, complete, "memory" in arrays))
+    words = _tokens(tokens, memory_tokens, complete, "memory" in arrays)
+    return WorkedExample(complete, words, arguments)
 
 
 def _given(arrays: Mapping[str, Tensor], heads: int | None, scale: Scale, mask: Any) -> Given:

@@ -2,6 +2,7 @@
 
 import difflib
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from torch import Tensor
@@ -16,8 +17,11 @@ if TYPE_CHECKING:
 class WorkedExample(Mapping[str, Record]):
     """Every stage of an attention by its name, in the order of computation, in float64."""
 
-    def __init__(self, given: Given, tokens: Mapping[str, list[list[str]]]) -> None:
+    def __init__(
+        self, given: Given, tokens: Mapping[str, list[list[str]]], arguments: Mapping[str, Any] | None = None
+    ) -> None:
         self.given = given
+        self.arguments = dict(arguments or {})  # of `attention`, as they were given
         self._records: dict[str, Record] = {}
 
         def record(name_axes: str, tensor: Tensor) -> Tensor:
@@ -59,6 +63,15 @@ class WorkedExample(Mapping[str, Record]):
         from pellucid.explain.notebook import preformatted
 
         return preformatted(stages_text(self, width=100))
+
+    def to_html(
+        self, path: str | Path, claims: Mapping[str, Any] | None = None, decimals: int | None = None
+    ) -> None:
+        """One page that needs no network: plates, claims with their verdicts, and a form to change them."""
+        from pellucid.explain.examples import Example
+
+        example = Example(Path(path).stem, self.arguments, claims=claims or {}, decimals=decimals)
+        example.to_html(path)
 
     def show(self) -> None:
         """Prints every stage: its matrix, and how its shape comes about."""

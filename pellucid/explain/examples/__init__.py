@@ -62,6 +62,13 @@ class Example:
         """The verdict on every claim."""
         return self.worked().check(self.claims, self.decimals)
 
+    def to_html(self, path: str | Path) -> None:
+        """One page that needs no network: plates, claims with their verdicts, and a form to change them."""
+        from pellucid.explain.files import write
+        from pellucid.explain.page.worked_document import worked_page
+
+        write(path, worked_page(self).encode("utf-8", "replace"))
+
 
 def names() -> list[str]:
     """The examples that come with the package."""

@@ -8,10 +8,10 @@ from torch import Tensor
 
 from pellucid.explain.examples import SETTINGS, Example, example, names
 
-# A table: {"name", "about", "note", "lines", "heads", "scale", "mask", "tokens", "memory_tokens", "decimals", "given":
-# {matrix: rows}, "claims": {stage: rows}, "at", "called", "products": [{"written", "lines", "left", "right"}]}, each
-# only where the example has it. What is not known is "…", an infinite number "-inf"; a claimed number that is no
-# text is {"unquoted": "0.4"}, as Python writes it, for its digits count.
+# A table: {"name", "about", "note", "lines", "heads", "scale", "mask", "tokens", "memory_tokens", "decimals",
+# "given": {matrix: rows}, "claims": {stage: rows}, "at", "called", "products": [{"written", "lines", "left",
+# "right"}]}, each only where the example has it. What is not known is "…", an infinite number "-inf"; a
+# claimed number that is no text is {"unquoted": "0.4"}, as Python writes it, for its digits count.
 
 
 def examples_payload() -> list[dict[str, Any]]:

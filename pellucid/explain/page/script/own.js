@@ -1,0 +1,103 @@
+// One's own matrices: a form, and at once what comes of it. Nothing that was typed is lost, whatever is wrong.
+
+const TYPING_PAUSE = 200; // milliseconds after the last letter until all is computed again
+
+/**
+ * Draws the form and its results into a place. `first` is the table of the example that it begins with; an address
+ * that carries a form goes before it. `remember(letters)` keeps the form in the address.
+ */
+const drawOwnForm = (place, { first = null, carried = "", remember = () => {} } = {}) => {
+  const examples = page.header?.examples ?? [];
+  const own = { form: (carried && formFromAddress(carried)) || (first ? formOfTable(first) : formOfTable(examples.find(({ name }) => name === FIRST_EXAMPLE) ?? examples[0])) };
+  own.before = []; // forms that an example or a file has replaced
+  own.fields = element("div", { class: "own-fields" });
+  own.tools = element("div", { class: "own-tools" });
+  own.status = element("p", { class: "own-status", role: "status" });
+  own.results = element("div", { class: "own-results" });
+  place.replaceChildren(element("div", { class: "own" },
+    element("div", { class: "own-form" }, own.tools, own.fields, element("div", { class: "own-file" })),
+    element("div", { class: "own-outcome" }, own.status, own.results)));
+  own.place = place;
+
+  own.change = (changes, again = false) => {
+    own.form = changedForm(own.form, changes);
+    if (again) drawOwnFields(own);
+    clearTimeout(own.waiting);
+    own.waiting = setTimeout(() => workOut(own, remember), again ? 0 : TYPING_PAUSE);
+  };
+  own.replace = (form, told) => {
+    own.before.push(own.form);
+    own.form = form;
+    drawOwnFields(own);
+    drawOwnTools(own, examples);
+    say(told);
+    return workOut(own, remember);
+  };
+  drawOwnTools(own, examples);
+  drawOwnFields(own);
+  drawOwnFile(own, examples, place.querySelector(".own-file"));
+  return workOut(own, remember);
+};
+
+const FIRST_EXAMPLE = "004-self";
+
+/** Texts and claims are changed one by one; what was said about the example holds no longer. */
+const changedForm = (form, changes) => ({
+  ...(changes.start || changes.claimed ? form : withoutSource(form)), ...changes,
+  texts: { ...form.texts, ...changes.texts }, claims: { ...form.claims, ...changes.claims },
+});
+
+const drawOwnFields = (own) => {
+  redraw(own.fields, ownFields(own.form, own.change));
+  showFieldSizes(own.fields);
+};
+
+/** Choosing an example, the way back to what was there before, and an empty form. */
+const drawOwnTools = (own, examples) => {
+  const choose = (event) => {
+    const example = examples.find(({ name }) => name === event.target.value);
+    if (example) own.replace(formOfTable(example), `${example.name}: ${example.about}`);
+  };
+  const select = element("select", { id: "own-example", "data-key": "own-example", change: choose },
+    element("option", { value: "" }, "choose one of these …"),
+    examples.map(({ name, about }) => element("option", { value: name, selected: name === own.form.name }, `${name}: ${about}`)));
+  const back = () => {
+    own.form = own.before.pop();
+    own.replace(own.form, "As it was before.");
+    own.before.splice(-1);
+    drawOwnTools(own, examples);
+  };
+  redraw(own.tools,
+    element("div", { class: "own-field" }, element("label", { for: "own-example" }, "An example to begin with"), select),
+    own.before.length ? element("button", { type: "button", "data-key": "own-back", click: back }, "Back to what I had") : null,
+    element("button", { type: "button", "data-key": "own-clear", click: () => own.replace({ ...EMPTY_FORM, start: own.form.start }, "The form is empty.") }, "Empty the form"));
+};
+
+/** Computes everything from what is typed; where that cannot be, says why, and leaves what was there. */
+const workOut = async (own, remember) => {
+  remember(formIntoAddress(own.form));
+  showFieldSizes(own.fields);
+  try {
+    const table = tableOfForm(own.form);
+    const example = exampleOf(table, own.form.name || "own");
+    const worked = workedExample(example.asked);
+    const report = checkClaims(worked, example.claims, example.decimals);
+    own.table = table;
+    showFieldError(own.place, null);
+    own.status.textContent = "";
+    own.status.classList.remove("is-wrong");
+    own.results.classList.remove("is-old");
+    own.showFile?.();
+    if (JSON.stringify(table) === own.drawn) return;
+    own.drawn = JSON.stringify(table);
+    const verdict = report.cells.length ? verdictBanner(report).textContent.slice(1) : "";
+    if (verdict && own.said !== verdict) say((own.said = verdict));
+    await drawOwnResults(example, worked, report, own.results, own.form.note !== "");
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    const below = showFieldError(own.place, error);
+    own.status.textContent = below && own.drawn ? `Below is what came before the last change. ${error.message}` : error.message;
+    own.status.classList.add("is-wrong");
+    own.results.classList.add("is-old");
+  }
+};

@@ -1,0 +1,108 @@
+// A matrix as somebody types it or pastes it: rows on lines of their own; numbers apart by spaces, tabs (from a
+// spreadsheet), commas, semicolons, & (LaTeX) or | (Markdown); decimal commas; or a list with brackets, as in Python.
+// An empty line begins the next head's matrix.
+
+/** Rows of cells as written ("0.40"), or a list of such matrices, or "… 8×4"; null where nothing is typed. */
+const typedMatrix = (text, place) => {
+  const typed = text.trim();
+  if (!typed) return null;
+  if (ELIDED.test(typed)) return typed;
+  const isList = typed.startsWith("[");
+  const lines = (isList ? unbracketed(typed, place) : text).replace(/\r\n?/g, "\n").split("\n");
+  const commas = isList ? "separate" : meaningOfCommas(lines, place);
+  const matrices = [[]];
+  for (const line of lines) {
+    if (/^\s*(\|?\s*:?-{3,}:?\s*)+\|?\s*$/.test(line)) continue; // the line below a Markdown table's head
+    if (line.trim()) matrices.at(-1).push(cellsOfLine(line, commas));
+    else if (matrices.at(-1).length) matrices.push([]);
+  }
+  const filled = matrices.filter((matrix) => matrix.length);
+  filled.forEach((matrix, head) => checkRows(matrix, place, filled.length > 1 ? `matrix ${head + 1}, ` : ""));
+  return filled.length > 1 ? filled : filled[0];
+};
+
+/** Lists with brackets as lines: an inner list is a row, and between matrices stands an empty line. */
+const unbracketed = (text, place) => {
+  let [lines, depth] = ["", 0];
+  for (const letter of text) {
+    if (letter === "[") depth += 1;
+    else if (letter === "]") {
+      depth -= 1;
+      lines += "\n";
+    } else if (depth < 0 || (depth === 0 && !/[\s,;]/.test(letter))) break;
+    else if (letter === "\n" || `"'`.includes(letter) || (letter === "," && /\n\s*$/.test(lines))) continue;
+    else lines += letter;
+  }
+  if (depth !== 0) throw new UsageError(`${place}: a bracket is not closed, or is one too many. Or write rows without any.`, place);
+  return lines.replace(/\n\s*\n\s*\n/g, "\n\n");
+};
+
+/** Whether a comma separates numbers, or begins the decimals; refused where it could be either. */
+const meaningOfCommas = (lines, place) => {
+  const text = lines.join("\n");
+  if (!text.includes(",")) return "none";
+  if (/\d\.\d|(^|[\s,])-?\.\d/m.test(text)) return "separate"; // 0.1, 0.2: the point is the decimal sign
+  const pieces = text.split(/[\s;&|]+/).filter(Boolean);
+  const inside = pieces.filter((piece) => /\S,\S/.test(piece));
+  if (!inside.length) return "separate"; // 1, 2, 3
+  const isDecimal = (piece) => /^[+\-−–]?\d+,\d+,?$/.test(piece);
+  if (!inside.every(isDecimal)) return "separate"; // 1,2,3
+  const hasOtherSigns = /[\t;&|]/.test(text) || lines.some((line) => line.trim().split(/\s+/).length > 1);
+  if (hasOtherSigns) return "decimal"; // 0,1 0,2 and 0,1; 0,2
+  throw new UsageError(
+    `${place}: "${inside[0]}" may be one number or two. Write ${inside[0].replace(",", ".")} for one, ` +
+      `${inside[0].replace(",", " ")} for two.`,
+    place,
+  );
+};
+
+const cellsOfLine = (line, commas) => {
+  let text = line.replace(/\\\\\s*$/, "").trim();
+  if (commas === "separate") text = text.replace(/\s*,\s*$/, "").replaceAll(",", "\u0001");
+  if (/[\t;&|\u0001]/.test(line.includes("\t") ? line : text)) {
+    const whole = line.includes("\t") && commas !== "separate" ? line.replace(/^ +| +$|\r/g, "") : text;
+    const cells = whole.replace(/^\||\|$/g, "").split(/[\t;&|\u0001]/).map((cell) => cell.trim());
+    if (cells.length > 1 && cells.at(-1) === "" && /;\s*$/.test(whole)) cells.pop(); // a semicolon after the last
+    return cells.map((cell) => cellAsWritten(cell, commas));
+  }
+  return text.split(/\s+/).map((cell) => cellAsWritten(cell, commas));
+};
+
+const cellAsWritten = (cell, commas) => {
+  const plain = commas === "decimal" ? cell.replace(/,$/, "").replace(",", ".") : cell;
+  return LEFT_OUT.includes(plain) ? "…" : plain.replace(/^["']|["']$/g, "");
+};
+
+/** Every row as long as the first, every cell a number: or an error that says where it is not. */
+const checkRows = (matrix, place, which) => {
+  matrix.forEach((row, r) => {
+    row.forEach((cell, c) => {
+      if (place === "mask" && /^(true|false)$/i.test(cell)) return;
+      writtenNumber(cell, 0, `${place}: ${which}row ${r + 1}, column ${c + 1}`);
+    });
+    if (row.length === matrix[0].length) return;
+    const counts = `row ${r + 1} has ${numberOf(row.length, "number")}, row 1 has ${matrix[0].length}`;
+    throw new UsageError(`${place}: ${which}${counts}. Write … for one that is not known.`, place);
+  });
+};
+
+const numberOf = (count, thing) => `${count} ${thing}${count === 1 ? "" : "s"}`;
+
+/** A matrix as a field shows it: rows on lines, columns below each other; heads apart by an empty line. */
+const matrixAsText = (matrix) => {
+  if (typeof matrix === "string") return matrix;
+  if (isPerHead(matrix)) return matrix.map(headAsText).join("\n\n");
+  return headAsText(matrix);
+};
+
+const headAsText = (matrix) => {
+  if (typeof matrix === "string") return elidedRows(matrix);
+  const cells = mapCells(matrix, (cell) => (typeof cell === "number" ? tomlNumber(cell) : String(cell?.unquoted ?? cell)));
+  const widths = cells[0].map((_, column) => Math.max(...cells.map((row) => row[column].length)));
+  return cells.map((row) => row.map((cell, column) => cell.padStart(widths[column])).join("  ")).join("\n");
+};
+
+const elidedRows = (written) => {
+  const [, rows, columns] = ELIDED.exec(written).map(Number);
+  return headAsText(emptyMatrix(rows, columns, "…"));
+};

@@ -1,0 +1,93 @@
+"""The page of a worked example: its plates, claimed beside computed, and a form to change it."""
+
+import re
+from dataclasses import asdict
+from html import escape
+from typing import Any
+
+from pellucid.explain.code_lines import code_line
+from pellucid.explain.example_text import example_text
+from pellucid.explain.examples import Example
+from pellucid.explain.page.assembly import html_page, json_block, scripts, styles
+from pellucid.explain.page.captions import caption
+from pellucid.explain.page.own_payload import as_table, examples_payload
+from pellucid.explain.stages import STAGES
+from pellucid.explain.words import visible
+from pellucid.see import AXES
+from pellucid.version import __version__
+
+STYLES = ("style.css", "plates.css", "own.css")
+# What a worked example needs of the script of a translation's page, and what starts it.
+SCRIPTS = (
+    *("elements.js", "state.js", "parts.js", "nearest.js", "numbers.js", "runs.js", "matrices.js"),
+    *("scales.js", "scripted.js", "grid.js", "grid_table.js", "canvas.js", "copying.js"),
+    *(
+        "lineage.js",
+        "making.js",
+        "making_words.js",
+        "making_attention.js",
+        "making_layer.js",
+        "show_making.js",
+    ),
+    *(
+        "softmax_steps.js",
+        "heads.js",
+        "plate_specs.js",
+        "plate.js",
+        "plate_equations.js",
+        "vocabulary_plates.js",
+    ),
+    *("opened.js", "plates.js"),
+    *("worked_given.js", "worked.js", "worked_run.js", "rules.js", "claims.js", "check.js"),
+    *("toml.js", "example_table.js", "typed_matrix.js"),
+    *("own_state.js", "own_fields.js", "own_verdicts.js", "own_results.js", "own_file.js", "own.js"),
+    "worked_page.js",
+)
+
+
+def worked_page(example: Example) -> str:
+    """The whole page as HTML; raises where the example cannot be worked out, or a claim cannot be read."""
+    text = "\n".join(example_text(example, 100))
+    about = f"{example.about[0].upper()}{example.about[1:]}." if example.about else ""
+    source = f"Note {example.note}, lines {example.lines}." if example.note else ""
+    body = f"""<main class=worked>
+<header>
+<p class=brand>Pellucid <span>a worked example</span></p>
+<h1><bdi>{escape(visible(example.name))}</bdi></h1>
+<p class=lead>{escape(visible(about))} <small>{escape(visible(source))}</small></p>
+</header>
+<p id=fault role=alert hidden></p>
+<div id=own-place></div>
+<noscript><pre>{escape(_visible_lines(text))}</pre></noscript>
+<p id=said class=off-screen role=status aria-live=polite></p>
+<footer>Written by Pellucid {escape(__version__)}. Every number is computed in this page, in double precision,
+and the same from Python: <code>pellucid example</code>.</footer>
+</main>"""
+    data = json_block("payload", _header(example))
+    return html_page(example.name, body, styles(STYLES), scripts(SCRIPTS), data)
+
+
+def _visible_lines(text: str) -> str:
+    """Text without what no page can hold, line by line."""
+    return "\n".join(visible(line) for line in text.split("\n"))
+
+
+def _header(example: Example) -> dict[str, Any]:
+    """As that of an explanation's page, without models and runs."""
+    return {
+        "version": 1,
+        "pellucid": __version__,
+        "axes": AXES,
+        "captions": {f"attention.{name}": _caption(name) for name in STAGES},
+        "models": [],
+        "runs": [],
+        "code": {f"attention.{name}": asdict(line) for name in STAGES if (line := code_line(name))},
+        "examples": examples_payload(),
+        "worked": as_table(example),
+    }
+
+
+def _caption(name: str) -> dict[str, Any]:
+    """As of a model's attention, but without the biases: a worked example has none."""
+    told = asdict(caption(f"self_attention.{name}"))
+    return told | {"equation": re.sub(r" \+ b<sup>.</sup>", "", told["equation"])}
