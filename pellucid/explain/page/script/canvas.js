@@ -8,16 +8,21 @@ function canvasOfCells(state) {
   const canvas = element("canvas", { "aria-hidden": "true" });
   const ring = element("div", { class: "ring", "--cell": `${width}px`, "--row": `${height}px` });
   const heading = element("span", { role: "rowheader" }), cell = element("span", { role: "gridcell", id: newId("cell"), "aria-selected": "true" });
+  const labels = rowLabels(state);
   const spoken = element("div", { role: "row", class: "spoken" }, heading, cell);
-  const field = element("div", { class: "field", "--across": `${across}px`, "--down": `${down}px` }, canvas, ring);
+  const band = element("div", { class: "band" });
+  const field = element("div", { class: "field", "--across": `${across}px`, "--down": `${down}px` }, canvas, band, ring);
   const whole = element("div", {
     class: "painted", role: "grid", tabindex: "0", "aria-label": state.title, "aria-readonly": "true",
     "aria-rowcount": panel.rows, "aria-colcount": panel.columns, "aria-activedescendant": cell.id,
     "--row": `${height}px`, "--cell": `${width}px`,
-  }, rowLabels(state), columnLabels(state), field, spoken);
+  }, labels, columnLabels(state), field, spoken);
   paintWhenShown(canvas, state, across, down);
   const show = (row, column, focus) => {
     ring.style.transform = `translate(${column * width}px, ${row * height}px)`;
+    labels.querySelector(".chosen-row")?.classList.remove("chosen-row");
+    labels.children[row].classList.add("chosen-row");
+    band.style.transform = `translateY(${row * height}px)`;
     spoken.setAttribute("aria-rowindex", row + 1);
     cell.setAttribute("aria-colindex", column + 1);
     heading.textContent = state.rows[row];
@@ -50,9 +55,10 @@ function cellOfCanvas(event, canvas, state) {
 
 /** The rows' labels beside the canvas; where rows are thin, numbered dimensions have every eighth. */
 function rowLabels(state) {
+  const every = state.height >= 14 ? 1 : Math.ceil(16 / state.height / 8) * 8;
   const labels = state.rows.map((label, row) => {
     const told = state.rowState[row];
-    const shown = state.height >= 14 || row % 8 === 0;
+    const shown = row % every === 0;
     return element("span", { class: told ? `state-${told.split(" ")[0]}` : null }, shown ? words(label) : null,
       told ? element("small", { class: "row-state" }, told) : null);
   });
@@ -60,9 +66,10 @@ function rowLabels(state) {
 }
 
 function columnLabels(state) {
-  const every = state.asks && state.width >= 14 ? 1 : Math.max(1, Math.ceil(40 / state.width / 8) * 8);
+  const tokens = state.asks || state.tokensAbove;
+  const every = tokens && state.width >= 14 ? 1 : Math.max(1, Math.ceil(40 / state.width / 8) * 8);
   const labels = state.columns.map((label, column) => (column % every ? null : element("span", { "--at": `${column * state.width}px` }, words(label))));
-  return element("div", { class: state.asks ? "column-labels tokens" : "column-labels", "aria-hidden": "true" }, ...labels);
+  return element("div", { class: tokens ? "column-labels tokens" : "column-labels", "aria-hidden": "true" }, ...labels);
 }
 
 const paintedCanvases = new Set();

@@ -4,7 +4,7 @@
 const twinOfMatrix = (title, { panel, rows, columns, pick, kind }) => {
   const fold = element("details", { class: "twin" }, element("summary", {}, "As a plain table, all digits"));
   fold.addEventListener("toggle", () => {
-    if (fold.open && !fold.querySelector("table")) fold.append(element("div", { class: "table-box" }, twinTable(title, { panel, rows, columns, pick })));
+    if (fold.open && !fold.querySelector("table")) fold.append(element("div", { class: "table-scroll" }, twinTable(title, { panel, rows, columns, pick })));
   });
   const copy = element("button", { class: "copy", type: "button" }, "Copy the numbers");
   copy.addEventListener("click", async () => {

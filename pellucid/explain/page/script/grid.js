@@ -15,7 +15,7 @@ function grid(options) {
   const drawn = state.asElements ? tableOfCells(state) : canvasOfCells(state);
   const readout = options.readout ?? element("output", { class: "readout", role: "status" });
   const box = element("div", { class: "matrix-box" }, drawn.element);
-  const whole = element("div", { class: `matrix role-${state.role} ${state.size}`, "data-name": state.name }, box, options.readout ? null : readout);
+  const whole = element("div", { class: `matrix role-${state.role} as-${state.size}`, "data-name": state.name }, box, options.readout ? null : readout);
   const tell = (row, column, aloud) => {
     readout.setAttribute("aria-live", aloud ? "polite" : "off");
     readout.replaceChildren(...readoutOf(state, row, column));
@@ -70,16 +70,16 @@ function stateOfGrid(options) {
 }
 
 /** How large its cells are, whether they show their numbers, and whether they are elements. */
-function sizesOf({ panel, size, asks, kind, pick }) {
+function sizesOf({ panel, size, asks, kind, pick, small }) {
   const cells = panel.rows * panel.columns;
   const asElements = cells <= CELLS_AS_ELEMENTS[size];
   if (size === "open" && asElements) return { asElements, numbers: true, width: 62, height: 32 };
-  const numbers = asElements && (asks || kind === "mask" || pick || panel.columns === 1) && panel.columns <= 10;
-  if (numbers) return { asElements, numbers, width: kind === "mask" ? 34 : 54, height: 28 };
-  const room = size === "open" ? { across: 900, down: 600 } : { across: 250, down: 190 };
+  const few = (asks || kind === "mask" || panel.columns === 1) && panel.columns <= 10;
+  if (pick || (asElements && few)) return { asElements: true, numbers: true, width: kind === "mask" ? 34 : 54, height: 28 };
+  const room = size === "open" ? { across: 900, down: 600 } : { across: small ? 120 : 250, down: 190 };
   const width = Math.max(1, Math.min(asks ? 26 : 14, Math.floor(room.across / panel.columns)));
-  const height = Math.max(2, Math.min(28, Math.floor(room.down / panel.rows)));
-  return { asElements: asElements && width >= 8, numbers, width, height };
+  const height = Math.max(1, Math.min(28, Math.floor(room.down / panel.rows)));
+  return { asElements: asElements && width >= 8, numbers: false, width, height };
 }
 
 function gridKey(event, state, moved) {

@@ -8,7 +8,7 @@ function tableOfCells(state) {
   const sums = state.rowSums ? [element("th", { scope: "col", role: "columnheader", class: "sum" }, "row sum")] : [];
   const head = element("tr", { role: "row" }, cornerOf(state), ...headings, ...sums);
   const table = element("table", {
-    class: `cells${state.numbers ? "" : " colour-only"}${state.asks ? " tokens-above" : ""}${state.pick ? " picks" : ""}`,
+    class: `cells${state.numbers ? "" : " colour-only"}${state.asks || state.tokensAbove ? " tokens-above" : ""}${state.pick ? " picks" : ""}`,
     role: "grid", "aria-label": state.title, "aria-rowcount": panel.rows + 1,
     "aria-colcount": panel.columns + 1 + sums.length, "aria-readonly": "true",
     "--cell": `${state.width}px`, "--row": `${state.height}px`,
@@ -57,13 +57,13 @@ function rowHeading(state, row) {
 
 /** Of numbered columns that are narrow, every eighth has its number. */
 function columnHeading(state, label, column) {
-  const shown = state.numbers || state.asks || column % 8 === 0;
+  const shown = state.numbers || state.asks || state.tokensAbove || column % 8 === 0;
   return element("th", { scope: "col", role: "columnheader", class: shown ? null : "unnumbered" }, words(label));
 }
 
 function cornerOf(state) {
-  if (!state.asks) return element("td", { class: "corner" });
-  return element("td", { class: "corner" }, element("span", {}, "asks ↓"), element("span", {}, "is asked →"));
+  if (!state.asks) return element("td", { class: "axes-corner" });
+  return element("td", { class: "axes-corner" }, element("span", {}, "asks ↓"), element("span", {}, "is asked →"));
 }
 
 function cellOf(state, row, column) {

@@ -76,11 +76,11 @@ async function weightCell({ run, name, path, head, row, column, labels, panel })
   if (isSilent(run, path, head) && panel.at(row, column) === 0) return silentCell("weights");
   const masked = panelOf(await run.get(sibling(name, "masked_scores")), head);
   const { most, sum, columns } = softmaxSteps(rowOfPanel(masked, row));
-  const terms = columns.map((each, place) => ({ label: labels.columns[place], numbers: [each.x, each.less], value: each.power, chosen: place === column }));
+  const terms = columns.map((each, place) => ({ label: labels.columns[place], numbers: [each.x, each.less], value: each.power, after: each.share, chosen: place === column }));
   const { x, less, power, share } = columns[column];
   const all = fourDecimals(sum);
   return {
-    equation: "exp(x − max) ÷ Σ exp", headings: ["is asked", "x", "x − max", "exp(x − max)"], terms, sum,
+    equation: "exp(x − max) ÷ Σ exp", headings: ["is asked", "x", "x − max", "exp(x − max)"], afterHeading: "exp ÷ Σ", terms, sum,
     steps: [{ label: "x", value: x }, { label: `x − max, the max being ${fourDecimals(most)}`, value: less }, { label: "exp", value: power }, { label: "Σ of the row", value: sum }, { label: "exp ÷ Σ", value: share }],
     total: share, filled: `exp(${inSum(x)} − ${inSum(most)}) ÷ ${all} = ${fourDecimals(power)} ÷ ${all} = ${fourDecimals(share)}`,
     note: `${labels.rows[row]} shares a whole 1 among what it may look at.`,

@@ -51,12 +51,12 @@ async function probabilityCell({ run, name, row, column, labels }) {
   const { most, sum, columns } = softmaxSteps(logits);
   const order = columns.map((each, id) => ({ ...each, id })).sort((left, right) => right.x - left.x || left.id - right.id);
   const shown = order.filter((each, rank) => rank < ROWS_OF_WORDS || each.id === column);
-  const terms = shown.map((each) => ({ label: labels.columns[each.id], numbers: [each.x, each.less], value: each.power, chosen: each.id === column }));
+  const terms = shown.map((each) => ({ label: labels.columns[each.id], numbers: [each.x, each.less], value: each.power, after: each.share, chosen: each.id === column }));
   const rest = sum - sumOfTerms(terms);
-  if (shown.length < order.length) terms.push({ label: `${order.length - shown.length} other words`, numbers: [null, null], value: rest });
+  if (shown.length < order.length) terms.push({ label: `${order.length - shown.length} other words`, numbers: [null, null], value: rest, after: rest / sum });
   const { x, less, power, share } = columns[column];
   return {
-    equation: "exp(x − max) ÷ Σ exp", headings: ["word", "logit x", "x − max", "exp(x − max)"], terms, sum, total: share,
+    equation: "exp(x − max) ÷ Σ exp", headings: ["word", "logit x", "x − max", "exp(x − max)"], afterHeading: "exp ÷ Σ", terms, sum, total: share,
     steps: [{ label: `logit of ${labels.columns[column]}`, value: x }, { label: `x − max, the max being ${fourDecimals(most)}`, value: less }, { label: "exp", value: power }, { label: "Σ over the vocabulary", value: sum }, { label: "exp ÷ Σ", value: share }],
     filled: `exp(${inSum(x)} − ${inSum(most)}) ÷ ${fourDecimals(sum)} = ${fourDecimals(share)}`,
     note: `After ${labels.rows[row]}: all ${columns.length} words share a whole 1.`,

@@ -20,7 +20,7 @@ const openedMatrix = (view, spec, actions) => {
   whole.append(
     openedHeading(spec, actions),
     headStrip(view, spec, actions.head) ?? "",
-    element("div", { class: "opened-body" },
+    element("div", { class: spec.panel.columns > 9 ? "opened-body wide" : "opened-body" },
       element("div", { class: "opened-matrix" }, matrices, stepper(step), legendOf(spec.scale, holdsMasked(spec.panel)), element("div", { class: "twin-row" }, twin.copy, twin.fold)),
       making));
   whole.choose = (row, column, focus) => {

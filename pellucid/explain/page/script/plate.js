@@ -3,7 +3,7 @@
 /** A plate as a figure. `actions`: {readout, open(spec, row, column), follow(spec, row, column)}. */
 const plateFigure = (view, spec, actions) => {
   const figure = element("figure", {
-    class: ["plate", `role-${spec.role}`, spec.brief ? "brief" : "", spec.small ? "small" : ""].filter(Boolean).join(" "),
+    class: ["plate", `role-${spec.role}`, spec.brief ? "brief" : "", spec.small ? "small" : "", spec.pick ? "of-words" : "", spec.isParameter ? "parameter" : ""].filter(Boolean).join(" "),
     "data-plate": spec.key, "aria-current": spec.chosenHead ? "true" : null,
   });
   const grids = spec.panel ? gridsOfPlate(view, spec, actions) : [missingMatrix(spec)];
@@ -36,7 +36,7 @@ const gridOfSpec = (spec, also) =>
   grid({
     panel: spec.panel, rows: spec.rows, columns: spec.columns, name: spec.name, kind: spec.kind, role: spec.role, asks: spec.asks && !spec.transposed,
     rowState: spec.rowState, scale: spec.scale, word: spec.word, rowWord: spec.rowWord, columnWord: spec.columnWord, pick: spec.pick, rowSums: spec.rowSums,
-    tokensAbove: spec.tokensAbove, ...also,
+    tokensAbove: spec.tokensAbove, small: spec.small, ...also,
   });
 
 const plateHeading = ({ caption }) =>
@@ -48,12 +48,15 @@ const plateCaption = (view, spec) => {
   const lines = [];
   if (spec.other) lines.push(element("p", { class: "largest-difference" }, ...largestDifference(spec)));
   if (!brief && caption.notes) lines.push(element("p", { class: "in-notes" }, element("span", { class: "label" }, "in the notes "), withScripts(caption.notes)));
-  if (!small) lines.push(element("p", { class: "in-trace" }, element("code", {}, name)));
+  if (!small) lines.push(element("p", { class: "in-trace" }, dottedName(name)));
   if (product) lines.push(element("p", { class: "product" }, product));
   lines.push(element("p", { class: "shape" }, shape));
   if (!brief && !isParameter && code) lines.push(codeLine(code));
   return element("figcaption", {}, lines);
 };
+
+/** A name that may break after its dots alone. */
+const dottedName = (name) => element("code", { class: "dotted" }, name.split(/(?<=\.)/).flatMap((part, place) => (place ? [element("wbr"), part] : [part])));
 
 const codeLine = ({ file, line, text }) =>
   element("p", { class: "code-line" }, element("code", {}, text), " ", element("small", {}, `${file.split("/").at(-1)}:${line}`));

@@ -121,9 +121,10 @@ const headsLine = async (view) => {
 
 const feedForwardLines = async (view) => {
   const hidden = await productLine(view, "Wider: each position by itself, in more dimensions", inBlock(view, "hidden"));
+  const back = await productLine(view, "The activation, and back to the stream’s width", inBlock(view, "output"), WEIGHT_WORDS.outer);
   const activation = ACTIVATION_WORDS[configOfRun(view.run).activation ?? "relu"];
-  hidden.items.push(sign(`${activation} →`, `${activation} gives`), await tensorPlate(view, inBlock(view, "activated")));
-  return [hidden, await productLine(view, "Back to the stream’s width", inBlock(view, "output"), WEIGHT_WORDS.outer)];
+  back.items.splice(0, 1, sign(`${activation} →`, `${activation} gives`), await tensorPlate(view, inBlock(view, "activated")));
+  return [hidden, back];
 };
 
 /** Add & Norm, or with the norm first: Norm, the sublayer, Add. */

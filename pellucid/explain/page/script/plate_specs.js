@@ -96,4 +96,4 @@ const numbered = (count) => Array.from({ length: count }, (_, place) => String(p
 const captionOfTensor = (name) => captionOf(name.includes(".") ? name : `self_attention.${name}`);
 
 /** The line of our code that computes a tensor: {file, line, text}; null where nobody recorded it. */
-const codeOfTensor = (name) => page.header.code?.[name] ?? null;
+const codeOfTensor = (name) => page.header.code?.[kindOfTensor(name.includes(".") ? name : `self_attention.${name}`)] ?? null;

@@ -15,9 +15,8 @@ const drawPlates = async (view, place) => {
   if (place.platesTicket !== ticket) return undefined; // something newer is being drawn
   const held = heldFocus(place);
   const drawing = { view, place, opened: null, readout: element("output", { class: "readout shared", role: "status" }) };
+  drawing.plates = new Map();
   drawing.lines = lines.map((line) => lineElement(drawing, line));
-  const all = drawing.lines.flatMap((line) => [...line.querySelectorAll(".plate")]);
-  drawing.plates = new Map(all.map((figure) => [figure.dataset.plate, figure]));
   place.classList.add("plates");
   place.replaceChildren(timeSentence(view) ?? "", chosenHeads(drawing, lines) ?? "", ...drawing.lines, drawing.readout);
   drawnPlates.set(place, drawing);
@@ -31,12 +30,22 @@ const isSameDrawing = (one, other) =>
 
 /** A line of the equation: signs and plates, and what can be unfolded under it. */
 const lineElement = (drawing, { title, items, softmax }) => {
-  const parts = items.map((item) => (item.sign
-    ? element("span", { class: "sign" }, element("span", { "aria-hidden": "true" }, item.sign), element("span", { class: "unseen" }, item.words))
-    : plateFigure(drawing.view, item, plateActions(drawing))));
+  const parts = items.map((item) => (item.sign ? signElement(item) : placedPlate(drawing, item)));
   const line = element("section", { class: "equation-line", "aria-label": title }, element("h4", {}, title), element("div", { class: "equation" }, parts));
   if (softmax) line.append(softmaxFold(drawing, softmax));
   return line;
+};
+
+const signElement = ({ sign, words: said }) =>
+  element("span", { class: "sign" }, element("span", { "aria-hidden": "true" }, sign), element("span", { class: "unseen" }, said));
+
+/** A plate with a key of its own: the same matrix may stand in several lines. */
+const placedPlate = (drawing, spec) => {
+  let key = spec.key;
+  for (let copy = 2; drawing.plates.has(key); copy++) key = `${spec.key}|${copy}`;
+  const figure = plateFigure(drawing.view, { ...spec, key }, plateActions(drawing));
+  drawing.plates.set(key, figure);
+  return figure;
 };
 
 const plateActions = (drawing) => ({
@@ -48,6 +57,7 @@ const plateActions = (drawing) => ({
 /** The same row in every plate that has it: a position is read straight across the equation. */
 const followRow = (drawing, spec, row) => {
   drawing.row = row;
+  drawing.place.classList.add("row-chosen");
   for (const figure of drawing.plates.values()) {
     if (figure.spec === spec || figure.spec.rows?.join("|") !== spec.rows.join("|")) continue;
     for (const matrix of figure.grids) matrix.choose(row, matrix.chosen().column);
@@ -98,6 +108,7 @@ const showChoice = async (drawing, focus = false) => {
   }
   drawing.opened.choose(r, c, focus);
   for (const matrix of figure.grids) matrix.choose(r, c);
+  followRow(drawing, figure.spec, r);
 };
 
 const figureOfTensor = (drawing, tensor) => {

@@ -3,15 +3,15 @@
 /** A making (of makingOf) as an element. */
 const showMaking = (making) =>
   element("section", { class: "making", tabindex: "-1", "aria-label": `How this number was made: ${making.title}` },
-    element("h5", {}, "How ", element("b", {}, making.title), " was made"),
-    element("p", { class: "making-equation" }, withScripts(making.equation)),
-    making.filled || making.written ? element("p", { class: "making-written" }, making.filled ?? making.written) : null,
-    element("p", { class: "making-total" }, element("span", { class: "label" }, "recorded "), element("b", {}, fourDecimals(making.recorded)), element("span", { class: "digits" }, ` ${allDigits(making.recorded)}`)),
-    making.note ? element("p", { class: "making-note" }, making.note) : null,
-    making.missing ? null : agreement(making),
-    making.weighted ? stackedBar(making) : null,
-    making.terms.length ? termsTable(making) : null,
-    making.steps.length && !making.terms.length ? stepsList(making) : null);
+    element("div", { class: "making-words" },
+      element("h5", {}, "How it was made: ", element("b", {}, making.title)),
+      element("p", { class: "making-equation" }, withScripts(making.equation)),
+      making.filled || making.written ? element("p", { class: "making-written" }, making.filled ?? making.written) : null,
+      element("p", { class: "making-total" }, element("span", { class: "label" }, "recorded "), element("b", {}, fourDecimals(making.recorded)), element("span", { class: "digits" }, ` ${allDigits(making.recorded)}`)),
+      making.note ? element("p", { class: "making-note" }, making.note) : null,
+      making.missing ? null : agreement(making),
+      making.weighted ? stackedBar(making) : null),
+    making.terms.length ? termsTable(making) : making.steps.length ? stepsList(making) : null);
 
 /** How far the sum that the page makes here is from the number of the pass. */
 const agreement = ({ difference, terms, steps }) => {
@@ -24,19 +24,20 @@ const stepsList = ({ steps }) =>
   element("dl", { class: "making-steps" }, steps.map(({ label, value }) => [element("dt", {}, label), element("dd", {}, fourDecimals(value))]));
 
 /** Every term under its headings; a bar says how much of the total it is, to the left what is below zero. */
-const termsTable = ({ headings, terms, total, sum }) => {
+const termsTable = ({ headings, terms, total, sum, afterHeading }) => {
   const most = Math.max(...terms.map(({ value }) => Math.abs(value)), 1e-30);
-  const body = terms.map(({ label, numbers, value, chosen }) =>
+  const body = terms.map(({ label, numbers, value, after, chosen }) =>
     element("tr", { class: chosen ? "chosen" : null, "aria-current": chosen ? "true" : null },
       element("th", { scope: "row" }, words(label), chosen ? element("small", {}, " this one") : null),
       numbers.map((number) => element("td", {}, number === null ? "" : fourDecimals(number))),
       element("td", { class: "term" }, fourDecimals(value)),
-      element("td", { class: "bar-cell", "aria-hidden": "true" }, element("i", { class: value < 0 ? "bar below" : "bar", "--share": (Math.abs(value) / most).toFixed(4) }))));
+      afterHeading ? element("td", { class: "term" }, fourDecimals(after)) : null,
+      element("td", { class: "bar-cell", "aria-hidden": "true" }, element("i", { class: value < 0 ? "term-bar below" : "term-bar", "--share": (Math.abs(value) / most).toFixed(4) }))));
   const said = sum === undefined ? total : sum;
-  const foot = element("tr", {}, element("th", { scope: "row" }, "Σ"), Array.from({ length: Math.max(0, headings.length - 2) }, () => element("td")), element("td", { class: "term" }, fourDecimals(said)), element("td"));
-  return element("div", { class: "table-box terms-box", tabindex: "0", role: "region", "aria-label": "every term" },
+  const foot = element("tr", {}, element("th", { scope: "row" }, "Σ"), Array.from({ length: Math.max(0, headings.length - 2) }, () => element("td")), element("td", { class: "term" }, fourDecimals(said)), afterHeading ? element("td", { class: "term" }, fourDecimals(1)) : null, element("td"));
+  return element("div", { class: "table-scroll terms-box", tabindex: "0", role: "region", "aria-label": "every term" },
     element("table", { class: "terms" },
-      element("thead", {}, element("tr", {}, headings.map((heading) => element("th", { scope: "col" }, words(heading))), element("td"))),
+      element("thead", {}, element("tr", {}, [...headings, ...(afterHeading ? [afterHeading] : [])].map((heading) => element("th", { scope: "col" }, words(heading))), element("td"))),
       element("tbody", {}, body), element("tfoot", {}, foot)));
 };
 

@@ -6,7 +6,7 @@ const softmaxTable = (numbers, labels, who) => {
   const line = (name, told, values, after = "") =>
     element("tr", {}, element("th", { scope: "row" }, name, " ", element("small", {}, told)),
       values.map((value) => element("td", value === -Infinity ? { class: "hatched" } : {}, fourDecimals(value))), element("td", { class: "sum" }, after));
-  return element("div", { class: "table-box" }, element("table", { class: "softmax-steps" },
+  return element("div", { class: "table-scroll" }, element("table", { class: "softmax-steps" },
     element("caption", {}, "How the row of ", words(who), " becomes weights"),
     element("thead", {}, element("tr", {}, element("th", { scope: "col" }, "step"), labels.map((label) => element("th", { scope: "col" }, words(label))), element("th", { scope: "col" }, "over the row"))),
     element("tbody", {},
