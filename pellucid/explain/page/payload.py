@@ -1,21 +1,21 @@
 """What the page carries of explanations: a header in JSON, and blocks of numbers.
 
-The header: {"version": 1, "pellucid": its version, "axes": {letter: meaning},
-"captions": {"attention.weights": {"symbol", "title", "equation", "role"}},
-"models": [{"computes": whether all its weights are here, "config": its ModelConfig,
-"parameters": {name: {"shape", "block", "offset", "type"}},
-"vocabulary": {"target": the target tokens by id}}],
-"runs": [{"title", "text", "translation", "to", "forced", "model": its place among the models,
-"source", "target", "expected": tokens, "source_ids", "target_ids", "steps": as in an explanation's JSON,
-"tensors": {name: {"axes", "shape", "block", "offset"}}}]}.
-A block holds numbers, little-endian, float32, or where that changes none of them ("type": "float16") in 16
-bits; gzip, base64. A tensor's numbers begin at its offset, in bytes.
+The header: {"version": 1, "pellucid": its version, "axes": {letter: meaning}, "captions": {kind of tensor:
+{"symbol", "title", "equation", "role"}}, "code": {kind of tensor: {"file", "line", "text"}}, where a kind is
+"attention.weights" or "residual.sum",
+"models": [{"computes": whether the page has all weights and so can compute, "config": its ModelConfig,
+"translation": its TranslationConfig, "parameters": {name: {"shape", place}}, "vocabulary": spelling.py}],
+"runs": [{"title", "text", "translation", "to", "forced", "model": its place among the models, "source",
+"target", "expected": tokens, "source_ids", "target_ids", "steps": as in an explanation's JSON, "tensors":
+{name: {"axes", "shape", place or derivation}}, "variants": variants.py, "stepwise": {"cached" and "whole":
+{"largestDifference", "where", "perStep"}}}]}.
+A place is {"block", "offset" in bytes, "type": "float16" where the numbers take 16 bits without a change,
+else float32}; a derivation is derived.py's. Of a big vocabulary a tensor along V has but the best tokens of
+each row and, last, the expected one: then there is "kept": {"size": of the vocabulary, "tokens": for each
+row, "log_sum_exp": of each row of logits}.
 """
 
-import base64
-import gzip
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import groupby
 from typing import Any
@@ -24,7 +24,11 @@ import numpy as np
 
 from pellucid.explain.explanation import Explanation
 from pellucid.explain.page.assembly import json_block
+from pellucid.explain.page.blocks import Blocks
 from pellucid.explain.page.captions import caption
+from pellucid.explain.page.code_lines import code_lines, kind_of
+from pellucid.explain.page.derived import as_table, derivation
+from pellucid.explain.page.spelling import spelling
 from pellucid.explain.passes import in_float32
 from pellucid.explain.words import visible
 from pellucid.seal import jsonable
@@ -35,7 +39,11 @@ from pellucid.version import __version__
 VERSION = 1
 COMPUTES = 300_000  # parameters: a page of a model with at most so many carries all of them
 # In the order in which the page's script holds them.
-SCRIPTS = ("numbers.js", "blocks.js", "runs.js")
+SCRIPTS = (
+    *("numbers.js", "matrix.js", "cache.js", "model.js", "preparation.js", "pieces.js", "vocabulary.js"),
+    *("search.js", "switches.js", "blocks.js", "derived.js", "runs.js", "recorded.js", "computed.js"),
+)
+Arrays = Mapping[str, np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -54,73 +62,55 @@ class Payload:
         return "\n".join([json_block("payload", self.header), *blocks])
 
 
-class Blocks:
-    """Blocks in the making."""
-
-    def __init__(self) -> None:
-        self._packed: dict[str, str] = {}
-
-    def put(self, arrays: Iterable[np.ndarray]) -> list[dict[str, Any]]:
-        """A new block of these arrays; returns the place of each."""
-        name, offset, parts = str(len(self._packed)), 0, []
-        places: list[dict[str, Any]] = []
-        for array in arrays:
-            numbers = narrowed(array)
-            places.append({"block": name, "offset": offset})
-            if numbers.dtype == np.float16:
-                places[-1]["type"] = "float16"
-            part = numbers.astype(numbers.dtype.newbyteorder("<")).tobytes()
-            parts.append(part + bytes(-len(part) % 4))  # a float32 begins at a multiple of 4
-            offset += len(parts[-1])
-        packed = gzip.compress(b"".join(parts), 9, mtime=0)
-        self._packed[name] = base64.b64encode(packed).decode()
-        return places
-
-    def all(self) -> dict[str, str]:
-        """By name, in base64."""
-        return dict(self._packed)
-
-
-def narrowed(array: np.ndarray) -> np.ndarray:
-    """In 16 bits where that changes no number, else as it is."""
-    with np.errstate(over="ignore"):
-        narrow = array.astype(np.float16)
-    return narrow if np.array_equal(narrow.astype(np.float32), array, equal_nan=True) else array
-
-
 def payload(explanations: Sequence[Explanation]) -> Payload:
-    """What a page of these explanations carries."""
+    """What a page of these explanations carries: one, or some to be seen side by side."""
     blocks = Blocks()
     translators = list({id(each.translator): each.translator for each in explanations}.values())
+    parameters = [_parameters(translator) for translator in translators]
     names = {name: None for each in explanations for name in each.trace}
+    runs = []
+    for each in explanations:
+        model = translators.index(each.translator)
+        runs.append(_run(each, model, parameters[model], blocks))
     header = {
         "version": VERSION,
         "pellucid": __version__,
         "axes": AXES,
         "captions": {kind_of(name): asdict(caption(name)) for name in names},
-        "models": [_model(translator, blocks) for translator in translators],
-        "runs": [_run(each, translators.index(each.translator), blocks) for each in explanations],
+        "code": code_lines(names),
+        "models": [_model(*each, blocks) for each in zip(translators, parameters, strict=True)],
+        "runs": runs,
     }
     return Payload(jsonable(header), blocks.all())
 
 
-def _model(translator: Translator, blocks: Blocks) -> dict[str, Any]:
-    model, vocabulary = in_float32(translator.model), translator.vocabulary
-    parameters = {name: value.detach().cpu().numpy() for name, value in model.state_dict().items()}
-    computes = sum(value.size for value in parameters.values()) <= COMPUTES
-    kept = parameters if computes else {name: each for name, each in parameters.items() if ".norm." in name}
-    places = blocks.put(kept.values())
+def computes(translator: Translator) -> bool:
+    """Whether the page can compute: it carries all weights of a small model."""
+    return sum(value.numel() for value in translator.model.state_dict().values()) <= COMPUTES
+
+
+def _parameters(translator: Translator) -> Arrays:
+    """The parameters that the page carries: all of a small model's, the norms' of a big one."""
+    state = in_float32(translator.model).state_dict()
+    kept = [name for name in state if computes(translator) or ".norm." in name]
+    return {name: state[name].detach().cpu().numpy() for name in kept}
+
+
+def _model(translator: Translator, parameters: Arrays, blocks: Blocks) -> dict[str, Any]:
+    places = blocks.put(parameters.values())
     return {
-        "computes": computes,
-        "config": asdict(model.config),
+        "computes": computes(translator),
+        "config": asdict(translator.model.config),
+        "translation": asdict(translator.config.translation),
         "parameters": {
-            name: {"shape": list(kept[name].shape)} | place for name, place in zip(kept, places, strict=True)
+            name: {"shape": list(value.shape)} | place
+            for (name, value), place in zip(parameters.items(), places, strict=True)
         },
-        "vocabulary": {"target": vocabulary.target_tokens(range(vocabulary.target_size))},
+        "vocabulary": spelling(translator),
     }
 
 
-def _run(explanation: Explanation, model: int, blocks: Blocks) -> dict[str, Any]:
+def _run(explanation: Explanation, model: int, parameters: Arrays, blocks: Blocks) -> dict[str, Any]:
     translation = explanation.translation
     return {
         "title": f"{visible(translation.source)} → {visible(translation.text)}",
@@ -128,7 +118,6 @@ def _run(explanation: Explanation, model: int, blocks: Blocks) -> dict[str, Any]
         "translation": visible(translation.text),
         "to": explanation.to,
         "forced": explanation.forced,
-        "largest_difference": explanation.largest_difference,
         "model": model,
         "source": explanation.source_tokens,
         "target": explanation.target_tokens,
@@ -136,23 +125,26 @@ def _run(explanation: Explanation, model: int, blocks: Blocks) -> dict[str, Any]
         "source_ids": explanation.source_ids,
         "target_ids": explanation.target_ids,
         "steps": [asdict(step) for step in explanation.steps],
-        "tensors": _tensors(explanation, blocks),
+        "tensors": _tensors(explanation, parameters, blocks),
     }
 
 
-def _tensors(explanation: Explanation, blocks: Blocks) -> dict[str, Any]:
-    """Each tensor and where it is: those of a part of the model are in one block."""
-    tensors: dict[str, Any] = {}
-    for _, names in groupby(explanation.trace, key=lambda name: name.rpartition(".")[0]):
-        records = [explanation.trace[name] for name in names]
-        places = blocks.put(record.tensor.numpy() for record in records)
-        for record, place in zip(records, places, strict=True):
-            tensors[record.name] = {"axes": record.axes, "shape": list(record.tensor.shape)} | place
+def _tensors(explanation: Explanation, parameters: Arrays, blocks: Blocks) -> dict[str, Any]:
+    """Each tensor and where it is, or how it is derived; those of a part of the model are in one block."""
+    trace, config = explanation.trace, explanation.translator.model.config
+    arrays = {name: record.tensor.numpy() for name, record in trace.items()}
+    ids = {"encoder": explanation.source_ids, "decoder": [config.start_id, *explanation.target_ids[:-1]]}
+    tensors: dict[str, dict[str, Any]] = {
+        name: {"axes": record.axes, "shape": list(record.tensor.shape)} for name, record in trace.items()
+    }
+    for _, part in groupby(trace, key=lambda name: name.rpartition(".")[0]):
+        kept = []
+        for name in part:
+            way = derivation(name, arrays, arrays, parameters, config, ids)
+            if way is None:
+                kept.append(name)
+            else:
+                tensors[name] |= as_table(way)
+        for name, place in zip(kept, blocks.put(arrays[name] for name in kept), strict=True):
+            tensors[name] |= place
     return tensors
-
-
-def kind_of(name: str) -> str:
-    """What tensors of the same kind have in common: "attention.weights", "residual.sum"."""
-    path, _, last = name.rpartition(".")
-    part = path.rpartition(".")[2]
-    return f"{'attention' if part.endswith('_attention') else re.sub('_[0-9]+$', '', part)}.{last}"

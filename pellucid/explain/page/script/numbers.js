@@ -12,13 +12,15 @@ const sizeOfShape = (shape) => shape.reduce((size, length) => size * length, 1);
 const panelOf = (tensor, head = 0) => {
   const sizes = tensor.shape.filter((_, place) => !"BH".includes(tensor.axes[place] ?? "?"));
   const [rows, columns = 1] = sizes;
-  const heads = tensor.axes.includes("H") ? tensor.shape[tensor.axes.indexOf("H")] : 1;
+  const heads = headsOfTensor(tensor);
   if (!(head >= 0 && head < heads)) {
     throw new Error(`head ${head} is not there: there are ${heads}, counted from 0. Choose one of these.`);
   }
   const start = head * rows * columns;
   return { rows, columns, at: (row, column) => tensor.data[start + row * columns + column] };
 };
+
+const headsOfTensor = ({ axes, shape }) => (axes.includes("H") ? shape[axes.indexOf("H")] : 1);
 
 /** Four decimals, as every table has them: "0.4502", "−∞". Equally near ones go to the even digit, as in Python. */
 const fourDecimals = (x) => {

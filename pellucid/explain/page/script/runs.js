@@ -1,28 +1,36 @@
 // Runs: a pass through the model, with every tensor by its name. What the page shows, it asks a run for.
+//
+// A run: {title, text, translation, to, forced, source, target (what the decoder read), expected: tokens, sourceIds,
+// targetIds, steps, names, model, config, switches, computes (whether the page can compute others of this model),
+// await get(name) -> tensor, origin(name) -> "recorded" | "derived" | "computed", labels(name, axis) -> [string],
+// parameter(name) -> tensor or null, await best(row, count) -> [{token, probability}]}.
 
-/** What the file carries: {header, runs}. */
-const page = { header: null, runs: [] };
+/** What the file carries: {header, models, runs}. */
+const page = { header: null, models: [], runs: [] };
 
 /** Reads what the file carries; numbers are unpacked later, when somebody looks. */
 const openPage = async () => {
-  page.header = JSON.parse(document.getElementById("payload").textContent);
-  page.models = await Promise.all(page.header.models.map(openModel));
-  page.runs = page.header.runs.map(recordedRun);
+  const header = JSON.parse(document.getElementById("payload").textContent);
+  page.models = await Promise.all(header.models.map(openModel));
+  page.runs = header.runs.map(recordedRun);
+  const names = page.runs.flatMap((run) => run.names);
+  const byName = (table) => Object.fromEntries(names.map((name) => [name, table[kindOfTensor(name)] ?? null]));
+  page.header = {
+    ...header, captions: byName(header.captions), code: byName(header.code),
+    languages: page.models[0].vocabulary.languages, source_words: page.models[0].vocabulary.words,
+  };
   return page;
 };
 
-/** The parameters that the page has of a model, by their names in the model's state_dict. */
+/** The parameters that the page has of a model, by their names in the model's state_dict, and its vocabulary. */
 const openModel = async (model) => {
   const parameters = new Map();
   for (const [name, place] of Object.entries(model.parameters)) {
     const numbers = numbersIn(await openBlock(place.block), place, sizeOfShape(place.shape));
-    parameters.set(name, makeTensor("", place.shape, numbers));
+    parameters.set(name, makeTensor(place.shape.length === 2 ? "OI" : "O", place.shape, numbers));
   }
-  return { ...model, parameters };
+  return { ...model, parameters, vocabulary: openVocabulary(model.vocabulary, model.config) };
 };
-
-/** What a tensor is, in words: {symbol, title, equation, role}. */
-const captionOf = (name) => page.header.captions[kindOfTensor(name)];
 
 /** What tensors of the same kind have in common: "attention.weights", "residual.sum". */
 const kindOfTensor = (name) => {
@@ -30,52 +38,46 @@ const kindOfTensor = (name) => {
   return `${part.endsWith("_attention") ? "attention" : part.replace(/_\d+$/, "")}.${last}`;
 };
 
-/** An explanation as it was recorded when the file was written. */
-const recordedRun = (recorded) => {
-  const model = page.models[recorded.model];
-  const opened = new Map();
-  const get = (name) => {
-    if (!opened.has(name)) opened.set(name, readTensor(recorded.tensors, name));
-    return opened.get(name);
+/** What every run has, whether recorded or computed; `shapes` has the axes and shape of each tensor. */
+const finishRun = ({ shapes, ...run }) => {
+  const { model } = run;
+  const known = (name) => {
+    if (!(name in shapes)) throw new Error(noSuchName(name, Object.keys(shapes)));
+    return shapes[name];
   };
   return {
-    ...recorded,
-    model,
+    ...run,
+    config: model.config,
     computes: model.computes,
-    switches: UNSWITCHED,
-    names: Object.keys(recorded.tensors),
-    get,
-    origin: (name) => (recorded.tensors[name].how ? "derived" : "recorded"),
-    labels: (name, axis) => labelsAlong(recorded, recorded.tensors[name], name, axis),
+    names: Object.keys(shapes),
+    get: async (name) => run.get(known(name) && name),
+    origin: (name) => run.origin(known(name) && name),
+    labels: (name, axis) => labelsAlong(run, known(name), name, axis),
     parameter: (name) => model.parameters.get(name) ?? null,
-    best: async (row, count) => mostProbable(model, await get("decoder.probabilities"), row, count),
+    best: async (row, count) => mostProbable(await run.get("decoder.probabilities"), row, count, model.vocabulary.tokens.target),
   };
-};
-
-const readTensor = async (tensors, name) => {
-  if (!(name in tensors)) throw new Error(noSuchName(name, Object.keys(tensors)));
-  const { axes, shape, ...place } = tensors[name];
-  return makeTensor(axes, shape, numbersIn(await openBlock(place.block), place, sizeOfShape(shape)));
 };
 
 /** The words along an axis: tokens for L and M, words for V, numbers for the others. */
-const labelsAlong = (run, { axes, shape }, name, axis) => {
+const labelsAlong = (run, { axes, shape, kept }, name, axis) => {
   const place = axes.indexOf(axis);
   if (place < 0) throw new Error(`${name} has no axis "${axis}". Its axes are ${axes}.`);
-  const tokens = { L: tokensOf(run, name), M: name.includes(".cross_attention.") ? run.source : tokensOf(run, name) }[axis];
-  if (tokens?.length === shape[place]) return tokens;
-  const words = axis === "V" ? page.models[run.model].vocabulary.target : [];
-  return words.length === shape[place] ? words : Array.from({ length: shape[place] }, (_, index) => String(index));
+  if (kept) return Array.from({ length: shape[place] }, (_, rank) => (rank < shape[place] - 1 ? String(rank + 1) : "expected"));
+  const own = name.startsWith("encoder") ? run.source : run.target;
+  const asked = name.includes(".cross_attention.") ? run.source : own;
+  const words = { L: own, M: asked, V: run.model.vocabulary.tokens.target }[axis];
+  return words?.length === shape[place] ? words : Array.from({ length: shape[place] }, (_, index) => String(index));
 };
 
-const tokensOf = (run, name) => (name.startsWith("encoder") ? run.source : run.target);
-
 /** The most probable tokens of a row, the best first; of equals, the lower id. */
-const mostProbable = (model, probabilities, row, count) => {
+const mostProbable = (probabilities, row, count, tokens) => {
   const size = probabilities.shape[2];
   const numbers = probabilities.data.subarray(row * size, (row + 1) * size);
+  if (probabilities.kept) {
+    return probabilities.kept.tokens[row].slice(0, Math.min(count, size - 1)).map((token, rank) => ({ token, probability: numbers[rank] }));
+  }
   const ids = Array.from(numbers.keys()).sort((a, b) => numbers[b] - numbers[a] || a - b);
-  return ids.slice(0, count).map((id) => ({ token: model.vocabulary.target[id], probability: numbers[id] }));
+  return ids.slice(0, count).map((id) => ({ token: tokens[id], probability: numbers[id] }));
 };
 
 const noSuchName = (name, known) => {

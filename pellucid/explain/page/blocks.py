@@ -1,0 +1,44 @@
+"""Numbers as text of the page: blocks, little-endian, gzip, base64."""
+
+import base64
+import gzip
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+
+class Blocks:
+    """Blocks in the making."""
+
+    def __init__(self) -> None:
+        self._packed: dict[str, str] = {}
+
+    def put(self, arrays: Iterable[np.ndarray]) -> list[dict[str, Any]]:
+        """A new block of these arrays; returns the place of each: its block, its offset in bytes, and its
+        type if that is float16."""
+        name, offset, parts = str(len(self._packed)), 0, []
+        places: list[dict[str, Any]] = []
+        for array in arrays:
+            numbers = narrowed(array)
+            places.append({"block": name, "offset": offset})
+            if numbers.dtype == np.float16:
+                places[-1]["type"] = "float16"
+            part = numbers.astype(numbers.dtype.newbyteorder("<")).tobytes()
+            parts.append(part + bytes(-len(part) % 4))  # a float32 begins at a multiple of 4
+            offset += len(parts[-1])
+        if places:
+            packed = gzip.compress(b"".join(parts), 9, mtime=0)
+            self._packed[name] = base64.b64encode(packed).decode()
+        return places
+
+    def all(self) -> dict[str, str]:
+        """By name, in base64."""
+        return dict(self._packed)
+
+
+def narrowed(array: np.ndarray) -> np.ndarray:
+    """In 16 bits where that changes no number, else as it is."""
+    with np.errstate(over="ignore"):
+        narrow = array.astype(np.float16)
+    return narrow if np.array_equal(narrow.astype(np.float32), array, equal_nan=True) else array

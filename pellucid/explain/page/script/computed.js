@@ -1,0 +1,143 @@
+// Runs that the page computes itself: another sentence, other switches, or the same tokens one step at a time.
+
+/** Translates a sentence: {text, tokens, ids, score, hypotheses, source: {ids, tokens}, to}. */
+const translateText = async (text, to, model = page.runs[0].model) => {
+  const source = tokenise(text, to, model);
+  checkTokens({ ...source, unknown: [] }, "sentence");
+  const { config, vocabulary, translation } = model;
+  const limit = Math.min(2 * source.ids.length + 20, translation.max_length);
+  const tags = vocabulary.targets.map((language) => vocabulary.target.pieces.indexOf(`>>${language}<<`));
+  const forbidden = new Set([config.pad_id, config.start_id, config.unknown_id, ...tags]);
+  const found = searchBeam(new Transformer(config, model.parameters), source.ids, { ...translation, limit, forbidden });
+  const hypotheses = found.map((each) => ({
+    ...each, text: textOfTarget(each.ids, source.to, model), tokens: each.ids.map((id) => vocabulary.tokens.target[id]),
+  }));
+  return { ...hypotheses[0], hypotheses, source, to: source.to };
+};
+
+/** A run over a sentence of the reader's own: translated, unless the target says what it is to become. */
+const explainText = async (text, to, target = null, model = page.runs[0].model) => {
+  const source = tokenise(text, to, model);
+  checkTokens(source, "sentence", model.vocabulary.source);
+  if (target === null) {
+    const translated = await translateText(text, to, model);
+    return computedRun(model, { text, to: source.to, translation: translated.text, forced: false, source: source.ids, expected: translated.ids });
+  }
+  const wanted = tokeniseTarget(target, source.to, model);
+  checkTokens(wanted, "target", model.vocabulary.target);
+  const translation = textOfTarget(wanted.ids, source.to, model);
+  return computedRun(model, { text, to: source.to, translation, forced: true, source: source.ids, expected: wanted.ids });
+};
+
+/** The same sentence and target with switches in effect; where the page cannot compute, the run that was precomputed. */
+const switchedRun = async (run, switches) => {
+  const reason = cannotSwitch(run, switches);
+  if (reason) throw new Error(reason);
+  if (run.computes) return computedRun(run.model, run.sentence, switches);
+  return isSwitched(switches) ? recordedVariant(run, variantOf(run, switches)) : run;
+};
+
+/** One teacher-forced pass over a sentence: {text, to, translation, forced, source: ids, expected: ids}. */
+const computedRun = (model, sentence, switches = UNSWITCHED) => {
+  const { config, vocabulary } = model;
+  const padding = switches.padding === "none" ? [] : [config.pad_id, config.pad_id];
+  const source = [...sentence.source, ...padding];
+  const mask = source.map((_, place) => place < sentence.source.length || switches.padding !== "masked");
+  const target = [config.start_id, ...sentence.expected.slice(0, -1)];
+  const tensors = new Map();
+  new Transformer(config, model.parameters, recording(tensors, seeSwitched(switches))).forward(source, mask, target);
+  return finishRun({
+    title: `${sentence.text} → ${sentence.translation}`,
+    text: sentence.text, translation: sentence.translation, to: sentence.to, forced: sentence.forced,
+    source: source.map((id) => vocabulary.tokens.source[id]),
+    target: target.map((id) => vocabulary.tokens.target[id]),
+    expected: sentence.expected.map((id) => vocabulary.tokens.target[id]),
+    sourceIds: source, targetIds: target, sentence, model, switches,
+    shapes: Object.fromEntries(tensors),
+    get: async (name) => tensors.get(name),
+    origin: () => "computed",
+    steps: stepsOf(model, sentence, target, tensors),
+  });
+};
+
+/** A `see` that keeps each tensor as it is used, in float32. */
+const recording = (tensors, edit) => (path, name, axes, value) => {
+  const used = edit(path, name, axes, value);
+  const parts = Array.isArray(used) ? used : [used];
+  const data = new Float32Array(parts.length * parts[0].data.length);
+  parts.forEach((part, place) => data.set(part.data, place * part.data.length));
+  const sizes = { B: 1, H: parts.length, L: parts[0].rows };
+  const ends = axes.endsWith("BL") ? [] : [parts[0].rows, parts[0].columns];
+  const shape = [...axes].slice(0, axes.length - ends.length).map((axis) => sizes[axis]);
+  tensors.set(`${path}.${name}`, makeTensor(axes, [...shape, ...ends], data));
+  return used;
+};
+
+/** What went in at each position, what was expected, and what the model held probable. */
+const stepsOf = (model, sentence, target, tensors) => {
+  const [logits, probabilities] = [tensors.get("decoder.logits"), tensors.get("decoder.probabilities")];
+  const size = logits.shape[2];
+  const label = model.vocabulary.tokens.target;
+  return sentence.expected.map((id, row) => {
+    const alternatives = mostProbable(probabilities, row, 5, label).map(({ token, probability }) => [token, probability]);
+    const loss = logSumExp(Array.from(logits.data.subarray(row * size, (row + 1) * size))) - logits.data[row * size + id];
+    return {
+      input: label[target[row]], expected: label[id], predicted: alternatives[0][0],
+      probability: probabilities.data[row * size + id], loss, alternatives,
+    };
+  });
+};
+
+/**
+ * Decoding a run's target token by token, compared with the run: {largestDifference, where, perStep: [{input, rows (of
+ * each tensor, computed in this step), difference, where}]}. With a cache a step computes the new row alone and looks
+ * at the keys and values of the rows before; without one it computes the rows of the whole prefix again.
+ */
+const stepByStep = async (run, cached) => {
+  if (!run.computes) {
+    if (run.stepwise && !isSwitched(run.switches)) return run.stepwise[cached ? "cached" : "whole"];
+    throw new Error(`This page holds a recording, not the model: it cannot decode again. ${IN_PYTHON}`);
+  }
+  const { sourceIds, targetIds, sentence, switches, model } = run;
+  const transformer = new Transformer(model.config, model.parameters, seeSwitched(switches));
+  const mask = sourceIds.map((_, place) => place < sentence.source.length || switches.padding !== "masked");
+  const memory = transformer.remember(transformer.encode(sourceIds, mask), mask);
+  const past = new GrowingPast();
+  const perStep = [];
+  for (let step = 0; step < targetIds.length; step++) {
+    const tensors = new Map();
+    transformer.see = recording(tensors, seeSwitched(switches));
+    if (cached) transformer.decode([targetIds[step]], memory, past);
+    else transformer.decode(targetIds.slice(0, step + 1), memory, new NoPast());
+    perStep.push({ input: run.target[step], rows: cached ? 1 : step + 1, ...(await furthest(run, tensors, cached ? step : 0)) });
+  }
+  const most = perStep.reduce((worst, each) => (each.difference > worst.difference ? each : worst));
+  return { largestDifference: most.difference, where: most.where, perStep };
+};
+
+/** The largest difference of any number from the run's, and in which tensor; the tensors' first row is row `first` there. */
+const furthest = async (run, tensors, first) => {
+  let most = { difference: 0, where: "" };
+  for (const [name, tensor] of tensors) {
+    const [one, other] = [tensor, await run.get(name)];
+    const difference = largestDifferenceOf(one, other, first);
+    if (difference > most.difference) most = { difference, where: name };
+  }
+  return most;
+};
+
+const largestDifferenceOf = (part, whole, first) => {
+  // Keys and values are all there are so far: their rows begin with the first, whatever was computed now.
+  const start = part.axes.includes("M") && !part.axes.includes("L") ? 0 : first;
+  let most = 0;
+  for (let head = 0; head < headsOfTensor(part); head++) {
+    const [one, other] = [panelOf(part, head), panelOf(whole, head)];
+    for (let row = 0; row < one.rows; row++) {
+      for (let column = 0; column < one.columns; column++) {
+        const [x, y] = [one.at(row, column), other.at(start + row, column)];
+        if (x !== y) most = Math.max(most, Math.abs(x - y));
+      }
+    }
+  }
+  return most;
+};

@@ -1,0 +1,36 @@
+// Runs as they were recorded when the file was written: a tensor is in a block of the file, or made again of others.
+
+/** An explanation of the header as a run. */
+const recordedRun = (recorded) => {
+  const model = page.models[recorded.model];
+  const { source_ids, target_ids, tensors, ...run } = recorded;
+  const targetIds = [model.config.start_id, ...target_ids.slice(0, -1)];
+  const sentence = { text: run.text, to: run.to, translation: run.translation, forced: run.forced, source: source_ids, expected: target_ids };
+  return finishRun({ ...run, ...readerOf(tensors, model, { encoder: source_ids, decoder: targetIds }), model, sentence, sourceIds: source_ids, targetIds, switches: UNSWITCHED });
+};
+
+/** The run that was precomputed with some switches: it has fewer tensors. */
+const recordedVariant = (run, { switches, steps, title, tensors }) =>
+  finishRun({
+    ...run, ...readerOf(tensors, run.model, { encoder: run.sourceIds, decoder: run.targetIds }),
+    switches, steps, title: `${run.title}, ${title}`, variants: [], stepwise: null,
+  });
+
+/** How the tensors of a run are read; each is unpacked or derived once. */
+const readerOf = (tensors, model, ids) => {
+  const opened = new Map();
+  const get = (name) => {
+    if (!opened.has(name)) opened.set(name, read(name));
+    return opened.get(name);
+  };
+  const read = async (name) => {
+    const { axes, shape, how, of = [], parameters = [], by, kept, ...place } = tensors[name];
+    if (how) {
+      const sources = await Promise.all(of.map(get));
+      return derive({ axes, shape, how, by }, sources, parameters.map((each) => model.parameters.get(each)), ids[name.split(".")[0]]);
+    }
+    const tensor = makeTensor(axes, shape, numbersIn(await openBlock(place.block), place, sizeOfShape(shape)));
+    return kept ? { ...tensor, kept } : tensor;
+  };
+  return { shapes: tensors, get, origin: (name) => (tensors[name].how ? "derived" : "recorded") };
+};

@@ -1,0 +1,81 @@
+// Switches: edits of a pass, as pellucid/explain/edits.py makes them. The model shows each tensor where it computes it
+// and goes on with what it gets back; so a switch replaces one tensor, and all that follows, follows.
+
+/** A `see` for the model with which the switches take effect. */
+const seeSwitched = (switches) => {
+  const kept = new Map(); // tensors of this pass that a later edit puts in another's place
+  return (path, name, axes, value) => {
+    const full = `${path}.${name}`;
+    kept.set(full, value);
+    if (name === "mask" && !switches.causal && isDecoderSelf(path) && isMeant(switches, path)) {
+      return value.map((head, h) => (switches.head === null || switches.head === h ? withoutCausal(head) : head));
+    }
+    if (name === "scaled_scores" && !switches.scale && isMeant(switches, path)) return kept.get(`${path}.scores`);
+    if (name === "context" && switches.silent[path]?.length) {
+      return value.map((head, h) => (switches.silent[path].includes(h) ? new Matrix(head.rows, head.columns) : head));
+    }
+    if (name === "sum" && !switches.residual) {
+      const sublayer = sublayerAddedBy(path);
+      if (isMeant(switches, path) || isMeant(switches, sublayer)) return kept.get(`${sublayer}.output`);
+    }
+    return value;
+  };
+};
+
+/** Whether a switch that holds for one part (or for all parts) holds for this one. */
+const isMeant = ({ where }, path) => where === null || path === where || path.startsWith(`${where}.`);
+
+const isDecoderSelf = (path) => path.startsWith("decoder.") && path.endsWith(".self_attention");
+
+/** The causal mask goes, padding stays: some position may look at each real key, at padding none. */
+const withoutCausal = (mask) => {
+  const isPadding = (key) => mask.map((_, query) => mask.at(query, key)).data.every((added) => added === -Infinity);
+  const padding = Array.from({ length: mask.columns }, (_, key) => isPadding(key));
+  return mask.map((_, query, key) => (padding[key] ? -Infinity : 0));
+};
+
+/** The sublayer whose output an Add & Norm adds: figure 1 of the paper. */
+const sublayerAddedBy = (residual) => {
+  const [, layer, stack, number] = /^((encoder|decoder)\.layers\.\d+)\.residual_(\d)$/.exec(residual);
+  const added = { encoder: ["self_attention", "feed_forward"], decoder: ["self_attention", "cross_attention", "feed_forward"] };
+  return `${layer}.${added[stack][number - 1]}`;
+};
+
+/** Why a run cannot be shown with these switches; "" if it can. */
+const cannotSwitch = (run, switches) => {
+  const fault = faultOfSwitches(run, switches);
+  if (fault || run.computes || !isSwitched(switches) || variantOf(run, switches)) return fault;
+  return (
+    "This page holds a recording of a model that is too big for its weights to be in the page, so the page cannot " +
+    `compute. ${whatIsPrecomputed(run)} In Python, trace(model, edits=…) does this.`
+  );
+};
+
+const faultOfSwitches = (run, switches) => {
+  const { heads } = run.config;
+  const attentions = run.names.filter((name) => name.endsWith("_attention.weights")).map((name) => name.slice(0, -".weights".length));
+  for (const [part, silent] of Object.entries(switches.silent)) {
+    if (silent.length && !attentions.includes(part)) return `"${part}" is no attention of this model. It has ${attentions.join(", ")}.`;
+    const wrong = silent.find((head) => !(head >= 0 && head < heads));
+    if (wrong !== undefined) return `${part} has no head ${wrong}: there are ${heads}, counted from 0.`;
+  }
+  if (switches.where !== null && !run.names.some((name) => name.startsWith(`${switches.where}.`))) {
+    return `no part of the model is called "${switches.where}". One is "${attentions.at(-1)}".`;
+  }
+  if (!switches.causal && switches.where !== null && !attentions.some((part) => isDecoderSelf(part) && isMeant(switches, part))) {
+    return `${switches.where} has no causal mask: only the decoder's self-attention has one, such as decoder.layers.0.self_attention.`;
+  }
+  return "";
+};
+
+/** The precomputed run with exactly these switches, or undefined. */
+const variantOf = (run, switches) =>
+  (run.variants ?? []).find((variant) => Object.keys(UNSWITCHED).every((name) => {
+    const [one, other] = [variant.switches[name], switches[name]];
+    return name === "silent" ? saidSilent(one) === saidSilent(other) : one === other || (name === "where" && !isSwitched(switches));
+  }));
+
+const saidSilent = (silent) => JSON.stringify(Object.entries(silent).filter(([, heads]) => heads.length).toSorted());
+
+const whatIsPrecomputed = (run) =>
+  run.variants?.length ? `Precomputed are: ${run.variants.map((variant) => variant.title).join("; ")}.` : "Nothing is precomputed.";
