@@ -5,42 +5,72 @@ from html import escape
 
 from pellucid.explain.explanation import Explanation
 from pellucid.explain.page.assembly import html_page, scripts, styles
+from pellucid.explain.page.own_payload import examples_payload
 from pellucid.explain.page.payload import payload
 from pellucid.explain.page.summary import alignment_table, headline, steps_table, title_of
+from pellucid.explain.words import visible
 from pellucid.version import __version__
 
 STYLES = ("style.css", "drawing.css", "stage.css", "dock.css", "plates.css", "own.css", "tour.css")
 
-# In the order of reading: how elements are made, numbers, the model's runs, how matrices are shown and made, worked
-# examples, and the page around them.
+# In the order of reading: how elements are made and what is shown; numbers; the model and its vocabulary; what is
+# derived of them; how a matrix is shown and a cell was made; worked examples; and the page around them.
 SCRIPTS = (
     *("elements.js", "state.js", "parts.js"),
-    *("nearest.js", "numbers.js", "blocks.js", "runs.js"),
-    *("scales.js", "scripted.js", "grid.js", "grid_table.js", "canvas.js"),
-    *("matrices.js", "worked_given.js", "worked.js", "rules.js", "claims.js", "check.js", "toml.js"),
+    *("nearest.js", "numbers.js", "blocks.js", "matrix.js"),
+    *("model.js", "cache.js", "search.js", "preparation.js", "pieces.js", "vocabulary.js"),
+    *("derived.js", "switches.js", "runs.js", "recorded.js", "computed.js"),
+    *("scales.js", "scripted.js", "grid.js", "grid_table.js", "canvas.js", "copying.js"),
+    *(
+        "lineage.js",
+        "making.js",
+        "making_words.js",
+        "making_attention.js",
+        "making_layer.js",
+        "show_making.js",
+    ),
+    *(
+        "softmax_steps.js",
+        "heads.js",
+        "plate_specs.js",
+        "plate.js",
+        "plate_equations.js",
+        "vocabulary_plates.js",
+    ),
+    *("opened.js", "plates.js"),
+    *("matrices.js", "worked_given.js", "worked.js", "worked_run.js", "rules.js", "claims.js", "check.js"),
+    *("toml.js", "example_table.js", "typed_matrix.js"),
+    *("own_state.js", "own_fields.js", "own_verdicts.js", "own_results.js", "own_file.js", "own.js"),
     *("sentence.js", "drawing.js", "strands.js", "stage.js", "layer.js", "time.js", "panel.js", "effect.js"),
-    *("typing.js", "beside.js", "keys.js", "tour.js", "tour_stops.js"),
+    *("typing.js", "beside.js", "keys.js", "tour_stops.js", "tour.js"),
     "main.js",
 )
 
 
-def page(explanation: Explanation, beside: Explanation | None = None) -> str:
-    """The whole page as HTML; with another explanation, both in one page, side by side."""
-    explanations = [explanation] if beside is None else [explanation, beside]
-    return html_page(
-        title_of(explanation), _body(explanation), styles(STYLES), scripts(SCRIPTS), payload(explanations).html()
-    )
+def page(
+    explanation: Explanation,
+    beside: Explanation | None = None,
+    names: tuple[str, str] = ("this one", "the other"),
+) -> str:
+    """The whole page as HTML; with another explanation, both in one page, under these names."""
+    carried = payload([explanation] if beside is None else [explanation, beside])
+    for run, name in zip(carried.header["runs"], names, strict=False):
+        run["name"] = visible(name)
+    carried.header["examples"] = examples_payload()
+    title, body = title_of(explanation), _body(explanation)
+    return html_page(title, body, styles(STYLES), scripts(SCRIPTS), carried.html())
 
 
 def _body(explanation: Explanation) -> str:
     what = "Given, not found by the model: every number" if explanation.forced else "Every number"
-    return f"""<main id=page>
+    return f"""<div id=tour-place hidden></div>
+<main id=page>
 <header class=masthead>
 <p class=brand>Pellucid <span>{what} of one translation</span></p>
 {headline(explanation)}
 <div class=actions>
-<button id=open-tour class=primary aria-expanded=false hidden>Show me how</button>
-<button id=open-own aria-expanded=false hidden>Your own matrices</button>
+<button id=open-tour class=primary aria-expanded=false>Show me how</button>
+<button id=open-own aria-expanded=false>Your own matrices</button>
 <div id=runs class=chooser role=group aria-label=explanations hidden></div>
 </div>
 <div id=typing></div>
@@ -71,7 +101,6 @@ the words of the source.</p>
 <footer>Written by Pellucid {escape(__version__)}. {escape(explanation.difference)}
 Recorded numbers are those of the pass, in float32.</footer>
 </main>
-<div id=tour-place hidden></div>
 <aside id=dock aria-label="time and switches" hidden>
 <div id=effect hidden></div>
 <div id=switches role=group aria-label=switches hidden></div>

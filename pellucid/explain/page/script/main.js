@@ -60,7 +60,8 @@ const drawFor = async (name, facts, draw) => {
 
 const drawView = async ({ run, before, beside }, changed) => {
   const { block, tensor, head, position, mode, cached, switches, open, stop, beside: besideAsked } = state;
-  document.body.classList.toggle("deep", block !== "");
+  document.body.classList.toggle("deep", block !== "" || open === "own");
+  document.body.classList.toggle("own-open", open === "own");
   found("drawing-place").hidden = block !== "";
   found("stage").hidden = block === "";
   await drawFor("sentence", [run], () => drawSentence(run, found("sentence")));
@@ -78,20 +79,27 @@ const drawView = async ({ run, before, beside }, changed) => {
     await drawStage(run, beside, found("stage"));
   }
   await drawFor("effect", [run, before, block, head, position], () => drawEffect(run, before, found("effect")));
-  await drawFor("open", [open, stop, run], () => drawOpened(open));
+  await drawFor("open", [open, stop, open === "tour" ? run : null], () => drawOpened(open));
   if (changed) pulseChanges(before);
 };
 
 /** The tour and the form for one's own matrices, each in its place, drawn by their own files. */
 const drawOpened = async (open) => {
-  for (const [name, draw] of [["tour", typeof drawTour === "function" ? drawTour : null], ["own", typeof drawOwnForm === "function" ? drawOwnForm : null]]) {
+  const places = { tour: drawTour, own: (place) => drawOwnForm(place, { carried: state.form, remember: (form) => setState({ form }) }) };
+  for (const [name, draw] of Object.entries(places)) {
     const place = found(`${name}-place`);
-    place.hidden = open !== name || !draw;
-    const button = found(`open-${name}`);
-    button.hidden = !draw;
-    button.setAttribute("aria-expanded", String(!place.hidden));
-    if (!place.hidden && draw) await draw(place);
+    place.hidden = open !== name;
+    found(`open-${name}`).setAttribute("aria-expanded", String(open === name));
+    if (open === name) await draw(place);
   }
+  found("open-own").textContent = open === "own" ? "← Back to the translation" : "Your own matrices";
+};
+
+const openOrClose = async (name) => {
+  const open = state.open === name ? "" : name;
+  if (open === "tour") await goToStop(0);
+  else await setState({ open, stop: null });
+  found(`${name}-place`).querySelector(name === "tour" ? ".primary" : "select, textarea, input, button")?.focus();
 };
 
 /** What a switch changed is lit for a moment. */
@@ -125,8 +133,8 @@ const tellMissing = (name) => {
 const startPage = async () => {
   await openPage();
   document.body.classList.add("alive");
-  found("open-tour").addEventListener("click", () => setState({ open: state.open === "tour" ? "" : "tour", stop: state.open === "tour" ? null : 0 }));
-  found("open-own").addEventListener("click", () => setState({ open: state.open === "own" ? "" : "own" }));
+  found("open-tour").addEventListener("click", () => openOrClose("tour"));
+  found("open-own").addEventListener("click", () => openOrClose("own"));
   found("unfold").addEventListener("click", () => foldDock(!found("dock").classList.contains("unfolded")));
   if (page.runs[0].computes) drawTyping(found("typing"));
   found("dock").hidden = false;

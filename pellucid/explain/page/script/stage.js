@@ -7,6 +7,7 @@ const drawStage = async (run, beside, place) => {
   drawMap(run, map);
   drawWay(run, way);
   row.hidden = !layer;
+  row.classList.toggle("slim", isPart);
   plates.hidden = !isPart;
   if (layer) await drawLayer(run, beside, layer, row);
   if (isPart) await drawOpenPlates(run, beside, plates);

@@ -18,6 +18,7 @@ const FIRST_STATE = {
   beside: "", // "other": the page's other explanation; "before": the run without switches
   open: "", // "tour", "own": a place that has been opened
   stop: null, // of the tour
+  form: "", // what the form for one's own matrices holds
 };
 
 let state = FIRST_STATE;
@@ -52,6 +53,7 @@ const hashOf = (shown) => {
   if (shown.beside) add("beside", shown.beside);
   if (shown.open) add("open", shown.open);
   if (shown.stop !== null) add("stop", shown.stop);
+  if (shown.form) add("form", shown.form);
   const name = shown.tensor ?? shown.block;
   return name || query.length ? `#${name}${query.length ? `?${query.join("&")}` : ""}` : "#";
 };
@@ -89,6 +91,7 @@ const stateOf = (hash) => {
     beside: ["other", "before"].includes(asked.get("beside")) ? asked.get("beside") : "",
     open: asked.get("open") ?? "",
     stop: number("stop", null),
+    form: asked.get("form") ?? "",
   };
 };
 

@@ -5,20 +5,24 @@ const OFFERED = 6;
 let typed = null; // a sentence that is being computed
 
 const drawTyping = (place) => {
-  const directions = page.header.languages ?? [];
-  const languages = [...new Set(directions.map(([, to]) => to))];
+  const directions = page.runs[0].model.vocabulary.languages ?? [];
+  const targets = [...new Set(directions.map(([, to]) => to))];
   const field = element("input", {
     id: "own-sentence", name: "text", type: "text", autocomplete: "off", autocapitalize: "off", spellcheck: "false", enterkeyhint: "go",
     "aria-describedby": "typing-error", "aria-controls": "offers", placeholder: page.runs[0].text, input: () => offerWords(field), keydown: (event) => offerKeys(event, field),
   });
-  const to = languages.length > 1 ? element("select", { name: "to", "aria-label": "translate into" }, directions.map(([from, into]) =>
-    element("option", { value: into, selected: into === page.runs[0].to }, `${languageName(from)} → ${languageName(into)}`))) : null;
+  const to = targets.length > 1 ? element("select", { name: "to", "aria-label": "languages" }, targets.map((target) =>
+    element("option", { value: target, selected: target === page.runs[0].to }, directionName(directions, target)))) : null;
   redraw(place, element("form", { class: "typing", submit: (event) => { event.preventDefault(); submitSentence(field, to?.value ?? page.runs[0].to); } },
     element("label", { for: "own-sentence" }, "Try your own sentence"),
     element("div", { class: "typing-line" }, field, to, element("button", { class: "go" }, "Translate")),
     element("div", { id: "offers", class: "offers", role: "group", "aria-label": "words that the model knows" }),
     element("p", { id: "typing-error", class: "error", role: "alert" })));
 };
+
+/** "English → Hindi": the languages that are translated into this one. */
+const directionName = (directions, target) =>
+  `${directions.filter(([, to]) => to === target).map(([from]) => languageName(from)).join(", ")} → ${languageName(target)}`;
 
 const languageName = (code) => {
   try {
@@ -71,7 +75,8 @@ const ownRun = (text, to) => {
 let knownWords = null;
 
 const wordsKnown = () => {
-  knownWords ??= (page.header.source_words ?? []).toSorted((a, b) => a.length - b.length || (a < b ? -1 : 1));
+  const { kind, source } = page.runs[0].model.vocabulary;
+  knownWords ??= kind === "word" && source ? wordsOfSide(source).sort((a, b) => a.length - b.length || (a < b ? -1 : 1)) : [];
   return knownWords;
 };
 
