@@ -40,6 +40,11 @@ def add(verbs: "Verbs") -> None:
     )
     option("--more", action="store_true", help="the search, the heads and the steps as tables too")
     option("--html", metavar="FILE", type=Path, help="a page, one file, with every matrix")
+    option(
+        "--beside",
+        metavar="MODEL",
+        help="put another model, such as a checkpoint, into that page: the same sentence and target, side by side",
+    )
     option("--json", metavar="FILE", type=Path, help="the steps and every matrix")
     option("--npz", metavar="FILE", type=Path, help="every matrix, for numpy.load")
     option(
@@ -53,12 +58,17 @@ def add(verbs: "Verbs") -> None:
 def run(arguments: argparse.Namespace) -> None:
     """What it shows goes to standard output, the matrices to the files that were asked for."""
     from pellucid.cli.lines import put, tell
+    from pellucid.errors import UsageError
     from pellucid.translate.translator import load
 
+    if arguments.beside and not arguments.html:
+        raise UsageError("--beside puts another model into a page. Say with --html which file the page is.")
     translator = load(arguments.model, arguments.device, precision="fp32")
     explanation = translator.explain(arguments.text, to=arguments.to, target=arguments.target)
-    files = (arguments.html, explanation.to_html), (arguments.json, explanation.to_json)
-    for path, write in (*files, (arguments.npz, explanation.to_npz)):
+    if arguments.html:
+        explanation.to_html(arguments.html, _beside(arguments, explanation), _names(arguments))
+        tell(f"written: {arguments.html}")
+    for path, write in ((arguments.json, explanation.to_json), (arguments.npz, explanation.to_npz)):
         if path:
             write(path)
             tell(f"written: {path}")
@@ -72,6 +82,21 @@ def run(arguments: argparse.Namespace) -> None:
         explanation.against(other).show()
     else:
         explanation.show(more=arguments.more)
+
+
+def _beside(arguments: argparse.Namespace, explanation: "Explanation") -> "Explanation | None":
+    """The other model's pass over the same sentence and target."""
+    from pellucid.translate.translator import load
+
+    if not arguments.beside:
+        return None
+    other = load(arguments.beside, arguments.device, precision="fp32")
+    return other.explain(arguments.text, to=arguments.to, target=explanation.translation.text)
+
+
+def _names(arguments: argparse.Namespace) -> tuple[str, str]:
+    """What the two are called in the page."""
+    return str(arguments.model), str(arguments.beside)
 
 
 def _draw(explanation: "Explanation", folder: Path) -> None:

@@ -127,12 +127,18 @@ class Explanation:
             f"and of this pass, all positions at once: {self.largest_difference:.1e}."
         )
 
-    def to_html(self, path: str | Path) -> None:
-        """Writes a page, one file that needs no network, with every matrix."""
+    def to_html(
+        self,
+        path: str | Path,
+        beside: "Explanation | None" = None,
+        names: tuple[str, str] = ("this one", "the other"),
+    ) -> None:
+        """Writes a page, one file that needs no network, with every matrix; with `beside`, another explanation
+        (say, of a checkpoint), both are in it, side by side, under these names."""
         from pellucid.explain.files import write
         from pellucid.explain.page.document import page
 
-        write(path, page(self).encode())
+        write(path, page(self, beside, names).encode())
 
     def to_json(self, path: str | Path) -> None:
         """Writes the translation, the steps and every tensor; the schema is in pellucid/explain/files.py."""
