@@ -1,13 +1,14 @@
 """What a training says while it runs, on a terminal and elsewhere, with a clock of our own."""
 
 import io
+import sys
 from collections.abc import Iterator
 
 import pytest
 from rich.console import Console
 
 from pellucid.config import Config, TrainingConfig
-from pellucid.train.display import Pace, show_bar, show_lines
+from pellucid.train.display import Pace, show, show_bar, show_lines
 from pellucid.train.learner import Update
 from pellucid.train.run import Step
 from pellucid.train.validation import Validation
@@ -79,3 +80,47 @@ def test_a_bar_on_a_terminal() -> None:
     assert "validation at step 50: loss 2.000" in written.getvalue()
     at_the_end = "━━━━━━━━━━━━ step 100/100  loss 3.000  100 tokens/s  0:00:00 left  BLEU 31.2"
     assert at_the_end in written.getvalue()
+
+
+class Gone(io.StringIO):
+    """A stream whose reader left, or that was closed."""
+
+    def __init__(self, error: Exception, terminal: bool = False) -> None:
+        super().__init__()
+        self.error, self.terminal = error, terminal
+
+    def write(self, text: str) -> int:
+        raise self.error
+
+    def flush(self) -> None:
+        raise self.error
+
+    def isatty(self) -> bool:
+        return self.terminal
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+@pytest.mark.parametrize("error", [BrokenPipeError(), OSError(5, "input/output error"), ValueError("closed")])
+def test_a_training_outlives_who_watches_it(
+    error: Exception, terminal: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stderr", Gone(error, terminal))
+    seen = []
+
+    def counted() -> Iterator[Step]:
+        for step in steps(Clock(), 30, seconds=1.0, validated=15):
+            seen.append(step.number)
+            yield step
+
+    show(counted(), CONFIG)
+    assert seen == list(range(1, 31))
+
+
+def test_without_standard_error_a_training_runs_unseen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stderr", None)
+    show(steps(Clock(), 3, seconds=1.0), CONFIG)
+
+
+def test_what_is_shown_goes_to_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
+    show(steps(Clock(), 3, seconds=1.0), CONFIG)
+    assert capsys.readouterr().err.startswith("step 1/100")

@@ -3,6 +3,7 @@
 import dataclasses
 import gzip
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -222,10 +223,25 @@ def test_what_is_said_beside_the_steps(tmp_path: Path) -> None:
     lines: list[str] = []
     trained(tmp_path, {"data.remove_duplicates": True}, report=lines.append)
     assert lines[:2] == [
-        "training data: 60 pairs read, 60 kept; 18 with target = source",
+        "training data: 60 pairs read, 60 kept; 18 with target = source; unknown tokens: none",
         "validation data: 8 pairs read, 8 kept; 2 with target = source",
     ]
     assert lines[2].endswith("parameters, a vocabulary of 12, fp32 on cpu")
+
+
+def test_a_vocabulary_that_knows_too_little_is_reported(tmp_path: Path) -> None:
+    plain = short_runs.config(tmp_path / "data")
+    words = dataclasses.replace(plain.vocabulary, kind="word", size=8, model=())
+    lines: list[str] = []
+    with pytest.warns(UserWarning, match="cannot tell these words apart") as warned:
+        config = dataclasses.replace(plain, vocabulary=words)
+        next(iter(pellucid.training(config, tmp_path / "run", report=lines.append)))
+    share = re.search(r"unknown tokens: ([\d.]+)% of the source", lines[0])
+    assert share and 1 < float(share[1]) <= 100
+    told = str(warned[0].message)
+    assert told.startswith(f"[vocabulary] size = 8: {float(share[1]):.1f}% of the source tokens and ")
+    assert "% of the target tokens of the training data are unknown, and the model " in told
+    assert told.endswith('Set a larger size, or kind = "unigram".')
 
 
 def test_gzip_and_a_table_are_read_as_plain_text_is(tmp_path: Path) -> None:

@@ -182,6 +182,12 @@ WRONG = {
     "prefix: 'ж' has words or characters that the vocabulary does not know, so no translation can begin "
     "with it. Choose others.": dict(prefix="ж"),
     "prefix: </s> (id 3) cannot stand there. Leave it out.": dict(prefix=[3, 5]),
+    "prefix = 5 is neither text nor a list of ids. Give the words that a translation must begin with, as in "
+    'prefix="Ein Hund".': dict(prefix=5),
+    "prefix = b'a' is neither text nor a list of ids. Give the words that a translation must begin with, "
+    'as in prefix="Ein Hund".': dict(prefix=b"a"),
+    "prefix = [5.5] is neither text nor a list of ids. Give the words that a translation must begin with, "
+    'as in prefix="Ein Hund".': dict(prefix=[[5.5]]),
     "sentence 1: a prefix of 3 tokens leaves no room within max_length = 3. "
     "Set max_length = 4 or more.": dict(prefix=[5, 6, 7], max_length=3),
 }

@@ -53,6 +53,15 @@ def encode_pairs(
     return examples, report
 
 
+def unknown_shares(examples: Sequence[Example], vocabulary: Vocabulary) -> tuple[float, float]:
+    """The share of the source's and of the target's tokens that are unknown, end tokens not counted."""
+    shares = []
+    for sides in ([example.source for example in examples], [example.target for example in examples]):
+        tokens = sum(len(side) - 1 for side in sides)
+        shares.append(sum(side.count(vocabulary.unknown_id) for side in sides) / max(tokens, 1))
+    return shares[0], shares[1]
+
+
 def sample_examples(
     examples: Sequence[Example],
     vocabulary: Vocabulary,

@@ -4,7 +4,9 @@ import math
 import sys
 import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from datetime import timedelta
+from typing import TextIO, cast
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
@@ -19,12 +21,55 @@ MEMORY = 10.0  # seconds after which a step counts for 1/e in the mean loss and 
 Clock = Callable[[], float]
 
 
+class Spectators:
+    """A stream that people read: if they leave, what is written is lost, and the training goes on."""
+
+    def __init__(self, stream: TextIO | None) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        """Never an error: neither of a pipe that nobody reads nor of a stream that was closed."""
+        with suppress(OSError, ValueError):
+            if self._stream is not None:
+                self._stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        """As `write`."""
+        with suppress(OSError, ValueError):
+            if self._stream is not None:
+                self._stream.flush()
+
+    def isatty(self) -> bool:
+        """Whether a bar can move there."""
+        with suppress(OSError, ValueError):
+            return self._stream is not None and self._stream.isatty()
+        return False
+
+    @property
+    def encoding(self) -> str:
+        """What it can write."""
+        return getattr(self._stream, "encoding", None) or "utf-8"
+
+    def fileno(self) -> int:
+        """The terminal's, for its size; -1 where there is none."""
+        with suppress(OSError, ValueError):
+            return -1 if self._stream is None else self._stream.fileno()
+        return -1
+
+
 def show(steps: Iterable[Step], config: Config) -> None:
-    """Runs a training to its end and shows how it goes."""
-    if sys.stderr.isatty():
-        show_bar(steps, config, Console(stderr=True))
-    else:
-        show_lines(steps, config, lambda line: print(line, file=sys.stderr, flush=True))
+    """Runs a training to its end and shows how it goes, as long as there is somebody to see it."""
+    spectators = Spectators(sys.stderr)
+    if spectators.isatty():
+        show_bar(steps, config, Console(file=cast(TextIO, spectators)))
+        return
+
+    def say(line: str) -> None:
+        spectators.write(f"{line}\n")
+        spectators.flush()
+
+    show_lines(steps, config, say)
 
 
 def show_lines(

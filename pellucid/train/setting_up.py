@@ -2,6 +2,7 @@
 the others."""
 
 import dataclasses
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,7 @@ from pellucid import checkpoint
 from pellucid.config import Config, from_table, read
 from pellucid.data.batch import Batch, batches
 from pellucid.data.corpus import Pair, fingerprint, read_pairs
-from pellucid.data.examples import Example, encode_pairs, sample_examples
+from pellucid.data.examples import Example, encode_pairs, sample_examples, unknown_shares
 from pellucid.errors import UsageError
 from pellucid.model import Transformer
 from pellucid.seal import MANIFEST
@@ -21,6 +22,8 @@ from pellucid.train.learner import Learner
 from pellucid.train.resume import check_accepted, refuse_changes
 from pellucid.translate.translator import device_named
 from pellucid.vocabulary import Vocabulary, train_vocabulary
+
+UNKNOWN = 0.01  # of a side's tokens: a larger share of unknown ones is worth a warning
 
 
 @dataclass(frozen=True)
@@ -99,7 +102,7 @@ def set_up(
     pairs, counts = read_pairs(config.data.train, config.data)
     vocabulary, start = _vocabulary(config, out if saved else None, pairs)
     examples, counts = encode_pairs(pairs, vocabulary, config.data, counts)
-    report(f"training data: {counts}")
+    report(f"training data: {counts}; {_unknown(examples, vocabulary, config)}")
     validation_pairs: list[Pair] = []
     validation_examples: list[Example] = []
     if config.data.validation:
@@ -122,6 +125,23 @@ def set_up(
         run.position = Position(**saved.state["position"])
         report(f"going on from step {run.position.step}")
     return run
+
+
+def _unknown(examples: Sequence[Example], vocabulary: Vocabulary, config: Config) -> str:
+    """How much of the text the vocabulary does not know; a warning where it is much."""
+    words = vocabulary.kind == "word"
+    what = "words" if words else "characters"
+    remedy = 'kind = "unigram"' if words else "byte_fallback = true, or a higher character_coverage"
+    shares = dict(zip(("source", "target"), unknown_shares(examples, vocabulary), strict=True))
+    much = [f"{share:.1%} of the {side} tokens" for side, share in shares.items() if share > UNKNOWN]
+    if much:
+        warnings.warn(
+            f"[vocabulary] size = {config.vocabulary.size}: {' and '.join(much)} of the training data are "
+            f"unknown, and the model cannot tell these {what} apart. Set a larger size, or {remedy}.",
+            stacklevel=2,
+        )
+    told = [f"{share:.2%} of the {side}" for side, share in shares.items() if share]
+    return f"unknown tokens: {', '.join(told) or 'none'}"
 
 
 def _refuse_to_overwrite(out: Path) -> None:

@@ -1,7 +1,7 @@
 """What is to be translated: text or ids, made ready for the model, and cut where it is too long."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
@@ -93,6 +93,8 @@ def prefixes_of(
     prefix: Prefix | Sequence[Prefix | None] | None, sentences: Sequence[Sentence], vocabulary: Vocabulary
 ) -> list[list[int]]:
     """The ids that each target must begin with: one prefix for all, or a list of one (or None) for each."""
+    if isinstance(prefix, bytes) or not (prefix is None or isinstance(prefix, Iterable)):
+        raise _no_prefix(prefix)
     each: list[Any] = list(prefix or [])
     if prefix is None or isinstance(prefix, str) or all(isinstance(token, Integral) for token in each):
         each = [prefix] * len(sentences)
@@ -116,6 +118,8 @@ def read_prefix(prefix: Prefix, to: str | None, vocabulary: Vocabulary) -> list[
                 "translation can begin with it. Choose others."
             )
         return ids
+    if not isinstance(prefix, Iterable) or not all(isinstance(token, Integral) for token in prefix):
+        raise _no_prefix(prefix)
     ids = [int(token) for token in prefix]
     vocabulary.target_tokens(ids)  # which checks that the vocabulary has them
     if ids[-1:] == [vocabulary.end_id]:
@@ -125,6 +129,13 @@ def read_prefix(prefix: Prefix, to: str | None, vocabulary: Vocabulary) -> list[
             name = vocabulary.target_tokens([special])[0]
             raise UsageError(f"prefix: {name} (id {special}) cannot stand there. Leave it out.")
     return ids
+
+
+def _no_prefix(prefix: Any) -> UsageError:
+    return UsageError(
+        f"prefix = {prefix!r:.60} is neither text nor a list of ids. Give the words that a translation must "
+        'begin with, as in prefix="Ein Hund".'
+    )
 
 
 def _check(text: str) -> None:
