@@ -1,12 +1,22 @@
 """An explanation as files: JSON, and NumPy's .npz.
 
-The JSON: {"schema": "pellucid.explanation", "version": 1, "pellucid": its version, "source", "to", "target",
-"score", "forced", "largest_difference", "source_tokens", "target_tokens" (what the decoder read), "steps":
-[{"input", "expected", "predicted", "probability", "loss", "alternatives": [[token, probability]]}],
+The JSON, schema version 2: {"schema": "pellucid.explanation", "version": 2, "pellucid": its version,
+"source", "to", "target", "score", "forced", "largest_difference", "source_tokens", "target_tokens" (what the
+decoder read), "source_ids", "target_ids" (without the start token),
+"steps": [{"input", "expected", "predicted", "probability", "loss", "alternatives": [[token, probability]]}],
+"alignment": {"pharaoh": "0-0 1-2", "source_words", "target_words", "links": [{"source", "target", "share"}],
+  "layer", "heads"},
+"words": {"source": [{"text", "places", "special"}], "target": the same of what the decoder read},
+"heads": [{"part", "head", "looks": [{"asks", "expected", "words": [[word, share]], "entropy" in bits}]}],
+"search": {"beam", "target", "lost_at": a step or null, "steps": [{"place": of the path among the candidates,
+  "candidates": [{"tokens", "token_ids", "log_probability", "total", "fate"}]}],
+  "endings": [{"text", "token_ids", "score", "finished"}]},
 "vocabulary": the target tokens by id (what an axis V counts),
 "tensors": {name: {"axes": "BHLM", "shape": [...], "labels": {"L": [...], "M": [...]}, "values": [...]}}}.
+Version 1 lacked "source_ids", "target_ids", "alignment", "words", "heads" and "search"; all else is the same.
 Each value has the fewest digits that give the same float32 back; -inf is the string "-inf".
-The .npz holds each tensor by its name, and source_tokens, target_tokens and expected_tokens.
+The .npz holds each tensor by its name, and schema_version, source_tokens, target_tokens, expected_tokens,
+source_ids, target_ids, and alignment (its pairs: source word, target word).
 """
 
 import contextlib
@@ -27,7 +37,7 @@ from pellucid.seal import jsonable
 from pellucid.see import Record
 from pellucid.version import __version__
 
-SCHEMA, VERSION = "pellucid.explanation", 1
+SCHEMA, VERSION = "pellucid.explanation", 2
 
 
 def write(path: str | Path, content: bytes) -> None:
@@ -60,7 +70,10 @@ def as_json(explanation: Explanation) -> bytes:
         "largest_difference": explanation.largest_difference,
         "source_tokens": explanation.source_tokens,
         "target_tokens": explanation.target_tokens,
+        "source_ids": explanation.source_ids,
+        "target_ids": explanation.target_ids,
         "steps": [asdict(step) for step in explanation.steps],
+        **_derived(explanation),
         "vocabulary": explanation.vocabulary.target_tokens(range(explanation.vocabulary.target_size)),
         "tensors": {name: _tensor(record) for name, record in explanation.trace.items()},
     }
@@ -73,9 +86,25 @@ def as_npz(explanation: Explanation) -> bytes:
     arrays["source_tokens"] = np.array(explanation.source_tokens)
     arrays["target_tokens"] = np.array(explanation.target_tokens)
     arrays["expected_tokens"] = np.array([step.expected for step in explanation.steps])
+    arrays["schema_version"] = np.array(VERSION)
+    arrays["source_ids"] = np.array(explanation.source_ids)
+    arrays["target_ids"] = np.array(explanation.target_ids)
+    links = explanation.alignment().links
+    arrays["alignment"] = np.array([[link.source, link.target] for link in links]).reshape(-1, 2)
     content = io.BytesIO()
     np.savez_compressed(content, **arrays)  # type: ignore[arg-type]
     return content.getvalue()
+
+
+def _derived(explanation: Explanation) -> dict[str, Any]:
+    """What follows from the pass and the search."""
+    alignment, merged, path = explanation.alignment(), explanation.merged(), explanation.beam_path
+    return {
+        "alignment": {"pharaoh": str(alignment), **asdict(alignment)},
+        "words": {side: [asdict(word) for word in getattr(merged, side)] for side in ("source", "target")},
+        "heads": [asdict(head) for head in explanation.looked_at()],
+        "search": {"lost_at": path.lost_at, **asdict(path)},
+    }
 
 
 def _tensor(record: Record) -> dict[str, Any]:

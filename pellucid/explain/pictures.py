@@ -11,6 +11,7 @@ mask       who may look at whom in the decoder: 0, and −∞ hatched
 positions  the positional encodings of the source's places, L × D
 """
 
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -41,6 +42,7 @@ class Picture:
     asks: str  # what a row is
     asked: str  # what a column is
     shares: bool = False  # values from 0 to 1
+    whole: bool = False  # values that need no decimals: a mask's
 
 
 def picture(explanation: "Explanation", name: str) -> Picture:
@@ -82,7 +84,7 @@ def of_record(explanation: "Explanation", record: Record) -> Picture:
 def _named(explanation: "Explanation", name: str) -> Picture:
     trace = explanation.trace
     if name == "mask":
-        return of_record(explanation, trace["decoder.layers.0.self_attention.mask"])
+        return _mask(of_record(explanation, trace["decoder.layers.0.self_attention.mask"]))
     if name == "positions":
         return of_record(explanation, trace["encoder.positions"])
     if name == "entropy":
@@ -96,6 +98,14 @@ def _named(explanation: "Explanation", name: str) -> Picture:
     title = f"Where each step looked{between}\nthe mean of the {record.tensor.shape[1]} heads of {weights}"
     asks, asked = "what was read", "the source, which is looked at"
     return Picture(title, mean, [""], _seen(record.labels("L")), _seen(record.labels("M")), asks, asked, True)
+
+
+def _mask(shown: Picture) -> Picture:
+    """One panel where the mask is the same for all heads."""
+    if any(not np.array_equal(panel, shown.panels[0]) for panel in shown.panels):
+        return dataclasses.replace(shown, whole=True)
+    title = f"{shown.title}\nthe same for each of the {len(shown.panels)} heads"
+    return dataclasses.replace(shown, title=title, panels=shown.panels[:1], titles=[""], whole=True)
 
 
 def _heads(explanation: "Explanation") -> Picture:

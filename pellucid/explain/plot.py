@@ -31,8 +31,8 @@ def draw(figure: "Figure", shown: Picture) -> None:
     wide = max(map(len, shown.columns)) if len(shown.columns) <= LABELLED else 1
     width = min(14.0, 1.8 + 0.42 * len(shown.columns) if len(shown.columns) <= LABELLED else 10.0)
     height = min(10.0, 1.5 + 0.36 * len(shown.rows) + 0.06 * wide)
-    across = min(len(panels), max(1, int(16 // width)))
-    down = -(-len(panels) // across)
+    down = -(-len(panels) // max(1, int(16 // width)))
+    across = -(-len(panels) // down)  # so that the last row is nearly as long as the others
     figure.set_size_inches(max(4.5, width * across), height * down + 0.5)
     figure.suptitle(shown.title, fontsize=9)
     finite = np.abs(panels[np.isfinite(panels)])
@@ -46,8 +46,8 @@ def draw(figure: "Figure", shown: Picture) -> None:
         axes.patch.set(hatch="////", edgecolor="0.6")
         axes.set_title(title, fontsize=9)
         _label(axes, shown)
-        if shown.shares and len(panels) == 1 and panel.size <= WRITTEN:
-            _number(axes, panel)
+        if (shown.shares or shown.whole) and len(panels) == 1 and panel.size <= WRITTEN:
+            _number(axes, panel, 2 if shown.shares else 0)
     for axes in grid[len(panels) :]:
         axes.remove()
     figure.colorbar(image, ax=list(grid[: len(panels)]), shrink=0.8)
@@ -64,9 +64,11 @@ def _label(axes: "Axes", shown: Picture) -> None:
     axes.set_xticks(places, shown.columns[::every], fontsize=8, rotation=turned)
 
 
-def _number(axes: "Axes", panel: "np.ndarray[Any, Any]") -> None:
-    """The share in each cell, so that nothing is said by colour alone."""
-    for row, shares in enumerate(panel):
-        for column, share in enumerate(shares):
-            ink = "white" if share > 0.6 else "black"
-            axes.text(column, row, f"{share:.2f}", ha="center", va="center", fontsize=7, color=ink)
+def _number(axes: "Axes", panel: "np.ndarray[Any, Any]", decimals: int) -> None:
+    """The number in each cell, so that nothing is said by colour alone."""
+    for row, values in enumerate(panel):
+        for column, value in enumerate(values):
+            text = f"{value:.{decimals}f}" if np.isfinite(value) else "−∞"
+            ink = "white" if value > 0.6 else "black"
+            ground = None if np.isfinite(value) else {"facecolor": "0.85", "edgecolor": "none", "pad": 1.0}
+            axes.text(column, row, text, ha="center", va="center", fontsize=7, color=ink, bbox=ground)
