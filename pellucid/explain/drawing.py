@@ -45,7 +45,9 @@ def _fonts(text: str) -> list[str]:
 
     fonts = ["DejaVu Sans"]
     missing = set(map(ord, text)) - _letters(font_manager.findfont("DejaVu Sans"), ft2font.FT2Font)
-    for font in font_manager.fontManager.ttflist if missing else ():
+    # matplotlib's own last resort has every letter, each as a box with the name of its script.
+    others = [font for font in font_manager.fontManager.ttflist if "Last Resort" not in font.name]
+    for font in others if missing else ():
         if font.style == "normal" and font.name not in fonts and font.weight in (400, "normal", "regular"):
             has = _letters(font.fname, ft2font.FT2Font)
             if missing & has:
