@@ -24,7 +24,7 @@ const headsOfTensor = ({ axes, shape }) => (axes.includes("H") ? shape[axes.inde
 
 /** Four decimals, as every table has them: "0.4502", "−∞". Equally near ones go to the even digit, as in Python. */
 const fourDecimals = (x) => {
-  if (!Number.isFinite(x)) return allDigits(x);
+  if (!Number.isFinite(x)) return Number.isNaN(x) ? "?" : allDigits(x);
   const size = Math.abs(x) * 10000;
   const tied = size % 1 === 0.5 && Math.floor(size) % 2 === 0;
   const digits = (tied ? Math.floor(size) / 10000 : Math.abs(x)).toFixed(4);

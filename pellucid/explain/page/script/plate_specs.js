@@ -93,7 +93,7 @@ const rowPlate = (tensor, name, from, count, symbol, title, role) => {
 const numbered = (count) => Array.from({ length: count }, (_, place) => String(place));
 
 /** The symbol, names, equation, role and reading of a tensor; captions.py wrote them. */
-const captionOfTensor = (name) => captionOf(name.includes(".") ? name : `self_attention.${name}`);
+const captionOfTensor = (name) => page.header.captions[name];
 
 /** The line of our code that computes a tensor: {file, line, text}; null where nobody recorded it. */
-const codeOfTensor = (name) => page.header.code?.[kindOfTensor(name.includes(".") ? name : `self_attention.${name}`)] ?? null;
+const codeOfTensor = (name) => page.header.code?.[name] ?? null;

@@ -26,8 +26,9 @@ function roundNumber(value) {
   return digit * power;
 }
 
-/** How deep the colour is, from −1 (the least) over 0 to 1 (the most); null for −∞ and what is no number. */
+/** How deep the colour is, from −1 (the least) over 0 to 1 (the most); null for −∞, NaN for what is not known. */
 function depthOf(scale, value) {
+  if (Number.isNaN(value)) return NaN;
   if (!Number.isFinite(value)) return null;
   return Math.max(-1, Math.min(1, value / scale.most));
 }
@@ -46,6 +47,7 @@ function legendOf(scale, hatched) {
 /** Attributes that give an element its shade. */
 function shadeOf(depth) {
   if (depth === null) return { class: "hatched" };
+  if (Number.isNaN(depth)) return { class: "unknown" };
   return { class: depth < 0 ? "shade below" : "shade", "--level": Math.abs(depth).toFixed(3) };
 }
 
