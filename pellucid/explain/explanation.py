@@ -197,6 +197,11 @@ def explain(
     return Explanation(translation, source.to, forced, steps, seen, difference, vocabulary, translator, *ids)
 
 
+def steps_of(seen: Trace, vocabulary: Vocabulary, target_ids: Sequence[int]) -> list[Step]:
+    """What a watched pass says at each position of this target."""
+    return _steps(seen, vocabulary, target_ids, _log_probabilities(seen, target_ids))
+
+
 def _log_probabilities(seen: Trace, target_ids: Sequence[int]) -> list[float]:
     """Of each expected token."""
     log_p_LV = seen["decoder.logits"].tensor[0].log_softmax(-1)
