@@ -23,6 +23,7 @@ const drawModel = async (run, place) => {
   );
   model.prepend(drawn("svg", { class: "strands", "aria-hidden": "true" }));
   redraw(place, model);
+  turnLongTokens(model);
   roam(model);
   lightUp(model, run, shares);
   await drawStrands(model, run, shares);
@@ -54,6 +55,14 @@ const tokenRow = (run, side, token) => {
   const tokens = run[side];
   return element("div", { class: `token-row ${side}`, role: "group", "aria-label": TOKEN_ROWS[side], "--count": tokens.length, "data-many": tokens.length > 24 },
     tokens.map((text, place) => token(run, text, place)));
+};
+
+/** Where a token is wider than its place, the tokens of its row are written upwards. */
+const turnLongTokens = (model) => {
+  for (const row of model.querySelectorAll(".token-row")) {
+    const room = row.clientWidth / row.children.length;
+    row.classList.toggle("turned", [...row.querySelectorAll("bdi")].some((text) => text.getBoundingClientRect().width > room));
+  }
 };
 
 const TOKEN_ROWS = { source: "source tokens", target: "what the decoder reads: the target, shifted right", expected: "the next words" };

@@ -5,7 +5,9 @@ const drawEffect = async (run, before, place) => {
   if (!before) return redraw(place);
   const sentences = await effectsOf(run, before, state.switches);
   redraw(place,
-    element("p", { class: "effect-says" }, sentences.map((sentence) => [sentence, " "])),
+    element("div", { class: "effect-head" },
+      element("p", { class: "effect-says" }, sentences.map((sentence) => [sentence, " "])),
+      element("button", { "data-key": "effect-reset", click: resetSwitches }, "Reset")),
     element("ol", { class: "changes", "aria-label": "probability of each expected word, before and after" }, run.steps.map((step, at) => changeOf(step, before.steps[at]))));
 };
 

@@ -18,6 +18,7 @@ const drawLayer = async (run, beside, layer, place) => {
   redraw(place,
     element("p", { class: "layer-says" }, normFirst ? LAYER_SAYS.first : LAYER_SAYS.last, " Lit up: position ", position + 1, ", ", words(token), "."),
     element("div", { class: "sublayers", role: "group", "aria-label": `the parts of ${fullTitleOf(layer)}` }, groups));
+  for (const canvas of place.querySelectorAll("canvas")) canvas.paint();
   roam(place.querySelector(".sublayers"));
 };
 
@@ -65,16 +66,14 @@ const strip = (tensor, position, label) => {
   const [rows, columns] = tensor.shape.slice(-2);
   const most = scaleOf("numbers", tensor).most;
   const canvas = element("canvas", { width: columns, height: rows, role: "img", "aria-label": `${label}: ${rows} vectors of ${columns} numbers` });
-  const paint = () => paintStrip(canvas, tensor.data, most);
-  queueMicrotask(paint);
-  requestAnimationFrame(paint);
+  canvas.paint = () => paintStrip(canvas, tensor.data, most);
+  paintedCanvases.add(new WeakRef(canvas)); // painted again when light turns to dark
   return element("figure", { class: "strip" },
     element("figcaption", {}, label, " ", element("span", { class: "shape" }, `${rows} × ${columns}`)),
     element("div", { class: "strip-field", "--rows": rows, "--at": position }, canvas, element("span", { class: "strip-mark", "aria-hidden": "true" })));
 };
 
 const paintStrip = (canvas, data, most) => {
-  if (!canvas.isConnected) return;
   const style = getComputedStyle(canvas);
   const [above, below] = [colourParts(style.getPropertyValue("--x")), colourParts(style.getPropertyValue("--against"))];
   const pixels = new ImageData(canvas.width, canvas.height);

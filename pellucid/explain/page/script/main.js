@@ -65,6 +65,7 @@ const drawView = async ({ run, before, beside }, changed) => {
   found("drawing-place").hidden = block !== "";
   found("stage").hidden = block === "";
   await drawFor("sentence", [run], () => drawSentence(run, found("sentence")));
+  drawFor("typed", [state.text, state.to], showTyped);
   drawFor("runs", [state.run, state.text, besideAsked], () => drawChoiceOfRuns(found("runs")));
   drawFor("time", [run, mode, position, cached, playing], () => drawTime(run, found("time")));
   drawFor("moment", [run, mode, position, cached], () => drawMoment(run, found("moment")));

@@ -5,6 +5,7 @@ const drawSentence = (run, place) => {
   redraw(place,
     words(run.text), " ", element("span", { class: "arrow", role: "img", "aria-label": "becomes" }, "→"), " ",
     words(run.translation, { class: "said-sentence", lang: to }));
+  place.style.setProperty("--letters", Math.max(20, [...run.text, ...run.translation].length + 3));
   document.title = `${visibleText(run.text)} → ${visibleText(run.translation)} · Pellucid`;
 };
 

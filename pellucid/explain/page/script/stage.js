@@ -19,12 +19,13 @@ const drawMap = (run, place) => {
     element("div", { class: `map-stack ${stack}`, role: "group", "aria-label": stack },
       element("span", { class: "map-name", "aria-hidden": "true" }, stack),
       mapButton(stack, "in"),
-      layersOf(run, stack).map((layer) => element("div", { class: "map-layer", role: "group", "aria-label": fullTitleOf(layer) },
+      layersOf(run, stack).map((layer) => element("div", { class: layer === layerOf(state.block) ? "map-layer here" : "map-layer", role: "group", "aria-label": fullTitleOf(layer) },
         sublayersOf(run, layer).sublayers.map(({ part }) => mapButton(part, part.split(".").at(-1))))),
       mapButton(stack === "encoder" ? "encoder.output" : "decoder.word", "out")));
   redraw(place, stacks);
   roam(place);
-  place.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+  const here = place.querySelector("[aria-current], .here");
+  if (here) place.scrollLeft = here.offsetLeft - (place.clientWidth - here.offsetWidth) / 2;
 };
 
 const MAP_NAMES = {

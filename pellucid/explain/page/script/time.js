@@ -13,9 +13,16 @@ const drawTime = (run, place) => {
     }, at + 1));
   redraw(place,
     element("button", { class: "mode", "data-key": "training", "aria-pressed": String(!step), click: () => { pause(); setState({ mode: "training" }); } }, "Training"),
-    element("div", { class: "steps-of-time", role: "group", "aria-label": "steps" }, element("span", { class: "label" }, "Step"), steps),
+    element("div", { class: "steps-of-time", role: "group", "aria-label": "steps" }, element("span", { class: "label" }, "Step"),
+      stepBy(run, -1, "‹", "the step before"), steps, stepBy(run, 1, "›", "the next step")),
     element("button", { class: "play", "data-key": "play", "aria-label": playing ? "pause" : "play, step by step", title: "space", click: playOrPause }, playing ? "❚❚" : "▶"),
     step ? element("button", { class: "cached", "data-key": "cached", "aria-pressed": String(state.cached), click: () => setState({ cached: !state.cached }) }, state.cached ? "with cache" : "without cache") : null);
+};
+
+/** A step back or on; where there is room, the steps' own buttons stand instead. */
+const stepBy = (run, by, sign, says) => {
+  const to = state.mode === "step" ? state.position + by : by > 0 ? 0 : -1;
+  return element("button", { class: "step-by", "data-key": `step-by-${by}`, "aria-label": says, disabled: to < 0 || to >= run.target.length, click: () => setState({ mode: "step", position: to }) }, sign);
 };
 
 /** What this moment is, in a sentence. */

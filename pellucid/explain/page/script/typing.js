@@ -24,6 +24,14 @@ const drawTyping = (place) => {
 const directionName = (directions, target) =>
   `${directions.filter(([, to]) => to === target).map(([from]) => languageName(from)).join(", ")} → ${languageName(target)}`;
 
+/** The field says the sentence that is shown, unless somebody is typing in it. */
+const showTyped = () => {
+  const field = found("own-sentence");
+  if (!field || state.text === null || document.activeElement === field) return;
+  field.value = state.text;
+  if (field.form.elements.to && state.to) field.form.elements.to.value = state.to;
+};
+
 const languageName = (code) => {
   try {
     return new Intl.DisplayNames(["en"], { type: "language" }).of(code);
