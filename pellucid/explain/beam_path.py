@@ -23,6 +23,7 @@ FATES = {
     "kept": "followed further",
     "finished": "it ended inside the beam: a hypothesis",
     "dropped": "others were more probable",
+    "cut off": "at its limit the search took it as it was: a hypothesis, not finished",
     "left open": "the search ended before it did",
 }
 
@@ -101,7 +102,8 @@ class BeamPath:
                 f"best candidates."
             )
         rank = f"number {(step.place or 0) + 1} of {len(step.candidates)}"
-        return f"The search left it at step {lost + 1}: with {token!r} it was {rank}; {step.survivor.fate}."
+        why = FATES[step.survivor.fate]
+        return f"The search left it at step {lost + 1}: with {token!r} it was {rank}; {why}."
 
     def lines(self, width: int = 80) -> list[str]:
         """All of it as text."""
@@ -176,6 +178,8 @@ def _candidates(
         fate = "kept" if ids in going_on else "left open" if found else "dropped"
         if ids[-1] == rules.end_id:
             fate = "finished" if rank < rules.width else "dropped"
+        elif any(each.token_ids == ids for each in found):
+            fate = "cut off"
         candidates.append(Candidate(explanation.vocabulary.target_tokens(ids), ids, log_p, total, fate))
     return candidates
 

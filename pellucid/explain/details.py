@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pellucid.explain.stepwise import Stepwise
 
 BESIDE, BEATEN = 1, 2  # other candidates of a step that are named: followed further, dropped
+GOES_ON = ("kept", "finished", "cut off")
 CHANGES = 10  # tensors of a difference that are named
 INSIDE = (".mean", ".variance", ".standardized", ".sum", ".concatenated", ".scores", ".masked_scores")
 
@@ -29,14 +30,15 @@ def beam_lines(path: "BeamPath", width: int) -> list[str]:
     ]
     title = f"The search with beam {path.beam}: one path, step by step, and what it beat"
     table = columns(header, rows, width, left=len(header), longest=max(24, width - 42))
-    return [title, "", *table, "", *paragraph(path.verdict, width), "What came out, best first:", *endings]
+    out = [line for ending in endings for line in paragraph(ending, width)]
+    return [title, "", *table, "", *paragraph(path.verdict, width), "What came out, best first:", *out]
 
 
 def _beam_row(number: int, step: "BeamStep", path: "BeamPath") -> list[str]:
     survivor = step.survivor
     others = [each for each in step.candidates if each is not survivor]
-    named = [each for each in others if each.fate in ("kept", "finished")][:BESIDE]
-    named += [each for each in others if each.fate not in ("kept", "finished")][:BEATEN]
+    named = [each for each in others if each.fate in GOES_ON][:BESIDE]
+    named += [each for each in others if each.fate not in GOES_ON][:BEATEN]
     rivals = "  ".join(_rival(each, survivor) for each in named)
     if survivor is None:
         token = path.target[number - 1] if number <= len(path.target) else ""
@@ -49,7 +51,7 @@ def _beam_row(number: int, step: "BeamStep", path: "BeamPath") -> list[str]:
 def _rival(candidate: "Candidate", survivor: "Candidate | None") -> str:
     """Its last token, after … where it goes on from another beginning than the survivor."""
     same = survivor is not None and candidate.token_ids[:-1] == survivor.token_ids[:-1]
-    mark = "" if candidate.fate in ("kept", "finished") else "✗"
+    mark = "" if candidate.fate in GOES_ON else "✗"
     return f"{mark}{'' if same else '…'}{candidate.tokens[-1]} {candidate.total:.2f}"
 
 

@@ -160,7 +160,7 @@ class Comparison:
 def largest_gap(ours: Tensor, theirs: Tensor) -> float:
     """The largest difference of two numbers; −∞ equals −∞, and nothing else; not a number equals nothing."""
     gaps = torch.where(ours == theirs, 0.0, (ours - theirs).abs())
-    return float(gaps.nan_to_num(nan=torch.inf).max())
+    return float(gaps.nan_to_num(nan=torch.inf, posinf=torch.inf).max())
 
 
 def _rows(record: Record, first: int, end: int) -> Tensor:
