@@ -1,0 +1,168 @@
+"""Where each head looked, and how spread its attention is, by loops; what differs between two targets."""
+
+import dataclasses
+import io
+import math
+
+import numpy as np
+import pytest
+import torch
+from rich.console import Console
+from tiny import translator
+
+from pellucid.errors import UsageError
+from pellucid.explain.explanation import Explanation
+from pellucid.explain.looking import entropies, heads_entropies
+from pellucid.explain.terminal import Report
+from pellucid.see import UnknownTensor
+
+
+@pytest.fixture(scope="module")
+def spanish() -> Explanation:
+    return translator().explain("I like cats", to="es", target="Me gustan los gatos")
+
+
+def test_each_head_names_the_words_it_looked_at(spanish: Explanation) -> None:
+    looks = spanish.looked_at()
+    assert [(look.part, look.head) for look in looks] == [
+        (f"decoder.layers.{layer}.cross_attention", head) for layer in range(2) for head in range(2)
+    ]
+    for look in looks:
+        weights = spanish.trace[f"{look.part}.weights"].tensor[0, look.head].double().numpy()
+        assert [each.asks for each in look.looks] == ["<s>", "Me", "gustan", "los", "gatos"]
+        assert [each.expected for each in look.looks] == ["Me", "gustan", "los", "gatos", "</s>"]
+        for each, row in zip(look.looks, weights, strict=True):
+            order = sorted(range(len(row)), key=lambda word: -row[word])[:3]
+            assert [word for word, _ in each.words] == [spanish.source_tokens[place] for place in order]
+            assert [share for _, share in each.words] == pytest.approx([row[place] for place in order])
+            bits = -sum(share * math.log2(share) for share in row)
+            assert each.entropy == pytest.approx(bits, abs=1e-5)
+        assert f"head {look.head} ({look.entropy:.2f} bits): Me → {look.looks[0].words[0][0]} " in str(look)
+
+
+def test_any_attention_can_be_asked(spanish: Explanation) -> None:
+    looks = spanish.looked_at("decoder.layers.0.self_attention")
+    assert looks[0].looks[0].words == [("<s>", 1.0)] and looks[0].looks[0].entropy == 0
+    encoder = spanish.looked_at("encoder.layers.0.self_attention")
+    assert encoder[0].looks[1].asks == "I" and encoder[0].looks[1].expected is None
+    with pytest.raises(UnknownTensor) as error:
+        spanish.looked_at("decoder.layers.0.cros_attention")
+    start = (
+        'no attention is called "decoder.layers.0.cros_attention". Nearest: decoder.layers.0.cross_attention'
+    )
+    assert str(error.value).startswith(start)
+
+
+def test_entropy_of_what_is_known() -> None:
+    weights = torch.tensor([[1.0, 0.0, 0.0, 0.0], [0.25] * 4, [0.5, 0.5, 0.0, 0.0]])
+    assert entropies(weights).tolist() == pytest.approx([0.0, 2.0, 1.0], abs=1e-6)
+
+
+def test_a_heads_entropy_as_a_share_of_the_most_it_can_be(spanish: Explanation) -> None:
+    parts, shares = heads_entropies(spanish)
+    assert parts[0] == "encoder.layers.0.self_attention" and shares.shape == (5, 2)
+    for part, row in zip(parts, shares.tolist(), strict=True):
+        for head, share in enumerate(row):
+            found = []
+            for place, weights in enumerate(
+                spanish.trace[f"{part}.weights"].tensor[0, head].double().tolist()
+            ):
+                may_look = place + 1 if part.startswith("decoder") and "self" in part else len(weights)
+                if may_look > 1:
+                    bits = -sum(weight * math.log2(weight) for weight in weights if weight)
+                    found.append(bits / math.log2(may_look))
+            assert share == pytest.approx(sum(found) / len(found), abs=1e-6)
+
+
+def test_two_targets_part_where_they_differ(spanish: Explanation) -> None:
+    other = translator().explain("I like cats", to="es", target="Me gustan I")
+    difference = spanish.against(other)
+    assert difference.parts_at == 2
+    assert [step is None for pair in difference.steps for step in pair] == [False] * 8 + [False, True]
+    ours, theirs = translator().score(["I like cats"] * 2, ["Me gustan los gatos", "Me gustan I"], to="es")
+    assert difference.log_ratio == pytest.approx(ours.total - theirs.total, abs=1e-4)
+    assert difference.ratio == pytest.approx(math.exp(ours.total - theirs.total), rel=1e-3)
+    assert "They part at step 3, after 'gustan': 'los' has probability " in difference.parting
+    assert difference.unlike == []
+    assert other.against(spanish).log_ratio == -difference.log_ratio
+
+
+def test_the_tensors_that_differ_are_measured(spanish: Explanation) -> None:
+    other = translator().explain("I like cats", to="es", target="Me gustan I")
+    difference = spanish.against(other)
+    assert {change.name for change in difference.changes} == set(spanish.trace)
+    relative = [change.relative for change in difference.changes]
+    assert relative == sorted(relative, reverse=True)
+    for change in difference.changes:
+        one, two = spanish.trace[change.name].tensor.numpy(), other.trace[change.name].tensor.numpy()
+        for axis, letter in enumerate(spanish.trace[change.name].axes):
+            if letter in "LM":
+                both = range(min(one.shape[axis], two.shape[axis]))
+                one, two = one.take(both, axis), two.take(both, axis)
+        finite = np.isfinite(one)
+        gap = np.linalg.norm(one[finite] - two[finite])
+        mean = (np.linalg.norm(one[finite]) + np.linalg.norm(two[finite])) / 2
+        assert change.relative == pytest.approx(gap / mean if gap else 0.0, rel=1e-4), change.name
+    same = {change.name for change in difference.changes if change.relative == 0}
+    assert {name for name in spanish.trace if name.startswith("encoder")} <= same
+    assert "decoder.token_embeddings" not in same
+
+
+def test_the_same_target_by_another_model(spanish: Explanation) -> None:
+    one_layer = translator(decoder_layers=1).explain("I like cats", to="es", target="Me gustan los gatos")
+    difference = spanish.against(one_layer)
+    assert difference.parts_at is None and difference.parting == "The two targets are the same."
+    assert "decoder.layers.1.cross_attention.weights" in difference.unlike
+    assert "model holds it" in difference.verdict
+    itself = spanish.against(spanish)
+    assert itself.verdict == "As a whole they are equally probable."
+    assert {change.relative for change in itself.changes} == {0.0}
+    assert "No tensor differs." in itself.lines(80)
+
+
+def test_two_sources_cannot_be_held_against_each_other(spanish: Explanation) -> None:
+    other = translator().explain("How are you ?", to="es", target="Me gustan los gatos")
+    with pytest.raises(UsageError) as error:
+        spanish.against(other)
+    assert str(error.value) == (
+        "'I like cats' and 'How are you ?' are two sources. Explain two targets of one source; "
+        "translator.compare shows one word in two sentences."
+    )
+
+
+def test_the_difference_is_shown(spanish: Explanation, capsys: pytest.CaptureFixture[str]) -> None:
+    spanish.against(translator().explain("I like cats", to="es", target="Me gustan I")).show()
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert next(line for line in lines if "← they part" in line).split()[:3] == ["3", "los", "I"]
+    assert any("The search left it at step" in line for line in lines)
+
+
+def test_show_sums_up_and_more_shows_all(spanish: Explanation, capsys: pytest.CaptureFixture[str]) -> None:
+    stream = io.StringIO()
+    Console(file=stream, width=80).print(Report(spanish))
+    brief = stream.getvalue()
+    for word in ("words ", "heads ", "search ", "steps ", "served ", "more "):
+        assert f"\n{word}" in brief
+    assert max(map(len, brief.splitlines())) <= 80
+    assert "I–" in brief or "like–" in brief
+    spanish.show(more=True)
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert any(line.startswith("decoder.layers.0.cross_attention") for line in lines)
+    assert any(line.startswith("The search with beam") for line in lines)
+    assert any(line.startswith("Step by step with a cache") for line in lines)
+
+
+def test_more_merges_pieces(capsys: pytest.CaptureFixture[str]) -> None:
+    translator(kind="unigram").explain("I like cats", to="es", target="Me gustan").show(more=True)
+    text = capsys.readouterr().out
+    assert "between words, the mean of 2 heads" in text
+
+
+def test_a_long_target_is_not_decoded_again_for_a_line(spanish: Explanation) -> None:
+    long = dataclasses.replace(translator().explain("I like cats", to="es", target="los gatos " * 35))
+    stream = io.StringIO()
+    Console(file=stream, width=80).print(Report(long))
+    assert "more than 60: not decoded again one by one." in stream.getvalue()
+    assert "stepwise" not in vars(long)
