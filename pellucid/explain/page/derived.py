@@ -86,12 +86,13 @@ def derivation(
         options = {} if way.by is None else {"by": way.by}
         with np.errstate(all="ignore"):
             made = HOW[way.how](*numbers, **options)
-        if _same_bits(made, tensors[name]):
+        if same_bits(made, tensors[name]):
             return way
     return None
 
 
-def _same_bits(one: Array, other: Array) -> bool:
+def same_bits(one: Array, other: Array) -> bool:
+    """Whether two float32 arrays are equal, bit for bit."""
     bits = [np.ascontiguousarray(each, dtype=np.float32).view(np.uint32) for each in (one, other)]
     return one.shape == other.shape and bool((bits[0] == bits[1]).all())
 

@@ -5,10 +5,10 @@ The header: {"version": 1, "pellucid": its version, "axes": {letter: meaning}, "
 "attention.weights" or "residual.sum",
 "models": [{"computes": whether the page has all weights and so can compute, "config": its ModelConfig,
 "translation": its TranslationConfig, "parameters": {name: {"shape", place}}, "vocabulary": spelling.py}],
-"runs": [{"title", "text", "translation", "to", "forced", "model": its place among the models, "source",
-"target", "expected": tokens, "source_ids", "target_ids", "steps": as in an explanation's JSON, "tensors":
-{name: {"axes", "shape", place or derivation}}, "variants": variants.py, "stepwise": {"cached" and "whole":
-{"largestDifference", "where", "perStep"}}}]}.
+"runs": [{"title", "text", "translation", "to", "forced", "largest_difference": of the log-probabilities of
+the search and of this pass, "model": its place among the models, "source", "target", "expected": tokens,
+"source_ids", "target_ids", "steps": as in an explanation's JSON, "tensors": {name: {"axes", "shape", place or
+derivation}}, "variants": variants.py}]}.
 A place is {"block", "offset" in bytes, "type": "float16" where the numbers take 16 bits without a change,
 else float32}; a derivation is derived.py's. Of a big vocabulary a tensor along V has but the best tokens of
 each row and, last, the expected one: then there is "kept": {"size": of the vocabulary, "tokens": for each
@@ -24,11 +24,13 @@ import numpy as np
 
 from pellucid.explain.explanation import Explanation
 from pellucid.explain.page.assembly import json_block
+from pellucid.explain.page.best_words import KEPT, best_words
 from pellucid.explain.page.blocks import Blocks
 from pellucid.explain.page.captions import caption
 from pellucid.explain.page.code_lines import code_lines, kind_of
 from pellucid.explain.page.derived import as_table, derivation
 from pellucid.explain.page.spelling import spelling
+from pellucid.explain.page.variants import variants
 from pellucid.explain.passes import in_float32
 from pellucid.explain.words import visible
 from pellucid.seal import jsonable
@@ -106,18 +108,21 @@ def _model(translator: Translator, parameters: Arrays, blocks: Blocks) -> dict[s
             name: {"shape": list(value.shape)} | place
             for (name, value), place in zip(parameters.items(), places, strict=True)
         },
-        "vocabulary": spelling(translator),
+        "vocabulary": spelling(translator, carried=computes(translator)),
     }
 
 
 def _run(explanation: Explanation, model: int, parameters: Arrays, blocks: Blocks) -> dict[str, Any]:
     translation = explanation.translation
+    tensors = _tensors(explanation, parameters, blocks)
+    small = computes(explanation.translator)
     return {
         "title": f"{visible(translation.source)} → {visible(translation.text)}",
         "text": visible(translation.source),
         "translation": visible(translation.text),
         "to": explanation.to,
         "forced": explanation.forced,
+        "largest_difference": explanation.largest_difference,
         "model": model,
         "source": explanation.source_tokens,
         "target": explanation.target_tokens,
@@ -125,7 +130,8 @@ def _run(explanation: Explanation, model: int, parameters: Arrays, blocks: Block
         "source_ids": explanation.source_ids,
         "target_ids": explanation.target_ids,
         "steps": [asdict(step) for step in explanation.steps],
-        "tensors": _tensors(explanation, parameters, blocks),
+        "tensors": tensors,
+        "variants": [] if small else variants(explanation, tensors, parameters, blocks),
     }
 
 
@@ -137,9 +143,14 @@ def _tensors(explanation: Explanation, parameters: Arrays, blocks: Blocks) -> di
     tensors: dict[str, dict[str, Any]] = {
         name: {"axes": record.axes, "shape": list(record.tensor.shape)} for name, record in trace.items()
     }
+    if not computes(explanation.translator):
+        logits, probabilities = (trace[name].tensor for name in KEPT)
+        tensors |= best_words(logits, probabilities, explanation.target_ids, explanation.vocabulary, blocks)
     for _, part in groupby(trace, key=lambda name: name.rpartition(".")[0]):
         kept = []
         for name in part:
+            if "kept" in tensors[name]:
+                continue
             way = derivation(name, arrays, arrays, parameters, config, ids)
             if way is None:
                 kept.append(name)

@@ -12,13 +12,15 @@ NORMALIZATIONS = ("identity", "nfkc", "nmt_nfkc")
 BYTES = 256
 
 
-def spelling(translator: Translator) -> dict[str, Any]:
+def spelling(translator: Translator, carried: bool) -> dict[str, Any]:
     """{"kind", "preparation", "normalization", "languages", "cannot": "" or why the page cannot cut text,
     "source": {"pieces", "scores" (where the kind needs them), "unspoken": ids that no text spells, "bytes":
     the ids of the byte pieces, or None}, "target": the same, or None where it is the source's,
-    "words": those that one can type, where a word is a token}."""
+    "words": those that one can type, where a word is a token}; if it is not carried, no pieces."""
     vocabulary, setting = translator.vocabulary, translator.config.vocabulary
     joint = vocabulary.source is vocabulary.target
+    if not carried:
+        return {"kind": vocabulary.kind, "languages": vocabulary.languages, "cannot": "", "words": []}
     return {
         "kind": vocabulary.kind,
         "preparation": vocabulary.preparation,

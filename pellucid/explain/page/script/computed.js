@@ -95,8 +95,9 @@ const stepsOf = (model, sentence, target, tensors) => {
  */
 const stepByStep = async (run, cached) => {
   if (!run.computes) {
-    if (run.stepwise && !isSwitched(run.switches)) return run.stepwise[cached ? "cached" : "whole"];
-    throw new Error(`This page holds a recording, not the model: it cannot decode again. ${IN_PYTHON}`);
+    const difference = run.largest_difference; // of the search's log-probabilities, which had a cache
+    if (cached && difference !== null && !isSwitched(run.switches)) return { largestDifference: difference, where: "the log-probabilities", perStep: [] };
+    throw new Error("This page holds a recording, not the model: it cannot decode again. In Python, print(explanation.stepwise).");
   }
   const { sourceIds, targetIds, sentence, switches, model } = run;
   const transformer = new Transformer(model.config, model.parameters, seeSwitched(switches));

@@ -34,9 +34,14 @@ class Matrix {
   /** A · Bᵀ: each number is the sum of a row of A times a row of B. */
   timesTransposed(other) {
     const made = new Matrix(this.rows, other.rows);
-    for (let place = 0, r = 0; r < this.rows; r++) {
-      const a = this.row(r);
-      for (let c = 0; c < other.rows; c++, place++) made.data[place] = dotProduct(a, other.row(c));
+    for (let place = 0, row = 0; row < this.rows; row++) {
+      for (let column = 0; column < other.rows; column++, place++) {
+        let sum = 0;
+        for (let i = row * this.columns, j = column * this.columns, end = i + this.columns; i < end; i++, j++) {
+          sum += this.data[i] * other.data[j];
+        }
+        made.data[place] = sum;
+      }
     }
     return made;
   }
@@ -67,9 +72,3 @@ class Matrix {
     return made;
   }
 }
-
-const dotProduct = (a, b) => {
-  let sum = 0;
-  for (let place = 0; place < a.length; place++) sum += a[place] * b[place];
-  return sum;
-};

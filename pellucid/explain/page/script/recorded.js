@@ -13,7 +13,7 @@ const recordedRun = (recorded) => {
 const recordedVariant = (run, { switches, steps, title, tensors }) =>
   finishRun({
     ...run, ...readerOf(tensors, run.model, { encoder: run.sourceIds, decoder: run.targetIds }),
-    switches, steps, title: `${run.title}, ${title}`, variants: [], stepwise: null,
+    switches, steps, title: `${run.title}, ${title}`, variants: [],
   });
 
 /** How the tensors of a run are read; each is unpacked or derived once. */

@@ -54,14 +54,19 @@ const logSumExp = (x) => {
 
 /** The `count` continuations with the highest sums, best first. */
 const bestContinuations = (open, forbidden, count) => {
-  const ways = open.flatMap(({ total, logP }, parent) =>
-    Array.from(logP, (said, id) => ({ parent, id, said, total: forbidden.has(id) ? -Infinity : total + said })));
-  const best = ways.filter(({ total }) => total > -Infinity).toSorted((a, b) => b.total - a.total).slice(0, count);
+  const best = [];
+  open.forEach((parent) => parent.logP.forEach((said, id) => {
+    const total = parent.total + said;
+    const least = best.length < count ? -Infinity : best.at(-1).total;
+    if (!(total > least) || forbidden.has(id)) return;
+    best.splice(best.findLastIndex((other) => other.total >= total) + 1, 0, { parent, id, said, total });
+    best.splice(count);
+  }));
   return best.map(({ parent, id, said, total }) => ({
-    ids: [...open[parent].ids, id],
+    ids: [...parent.ids, id],
     last: id,
     total,
-    logProbabilities: [...open[parent].logProbabilities, said],
-    past: open[parent].past.copy(),
+    logProbabilities: [...parent.logProbabilities, said],
+    past: parent.past.copy(),
   }));
 };

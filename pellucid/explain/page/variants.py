@@ -1,0 +1,81 @@
+"""Runs with a switch off, computed when the page is written, for models whose weights it does not carry.
+
+A variant in the header: {"title", "switches": as the page has them, "steps", "tensors"}. Its tensors are the
+weights and contexts of every attention and the best words, and besides what follows from these, and what is
+equal to the recording: in the first decoder layer without its mask, all but what comes after the mask.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from pellucid.explain.edits import Edits, lift_mask, together, without_scale
+from pellucid.explain.explanation import Explanation, steps_of
+from pellucid.explain.page.best_words import KEPT, best_words
+from pellucid.explain.page.blocks import Blocks
+from pellucid.explain.page.derived import as_table, derivation, same_bits
+from pellucid.explain.passes import watched_pass
+
+# As script/state.js has them.
+UNSWITCHED = {
+    "causal": True,
+    "padding": "none",
+    "scale": True,
+    "residual": True,
+    "silent": {},
+    "where": None,
+    "head": None,
+}
+STORED = ("weights", "context")
+Arrays = Mapping[str, np.ndarray]
+Table = dict[str, Any]
+
+
+def variants(explanation: Explanation, recorded: Table, parameters: Arrays, blocks: Blocks) -> list[Table]:
+    """The causal mask off, and the scale off, each in all parts. recorded: the recording's tensors."""
+    switched: list[tuple[str, Table, Edits]] = [
+        ("causal mask off", {"causal": False}, lift_mask("decoder.*.self_attention")),
+        (
+            "scale off",
+            {"scale": False},
+            together(without_scale("*.self_attention"), without_scale("*.cross_attention")),
+        ),
+    ]
+    return [
+        {"title": title, "switches": UNSWITCHED | switches}
+        | _variant(explanation, edits, recorded, parameters, blocks)
+        for title, switches, edits in switched
+    ]
+
+
+def _variant(
+    explanation: Explanation, edits: Edits, recorded: Table, parameters: Arrays, blocks: Blocks
+) -> Table:
+    translator, vocabulary, expected = explanation.translator, explanation.vocabulary, explanation.target_ids
+    seen = watched_pass(translator.model, vocabulary, explanation.source_ids, expected, edits)
+    arrays = {name: record.tensor.numpy() for name, record in seen.items()}
+    config = translator.model.config
+    ids = {"encoder": explanation.source_ids, "decoder": [config.start_id, *expected[:-1]]}
+    tensors: dict[str, Table] = {}
+    stored = []
+    for name, record in seen.items():
+        entry = {"axes": record.axes, "shape": list(record.tensor.shape)}
+        if name in KEPT:
+            continue
+        if way := derivation(name, arrays, tensors, parameters, config, ids):
+            tensors[name] = entry | as_table(way)
+        elif "block" in recorded[name] and same_bits(arrays[name], explanation.trace[name].tensor.numpy()):
+            tensors[name] = recorded[name]
+        elif name.rpartition(".")[2] in STORED:
+            tensors[name] = entry
+            stored.append(name)
+    for name, place in zip(stored, blocks.put(arrays[name] for name in stored), strict=True):
+        tensors[name] |= place
+    logits, probabilities = (seen[name].tensor for name in KEPT)
+    tensors |= best_words(logits, probabilities, expected, vocabulary, blocks)
+    return {
+        "steps": [asdict(step) for step in steps_of(seen, vocabulary, expected)],
+        "tensors": tensors,
+    }
