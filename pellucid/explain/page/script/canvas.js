@@ -60,7 +60,7 @@ function rowLabels(state) {
     const told = state.rowState[row];
     const shown = row % every === 0;
     return element("span", { class: told ? `state-${told.split(" ")[0]}` : null }, shown ? words(label) : null,
-      told ? element("small", { class: "row-state" }, told) : null);
+      told ? [" ", element("small", { class: "row-state" }, told)] : null);
   });
   return element("div", { class: "row-labels", "aria-hidden": "true" }, ...labels);
 }

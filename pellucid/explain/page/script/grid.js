@@ -26,7 +26,7 @@ function grid(options) {
     state.row = Math.max(0, Math.min(state.panel.rows - 1, row));
     state.column = Math.max(0, Math.min(state.panel.columns - 1, column));
     drawn.show(state.row, state.column, focus);
-    if (focus || !options.readout) tell(state.row, state.column, focus);
+    if (focus || !options.readout) tell(state.row, state.column, focus || whole.holdsFocus());
   };
   const moved = (row, column) => {
     whole.choose(row, column, true);

@@ -52,7 +52,7 @@ function rowOfCells(state, row) {
 function rowHeading(state, row) {
   const told = state.rowState[row];
   return element("th", { scope: "row", role: "rowheader" }, words(state.rows[row]),
-    told ? element("small", { class: "row-state" }, told) : null);
+    told ? [" ", element("small", { class: "row-state" }, told)] : null);
 }
 
 /** Of numbered columns that are narrow, every eighth has its number. */

@@ -108,4 +108,4 @@ const weightPanel = ({ weight, columns }, count) => {
 };
 
 /** The configuration of a run's model; a worked example has none. */
-const configOfRun = (run) => run.model?.config ?? {};
+const configOfRun = (run) => run.config ?? {};

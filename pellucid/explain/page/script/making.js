@@ -17,7 +17,7 @@ async function makingOf(run, name, head = 0, row = 0, column = 0) {
   const { path, last } = splitName(name);
   const tensor = await run.get(name);
   const panel = panelOf(tensor, head);
-  const cell = { run, name, path, last, tensor, panel, head, row, column, labels: labelsOfTensor(run, name, tensor) };
+  const cell = { run, name, path, last, tensor, panel, head, row, column, labels: labelsOfCell(run, name, tensor, row) };
   const made = isGiven(run, name) ? givenCell(cell) : await MAKINGS[last](cell);
   const recorded = panel.at(row, column);
   const making = {
@@ -45,6 +45,12 @@ function labelsOfTensor(run, name, tensor) {
   return { rows: run.labels(name, first), columns: second ? run.labels(name, second) : [""] };
 }
 
+/** The labels for one row's cell: of a big vocabulary each row has its own best words. */
+function labelsOfCell(run, name, tensor, row) {
+  const labels = labelsOfTensor(run, name, tensor);
+  return tensor.kept ? { ...labels, columns: tensor.kept.tokens[row] } : labels;
+}
+
 function titleOfCell({ name, tensor, labels, row, column, panel }) {
   const asks = tensor.axes.endsWith("LM");
   const columnWord = asks || panel.columns === 1 || tensor.axes.endsWith("V") ? "" : "dimension";
@@ -52,13 +58,13 @@ function titleOfCell({ name, tensor, labels, row, column, panel }) {
 }
 
 /** A cell of x · W + b; where the page has no weights, its shapes, and why. */
-async function projectedCell({ run, name, path, last, head, row, column, panel, labels }) {
+async function projectedCell({ run, name, path, last, head, row, column, tensor, panel, labels }) {
   const product = await productBehind(run, name, head);
   const equation = EQUATIONS[last] ?? EQUATIONS[isAttention(path) || path === "" ? "attention_output" : "outer"];
   if (!product) return headSlice(run, name, head, row, column, panel);
   const x = panelOf(product.xTensor);
   const told = `Row ${labels.rows[row]} of ${product.x}, times column ${product.columns + column} of the matrix ${product.weightName}`;
-  if (!product.weight) return productWithoutWeights(panel, row, column, equation, product);
+  if (!product.weight) return productWithoutWeights(panel, row, column, equation, product, tensor.kept?.size ?? panel.columns);
   const w = weightPanel(product, panel.columns);
   const terms = Array.from({ length: x.columns }, (_, i) => ({
     label: String(i), numbers: [x.at(row, i), w.at(i, column)], value: x.at(row, i) * w.at(i, column),
@@ -80,9 +86,9 @@ const EQUATIONS = {
   logits: "output · W<sub>E</sub><sup>T</sup>",
 };
 
-function productWithoutWeights(panel, row, column, equation, { xTensor, x, weightName }) {
+function productWithoutWeights(panel, row, column, equation, { xTensor, x, weightName }, columns) {
   const inputs = xTensor.shape.at(-1);
-  const shapes = `(${xTensor.shape.at(-2)}×${inputs})·(${inputs}×${panel.columns}) = (${panel.rows}×${panel.columns})`;
+  const shapes = `(${xTensor.shape.at(-2)}×${inputs})·(${inputs}×${columns}) = (${panel.rows}×${columns})`;
   const why = `The model has more parameters than a page can carry, so ${weightName} is not here`;
   return {
     equation, total: panel.at(row, column), missing: true,

@@ -20,11 +20,8 @@ async function tokenEmbeddingCell({ run, path, row, column, panel, labels, tenso
   };
 }
 
-/** The id of the token at a position of a stack; the decoder reads the start token and then the target. */
-const idOfToken = (run, stack, row) => {
-  if (stack === "encoder") return run.source_ids?.[row] ?? null;
-  return row === 0 ? (configOfRun(run).start_id ?? null) : (run.target_ids?.[row - 1] ?? null);
-};
+/** The id of the token at a position of a stack; null where the page does not know it. */
+const idOfToken = (run, stack, row) => (stack === "encoder" ? run.sourceIds : run.targetIds)?.[row] ?? null;
 
 function positionCell({ row, column, tensor }) {
   const width = tensor.shape.at(-1);
@@ -46,7 +43,8 @@ async function embeddedCell({ run, name, row, column }) {
   return { equation: "token embedding + position", headings: ["of", "number"], terms, total: token + position, note: "What the word is, and where it stands." };
 }
 
-async function probabilityCell({ run, name, row, column, labels }) {
+async function probabilityCell({ run, name, row, column, labels, tensor }) {
+  if (tensor.kept) return keptProbabilityCell({ run, name, row, column, labels, tensor });
   const logits = rowOfPanel(panelOf(await run.get(sibling(name, "logits"))), row);
   const { most, sum, columns } = softmaxSteps(logits);
   const order = columns.map((each, id) => ({ ...each, id })).sort((left, right) => right.x - left.x || left.id - right.id);
@@ -60,5 +58,17 @@ async function probabilityCell({ run, name, row, column, labels }) {
     steps: [{ label: `logit of ${labels.columns[column]}`, value: x }, { label: `x − max, the max being ${fourDecimals(most)}`, value: less }, { label: "exp", value: power }, { label: "Σ over the vocabulary", value: sum }, { label: "exp ÷ Σ", value: share }],
     filled: `exp(${inSum(x)} − ${inSum(most)}) ÷ ${fourDecimals(sum)} = ${fourDecimals(share)}`,
     note: `After ${labels.rows[row]}: all ${columns.length} words share a whole 1.`,
+  };
+}
+
+/** Of a big vocabulary the page has the best words, and the logarithm of the sum over all. */
+async function keptProbabilityCell({ run, name, row, column, labels, tensor }) {
+  const x = panelOf(await run.get(sibling(name, "logits"))).at(row, column);
+  const all = tensor.kept.log_sum_exp[row];
+  const total = Math.exp(x - all);
+  return {
+    equation: "exp(x − log Σ exp)", total, filled: `exp(${inSum(x)} − ${inSum(all)}) = ${fourDecimals(total)}`,
+    steps: [{ label: `logit of ${labels.columns[column]}`, value: x }, { label: "log Σ exp, over the vocabulary", value: all }, { label: "exp(x − log Σ exp)", value: total }],
+    note: `After ${labels.rows[row]}: all ${tensor.kept.size} words share a whole 1. The page has the best of them, and the sum over all.`,
   };
 }

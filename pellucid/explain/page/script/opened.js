@@ -81,7 +81,7 @@ const drawMaking = (view, spec, place, row, column) => {
 
 const makingElement = async (view, spec, row, column) => {
   const [r, c] = spec.back ? spec.back(row, column) : [row, column];
-  if (spec.isParameter || spec.noMaking) return [element("p", { class: "making-note" }, spec.noMaking ? "The page has the best words of each row alone, not all that their sum is made of." : "Training found this number: nothing makes it in this pass.")];
+  if (spec.isParameter) return [element("p", { class: "making-note" }, "Training found this number: nothing makes it in this pass.")];
   const runs = spec.other ? [view.run, view.beside] : [view.run];
   const makings = await Promise.all(runs.map((run) => makingOf(run, spec.name, spec.head ?? 0, r, c)));
   const shown = makings.map((making, place) => [spec.other ? element("p", { class: "which-run" }, besideTitles(view)[place]) : null, showMaking(making), weightedRows(spec, making)]);

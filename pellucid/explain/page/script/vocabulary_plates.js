@@ -5,51 +5,48 @@ const BEST_WORDS = 20;
 /** output · W_E^T → logits → softmax → probabilities. */
 const vocabularyLines = async (view) => {
   const x = await tensorPlate(view, "decoder.output");
-  const size = vocabularySize(view.run);
+  const size = await vocabularySize(view.run);
   const product = await productBehind(view.run, "decoder.logits");
   const tied = product.weightName.includes("embedding");
   const w = weightPlate(product, size, tied ? "W<sub>E</sub><sup>T</sup>" : "W<sup>T</sup>", tied ? "The embedding matrix, turned" : "Weights of the vocabulary", "w");
   const shapes = productOfShapes(x.panel, { rows: x.panel.columns, columns: size });
   const lines = [{ title: "What leaves the decoder, times a column for each word", items: [x, TIMES, w] }];
-  if (view.run.names.includes("decoder.logits")) {
-    lines.push({ title: "Logits: the best words of each row", items: [EQUALS, { ...(await wordsPlate(view, "decoder.logits")), product: shapes }] });
-  }
+  lines.push({ title: "Logits: the best words of each row", items: [EQUALS, { ...(await wordsPlate(view, "decoder.logits")), product: shapes }] });
   lines.push({ title: "Probabilities: what follows each row", items: [sign("softmax →", "softmax of each row gives"), await wordsPlate(view, "decoder.probabilities")] });
   return lines;
 };
 
-const vocabularySize = (run) => run.model.vocabulary.target.length;
+/** How many words the vocabulary has. */
+const vocabularySize = async (run) => {
+  const { kept, shape } = await run.get("decoder.probabilities");
+  return kept ? kept.size : shape.at(-1);
+};
 
 /** The best words of each row, the best first, as a plate; a cell is a word and its number. */
 const wordsPlate = async (view, name) => {
-  const { run } = view;
-  const rows = view.time?.mode === "step" ? run.target.slice(0, view.time.t) : run.target;
-  const known = run.names.includes(name);
-  const found = known ? bestOfTensor(run, await run.get(name), rows.length) : await bestOfRun(run, rows.length);
-  const caption = captionOfTensor(name);
-  const columns = found[0].length;
-  const panel = { rows: rows.length, columns, at: (row, column) => found[row][column].value };
+  const tensor = await view.run.get(name);
+  const rows = view.time?.mode === "step" ? view.run.target.slice(0, view.time.t) : view.run.target;
+  const found = rows.map((_, row) => bestWords(view.run, name, tensor, row));
+  const columns = found[0].map((_, rank) => (rank < BEST_WORDS ? String(rank + 1) : "expected"));
+  const panel = { rows: rows.length, columns: columns.length, at: (row, column) => found[row][column].value };
   const kind = kindOf(name);
+  const caption = captionOfTensor(name);
   return {
-    key: name, name, caption, kind, role: caption.role, asks: false, panel, rows, columns: numbered(columns).map((rank) => String(Number(rank) + 1)),
-    rowState: rows.map((_, row) => (view.time?.mode !== "step" ? null : row === rows.length - 1 ? "new" : view.time.cached ? "earlier" : "made again")),
-    scale: scaleOf(kind, { data: numbersOf(panel) }), shape: `${rows.length} × ${vocabularySize(run)} = target × vocabulary, the best ${columns} words shown`,
+    key: name, name, tensor, caption, kind, role: caption.role, asks: false, panel, rows, columns,
+    rowState: rows.map((_, row) => wordsState(view, row, rows.length)), scale: scaleOf(kind, { data: numbersOf(panel) }),
+    shape: `${rows.length} × ${await vocabularySize(view.run)} = target × vocabulary, the best ${Math.min(columns.length, BEST_WORDS)} words shown`,
     code: codeOfTensor(name), pick: (row, column) => found[row][column], rowWord: "after", columnWord: "word", rowSums: false,
-    back: (row, column) => [row, found[row][column].id], forth: (row, id) => [row, Math.max(0, found[row].findIndex((each) => each.id === id))],
-    tensor: { axes: "BLV", shape: [1, rows.length, vocabularySize(run)], data: numbersOf(panel) }, noMaking: !known,
+    back: (row, column) => [row, found[row][column].place], forth: (row, place) => [row, Math.max(0, found[row].findIndex((each) => each.place === place))],
   };
 };
 
-const bestOfTensor = (run, tensor, count) => {
-  const panel = panelOf(tensor);
-  return Array.from({ length: count }, (_, row) => {
-    const numbers = rowOfPanel(panel, row);
-    const ids = numbers.map((_, id) => id).sort((one, other) => numbers[other] - numbers[one] || one - other);
-    return ids.slice(0, BEST_WORDS).map((id) => ({ id, label: run.model.vocabulary.target[id], value: numbers[id] }));
-  });
-};
+const wordsState = ({ time }, row, rows) => (time?.mode !== "step" ? null : row === rows - 1 ? "new" : time.cached ? "earlier" : "made again");
 
-const bestOfRun = async (run, count) => {
-  const rows = await Promise.all(Array.from({ length: count }, (_, row) => run.best(row, BEST_WORDS)));
-  return rows.map((best) => best.map(({ token, probability }) => ({ id: run.model.vocabulary.target.indexOf(token), label: token, value: probability })));
+/** [{place (its column in the tensor), label, value}]. A big vocabulary comes with its best words alone, chosen before. */
+const bestWords = (run, name, tensor, row) => {
+  const numbers = rowOfPanel(panelOf(tensor), row);
+  if (tensor.kept) return tensor.kept.tokens[row].map((label, place) => ({ place, label, value: numbers[place] }));
+  const labels = run.labels(name, "V");
+  const places = numbers.map((_, place) => place).sort((one, other) => numbers[other] - numbers[one] || one - other);
+  return places.slice(0, BEST_WORDS).map((place) => ({ place, label: labels[place], value: numbers[place] }));
 };
