@@ -10,6 +10,7 @@ import pytest
 from command import Command
 
 from pellucid.errors import UsageError
+from pellucid.explain.code_lines import code_line
 from pellucid.explain.example_text import example_text
 from pellucid.explain.examples import example, names, read_example
 from pellucid.explain.reporting import verdicts
@@ -183,8 +184,12 @@ def test_the_numbers_only_never_the_sentences() -> None:
 def test_claimed_beside_computed(pellucid: Command) -> None:
     outcome = pellucid("example", "004-self")
     assert outcome.code == 0 and outcome.err == ""
+    code = code_line("weights")
+    assert code is not None
     assert """\
 weights (Weights)  softmax of each row of (2×2) = (2×2)  [line 364]
+  | weights = see("weights_BHLM", softmax_over_keys(masked_scores,
+  |     mask.some_row_is_empty or watched()))  pellucid/model.py:{line}
                                          Me   gustan
   Me      the notes say                 1.0      0.0
           from their previous line  1.0000█  0.0000
@@ -194,7 +199,10 @@ weights (Weights)  softmax of each row of (2×2) = (2×2)  [line 364]
           from their previous line  0.4502▒  0.5498▒
           from the start            0.4502▒  0.5498▒
           verdict                     wrong    wrong
-""" in outcome.out  # fmt: skip
+""".replace("{line}", str(code.line)) in outcome.out  # fmt: skip
+    assert "values  (2×4)\n  Me " in outcome.out, "what is given has no line that computes it"
+    first = "The first stage that goes wrong is weights, where 2 cells are wrong: row 1, column 0 claims 0.4,"
+    assert f"{first} and 0.4502 is computed. 20 cells: " in " ".join(outcome.out.split())
     assert outcome.out.endswith("20 cells: 10 right, 4 follow, 2 wrong, 4 not derivable\n")
 
 

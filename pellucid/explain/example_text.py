@@ -1,6 +1,7 @@
 """A worked example as text for a terminal: its stages as matrices, claims beside what is computed."""
 
 import math
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 
 import torch
@@ -8,8 +9,9 @@ from rich.cells import cell_len
 from torch import Tensor
 
 from pellucid.explain.check import Report
+from pellucid.explain.code_lines import code_line
 from pellucid.explain.examples import Example
-from pellucid.explain.reporting import digits, summary
+from pellucid.explain.reporting import digits, first_wrong, summary
 from pellucid.explain.stages import size
 from pellucid.explain.words import visible
 from pellucid.explain.worked import WorkedExample
@@ -37,6 +39,7 @@ def example_text(example: Example, width: int = 80) -> Iterator[str]:
     if example.products:
         yield ""
     if example.claims:
+        yield from textwrap.wrap(first_wrong(report), width)
         yield summary(report)
 
 
@@ -53,6 +56,8 @@ def stages_text(
         theirs = f" ({called[name]})" if called and name in called else ""
         line = f"  [line {at[name]}]" if at and name in at else ""
         yield f"{name}{theirs}  {worked.shapes[name]}{line}"
+        if name not in worked.given.matrices:
+            yield from _code(name, width)
         tensor = record.tensor if "H" in record.axes else record.tensor[:, None]
         rows = record.labels(record.axes[-2])
         columns = record.labels(record.axes[-1]) if record.axes[-1] in ("L", "M") else [""] * tensor.shape[-1]
@@ -65,6 +70,12 @@ def stages_text(
                 cells = list(_judged(name, head, rows, report, kinds))
             yield from _matrix(cells, columns, width)
         yield ""
+
+
+def _code(name: str, width: int) -> Iterator[str]:
+    """The line of the model's code that computes a stage, and where it stands."""
+    if code := code_line(name):
+        yield from textwrap.wrap(f"{code}", width, initial_indent="  | ", subsequent_indent="  |     ")
 
 
 def _judged(

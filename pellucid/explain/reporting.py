@@ -31,6 +31,21 @@ def summary(report: Report) -> str:
     return f"{len(report.cells)} cells{': ' if told else ''}{', '.join(told)}"
 
 
+def first_wrong(report: Report) -> str:
+    """The first stage that goes wrong, and the rule that it breaks, in one sentence; "" where none does."""
+    wrong = [cell for cell in report.cells if cell.verdict == "wrong"]
+    if not wrong:
+        return ""
+    first = wrong[0]
+    here = [cell for cell in wrong if cell.name == first.name]
+    rules = [cell.rule for cell in here if cell.rule]
+    count = "one cell is" if len(here) == 1 else f"{len(here)} cells are"
+    computed = digits(first.start if first.step is None else first.step)
+    place = f"row {first.row}, column {first.column} claims {first.written}, and {computed} is computed"
+    why = rules[0] if rules else place
+    return f"The first stage that goes wrong is {first.name}, where {count} wrong: {why}."
+
+
 def _rows(cells: list[Cell]) -> Iterator[str]:
     heads = ["head"] if any(cell.head for cell in cells) else []
     rows = [[*heads, "row", "column", "claimed", *BOTH, "verdict"]]

@@ -78,10 +78,10 @@ def _header(example: Example) -> dict[str, Any]:
         "version": 1,
         "pellucid": __version__,
         "axes": AXES,
-        "captions": {f"attention.{name}": _caption(name) for name in STAGES},
+        "captions": {name: _caption(name) for name in STAGES},
         "models": [],
         "runs": [],
-        "code": {f"attention.{name}": asdict(line) for name in STAGES if (line := code_line(name))},
+        "code": {name: asdict(line) for name in STAGES if (line := code_line(name))},
         "examples": examples_payload(),
         "worked": as_table(example),
     }

@@ -4,15 +4,16 @@ const VERDICTS = ["right", "follows", "wrong", "not derivable"];
 const MORE_DIGITS = "computed with more digits than the line before shows";
 
 /**
- * {cells, shapes, steps, starts}: every claimed cell with its verdict (right; follows: the error is earlier; wrong;
- * not derivable), and every stage from the claimed line before (steps) and from the first inputs (starts). A claim
- * holds within half a unit of its last digit as written; −∞ equals only −∞.
+ * {cells, shapes, steps, starts, shown}: every claimed cell with its verdict (right; follows: the error is earlier;
+ * wrong; not derivable), and every stage from the claimed line before (steps) and from the first inputs (starts;
+ * shown: with the claimed numbers where nothing else is known). A claim holds within half a unit of its last digit
+ * as written; −∞ equals only −∞.
  */
 const checkClaims = (worked, claims, decimals = null) => {
   const { given, shapes } = worked;
   const read = readClaims(claims, given.heads, decimals);
   const { computed: steps, used } = passWith(given, read, true);
-  const { computed: starts } = passWith(given, read, false);
+  const { computed: starts, used: shown } = passWith(given, read, false);
   const lines = readersLines(given, used, read);
   const cells = [];
   for (const [name, claim] of Object.entries(read)) {
@@ -28,7 +29,7 @@ const checkClaims = (worked, claims, decimals = null) => {
       cells.push(judgedCell(name, claim, place, step, start, rule, verdictOf(claim, place, step, start)));
     }
   }
-  return { cells, shapes, steps, starts };
+  return { cells, shapes, steps, starts, shown };
 };
 
 /** All stages as computed and as used from there on: the claimed numbers are used always, or only where nothing else
@@ -105,8 +106,9 @@ const firstWrong = (report) => {
   const here = report.cells.filter((cell) => cell.name === wrong.name && cell.verdict === "wrong");
   const rules = [...new Set(here.map((cell) => cell.rule).filter(Boolean))];
   const count = here.length === 1 ? "one cell is" : `${here.length} cells are`;
-  const why = rules.length ? `: ${rules[0]}` : "";
-  return `The first stage that goes wrong is ${wrong.name}, where ${count} wrong${why}.`;
+  const computed = shownNumber(wrong.step ?? wrong.start);
+  const cell = `row ${wrong.row}, column ${wrong.column} claims ${wrong.written}, and ${computed} is computed`;
+  return `The first stage that goes wrong is ${wrong.name}, where ${count} wrong: ${rules[0] ?? cell}.`;
 };
 
 /** "12 cells: 7 right, 2 follow, 3 wrong". */
@@ -115,4 +117,20 @@ const verdictSummary = (report) => {
     .filter(([, count]) => count)
     .map(([verdict, count]) => `${count} ${verdict === "follows" ? "follow" : verdict}`);
   return `${report.cells.length} cells${told.length ? ": " : ""}${told.join(", ")}`;
+};
+
+/** 0.2120, −∞, and ? for what is not known; small and large numbers with three digits. As in the terminal. */
+const shownNumber = (value) => {
+  if (value === null || Number.isNaN(value)) return "?";
+  if (!Number.isFinite(value)) return value > 0 ? "∞" : "−∞";
+  const isPlain = value === 0 || (Math.abs(value) >= 5e-4 && Math.abs(value) < 1e6);
+  return (isPlain ? fourDecimals(value) : threeDigits(value)).replaceAll("-", "−");
+};
+
+const threeDigits = (value) => {
+  const [digits, power] = value.toExponential(2).split("e");
+  const short = digits.replace(/\.?0+$/, "");
+  const exponent = Number(power);
+  if (exponent >= -4 && exponent < 3) return String(Number(value.toPrecision(3)));
+  return `${short}e${exponent < 0 ? "-" : "+"}${String(Math.abs(exponent)).padStart(2, "0")}`;
 };

@@ -3,10 +3,13 @@
 const TYPING_PAUSE = 200; // milliseconds after the last letter until all is computed again
 
 /**
- * Draws the form and its results into a place. `first` is the table of the example that it begins with; an address
- * that carries a form goes before it. `remember(letters)` keeps the form in the address.
+ * Draws the form and its results into a place, once: what is typed stays. `first` is the table of the example that it
+ * begins with, and then what comes of it stands before the form; an address that carries a form goes before it.
+ * `remember(letters)` keeps the form in the address.
  */
-const drawOwnForm = (place, { first = null, carried = "", remember = () => {} } = {}) => {
+const drawOwnForm = (place, { first = null, carried = state.own, remember = (own) => setState({ own }) } = {}) => {
+  if (place.querySelector(":scope > .own")) return undefined;
+  nameStages(page.header);
   const examples = page.header?.examples ?? [];
   const own = { form: (carried && formFromAddress(carried)) || (first ? formOfTable(first) : formOfTable(examples.find(({ name }) => name === FIRST_EXAMPLE) ?? examples[0])) };
   own.before = []; // forms that an example or a file has replaced
@@ -14,9 +17,12 @@ const drawOwnForm = (place, { first = null, carried = "", remember = () => {} } 
   own.tools = element("div", { class: "own-tools" });
   own.status = element("p", { class: "own-status", role: "status" });
   own.results = element("div", { class: "own-results" });
-  place.replaceChildren(element("div", { class: "own" },
-    element("div", { class: "own-form" }, own.tools, own.fields, element("div", { class: "own-file" })),
-    element("div", { class: "own-outcome" }, own.status, own.results)));
+  own.brief = element("div", { class: "own-brief", hidden: true });
+  const parts = [
+    element("section", { class: "own-form", "aria-label": "the numbers" }, own.tools, own.fields, element("div", { class: "own-file" }), own.brief),
+    element("section", { class: "own-outcome", "aria-label": "what comes of them" }, own.status, own.results),
+  ];
+  place.replaceChildren(element("div", { class: `own${first ? " outcome-first" : ""}` }, first ? parts.reverse() : parts));
   own.place = place;
 
   own.change = (changes, again = false) => {
@@ -40,6 +46,13 @@ const drawOwnForm = (place, { first = null, carried = "", remember = () => {} } 
 };
 
 const FIRST_EXAMPLE = "004-self";
+
+/** The captions and code of a worked example's stages are those of the model's attentions. */
+const nameStages = (header) => {
+  for (const table of [header.captions, header.code]) {
+    for (const stage of STAGE_NAMES) table[stage] ??= table[Object.keys(table).find((name) => name.endsWith(`_attention.${stage}`))];
+  }
+};
 
 /** Texts and claims are changed one by one; what was said about the example holds no longer. */
 const changedForm = (form, changes) => ({
@@ -88,16 +101,31 @@ const workOut = async (own, remember) => {
     own.status.classList.remove("is-wrong");
     own.results.classList.remove("is-old");
     own.showFile?.();
+    showBrief(own, report);
     if (JSON.stringify(table) === own.drawn) return;
     own.drawn = JSON.stringify(table);
-    const verdict = report.cells.length ? verdictBanner(report).textContent.slice(1) : "";
-    if (verdict && own.said !== verdict) say((own.said = verdict));
-    await drawOwnResults(example, worked, report, own.results, own.form.note !== "");
+    const results = await ownResults(example, worked, report, own.form.note !== "");
+    if (JSON.stringify(table) === own.drawn) own.results.replaceChildren(results);
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
     const below = showFieldError(own.place, error);
     own.status.textContent = below && own.drawn ? `Below is what came before the last change. ${error.message}` : error.message;
     own.status.classList.add("is-wrong");
     own.results.classList.add("is-old");
+    showBrief(own, null, error.message);
   }
+};
+
+/** The verdict once more, small, where one types; it is also what is said aloud. */
+const showBrief = (own, report, fault = "") => {
+  const told = fault || (report.cells.length ? verdictSentence(report).text : "Computed. Nothing is claimed.");
+  const verdict = fault ? "wrong" : report.cells.length ? verdictSentence(report).verdict : "right";
+  const show = () => own.place.querySelector(".own-outcome").scrollIntoView({ block: "start" });
+  own.brief.hidden = false;
+  own.brief.className = `own-brief ${verdictClass(verdict)}`;
+  redraw(own.brief,
+    element("p", {}, element("span", { class: "verdict-sign", "aria-hidden": "true" }, fault ? "!" : VERDICT_SIGNS[verdict]), " ", told),
+    element("button", { type: "button", "data-key": "own-show", click: show }, "Show"));
+  if (own.said !== undefined && own.said !== told) say(told);
+  own.said = told;
 };

@@ -3,17 +3,17 @@
 const FIELD_WORDS = {
   inputs: ["X", "inputs: a row for each token that asks"],
   memory: ["Y", "memory: a row for each token attended to; leave it empty for self-attention"],
-  w_query: ["Wᵠ", "weights of the queries, in × out"], w_key: ["Wᴷ", "weights of the keys, in × out"],
-  w_value: ["Wⱽ", "weights of the values, in × out"],
-  w_output: ["Wᴼ", "weights of the output; leave it empty to end at the heads side by side"],
+  w_query: ["W<sup>Q</sup>", "weights of the queries, in × out"], w_key: ["W<sup>K</sup>", "weights of the keys, in × out"],
+  w_value: ["W<sup>V</sup>", "weights of the values, in × out"],
+  w_output: ["W<sup>O</sup>", "weights of the output; leave it empty to end at the heads side by side"],
   queries: ["Q", "queries: a row for each token that asks"], keys: ["K", "keys: a row for each token attended to"],
   values: ["V", "values: a row for each token attended to; leave it empty to end at the weights"],
-  scores: ["Q Kᵀ", "scores: a row for each token that asks"], scaled_scores: ["Q Kᵀ ÷ √d", "scaled scores"],
+  scores: ["Q K<sup>T</sup>", "scores: a row for each token that asks"], scaled_scores: ["Q K<sup>T</sup> ÷ √d", "scaled scores"],
   masked_scores: ["+ mask", "masked scores; -inf where masked"], weights: ["A", "attention weights"],
 };
 const STAGE_SYMBOLS = {
-  queries: "Q", keys: "K", values: "V", scores: "Q Kᵀ", scaled_scores: "÷ √d", mask: "mask", masked_scores: "+ mask",
-  weights: "softmax", context: "· V", concatenated: "heads side by side", output: "· Wᴼ",
+  queries: "Q", keys: "K", values: "V", scores: "Q K<sup>T</sup>", scaled_scores: "÷ √d", mask: "mask", masked_scores: "+ mask",
+  weights: "softmax", context: "· V", concatenated: "heads side by side", output: "· W<sup>O</sup>",
 };
 
 /** A labelled field: a textarea or an input. `place` is the name that errors know it by. */
@@ -30,7 +30,7 @@ const ownField = ({ place, symbol = "", title, value, rows = 0, hint = "", chang
     change(input.value);
   });
   if (rows) input.rows = rowsFor(value, rows);
-  const label = element("label", { for: id }, symbol ? element("b", {}, symbol) : null, symbol ? " " : null, title);
+  const label = element("label", { for: id }, symbol ? element("b", {}, withScripts(symbol)) : null, symbol ? " " : null, title);
   return element("div", { class: `own-field${rows ? " wide" : ""}`, "data-field": place }, label,
     element("output", { class: "own-size", for: id }), input,
     element("p", { class: "own-hint", id: `${id}-hint` }, hint), element("p", { class: "own-error", id: `${id}-error` }));
@@ -80,7 +80,7 @@ const ownClaims = (form, change) => {
   return element("fieldset", { class: "own-claimed" }, element("legend", {}, "What a slide or homework claims"),
     element("p", { class: "own-note" }, "Choose the stages, and type their numbers as they are written: 0.40 means two digits."),
     element("div", { class: "own-choice", role: "group", "aria-label": "stages with claims" },
-      STAGE_NAMES.map((name) => element("button", { type: "button", "aria-pressed": String(form.claimed.includes(name)), "data-key": `own-claim-${name}`, title: name, click: () => toggle(name) }, STAGE_SYMBOLS[name]))),
+      STAGE_NAMES.map((name) => element("button", { type: "button", "aria-pressed": String(form.claimed.includes(name)), "data-key": `own-claim-${name}`, "aria-label": name.replaceAll("_", " "), title: name, click: () => toggle(name) }, withScripts(STAGE_SYMBOLS[name])))),
     STAGE_NAMES.filter((name) => form.claimed.includes(name)).map((name) => ownField({
       place: `claims.${name}`, symbol: STAGE_SYMBOLS[name], title: `claimed ${name.replaceAll("_", " ")}`, value: form.claims[name] ?? "", rows: 2,
       change: (text) => change({ claims: { [name]: text } }),

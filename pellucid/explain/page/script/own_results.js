@@ -1,50 +1,53 @@
 // What comes of one's own matrices: the verdict in a sentence, the plates, the stages with their shapes and the line
 // of our code, and the claims cell by cell.
 
-/** Everything about a worked example into a place. `said` says whose claims they are. */
-const drawOwnResults = async (example, worked, report, place, isOfNotes) => {
-  const run = runOfWorked(worked, example.name);
-  const lines = isOfNotes ? NOTES_SAY : CLAIMED;
+/** Everything about a worked example, as an element; `isOfNotes` says whose claims they are. */
+const ownResults = async (example, worked, report, isOfNotes) => {
+  const run = runOfWorked(worked, example.name, report.shown);
   const plates = element("div", { class: "own-plates" });
-  place.replaceChildren(
-    ...(report.cells.length ? [verdictBanner(report)] : []),
-    plates,
-    stageList(example, worked, report),
-    ...(example.products.length ? [productList(example.products)] : []),
-    ...(report.cells.length ? [claimsSection(example, report, run, lines)] : []));
-  await drawPlatesOf(run, plates);
+  const claims = (name) => claimArticle(example, report, run, name, isOfNotes ? NOTES_SAY : CLAIMED);
+  const left = STAGE_NAMES.filter((name) => isClaimed(report, name) && !run.names.includes(name));
+  const whole = element("div", {},
+    report.cells.length ? [verdictBanner(report), verdictLegend(report)] : null,
+    plates, left.map(claims),
+    example.products.length ? productList(example.products) : null,
+    stageList(example, worked, report));
+  await drawOwnPlates({ run, report, claims, place: plates });
+  return whole;
 };
 
-/** The plates, with a chooser for the head where there are several. */
-const drawPlatesOf = async (run, place, head = 0) => {
-  const inside = element("div", {});
-  const heads = run.given.heads;
-  const choose = (chosen) => drawPlatesOf(run, place, chosen);
-  const buttons = Array.from({ length: heads }, (_, each) =>
-    element("button", { type: "button", "aria-pressed": String(each === head), "data-key": `own-head-${each}`, click: () => choose(each) }, `head ${each}`));
-  redraw(place, heads > 1 ? element("div", { class: "own-heads", role: "group", "aria-label": "head" }, buttons) : null, inside);
-  const view = {
-    run, beside: null, block: "", tensor: null, head, row: null, column: null, time: { mode: "training" },
-    select: (changes) => {
-      if ((changes.head ?? head) !== head) choose(changes.head);
-    },
+const isClaimed = (report, name) => report.cells.some((cell) => cell.name === name);
+
+/** The plates of a head; under each line of the equation what is claimed about its stages. */
+const drawOwnPlates = async (shown, head = 0) => {
+  const { run, report, claims, place } = shown;
+  const select = (changes) => {
+    if ((changes.head ?? head) !== head) drawOwnPlates(shown, changes.head);
   };
-  await drawPlates(view, inside);
+  await drawPlates({ run, beside: null, block: "", tensor: null, head, row: null, column: null, time: { mode: "training" }, select }, place);
+  for (const name of STAGE_NAMES) {
+    const plate = place.querySelector(`[data-plate="${name}"]`);
+    if (name in run.given.matrices) plate?.querySelector(".code-line")?.remove(); // nothing computes it
+    if (!plate || !isClaimed(report, name)) continue;
+    const line = plate.closest(".equation-line");
+    if (!line.querySelector(".own-claims")) line.append(element("div", { class: "own-claims" }));
+    line.querySelector(".own-claims").append(claims(name));
+    plate.querySelector("figcaption").prepend(element("p", {}, verdictCounts(report, name)));
+  }
 };
 
 /** Every stage in its order: its name, the notes' name of it, how its shape comes about, its code, its verdicts. */
 const stageList = (example, worked, report) =>
-  element("section", { class: "own-stages" }, element("h3", {}, "Stage by stage"),
+  element("details", { class: "own-stages" }, element("summary", {}, "All stages in a list, with shapes and code"),
     element("ol", {}, Object.keys(worked.stages).map((name) => {
       const theirs = example.called[name] ? element("span", { class: "theirs" }, ` ${example.called[name]}`) : null;
       const at = example.at[name] ? element("span", { class: "at" }, ` line ${example.at[name]}`) : null;
       const code = codeOfTensor(name);
-      const isClaimed = report.cells.some((cell) => cell.name === name);
       return element("li", { "data-stage": name },
         element("div", { class: "stage-name" }, element("code", {}, name), theirs, at),
         element("div", { class: "stage-shape" }, worked.shapes[name]),
         code ? element("div", { class: "stage-code" }, element("code", {}, code.text), element("small", {}, ` ${code.file}, line ${code.line}`)) : null,
-        isClaimed ? element("div", { class: "stage-verdicts" }, verdictCounts(report, name)) : null);
+        isClaimed(report, name) ? element("div", { class: "stage-verdicts" }, verdictCounts(report, name)) : null);
     })));
 
 /** Products of shapes as they were written, and whether they multiply. */
@@ -57,13 +60,14 @@ const productList = (products) =>
         element("code", {}, product.written), ` ${productText(product)}`, product.lines ? element("span", { class: "at" }, ` line ${product.lines}`) : null);
     })));
 
-const claimsSection = (example, report, run, lines) => {
-  const names = STAGE_NAMES.filter((name) => report.cells.some((cell) => cell.name === name));
-  return element("section", { class: "own-claims" }, element("h3", {}, "Claim by claim"), verdictLegend(report),
-    names.map((name) => element("article", { class: "claimed-stage", "data-stage": name },
-      element("h4", {}, element("code", {}, name), example.called[name] ? ` ${example.called[name]}` : "",
-        element("small", {}, ` ${report.shapes[name] ?? ""}${example.at[name] ? `, line ${example.at[name]}` : ""}`)),
-      verdictTables(report, name, labelsOfClaim(run, name), lines))));
+/** What is claimed about a stage, beside what is computed; folded where all is right. */
+const claimArticle = (example, report, run, name, lines) => {
+  const isRight = VERDICTS.every((verdict) => verdict === "right" || !countOf(report, verdict, name));
+  return element("details", { class: "claimed-stage", "data-stage": name, open: !isRight },
+    element("summary", {}, element("code", {}, name), example.called[name] ? element("span", { class: "theirs" }, example.called[name]) : null,
+      example.at[name] ? element("span", { class: "at" }, `line ${example.at[name]}`) : null, verdictCounts(report, name)),
+    element("p", { class: "stage-shape" }, report.shapes[name] ?? ""),
+    verdictTables(report, name, labelsOfClaim(run, name), lines));
 };
 
 /** The words along the rows and columns of a stage. */

@@ -10,16 +10,20 @@ const VERDICT_WORDS = {
 const NOTES_SAY = ["the notes say", "from their previous line", "from the start"];
 const CLAIMED = ["claimed", "from the line before", "from the start"];
 
-/** The whole verdict in a sentence: all right, or the first stage that goes wrong and the rule that it breaks. */
-const verdictBanner = (report) => {
-  const counts = Object.fromEntries(VERDICTS.map((verdict) => [verdict, countOf(report, verdict)]));
+/** {verdict, text}: all right, or the first stage that goes wrong and the rule that it breaks. */
+const verdictSentence = (report) => {
   const all = report.cells.length;
-  let [verdict, text] = ["wrong", firstWrong(report)];
-  if (!counts.wrong && counts.right === all) [verdict, text] = ["right", all === 1 ? "The one number is right." : `All ${all} numbers are right.`];
-  else if (!counts.wrong) [verdict, text] = ["not derivable", `Nothing is wrong. ${capitalised(verdictSummary(report))}.`];
+  if (countOf(report, "wrong")) return { verdict: "wrong", text: firstWrong(report) };
+  if (countOf(report, "right") < all) return { verdict: "not derivable", text: "Nothing is wrong that can be derived." };
+  return { verdict: "right", text: all === 1 ? "The one number is right." : `All ${all} numbers are right.` };
+};
+
+/** The whole verdict: a sign, a sentence, and the counts. */
+const verdictBanner = (report) => {
+  const { verdict, text } = verdictSentence(report);
   const sign = element("span", { class: "verdict-sign", "aria-hidden": "true" }, VERDICT_SIGNS[verdict]);
   return element("p", { class: `verdict-banner ${verdictClass(verdict)}`, "data-verdict": verdict },
-    sign, element("span", {}, text, counts.wrong ? element("small", {}, ` ${capitalised(verdictSummary(report))}.`) : null));
+    sign, element("span", {}, text, verdict === "right" ? null : element("small", {}, ` ${capitalised(verdictSummary(report))}.`)));
 };
 
 const countOf = (report, verdict, name = null) =>
@@ -31,7 +35,7 @@ const verdictClass = (verdict) => `is-${verdict.replace(" ", "-")}`;
 /** "✓ 4 right  ✗ 2 wrong": the verdicts on one stage, small. */
 const verdictCounts = (report, name) =>
   VERDICTS.filter((verdict) => countOf(report, verdict, name)).map((verdict) =>
-    element("span", { class: `verdict-count ${verdictClass(verdict)}` }, `${VERDICT_SIGNS[verdict]} ${countOf(report, verdict, name)} ${verdict}`));
+    element("span", { class: `verdict-count ${verdictClass(verdict)}` }, `${VERDICT_SIGNS[verdict]} ${countOf(report, verdict, name)} ${verdict === "follows" ? "follow" : verdict}`));
 
 /** What each sign means, for those that are there. */
 const verdictLegend = (report) => {
@@ -47,7 +51,7 @@ const verdictTables = (report, name, labels, lines) => {
   const several = (report.starts[name]?.length ?? 1) > 1;
   return heads.map((head) => {
     const here = cells.filter((cell) => cell.head === head);
-    return [several ? element("h4", {}, `head ${head}`) : null, verdictTable(report, name, head, here, labels, lines), brokenList(here, labels)];
+    return [several ? element("h6", {}, `head ${head}`) : null, verdictTable(report, name, head, here, labels, lines), brokenList(here, labels)];
   });
 };
 
@@ -95,20 +99,4 @@ const brokenList = (cells, labels) => {
     element("span", { class: "verdict-sign", "aria-hidden": "true" }, VERDICT_SIGNS[verdict]), " ",
     [...rows].map((row, place) => [place ? ", " : "", words(row)]), ": ", why));
   return items.length ? element("ul", { class: "rules" }, items) : null;
-};
-
-/** 0.2120, −∞, and ? for what is not known; small and large numbers with three digits. As in the terminal. */
-const shownNumber = (value) => {
-  if (value === null || Number.isNaN(value)) return "?";
-  if (!Number.isFinite(value)) return value > 0 ? "∞" : "−∞";
-  const isPlain = value === 0 || (Math.abs(value) >= 5e-4 && Math.abs(value) < 1e6);
-  return (isPlain ? fourDecimals(value) : threeDigits(value)).replaceAll("-", "−");
-};
-
-const threeDigits = (value) => {
-  const [digits, power] = value.toExponential(2).split("e");
-  const short = digits.replace(/\.?0+$/, "");
-  const exponent = Number(power);
-  if (exponent >= -4 && exponent < 3) return String(Number(value.toPrecision(3)));
-  return `${short}e${exponent < 0 ? "-" : "+"}${String(Math.abs(exponent)).padStart(2, "0")}`;
 };

@@ -97,7 +97,8 @@ const matrixAsText = (matrix) => {
 
 const headAsText = (matrix) => {
   if (typeof matrix === "string") return elidedRows(matrix);
-  const cells = mapCells(matrix, (cell) => (typeof cell === "number" ? tomlNumber(cell) : String(cell?.unquoted ?? cell)));
+  const written = matrix.flat().every((cell) => typeof cell !== "number" || Number.isInteger(cell)) ? tomlNumber : pythonFloat;
+  const cells = mapCells(matrix, (cell) => (typeof cell === "number" ? written(cell) : String(cell?.unquoted ?? cell)));
   const widths = cells[0].map((_, column) => Math.max(...cells.map((row) => row[column].length)));
   return cells.map((row) => row.map((cell, column) => cell.padStart(widths[column])).join("  ")).join("\n");
 };

@@ -1,9 +1,10 @@
 // A worked example as a run, so that the plates show it as they show a translation's attention. Its names have no
 // path before them, and its tensors hold float64 (a Float64Array where a recorded run has a Float32Array).
 
-/** The run of a worked example. `given` says what it started from: its matrices and its projections. */
-const runOfWorked = (worked, title = "") => {
-  const { given, stages } = worked;
+/** The run of a worked example, of its stages or of what is shown instead. `given` says what it started from: its
+ *  matrices and its projections. */
+const runOfWorked = (worked, title = "", stages = worked.stages) => {
+  const { given } = worked;
   const names = Object.keys(stages);
   const tensors = new Map(names.map((name) => [name, tensorOfStage(name, stages[name])]));
   const labels = (axis, length) => given.tokens[axis] ?? Array.from({ length }, (_, place) => String(place));
