@@ -79,9 +79,21 @@ const drawView = async ({ run, before, beside }, changed) => {
   } else {
     await drawStage(run, beside, found("stage"));
   }
+  showOpenMatrix();
   await drawFor("effect", [run, before, block, head, position], () => drawEffect(run, before, found("effect")));
   await drawFor("open", [open, stop, open === "tour" ? run : null], () => drawOpened(open));
   if (changed) pulseChanges(before);
+};
+
+let matrixShown = null;
+
+/** A matrix that an address or the tour opens comes into view; one that was opened by hand has the focus already. */
+const showOpenMatrix = () => {
+  const before = matrixShown;
+  matrixShown = state.tensor && `${state.block} ${state.tensor}`;
+  const plates = found("stage").querySelector(".stage-plates");
+  if (!matrixShown || matrixShown === before || plates.contains(document.activeElement)) return;
+  plates.querySelector(".opened")?.scrollIntoView({ block: "start", behavior: stillness.matches ? "auto" : "smooth" });
 };
 
 /** The tour and the form for one's own matrices, each in its place, drawn by their own files. */

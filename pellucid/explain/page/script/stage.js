@@ -49,6 +49,7 @@ const drawWay = (run, place) => {
   redraw(place,
     element("nav", { class: "way", "aria-label": "the way here" }, steps),
     element("div", { class: "choosers" }, layer ? layerChooser(run, layer) : null, isAttention(state.block) ? headChooser() : null));
+  for (const group of place.querySelectorAll(".way, .chooser")) roam(group);
 };
 
 const CLOSED = { block: "", tensor: null, row: null, column: null };

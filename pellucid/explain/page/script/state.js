@@ -44,6 +44,7 @@ const hashOf = (shown) => {
   if (shown.run) add("run", shown.run);
   if (shown.text !== null) add("text", shown.text);
   if (shown.text !== null && shown.to) add("to", shown.to);
+  if (shown.tensor && blockOf(shown.tensor) !== shown.block) add("in", shown.block);
   if (shown.head) add("head", shown.head);
   if (shown.row !== null) add("cell", `${shown.row},${shown.column ?? 0}`);
   if (shown.mode === "step") add("step", shown.position + 1);
@@ -53,7 +54,7 @@ const hashOf = (shown) => {
   if (shown.beside) add("beside", shown.beside);
   if (shown.open) add("open", shown.open);
   if (shown.stop !== null) add("stop", shown.stop);
-  if (shown.form) add("form", shown.form);
+  if (shown.form && shown.open === "own") add("form", shown.form);
   const name = shown.tensor ?? shown.block;
   return name || query.length ? `#${name}${query.length ? `?${query.join("&")}` : ""}` : "#";
 };
@@ -77,7 +78,7 @@ const stateOf = (hash) => {
   const [row, column] = /^\d+,\d+$/.test(asked.get("cell") ?? "") ? asked.get("cell").split(",").map(Number) : [null, null];
   return {
     ...FIRST_STATE,
-    ...placeOf(decodedName(name)),
+    ...placeOf(decodedName(name), asked.get("in")),
     run: number("run", 0),
     text: asked.get("text"),
     to: asked.get("to"),
@@ -91,7 +92,7 @@ const stateOf = (hash) => {
     beside: ["other", "before"].includes(asked.get("beside")) ? asked.get("beside") : "",
     open: asked.get("open") ?? "",
     stop: number("stop", null),
-    form: asked.get("form") ?? "",
+    form: asked.get("form") ?? state.form,
   };
 };
 
@@ -121,10 +122,11 @@ const switchesOf = (asked) => {
 };
 
 /** Where a name of the address leads: a tensor and its block, or a block. */
-const placeOf = (name) => {
+const placeOf = (name, block = null) => {
+  const blocks = blocksOf(page.runs[0]);
   if (name === "") return { block: "", tensor: null };
-  if (page.runs[0].names.includes(name)) return { block: blockOf(name), tensor: name };
-  if (blocksOf(page.runs[0]).includes(name)) return { block: name, tensor: null };
+  if (page.runs[0].names.includes(name)) return { block: blocks.includes(block) ? block : blockOf(name), tensor: name };
+  if (blocks.includes(name)) return { block: name, tensor: null };
   return { block: "", tensor: null, missing: name };
 };
 

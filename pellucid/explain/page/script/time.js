@@ -17,6 +17,7 @@ const drawTime = (run, place) => {
       stepBy(run, -1, "‹", "the step before"), steps, stepBy(run, 1, "›", "the next step")),
     element("button", { class: "play", "data-key": "play", "aria-label": playing ? "pause" : "play, step by step", title: "space", click: playOrPause }, playing ? "❚❚" : "▶"),
     step ? element("button", { class: "cached", "data-key": "cached", "aria-pressed": String(state.cached), click: () => setState({ cached: !state.cached }) }, state.cached ? "with cache" : "without cache") : null);
+  roam(place);
 };
 
 /** A step back or on; where there is room, the steps' own buttons stand instead. */
