@@ -39,7 +39,8 @@ def find(
     ids = list(sentence.ids)
     tokens = vocabulary.source_tokens(ids)
     words = words_of(ids, tokens, vocabulary)
-    found = [each for each in words if not each.special and bare(each.text) == wanted]
+    # An unknown mark beside a word ("bank🙂") is no part of it.
+    found = [each for each in words if not each.special and bare(each.text.replace("<unk>", " ")) == wanted]
     if not found:
         raise _missing(word, text, words, vocabulary, side)
     number = 1 if which is None else which
