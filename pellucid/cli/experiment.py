@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pellucid.cli.arguments import folder, text, verb
+from pellucid.cli.arguments import folder, setting, text, verb
 
 if TYPE_CHECKING:
     from pellucid.cli.arguments import Verbs
@@ -13,6 +13,7 @@ EXAMPLES = """
 pellucid experiment --list
 pellucid experiment heads demo "I like cats" --to es
 pellucid experiment positions demo --out pictures
+pellucid experiment leakage --set steps=300 --out pictures
 pellucid experiment float16
 """
 NOTES = """
@@ -32,6 +33,10 @@ def add(verbs: "Verbs") -> None:
     option("--to", metavar="LANG", help="the language to translate to, where the model knows several")
     option("--list", action="store_true", help="the experiments, and what each needs")
     option("--out", metavar="DIR", type=folder, help="write the picture and the numbers here")
+    change = "a setting of the experiment, as in steps=100; may be repeated"
+    option(
+        "--set", metavar="NAME=VALUE", dest="settings", type=setting, action="append", default=[], help=change
+    )
     option("--device", default="auto", help="auto (a GPU if there is one), cpu, cuda, cuda:1, …")
 
 
@@ -55,7 +60,10 @@ def run(arguments: argparse.Namespace) -> None:
     model = arguments.model
     if model is not None and experiments.needs(arguments.name) != "nothing":  # or its name is refused below
         model = load(model, arguments.device, precision="fp32")
-    result = experiments.experiment(arguments.name, model, arguments.text, arguments.to)
+    settings = dict(arguments.settings)
+    for own in {"name", "model", "text", "to"} & settings.keys():
+        raise UsageError(f"--set {own}: this is no setting of an experiment. Give it as the help says.")
+    result = experiments.experiment(arguments.name, model, arguments.text, arguments.to, **settings)
     if arguments.out:
         write(result, arguments.name, arguments.out)
         tell(f"written: {arguments.name}.png and {arguments.name}.json, in {arguments.out}")
