@@ -33,14 +33,17 @@ class LooksAhead(Transformer):
 def decode_anew(
     model: Transformer, sources: Sequence[Sequence[int]], forbidden: Sequence[int], longest: int
 ) -> list[list[int]]:
-    """Greedy decoding without a cache: each step reads the whole prefix as training reads a target, and takes
-    the most probable token after its last one. Ids without start, with the end token."""
+    """Greedy decoding without a cache: each step reads the whole prefix as this model's training reads a
+    target, and takes the most probable token after its last one. Ids without start, with the end token."""
     config, device = model.config, model.projection_weight.device
     source, source_mask = pad(sources, config.pad_id, device)
     target = source.new_full((len(sources), 1), config.start_id)
+    past = WholeTarget() if isinstance(model, LooksAhead) else NoPast()
     with evaluating(model):
+        memory = model.remember(model.encode(source, source_mask), source_mask)
         while target.shape[1] <= longest and not bool((target == config.end_id).any(1).all()):
-            logits = model.logits(model.read(source, source_mask, target)[:, -1:])[:, 0]
+            output = model.decoder(target, memory, past, model.embedding)
+            logits = model.logits(output[:, -1])
             logits[:, list(forbidden)] = -torch.inf
             target = torch.cat((target, logits.argmax(-1, keepdim=True)), dim=1)
     rows = [row[1:] for row in target.tolist()]

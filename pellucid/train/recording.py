@@ -39,7 +39,7 @@ class Recorder:
         """The trace of the pass from which this step is about to learn, if the step is a wanted one."""
         if step not in self.wanted.steps or self.example is None:
             return None
-        size = trace_bytes(self.example, batch)
+        size = recorded_bytes(self.example, batch)
         self.report(f"recording step {step:,}: {size / 1e6:,.1f} MB in {len(self.example)} tensors")
         return watched_pass(self.learner, batch, self.wanted.only, self.vocabulary)
 
@@ -89,7 +89,7 @@ def watched_pass(learner: Learner, batch: Batch, only: str, vocabulary: Labeller
     return seen
 
 
-def trace_bytes(example: Trace, batch: Batch) -> int:
+def recorded_bytes(example: Trace, batch: Batch) -> int:
     """What the tensors of this trace take when this batch is recorded."""
     return sum(_bytes(record, batch) for record in example.values())
 

@@ -164,6 +164,8 @@ def experiment(
 ) -> Parallel:
     """Compares losses, gradients and times on sentences of random words, as many as `sentences`, without
     dropout; the model stays as it is."""
+    if type(seed) is not int:
+        raise UsageError(f"seed = {seed!r} must be a whole number.")
     for name, value in {"sentences": sentences, "repeats": repeats, "threads": threads}.items():
         _check(name, value, [value])
     _check("lengths", lengths, lengths)
