@@ -40,11 +40,6 @@ from pellucid.version import __version__
 
 VERSION = 1
 COMPUTES = 300_000  # parameters: a page of a model with at most so many carries all of them
-# In the order in which the page's script holds them.
-SCRIPTS = (
-    *("numbers.js", "matrix.js", "cache.js", "model.js", "preparation.js", "pieces.js", "vocabulary.js"),
-    *("search.js", "switches.js", "blocks.js", "derived.js", "runs.js", "recorded.js", "computed.js"),
-)
 Arrays = Mapping[str, np.ndarray]
 
 

@@ -19,7 +19,9 @@ const showView = async (focus = null) => {
   state = { ...state, position: Math.min(state.position, runs.run.target.length - 1), head: Math.min(state.head, runs.heads - 1) };
   try {
     await drawView(runs, changed);
-    if (focus && asked === viewsAsked) focusLevel(focus.left);
+    if (asked !== viewsAsked) return;
+    if (focus) focusLevel(focus.left);
+    document.body.dataset.shown = location.hash; // which view stands, for who waits for it
   } catch (error) {
     tellFault(error);
   }

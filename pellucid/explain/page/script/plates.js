@@ -98,6 +98,7 @@ const showChoice = async (drawing, focus = false) => {
     drawing.opened.remove();
     drawing.opened = null;
   }
+  if (!figure) delete drawing.place.dataset.opened;
   for (const each of drawing.plates.values()) each.classList.toggle("is-open", each === figure);
   if (!figure) return;
   const cell = [row, view.column ?? 0];
@@ -105,10 +106,22 @@ const showChoice = async (drawing, focus = false) => {
   if (!drawing.opened) {
     drawing.opened = openedMatrix(view, figure.spec, openedActions(drawing));
     figure.closest(".equation-line").after(drawing.opened);
+    bringIntoView(drawing);
   }
   drawing.opened.choose(r, c, focus);
   for (const matrix of figure.grids) matrix.choose(r, c);
   followRow(drawing, figure.spec, r);
+};
+
+/** What has just been opened is brought into view; what was open before, and is only drawn again, stays where it is. */
+const bringIntoView = ({ place, opened, view }) => {
+  const wasOpen = place.dataset.opened === view.tensor;
+  place.dataset.opened = view.tensor;
+  if (wasOpen) return;
+  requestAnimationFrame(() => {
+    const { top } = opened.getBoundingClientRect();
+    if (top > innerHeight * 0.6 || top < 0) opened.scrollIntoView({ block: "start", behavior: stillness.matches ? "auto" : "smooth" });
+  });
 };
 
 const figureOfTensor = (drawing, tensor) => {

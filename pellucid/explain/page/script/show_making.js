@@ -36,7 +36,7 @@ const termsTable = ({ headings, terms, total, sum, afterHeading }) => {
   const said = sum === undefined ? total : sum;
   const foot = element("tr", {}, element("th", { scope: "row" }, "Σ"), Array.from({ length: Math.max(0, headings.length - 2) }, () => element("td")), element("td", { class: "term" }, fourDecimals(said)), afterHeading ? element("td", { class: "term" }, fourDecimals(1)) : null, element("td"));
   return element("div", { class: "table-scroll terms-box", tabindex: "0", role: "region", "aria-label": "every term" },
-    element("table", { class: "terms" },
+    element("table", { class: terms.some(({ value }) => value < 0) ? "terms" : "terms one-sided" },
       element("thead", {}, element("tr", {}, [...headings, ...(afterHeading ? [afterHeading] : [])].map((heading) => element("th", { scope: "col" }, words(heading))), element("td"))),
       element("tbody", {}, body), element("tfoot", {}, foot)));
 };
