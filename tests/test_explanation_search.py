@@ -8,6 +8,7 @@ import random_translator
 import torch
 from tiny import translator
 
+import pellucid
 from pellucid.errors import PellucidError
 from pellucid.explain.beam_path import FATES, BeamPath
 from pellucid.explain.explanation import Explanation
@@ -143,6 +144,14 @@ def test_a_model_that_changed_in_between_is_noticed() -> None:
         "the search, run again, ended in another translation than before: the model or its settings changed "
         "in between. Explain the sentence anew."
     )
+
+
+def test_a_search_that_goes_on_after_the_winner_has_ended() -> None:
+    explanation = pellucid.load("demo").explain("I like cats", to="es")
+    path = explanation.beam_path
+    assert len(path.steps) > len(path.target) and path.steps[-1].place is None
+    assert path.lost_at is None and path.verdict.startswith("It was the first at every step")
+    assert [line.split()[1] for line in path.lines(80) if line.startswith("6 ")] == ["out"]
 
 
 def test_the_path_is_shown(capsys: pytest.CaptureFixture[str]) -> None:

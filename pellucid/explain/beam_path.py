@@ -79,7 +79,7 @@ class BeamPath:
     @property
     def lost_at(self) -> int | None:
         """The number of the step, from 0, at which the search lost the path; None: it came out."""
-        for number, step in enumerate(self.steps):
+        for number, step in enumerate(self.steps[: len(self.target)]):
             if step.survivor is None or step.survivor.fate in ("dropped", "left open"):
                 return number
         return None if len(self.target) <= len(self.steps) else len(self.steps)

@@ -41,8 +41,15 @@ def _beam_row(number: int, step: "BeamStep", path: "BeamPath") -> list[str]:
     named += [each for each in others if each.fate not in GOES_ON][:BEATEN]
     rivals = "  ".join(_rival(each, survivor) for each in named)
     if survivor is None:
-        token = path.target[number - 1] if number <= len(path.target) else ""
-        return [str(number), token, "", "", "lost", rivals]
+        inside = number <= len(path.target)  # the search may go on after a hypothesis has ended
+        return [
+            str(number),
+            path.target[number - 1] if inside else "",
+            "",
+            "",
+            "lost" if inside else "out",
+            rivals,
+        ]
     rank = f"{(step.place or 0) + 1}/{len(step.candidates)}" + (" ✗" if survivor.fate == "dropped" else "")
     numbers = [f"{survivor.log_probability:7.4f}", f"{survivor.total:5.2f}", rank]
     return [str(number), survivor.tokens[-1], *numbers, rivals]
