@@ -92,8 +92,8 @@ class Leakage:
             *paragraph(f"without: {_beginning(self.unmasked.decoding.first)}", width),
             "",
             *paragraph(
-                f"{self.masked.parameters:,} parameters, {self.steps:,} steps; the same first weights, batches "
-                "and dropout. Without the mask padding stays hidden.",
+                f"{self.masked.parameters:,} parameters, {self.steps:,} steps; the same first weights, "
+                "batches and dropout. Without the mask padding stays hidden.",
                 width,
             ),
         ]
