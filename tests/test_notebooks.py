@@ -1,0 +1,64 @@
+"""The notebooks of the course run from their first cell to their last, in a kernel of their own."""
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from documents import LEARN, check_link, links
+
+NOTEBOOKS = sorted(LEARN.glob("*.ipynb"))
+# What the cells must print, somewhere: the numbers are the demo model's, the words are the notebook's.
+PRINTED = {
+    "own-matrices": [
+        "weights        0, 1: 0.5   wrong   masked weights are exactly 0",
+        "context        0, 1: 0.0   follows",
+        "mask causal: the contexts move by [0.0, 0.0, ",
+        "0 positions leak in the model as it is",
+        "positions leak with the mask lifted in one layer",
+        "1 + 2 + 3 + 3 + 3",
+    ],
+    "see-a-translation": [
+        "reads <s>, is to say आप: 0.96",
+        "decoder.layers.0.self_attention.weights         BHLM  (1, 4, 4, 4)",
+        "0-1 1-2 2-0",
+        "4 with a cache, 10 without",
+        "without head 3:",
+    ],
+}
+
+
+def test_there_are_two() -> None:
+    assert [path.stem for path in NOTEBOOKS] == sorted(PRINTED)
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_it_is_plain(path: Path) -> None:
+    """No outputs, which would go stale, and links that lead somewhere."""
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    assert all(not cell["outputs"] and cell["execution_count"] is None for cell in cells if "outputs" in cell)
+    for link in links(path):
+        check_link(link, path)
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+@pytest.mark.filterwarnings("default")  # of Jupyter's own modules
+def test_it_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    nbclient = pytest.importorskip("nbclient")
+    nbformat = pytest.importorskip("nbformat")
+    monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))  # nobody's own settings
+    notebook = nbformat.read(path, as_version=4)
+    resources = {"metadata": {"path": str(tmp_path)}}
+    client = nbclient.NotebookClient(notebook, timeout=120, kernel_name="python3", resources=resources)
+    asyncio.run(client.async_execute())
+    printed = "\n".join(text for cell in notebook.cells for text in texts(cell))
+    for expected in PRINTED[path.stem]:
+        assert expected in printed, printed
+    assert "Error" not in printed
+
+
+def texts(cell: Any) -> list[str]:
+    """What a cell printed, and the text of what it showed."""
+    outputs = cell.get("outputs", [])
+    return [output.get("text") or output.get("data", {}).get("text/plain", "") for output in outputs]
