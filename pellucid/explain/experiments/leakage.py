@@ -85,7 +85,7 @@ class Leakage:
         return [
             *paragraph(self._conclusion(), width),
             "",
-            *columns(["", *KINDS.values()], table, width, longest=44),
+            *columns(["", *KINDS.values()], table, width, longest=min(44, width - 17)),
             "",
             *paragraph(f"{self.source}  →  {self.right}", width),
             *paragraph(f"with the mask: {_beginning(self.masked.decoding.first)}", width),
