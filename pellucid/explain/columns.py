@@ -64,4 +64,4 @@ def digits(number: float, decimals: int = 4) -> str:
     """A number with so many decimals, or, where that would leave nothing of it, in powers of ten."""
     if number != 0 and abs(number) < 0.5 * 10**-decimals:
         return f"{number:.1e}"
-    return f"{number:.{decimals}f}"
+    return f"{number:z.{decimals}f}"

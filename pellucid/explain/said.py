@@ -71,8 +71,11 @@ class Said:
 
     def probability(self, edits: Mapping[str, Edit] | None = None) -> float:
         """Of the whole translation, its words multiplied, with `edits` in effect."""
-        log_p = self.log_probabilities(self.watch("decoder.logits", edits))
-        return float(torch.tensor(log_p, dtype=torch.float64).sum().exp())
+        return self.probability_in(self.watch("decoder.logits", edits))
+
+    def probability_in(self, seen: Trace) -> float:
+        """Of the whole translation, in this pass."""
+        return float(torch.tensor(self.log_probabilities(seen), dtype=torch.float64).sum().exp())
 
 
 def said(translator: "Translator", text: str, to: str | None = None, target: str | None = None) -> Said:
