@@ -434,8 +434,7 @@ def test_the_words_of_the_vocabulary(opened: Any, hindi: Explanation) -> None:
         ]
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1440, 390])
+@pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (390, "dark")])
 def test_no_sideways_scrolling(
     browser: Any, hindi: Explanation, tmp_path: Path, width: int, scheme: str
 ) -> None:

@@ -53,9 +53,9 @@ function cellOfCanvas(event, canvas, state) {
   return inside ? { row, column } : null;
 }
 
-/** The rows' labels beside the canvas; where rows are thin, numbered dimensions have every eighth. */
+/** The rows' labels beside the canvas: all that have room. */
 function rowLabels(state) {
-  const every = state.height >= 14 ? 1 : Math.ceil(16 / state.height / 8) * 8;
+  const every = labelsEvery(state.height, 15, state.asks || !state.rowWord);
   const labels = state.rows.map((label, row) => {
     const told = state.rowState[row];
     const shown = row % every === 0;
@@ -67,9 +67,15 @@ function rowLabels(state) {
 
 function columnLabels(state) {
   const tokens = state.asks || state.tokensAbove;
-  const every = tokens && state.width >= 14 ? 1 : Math.max(1, Math.ceil(40 / state.width / 8) * 8);
+  const every = labelsEvery(state.width, tokens ? 15 : 36, tokens);
   const labels = state.columns.map((label, column) => (column % every ? null : element("span", { "--at": `${column * state.width}px` }, words(label))));
   return element("div", { class: tokens ? "column-labels tokens" : "column-labels", "aria-hidden": "true" }, ...labels);
+}
+
+/** Each how manieth label has room; of numbers every 8th, 16th, … is shown. */
+function labelsEvery(size, room, areTokens) {
+  const every = Math.ceil(room / size);
+  return areTokens || every === 1 ? every : Math.ceil(every / 8) * 8;
 }
 
 const paintedCanvases = new Set();

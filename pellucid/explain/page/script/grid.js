@@ -74,7 +74,7 @@ function sizesOf({ panel, size, asks, kind, pick, small }) {
   const cells = panel.rows * panel.columns;
   const asElements = cells <= CELLS_AS_ELEMENTS[size];
   if (size === "open" && asElements) return { asElements, numbers: true, width: 62, height: 32 };
-  const few = ((asks || kind === "mask" || panel.columns === 1) && panel.columns <= 10) || (!small && panel.columns <= 8);
+  const few = ((asks || kind === "mask" || panel.columns === 1) && panel.columns <= 10) || (!small && panel.columns <= 8 && panel.rows <= 8);
   if (pick || (asElements && few)) return { asElements: true, numbers: true, width: kind === "mask" ? 34 : 54, height: 28 };
   const room = size === "open" ? { across: 900, down: 600 } : { across: small ? 120 : 250, down: 190 };
   const width = Math.max(1, Math.min(asks ? 26 : 14, Math.floor(room.across / panel.columns)));

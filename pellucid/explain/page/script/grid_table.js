@@ -18,7 +18,7 @@ function tableOfCells(state) {
     if (chosen) mark(rows, headings, chosen, false);
     chosen = { row, column };
     const cell = mark(rows, headings, chosen, true);
-    cell.setAttribute("aria-label", `${cellPlaceInWords(state, row, column)}, ${state.word} ${cell.textContent}`);
+    cell.setAttribute("aria-label", `${cellPlaceInWords(state, row, column)}, ${state.word} ${fourDecimals(panel.at(row, column))}`);
     if (!focus) return;
     cell.focus({ preventScroll: true });
     cell.scrollIntoView({ block: "nearest", inline: "nearest" });
@@ -71,6 +71,7 @@ function cellOf(state, row, column) {
   const shade = shadeOf(depthOf(state.scale, value));
   const text = state.kind === "mask" && value === 0 ? "0" : fourDecimals(value);
   const word = state.pick ? [element("span", { class: "pick" }, words(state.pick(row, column).label)), " "] : [];
+  if (!state.numbers) return element("td", { ...shade, role: "gridcell", tabindex: "-1", "aria-label": text });
   return element("td", { ...shade, role: "gridcell", tabindex: "-1" }, ...word, text);
 }
 

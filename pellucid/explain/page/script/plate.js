@@ -3,7 +3,7 @@
 /** A plate as a figure. `actions`: {readout, open(spec, row, column), follow(spec, row, column)}. */
 const plateFigure = (view, spec, actions) => {
   const figure = element("figure", {
-    class: ["plate", `role-${spec.role}`, spec.brief ? "brief" : "", spec.small ? "small" : "", spec.pick ? "of-words" : "", spec.isParameter ? "parameter" : ""].filter(Boolean).join(" "),
+    class: ["plate", `role-${spec.role}`, spec.brief ? "brief" : "", spec.small ? "small" : "", spec.pick ? "of-words" : "", spec.isParameter || spec.transposed ? "parameter" : ""].filter(Boolean).join(" "),
     "data-plate": spec.key, "aria-current": spec.chosenHead ? "true" : null,
   });
   const grids = spec.panel ? gridsOfPlate(view, spec, actions) : [missingMatrix(spec)];
@@ -76,6 +76,6 @@ const largestDifference = ({ panel, other, rows, columns, pick }) => {
 };
 
 /** Where the page has no numbers of a matrix, its place is kept. */
-const missingMatrix = ({ shape, name }) => ({
-  matrix: element("div", { class: "missing-matrix" }, element("p", {}, shape), element("p", {}, `The model is too large for its weights to be in a page: ${name} is not here.`)),
+const missingMatrix = ({ shape }) => ({
+  matrix: element("div", { class: "missing-matrix" }, element("p", {}, shape), element("p", {}, "Not in this page: the model has too many weights.")),
 });

@@ -15,7 +15,7 @@ const tensorPlate = async (view, name, also = {}) => {
     key: name, name, tensor, head, caption, kind: kindOf(name), role: caption.role, asks: tensor.axes.endsWith("LM"),
     panel: shown.panel, rows: labels.rows.slice(0, shown.panel.rows), columns: labels.columns.slice(0, shown.panel.columns),
     rowState: shown.rowState, scale: scaleOf(kindOf(name), tensor, ...(other ? [other] : [])),
-    shape: shapeInWords(name, tensor), code: codeOfTensor(name), other: other ? rowsAtTime(view, name, other, head).panel : null, ...also,
+    shape: shapeInWords(name, tensor, shown.panel, also.transposed), code: codeOfTensor(name), other: other ? rowsAtTime(view, name, other, head).panel : null, ...also,
   };
   return spec.transposed ? turnedPlate(spec) : spec;
 };
@@ -52,11 +52,12 @@ const rowsAtTime = (view, name, tensor, head) => {
 };
 
 /** "6 × 6 = target × target", and how many heads there are. */
-const shapeInWords = (name, tensor) => {
-  const letters = [...tensor.axes].filter((letter) => letter !== "B");
-  const sizes = tensor.shape.slice(tensor.axes.startsWith("B") ? 1 : 0);
-  const pairs = letters.map((letter, place) => [sizes[place], axisInWords(letter, name)]).filter((_, place) => letters[place] !== "H");
-  const heads = letters.includes("H") && sizes[letters.indexOf("H")] > 1 ? `, in each of ${sizes[letters.indexOf("H")]} heads` : "";
+const shapeInWords = (name, tensor, { rows, columns }, transposed = false) => {
+  const letters = tensor.axes.replace(/[BH]/g, "");
+  const pairs = [...letters].map((letter, place) => [place ? columns : rows, axisInWords(letter, name)]);
+  if (transposed) pairs.reverse();
+  const count = tensor.axes.includes("H") ? tensor.shape[tensor.axes.indexOf("H")] : 1;
+  const heads = count > 1 ? `, in each of ${count} heads` : "";
   return `${pairs.map(([size]) => size).join(" × ")} = ${pairs.map(([, said]) => said).join(" × ")}${heads}`;
 };
 

@@ -37,7 +37,7 @@ const lineElement = (drawing, { title, items, softmax }) => {
 };
 
 const signElement = ({ sign, words: said }) =>
-  element("span", { class: "sign" }, element("span", { "aria-hidden": "true" }, sign), element("span", { class: "unseen" }, said));
+  element("span", { class: sign.length === 1 ? "sign short" : "sign" }, element("span", { "aria-hidden": "true" }, sign), element("span", { class: "unseen" }, said));
 
 /** A plate with a key of its own: the same matrix may stand in several lines. */
 const placedPlate = (drawing, spec) => {
