@@ -187,6 +187,15 @@ def test_a_notebook_shows_the_numbers(spanish: Explanation) -> None:
     assert "…" in Tags(wide._repr_html_()).text
 
 
+def test_a_record_of_a_batch_in_bfloat16_with_gradients_is_shown() -> None:
+    model = translator().model.bfloat16()
+    source = torch.ones(2, 3, dtype=torch.long)
+    with pellucid.trace(model, gradients=True) as seen:
+        model(source, source > 0, source)
+    text = Tags(seen["decoder.layers.0.self_attention.weights"]._repr_html_()).text
+    assert "the first of 2 sentences" in text and "1.00" in text
+
+
 def test_hostile_text_stays_text() -> None:
     explanation = translator(kind="unigram").explain(f"{HOSTILE} \x1b", to="es", target="<b onclick='x'>")
     html = explanation._repr_html_()

@@ -62,13 +62,15 @@ def run(arguments: argparse.Namespace) -> None:
     translator.translate([], arguments.to, **options)  # what is wrong with the options shows before any line
     if sys.stdin is not None and sys.stdin.isatty():
         tell("Type a sentence and Enter; Ctrl-D (on Windows Ctrl-Z and Enter) ends.")
-    done, cut_off = 0, list[int]()
+    done, cut_off, unknown = 0, list[int](), dict[int, str]()
     for sentences in standard_input(arguments.bad_utf8, translator.characters):
         translations = translated(translator, sentences, arguments.to, options, STANDARD_INPUT, done)
         put(_n_best(translations, done) if arguments.n_best else (each.text for each in translations))
         cut_off += unfinished(translations, done)
+        unknown |= unknown_words(translator, sentences, arguments.to, done)
         done += len(sentences)
     tell_unfinished(cut_off, STANDARD_INPUT)
+    tell_unknown(unknown, STANDARD_INPUT, translator)
 
 
 def translated(
@@ -110,6 +112,34 @@ def tell_unfinished(numbers: Sequence[int], name: str) -> None:
             "finished. Split the line into sentences, or raise the limit: translate's --max-length, or "
             "max_length in the model's [translation]."
         )
+
+
+def unknown_words(
+    translator: "Translator", sentences: Sequence[str], to: str | None, before: int
+) -> dict[int, str]:
+    """Where each word is one token: the numbers of the lines with a word that the model does not have, and
+    the first such word of each."""
+    from pellucid.explain.words import unknown_word
+    from pellucid.translate.sentences import TOKENS, read_source
+
+    vocabulary, found = translator.vocabulary, {}
+    for number, line in enumerate(sentences if vocabulary.kind == "word" else (), before + 1):
+        sentence = read_source(line, to, vocabulary, TOKENS)
+        if word := unknown_word(sentence.untagged, sentence.ids, sentence.to, vocabulary):
+            found[number] = word
+    return found
+
+
+def tell_unknown(words: Mapping[int, str], name: str, translator: "Translator") -> None:
+    """One warning for all of them."""
+    from pellucid.cli.lines import tell
+    from pellucid.explain.words import advice
+
+    if words:
+        number, word = next(iter(words.items()))
+        others = f" and {len(words) - 1:,} more" if len(words) > 1 else ""
+        near = advice(word, translator.vocabulary)
+        tell(f"pellucid: warning: {name}:{number}{others}: the model has no word {word!r}. {near}")
 
 
 def _n_best(translations: "Iterable[Translation]", before: int) -> Iterator[str]:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 BESIDE, BEATEN = 1, 2  # other candidates of a step that are named: followed further, dropped
 GOES_ON = ("kept", "finished", "cut off")
+ROUNDING = 1e-5  # a relative difference below it is that of sums in another order
 CHANGES = 10  # tensors of a difference that are named
 INSIDE = (".mean", ".variance", ".standardized", ".sum", ".concatenated", ".scores", ".masked_scores")
 
@@ -141,15 +142,15 @@ def _against(difference: "Difference", width: int) -> Iterator[str]:
         if each.forced:
             yield from paragraph(f"{visible(each.translation.text)!r}: {each.beam_path.verdict}", width)
     yield ""
-    same = [change.name for change in difference.changes if change.relative == 0]
+    same = [change for change in difference.changes if change.relative == 0]
+    rounded = [change for change in difference.changes if 0 < change.relative < ROUNDING]
     shown = [change for change in difference.changes if not change.name.endswith(INSIDE)][:CHANGES]
-    if not shown or not shown[0].relative:
-        yield "No tensor differs."
+    shown = [change for change in shown if change.relative >= ROUNDING]
+    alike = f"Of {len(difference.changes)} tensors, on the positions that both have, {len(same)} are the same"
+    alike += f" to the bit, and {len(rounded)} but for rounding" if rounded else " to the bit"
+    if not shown:
+        yield from paragraph(f"{alike}. No tensor differs by more.", width)
         return
-    yield from paragraph(
-        f"{len(same)} of {len(difference.changes)} tensors are the same to the bit. Those that differ most, "
-        "on the positions that both have (the length of the difference / the mean length):",
-        width,
-    )
+    yield from paragraph(f"{alike}. Most differ (the length of the difference / the mean length):", width)
     most = [[change.name, f"{change.relative:.3f}", f"{change.largest:.3g}"] for change in shown]
     yield from columns(["tensor", "relative", "largest"], most, width, longest=width - 24)

@@ -77,13 +77,16 @@ def trace_html(trace: Trace) -> str:
 
 def record_html(record: Record) -> str:
     """A tensor: its first sentence, and of several heads each, as matrices with their labels."""
-    values = record.tensor.detach().cpu().numpy()
+    values = record.tensor.detach().cpu().double().numpy()  # for NumPy has no bfloat16
     values = values[0] if record.axes.startswith("B") else values
     panels = values if values.ndim == 3 else [values]
     axes = record.axes.lstrip("BH")
     rows = record.labels(axes[0])
     columns = record.labels(axes[1]) if len(axes) > 1 else [""]
-    parts = [f"<p><code>{escape(record.name)}</code> {_shape(record)} {escape(record.legend())}</p>"]
+    several = record.axes.startswith("B") and record.tensor.shape[0] > 1
+    which = f"; shown: the first of {record.tensor.shape[0]} sentences" if several else ""
+    about = f"{escape(record.legend())}{which}"
+    parts = [f"<p><code>{escape(record.name)}</code> {_shape(record)} {about}</p>"]
     shares = record.name.rpartition(".")[2] in ("weights", "probabilities")
     for head, panel in enumerate(panels):
         if len(panels) > 1:
@@ -98,7 +101,7 @@ def preformatted(lines: Iterable[str]) -> str:
 
 
 def _matrix(
-    values: "np.ndarray[tuple[int, ...], np.dtype[np.float32]]",
+    values: "np.ndarray[tuple[int, ...], np.dtype[np.float64]]",
     rows: Sequence[str],
     columns: Sequence[str],
     shares: bool,

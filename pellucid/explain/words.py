@@ -2,6 +2,7 @@
 
 import difflib
 import unicodedata
+from collections.abc import Sequence
 
 from pellucid.errors import UsageError
 from pellucid.preparation import prepare
@@ -44,15 +45,22 @@ def _check(sentence: Sentence, side: str, vocabulary: Vocabulary) -> None:
 
 def check_known(text: str, ids: list[int], to: str | None, vocabulary: Vocabulary, is_target: bool) -> None:
     """Where a word is one token: raises for the first word that the vocabulary does not have."""
+    word = unknown_word(text, ids, to, vocabulary, is_target)
+    if word is not None:
+        side = "target" if is_target else "sentence"
+        raise UsageError(f"{side}: the model has no word {word!r}. {advice(word, vocabulary, is_target)}")
+
+
+def unknown_word(
+    text: str, ids: Sequence[int], to: str | None, vocabulary: Vocabulary, is_target: bool = False
+) -> str | None:
+    """Where a word is one token: the first word of the text that the vocabulary does not have, or None."""
     if vocabulary.kind != "word" or vocabulary.unknown_id not in ids:
-        return
-    if is_target:
-        side, language, model = "target", vocabulary.target_language(to), vocabulary.target
-    else:
-        side, language, model = "sentence", vocabulary.source_language(to), vocabulary.source
-    for word in prepare(visible(text), vocabulary.preparation, language).split():
-        if vocabulary.unknown_id in model.encode(word):
-            raise UsageError(f"{side}: the model has no word {word!r}. {advice(word, vocabulary, is_target)}")
+        return None
+    model = vocabulary.target if is_target else vocabulary.source
+    language = vocabulary.target_language(to) if is_target else vocabulary.source_language(to)
+    words = prepare(visible(text), vocabulary.preparation, language).split()
+    return next((word for word in words if vocabulary.unknown_id in model.encode(word)), None)
 
 
 def advice(word: str, vocabulary: Vocabulary, is_target: bool = False) -> str:
