@@ -85,7 +85,7 @@ def test_without_the_mask_training_looks_better(both: Leakage) -> None:
     assert unmasked.training_loss < 0.6 * least < 0.9 * least < masked.training_loss
     # Teacher forcing shows nothing wrong: on held-out pairs too the next word is there to be copied.
     assert unmasked.loss < 0.6 * least < 0.9 * least < masked.loss
-    assert unmasked.accuracy > 0.97 > 0.93 > masked.accuracy
+    assert unmasked.accuracy > 0.95 > 0.93 > masked.accuracy
 
 
 def test_without_the_mask_decoding_is_worse(both: Leakage) -> None:

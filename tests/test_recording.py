@@ -101,6 +101,11 @@ def test_the_size_is_said_before(tmp_path: Path) -> None:
             size = sum(record.tensor.nbytes for record in step.trace.values())
             line = f"recording step {step.number}: {size / 1e6:,.1f} MB in {len(step.trace)} tensors"
             assert line in said and size > 50_000
+            # What is known beforehand of a pass of these shapes says the same.
+            model = pellucid.load(tmp_path / "run" / "last", "cpu").model
+            encoder, decoder = step.trace["encoder.positions"].tensor, step.trace["decoder.positions"].tensor
+            rows = len(step.trace["decoder.logits"].tensor)
+            assert pellucid.trace_bytes(model, len(encoder), len(decoder), rows, only="*s") == size
 
 
 # Wrong calls
