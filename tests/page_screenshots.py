@@ -1,4 +1,4 @@
-"""Screenshots of the prebuilt page, for somebody who has nothing else: python tests/page_screenshots.py FOLDER.
+"""Screenshots of the prebuilt page, for who has nothing else: python tests/page_screenshots.py FOLDER.
 
 tests/page_questions.md has the five questions that they are to answer.
 """
