@@ -85,4 +85,4 @@ def digits(value: float | None) -> str:
     if math.isinf(value):
         return "∞" if value > 0 else "−∞"
     small_or_large = value != 0 and not 5e-4 <= abs(value) < 1e6
-    return f"{value:{'.3g' if small_or_large else '.4f'}}".replace("-", "−")
+    return f"{value:{'.3g' if small_or_large else 'z.4f'}}".replace("-", "−")

@@ -8,7 +8,7 @@ const NUMBER = /^[+-]?(\d+\.?(\d*)|\.(\d+))(?:e([+-]?\d+))?$/i;
 /** {number, half, written}: half a unit of the last digit as written; NaN for what is left out. */
 const writtenNumber = (written, decimals = null, where = "claim") => {
   const isText = typeof written === "string";
-  const text = written === null || written === undefined ? "…" : String(written?.unquoted ?? written).trim();
+  const text = written === null || written === undefined ? "…" : textOf(written).trim();
   if (LEFT_OUT.includes(text) || text.toLowerCase() === "nan") return { number: NaN, half: 0, written: "…" };
   const plain = plainDigits(text.replace(/[−–]/g, "-").replaceAll("∞", "inf").replaceAll("_", ""));
   const infinite = /^([+-]?)inf(inity)?$/i.exec(plain);
@@ -30,6 +30,8 @@ const writtenNumber = (written, decimals = null, where = "claim") => {
   }
   return { number: Number(plain), half: 0.5 * 10 ** -places, written: text };
 };
+
+const textOf = (written) => (typeof written === "boolean" ? shownValue(written) : String(written.unquoted ?? written));
 
 /** The digits of any script (०.४) as 0 to 9; their blocks begin with the zero and have ten each. */
 const plainDigits = (text) =>

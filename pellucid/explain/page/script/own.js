@@ -7,7 +7,7 @@ const TYPING_PAUSE = 200; // milliseconds after the last letter until all is com
  * begins with, and then what comes of it stands before the form; an address that carries a form goes before it.
  * `remember(letters)` keeps the form in the address.
  */
-const drawOwnForm = (place, { first = null, carried = state.own, remember = (own) => setState({ own }) } = {}) => {
+const drawOwnForm = (place, { first = null, carried = "", remember = () => {} } = {}) => {
   if (place.querySelector(":scope > .own")) return undefined;
   nameStages(page.header);
   const examples = page.header?.examples ?? [];

@@ -63,6 +63,7 @@ class TomlReader {
       if (this.at >= this.text.length) this.refuse("a [ is not closed");
       parts.push(this.value());
       this.skip();
+      if (this.at >= this.text.length) this.refuse("a [ is not closed");
       if (!this.take(/,/y) && this.text[this.at] !== "]") this.refuse("a comma is missing between two values, or a ]");
     }
     return parts;

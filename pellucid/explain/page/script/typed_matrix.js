@@ -4,6 +4,15 @@
 
 /** Rows of cells as written ("0.40"), or a list of such matrices, or "… 8×4"; null where nothing is typed. */
 const typedMatrix = (text, place) => {
+  try {
+    return readTyped(text, place);
+  } catch (error) {
+    error.place = place;
+    throw error;
+  }
+};
+
+const readTyped = (text, place) => {
   const typed = text.trim();
   if (!typed) return null;
   if (ELIDED.test(typed)) return typed;

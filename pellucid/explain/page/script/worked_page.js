@@ -3,11 +3,9 @@
 const startWorkedPage = async () => {
   page.header = JSON.parse(found("payload").textContent);
   document.body.classList.add("alive");
-  const ask = () => new URLSearchParams(location.hash.replace(/^#\??/, ""));
-  const remember = (letters) => history.replaceState(null, "", letters ? `#?own=${letters}` : location.pathname + location.search);
-  const draw = () => drawOwnForm(found("own-place"), { first: page.header.worked, carried: ask().get("own") ?? "", remember });
-  addEventListener("hashchange", draw);
-  await draw();
+  const carried = new URLSearchParams(location.hash.replace(/^#\??/, "")).get("form") ?? "";
+  const remember = (form) => history.replaceState(null, "", form ? `#?form=${form}` : location.pathname + location.search);
+  await drawOwnForm(found("own-place"), { first: page.header.worked, carried, remember });
 };
 
 startWorkedPage();
