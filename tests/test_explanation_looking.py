@@ -1,6 +1,5 @@
 """Where each head looked, and how spread its attention is, by loops; what differs between two targets."""
 
-import dataclasses
 import io
 import math
 
@@ -11,6 +10,7 @@ from rich.console import Console
 from tiny import translator
 
 from pellucid.errors import UsageError
+from pellucid.explain import terminal
 from pellucid.explain.explanation import Explanation
 from pellucid.explain.looking import entropies, heads_entropies
 from pellucid.explain.terminal import Report
@@ -160,9 +160,14 @@ def test_more_merges_pieces(capsys: pytest.CaptureFixture[str]) -> None:
     assert "between words, the mean of 2 heads" in text
 
 
-def test_a_long_target_is_not_decoded_again_for_a_line(spanish: Explanation) -> None:
-    long = dataclasses.replace(translator().explain("I like cats", to="es", target="los gatos " * 35))
+def test_what_would_take_long_is_not_decoded_again_for_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    explanation = translator().explain("I like cats", to="es", target="los gatos")
+    parameters = sum(each.numel() for each in translator().model.parameters())
+    monkeypatch.setattr(terminal, "STEPWISE", 6 * parameters - 1)  # 1 + 2 + 3 rows
     stream = io.StringIO()
-    Console(file=stream, width=80).print(Report(long))
-    assert "more than 60: not decoded again one by one." in stream.getvalue()
-    assert "stepwise" not in vars(long)
+    Console(file=stream, width=80).print(Report(explanation))
+    assert "not decoded again one by one, which would take long." in stream.getvalue()
+    assert "stepwise" not in vars(explanation)
+    monkeypatch.setattr(terminal, "STEPWISE", 6 * parameters)
+    Console(file=stream, width=80).print(Report(explanation))
+    assert "Step by step, with a cache and without" in stream.getvalue()

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = """
 pellucid compare demo bank "The boat is near the bank" "The money is at the bank" --to fr
-pellucid compare demo bank "I sleep on the bank of the river" "The bank of the city is big" --to es
+pellucid compare demo bank "She brings water from the bank" "She brings money from the bank" --to hi
 """
 
 

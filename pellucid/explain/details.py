@@ -23,7 +23,7 @@ INSIDE = (".mean", ".variance", ".standardized", ".sum", ".concatenated", ".scor
 
 def beam_lines(path: "BeamPath", width: int) -> list[str]:
     """The path through the search: at each step its rank, and the best of what was dropped."""
-    header = ["step", "says", "  log p", "  sum", "rank", "beside it, and dropped (✗), with their sums"]
+    header = ["step", "says", "  log p", "  sum", "rank", "beside it; dropped (✗); their sums"]
     rows = [_beam_row(number, step, path) for number, step in enumerate(path.steps, start=1)]
     endings = [
         f"{number}. {visible(each.text)} (score {each.score:.4f}{'' if each.finished else ', not finished'})"

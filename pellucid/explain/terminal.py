@@ -22,7 +22,7 @@ BLOCKS = " ░▒▓█"
 COLOURS = ("", "on #e9e1f7", "on #c9b6ec", "on #9c7ddb", "on #6b43bd")  # with black text, white on the last
 NAMED = 3  # alternatives that have a place beside the expected token
 PAIRS = 8  # of aligned words that are named
-STEPWISE = 60  # steps that are decoded again for a line: without a cache, time grows with the square
+STEPWISE = 1e10  # rows times parameters that are computed again for a line: some seconds
 SHARE = 5  # columns that ".97▓" and a space take
 
 
@@ -111,10 +111,11 @@ def summaries(explanation: Explanation) -> Iterator[tuple[str, str, str]]:
     rivals = [each for each in path.endings if each.token_ids != explanation.target_ids]
     rival = f" The next is {rivals[0].text!r}, score {rivals[0].score:.4f}." if rivals else ""
     yield "search", f"beam {path.beam}. {path.verdict}{rival}", "explanation.beam_path"
-    if len(explanation.steps) <= STEPWISE:
+    count, parameters = len(explanation.steps), explanation.translator.model.parameters()
+    if count * (count + 1) / 2 * sum(each.numel() for each in parameters) <= STEPWISE:
         yield "steps", str(explanation.stepwise), "explanation.stepwise"
     else:
-        yield "steps", f"more than {STEPWISE}: not decoded again one by one.", "explanation.stepwise"
+        yield "steps", "not decoded again one by one, which would take long.", "explanation.stepwise"
     yield "served", explanation.difference, ""
     yield "more", "explanation.show(more=True), or --more: these as tables; --html: every number.", ""
 
