@@ -133,7 +133,8 @@ const residualLines = async (view) => {
   const add = await sumLine(view);
   const first = isNormFirst(run, block);
   const norm = await normLines(view, `${block}.norm`, first ? streamBefore(run, block) : null);
-  return first ? [...norm, add] : [add, ...norm];
+  const on = { title: "What goes on: the stream as the next part reads it", items: [await tensorPlate(view, `${block}.output`)] };
+  return first ? [...norm, add, on] : [add, ...norm, on];
 };
 
 const sumLine = async (view) => {
