@@ -3,8 +3,9 @@
 const drawnPlates = new WeakMap(); // a place -> what is drawn in it
 
 /** Fills a place with the plates of a view's block. Drawn again, it changes what differs and keeps the focus. */
-const drawPlates = async (view, place) => {
+const drawPlates = async (asked, place) => {
   const before = drawnPlates.get(place);
+  const view = { ...asked, ...stillToTell(before, asked) };
   if (before && isSameDrawing(before.view, view)) {
     before.view = view;
     return showChoice(before);
@@ -19,7 +20,9 @@ const drawPlates = async (view, place) => {
   drawing.lines = lines.map((line) => lineElement(drawing, line));
   place.classList.add("plates");
   place.replaceChildren(timeSentence(view) ?? "", chosenHeads(drawing, lines) ?? "", ...drawing.lines, drawing.readout);
+  clearTimeout(before?.telling);
   drawnPlates.set(place, drawing);
+  if (before?.untold && view.tensor === before.untold.tensor) tellLater(drawing, before.untold);
   await showChoice(drawing);
   return giveFocusBack(drawing, held);
 };
@@ -70,13 +73,13 @@ const openPlate = (drawing, spec, row, column) => {
   const [r, c] = spec.back ? spec.back(row, column) : [row, column];
   const changes = { tensor: spec.name, row: r, column: c };
   if (spec.head !== undefined && spec.head !== drawing.view.head && spec.tensor?.axes.includes("H")) {
-    drawing.view.select({ ...changes, head: spec.head });
+    tellNow(drawing, { ...changes, head: spec.head });
     return;
   }
   drawing.view = { ...drawing.view, ...changes };
   drawing.wanted = spec.key;
   showChoice(drawing, true);
-  drawing.view.select(changes);
+  tellNow(drawing, changes);
 };
 
 const closePlate = (drawing) => {
@@ -86,7 +89,7 @@ const closePlate = (drawing) => {
   drawing.view = { ...drawing.view, ...changes };
   showChoice(drawing);
   figure?.grids[0]?.choose(row, column, true);
-  drawing.view.select(changes);
+  tellNow(drawing, changes);
 };
 
 /** Shows which matrix and which cell the view has chosen. */
@@ -134,16 +137,39 @@ const figureOfTensor = (drawing, tensor) => {
 
 const openedActions = (drawing) => ({
   close: () => closePlate(drawing),
-  head: (head) => drawing.view.select({ head }),
+  head: (head) => tellNow(drawing, { tensor: drawing.view.tensor, row: drawing.view.row, column: drawing.view.column, head }),
   move: (spec, row, column) => {
     const [r, c] = spec.back ? spec.back(row, column) : [row, column];
     drawing.view = { ...drawing.view, row: r, column: c };
     const figure = drawing.plates.get(spec.key);
     for (const matrix of figure.grids) matrix.choose(row, column);
     followRow(drawing, spec, row);
-    drawing.view.select({ tensor: spec.name, row: r, column: c });
+    tellLater(drawing, { tensor: spec.name, row: r, column: c });
   },
 });
+
+const RESTING = 120; // milliseconds without a move: then the shell is told, which draws and writes the address
+
+/** Tells the shell where a walk through a matrix came to rest, not of every step of it. */
+const tellLater = (drawing, changes) => {
+  clearTimeout(drawing.telling);
+  drawing.untold = changes;
+  drawing.telling = setTimeout(() => tellNow(drawing, changes), RESTING);
+};
+
+/** A walk that the shell has not heard of yet is not undone by what it draws in the meantime. */
+const stillToTell = (drawing, asked) => {
+  if (!drawing?.untold || drawing.untold.tensor !== asked.tensor) return {};
+  const { row, column } = drawing.untold;
+  return { row, column };
+};
+
+/** Tells the shell at once; what was still to be told is over. */
+const tellNow = (drawing, changes) => {
+  clearTimeout(drawing.telling);
+  drawing.untold = null;
+  return drawing.view.select(changes);
+};
 
 /** The softmax of the chosen row, unfolded on request. */
 const softmaxFold = (drawing, name) => {
