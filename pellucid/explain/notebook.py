@@ -35,7 +35,7 @@ def explanation_html(explanation: "Explanation") -> str:
             f"<b>{_text(step.expected)}</b>",
             f"{step.probability:.4f}",
             f"{step.loss:.4f}",
-            " ".join(f"{_text(token)}&nbsp;{rate:.2f}" for token, rate in step.alternatives[:3]),
+            " · ".join(f"{_text(token)}&nbsp;{rate:.2f}" for token, rate in step.alternatives[:3]),
         ]
         for number, step in enumerate(explanation.steps, start=1)
     ]
@@ -147,7 +147,7 @@ def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
         + "</tr>"
         for row in rows
     )
-    return f"<table style='border-collapse:collapse;font-size:13px'><tr>{top}</tr>{body}</table>"
+    return f"<table style='border-collapse:collapse;font-size:13px;color:inherit'><tr>{top}</tr>{body}</table>"
 
 
 def _block(*parts: str) -> str:
