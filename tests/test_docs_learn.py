@@ -1,6 +1,7 @@
 """The course holds what it promises: each command runs and prints what stands below it, each link leads
 somewhere, and each exercise takes the right answer and refuses wrong ones."""
 
+import importlib.util
 import math
 import re
 from pathlib import Path
@@ -12,7 +13,7 @@ from command import Command
 from documents import LEARN, ROOT, blocks, check_link, check_prints, eighty_columns, links, run_line
 
 from pellucid.errors import UsageError
-from pellucid.explain import exercises
+from pellucid.explain import drawing, exercises
 from pellucid.explain.exercises import Exercise, judge
 
 CHAPTERS = sorted(LEARN.glob("*.md"))
@@ -79,6 +80,31 @@ def test_pictures_are_small_and_have_words() -> None:
     for picture in pictures:
         assert picture.stat().st_size < 150_000, picture.name
         assert picture.read_text(encoding="utf-8").lstrip().startswith("<?xml")
+
+
+def test_the_build_draws_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It knows every picture of the course, and draws what an explanation and an experiment have to show."""
+    build = imported(ROOT / "docs" / "build.py")
+    pictures = (ROOT / "docs" / "images").glob("learn-*.svg")
+    assert {f"learn-{name}" for name in build.FIGURES} == {picture.stem for picture in pictures}
+    monkeypatch.setattr(build, "IMAGES", tmp_path)
+    assert build.main(["mask", "layers"]) == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["learn-layers.svg", "learn-mask.svg"]
+    assert build.main(["masks"]) == 2
+
+
+def imported(path: Path) -> Any:
+    """A script as a module."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_last_resort_is_no_font() -> None:
+    """matplotlib's own draws every letter as a box: letters must come from elsewhere, or be missing."""
+    assert not any("Last Resort" in name for name in drawing._fonts("आप कैसे हैं"))
 
 
 def test_every_exercise_stands_in_its_chapter() -> None:
