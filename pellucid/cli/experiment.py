@@ -67,7 +67,7 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.out:
         write(result, arguments.name, arguments.out)
         tell(f"written: {arguments.name}.png and {arguments.name}.json, in {arguments.out}")
-    put(result.lines(max(40, min(100, shutil.get_terminal_size().columns))))  # last: who reads it may leave
+    put(result.lines(max(60, min(100, shutil.get_terminal_size().columns))))  # last: who reads it may leave
 
 
 def write(result: object, name: str, out: Path) -> None:

@@ -25,33 +25,33 @@ CROSS, OWN = "decoder.layers.0.cross_attention", "decoder.layers.0.self_attentio
 # Title; then component, symbols, the tensor (* stands for one head) or parameter, meaning.
 TABLES: dict[str, list[tuple[str, str, str, str]]] = {
     "encoder-decoder attention": [
-        ("encoder output", "T_enc × d_model", "encoder.output", "the source, read: a vector for each word"),
+        ("encoder output", "T_enc × d_model", "encoder.output", "a vector for each source word"),
         ("decoder query", "T_dec × d_model", "decoder.layers.0.residual_1.output", "what asks"),
         ("attention scores", "T_dec × T_enc", f"{CROSS}.scores", "Q Kᵀ of one head"),
         ("attention weights", "T_dec × T_enc", f"{CROSS}.weights", "how much of each source word"),
-        ("attention output", "T_dec × d_model", f"{CROSS}.output", "what was found there, after W^O"),
+        ("attention output", "T_dec × d_model", f"{CROSS}.output", "what was found there, times W^O"),
     ],
     "decoder self-attention, with heads": [
-        ("input embeddings", "T_dec × d_model", "decoder.embedded", "the target so far, with positions"),
-        ("queries of a head", "T_dec × d_k", f"{OWN}.queries", "what each position looks for"),
-        ("keys of a head", "T_dec × d_k", f"{OWN}.keys", "what each position can be found by"),
-        ("values of a head", "T_dec × d_v", f"{OWN}.values", "what each position gives"),
-        ("mask", "T_dec × T_dec", f"{OWN}.mask", "0 or −∞: no position sees later ones"),
+        ("input embeddings", "T_dec × d_model", "decoder.embedded", "the target, with positions"),
+        ("queries of a head", "T_dec × d_k", f"{OWN}.queries", "what a position looks for"),
+        ("keys of a head", "T_dec × d_k", f"{OWN}.keys", "what it can be found by"),
+        ("values of a head", "T_dec × d_v", f"{OWN}.values", "what it gives"),
+        ("mask", "T_dec × T_dec", f"{OWN}.mask", "0, or −∞ for later positions"),
         ("output of a head", "T_dec × d_v", f"{OWN}.context", "weights · values"),
         ("concatenated", "T_dec × d_model", f"{OWN}.concatenated", "the heads side by side"),
     ],
     "parameters of one attention (x · W, as the notes write it)": [
-        ("W^Q", "d_model × d_model", f"{OWN}.query.weight", "all heads' queries: h × d_k columns"),
+        ("W^Q", "d_model × d_model", f"{OWN}.query.weight", "all heads' queries, h × d_k"),
         ("W^K", "d_model × d_model", f"{OWN}.key.weight", "all heads' keys"),
-        ("W^V", "d_model × d_model", f"{OWN}.value.weight", "all heads' values: h × d_v columns"),
-        ("W^O", "d_model × d_model", f"{OWN}.output.weight", "h × d_v rows: the heads, mixed"),
+        ("W^V", "d_model × d_model", f"{OWN}.value.weight", "all heads' values, h × d_v"),
+        ("W^O", "d_model × d_model", f"{OWN}.output.weight", "mixes the heads, h × d_v rows"),
     ],
     "feed-forward and words": [
         ("W_1", "d_model × d_ff", "decoder.layers.0.feed_forward.inner.weight", "each position alone"),
         ("hidden", "T_dec × d_ff", "decoder.layers.0.feed_forward.hidden", "before the activation"),
         ("W_2", "d_ff × d_model", "decoder.layers.0.feed_forward.outer.weight", "back to the stream"),
         ("decoder output", "T_dec × d_model", "decoder.output", "what leaves the last block"),
-        ("logits", "T_dec × V", "decoder.logits", "a number for each word of the vocabulary"),
+        ("logits", "T_dec × V", "decoder.logits", "a number for each known word"),
     ],
 }
 
@@ -94,7 +94,7 @@ class Dimensions:
                 for each in components
             ]
             header = ["component", "shape", "here", "meaning"]
-            tables += ["", title, *columns(header, rows, width, left=4, longest=40)]
+            tables += ["", title, *columns(header, rows, width, left=4, longest=32)]
         sizes = ", ".join(f"{symbol} = {size}" for symbol, size in self.sizes.items())
         names = "Of one sentence, and where it says so of one head: a trace has B and H in front."
         return [
