@@ -154,6 +154,14 @@ def test_a_search_that_goes_on_after_the_winner_has_ended() -> None:
     assert [line.split()[1] for line in path.lines(80) if line.startswith("6 ")] == ["out"]
 
 
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+def test_the_replay_computes_as_what_was_served_did(precision: str) -> None:
+    explanation = translator(precision=precision).explain("I like cats", to="es")
+    path = explanation.beam_path
+    assert path.endings[0].token_ids == explanation.target_ids
+    assert path.endings[0].score == explanation.translation.score
+
+
 def test_the_path_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
     explanation = translator().explain("I like cats", to="es")
     explanation.beam_path.show()

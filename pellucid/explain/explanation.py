@@ -55,7 +55,7 @@ class Explanation:
     trace: Trace
     largest_difference: float | None  # of the log-probabilities, search and this pass; None: no search
     vocabulary: Vocabulary
-    translator: "Translator" = field(repr=False)  # who said it, and can say it again
+    translator: "Translator" = field(repr=False, compare=False)  # who said it, and can say it again
     source_ids: list[int] = field(repr=False)  # with the end token, and with the tag that names the language
     target_ids: list[int] = field(repr=False)  # what is expected: without the start token
 
@@ -133,8 +133,8 @@ class Explanation:
         beside: "Explanation | None" = None,
         names: tuple[str, str] = ("this one", "the other"),
     ) -> None:
-        """Writes a page, one file that needs no network, with every matrix; with `beside`, another explanation
-        (say, of a checkpoint), both are in it, side by side, under these names."""
+        """Writes a page, one file that needs no network, with every matrix; `beside`, another explanation
+        (say, of a checkpoint), puts both into it, side by side, under these names."""
         from pellucid.explain.files import write
         from pellucid.explain.page.document import page
 

@@ -147,7 +147,8 @@ def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
         + "</tr>"
         for row in rows
     )
-    return f"<table style='border-collapse:collapse;font-size:13px;color:inherit'><tr>{top}</tr>{body}</table>"
+    style = "border-collapse:collapse;font-size:13px;color:inherit"
+    return f"<table style='{style}'><tr>{top}</tr>{body}</table>"
 
 
 def _block(*parts: str) -> str:
