@@ -45,7 +45,7 @@ const drawOwnForm = (place, { first = null, carried = "", remember = () => {} } 
   return workOut(own, remember);
 };
 
-const FIRST_EXAMPLE = "004-self";
+const FIRST_EXAMPLE = "004-cross-4";
 
 /** The captions and code of a worked example's stages are those of the model's attentions. */
 const nameStages = (header) => {

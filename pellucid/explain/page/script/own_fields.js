@@ -53,13 +53,22 @@ const ownFields = (form, change) => [
   ownChoice("Start from", Object.entries(STARTS).map(([value, { title }]) => [value, title]), form.start, (start) => change({ start }, true)),
   element("fieldset", { class: "own-matrices" }, element("legend", {}, "Matrices"),
     element("p", { class: "own-note" }, "A row on each line, numbers apart by spaces; or paste from a spreadsheet. Write … for what is not known. Several heads: an empty line between their matrices."),
-    STARTS[form.start].fields.map((name) => ownField({
-      place: name, symbol: FIELD_WORDS[name][0], title: FIELD_WORDS[name][1], value: form.texts[name] ?? "", rows: 2,
-      change: (text) => change({ texts: { [name]: text } }),
-    }))),
+    ownMatrices(form, change)),
   ownSettings(form, change),
   ownClaims(form, change),
 ];
+
+/** A field for each matrix; where any may be given, those that are empty are folded away. */
+const ownMatrices = (form, change) => {
+  const field = (name) => ownField({
+    place: name, symbol: FIELD_WORDS[name][0], title: FIELD_WORDS[name][1], value: form.texts[name] ?? "", rows: 2,
+    change: (text) => change({ texts: { [name]: text } }),
+  });
+  const { fields } = STARTS[form.start];
+  const empty = form.start === "anything" ? fields.filter((name) => !form.texts[name]?.trim()) : [];
+  const rest = element("details", { class: "own-rest", open: empty.length === fields.length }, element("summary", {}, "Other matrices"), empty.map(field));
+  return [...fields.filter((name) => !empty.includes(name)).map(field), empty.length ? rest : null];
+};
 
 const ownSettings = (form, change) =>
   element("fieldset", { class: "own-settings" }, element("legend", {}, "Settings"),

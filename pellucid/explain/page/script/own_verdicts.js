@@ -14,6 +14,7 @@ const CLAIMED = ["claimed", "from the line before", "from the start"];
 const verdictSentence = (report) => {
   const all = report.cells.length;
   if (countOf(report, "wrong")) return { verdict: "wrong", text: firstWrong(report) };
+  if (countOf(report, "not derivable") === all) return { verdict: "not derivable", text: "None of the claims can be derived: what they come from is left out." };
   if (countOf(report, "right") < all) return { verdict: "not derivable", text: "Nothing is wrong that can be derived." };
   return { verdict: "right", text: all === 1 ? "The one number is right." : `All ${all} numbers are right.` };
 };
