@@ -136,7 +136,8 @@ const largestDifferenceOf = (part, whole, first) => {
     for (let row = 0; row < one.rows; row++) {
       for (let column = 0; column < one.columns; column++) {
         const [x, y] = [one.at(row, column), other.at(start + row, column)];
-        if (x !== y) most = Math.max(most, Math.abs(x - y));
+        const difference = x === y ? 0 : Math.abs(x - y); // −∞ equals −∞; what is no number equals nothing
+        most = Math.max(most, Number.isNaN(difference) ? Infinity : difference);
       }
     }
   }

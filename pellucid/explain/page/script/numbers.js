@@ -25,6 +25,7 @@ const headsOfTensor = ({ axes, shape }) => (axes.includes("H") ? shape[axes.inde
 /** Four decimals, as every table has them: "0.4502", "−∞". Equally near ones go to the even digit, as in Python. */
 const fourDecimals = (x) => {
   if (!Number.isFinite(x)) return Number.isNaN(x) ? "?" : allDigits(x);
+  if (Math.abs(x) >= 1e21) return allDigits(x); // too large for decimals
   const size = Math.abs(x) * 10000;
   const tied = size % 1 === 0.5 && Math.floor(size) % 2 === 0;
   const digits = (tied ? Math.floor(size) / 10000 : Math.abs(x)).toFixed(4);

@@ -87,6 +87,20 @@ const textOfIds = (side, ids) => {
     else if (id === side.unknownId) parts.push(" ⁇ ");
     else if (!side.closed.has(id)) parts.push(parts.join("") ? side.pieces[id] : side.pieces[id].replace(/^▁/, ""));
   }
-  const decode = (part) => (Array.isArray(part) ? new TextDecoder().decode(Uint8Array.from(part)) : part);
-  return parts.map(decode).join("").replaceAll(SPACE_SYMBOL, " ");
+  return parts.map((part) => (Array.isArray(part) ? textOfBytes(part) : part)).join("").replaceAll(SPACE_SYMBOL, " ");
+};
+
+/** Bytes read as UTF-8; each that is part of no character is �. */
+const textOfBytes = (bytes) => {
+  const read = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+  const character = (length) => {
+    try {
+      return read.decode(Uint8Array.from(bytes.slice(0, length)));
+    } catch {
+      return "";
+    }
+  };
+  if (!bytes.length) return "";
+  const length = [1, 2, 3, 4].find((count) => character(count) !== "");
+  return (length ? character(length) : "�") + textOfBytes(bytes.slice(length ?? 1));
 };

@@ -25,7 +25,7 @@ const searchBeam = (transformer, sourceIds, { beam, length_penalty, limit, forbi
     open = candidates.filter(({ last }) => last !== end_id).slice(0, beam);
   }
   if (collected.length < beam) open.forEach((hypothesis) => collect(hypothesis, false));
-  return collected.toSorted((a, b) => b.finished - a.finished || b.score - a.score);
+  return collected.toSorted((a, b) => b.finished - a.finished || b.score - a.score).slice(0, beam);
 };
 
 /** The log-probability of each token after a hypothesis, whose past grows by this step. */

@@ -85,11 +85,11 @@ const sourceLanguageOf = ({ languages }, to) => {
   return possible.size === 1 ? [...possible][0] : null;
 };
 
-/** Where a word is one token: those that the vocabulary does not have, each with the nearest that it has. */
+/** Where a word is one token: those that the vocabulary does not have; `near`, made when asked for: the nearest that it has. */
 const unknownWords = (vocabulary, side, text) => {
   if (vocabulary.kind !== "word") return [];
   const unknown = splitAtSpaces(text).filter((word) => idsOfText(side, word).includes(side.unknownId));
-  return [...new Set(unknown)].map((word) => ({ word, near: nearestWords(side, word) }));
+  return [...new Set(unknown)].map((word) => ({ word, get near() { return nearestWords(side, word); } }));
 };
 
 const nearestWords = (side, word) => {

@@ -1,0 +1,195 @@
+"""What a page carries of big models and of several explanations; how large it is; which line made what."""
+
+import json
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tiny
+import torch
+from browser import chromium
+from engine_page import engine_page, error_of, numbers_of
+
+import pellucid
+from pellucid.config import PRESETS, Config, DataConfig, ModelConfig, VocabularyConfig
+from pellucid.explain.explanation import Explanation
+from pellucid.explain.page import payload
+from pellucid.explain.page.code_lines import code_lines
+from pellucid.model import Transformer
+from pellucid.see import trace
+from pellucid.translate.translator import Translator
+from pellucid.vocabulary import train_vocabulary
+
+pytestmark = pytest.mark.browser
+WORDS = 37_000
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with chromium() as browser:
+        yield browser
+
+
+@pytest.fixture
+def as_if_big(monkeypatch: pytest.MonkeyPatch) -> Explanation:
+    """A small model of which the page is to carry no more than of a big one."""
+    monkeypatch.setattr(payload, "COMPUTES", 0)
+    return tiny.translator(norm="first").explain("I like cats", to="es", target="Me gustan los gatos")
+
+
+def test_a_big_model_is_a_recording(browser: Any, as_if_big: Explanation, tmp_path: Path) -> None:
+    seen, vocabulary = as_if_big.trace, as_if_big.vocabulary
+    with engine_page(browser, [as_if_big], tmp_path) as page:
+        found = numbers_of(page, "page.runs[0]")
+        assert list(found) == list(seen)
+        kept = page.evaluate("page.runs[0].get('decoder.logits').then(({ kept }) => kept)")
+        labels = page.evaluate("page.runs[0].labels('decoder.probabilities', 'V')")
+        best = page.evaluate("page.runs[0].best(1, 4)")
+        parameters = page.evaluate("[...page.models[0].parameters.keys()]")
+        mistakes = {
+            call: error_of(page, call)
+            for call in ("explainText('I like cats', 'es')", "stepByStep(page.runs[0], true)")
+        }
+        unswitched = page.evaluate(
+            "switchedRun(page.runs[0], UNSWITCHED).then((run) => run === page.runs[0])"
+        )
+    assert parameters == [name for name in as_if_big.translator.model.state_dict() if ".norm." in name]
+    for name, record in seen.items():
+        axes, ours = found[name]
+        if record.axes[-1] != "V":
+            assert (
+                ours.view(np.uint32) == np.ascontiguousarray(record.tensor.numpy()).view(np.uint32)
+            ).all(), name
+            continue
+        assert axes == "BLV" and labels == [*map(str, range(1, 21)), "expected"]
+        for row, (numbers, expected) in enumerate(zip(record.tensor[0], as_if_big.target_ids, strict=True)):
+            ids = [*sorted(range(len(numbers)), key=lambda token: -numbers[token].item())[:20], expected]
+            assert ours[0, row].tolist() == numbers[ids].tolist()
+            assert kept["tokens"][row] == vocabulary.target_tokens(ids)
+            total = math.log(sum(math.exp(value) for value in seen["decoder.logits"].tensor[0, row].tolist()))
+            assert kept["log_sum_exp"][row] == pytest.approx(total, abs=1e-5)
+    assert kept["size"] == vocabulary.target_size
+    highest = seen["decoder.probabilities"].tensor[0, 1].topk(4).values.tolist()
+    assert [each["probability"] for each in best] == highest
+    assert list(mistakes.values()) == [
+        "This page holds a recording, not the model: it cannot read another sentence. "
+        'In Python, pellucid.load(model).explain("…").to_html(path) makes a page of it.',
+        "This page holds a recording, not the model: it cannot decode again. "
+        "In Python, print(explanation.stepwise).",
+    ]
+    assert unswitched
+
+
+@pytest.mark.parametrize(
+    ("switches", "edits"),
+    [
+        ("causal: false", {"decoder.*.self_attention.mask": torch.zeros_like}),
+        ("scale: false", {"*.scaled_scores": lambda scaled: scaled * 2.0}),  # √4, exactly
+    ],
+)
+def test_switches_of_a_big_model(
+    browser: Any, as_if_big: Explanation, switches: str, edits: dict[str, Any], tmp_path: Path
+) -> None:
+    model = as_if_big.translator.model
+    source = torch.tensor([as_if_big.source_ids])
+    target = torch.tensor([[model.config.start_id, *as_if_big.target_ids[:-1]]])
+    with torch.no_grad(), trace(model, edits=edits) as seen:
+        model(source, torch.ones_like(source, dtype=torch.bool), target)
+    with engine_page(browser, [as_if_big], tmp_path) as page:
+        run = f"switchedRun(page.runs[0], {{ ...UNSWITCHED, {switches} }})"
+        found = numbers_of(page, run)
+        steps = page.evaluate(f"{run}.then((run) => run.steps)")
+        refused = page.evaluate("cannotSwitch(page.runs[0], { ...UNSWITCHED, residual: false })")
+    attentions = [name for name in seen if name.endswith(("weights", "context", "masked_scores"))]
+    assert {name for name in attentions if not name.endswith("masked_scores")} < set(found)
+    if switches == "causal: false":
+        first = "decoder.layers.0.self_attention"
+        assert {f"{first}.{name}" for name in ("queries", "keys", "scores", "mask", "masked_scores")} < set(
+            found
+        )
+        assert set(name for name in seen if name.startswith("encoder")) < set(found)
+    for name, (_, ours) in found.items():
+        if not name.endswith(("logits", "probabilities")):
+            assert np.array_equal(ours, seen[name].tensor.numpy()), name
+    probabilities = seen["decoder.probabilities"].tensor[0]
+    for step, row, expected in zip(steps, probabilities, as_if_big.target_ids, strict=True):
+        assert step["probability"] == row[expected].item() and step["alternatives"][0][1] == row.max().item()
+    assert "Precomputed are: causal mask off; scale off." in refused
+
+
+def test_two_in_one_page(browser: Any, tmp_path: Path) -> None:
+    one, other = tiny.translator(), tiny.translator(norm="first", heads=4)
+    runs = [
+        each.explain(text, to="es", target=target)
+        for each, text, target in (
+            (one, "I like cats", "Me gustan"),
+            (other, "cats", "los gatos"),
+            (one, "I", "Me"),
+        )
+    ]
+    with engine_page(browser, runs, tmp_path) as page:
+        assert page.evaluate("page.models.length") == 2
+        assert page.evaluate("page.runs.map((run) => page.models.indexOf(run.model))") == [0, 1, 0]
+        for place, explanation in enumerate(runs):
+            for name, (_, ours) in numbers_of(page, f"page.runs[{place}]").items():
+                assert np.array_equal(ours, explanation.trace[name].tensor.numpy()), name
+        captions = page.evaluate("page.header.captions")
+    assert set(captions) == {name for each in runs for name in each.trace}
+
+
+def test_the_demo_page_is_small(tmp_path: Path) -> None:
+    pellucid.load("demo").explain("How are you", to="hi").to_html(tmp_path / "demo.html")
+    assert (tmp_path / "demo.html").stat().st_size < 1_500_000
+
+
+@pytest.fixture(scope="module")
+def base() -> Explanation:
+    """transformer-base with random weights, 20 tokens on each side."""
+    letters = [chr(ord("a") + place) for place in range(26)]
+    words = [f"{a}{b}{c}{d}" for a in letters for b in letters for c in letters for d in "aeiou"][
+        : WORDS - 100
+    ]
+    lines = [" ".join(words[first : first + 100]) for first in range(0, len(words), 100)]
+    setting = VocabularyConfig(kind="word", size=WORDS)
+    vocabulary = train_vocabulary(lines, lines, setting, DataConfig())
+    config = ModelConfig(vocabulary=vocabulary.source_size, **PRESETS["base"])
+    torch.manual_seed(1)
+    translator = Translator(Transformer(config).eval(), vocabulary, Config(vocabulary=setting, model=config))
+    return translator.explain(" ".join(words[:19]), target=" ".join(words[100:119]))
+
+
+def test_transformer_base_fits(browser: Any, base: Explanation, tmp_path: Path) -> None:
+    assert base.translator.model.config.vocabulary > 36_000
+    assert base.trace["decoder.layers.5.cross_attention.weights"].tensor.shape == (1, 8, 20, 20)
+    base.to_html(tmp_path / "base.html")
+    assert (tmp_path / "base.html").stat().st_size < 15_000_000
+    page = browser.new_page()
+    page.goto((tmp_path / "base.html").as_uri())
+    page.wait_for_function("page.runs.length > 0")
+    milliseconds = page.evaluate("performance.now()")
+    name = "decoder.layers.5.feed_forward.hidden"
+    shown = page.evaluate(f"page.runs[0].get('{name}').then(({{ data }}) => Array.from(data.slice(-3)))")
+    assert shown == base.trace[name].tensor.flatten()[-3:].tolist()
+    page.close()
+    assert milliseconds < 3000
+
+
+def test_each_line_of_code_is_where_it_says() -> None:
+    explanation = tiny.translator(norm="first").explain("I like cats", to="es", target="Me")
+    lines = code_lines([*explanation.trace, "encoder.norm.output"])
+    source = (Path(pellucid.__file__).parent / "model.py").read_text().splitlines()
+    for kind, line in lines.items():
+        last = kind.partition(".")[2]
+        assert line["file"] == "pellucid/model.py"
+        assert f'"{last}_' in "".join(source[line["line"] - 2 : line["line"]]), kind
+        assert "see(" in line["text"] and line["text"].count("(") == line["text"].count(")"), kind
+    assert set(lines) == {payload.kind_of(name) for name in explanation.trace}
+    assert lines["attention.weights"]["text"].startswith('weights = see("weights_BHLM", softmax_over_keys(')
+    assert lines["norm.standardized"]["text"] == (
+        'standardized = self.see("standardized_BLD", '
+        "(x - mean[..., None]) / (variance[..., None] + self.epsilon).sqrt())"
+    )
+    json.dumps(lines)
