@@ -5,6 +5,7 @@ from pellucid.errors import PellucidError, UsageError
 from pellucid.explain import edits
 from pellucid.explain.attention import attention
 from pellucid.explain.experiments import experiment
+from pellucid.explain.gradients import gradients
 from pellucid.explain.leak import find_leak
 from pellucid.explain.nonfinite import find_nonfinite
 from pellucid.explain.trace_bytes import trace_bytes
@@ -27,6 +28,7 @@ __all__ = [
     "experiment",
     "find_leak",
     "find_nonfinite",
+    "gradients",
     "load",
     "trace",
     "trace_bytes",

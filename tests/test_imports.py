@@ -21,6 +21,7 @@ PUBLIC = [
     "experiment",
     "find_leak",
     "find_nonfinite",
+    "gradients",
     "load",
     "trace",
     "trace_bytes",

@@ -98,8 +98,8 @@ EDITS: dict[str, tuple[Mapping[str, Edit], Changes]] = {
         ),
     ),
     "weights rewritten": (
-        rewrite(f"{CROSS}.weights", [0.0, 1.0, 0.0, 0.0, 0.0], at=(0, 1, 2)),
-        Changes(weights={(CROSS, 0, 1, 2): [0.0, 1.0, 0.0, 0.0, 0.0]}),
+        rewrite(f"{CROSS}.weights", [0.1, 0.7, 0.0, 0.2, 0.0], at=(0, 1, 2)),
+        Changes(weights={(CROSS, 0, 1, 2): [0.1, 0.7, 0.0, 0.2, 0.0]}),
     ),
 }
 for stack, layer, numbers in (("encoder", 1, (1, 2)), ("decoder", 5, (1, 2, 3)), ("decoder", 0, (1, 2, 3))):

@@ -113,7 +113,8 @@ def rewrite(name: str, values: Any, at: Sequence[int | slice] | int = ()) -> Edi
     """Part of a tensor, or all of it, is these numbers: `rewrite("decoder.layers.0.cross_attention.weights",
     [0, 1, 0], at=(0, 2, 1))` has sentence 0, head 2, position 1 look at the second word alone. A single
     number fills all that `at` chooses."""
-    numbers = torch.as_tensor(values)
+    # Python's numbers are float64: as float32 they would be others in a model of float64.
+    numbers = values if isinstance(values, Tensor) else torch.as_tensor(values, dtype=torch.float64)
 
     def put(tensor: Tensor) -> Tensor:
         place: Any = tuple(at) if isinstance(at, Sequence) else (at,)

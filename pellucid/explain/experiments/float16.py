@@ -90,6 +90,7 @@ class Float16:
                 [place + 0.2 for place in range(len(rows))], [_number(row.number) for row in rows]
             )
             axes.set_yscale("symlog", linthresh=1e-7)
+            axes.set_ylim(0, 1)
             axes.set_ylabel("largest difference of a weight\nfrom what −∞ gives in float64", fontsize=8)
             axes.set_xlabel("the number that masks", fontsize=8)
             axes.legend(fontsize=8)
