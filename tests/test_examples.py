@@ -214,6 +214,25 @@ def test_the_list_and_the_claims_alone(pellucid: Command) -> None:
     assert table in (DOCS / "notes-004-verdicts.md").read_text(encoding="utf-8")
 
 
+def test_a_page_of_an_example(pellucid: Command, files: Any, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    outcome = pellucid("example", "004-self", "--html", page)
+    assert outcome == pellucid("example", "004-self"), "it prints the same"
+    text = page.read_text(encoding="utf-8")
+    assert text.startswith("<!doctype html>") and "http" not in text.replace("http-equiv", "").replace(
+        "http://www.w3.org/2000/svg", ""
+    )
+    own = files("homework.toml", *OWN.split("\n"))
+    assert pellucid("example", "--file", own, "--html", page).code == 0
+    assert '"worked":{"name":"homework","scale":"none","given":{"queries"' in page.read_text(encoding="utf-8")
+    bad = tmp_path / "none" / "page.html"
+    assert pellucid("example", "004-self", "--html", bad) == (
+        1,
+        "",
+        f"pellucid: {bad}: cannot be written: No such file or directory. Choose another place.\n",
+    )
+
+
 OWN = """
 scale = "none"
 [given]
