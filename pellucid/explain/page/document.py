@@ -1,6 +1,5 @@
 """The page of a translation: what stands in the file, the script that brings it to life, and its numbers."""
 
-from collections.abc import Sequence
 from html import escape
 
 from pellucid.explain.explanation import Explanation
@@ -13,7 +12,7 @@ from pellucid.version import __version__
 
 STYLES = ("style.css", "drawing.css", "stage.css", "dock.css", "plates.css", "own.css", "tour.css")
 
-# In the order of reading: how elements are made and what is shown; numbers; the model and its vocabulary; what is
+# In the order of reading: how elements are made and what is shown; numbers; the model and its words; what is
 # derived of them; how a matrix is shown and a cell was made; worked examples; and the page around them.
 SCRIPTS = (
     *("elements.js", "state.js", "parts.js"),
@@ -74,8 +73,8 @@ def _body(explanation: Explanation) -> str:
 <div id=runs class=chooser role=group aria-label=explanations hidden></div>
 </div>
 <div id=typing></div>
-<noscript><p class=note>This browser runs no scripts: below are the steps and where each looked. The drawing of the
-model, and every matrix, need them.</p></noscript>
+<noscript><p class=note>This browser runs no scripts: below are the steps and where each looked. The drawing
+of the model, and every matrix, need them.</p></noscript>
 <p id=fault class=error role=alert hidden></p>
 </header>
 <div id=own-place hidden></div>
@@ -90,14 +89,16 @@ model, and every matrix, need them.</p></noscript>
 </section>
 <section id=beside aria-label="side by side" hidden></section>
 <section id=steps><h2>Step by step</h2>
-<p>At each step the decoder has read the target up to its input, the target shifted right by one, and gives each
-word of its vocabulary a probability. All steps were computed at once, as in training. The loss is the negative
-logarithm of the expected word’s probability.</p>
-<div class=wide-table tabindex=0 role=region aria-label="the steps">{steps_table(explanation.steps)}</div></section>
+<p>At each step the decoder has read the target up to its input, the target shifted right by one, and gives
+each word of its vocabulary a probability. All steps were computed at once, as in training. The loss is the
+negative logarithm of the expected word’s probability.</p>
+<div class=wide-table tabindex=0 role=region aria-label="the steps">
+{steps_table(explanation.steps)}</div></section>
 <section id=looked><h2>Where each step looked</h2>
-<p>Cross-attention of the decoder’s last layer, the mean of its heads: each row asks, and shares a whole 1.0 among
-the words of the source.</p>
-<div class=wide-table tabindex=0 role=region aria-label="where each step looked">{alignment_table(explanation)}</div></section>
+<p>Cross-attention of the decoder’s last layer, the mean of its heads: each row asks, and shares a whole 1.0
+among the words of the source.</p>
+<div class=wide-table tabindex=0 role=region aria-label="where each step looked">
+{alignment_table(explanation)}</div></section>
 <footer>Written by Pellucid {escape(__version__)}. {escape(explanation.difference)}
 Recorded numbers are those of the pass, in float32.</footer>
 </main>

@@ -37,8 +37,8 @@ def steps_table(steps: Sequence[Step]) -> str:
     rows = "".join(_step(place, step) for place, step in enumerate(steps))
     total = sum(step.loss for step in steps)
     return f"""<table class=steps><caption>The losses add up to {number(total)}.</caption>
-<thead><tr><th scope=col>step<th scope=col>input<th scope=col>expected<th scope=col>probability<th scope=col>loss
-<th scope=col>most probable<tbody>{rows}</table>"""
+<thead><tr><th scope=col>step<th scope=col>input<th scope=col>expected<th scope=col>probability
+<th scope=col>loss<th scope=col>most probable<tbody>{rows}</table>"""
 
 
 def _step(place: int, step: Step) -> str:

@@ -68,11 +68,18 @@ const turnLongTokens = (model) => {
 const TOKEN_ROWS = { source: "source tokens", target: "what the decoder reads: the target, shifted right", expected: "the next words" };
 
 const sourceToken = (run, text, place) =>
-  element("span", { class: "token", "data-source": place, mouseenter: () => lookBack(place), mouseleave: () => lookBack(null) }, words(text));
+  element("span", { class: "token", "data-source": place, mouseenter: () => lookBack(place), mouseleave: () => lookBack(null) }, words(text, { class: tokenNote(text) ? "special" : null }), tokenNote(text));
 
 const targetToken = (run, text, place) =>
   element("span", { class: place ? "token" : "token start", "data-position": place, mouseenter: () => glance(place), mouseleave: () => glance(null) },
-    words(text));
+    words(text, { class: tokenNote(text) ? "special" : null }), tokenNote(text));
+
+/** What a token that is no word stands for. */
+const tokenNote = (text) => {
+  const language = /^>>([^<>]+)<<$/.exec(text)?.[1];
+  const note = language ? `into ${languageName(language)}` : { "<s>": "start", "</s>": "end", "<pad>": "padding", "<unk>": "unknown" }[text];
+  return note ? element("small", { class: "token-note" }, note) : null;
+};
 
 /** The word that a position says, with its probability: a button that makes it the current position. */
 const saidToken = (run, text, place) => {
@@ -81,7 +88,7 @@ const saidToken = (run, text, place) => {
   return element("button", {
     class: step.predicted === step.expected ? "token said" : "token said missed", "data-position": place, "data-key": `said-${place}`, "aria-label": label,
     click: () => setState({ position: place }), mouseenter: () => glance(place), mouseleave: () => glance(null), focus: () => glance(place), blur: () => glance(null),
-  }, words(text), element("span", { class: "probability" }, step.probability.toFixed(2)), shareBar(step.probability));
+  }, words(text, { class: tokenNote(text) ? "special" : null }), element("span", { class: "probability" }, step.probability.toFixed(2)), shareBar(step.probability), tokenNote(text));
 };
 
 const shareBar = (share) => element("span", { class: "share-bar", "aria-hidden": "true", "--share": Math.max(0, Math.min(1, share)).toFixed(4) });
@@ -151,4 +158,19 @@ const lookBack = (source) => {
 };
 
 /** Opens a block of the model, in place. */
-const goToBlock = (block) => setState({ block, tensor: null, row: null, column: null }, { left: null });
+const goToBlock = async (block) => {
+  const from = document.activeElement?.closest("[data-block]")?.getBoundingClientRect();
+  await setState({ block, tensor: null, row: null, column: null }, { left: null });
+  growFrom(from);
+};
+
+/** What was opened grows from where it was. */
+const growFrom = (from) => {
+  const place = found("stage");
+  const to = place.getBoundingClientRect();
+  if (!from?.width || !to.width || from.top > innerHeight) return;
+  const x = from.left + from.width / 2 - to.left;
+  const y = from.top + from.height / 2 - to.top;
+  place.style.transformOrigin = `${x}px ${y}px`;
+  animate(place, [{ transform: "scale(.86)", opacity: 0.2 }, { transform: "none", opacity: 1 }], 220);
+};

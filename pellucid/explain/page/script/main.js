@@ -9,9 +9,11 @@ const showView = async (focus = null) => {
   let runs;
   try {
     runs = await runsOfView();
-  } catch (error) {
-    if (asked === viewsAsked) tellFault(error);
-    return;
+  } catch (error) { // an address asks for a sentence that cannot be explained
+    if (asked !== viewsAsked) return;
+    tellFault(error.message);
+    state = { ...state, text: null, to: null, switches: UNSWITCHED };
+    runs = await runsOfView();
   }
   if (asked !== viewsAsked) return;
   const changed = current && current.run !== runs.run;
@@ -23,7 +25,8 @@ const showView = async (focus = null) => {
     if (focus) focusLevel(focus.left);
     document.body.dataset.shown = location.hash; // which view stands, for who waits for it
   } catch (error) {
-    tellFault(error);
+    tellFault(error.message);
+    throw error;
   }
 };
 
@@ -84,7 +87,7 @@ const drawView = async ({ run, before, beside }, changed) => {
   showOpenMatrix();
   await drawFor("effect", [run, before, block, head, position], () => drawEffect(run, before, found("effect")));
   await drawFor("open", [open, stop, open === "tour" ? run : null], () => drawOpened(open));
-  if (changed) pulseChanges(before);
+  if (changed) await pulseChanges(run, before);
 };
 
 let matrixShown = null;
@@ -117,18 +120,24 @@ const openOrClose = async (name) => {
   found(`${name}-place`).querySelector(name === "tour" ? ".primary" : "select, textarea, input, button")?.focus();
 };
 
-/** What a switch changed is lit for a moment. */
-const pulseChanges = () => {
-  for (const place of document.querySelectorAll("#drawing .said, #effect .changed, .stage-plates .changed")) {
-    animate(place, [{ outlineColor: "var(--link)", outlineOffset: "0" }, { outlineColor: "transparent", outlineOffset: "6px" }], 700);
+/** What a switch changed is lit for a moment: words, and the plates whose numbers are others now. */
+const pulseChanges = async (run, before) => {
+  if (!before || stillness.matches) return;
+  const changed = [...document.querySelectorAll("#drawing .said, #effect .changed")];
+  for (const plate of document.querySelectorAll(".stage-plates .plate")) {
+    const name = plate.spec?.name;
+    if (run.names.includes(name) && before.names.includes(name) && differ(await run.get(name), await before.get(name))) changed.push(plate);
+  }
+  for (const place of changed) {
+    animate(place, [{ outline: "3px solid var(--link)", outlineOffset: "0" }, { outline: "3px solid transparent", outlineOffset: "8px" }], 900);
   }
 };
 
-const tellFault = (error) => {
-  const place = found("fault");
-  place.hidden = false;
-  place.textContent = error.message;
-  throw error;
+const differ = (one, other) => one.data.length !== other.data.length || one.data.some((value, at) => value !== other.data[at]);
+
+const tellFault = (message) => {
+  found("fault").hidden = false;
+  found("fault").textContent = message;
 };
 
 const showAddress = () => {
@@ -139,10 +148,7 @@ const showAddress = () => {
 };
 
 const tellMissing = (name) => {
-  page.runs[0].get(name).catch((error) => {
-    found("fault").hidden = false;
-    found("fault").textContent = error.message;
-  });
+  page.runs[0].get(name).catch((error) => tellFault(error.message));
 };
 
 const startPage = async () => {

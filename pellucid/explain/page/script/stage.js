@@ -79,7 +79,11 @@ const changeLayer = (layer) => {
 /** The plates of the open part, drawn by their own files; they tell what was chosen in them. */
 const drawOpenPlates = (run, beside, place) => {
   const { block, tensor, head, row, column } = state;
-  return drawPlates({ run, beside, block, tensor, head, row, column, time: timeOfView(), select: setState }, place);
+  return drawPlates({ run, beside: beside && sameTokens(run, beside) ? beside : null, block, tensor, head, row, column, time: timeOfView(), select: setState }, place);
 };
+
+/** Matrices of two runs stand side by side where their rows and columns are the same tokens. */
+const sameTokens = (one, other) =>
+  ["source", "target"].every((side) => one[side].join("\n") === other[side].join("\n")) && one.names.join() === other.names.join();
 
 const timeOfView = () => (state.mode === "training" ? { mode: "training" } : { mode: "step", t: state.position + 1, cached: state.cached });

@@ -60,11 +60,11 @@ const rising = (model, box, stack, tokens, lit) => {
     ? [places[0].top, Math.min(...blocks.map((block) => block.top))]
     : [places[0].bottom, Math.max(...blocks.map((block) => block.bottom))];
   const lines = [];
+  if (model.classList.contains("compact")) return lines; // there a layer's parts stand side by side
   places.forEach((place, at) => {
     if (places.length > MOST_LINES && at !== lit) return;
     lines.push(drawn("line", { class: lineClass(at, lit), x1: place.x, x2: place.x, y1: from, y2: to }));
   });
-  if (model.classList.contains("compact")) return lines;
   for (const block of blocks) {
     const weight = strandsOf.weights[block.block];
     if (weight) lines.push(...crossings(places, block, weight, lit, upwards));
