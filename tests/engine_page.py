@@ -1,4 +1,4 @@
-"""A page that holds explanations and the scripts that compute, and nothing to look at; and what it says."""
+"""A page that holds explanations and the scripts that compute, nothing to look at; and edits made by hand."""
 
 import base64
 from collections.abc import Iterator, Sequence
@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from torch import Tensor
 
 from pellucid.explain.explanation import Explanation
 from pellucid.explain.page.assembly import html_page, scripts
 from pellucid.explain.page.payload import payload
+from pellucid.see import Edit
 
 SCRIPTS = (
     *(
@@ -70,3 +72,15 @@ def error_of(page: Any, call: str, given: Any = None) -> str:
     """The message of the error that an expression in JavaScript raises."""
     caught = f"async (given) => {{ try {{ await ({call}); }} catch (error) {{ return error.message; }} }}"
     return str(page.evaluate(caught, given))
+
+
+def kept_sublayer() -> dict[str, Edit]:
+    """Edits that put a sublayer's output in the place of x + that output, everywhere."""
+    kept: list[Tensor] = []
+
+    def keep(output: Tensor) -> Tensor:
+        kept.append(output)
+        return output
+
+    outputs = {f"*.{part}.output": keep for part in ("self_attention", "cross_attention", "feed_forward")}
+    return outputs | {"*.sum": lambda total: kept[-1]}

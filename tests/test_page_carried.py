@@ -11,7 +11,7 @@ import pytest
 import tiny
 import torch
 from browser import chromium
-from engine_page import engine_page, error_of, numbers_of
+from engine_page import engine_page, error_of, kept_sublayer, numbers_of
 
 import pellucid
 from pellucid.config import PRESETS, Config, DataConfig, ModelConfig, VocabularyConfig
@@ -88,6 +88,7 @@ def test_a_big_model_is_a_recording(browser: Any, as_if_big: Explanation, tmp_pa
     [
         ("causal: false", {"decoder.*.self_attention.mask": torch.zeros_like}),
         ("scale: false", {"*.scaled_scores": lambda scaled: scaled * 2.0}),  # √4, exactly
+        ("residual: false", kept_sublayer()),
     ],
 )
 def test_switches_of_a_big_model(
@@ -102,7 +103,7 @@ def test_switches_of_a_big_model(
         run = f"switchedRun(page.runs[0], {{ ...UNSWITCHED, {switches} }})"
         found = numbers_of(page, run)
         steps = page.evaluate(f"{run}.then((run) => run.steps)")
-        refused = page.evaluate("cannotSwitch(page.runs[0], { ...UNSWITCHED, residual: false })")
+        refused = page.evaluate("cannotSwitch(page.runs[0], { ...UNSWITCHED, scale: false, causal: false })")
     attentions = [name for name in seen if name.endswith(("weights", "context", "masked_scores"))]
     assert {name for name in attentions if not name.endswith("masked_scores")} < set(found)
     if switches == "causal: false":
@@ -117,7 +118,7 @@ def test_switches_of_a_big_model(
     probabilities = seen["decoder.probabilities"].tensor[0]
     for step, row, expected in zip(steps, probabilities, as_if_big.target_ids, strict=True):
         assert step["probability"] == row[expected].item() and step["alternatives"][0][1] == row.max().item()
-    assert "Precomputed are: causal mask off; scale off." in refused
+    assert "Precomputed are: causal mask off; scale off; residuals off." in refused
 
 
 def test_two_in_one_page(browser: Any, tmp_path: Path) -> None:
@@ -193,3 +194,19 @@ def test_each_line_of_code_is_where_it_says() -> None:
         "(x - mean[..., None]) / (variance[..., None] + self.epsilon).sqrt())"
     )
     json.dumps(lines)
+
+
+def test_what_json_has_no_number_for(browser: Any, tmp_path: Path) -> None:
+    translator = tiny.translator(output_bias=True)
+    impossible = translator.vocabulary.encode_target("gatos")[0]
+    with torch.no_grad():
+        bias = translator.model.decoder.projection.bias
+        assert bias is not None
+        bias[impossible] = -math.inf
+    explanation = translator.explain("cats", to="es", target="Me gatos")
+    with engine_page(browser, [explanation], tmp_path) as page:
+        assert page.evaluate("page.runs[0].steps[1].loss") == math.inf == explanation.steps[1].loss
+        again = "computedRun(page.runs[0].model, page.runs[0].sentence).steps[1]"
+        assert page.evaluate(f"[{again}.loss, {again}.probability]") == [math.inf, 0]
+        logits = numbers_of(page, "page.runs[0]")["decoder.logits"][1]
+    assert logits[0, 1, impossible] == -math.inf

@@ -10,7 +10,7 @@ import pytest
 import tiny
 import torch
 from browser import chromium
-from engine_page import engine_page, error_of, numbers_of
+from engine_page import engine_page, error_of, kept_sublayer, numbers_of
 from torch import Tensor
 
 import pellucid
@@ -137,18 +137,6 @@ def test_what_follows_exactly_is_not_carried(spanish: Explanation, page: Any) ->
         page.evaluate("computedRun(page.runs[0].model, page.runs[0].sentence).origin('encoder.output')")
         == "computed"
     )
-
-
-def kept_sublayer() -> dict[str, Edit]:
-    """Edits that put a sublayer's output in the place of x + that output, everywhere."""
-    kept: list[Tensor] = []
-
-    def keep(output: Tensor) -> Tensor:
-        kept.append(output)
-        return output
-
-    outputs = {f"*.{part}.output": keep for part in ("self_attention", "cross_attention", "feed_forward")}
-    return outputs | {"*.sum": lambda total: kept[-1]}
 
 
 def only_sum(path: str, sublayer: str) -> dict[str, Edit]:

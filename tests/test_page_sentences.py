@@ -23,8 +23,8 @@ from pellucid.translate.translator import Translator
 from pellucid.vocabulary import train_vocabulary
 
 pytestmark = pytest.mark.browser
-# Capitals, punctuation, elision, numbers, Devanagari with vowel signs and nuktas, spaces of many kinds, letters
-# that are taken apart or put together, what SentencePiece writes itself, and half a surrogate pair.
+# Capitals, punctuation, elision, numbers, Devanagari with vowel signs and nuktas, spaces of many kinds,
+# letters that are taken apart or put together, what SentencePiece writes itself, half a surrogate pair.
 TRICKY = [
     *("", " ", "How are you?", "HOW ARE YOU", "how are  you ?", "  you  ", "don't"),
     *("the dog’s l'amie", "l' amie", "aujourd'hui", "a@b.org R&D and/or t-shirt -", "1,000 1.5 3:45 1, 2"),

@@ -11,7 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.explain.edits import Edits, lift_mask, together, without_scale
+from pellucid.explain.edits import (
+    ADDED,
+    ATTENTIONS,
+    Edits,
+    lift_mask,
+    together,
+    without_residual,
+    without_scale,
+)
 from pellucid.explain.explanation import Explanation, steps_of
 from pellucid.explain.page.best_words import KEPT, best_words
 from pellucid.explain.page.blocks import Blocks
@@ -34,14 +42,16 @@ Table = dict[str, Any]
 
 
 def variants(explanation: Explanation, recorded: Table, parameters: Arrays, blocks: Blocks) -> list[Table]:
-    """The causal mask off, and the scale off, each in all parts. recorded: the recording's tensors."""
+    """The causal mask, the scale and the residuals off, each in all parts. recorded: the recording's
+    tensors."""
+    unscaled = [without_scale(f"*.{attention}") for attention in ATTENTIONS]
+    alone = [
+        without_residual(f"{stack}.layers.*.residual_{number}") for stack in ADDED for number in ADDED[stack]
+    ]
     switched: list[tuple[str, Table, Edits]] = [
         ("causal mask off", {"causal": False}, lift_mask("decoder.*.self_attention")),
-        (
-            "scale off",
-            {"scale": False},
-            together(without_scale("*.self_attention"), without_scale("*.cross_attention")),
-        ),
+        ("scale off", {"scale": False}, together(*unscaled)),
+        ("residuals off", {"residual": False}, together(*alone)),
     ]
     return [
         {"title": title, "switches": UNSWITCHED | switches}

@@ -33,8 +33,8 @@ const explainText = async (text, to, target = null, model = page.runs[0].model) 
 const switchedRun = async (run, switches) => {
   const reason = cannotSwitch(run, switches);
   if (reason) throw new Error(reason);
-  if (run.computes) return computedRun(run.model, run.sentence, switches);
-  return isSwitched(switches) ? recordedVariant(run, variantOf(run, switches)) : run;
+  if (!isSwitched(switches) && !isSwitched(run.switches)) return run;
+  return run.computes ? computedRun(run.model, run.sentence, switches) : recordedVariant(run, variantOf(run, switches));
 };
 
 /** One teacher-forced pass over a sentence: {text, to, translation, forced, source: ids, expected: ids}. */

@@ -3,18 +3,26 @@
 /** An explanation of the header as a run. */
 const recordedRun = (recorded) => {
   const model = page.models[recorded.model];
-  const { source_ids, target_ids, tensors, ...run } = recorded;
+  const { source_ids, target_ids, tensors, steps, ...run } = recorded;
   const targetIds = [model.config.start_id, ...target_ids.slice(0, -1)];
   const sentence = { text: run.text, to: run.to, translation: run.translation, forced: run.forced, source: source_ids, expected: target_ids };
-  return finishRun({ ...run, ...readerOf(tensors, model, { encoder: source_ids, decoder: targetIds }), model, sentence, sourceIds: source_ids, targetIds, switches: UNSWITCHED });
+  return finishRun({ ...run, ...readerOf(tensors, model, { encoder: source_ids, decoder: targetIds }), model, sentence, sourceIds: source_ids, targetIds, switches: UNSWITCHED, steps: steps.map(readStep) });
 };
 
 /** The run that was precomputed with some switches: it has fewer tensors. */
 const recordedVariant = (run, { switches, steps, title, tensors }) =>
   finishRun({
     ...run, ...readerOf(tensors, run.model, { encoder: run.sourceIds, decoder: run.targetIds }),
-    switches, steps, title: `${run.title}, ${title}`, variants: [],
+    switches, steps: steps.map(readStep), title: `${run.title}, ${title}`, variants: [],
   });
+
+/** A step with its numbers; JSON has none for what is infinite or no number, so these are words in it. */
+const readStep = (step) => ({
+  ...step, probability: numberSaid(step.probability), loss: numberSaid(step.loss),
+  alternatives: step.alternatives.map(([token, probability]) => [token, numberSaid(probability)]),
+});
+
+const numberSaid = (said) => (typeof said === "number" ? said : ({ inf: Infinity, "-inf": -Infinity }[said] ?? NaN));
 
 /** How the tensors of a run are read; each is unpacked or derived once. */
 const readerOf = (tensors, model, ids) => {

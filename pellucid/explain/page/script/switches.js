@@ -69,13 +69,12 @@ const faultOfSwitches = (run, switches) => {
 };
 
 /** The precomputed run with exactly these switches, or undefined. */
-const variantOf = (run, switches) =>
-  (run.variants ?? []).find((variant) => Object.keys(UNSWITCHED).every((name) => {
-    const [one, other] = [variant.switches[name], switches[name]];
-    return name === "silent" ? saidSilent(one) === saidSilent(other) : one === other || (name === "where" && !isSwitched(switches));
-  }));
+const variantOf = (run, switches) => (run.variants ?? []).find((variant) => sameSwitches(variant.switches, switches));
 
-const saidSilent = (silent) => JSON.stringify(Object.entries(silent).filter(([, heads]) => heads.length).toSorted());
+const sameSwitches = (one, other) =>
+  Object.keys(UNSWITCHED).every((name) => name === "silent" || one[name] === other[name]) && silentIn(one) === silentIn(other);
+
+const silentIn = ({ silent }) => JSON.stringify(Object.entries(silent).filter(([, heads]) => heads.length).toSorted());
 
 const whatIsPrecomputed = (run) =>
   run.variants?.length ? `Precomputed are: ${run.variants.map((variant) => variant.title).join("; ")}.` : "Nothing is precomputed.";
