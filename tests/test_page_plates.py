@@ -14,6 +14,7 @@ from tiny import translator
 
 import pellucid
 from pellucid.explain.explanation import Explanation
+from pellucid.explain.page import payload
 
 pytestmark = pytest.mark.browser
 
@@ -300,6 +301,7 @@ def test_the_twin_has_every_digit(opened: Any, hindi: Explanation, name: str) ->
     place = shown(opened, block=name.rpartition(".")[0], tensor=name)
     matrix = panels(hindi, name)[0]
     place.locator(".opened .twin summary").click()
+    place.locator(".opened .twin-table").wait_for()
     cells = place.locator(".opened .twin-table td").evaluate_all(
         "cells => cells.map((cell) => cell.textContent)"
     )
@@ -415,6 +417,68 @@ def test_two_runs_side_by_side(opened: Any, hindi: Explanation) -> None:
     same = place.locator(f"[data-plate='{SELF}.queries'] .largest-difference").inner_text()
     assert same == "largest difference 0.0000"
     opened.evaluate("async () => { tried.beside = null; await drawPlates({...tried}, tried.place); }")
+
+
+def test_what_a_switch_changed_says_so(opened: Any) -> None:
+    place = shown(opened, block=SELF)
+    opened.evaluate(
+        """async () => {
+        tried.run = await switchedRun(page.runs[0], {...UNSWITCHED, causal: false});
+        await drawPlates({...tried}, tried.place);
+        }"""
+    )
+    changed = place.locator(".plate:has(.plate-changed)").evaluate_all(
+        "all => all.map((each) => each.dataset.plate)"
+    )
+    own = {
+        name.removeprefix(f"{SELF}.") for name in changed if not name.split("|")[0].endswith("concatenated")
+    }
+    assert own == {
+        "mask",
+        "masked_scores",
+        "weights",
+        "context",
+        "context|head 0",
+        "context|head 1",
+        "output",
+    }
+    note = opened.evaluate(f"makingOf(tried.run, '{SELF}.mask', 0, 1, 3).then((making) => making.note)")
+    assert "The mask is lifted" in note
+    opened.evaluate("async () => { tried.run = page.runs[0]; await drawPlates({...tried}, tried.place); }")
+
+
+def test_a_model_too_big_for_the_page_shows_shapes_and_results(
+    browser: Any, hindi: Explanation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(payload, "COMPUTES", 100)
+    opened = open_page(browser, hindi, tmp_path)
+    making = opened.evaluate(f"makingOf(page.runs[0], '{SELF}.queries', 1, 2, 3)")
+    assert making["terms"] == [] and making["missing"]
+    assert making["note"].startswith(
+        "(5×8)·(8×4) = (5×4). The model has more parameters than a page can carry"
+    )
+    cells = [
+        (name, head, 2, 1 % matrix.shape[2])
+        for name in hindi.trace
+        for matrix in [panels(hindi, name)]
+        for head in range(matrix.shape[0])
+        if hindi.trace[name].axes[-1] != "V"
+    ]
+    for (name, head, row, column), (total, recorded, _) in zip(
+        cells, opened.evaluate(MAKE, cells), strict=True
+    ):
+        value = float(panels(hindi, name)[head, row, column])
+        assert number(recorded) == value and abs(number(total) - value) <= 1e-5 * max(1, abs(value)), name
+    place = shown(opened, block=SELF)
+    missing = place.locator(".missing-matrix")
+    assert missing.count() == 4 and missing.first.inner_text().startswith("8 × 4")
+    place = shown(opened, block="decoder.word", tensor="decoder.probabilities", row=1, column=2)
+    until(opened, "document.querySelector('#tried .making') !== null")
+    probabilities = panels(hindi, "decoder.probabilities")[0, 1]
+    third = sorted(probabilities.tolist(), reverse=True)[2]
+    assert f"= {third:.4f}" in place.locator(".making-written").inner_text()
+    assert place.locator(".opened thead th").last.inner_text() == "expected"
+    assert opened.complaints == []
 
 
 def test_the_focus_stays_where_it_was(opened: Any) -> None:

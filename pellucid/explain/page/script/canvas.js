@@ -16,7 +16,7 @@ function canvasOfCells(state) {
     class: "painted", role: "grid", tabindex: "0", "aria-label": state.title, "aria-readonly": "true",
     "aria-rowcount": panel.rows, "aria-colcount": panel.columns, "aria-activedescendant": cell.id,
     "--row": `${height}px`, "--cell": `${width}px`,
-  }, labels, columnLabels(state), field, spoken);
+  }, state.asks ? element("div", { class: "painted-corner", "aria-hidden": "true" }, "asks ↓", element("br"), "is asked →") : null, labels, columnLabels(state), field, spoken);
   paintWhenShown(canvas, state, across, down);
   const show = (row, column, focus) => {
     ring.style.transform = `translate(${column * width}px, ${row * height}px)`;

@@ -21,7 +21,7 @@ const openedMatrix = (view, spec, actions) => {
     openedHeading(spec, actions),
     headStrip(view, spec, actions.head) ?? "",
     element("div", { class: spec.panel.columns > 9 ? "opened-body wide" : "opened-body" },
-      element("div", { class: "opened-matrix" }, matrices, stepper(step), legendOf(spec.scale, holdsMasked(spec.panel)), element("div", { class: "twin-row" }, twin.copy, twin.fold)),
+      element("div", { class: "opened-matrix" }, matrices, stepper(step), legendOfMatrix(spec, matrices[0]), element("div", { class: "twin-row" }, twin.copy, twin.fold)),
       making));
   whole.choose = (row, column, focus) => {
     matrices[0].choose(row, column, focus);
@@ -54,8 +54,6 @@ const openedHeading = (spec, actions) => {
     code ? codeLine(code) : null,
     spec.other ? element("p", { class: "largest-difference" }, ...largestDifference(spec)) : null);
 };
-
-const holdsMasked = (panel) => numbersOf(panel).includes(-Infinity);
 
 /** Four buttons that move the selection, for fingers. */
 const stepper = (step) =>

@@ -8,10 +8,20 @@ const plateFigure = (view, spec, actions) => {
   });
   const grids = spec.panel ? gridsOfPlate(view, spec, actions) : [missingMatrix(spec)];
   figure.append(plateHeading(spec), ...grids.flatMap(({ title, matrix }) => [title, matrix].filter(Boolean)), plateCaption(view, spec));
+  if (spec.panel && !spec.brief) figure.lastChild.append(legendOfMatrix(spec, grids[0].matrix));
   figure.grids = grids.map(({ matrix }) => matrix).filter((matrix) => matrix.choose);
   figure.spec = spec;
   return figure;
 };
+
+/** The legend, in the depth of colour that the matrix has: paler where it shows numbers. */
+const legendOfMatrix = ({ scale, panel }, matrix) => {
+  const legend = legendOf(scale, holdsMasked(panel));
+  legend.classList.toggle("colour-only", matrix.querySelector(".colour-only, .painted") !== null);
+  return legend;
+};
+
+const holdsMasked = (panel) => numbersOf(panel).includes(-Infinity);
 
 /** The grid of a plate; beside another run, the two of them, each with its name. */
 const gridsOfPlate = (view, spec, actions) => {
@@ -47,6 +57,7 @@ const plateCaption = (view, spec) => {
   const { name, caption, brief, small, isParameter, shape, product, code } = spec;
   const lines = [];
   if (spec.other) lines.push(element("p", { class: "largest-difference" }, ...largestDifference(spec)));
+  else if (view.beside && spec.tensor && !spec.pick) lines.push(element("p", {}, "the other run has none of this shape"));
   if (!brief && caption.notes) lines.push(element("p", { class: "in-notes" }, element("span", { class: "label" }, "in the notes "), withScripts(caption.notes)));
   if (!small) lines.push(element("p", { class: "in-trace" }, dottedName(name)));
   if (product) lines.push(element("p", { class: "product" }, product));

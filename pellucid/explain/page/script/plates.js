@@ -24,7 +24,20 @@ const drawPlates = async (asked, place) => {
   drawnPlates.set(place, drawing);
   if (before?.untold && view.tensor === before.untold.tensor) tellLater(drawing, before.untold);
   await showChoice(drawing);
-  return giveFocusBack(drawing, held);
+  giveFocusBack(drawing, held);
+  if (before && before.view.block === view.block && before.view.run !== view.run) markChanged(drawing, before);
+};
+
+/** After a switch, what has changed says so; a pass computed anew differs in its last digits, which is no change. */
+const markChanged = (drawing, before) => {
+  for (const [key, { spec, firstElementChild: title }] of drawing.plates) {
+    const was = before.plates.get(key)?.spec;
+    if (!spec.tensor || !was?.tensor) continue;
+    const slight = 1e-5 * Math.max(1, spec.scale.most);
+    const isSame = (value, place) => value === was.tensor.data[place] || Math.abs(value - was.tensor.data[place]) <= slight;
+    if (spec.tensor.data.length === was.tensor.data.length && spec.tensor.data.every(isSame)) continue;
+    title.append(element("small", { class: "plate-changed" }, "changed"));
+  }
 };
 
 const isSameDrawing = (one, other) =>
@@ -101,7 +114,6 @@ const showChoice = async (drawing, focus = false) => {
     drawing.opened.remove();
     drawing.opened = null;
   }
-  if (!figure) delete drawing.place.dataset.opened;
   for (const each of drawing.plates.values()) each.classList.toggle("is-open", each === figure);
   if (!figure) return;
   const cell = [row, view.column ?? 0];
@@ -109,22 +121,10 @@ const showChoice = async (drawing, focus = false) => {
   if (!drawing.opened) {
     drawing.opened = openedMatrix(view, figure.spec, openedActions(drawing));
     figure.closest(".equation-line").after(drawing.opened);
-    bringIntoView(drawing);
   }
   drawing.opened.choose(r, c, focus);
   for (const matrix of figure.grids) matrix.choose(r, c);
   followRow(drawing, figure.spec, r);
-};
-
-/** What has just been opened is brought into view; what was open before, and is only drawn again, stays where it is. */
-const bringIntoView = ({ place, opened, view }) => {
-  const wasOpen = place.dataset.opened === view.tensor;
-  place.dataset.opened = view.tensor;
-  if (wasOpen) return;
-  requestAnimationFrame(() => {
-    const { top } = opened.getBoundingClientRect();
-    if (top > innerHeight * 0.6 || top < 0) opened.scrollIntoView({ block: "start", behavior: stillness.matches ? "auto" : "smooth" });
-  });
 };
 
 const figureOfTensor = (drawing, tensor) => {
@@ -173,8 +173,9 @@ const tellNow = (drawing, changes) => {
 
 /** The softmax of the chosen row, unfolded on request. */
 const softmaxFold = (drawing, name) => {
-  const fold = element("details", { class: "softmax-fold" }, element("summary", {}, "softmax, step by step: x, x − max, exp, sum, ratio"));
+  const fold = element("details", { class: "softmax-fold", open: drawing.place.dataset.softmax === "open" }, element("summary", {}, "softmax, step by step: x, x − max, exp, sum, ratio"));
   drawing.softmax = async () => {
+    drawing.place.dataset.softmax = fold.open ? "open" : "";
     if (!fold.open) return;
     const spec = await tensorPlate(drawing.view, name);
     const row = Math.min(drawing.row ?? drawing.view.row ?? spec.panel.rows - 1, spec.panel.rows - 1);
