@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -244,6 +245,17 @@ def test_the_verb(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compare", "demo", "bnak", *BANK, "--to", "fr"]) == 2
     assert "the model has no word 'bnak'. Near it: bank, " in capsys.readouterr().err
     assert main(["compare", "demo", "the", *BANK, "--to", "fr", "--which", "1", "2"]) == 0
+
+
+def test_a_picture_of_it(chat: Comparison, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    chat.plot(tmp_path / "a.svg")
+    text = (tmp_path / "a.svg").read_text("utf-8")
+    assert "<svg" in text
+    path = tmp_path / "bank.png"
+    assert main(["compare", "demo", "bank", *BANK, "--to", "fr", "--png", str(path)]) == 0
+    assert path.read_bytes().startswith(b"\x89PNG") and f"written: {path}" in capsys.readouterr().err
+    translator().compare("chat", CHAT[0], CHAT[0], to="en").plot(tmp_path / "nothing.png")
+    translator(encoder_layers=5).compare("chat", *CHAT, to="en").plot(tmp_path / "deep.png")
 
 
 def test_a_notebook_shows_it(chat: Comparison) -> None:

@@ -226,3 +226,6 @@ def test_the_verb_says_why_not_another_target(capsys: pytest.CaptureFixture[str]
     assert "target: the model has no word 'perross'. Near it: perros" in capsys.readouterr().err
     assert main(["explain", "demo", "I like cats", "--to", "es", "--more"]) == 0
     assert "What came out, best first:" in capsys.readouterr().out
+    with pytest.raises(SystemExit) as left:
+        main(["explain", "demo", "I like cats", "--to", "es", "--more", "--alignment"])
+    assert left.value.code == 2

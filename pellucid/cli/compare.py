@@ -1,6 +1,7 @@
 """pellucid compare: one word in two sentences, its vectors and what moved them."""
 
 import argparse
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pellucid.cli.arguments import add_model, text, verb
@@ -25,14 +26,20 @@ def add(verbs: "Verbs") -> None:
     option("second", metavar="B", type=text, help="the second sentence, in quotes")
     option("--to", metavar="LANG", help="the language to translate to, where the model knows several")
     both = "which of its occurrences in A and in B, counted from 1, where there are several"
+    option("--png", metavar="FILE", type=Path, help="a picture: the cosines, and the words that moved it")
     option("--which", metavar="N", type=int, nargs=2, help=both)
 
 
 def run(arguments: argparse.Namespace) -> None:
     """The comparison goes to standard output."""
+    from pellucid.cli.lines import tell
     from pellucid.translate.translator import load
 
     translator = load(arguments.model, arguments.device, precision="fp32")
     which = (arguments.which[0], arguments.which[1]) if arguments.which else None
     word, first, second = arguments.word, arguments.first, arguments.second
-    translator.compare(word, first, second, to=arguments.to, which=which).show()
+    comparison = translator.compare(word, first, second, to=arguments.to, which=which)
+    if arguments.png:
+        comparison.plot(arguments.png)
+        tell(f"written: {arguments.png}")
+    comparison.show()  # last, for who reads it may leave

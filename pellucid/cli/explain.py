@@ -29,21 +29,19 @@ def add(verbs: "Verbs") -> None:
     option("text", metavar="TEXT", type=text, help="the sentence, in quotes")
     option("--to", metavar="LANG", help="the language to translate to, where the model knows several")
     option("--target", metavar="TEXT", type=text, help="explain this translation, not the model's own")
-    option(
-        "--against",
-        metavar="TEXT",
-        type=text,
-        help="why not this one? the two step by step, and where they part",
+    shown = parser.add_mutually_exclusive_group()
+    against = "why not this one? the two targets step by step, and where they part"
+    shown.add_argument("--against", metavar="TEXT", type=text, help=against)
+    pairs = 'the word alignment alone, a line of Pharaoh pairs such as "0-0 1-2"'
+    shown.add_argument("--alignment", action="store_true", help=pairs)
+    shown.add_argument(
+        "--more", action="store_true", help="the search, the heads and the steps as tables too"
     )
-    option(
-        "--alignment", action="store_true", help='print the word alignment alone, a line such as "0-0 1-2"'
-    )
-    option("--more", action="store_true", help="the search, the heads and the steps as tables too")
     option("--html", metavar="FILE", type=Path, help="a page, one file, with every matrix")
     option(
         "--beside",
         metavar="MODEL",
-        help="put another model, such as a checkpoint, into that page: the same sentence and target, side by side",
+        help="another model, such as a checkpoint, in that page too: same sentence and target, side by side",
     )
     option("--json", metavar="FILE", type=Path, help="the steps and every matrix")
     option("--npz", metavar="FILE", type=Path, help="every matrix, for numpy.load")

@@ -21,6 +21,7 @@ took from others.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import torch
@@ -111,6 +112,12 @@ class Comparison:
         from pellucid.explain.terminal import columns_of_terminal, print_lines
 
         print_lines(self.lines(columns_of_terminal()))
+
+    def plot(self, path: str | Path) -> None:
+        """Draws the cosines and what moved the word (.png, .svg, .pdf); needs pip install "pellucid[plot]"."""
+        from pellucid.explain.compare_plot import plot
+
+        plot(self, path)
 
     def _repr_html_(self) -> str:
         from pellucid.explain.notebook import preformatted

@@ -153,7 +153,8 @@ class Explanation:
         write(path, as_npz(self))
 
     def plot(self, name: str, path: str | Path) -> None:
-        """Draws a tensor (all its heads) to a .png, .svg or .pdf; needs pip install "pellucid[plot]"."""
+        """Draws a tensor or a part (all its heads), or "looked", "words", "heads", "entropy", "mask" or
+        "positions", to a .png, .svg or .pdf; needs pip install "pellucid[plot]"."""
         from pellucid.explain.plot import plot
 
         plot(self, name, path)
