@@ -21,7 +21,7 @@ const openedMatrix = (view, spec, actions) => {
     openedHeading(spec, actions),
     headStrip(view, spec, actions.head) ?? "",
     element("div", { class: spec.panel.columns > 9 ? "opened-body wide" : "opened-body" },
-      element("div", { class: "opened-matrix" }, matrices, stepper(step), legendOfMatrix(spec, matrices[0]), element("div", { class: "twin-row" }, twin.copy, twin.fold)),
+      element("div", { class: "opened-matrix" }, namedMatrices(view, spec, matrices), stepper(step), legendOfMatrix(spec, matrices[0]), element("div", { class: "twin-row" }, twin.copy, twin.fold)),
       making));
   whole.choose = (row, column, focus) => {
     matrices[0].choose(row, column, focus);
@@ -30,6 +30,10 @@ const openedMatrix = (view, spec, actions) => {
   whole.grid = matrices[0];
   return whole;
 };
+
+/** Beside another run, the two matrices each under its name. */
+const namedMatrices = (view, spec, matrices) =>
+  (spec.other ? matrices.map((matrix, place) => [element("p", { class: "which-run" }, besideTitles(view)[place]), matrix]) : matrices);
 
 const openGrids = (view, spec, actions, moved, making) => {
   const common = { size: "open", onMove: moved, onEscape: actions.close, onEnter: () => making.querySelector(".making")?.focus() };
