@@ -55,14 +55,15 @@ const scaleSentence = async (run, before, switches) => {
   const part = switches.where ?? (isAttention(state.block) ? state.block : attentionsOf(run).find((name) => name.startsWith("decoder")));
   const [now, was] = [await run.get(`${part}.weights`), await before.get(`${part}.weights`)];
   const [, rows, columns] = now.shape.slice(-3);
-  const row = Math.min(state.position, rows - 1);
-  const most = (tensor) => {
+  const most = (tensor, row) => {
     const from = (state.head * rows + row) * columns;
     return Math.max(...tensor.data.subarray(from, from + columns));
   };
+  const growth = (row) => most(now, row) - most(was, row);
+  const row = Array.from({ length: rows }, (_, at) => at).reduce((best, at) => (growth(at) > growth(best) ? at : best));
   const keys = await run.get(`${part}.keys`);
   const dimension = keys.shape.at(-1);
-  return `Without the scale, scores are √${dimension} = ${Math.sqrt(dimension).toFixed(2)} times as large: the largest weight of position ${row + 1}, head ${state.head}, goes from ${most(was).toFixed(4)} to ${most(now).toFixed(4)} (${fullTitleOf(part)}).`;
+  return `Without the scale, scores are √${dimension} = ${Math.sqrt(dimension).toFixed(2)} times as large: the largest weight of position ${row + 1}, head ${state.head}, goes from ${most(was, row).toFixed(4)} to ${most(now, row).toFixed(4)} (${fullTitleOf(part)}).`;
 };
 
 const residualSentence = (switches) =>
