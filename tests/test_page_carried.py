@@ -198,7 +198,7 @@ def test_each_line_of_code_is_where_it_says() -> None:
 
 def test_what_json_has_no_number_for(browser: Any, tmp_path: Path) -> None:
     translator = tiny.translator(output_bias=True)
-    impossible = translator.vocabulary.encode_target("gatos")[0]
+    impossible = translator.vocabulary.encode_target("gatos", "es")[0]
     with torch.no_grad():
         bias = translator.model.decoder.projection.bias
         assert bias is not None
