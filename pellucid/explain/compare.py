@@ -114,7 +114,7 @@ class Comparison:
         print_lines(self.lines(columns_of_terminal()))
 
     def plot(self, path: str | Path) -> None:
-        """Draws the cosines and what moved the word (.png, .svg, .pdf); needs pip install "pellucid[plot]"."""
+        """Draws the cosines and what moved the word: .png, .svg, .pdf; with pip install "pellucid[plot]"."""
         from pellucid.explain.compare_plot import plot
 
         plot(self, path)

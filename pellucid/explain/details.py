@@ -76,7 +76,10 @@ def stepwise_lines(steps: "Stepwise", width: int) -> list[str]:
     totals = [str(steps.cached_rows), f"{1000 * steps.cached_seconds:.2f}", ""]
     totals += [str(steps.whole_rows), f"{1000 * steps.whole_seconds:.2f}", ""]
     table = columns(header, [*rows, ["all", "", *totals]], width, left=2)
-    title = "Step by step with a cache, a new row each; and without one, all rows of the prefix again"
+    title = (
+        "Step by step with a cache, a new row each; and without one, all rows of the prefix again. In both "
+        "the source's keys and values are computed once, for all steps."
+    )
     return [*paragraph(title, width), "", *table, "", *paragraph(str(steps), width)]
 
 
