@@ -1,10 +1,12 @@
 """Chapter 4: the equations."""
 
+from importlib import resources
+
 import torch
 from torch import Tensor
 
 from pellucid.explain.attention import attention
-from pellucid.explain.examples import example
+from pellucid.explain.examples import example, read_example
 from pellucid.explain.exercises.judging import Exercise
 from pellucid.model import Norm, sinusoids
 
@@ -102,6 +104,28 @@ def add_and_norm() -> Exercise:
     )
 
 
+def first_mistake() -> Exercise:
+    """Somebody's homework."""
+    file = str(resources.files(__package__) / "homework.toml")
+    wrong = [cell.name for cell in read_example(file).report().cells if cell.verdict == "wrong"]
+    return Exercise(
+        question=(
+            f"In {file} somebody has worked out an attention from its queries, keys and values. Which stage "
+            "holds the first mistake? One name, as the software prints it."
+        ),
+        hint=f"pellucid example --file {file} --claims. What follows from a mistake is none of its own.",
+        answers=(wrong[0],),
+        why="They divided by d_k = 4 instead of √d_k = 2. Everything after it follows from that, and is "
+        "worked out well: one mistake, not seven.",
+        remarks=[
+            (("weights",), "These follow from the line before, which is wrong already."),
+            (("context",), "That follows from the weights, and they from a line before."),
+            (("scores",), "The dot products are right."),
+            (("scaled", "scores"), "Yes, and in one word: scaled_scores."),
+        ],
+    )
+
+
 def _over_variance(total: Tensor) -> list[float]:
     return list(((total - total.mean()) / total.var(correction=0)).tolist())
 
@@ -110,4 +134,4 @@ def _row(numbers: list[float]) -> str:
     return "(" + ", ".join(f"{number:.1f}" for number in numbers) + ")"
 
 
-EXERCISES = (one_score, three_weights, the_second_position, add_and_norm)
+EXERCISES = (one_score, three_weights, the_second_position, add_and_norm, first_mistake)
