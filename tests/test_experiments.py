@@ -388,7 +388,7 @@ def test_dimensions() -> None:
     sizes = {"T_enc": 5, "T_dec": 5, "d_model": 8, "h": 2, "d_k": 4, "d_v": 4, "d_ff": 12, "V": vocabulary}
     assert found.sizes == sizes
     components = [each for table in found.tables.values() for each in table]
-    assert len(components) == 21
+    assert len(components) == 22
     for each in components:  # the symbols, with their numbers put in, are the shape that the run had
         assert each.numbers == tuple(sizes[symbol] for symbol in each.symbols.split(" × ")), each.name
     longer = experiment("dimensions", tiny(), "le chat est sur le tapis", to="en", target="The cat sat")

@@ -29,7 +29,8 @@ TABLES: dict[str, list[tuple[str, str, str, str]]] = {
         ("decoder query", "T_dec × d_model", "decoder.layers.0.residual_1.output", "what asks"),
         ("attention scores", "T_dec × T_enc", f"{CROSS}.scores", "Q Kᵀ of one head"),
         ("attention weights", "T_dec × T_enc", f"{CROSS}.weights", "how much of each source word"),
-        ("attention output", "T_dec × d_model", f"{CROSS}.output", "what was found there, times W^O"),
+        ("context", "T_dec × d_model", f"{CROSS}.concatenated", "weights · V, heads side by side"),
+        ("attention output", "T_dec × d_model", f"{CROSS}.output", "the context times W^O"),
     ],
     "decoder self-attention, with heads": [
         ("input embeddings", "T_dec × d_model", "decoder.embedded", "the target, with positions"),

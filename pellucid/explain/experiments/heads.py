@@ -68,7 +68,9 @@ class Heads:
             ]
             for head in self.heads
         ]
+        last = self.heads[-1]
         legend = (
+            f"{last.name} is head {last.head} of {last.part}; all count from 0. "
             "share: of all its attention. bits: the entropy of its weights, 0 for one word alone. apart: "
             f"positions between the word that asks and what it looks at. {', '.join(hows)}: the probability "
             f"of this translation with the head silenced ({digits(self.probability)} with none): its context "

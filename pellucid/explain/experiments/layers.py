@@ -56,6 +56,7 @@ class Layers:
     title: str
     expected: list[str]
     layers: list[Layer]
+    tied: bool  # whether the projection is the embedding matrix
 
     @property
     def conclusion(self) -> str:
@@ -80,6 +81,8 @@ class Layers:
             "Each layer's output is read by the final projection, which was trained for the last layer "
             "alone (logit lens): what it makes of earlier ones is a hint, not what they are for."
         )
+        if self.tied:
+            lens += " It is the embedding matrix, so an embedding is read as the very word that it is of."
         return [
             *paragraph(self.conclusion, width),
             "",
@@ -125,7 +128,7 @@ def experiment(
         for number in range(pair.model.config.decoder_layers)
     }
     layers = [Layer(name, _guesses(pair, pair.trace[tensor].tensor)) for name, tensor in streams.items()]
-    return Layers(pair.title, pair.expected_tokens, layers)
+    return Layers(pair.title, pair.expected_tokens, layers, pair.model.config.tied)
 
 
 def _guesses(pair: Said, stream_BLD: Tensor) -> list[Guess]:
