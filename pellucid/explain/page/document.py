@@ -34,6 +34,7 @@ SCRIPTS = (
         "plate_specs.js",
         "plate.js",
         "plate_equations.js",
+        "attention_equations.js",
         "vocabulary_plates.js",
     ),
     *("opened.js", "plates.js"),

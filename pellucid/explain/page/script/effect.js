@@ -4,6 +4,7 @@ const drawEffect = async (run, before, place) => {
   place.hidden = !before;
   if (!before) return redraw(place);
   const sentences = await effectsOf(run, before, state.switches);
+  say(element("p", {}, sentences.map((sentence) => [sentence, " "])).textContent);
   redraw(place,
     element("div", { class: "effect-head" },
       element("p", { class: "effect-says" }, sentences.map((sentence) => [sentence, " "])),

@@ -41,12 +41,13 @@ const middleOf = (one, other) => (one + other) / 2;
 const gap = (start, end, from, to) => Math.max(0, from - end, start - to);
 
 addEventListener("keydown", (event) => {
-  if (event.defaultPrevented || event.altKey || event.ctrlKey || event.metaKey) return;
+  const bracket = "[]".includes(event.key); // which some keyboards have with Alt or AltGr alone
+  if (event.defaultPrevented || (!bracket && (event.altKey || event.ctrlKey || event.metaKey))) return;
   const typing = event.target.closest?.("input, textarea, select, [contenteditable]");
   if (event.key === "Escape") return goUp(event);
   if (typing) return;
   if (event.key === " " && !event.target.closest?.("button, a, summary")) playOrPause();
-  else if ("[]".includes(event.key)) stepHead(event.key === "]" ? 1 : -1);
+  else if (bracket) stepHead(event.key === "]" ? 1 : -1);
   else if (",.".includes(event.key)) stepLayer(event.key === "." ? 1 : -1);
   else return;
   event.preventDefault();

@@ -8,7 +8,7 @@ let strandsOf = null; // {model, run, weights}: drawn again when the drawing cha
 /** Draws all lines; the mean of the heads' weights is as strong as the line. */
 const drawStrands = async (model, run) => {
   const weights = {};
-  for (const part of attentionsOf(run)) {
+  for (const part of model.classList.contains("compact") ? [] : attentionsOf(run)) {
     if (part.endsWith(".self_attention") && run.source.length <= MOST_LINES && run.target.length <= MOST_LINES) {
       weights[part] = meanOfHeads(await run.get(`${part}.weights`));
     }

@@ -31,6 +31,7 @@ const drawMoment = async (run, place) => {
   const mine = (momentsAsked += 1);
   const sentence = momentOf(run);
   redraw(place, element("p", {}, sentence));
+  if (state.mode === "step") say(place.textContent);
   if (state.mode !== "step") return;
   const equality = await equalityOf(run, state.cached);
   if (mine === momentsAsked && equality) redraw(place, element("p", {}, sentence, " ", element("span", { class: "equality" }, equality)));
