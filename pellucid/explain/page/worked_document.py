@@ -35,6 +35,7 @@ SCRIPTS = (
         "plate_specs.js",
         "plate.js",
         "plate_equations.js",
+        "attention_equations.js",
         "vocabulary_plates.js",
     ),
     *("opened.js", "plates.js"),

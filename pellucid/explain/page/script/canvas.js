@@ -4,19 +4,44 @@
 /** {element, show(row, column, focus), cellAt(event)} for a grid's state. */
 function canvasOfCells(state) {
   const { panel, width, height } = state;
-  const across = panel.columns * width, down = panel.rows * height;
+  const across = panel.columns * width,
+    down = panel.rows * height;
   const canvas = element("canvas", { "aria-hidden": "true" });
   const ring = element("div", { class: "ring", "--cell": `${width}px`, "--row": `${height}px` });
-  const heading = element("span", { role: "rowheader" }), cell = element("span", { role: "gridcell", id: newId("cell"), "aria-selected": "true" });
+  const heading = element("span", { role: "rowheader" }),
+    cell = element("span", { role: "gridcell", id: newId("cell"), "aria-selected": "true" });
   const labels = rowLabels(state);
   const spoken = element("div", { role: "row", class: "spoken" }, heading, cell);
   const band = element("div", { class: "band" });
-  const field = element("div", { class: "field", "--across": `${across}px`, "--down": `${down}px` }, canvas, band, ring);
-  const whole = element("div", {
-    class: "painted", role: "grid", tabindex: "0", "aria-label": state.title, "aria-readonly": "true",
-    "aria-rowcount": panel.rows, "aria-colcount": panel.columns, "aria-activedescendant": cell.id,
-    "--row": `${height}px`, "--cell": `${width}px`,
-  }, state.asks ? element("div", { class: "painted-corner", "aria-hidden": "true" }, "asks ↓", element("br"), "is asked →") : null, labels, columnLabels(state), field, spoken);
+  const field = element(
+    "div",
+    { class: "field", "--across": `${across}px`, "--down": `${down}px` },
+    canvas,
+    band,
+    ring,
+  );
+  const whole = element(
+    "div",
+    {
+      class: "painted",
+      role: "grid",
+      tabindex: "0",
+      "aria-label": state.title,
+      "aria-readonly": "true",
+      "aria-rowcount": panel.rows,
+      "aria-colcount": panel.columns,
+      "aria-activedescendant": cell.id,
+      "--row": `${height}px`,
+      "--cell": `${width}px`,
+    },
+    state.asks
+      ? element("div", { class: "painted-corner", "aria-hidden": "true" }, "asks ↓", element("br"), "is asked →")
+      : null,
+    labels,
+    columnLabels(state),
+    field,
+    spoken,
+  );
   paintWhenShown(canvas, state, across, down);
   const show = (row, column, focus) => {
     ring.style.transform = `translate(${column * width}px, ${row * height}px)`;
@@ -59,8 +84,12 @@ function rowLabels(state) {
   const labels = state.rows.map((label, row) => {
     const told = state.rowState[row];
     const shown = row % every === 0;
-    return element("span", { class: told ? `state-${told.split(" ")[0]}` : null }, shown ? words(label) : null,
-      told ? [" ", element("small", { class: "row-state" }, told)] : null);
+    return element(
+      "span",
+      { class: told ? `state-${told.split(" ")[0]}` : null },
+      shown ? words(label) : null,
+      told ? [" ", element("small", { class: "row-state" }, told)] : null,
+    );
   });
   return element("div", { class: "row-labels", "aria-hidden": "true" }, ...labels);
 }
@@ -68,8 +97,14 @@ function rowLabels(state) {
 function columnLabels(state) {
   const tokens = state.asks || state.tokensAbove;
   const every = labelsEvery(state.width, tokens ? 15 : 36, tokens);
-  const labels = state.columns.map((label, column) => (column % every ? null : element("span", { "--at": `${column * state.width}px` }, words(label))));
-  return element("div", { class: tokens ? "column-labels tokens" : "column-labels", "aria-hidden": "true" }, ...labels);
+  const labels = state.columns.map((label, column) =>
+    column % every ? null : element("span", { "--at": `${column * state.width}px` }, words(label)),
+  );
+  return element(
+    "div",
+    { class: tokens ? "column-labels tokens" : "column-labels", "aria-hidden": "true" },
+    ...labels,
+  );
 }
 
 /** Each how manieth label has room; of numbers every 8th, 16th, … is shown. */
@@ -84,11 +119,14 @@ const paintedCanvases = new Set();
 function paintWhenShown(canvas, state, across, down) {
   canvas.paint = () => paintCells(canvas, state, across, down);
   paintedCanvases.add(new WeakRef(canvas));
-  const observer = new IntersectionObserver((entries) => {
-    if (!entries.some((entry) => entry.isIntersecting)) return;
-    observer.disconnect();
-    canvas.paint();
-  }, { rootMargin: "400px" });
+  const observer = new IntersectionObserver(
+    (entries) => {
+      if (!entries.some((entry) => entry.isIntersecting)) return;
+      observer.disconnect();
+      canvas.paint();
+    },
+    { rootMargin: "400px" },
+  );
   observer.observe(canvas);
 }
 
@@ -110,7 +148,10 @@ function paintCells(canvas, state, across, down) {
   canvas.style.width = `${across}px`;
   canvas.style.height = `${down}px`;
   const style = getComputedStyle(canvas);
-  const hues = { above: colourParts(style.getPropertyValue("--hue")), below: colourParts(style.getPropertyValue("--below")) };
+  const hues = {
+    above: colourParts(style.getPropertyValue("--hue")),
+    below: colourParts(style.getPropertyValue("--below")),
+  };
   const small = new OffscreenCanvas(panel.columns, panel.rows);
   const pixels = new ImageData(panel.columns, panel.rows);
   const masked = [];
@@ -148,7 +189,9 @@ function hatchCells(brush, masked, { width, height }, ink) {
   brush.lineWidth = 1;
   brush.beginPath();
   for (const [row, column] of masked) {
-    const x = column * width, y = row * height, step = Math.min(width, height);
+    const x = column * width,
+      y = row * height,
+      step = Math.min(width, height);
     for (let from = 0; from < width + height; from += Math.max(4, step / 3)) {
       brush.moveTo(x + Math.max(0, from - height), y + Math.min(from, height));
       brush.lineTo(x + Math.min(from, width), y + Math.max(0, from - width));

@@ -4,7 +4,8 @@
 const twinOfMatrix = (title, { panel, rows, columns, pick, kind }) => {
   const fold = element("details", { class: "twin" }, element("summary", {}, "As a plain table, all digits"));
   fold.addEventListener("toggle", () => {
-    if (fold.open && !fold.querySelector("table")) fold.append(element("div", { class: "table-scroll" }, twinTable(title, { panel, rows, columns, pick })));
+    if (fold.open && !fold.querySelector("table"))
+      fold.append(element("div", { class: "table-scroll" }, twinTable(title, { panel, rows, columns, pick })));
   });
   const copy = element("button", { class: "copy", type: "button" }, "Copy the numbers");
   copy.addEventListener("click", async () => {
@@ -16,12 +17,35 @@ const twinOfMatrix = (title, { panel, rows, columns, pick, kind }) => {
 };
 
 const twinTable = (title, { panel, rows, columns, pick }) =>
-  element("table", { class: "twin-table" },
+  element(
+    "table",
+    { class: "twin-table" },
     element("caption", {}, title),
-    element("thead", {}, element("tr", {}, element("td", {}), columns.map((label) => element("th", { scope: "col" }, words(label))))),
-    element("tbody", {}, Array.from({ length: panel.rows }, (_, row) =>
-      element("tr", {}, element("th", { scope: "row" }, words(rows[row])), Array.from({ length: panel.columns }, (_, column) =>
-        element("td", {}, pick ? [words(pick(row, column).label), " "] : null, allDigits(panel.at(row, column))))))));
+    element(
+      "thead",
+      {},
+      element(
+        "tr",
+        {},
+        element("td", {}),
+        columns.map((label) => element("th", { scope: "col" }, words(label))),
+      ),
+    ),
+    element(
+      "tbody",
+      {},
+      Array.from({ length: panel.rows }, (_, row) =>
+        element(
+          "tr",
+          {},
+          element("th", { scope: "row" }, words(rows[row])),
+          Array.from({ length: panel.columns }, (_, column) =>
+            element("td", {}, pick ? [words(pick(row, column).label), " "] : null, allDigits(panel.at(row, column))),
+          ),
+        ),
+      ),
+    ),
+  );
 
 /** Rows of text with tabs between the cells; −∞ as "-inf", which spreadsheets and Python both take as text. */
 const tabSeparated = ({ panel, rows, columns, pick }) => {

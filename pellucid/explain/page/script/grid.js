@@ -15,7 +15,12 @@ function grid(options) {
   const drawn = state.asElements ? tableOfCells(state) : canvasOfCells(state);
   const readout = options.readout ?? element("output", { class: "readout", role: "status" });
   const box = element("div", { class: "matrix-box" }, drawn.element);
-  const whole = element("div", { class: `matrix role-${state.role} as-${state.size}`, "data-name": state.name }, box, options.readout ? null : readout);
+  const whole = element(
+    "div",
+    { class: `matrix role-${state.role} as-${state.size}`, "data-name": state.name },
+    box,
+    options.readout ? null : readout,
+  );
   const tell = (row, column, aloud) => {
     readout.setAttribute("aria-live", aloud ? "polite" : "off");
     readout.replaceChildren(...readoutOf(state, row, column));
@@ -56,7 +61,11 @@ function stateOfGrid(options) {
   const kind = options.kind ?? kindOf(name);
   const asks = options.asks ?? (tensor ? tensor.axes.endsWith("LM") : false);
   const state = {
-    ...options, panel, kind, asks, size,
+    ...options,
+    panel,
+    kind,
+    asks,
+    size,
     role: options.role ?? "x",
     word: options.word ?? wordOfNumber(name),
     rowWord: options.rowWord ?? "",
@@ -64,7 +73,8 @@ function stateOfGrid(options) {
     scale: options.scale ?? scaleOf(kind, tensor ?? { data: numbersOf(panel) }),
     rowState: options.rowState ?? [],
     rowSums: options.rowSums ?? (kind === "weights" && asks),
-    row: 0, column: 0,
+    row: 0,
+    column: 0,
   };
   return { ...state, ...sizesOf(state) };
 }
@@ -74,8 +84,11 @@ function sizesOf({ panel, size, asks, kind, pick, small }) {
   const cells = panel.rows * panel.columns;
   const asElements = cells <= CELLS_AS_ELEMENTS[size];
   if (size === "open" && asElements) return { asElements, numbers: true, width: 62, height: 32 };
-  const few = ((asks || kind === "mask" || panel.columns === 1) && panel.columns <= 10) || (!small && panel.columns <= 8 && panel.rows <= 8);
-  if (pick || (asElements && few)) return { asElements: true, numbers: true, width: kind === "mask" ? 34 : 54, height: 28 };
+  const few =
+    ((asks || kind === "mask" || panel.columns === 1) && panel.columns <= 10) ||
+    (!small && panel.columns <= 8 && panel.rows <= 8);
+  if (pick || (asElements && few))
+    return { asElements: true, numbers: true, width: kind === "mask" ? 34 : 54, height: 28 };
   const room = size === "open" ? { across: 900, down: 600 } : { across: small ? 120 : 250, down: 190 };
   const width = Math.max(1, Math.min(asks ? 26 : 14, Math.floor(room.across / panel.columns)));
   const height = Math.max(1, Math.min(28, Math.floor(room.down / panel.rows)));
@@ -86,10 +99,14 @@ function gridKey(event, state, moved) {
   const { row, column, panel } = state;
   const last = { row: panel.rows - 1, column: panel.columns - 1 };
   const to = {
-    ArrowLeft: [row, column - 1], ArrowRight: [row, column + 1],
-    ArrowUp: [row - 1, column], ArrowDown: [row + 1, column],
-    Home: event.ctrlKey ? [0, 0] : [row, 0], End: event.ctrlKey ? [last.row, last.column] : [row, last.column],
-    PageUp: [row - PAGE_OF_ROWS, column], PageDown: [row + PAGE_OF_ROWS, column],
+    ArrowLeft: [row, column - 1],
+    ArrowRight: [row, column + 1],
+    ArrowUp: [row - 1, column],
+    ArrowDown: [row + 1, column],
+    Home: event.ctrlKey ? [0, 0] : [row, 0],
+    End: event.ctrlKey ? [last.row, last.column] : [row, last.column],
+    PageUp: [row - PAGE_OF_ROWS, column],
+    PageDown: [row + PAGE_OF_ROWS, column],
   }[event.key];
   if (event.altKey || event.metaKey) return;
   if (to) moved(...to);
@@ -122,16 +139,27 @@ function cellPlace(state, row, column) {
 
 /** The place in plain text, for aria-label. */
 function cellPlaceInWords(state, row, column) {
-  return cellPlace(state, row, column).map((part) => part.textContent ?? part).join("");
+  return cellPlace(state, row, column)
+    .map((part) => part.textContent ?? part)
+    .join("");
 }
 
 /** What one number of a tensor is called: "weight", "score", "query". */
 function wordOfNumber(name) {
   const last = name.split(".").at(-1);
   const words = {
-    queries: "query", keys: "key", values: "value", scores: "score", scaled_scores: "scaled score",
-    masked_scores: "masked score", weights: "weight", logits: "logit", probabilities: "probability",
-    positions: "position", token_embeddings: "embedding", embedded: "embedding",
+    queries: "query",
+    keys: "key",
+    values: "value",
+    scores: "score",
+    scaled_scores: "scaled score",
+    masked_scores: "masked score",
+    weights: "weight",
+    logits: "logit",
+    probabilities: "probability",
+    positions: "position",
+    token_embeddings: "embedding",
+    embedded: "embedding",
   };
   return words[last] ?? last.replaceAll("_", " ");
 }

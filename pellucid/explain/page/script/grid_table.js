@@ -7,18 +7,30 @@ function tableOfCells(state) {
   const headings = state.columns.map((label, column) => columnHeading(state, label, column));
   const sums = state.rowSums ? [element("th", { scope: "col", role: "columnheader", class: "sum" }, "row sum")] : [];
   const head = element("tr", { role: "row" }, cornerOf(state), ...headings, ...sums);
-  const table = element("table", {
-    class: `cells${state.numbers ? "" : " colour-only"}${state.asks || state.tokensAbove ? " tokens-above" : ""}${state.pick ? " picks" : ""}`,
-    role: "grid", "aria-label": state.title, "aria-rowcount": panel.rows + 1,
-    "aria-colcount": panel.columns + 1 + sums.length, "aria-readonly": "true",
-    "--cell": `${state.width}px`, "--row": `${state.height}px`,
-  }, element("thead", { role: "rowgroup" }, head), element("tbody", { role: "rowgroup" }, ...rows));
+  const table = element(
+    "table",
+    {
+      class: `cells${state.numbers ? "" : " colour-only"}${state.asks || state.tokensAbove ? " tokens-above" : ""}${state.pick ? " picks" : ""}`,
+      role: "grid",
+      "aria-label": state.title,
+      "aria-rowcount": panel.rows + 1,
+      "aria-colcount": panel.columns + 1 + sums.length,
+      "aria-readonly": "true",
+      "--cell": `${state.width}px`,
+      "--row": `${state.height}px`,
+    },
+    element("thead", { role: "rowgroup" }, head),
+    element("tbody", { role: "rowgroup" }, ...rows),
+  );
   let chosen = null;
   const show = (row, column, focus) => {
     if (chosen) mark(rows, headings, chosen, false);
     chosen = { row, column };
     const cell = mark(rows, headings, chosen, true);
-    cell.setAttribute("aria-label", `${cellPlaceInWords(state, row, column)}, ${state.word} ${fourDecimals(panel.at(row, column))}`);
+    cell.setAttribute(
+      "aria-label",
+      `${cellPlaceInWords(state, row, column)}, ${state.word} ${fourDecimals(panel.at(row, column))}`,
+    );
     if (!focus) return;
     cell.focus({ preventScroll: true });
     cell.scrollIntoView({ block: "nearest", inline: "nearest" });
@@ -46,13 +58,23 @@ function rowOfCells(state, row) {
   const cells = Array.from({ length: panel.columns }, (_, column) => cellOf(state, row, column));
   const sum = state.rowSums ? [sumOfRow(panel, row)] : [];
   const told = state.rowState[row];
-  return element("tr", { role: "row", class: told ? `state-${told.split(" ")[0]}` : null }, rowHeading(state, row), ...cells, ...sum);
+  return element(
+    "tr",
+    { role: "row", class: told ? `state-${told.split(" ")[0]}` : null },
+    rowHeading(state, row),
+    ...cells,
+    ...sum,
+  );
 }
 
 function rowHeading(state, row) {
   const told = state.rowState[row];
-  return element("th", { scope: "row", role: "rowheader" }, words(state.rows[row]),
-    told ? [" ", element("small", { class: "row-state" }, told)] : null);
+  return element(
+    "th",
+    { scope: "row", role: "rowheader" },
+    words(state.rows[row]),
+    told ? [" ", element("small", { class: "row-state" }, told)] : null,
+  );
 }
 
 /** Of numbered columns that are narrow, every eighth has its number. */

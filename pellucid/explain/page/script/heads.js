@@ -5,17 +5,35 @@ const headStrip = (view, spec, choose) => {
   const heads = spec.tensor.axes.includes("H") ? spec.tensor.shape[spec.tensor.axes.indexOf("H")] : 1;
   if (heads < 2) return null;
   const buttons = Array.from({ length: heads }, (_, head) => headButton(view, spec, head, () => choose(head)));
-  return element("div", { class: "head-strip", role: "group", "aria-label": `all ${heads} heads: ${spec.caption.title}` }, buttons);
+  return element(
+    "div",
+    { class: "head-strip", role: "group", "aria-label": `all ${heads} heads: ${spec.caption.title}` },
+    buttons,
+  );
 };
 
 const headButton = (view, spec, head, choose) => {
   const { panel } = rowsAtTime(view, spec.name, spec.tensor, head);
   const width = Math.max(1, Math.min(spec.asks ? 14 : 6, Math.floor(90 / panel.columns)));
   const height = Math.max(1, Math.min(14, Math.floor(84 / panel.rows)));
-  const canvas = element("canvas", { "aria-hidden": "true", "--across": `${panel.columns * width}px`, "--down": `${panel.rows * height}px` });
+  const canvas = element("canvas", {
+    "aria-hidden": "true",
+    "--across": `${panel.columns * width}px`,
+    "--down": `${panel.rows * height}px`,
+  });
   paintWhenShown(canvas, { panel, width, height, scale: spec.scale }, panel.columns * width, panel.rows * height);
   const chosen = head === view.head;
   const silent = isSilent(view.run, splitName(spec.name).path, head);
-  return element("button", { type: "button", class: `head role-${spec.role}`, "aria-pressed": String(chosen), "data-key": `strip-${spec.name}-${head}`, click: choose },
-    canvas, element("span", {}, `head ${head}${chosen ? ", chosen" : ""}${silent ? ", silenced" : ""}`));
+  return element(
+    "button",
+    {
+      type: "button",
+      class: `head role-${spec.role}`,
+      "aria-pressed": String(chosen),
+      "data-key": `strip-${spec.name}-${head}`,
+      click: choose,
+    },
+    canvas,
+    element("span", {}, `head ${head}${chosen ? ", chosen" : ""}${silent ? ", silenced" : ""}`),
+  );
 };

@@ -25,7 +25,8 @@ const streamBefore = (run, part) => {
 };
 
 /** The sublayer whose output a residual connection adds to the stream. */
-const sublayerOf = (run, residual) => sublayersOf(run, layerOf(residual)).sublayers.find((each) => each.residual === residual).part;
+const sublayerOf = (run, residual) =>
+  sublayersOf(run, layerOf(residual)).sublayers.find((each) => each.residual === residual).part;
 
 /** The tensor that a norm makes its mean and variance of. */
 const normalisedBy = (run, norm) => {
@@ -41,7 +42,9 @@ const streamOf = (run, stack) => {
 };
 
 const PROJECTIONS = {
-  queries: { parameter: "query", letter: "Q" }, keys: { parameter: "key", letter: "K" }, values: { parameter: "value", letter: "V" },
+  queries: { parameter: "query", letter: "Q" },
+  keys: { parameter: "key", letter: "K" },
+  values: { parameter: "value", letter: "V" },
 };
 
 /**
@@ -52,8 +55,12 @@ const productBehind = async (run, name, head = 0) => {
   const { path, last } = splitName(name);
   if (path === "") return productGiven(run, name, head);
   const find = async (x, parameter, columns = 0) => ({
-    x, weightName: `${parameter}.weight`, columns, xTensor: await run.get(x),
-    weight: await run.parameter(`${parameter}.weight`), bias: await run.parameter(`${parameter}.bias`),
+    x,
+    weightName: `${parameter}.weight`,
+    columns,
+    xTensor: await run.get(x),
+    weight: await run.parameter(`${parameter}.weight`),
+    bias: await run.parameter(`${parameter}.bias`),
   });
   if (isAttention(path) && PROJECTIONS[last]) {
     const width = (await run.get(name)).shape.at(-1);
@@ -72,12 +79,23 @@ const projectionToWords = async (run) => {
     const weight = await run.parameter(name);
     if (weight) {
       return {
-        x: "decoder.output", xTensor: await run.get("decoder.output"), weight, weightName: name, columns: 0,
+        x: "decoder.output",
+        xTensor: await run.get("decoder.output"),
+        weight,
+        weightName: name,
+        columns: 0,
         bias: await run.parameter("decoder.projection.bias"),
       };
     }
   }
-  return { x: "decoder.output", xTensor: await run.get("decoder.output"), weight: null, bias: null, weightName: "embedding.weight", columns: 0 };
+  return {
+    x: "decoder.output",
+    xTensor: await run.get("decoder.output"),
+    weight: null,
+    bias: null,
+    weightName: "embedding.weight",
+    columns: 0,
+  };
 };
 
 /** The same for a worked example, whose W is written in × out, as on paper, and has no bias. */
@@ -85,13 +103,19 @@ const productGiven = (run, name, head) => {
   const { projections, matrices, wOutput } = run.given;
   if (name === "output") {
     const weight = turned(wOutput);
-    return run.get("concatenated").then((xTensor) => ({ x: "concatenated", xTensor, weight, bias: null, weightName: "w_output", columns: 0 }));
+    return run
+      .get("concatenated")
+      .then((xTensor) => ({ x: "concatenated", xTensor, weight, bias: null, weightName: "w_output", columns: 0 }));
   }
   const made = name in matrices ? null : projections[name];
   if (!made?.weights) return null;
   const weights = isPerHead(made.weights) ? made.weights[head] : made.weights;
   const columns = isPerHead(made.weights) ? 0 : (head * columnsOf(made.weights)) / run.given.heads;
-  const xTensor = makeTensor("BLD", [1, made.matrix.length, columnsOf(made.matrix)], Float64Array.from(made.matrix.flat()));
+  const xTensor = makeTensor(
+    "BLD",
+    [1, made.matrix.length, columnsOf(made.matrix)],
+    Float64Array.from(made.matrix.flat()),
+  );
   return { x: made.source, xTensor, weight: turned(weights), bias: null, weightName: made.weight, columns };
 };
 

@@ -5,11 +5,28 @@
 // All is computed again in double precision from the numbers that the pass recorded.
 
 const MAKINGS = {
-  queries: projectedCell, keys: projectedCell, values: projectedCell, hidden: projectedCell, logits: projectedCell,
-  scores: scoreCell, scaled_scores: scaledCell, mask: maskCell, masked_scores: maskedCell, weights: weightCell,
-  context: contextCell, concatenated: concatenatedCell, activated: activatedCell, sum: sumCell, mean: meanCell,
-  variance: varianceCell, standardized: standardizedCell, token_embeddings: tokenEmbeddingCell,
-  positions: positionCell, embedded: embeddedCell, probabilities: probabilityCell, output: outputCell,
+  queries: projectedCell,
+  keys: projectedCell,
+  values: projectedCell,
+  hidden: projectedCell,
+  logits: projectedCell,
+  scores: scoreCell,
+  scaled_scores: scaledCell,
+  mask: maskCell,
+  masked_scores: maskedCell,
+  weights: weightCell,
+  context: contextCell,
+  concatenated: concatenatedCell,
+  activated: activatedCell,
+  sum: sumCell,
+  mean: meanCell,
+  variance: varianceCell,
+  standardized: standardizedCell,
+  token_embeddings: tokenEmbeddingCell,
+  positions: positionCell,
+  embedded: embeddedCell,
+  probabilities: probabilityCell,
+  output: outputCell,
 };
 
 /** How the cell at this row and column of a tensor (of one head, where it has several) was made. */
@@ -17,12 +34,33 @@ async function makingOf(run, name, head = 0, row = 0, column = 0) {
   const { path, last } = splitName(name);
   const tensor = await run.get(name);
   const panel = panelOf(tensor, head);
-  const cell = { run, name, path, last, tensor, panel, head, row, column, labels: labelsOfCell(run, name, tensor, row) };
+  const cell = {
+    run,
+    name,
+    path,
+    last,
+    tensor,
+    panel,
+    head,
+    row,
+    column,
+    labels: labelsOfCell(run, name, tensor, row),
+  };
   const made = isGiven(run, name) ? givenCell(cell) : await MAKINGS[last](cell);
   const recorded = panel.at(row, column);
   const making = {
-    name, head, row, column, recorded, title: titleOfCell(cell), headings: [], terms: [], steps: [], note: "",
-    total: recorded, ...made,
+    name,
+    head,
+    row,
+    column,
+    recorded,
+    title: titleOfCell(cell),
+    headings: [],
+    terms: [],
+    steps: [],
+    note: "",
+    total: recorded,
+    ...made,
   };
   return { ...making, difference: differenceOf(making.total, recorded), written: writtenOut(making) };
 }
@@ -54,7 +92,11 @@ function labelsOfCell(run, name, tensor, row) {
 function titleOfCell({ name, tensor, labels, row, column, panel }) {
   const asks = tensor.axes.endsWith("LM");
   const columnWord = asks || panel.columns === 1 || tensor.axes.endsWith("V") ? "" : "dimension";
-  return cellPlaceInWords({ asks, panel, rows: labels.rows, columns: labels.columns, rowWord: "", columnWord }, row, column);
+  return cellPlaceInWords(
+    { asks, panel, rows: labels.rows, columns: labels.columns, rowWord: "", columnWord },
+    row,
+    column,
+  );
 }
 
 /** A cell of x · W + b; where the page has no weights, its shapes, and why. */
@@ -64,25 +106,34 @@ async function projectedCell({ run, name, path, last, head, row, column, tensor,
   if (!product) return headSlice(run, name, head, row, column, panel);
   const x = panelOf(product.xTensor);
   const told = `Row ${labels.rows[row]} of ${product.x}, times column ${product.columns + column} of the matrix ${product.weightName}`;
-  if (!product.weight) return productWithoutWeights(panel, row, column, equation, product, tensor.kept?.size ?? panel.columns);
+  if (!product.weight)
+    return productWithoutWeights(panel, row, column, equation, product, tensor.kept?.size ?? panel.columns);
   const w = weightPanel(product, panel.columns);
   const terms = Array.from({ length: x.columns }, (_, i) => ({
-    label: String(i), numbers: [x.at(row, i), w.at(i, column)], value: x.at(row, i) * w.at(i, column),
+    label: String(i),
+    numbers: [x.at(row, i), w.at(i, column)],
+    value: x.at(row, i) * w.at(i, column),
   }));
   if (product.bias) {
     const bias = product.bias.data[product.columns + column];
     terms.push({ label: "bias", numbers: [null, bias], value: bias });
   }
   return {
-    equation, terms, headings: ["dimension", "x", "W", "x · W"], total: sumOfTerms(terms),
+    equation,
+    terms,
+    headings: ["dimension", "x", "W", "x · W"],
+    total: sumOfTerms(terms),
     note: `${told}${product.bias ? ", plus its bias" : ""}.`,
   };
 }
 
 const EQUATIONS = {
-  queries: "Q = X · W<sup>Q</sup> + b<sup>Q</sup>", keys: "K = Y · W<sup>K</sup> + b<sup>K</sup>",
-  values: "V = Y · W<sup>V</sup> + b<sup>V</sup>", hidden: "X · W<sub>1</sub> + b<sub>1</sub>",
-  attention_output: "concatenated · W<sup>O</sup> + b<sup>O</sup>", outer: "activated · W<sub>2</sub> + b<sub>2</sub>",
+  queries: "Q = X · W<sup>Q</sup> + b<sup>Q</sup>",
+  keys: "K = Y · W<sup>K</sup> + b<sup>K</sup>",
+  values: "V = Y · W<sup>V</sup> + b<sup>V</sup>",
+  hidden: "X · W<sub>1</sub> + b<sub>1</sub>",
+  attention_output: "concatenated · W<sup>O</sup> + b<sup>O</sup>",
+  outer: "activated · W<sub>2</sub> + b<sub>2</sub>",
   logits: "output · W<sub>E</sub><sup>T</sup>",
 };
 
@@ -91,7 +142,9 @@ function productWithoutWeights(panel, row, column, equation, { xTensor, x, weigh
   const shapes = `(${xTensor.shape.at(-2)}×${inputs})·(${inputs}×${columns}) = (${panel.rows}×${columns})`;
   const why = `The model has more parameters than a page can carry, so ${weightName} is not here`;
   return {
-    equation, total: panel.at(row, column), missing: true,
+    equation,
+    total: panel.at(row, column),
+    missing: true,
     note: `${shapes}. ${why}: this is the number that the pass recorded, the sum of ${inputs} products with ${x}.`,
   };
 }
@@ -102,7 +155,9 @@ function headSlice(run, name, head, row, column, panel) {
   const from = (head * columnsOf(made.matrix)) / run.given.heads + column;
   const value = made.matrix[row][from];
   return {
-    equation: `${name} = ${made.source}`, total: value, steps: [{ label: `${made.source}, column ${from}`, value }],
+    equation: `${name} = ${made.source}`,
+    total: value,
+    steps: [{ label: `${made.source}, column ${from}`, value }],
     note: `No W is given: ${name} are the ${made.source} themselves${panel.columns < columnsOf(made.matrix) ? ", a slice for each head" : ""}.`,
   };
 }
@@ -113,10 +168,16 @@ async function outputCell(cell) {
   if (path === "" || isAttention(path) || path.endsWith("feed_forward")) return projectedCell(cell);
   if (path.endsWith("norm")) return normOutputCell(cell);
   const normed = `${path}.norm.output`;
-  const passed = run.names.includes(normed) && !isNormFirst(run, path) ? normed : isResidual(path) ? `${path}.sum` : null;
+  const passed =
+    run.names.includes(normed) && !isNormFirst(run, path) ? normed : isResidual(path) ? `${path}.sum` : null;
   const from = passed ?? (run.names.includes(`${path}.norm.output`) ? `${path}.norm.output` : streamOf(run, path));
   const value = panelOf(await run.get(from)).at(row, column);
-  return { equation: "passed on", total: value, steps: [{ label: from, value }], note: `The same number as in ${from}: it is passed on as it is.` };
+  return {
+    equation: "passed on",
+    total: value,
+    steps: [{ label: from, value }],
+    note: `The same number as in ${from}: it is passed on as it is.`,
+  };
 }
 
 const isNormFirst = (run, residual) => layerOf(residual) !== "" && sublayersOf(run, layerOf(residual)).normFirst;

@@ -5,11 +5,16 @@ async function scoreCell({ run, name, head, row, column, labels }) {
   const queries = panelOf(await run.get(sibling(name, "queries")), head);
   const keys = panelOf(await run.get(sibling(name, "keys")), head);
   const terms = Array.from({ length: queries.columns }, (_, i) => ({
-    label: String(i), numbers: [queries.at(row, i), keys.at(column, i)], value: queries.at(row, i) * keys.at(column, i),
+    label: String(i),
+    numbers: [queries.at(row, i), keys.at(column, i)],
+    value: queries.at(row, i) * keys.at(column, i),
   }));
   return {
-    equation: "Q · K<sup>T</sup>", terms, headings: ["dimension", `Q of ${labels.rows[row]}`, `K of ${labels.columns[column]}`, "Q · K"],
-    total: sumOfTerms(terms), note: `The query of ${labels.rows[row]} times the key of ${labels.columns[column]}: the more alike, the higher.`,
+    equation: "Q · K<sup>T</sup>",
+    terms,
+    headings: ["dimension", `Q of ${labels.rows[row]}`, `K of ${labels.columns[column]}`, "Q · K"],
+    total: sumOfTerms(terms),
+    note: `The query of ${labels.rows[row]} times the key of ${labels.columns[column]}: the more alike, the higher.`,
   };
 }
 
@@ -18,15 +23,27 @@ async function scaledCell({ run, name, path, head, row, column, panel }) {
   const { divisor, words: said } = await divisorOfRun(run, name, path);
   const given = fourDecimals(divisor).replace(/\.?0+$/, "");
   return {
-    equation: `Q · K<sup>T</sup> ÷ ${said}`, total: score / divisor,
-    steps: [{ label: "score", value: score }, { label: `÷ ${said}`, value: divisor }, { label: "scaled score", value: score / divisor }],
-    note: divisor === 1 ? "The scale is off: the score goes on as it is." : `Divided by ${said} = ${given}, so that longer queries and keys do not make the softmax sharper. The same for all ${panel.rows * panel.columns} cells.`,
+    equation: `Q · K<sup>T</sup> ÷ ${said}`,
+    total: score / divisor,
+    steps: [
+      { label: "score", value: score },
+      { label: `÷ ${said}`, value: divisor },
+      { label: "scaled score", value: score / divisor },
+    ],
+    note:
+      divisor === 1
+        ? "The scale is off: the score goes on as it is."
+        : `Divided by ${said} = ${given}, so that longer queries and keys do not make the softmax sharper. The same for all ${panel.rows * panel.columns} cells.`,
   };
 }
 
 /** What divides the scores, and how one writes it. */
 async function divisorOfRun(run, name, path) {
-  if (run.given) return { divisor: run.given.divisor ?? 1, words: run.given.divisor === null ? "1" : fourDecimals(run.given.divisor) };
+  if (run.given)
+    return {
+      divisor: run.given.divisor ?? 1,
+      words: run.given.divisor === null ? "1" : fourDecimals(run.given.divisor),
+    };
   if (isOff(run, "scale", path)) return { divisor: 1, words: "1" };
   const width = (await run.get(sibling(name, "queries"))).shape.at(-1);
   return { divisor: Math.sqrt(width), words: `√${width}` };
@@ -35,7 +52,10 @@ async function divisorOfRun(run, name, path) {
 /** Whether a switch of the run is off in this part. */
 const isOff = (run, switched, path) => {
   const { switches } = run;
-  return switches?.[switched] === false && (!switches.where || path === switches.where || path.startsWith(`${switches.where}.`));
+  return (
+    switches?.[switched] === false &&
+    (!switches.where || path === switches.where || path.startsWith(`${switches.where}.`))
+  );
 };
 
 function maskCell({ run, path, panel, row, column, labels }) {
@@ -45,7 +65,8 @@ function maskCell({ run, path, panel, row, column, labels }) {
   let note = `${asks} may look at ${asked}: 0 changes nothing.`;
   if (value !== 0) {
     const later = column > row && (own || path === "");
-    note = later ? `${asked} comes after ${asks}, which must not see what it is asked to predict: −∞ leaves its weight exactly 0.`
+    note = later
+      ? `${asked} comes after ${asks}, which must not see what it is asked to predict: −∞ leaves its weight exactly 0.`
       : `${asks} may not look at ${asked}: −∞ leaves its weight exactly 0.`;
   } else if (own && column > row) note = `The mask is lifted: ${asks} sees ${asked}, which comes after it.`;
   return { equation: "0 or −∞", total: value, note };
@@ -55,14 +76,26 @@ async function maskedCell({ run, name, head, row, column }) {
   const scaled = panelOf(await run.get(sibling(name, "scaled_scores")), head).at(row, column);
   const mask = panelOf(await run.get(sibling(name, "mask")), head).at(row, column);
   const note = mask === 0 ? "The mask adds 0." : "The mask adds −∞: whatever the score was, it is gone.";
-  return { equation: "scaled score + mask", steps: [{ label: "scaled score", value: scaled }, { label: "mask", value: mask }], total: mask === -Infinity ? mask : scaled + mask, note };
+  return {
+    equation: "scaled score + mask",
+    steps: [
+      { label: "scaled score", value: scaled },
+      { label: "mask", value: mask },
+    ],
+    total: mask === -Infinity ? mask : scaled + mask,
+    note,
+  };
 }
 
 /** The softmax of a row, step by step: {columns: [{x, less, power, share}], most, sum}. */
 function softmaxSteps(numbers) {
   const most = numbers.reduce((left, right) => Math.max(left, right), -Infinity);
   const isEmpty = most === -Infinity; // a row that may look nowhere has weights of 0
-  const columns = numbers.map((x) => ({ x, less: isEmpty ? -Infinity : x - most, power: isEmpty ? 0 : Math.exp(x - most) }));
+  const columns = numbers.map((x) => ({
+    x,
+    less: isEmpty ? -Infinity : x - most,
+    power: isEmpty ? 0 : Math.exp(x - most),
+  }));
   const sum = columns.reduce((total, { power }) => total + power, 0);
   return { most, sum, columns: columns.map((each) => ({ ...each, share: isEmpty ? 0 : each.power / sum })) };
 }
@@ -76,13 +109,30 @@ async function weightCell({ run, name, path, head, row, column, labels, panel })
   if (isSilent(run, path, head) && panel.at(row, column) === 0) return silentCell("weights");
   const masked = panelOf(await run.get(sibling(name, "masked_scores")), head);
   const { most, sum, columns } = softmaxSteps(rowOfPanel(masked, row));
-  const terms = columns.map((each, place) => ({ label: labels.columns[place], numbers: [each.x, each.less], value: each.power, after: each.share, chosen: place === column }));
+  const terms = columns.map((each, place) => ({
+    label: labels.columns[place],
+    numbers: [each.x, each.less],
+    value: each.power,
+    after: each.share,
+    chosen: place === column,
+  }));
   const { x, less, power, share } = columns[column];
   const all = fourDecimals(sum);
   return {
-    equation: "exp(x − max) ÷ Σ exp", headings: ["is asked", "x", "x − max", "exp(x − max)"], afterHeading: "exp ÷ Σ", terms, sum,
-    steps: [{ label: "x", value: x }, { label: `x − max, the max being ${fourDecimals(most)}`, value: less }, { label: "exp", value: power }, { label: "Σ of the row", value: sum }, { label: "exp ÷ Σ", value: share }],
-    total: share, filled: `exp(${inSum(x)} − ${inSum(most)}) ÷ ${all} = ${fourDecimals(power)} ÷ ${all} = ${fourDecimals(share)}`,
+    equation: "exp(x − max) ÷ Σ exp",
+    headings: ["is asked", "x", "x − max", "exp(x − max)"],
+    afterHeading: "exp ÷ Σ",
+    terms,
+    sum,
+    steps: [
+      { label: "x", value: x },
+      { label: `x − max, the max being ${fourDecimals(most)}`, value: less },
+      { label: "exp", value: power },
+      { label: "Σ of the row", value: sum },
+      { label: "exp ÷ Σ", value: share },
+    ],
+    total: share,
+    filled: `exp(${inSum(x)} − ${inSum(most)}) ÷ ${all} = ${fourDecimals(power)} ÷ ${all} = ${fourDecimals(share)}`,
     note: `${labels.rows[row]} shares a whole 1 among what it may look at.`,
   };
 }
@@ -100,11 +150,20 @@ async function contextCell({ run, name, path, head, row, column, labels, panel }
   const values = panelOf(await run.get(sibling(name, "values")), head);
   const asked = run.labels(sibling(name, "weights"), "M");
   const terms = Array.from({ length: values.rows }, (_, place) => ({
-    label: asked[place], numbers: [weights.at(row, place), values.at(place, column)], value: weights.at(row, place) * values.at(place, column),
+    label: asked[place],
+    numbers: [weights.at(row, place), values.at(place, column)],
+    value: weights.at(row, place) * values.at(place, column),
   }));
   return {
-    equation: "A · V", headings: ["is asked", "weight", "V", "weight · V"], terms, total: sumOfTerms(terms),
-    weighted: { rows: asked, shares: rowOfPanel(weights, row), panel: { rows: values.rows, columns: values.columns, at: (r, c) => weights.at(row, r) * values.at(r, c) } },
+    equation: "A · V",
+    headings: ["is asked", "weight", "V", "weight · V"],
+    terms,
+    total: sumOfTerms(terms),
+    weighted: {
+      rows: asked,
+      shares: rowOfPanel(weights, row),
+      panel: { rows: values.rows, columns: values.columns, at: (r, c) => weights.at(row, r) * values.at(r, c) },
+    },
     note: `${labels.rows[row]} takes of each value as much as its weight says, and adds it up.`,
   };
 }
@@ -116,7 +175,9 @@ async function concatenatedCell({ run, name, row, column }) {
   const head = Math.floor(column / width);
   const value = panelOf(context, head).at(row, column % width);
   return {
-    equation: "the heads side by side", total: value, steps: [{ label: `context of head ${head}, dimension ${column % width}`, value }],
+    equation: "the heads side by side",
+    total: value,
+    steps: [{ label: `context of head ${head}, dimension ${column % width}`, value }],
     note: `Column ${column} belongs to head ${head}: each head has ${width} columns. Nothing is computed here.`,
   };
 }

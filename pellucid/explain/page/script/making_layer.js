@@ -8,10 +8,24 @@ async function sumCell({ run, name, path, row, column, panel }) {
   const stream = panelOf(await run.get(streamBefore(run, path))).at(row, column);
   const added = panelOf(await run.get(`${sublayer}.output`)).at(row, column);
   if (isRemoved(run, stream, added, panel.at(row, column))) {
-    return { equation: "sublayer alone", total: added, steps: [{ label: `${sublayer}.output`, value: added }], note: "The residual connection is switched off: what the stream held is lost." };
+    return {
+      equation: "sublayer alone",
+      total: added,
+      steps: [{ label: `${sublayer}.output`, value: added }],
+      note: "The residual connection is switched off: what the stream held is lost.",
+    };
   }
-  const terms = [{ label: `x: ${streamBefore(run, path)}`, numbers: [], value: stream }, { label: `sublayer: ${sublayer}.output`, numbers: [], value: added }];
-  return { equation: "x + sublayer(x)", headings: ["of", "number"], terms, total: stream + added, note: "The stream goes on, and the sublayer adds to it." };
+  const terms = [
+    { label: `x: ${streamBefore(run, path)}`, numbers: [], value: stream },
+    { label: `sublayer: ${sublayer}.output`, numbers: [], value: added },
+  ];
+  return {
+    equation: "x + sublayer(x)",
+    headings: ["of", "number"],
+    terms,
+    total: stream + added,
+    note: "The stream goes on, and the sublayer adds to it.",
+  };
 }
 
 /** Whether this sum was made with the residual connection switched off. */
@@ -28,8 +42,16 @@ async function meanCell(cell) {
   const terms = numbers.map((value, place) => ({ label: String(place), numbers: [], value }));
   const sum = sumOfTerms(terms);
   return {
-    equation: "μ = Σ x ÷ D", headings: ["dimension", "x"], terms, sum, steps: [{ label: "Σ x", value: sum }, { label: "÷ D", value: numbers.length }],
-    total: sum / numbers.length, note: `The mean of the ${numbers.length} numbers of this position in ${name}.`,
+    equation: "μ = Σ x ÷ D",
+    headings: ["dimension", "x"],
+    terms,
+    sum,
+    steps: [
+      { label: "Σ x", value: sum },
+      { label: "÷ D", value: numbers.length },
+    ],
+    total: sum / numbers.length,
+    note: `The mean of the ${numbers.length} numbers of this position in ${name}.`,
   };
 }
 
@@ -39,9 +61,17 @@ async function varianceCell(cell) {
   const terms = numbers.map((x, place) => ({ label: String(place), numbers: [x, x - mean], value: (x - mean) ** 2 }));
   const sum = sumOfTerms(terms);
   return {
-    equation: "σ² = Σ (x − μ)² ÷ D", headings: ["dimension", "x", "x − μ", "(x − μ)²"], terms, sum,
-    steps: [{ label: "μ", value: mean }, { label: "Σ (x − μ)²", value: sum }, { label: "÷ D", value: numbers.length }],
-    total: sum / numbers.length, note: `How far the ${numbers.length} numbers of this position in ${name} lie from their mean.`,
+    equation: "σ² = Σ (x − μ)² ÷ D",
+    headings: ["dimension", "x", "x − μ", "(x − μ)²"],
+    terms,
+    sum,
+    steps: [
+      { label: "μ", value: mean },
+      { label: "Σ (x − μ)²", value: sum },
+      { label: "÷ D", value: numbers.length },
+    ],
+    total: sum / numbers.length,
+    note: `How far the ${numbers.length} numbers of this position in ${name} lie from their mean.`,
   };
 }
 
@@ -53,8 +83,15 @@ async function standardizedCell(cell) {
   const root = Math.sqrt(variance + EPSILON);
   const total = (numbers[column] - mean) / root;
   return {
-    equation: "(x − μ) ÷ √(σ² + 0.00001)", total,
-    steps: [{ label: `x, from ${name}`, value: numbers[column] }, { label: "mean μ", value: mean }, { label: "x − μ", value: numbers[column] - mean }, { label: "variance σ²", value: variance }, { label: "√(σ² + 0.00001)", value: root }],
+    equation: "(x − μ) ÷ √(σ² + 0.00001)",
+    total,
+    steps: [
+      { label: `x, from ${name}`, value: numbers[column] },
+      { label: "mean μ", value: mean },
+      { label: "x − μ", value: numbers[column] - mean },
+      { label: "variance σ²", value: variance },
+      { label: "√(σ² + 0.00001)", value: root },
+    ],
     filled: `(${inSum(numbers[column])} − ${inSum(mean)}) ÷ ${fourDecimals(root)} = ${fourDecimals(total)}`,
     note: "After this the position’s numbers have mean 0 and variance 1.",
   };
@@ -66,14 +103,23 @@ async function normOutputCell({ run, path, row, column, panel }) {
   const bias = (await run.parameter(`${path}.bias`))?.data[column];
   if (weight === undefined) {
     return {
-      equation: "standardized · weight + bias", total: panel.at(row, column), missing: true, steps: [{ label: "standardized", value: standardized }],
+      equation: "standardized · weight + bias",
+      total: panel.at(row, column),
+      missing: true,
+      steps: [{ label: "standardized", value: standardized }],
       note: `The model has more parameters than a page can carry, so ${path}.weight is not here: this is the number that the pass recorded.`,
     };
   }
   const total = standardized * weight + bias;
   return {
-    equation: "standardized · weight + bias", total, filled: `${inSum(standardized)}·${inSum(weight)} + ${inSum(bias)} = ${fourDecimals(total)}`,
-    steps: [{ label: "standardized", value: standardized }, { label: `weight of dimension ${column}`, value: weight }, { label: `bias of dimension ${column}`, value: bias }],
+    equation: "standardized · weight + bias",
+    total,
+    filled: `${inSum(standardized)}·${inSum(weight)} + ${inSum(bias)} = ${fourDecimals(total)}`,
+    steps: [
+      { label: "standardized", value: standardized },
+      { label: `weight of dimension ${column}`, value: weight },
+      { label: `bias of dimension ${column}`, value: bias },
+    ],
     note: "Each dimension has a weight and a bias of its own, which training found.",
   };
 }
@@ -85,7 +131,15 @@ async function activatedCell({ run, name, row, column }) {
   const activation = configOfRun(run).activation ?? "relu";
   const total = activated(activation, x);
   const note = activation === "relu" && x < 0 ? "What is below zero becomes zero." : "";
-  return { equation: ACTIVATION_WORDS[activation], total, steps: [{ label: "hidden x", value: x }, { label: ACTIVATION_WORDS[activation], value: total }], note };
+  return {
+    equation: ACTIVATION_WORDS[activation],
+    total,
+    steps: [
+      { label: "hidden x", value: x },
+      { label: ACTIVATION_WORDS[activation], value: total },
+    ],
+    note,
+  };
 }
 
 function activated(activation, x) {
@@ -97,7 +151,8 @@ function activated(activation, x) {
 /** Φ(x), the share of a normal distribution below x: by its series near 0, by its tail further out. */
 function normalShare(x) {
   if (Math.abs(x) > 6) return x > 0 ? 1 : 0;
-  let term = x, sum = x;
+  let term = x,
+    sum = x;
   for (let k = 1; Math.abs(term) > 1e-17 * Math.abs(sum) && k < 200; k++) {
     term *= (x * x) / (2 * k + 1);
     sum += term;

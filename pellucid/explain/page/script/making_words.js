@@ -6,16 +6,29 @@ async function tokenEmbeddingCell({ run, path, row, column, panel, labels, tenso
   const width = tensor.shape.at(-1);
   const scale = configOfRun(run).scale_embeddings === false ? 1 : Math.sqrt(width);
   const id = idOfToken(run, path, row);
-  const weight = id === null ? null : ((await run.parameter("embedding.weight")) ?? (await run.parameter(`${path}.embedding.weight`)));
+  const weight =
+    id === null
+      ? null
+      : ((await run.parameter("embedding.weight")) ?? (await run.parameter(`${path}.embedding.weight`)));
   const said = scale === 1 ? "W<sub>E</sub>[token]" : `W<sub>E</sub>[token] · √${width}`;
   if (!weight) {
     const total = panel.at(row, column);
-    return { equation: said, total, missing: true, note: `The row of ${labels.rows[row]} in the embedding matrix, times √${width}. The matrix is not in this page: this is the number that the pass recorded.` };
+    return {
+      equation: said,
+      total,
+      missing: true,
+      note: `The row of ${labels.rows[row]} in the embedding matrix, times √${width}. The matrix is not in this page: this is the number that the pass recorded.`,
+    };
   }
   const value = weight.data[id * width + column];
   return {
-    equation: said, total: value * scale, filled: `${inSum(value)}·${fourDecimals(scale)} = ${fourDecimals(value * scale)}`,
-    steps: [{ label: `W_E, row ${id} (${labels.rows[row]}), column ${column}`, value }, { label: scale === 1 ? "not scaled" : `√${width}`, value: scale }],
+    equation: said,
+    total: value * scale,
+    filled: `${inSum(value)}·${fourDecimals(scale)} = ${fourDecimals(value * scale)}`,
+    steps: [
+      { label: `W_E, row ${id} (${labels.rows[row]}), column ${column}`, value },
+      { label: scale === 1 ? "not scaled" : `√${width}`, value: scale },
+    ],
     note: "Looking up a row is the same as multiplying a row of zeros and one 1 with the matrix.",
   };
 }
@@ -30,8 +43,15 @@ function positionCell({ row, column, tensor }) {
   const wave = column % 2 ? "cos" : "sin";
   const total = Math[wave](row / power);
   return {
-    equation: `${wave}(i ÷ 10000<sup>2j/D</sup>)`, total, filled: `${wave}(${row} ÷ 10000^(${pair}/${width})) = ${wave}(${fourDecimals(row / power)}) = ${fourDecimals(total)}`,
-    steps: [{ label: "position i", value: row }, { label: `10000^(${pair}/${width})`, value: power }, { label: "i ÷ that", value: row / power }, { label: wave, value: total }],
+    equation: `${wave}(i ÷ 10000<sup>2j/D</sup>)`,
+    total,
+    filled: `${wave}(${row} ÷ 10000^(${pair}/${width})) = ${wave}(${fourDecimals(row / power)}) = ${fourDecimals(total)}`,
+    steps: [
+      { label: "position i", value: row },
+      { label: `10000^(${pair}/${width})`, value: power },
+      { label: "i ÷ that", value: row / power },
+      { label: wave, value: total },
+    ],
     note: "Even columns hold a sine, odd ones a cosine; each pair turns more slowly than the one before it.",
   };
 }
@@ -39,23 +59,57 @@ function positionCell({ row, column, tensor }) {
 async function embeddedCell({ run, name, row, column }) {
   const token = panelOf(await run.get(sibling(name, "token_embeddings"))).at(row, column);
   const position = panelOf(await run.get(sibling(name, "positions"))).at(row, column);
-  const terms = [{ label: "token embedding", numbers: [], value: token }, { label: "position", numbers: [], value: position }];
-  return { equation: "token embedding + position", headings: ["of", "number"], terms, total: token + position, note: "What the word is, and where it stands." };
+  const terms = [
+    { label: "token embedding", numbers: [], value: token },
+    { label: "position", numbers: [], value: position },
+  ];
+  return {
+    equation: "token embedding + position",
+    headings: ["of", "number"],
+    terms,
+    total: token + position,
+    note: "What the word is, and where it stands.",
+  };
 }
 
 async function probabilityCell({ run, name, row, column, labels, tensor }) {
   if (tensor.kept) return keptProbabilityCell({ run, name, row, column, labels, tensor });
   const logits = rowOfPanel(panelOf(await run.get(sibling(name, "logits"))), row);
   const { most, sum, columns } = softmaxSteps(logits);
-  const order = columns.map((each, id) => ({ ...each, id })).sort((left, right) => right.x - left.x || left.id - right.id);
+  const order = columns
+    .map((each, id) => ({ ...each, id }))
+    .sort((left, right) => right.x - left.x || left.id - right.id);
   const shown = order.filter((each, rank) => rank < ROWS_OF_WORDS || each.id === column);
-  const terms = shown.map((each) => ({ label: labels.columns[each.id], numbers: [each.x, each.less], value: each.power, after: each.share, chosen: each.id === column }));
+  const terms = shown.map((each) => ({
+    label: labels.columns[each.id],
+    numbers: [each.x, each.less],
+    value: each.power,
+    after: each.share,
+    chosen: each.id === column,
+  }));
   const rest = sum - sumOfTerms(terms);
-  if (shown.length < order.length) terms.push({ label: `${order.length - shown.length} other words`, numbers: [null, null], value: rest, after: rest / sum });
+  if (shown.length < order.length)
+    terms.push({
+      label: `${order.length - shown.length} other words`,
+      numbers: [null, null],
+      value: rest,
+      after: rest / sum,
+    });
   const { x, less, power, share } = columns[column];
   return {
-    equation: "exp(x − max) ÷ Σ exp", headings: ["word", "logit x", "x − max", "exp(x − max)"], afterHeading: "exp ÷ Σ", terms, sum, total: share,
-    steps: [{ label: `logit of ${labels.columns[column]}`, value: x }, { label: `x − max, the max being ${fourDecimals(most)}`, value: less }, { label: "exp", value: power }, { label: "Σ over the vocabulary", value: sum }, { label: "exp ÷ Σ", value: share }],
+    equation: "exp(x − max) ÷ Σ exp",
+    headings: ["word", "logit x", "x − max", "exp(x − max)"],
+    afterHeading: "exp ÷ Σ",
+    terms,
+    sum,
+    total: share,
+    steps: [
+      { label: `logit of ${labels.columns[column]}`, value: x },
+      { label: `x − max, the max being ${fourDecimals(most)}`, value: less },
+      { label: "exp", value: power },
+      { label: "Σ over the vocabulary", value: sum },
+      { label: "exp ÷ Σ", value: share },
+    ],
     filled: `exp(${inSum(x)} − ${inSum(most)}) ÷ ${fourDecimals(sum)} = ${fourDecimals(share)}`,
     note: `After ${labels.rows[row]}: all ${columns.length} words share a whole 1.`,
   };
@@ -67,8 +121,14 @@ async function keptProbabilityCell({ run, name, row, column, labels, tensor }) {
   const all = tensor.kept.log_sum_exp[row];
   const total = Math.exp(x - all);
   return {
-    equation: "exp(x − log Σ exp)", total, filled: `exp(${inSum(x)} − ${inSum(all)}) = ${fourDecimals(total)}`,
-    steps: [{ label: `logit of ${labels.columns[column]}`, value: x }, { label: "log Σ exp, over the vocabulary", value: all }, { label: "exp(x − log Σ exp)", value: total }],
+    equation: "exp(x − log Σ exp)",
+    total,
+    filled: `exp(${inSum(x)} − ${inSum(all)}) = ${fourDecimals(total)}`,
+    steps: [
+      { label: `logit of ${labels.columns[column]}`, value: x },
+      { label: "log Σ exp, over the vocabulary", value: all },
+      { label: "exp(x − log Σ exp)", value: total },
+    ],
     note: `After ${labels.rows[row]}: all ${tensor.kept.size} words share a whole 1. The page has the best of them, and the sum over all.`,
   };
 }

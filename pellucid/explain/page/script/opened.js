@@ -2,10 +2,15 @@
 
 /** Opens a plate under its line: an element with `.choose(row, column)`. `actions`: {move, close, head, readout}. */
 const openedMatrix = (view, spec, actions) => {
-  const whole = element("section", { class: `opened role-${spec.role}`, "aria-label": `${spec.caption.title}, open`, "data-open": spec.key });
+  const whole = element("section", {
+    class: `opened role-${spec.role}`,
+    "aria-label": `${spec.caption.title}, open`,
+    "data-open": spec.key,
+  });
   const making = element("div", { class: "making-place" });
   const moved = (row, column) => {
-    for (const each of matrices) if (each.chosen().row !== row || each.chosen().column !== column) each.choose(row, column);
+    for (const each of matrices)
+      if (each.chosen().row !== row || each.chosen().column !== column) each.choose(row, column);
     actions.move(spec, row, column);
     drawMaking(view, spec, making, row, column);
   };
@@ -20,9 +25,20 @@ const openedMatrix = (view, spec, actions) => {
   whole.append(
     openedHeading(spec, actions),
     headStrip(view, spec, actions.head) ?? "",
-    element("div", { class: spec.panel.columns > 9 ? "opened-body wide" : "opened-body" },
-      element("div", { class: "opened-matrix" }, namedMatrices(view, spec, matrices), stepper(step), legendOfMatrix(spec, matrices[0]), element("div", { class: "twin-row" }, twin.copy, twin.fold)),
-      making));
+    element(
+      "div",
+      { class: spec.panel.columns > 9 ? "opened-body wide" : "opened-body" },
+      element(
+        "div",
+        { class: "opened-matrix" },
+        namedMatrices(view, spec, matrices),
+        stepper(step),
+        legendOfMatrix(spec, matrices[0]),
+        element("div", { class: "twin-row" }, twin.copy, twin.fold),
+      ),
+      making,
+    ),
+  );
   whole.choose = (row, column, focus) => {
     matrices[0].choose(row, column, focus);
     drawMaking(view, spec, making, matrices[0].chosen().row, matrices[0].chosen().column);
@@ -33,10 +49,17 @@ const openedMatrix = (view, spec, actions) => {
 
 /** Beside another run, the two matrices each under its name. */
 const namedMatrices = (view, spec, matrices) =>
-  (spec.other ? matrices.map((matrix, place) => [element("p", { class: "which-run" }, besideTitles(view)[place]), matrix]) : matrices);
+  spec.other
+    ? matrices.map((matrix, place) => [element("p", { class: "which-run" }, besideTitles(view)[place]), matrix])
+    : matrices;
 
 const openGrids = (view, spec, actions, moved, making) => {
-  const common = { size: "open", onMove: moved, onEscape: actions.close, onEnter: () => making.querySelector(".making")?.focus() };
+  const common = {
+    size: "open",
+    onMove: moved,
+    onEscape: actions.close,
+    onEnter: () => making.querySelector(".making")?.focus(),
+  };
   making.addEventListener("keydown", (event) => {
     if (event.key !== "Escape") return;
     event.stopPropagation();
@@ -44,26 +67,60 @@ const openGrids = (view, spec, actions, moved, making) => {
   });
   const titles = spec.other ? besideTitles(view) : [spec.caption.title];
   const matrices = [spec.panel, ...(spec.other ? [spec.other] : [])].map((panel, place) =>
-    gridOfSpec({ ...spec, panel }, { ...common, title: `${spec.caption.title}${spec.other ? `, ${titles[place]}` : ""}` }));
+    gridOfSpec(
+      { ...spec, panel },
+      { ...common, title: `${spec.caption.title}${spec.other ? `, ${titles[place]}` : ""}` },
+    ),
+  );
   return matrices;
 };
 
 const openedHeading = (spec, actions) => {
   const { caption, name, shape, product, code } = spec;
-  const close = element("button", { type: "button", class: "close", click: actions.close, "data-key": "close-matrix" }, "Close");
-  return element("header", {},
-    element("div", { class: "opened-title" }, element("b", { class: "symbol" }, withScripts(caption.symbol)), element("h4", {}, caption.title), close),
+  const close = element(
+    "button",
+    { type: "button", class: "close", click: actions.close, "data-key": "close-matrix" },
+    "Close",
+  );
+  return element(
+    "header",
+    {},
+    element(
+      "div",
+      { class: "opened-title" },
+      element("b", { class: "symbol" }, withScripts(caption.symbol)),
+      element("h4", {}, caption.title),
+      close,
+    ),
     caption.reading ? element("p", { class: "reading" }, withScripts(caption.reading)) : null,
-    element("p", { class: "opened-facts" }, element("code", {}, name), caption.notes ? [" · in the notes ", withScripts(caption.notes)] : null, " · ", shape, product ? ` · ${product}` : null),
+    element(
+      "p",
+      { class: "opened-facts" },
+      element("code", {}, name),
+      caption.notes ? [" · in the notes ", withScripts(caption.notes)] : null,
+      " · ",
+      shape,
+      product ? ` · ${product}` : null,
+    ),
     code ? codeLine(code) : null,
-    spec.other ? element("p", { class: "largest-difference" }, ...largestDifference(spec)) : null);
+    spec.other ? element("p", { class: "largest-difference" }, ...largestDifference(spec)) : null,
+  );
 };
 
 /** Four buttons that move the selection, for fingers. */
 const stepper = (step) =>
-  element("div", { class: "stepper", role: "group", "aria-label": "move the selection" },
-    [["←", "left", 0, -1], ["↑", "up", -1, 0], ["↓", "down", 1, 0], ["→", "right", 0, 1]].map(([arrow, said, down, right]) =>
-      element("button", { type: "button", "aria-label": said, click: step(down, right) }, arrow)));
+  element(
+    "div",
+    { class: "stepper", role: "group", "aria-label": "move the selection" },
+    [
+      ["←", "left", 0, -1],
+      ["↑", "up", -1, 0],
+      ["↓", "down", 1, 0],
+      ["→", "right", 0, 1],
+    ].map(([arrow, said, down, right]) =>
+      element("button", { type: "button", "aria-label": said, click: step(down, right) }, arrow),
+    ),
+  );
 
 /** Draws how a cell was made; of several asked for while it was computed, the last. */
 const drawMaking = (view, spec, place, row, column) => {
@@ -83,10 +140,23 @@ const drawMaking = (view, spec, place, row, column) => {
 
 const makingElement = async (view, spec, row, column) => {
   const [r, c] = spec.back ? spec.back(row, column) : [row, column];
-  if (spec.isParameter) return [element("p", { class: "making-note" }, "Training found this number: nothing makes it in this pass.")];
+  if (spec.isParameter)
+    return [
+      element(
+        "p",
+        { class: "making-note" },
+        view.run.given
+          ? "This number is given: the example starts from it."
+          : "Training found this number: nothing makes it in this pass.",
+      ),
+    ];
   const runs = spec.other ? [view.run, view.beside] : [view.run];
   const makings = await Promise.all(runs.map((run) => makingOf(run, spec.name, spec.head ?? 0, r, c)));
-  const shown = makings.map((making, place) => [spec.other ? element("p", { class: "which-run" }, besideTitles(view)[place]) : null, showMaking(making), weightedRows(spec, making)]);
+  const shown = makings.map((making, place) => [
+    spec.other ? element("p", { class: "which-run" }, besideTitles(view)[place]) : null,
+    showMaking(making),
+    weightedRows(spec, making),
+  ]);
   return shown.flat().filter(Boolean);
 };
 
@@ -95,6 +165,21 @@ const weightedRows = (spec, { weighted }) => {
   if (!weighted) return null;
   const tensor = { data: numbersOf(weighted.panel) };
   const labels = weighted.rows.map((token, place) => `${token} × ${fourDecimals(weighted.shares[place])}`);
-  return element("div", { class: "weighted-rows" }, element("h5", {}, "The rows of V, each times its weight"),
-    grid({ panel: weighted.panel, rows: labels, columns: numbered(weighted.panel.columns), name: spec.name, kind: "numbers", role: "v", word: "weight · value", scale: scaleOf("numbers", tensor), size: "plate", title: "weighted rows of V" }));
+  return element(
+    "div",
+    { class: "weighted-rows" },
+    element("h5", {}, "The rows of V, each times its weight"),
+    grid({
+      panel: weighted.panel,
+      rows: labels,
+      columns: numbered(weighted.panel.columns),
+      name: spec.name,
+      kind: "numbers",
+      role: "v",
+      word: "weight · value",
+      scale: scaleOf("numbers", tensor),
+      size: "plate",
+      title: "weighted rows of V",
+    }),
+  );
 };

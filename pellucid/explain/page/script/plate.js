@@ -3,11 +3,25 @@
 /** A plate as a figure. `actions`: {readout, open(spec, row, column), follow(spec, row, column)}. */
 const plateFigure = (view, spec, actions) => {
   const figure = element("figure", {
-    class: ["plate", `role-${spec.role}`, spec.brief ? "brief" : "", spec.small ? "small" : "", spec.pick ? "of-words" : "", spec.isParameter || spec.transposed ? "parameter" : ""].filter(Boolean).join(" "),
-    "data-plate": spec.key, "aria-current": spec.chosenHead ? "true" : null,
+    class: [
+      "plate",
+      `role-${spec.role}`,
+      spec.brief ? "brief" : "",
+      spec.small ? "small" : "",
+      spec.pick ? "of-words" : "",
+      spec.isParameter || spec.transposed ? "parameter" : "",
+    ]
+      .filter(Boolean)
+      .join(" "),
+    "data-plate": spec.key,
+    "aria-current": spec.chosenHead ? "true" : null,
   });
   const grids = spec.panel ? gridsOfPlate(view, spec, actions) : [missingMatrix(spec)];
-  figure.append(plateHeading(spec), ...grids.flatMap(({ title, matrix }) => [title, matrix].filter(Boolean)), plateCaption(view, spec));
+  figure.append(
+    plateHeading(spec),
+    ...grids.flatMap(({ title, matrix }) => [title, matrix].filter(Boolean)),
+    plateCaption(view, spec),
+  );
   if (spec.panel && !spec.brief) figure.lastChild.append(legendOfMatrix(spec, grids[0].matrix));
   figure.grids = grids.map(({ matrix }) => matrix).filter((matrix) => matrix.choose);
   figure.spec = spec;
@@ -25,10 +39,17 @@ const holdsMasked = (panel) => numbersOf(panel).includes(-Infinity);
 
 /** The grid of a plate; beside another run, the two of them, each with its name. */
 const gridsOfPlate = (view, spec, actions) => {
-  const made = (panel, title) => gridOfSpec({ ...spec, panel }, {
-    size: "plate", readout: actions.readout, title,
-    onMove: (row, column) => actions.follow(spec, row, column), onEnter: (row, column) => actions.open(spec, row, column),
-  });
+  const made = (panel, title) =>
+    gridOfSpec(
+      { ...spec, panel },
+      {
+        size: "plate",
+        readout: actions.readout,
+        title,
+        onMove: (row, column) => actions.follow(spec, row, column),
+        onEnter: (row, column) => actions.open(spec, row, column),
+      },
+    );
   const title = `${withoutScripts(spec.caption.symbol)}: ${spec.caption.title}`;
   if (!spec.other) return [{ matrix: made(spec.panel, title) }];
   const [here, beside] = besideTitles(view);
@@ -39,26 +60,56 @@ const gridsOfPlate = (view, spec, actions) => {
 };
 
 /** What the two runs of a view are called; where only switches differ, "with" and "without" them. */
-const besideTitles = ({ run, beside }) => (run.title === beside.title ? ["switched", "as the model is"] : [run.title, beside.title]);
+const besideTitles = ({ run, beside }) =>
+  run.title === beside.title ? ["switched", "as the model is"] : [run.title, beside.title];
 
 /** A grid for what a plate shows. */
 const gridOfSpec = (spec, also) =>
   grid({
-    panel: spec.panel, rows: spec.rows, columns: spec.columns, name: spec.name, kind: spec.kind, role: spec.role, asks: spec.asks && !spec.transposed,
-    rowState: spec.rowState, scale: spec.scale, word: spec.word, rowWord: spec.rowWord, columnWord: spec.columnWord, pick: spec.pick, rowSums: spec.rowSums,
-    tokensAbove: spec.tokensAbove, small: spec.small, ...also,
+    panel: spec.panel,
+    rows: spec.rows,
+    columns: spec.columns,
+    name: spec.name,
+    kind: spec.kind,
+    role: spec.role,
+    asks: spec.asks && !spec.transposed,
+    rowState: spec.rowState,
+    scale: spec.scale,
+    word: spec.word,
+    rowWord: spec.rowWord,
+    columnWord: spec.columnWord,
+    pick: spec.pick,
+    rowSums: spec.rowSums,
+    tokensAbove: spec.tokensAbove,
+    small: spec.small,
+    ...also,
   });
 
 const plateHeading = ({ caption }) =>
-  element("p", { class: "plate-title" }, element("b", { class: "symbol" }, withScripts(caption.symbol)), " ", element("span", {}, caption.title));
+  element(
+    "p",
+    { class: "plate-title" },
+    element("b", { class: "symbol" }, withScripts(caption.symbol)),
+    " ",
+    element("span", {}, caption.title),
+  );
 
 /** The words under a plate: its name in the notes, in the trace, its shape, and the line of our code. */
 const plateCaption = (view, spec) => {
   const { name, caption, brief, small, isParameter, shape, product, code } = spec;
   const lines = [];
   if (spec.other) lines.push(element("p", { class: "largest-difference" }, ...largestDifference(spec)));
-  else if (view.beside && spec.tensor && !spec.pick) lines.push(element("p", {}, "the other run has none of this shape"));
-  if (!brief && caption.notes) lines.push(element("p", { class: "in-notes" }, element("span", { class: "label" }, "in the notes "), withScripts(caption.notes)));
+  else if (view.beside && spec.tensor && !spec.pick)
+    lines.push(element("p", {}, "the other run has none of this shape"));
+  if (!brief && caption.notes)
+    lines.push(
+      element(
+        "p",
+        { class: "in-notes" },
+        element("span", { class: "label" }, "in the notes "),
+        withScripts(caption.notes),
+      ),
+    );
   if (!small) lines.push(element("p", { class: "in-trace" }, dottedName(name)));
   if (product) lines.push(element("p", { class: "product" }, product));
   lines.push(element("p", { class: "shape" }, shape));
@@ -67,14 +118,26 @@ const plateCaption = (view, spec) => {
 };
 
 /** A name that may break after its dots alone. */
-const dottedName = (name) => element("code", { class: "dotted" }, name.split(/(?<=\.)/).flatMap((part, place) => (place ? [element("wbr"), part] : [part])));
+const dottedName = (name) =>
+  element(
+    "code",
+    { class: "dotted" },
+    name.split(/(?<=\.)/).flatMap((part, place) => (place ? [element("wbr"), part] : [part])),
+  );
 
 const codeLine = ({ file, line, text }) =>
-  element("p", { class: "code-line" }, element("code", {}, text), " ", element("small", {}, `${file.split("/").at(-1)}:${line}`));
+  element(
+    "p",
+    { class: "code-line" },
+    element("code", {}, text),
+    " ",
+    element("small", {}, `${file.split("/").at(-1)}:${line}`),
+  );
 
 /** The largest difference between the two runs of a plate, and where it is. */
 const largestDifference = ({ panel, other, rows, columns, pick }) => {
-  let most = 0, place = null;
+  let most = 0,
+    place = null;
   for (let row = 0; row < panel.rows; row++) {
     for (let column = 0; column < panel.columns; column++) {
       const [here, there] = [panel.at(row, column), other.at(row, column)];
@@ -83,10 +146,20 @@ const largestDifference = ({ panel, other, rows, columns, pick }) => {
     }
   }
   if (!place || pick) return [`largest difference ${fourDecimals(most)}`];
-  return [`largest difference ${fourDecimals(most)}, at `, words(rows[place[0]]), columns[place[1]] ? " × " : "", words(columns[place[1]])];
+  return [
+    `largest difference ${fourDecimals(most)}, at `,
+    words(rows[place[0]]),
+    columns[place[1]] ? " × " : "",
+    words(columns[place[1]]),
+  ];
 };
 
 /** Where the page has no numbers of a matrix, its place is kept. */
 const missingMatrix = ({ shape }) => ({
-  matrix: element("div", { class: "missing-matrix" }, element("p", {}, shape), element("p", {}, "Not in this page: the model has too many weights.")),
+  matrix: element(
+    "div",
+    { class: "missing-matrix" },
+    element("p", {}, shape),
+    element("p", {}, "Not in this page: the model has too many weights."),
+  ),
 });

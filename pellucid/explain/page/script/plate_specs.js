@@ -12,10 +12,23 @@ const tensorPlate = async (view, name, also = {}) => {
   const labels = labelsOfTensor(run, name, tensor);
   const caption = captionOfTensor(name);
   const spec = {
-    key: name, name, tensor, head, caption, kind: kindOf(name), role: caption.role, asks: tensor.axes.endsWith("LM"),
-    panel: shown.panel, rows: labels.rows.slice(0, shown.panel.rows), columns: labels.columns.slice(0, shown.panel.columns),
-    rowState: shown.rowState, scale: scaleOf(kindOf(name), tensor, ...(other ? [other] : [])),
-    shape: shapeInWords(name, tensor, shown.panel, also.transposed), code: codeOfTensor(name), other: other ? rowsAtTime(view, name, other, head).panel : null, ...also,
+    key: name,
+    name,
+    tensor,
+    head,
+    caption,
+    kind: kindOf(name),
+    role: caption.role,
+    asks: tensor.axes.endsWith("LM"),
+    panel: shown.panel,
+    rows: labels.rows.slice(0, shown.panel.rows),
+    columns: labels.columns.slice(0, shown.panel.columns),
+    rowState: shown.rowState,
+    scale: scaleOf(kindOf(name), tensor, ...(other ? [other] : [])),
+    shape: shapeInWords(name, tensor, shown.panel, also.transposed),
+    code: codeOfTensor(name),
+    other: other ? rowsAtTime(view, name, other, head).panel : null,
+    ...also,
   };
   return spec.transposed ? turnedPlate(spec) : spec;
 };
@@ -29,12 +42,24 @@ const besideTensor = async (view, name, tensor) => {
 
 /** A plate with rows and columns exchanged: Kᵀ. */
 const turnedPlate = (spec) => ({
-  ...spec, panel: turnedPanel(spec.panel), other: spec.other && turnedPanel(spec.other),
-  rows: spec.columns, columns: spec.rows, rowState: [], rowWord: "dimension", columnWord: "", tokensAbove: true,
-  columnState: spec.rowState, back: (row, column) => [column, row],
+  ...spec,
+  panel: turnedPanel(spec.panel),
+  other: spec.other && turnedPanel(spec.other),
+  rows: spec.columns,
+  columns: spec.rows,
+  rowState: [],
+  rowWord: "dimension",
+  columnWord: "",
+  tokensAbove: true,
+  columnState: spec.rowState,
+  back: (row, column) => [column, row],
 });
 
-const turnedPanel = ({ rows, columns, at }) => ({ rows: columns, columns: rows, at: (row, column) => at(column, row) });
+const turnedPanel = ({ rows, columns, at }) => ({
+  rows: columns,
+  columns: rows,
+  at: (row, column) => at(column, row),
+});
 
 /** At step t the decoder has t rows: the last is new, those before it are cached or made again. */
 const rowsAtTime = (view, name, tensor, head) => {
@@ -42,10 +67,12 @@ const rowsAtTime = (view, name, tensor, head) => {
   const { mode, t, cached } = view.time ?? {};
   if (mode !== "step") return { panel, rowState: [] };
   const { path, last } = splitName(name);
-  const ofSource = name.startsWith("encoder") || (path.endsWith("cross_attention") && ["keys", "values"].includes(last));
+  const ofSource =
+    name.startsWith("encoder") || (path.endsWith("cross_attention") && ["keys", "values"].includes(last));
   if (ofSource) return { panel, rowState: Array(panel.rows).fill("computed once") };
   const rows = Math.min(t, panel.rows);
-  const columns = path.endsWith("self_attention") && tensor.axes.endsWith("LM") ? Math.min(t, panel.columns) : panel.columns;
+  const columns =
+    path.endsWith("self_attention") && tensor.axes.endsWith("LM") ? Math.min(t, panel.columns) : panel.columns;
   const before = !cached ? "made again" : ["keys", "values"].includes(last) ? "cached" : "earlier";
   const rowState = Array.from({ length: rows }, (_, row) => (row === rows - 1 ? "new" : before));
   return { panel: { rows, columns, at: panel.at }, rowState };
@@ -69,25 +96,52 @@ const axisInWords = (letter, name) => {
 };
 
 /** "(6×64)·(64×16) = (6×16)". */
-const productOfShapes = (left, right) => `(${left.rows}×${left.columns})·(${right.rows}×${right.columns}) = (${left.rows}×${right.columns})`;
+const productOfShapes = (left, right) =>
+  `(${left.rows}×${left.columns})·(${right.rows}×${right.columns}) = (${left.rows}×${right.columns})`;
 
 /** A weight matrix as a plate: a row for each dimension that comes in; without weights, its shape alone. */
 const weightPlate = (product, count, symbol, title, role) => {
   const rows = product.xTensor.shape.at(-1);
   const shape = `${rows} × ${count}`;
   const caption = { symbol, title, role, notes: "" };
-  const common = { key: `${product.weightName}|${product.columns}`, name: product.weightName, caption, role, kind: "numbers", word: "weight", shape, isParameter: true };
+  const common = {
+    key: `${product.weightName}|${product.columns}`,
+    name: product.weightName,
+    caption,
+    role,
+    kind: "numbers",
+    word: "weight",
+    shape,
+    isParameter: true,
+  };
   if (!product.weight) return { ...common, panel: null };
   const panel = weightPanel(product, count);
-  return { ...common, panel, rows: numbered(rows), columns: numbered(count), rowWord: "dimension", scale: scaleOf("numbers", product.weight) };
+  return {
+    ...common,
+    panel,
+    rows: numbered(rows),
+    columns: numbered(count),
+    rowWord: "dimension",
+    scale: scaleOf("numbers", product.weight),
+  };
 };
 
 /** A bias, or the weight of a norm: one row, added or multiplied to every row. */
 const rowPlate = (tensor, name, from, count, symbol, title, role) => {
   const panel = { rows: 1, columns: count, at: (_, column) => tensor.data[from + column] };
   return {
-    key: `${name}|${from}`, name, caption: { symbol, title, role, notes: "" }, role, kind: "numbers", word: "bias", shape: `1 × ${count}`,
-    isParameter: true, panel, rows: [""], columns: numbered(count), scale: scaleOf("numbers", tensor),
+    key: `${name}|${from}`,
+    name,
+    caption: { symbol, title, role, notes: "" },
+    role,
+    kind: "numbers",
+    word: "bias",
+    shape: `1 × ${count}`,
+    isParameter: true,
+    panel,
+    rows: [""],
+    columns: numbered(count),
+    scale: scaleOf("numbers", tensor),
   };
 };
 

@@ -15,11 +15,21 @@ const drawPlates = async (asked, place) => {
   const lines = await equationLines(view);
   if (place.platesTicket !== ticket) return undefined; // something newer is being drawn
   const held = heldFocus(place);
-  const drawing = { view, place, opened: null, readout: element("output", { class: "readout shared", role: "status" }) };
+  const drawing = {
+    view,
+    place,
+    opened: null,
+    readout: element("output", { class: "readout shared", role: "status" }),
+  };
   drawing.plates = new Map();
   drawing.lines = lines.map((line) => lineElement(drawing, line));
   place.classList.add("plates");
-  place.replaceChildren(timeSentence(view) ?? "", chosenHeads(drawing, lines) ?? "", ...drawing.lines, drawing.readout);
+  place.replaceChildren(
+    timeSentence(view) ?? "",
+    chosenHeads(drawing, lines) ?? "",
+    ...drawing.lines,
+    drawing.readout,
+  );
   clearTimeout(before?.telling);
   drawnPlates.set(place, drawing);
   if (before?.untold && view.tensor === before.untold.tensor) tellLater(drawing, before.untold);
@@ -34,26 +44,40 @@ const markChanged = (drawing, before) => {
     const was = before.plates.get(key)?.spec;
     if (!spec.tensor || !was?.tensor) continue;
     const slight = 1e-5 * Math.max(1, spec.scale.most);
-    const isSame = (value, place) => value === was.tensor.data[place] || Math.abs(value - was.tensor.data[place]) <= slight;
+    const isSame = (value, place) =>
+      value === was.tensor.data[place] || Math.abs(value - was.tensor.data[place]) <= slight;
     if (spec.tensor.data.length === was.tensor.data.length && spec.tensor.data.every(isSame)) continue;
     title.append(element("small", { class: "plate-changed" }, "changed"));
   }
 };
 
 const isSameDrawing = (one, other) =>
-  one.run === other.run && one.beside === other.beside && one.block === other.block && one.head === other.head &&
+  one.run === other.run &&
+  one.beside === other.beside &&
+  one.block === other.block &&
+  one.head === other.head &&
   JSON.stringify(one.time) === JSON.stringify(other.time);
 
 /** A line of the equation: signs and plates, and what can be unfolded under it. */
 const lineElement = (drawing, { title, items, softmax }) => {
   const parts = items.map((item) => (item.sign ? signElement(item) : placedPlate(drawing, item)));
-  const line = element("section", { class: "equation-line", "aria-label": title }, element("h4", {}, title), element("div", { class: "equation" }, parts));
+  const line = element(
+    "section",
+    { class: "equation-line", "aria-label": title },
+    element("h4", {}, title),
+    element("div", { class: "equation" }, parts),
+  );
   if (softmax) line.append(softmaxFold(drawing, softmax));
   return line;
 };
 
 const signElement = ({ sign, words: said }) =>
-  element("span", { class: sign.length === 1 ? "sign short" : "sign" }, element("span", { "aria-hidden": "true" }, sign), element("span", { class: "unseen" }, said));
+  element(
+    "span",
+    { class: sign.length === 1 ? "sign short" : "sign" },
+    element("span", { "aria-hidden": "true" }, sign),
+    element("span", { class: "unseen" }, said),
+  );
 
 /** A plate with a key of its own: the same matrix may stand in several lines. */
 const placedPlate = (drawing, spec) => {
@@ -137,7 +161,8 @@ const figureOfTensor = (drawing, tensor) => {
 
 const openedActions = (drawing) => ({
   close: () => closePlate(drawing),
-  head: (head) => tellNow(drawing, { tensor: drawing.view.tensor, row: drawing.view.row, column: drawing.view.column, head }),
+  head: (head) =>
+    tellNow(drawing, { tensor: drawing.view.tensor, row: drawing.view.row, column: drawing.view.column, head }),
   move: (spec, row, column) => {
     const [r, c] = spec.back ? spec.back(row, column) : [row, column];
     drawing.view = { ...drawing.view, row: r, column: c };
@@ -173,7 +198,11 @@ const tellNow = (drawing, changes) => {
 
 /** The softmax of the chosen row, unfolded on request. */
 const softmaxFold = (drawing, name) => {
-  const fold = element("details", { class: "softmax-fold", open: drawing.place.dataset.softmax === "open" }, element("summary", {}, "softmax, step by step: x, x − max, exp, sum, ratio"));
+  const fold = element(
+    "details",
+    { class: "softmax-fold", open: drawing.place.dataset.softmax === "open" },
+    element("summary", {}, "softmax, step by step: x, x − max, exp, sum, ratio"),
+  );
   drawing.softmax = async () => {
     drawing.place.dataset.softmax = fold.open ? "open" : "";
     if (!fold.open) return;
@@ -189,34 +218,62 @@ const softmaxFold = (drawing, name) => {
 /** The heads of an attention, above its equation. */
 const chosenHeads = (drawing, lines) => {
   const { view } = drawing;
-  const spec = lines.flatMap((line) => line.items).find((item) => item.tensor && item.tensor.axes.endsWith("LM") && item.name.endsWith("weights"));
+  const spec = lines
+    .flatMap((line) => line.items)
+    .find((item) => item.tensor && item.tensor.axes.endsWith("LM") && item.name.endsWith("weights"));
   const strip = spec ? headStrip(view, spec, (head) => view.select({ head })) : null;
-  return strip ? element("section", { class: "heads-line", "aria-label": "heads" }, element("h4", {}, "The weights of all heads"), strip) : null;
+  return strip
+    ? element(
+        "section",
+        { class: "heads-line", "aria-label": "heads" },
+        element("h4", {}, "The weights of all heads"),
+        strip,
+      )
+    : null;
 };
 
 /** What a step is, in a sentence. */
 const timeSentence = ({ run, time, block }) => {
   if (time?.mode !== "step") return null;
   const token = run.target[time.t - 1];
-  const said = block.startsWith("encoder") ? ["the encoder ran once, before the first step; nothing here is computed again."]
-    : block.endsWith("cross_attention") ? ["its query asks the source’s keys and values, which were computed once."]
-    : time.cached ? ["only its row is computed. Keys and values of the rows before it are cached."]
-    : ["without a cache all rows before it are made again."];
-  return element("p", { class: "time-sentence" }, `Step ${time.t}: `, words(token), block.startsWith("encoder") ? " is new; " : " is new; ", said);
+  const said = block.startsWith("encoder")
+    ? ["the encoder ran once, before the first step; nothing here is computed again."]
+    : block.endsWith("cross_attention")
+      ? ["its query asks the source’s keys and values, which were computed once."]
+      : time.cached
+        ? ["only its row is computed. Keys and values of the rows before it are cached."]
+        : ["without a cache all rows before it are made again."];
+  return element(
+    "p",
+    { class: "time-sentence" },
+    `Step ${time.t}: `,
+    words(token),
+    block.startsWith("encoder") ? " is new; " : " is new; ",
+    said,
+  );
 };
 
 /** Which plate had the focus, and where in it. */
 const heldFocus = (place) => {
   const active = document.activeElement;
   if (!active || !place.contains(active)) return null;
-  return { plate: active.closest("[data-plate]")?.dataset.plate, open: active.closest("[data-open]")?.dataset.open, making: Boolean(active.closest(".making")), key: active.dataset.key, chosen: active.closest(".matrix")?.chosen?.() };
+  return {
+    plate: active.closest("[data-plate]")?.dataset.plate,
+    open: active.closest("[data-open]")?.dataset.open,
+    making: Boolean(active.closest(".making")),
+    key: active.dataset.key,
+    chosen: active.closest(".matrix")?.chosen?.(),
+  };
 };
 
 const giveFocusBack = (drawing, held) => {
   if (!held) return;
-  const keyed = held.key && [...drawing.place.querySelectorAll("[data-key]")].find((each) => each.dataset.key === held.key);
+  const keyed =
+    held.key && [...drawing.place.querySelectorAll("[data-key]")].find((each) => each.dataset.key === held.key);
   if (keyed) keyed.focus({ preventScroll: true });
   else if (held.making) drawing.opened?.querySelector(".making")?.focus({ preventScroll: true });
-  else if (held.open && drawing.opened) drawing.opened.grid.choose(held.chosen?.row ?? 0, held.chosen?.column ?? 0, true);
-  else if (held.plate && held.chosen) drawing.plates.get(held.plate)?.grids[0]?.choose(held.chosen.row, held.chosen.column, true);
+  else if (held.open && drawing.opened)
+    drawing.opened.grid.choose(held.chosen?.row ?? 0, held.chosen?.column ?? 0, true);
+  else if (held.plate && held.chosen)
+    drawing.plates.get(held.plate)?.grids[0]?.choose(held.chosen.row, held.chosen.column, true);
 };

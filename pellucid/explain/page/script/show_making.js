@@ -2,16 +2,30 @@
 
 /** A making (of makingOf) as an element. */
 const showMaking = (making) =>
-  element("section", { class: "making", tabindex: "-1", "aria-label": `How this number was made: ${making.title}` },
-    element("div", { class: "making-words" },
+  element(
+    "section",
+    { class: "making", tabindex: "-1", "aria-label": `How this number was made: ${making.title}` },
+    element(
+      "div",
+      { class: "making-words" },
       element("h5", {}, "How it was made: ", element("b", {}, making.title)),
       element("p", { class: "making-equation" }, withScripts(making.equation)),
-      making.filled || making.written ? element("p", { class: "making-written" }, making.filled ?? making.written) : null,
-      element("p", { class: "making-total" }, element("span", { class: "label" }, "recorded "), element("b", {}, fourDecimals(making.recorded)), element("span", { class: "digits" }, ` ${allDigits(making.recorded)}`)),
+      making.filled || making.written
+        ? element("p", { class: "making-written" }, making.filled ?? making.written)
+        : null,
+      element(
+        "p",
+        { class: "making-total" },
+        element("span", { class: "label" }, "recorded "),
+        element("b", {}, fourDecimals(making.recorded)),
+        element("span", { class: "digits" }, ` ${allDigits(making.recorded)}`),
+      ),
       making.note ? element("p", { class: "making-note" }, making.note) : null,
       making.missing ? null : agreement(making),
-      making.weighted ? stackedBar(making) : null),
-    making.terms.length ? termsTable(making) : making.steps.length ? stepsList(making) : null);
+      making.weighted ? stackedBar(making) : null,
+    ),
+    making.terms.length ? termsTable(making) : making.steps.length ? stepsList(making) : null,
+  );
 
 /** How far the sum that the page makes here is from the number of the pass. */
 const agreement = ({ difference, terms, steps }) => {
@@ -21,35 +35,97 @@ const agreement = ({ difference, terms, steps }) => {
 };
 
 const stepsList = ({ steps }) =>
-  element("dl", { class: "making-steps" }, steps.map(({ label, value }) => [element("dt", {}, label), element("dd", {}, fourDecimals(value))]));
+  element(
+    "dl",
+    { class: "making-steps" },
+    steps.map(({ label, value }) => [element("dt", {}, label), element("dd", {}, fourDecimals(value))]),
+  );
 
 /** Every term under its headings; a bar says how much of the total it is, to the left what is below zero. */
 const termsTable = ({ headings, terms, total, sum, afterHeading }) => {
   const most = Math.max(...terms.map(({ value }) => Math.abs(value)), 1e-30);
   const body = terms.map(({ label, numbers, value, after, chosen }) =>
-    element("tr", { class: chosen ? "chosen" : null, "aria-current": chosen ? "true" : null },
+    element(
+      "tr",
+      { class: chosen ? "chosen" : null, "aria-current": chosen ? "true" : null },
       element("th", { scope: "row" }, words(label), chosen ? element("small", {}, " this one") : null),
       numbers.map((number) => element("td", {}, number === null ? "" : fourDecimals(number))),
       element("td", { class: "term" }, fourDecimals(value)),
       afterHeading ? element("td", { class: "term" }, fourDecimals(after)) : null,
-      element("td", { class: "bar-cell", "aria-hidden": "true" }, element("i", { class: value < 0 ? "term-bar below" : "term-bar", "--share": (Math.abs(value) / most).toFixed(4) }))));
+      element(
+        "td",
+        { class: "bar-cell", "aria-hidden": "true" },
+        element("i", {
+          class: value < 0 ? "term-bar below" : "term-bar",
+          "--share": (Math.abs(value) / most).toFixed(4),
+        }),
+      ),
+    ),
+  );
   const said = sum === undefined ? total : sum;
-  const foot = element("tr", {}, element("th", { scope: "row" }, "Σ"), Array.from({ length: Math.max(0, headings.length - 2) }, () => element("td")), element("td", { class: "term" }, fourDecimals(said)), afterHeading ? element("td", { class: "term" }, fourDecimals(1)) : null, element("td"));
-  return element("div", { class: "table-scroll terms-box", tabindex: "0", role: "region", "aria-label": "every term" },
-    element("table", { class: terms.some(({ value }) => value < 0) ? "terms" : "terms one-sided" },
-      element("thead", {}, element("tr", {}, [...headings, ...(afterHeading ? [afterHeading] : [])].map((heading) => element("th", { scope: "col" }, words(heading))), element("td"))),
-      element("tbody", {}, body), element("tfoot", {}, foot)));
+  const foot = element(
+    "tr",
+    {},
+    element("th", { scope: "row" }, "Σ"),
+    Array.from({ length: Math.max(0, headings.length - 2) }, () => element("td")),
+    element("td", { class: "term" }, fourDecimals(said)),
+    afterHeading ? element("td", { class: "term" }, fourDecimals(1)) : null,
+    element("td"),
+  );
+  return element(
+    "div",
+    { class: "table-scroll terms-box", tabindex: "0", role: "region", "aria-label": "every term" },
+    element(
+      "table",
+      { class: terms.some(({ value }) => value < 0) ? "terms" : "terms one-sided" },
+      element(
+        "thead",
+        {},
+        element(
+          "tr",
+          {},
+          [...headings, ...(afterHeading ? [afterHeading] : [])].map((heading) =>
+            element("th", { scope: "col" }, words(heading)),
+          ),
+          element("td"),
+        ),
+      ),
+      element("tbody", {}, body),
+      element("tfoot", {}, foot),
+    ),
+  );
 };
 
 /** The terms of a weighted sum laid end to end: to the right what adds, to the left what takes away. */
 const stackedBar = ({ terms, total }) => {
-  const adds = terms.filter(({ value }) => value > 0), takes = terms.filter(({ value }) => value < 0);
+  const adds = terms.filter(({ value }) => value > 0),
+    takes = terms.filter(({ value }) => value < 0);
   const whole = Math.max(sumOfTerms(adds), -sumOfTerms(takes), 1e-30);
-  const pieces = (list) => list.map(({ label, value }) => {
-    const share = Math.abs(value) / whole;
-    return element("span", { "--share": share.toFixed(4), title: `${label} ${fourDecimals(value)}` }, share > 0.14 ? words(label) : null);
-  });
-  const line = (name, list) => element("div", { class: `stack-line ${name}` }, element("small", {}, name === "adds" ? "adds" : "takes away"), element("div", { class: "stack-bar" }, pieces(list)), element("span", { class: "stack-sum" }, fourDecimals(sumOfTerms(list))));
-  return element("div", { class: "stacked", role: "img", "aria-label": `${terms.map(({ label, value }) => `${label} ${fourDecimals(value)}`).join(", ")}; together ${fourDecimals(total)}` },
-    line("adds", adds), takes.length ? line("takes", takes) : null);
+  const pieces = (list) =>
+    list.map(({ label, value }) => {
+      const share = Math.abs(value) / whole;
+      return element(
+        "span",
+        { "--share": share.toFixed(4), title: `${label} ${fourDecimals(value)}` },
+        share > 0.14 ? words(label) : null,
+      );
+    });
+  const line = (name, list) =>
+    element(
+      "div",
+      { class: `stack-line ${name}` },
+      element("small", {}, name === "adds" ? "adds" : "takes away"),
+      element("div", { class: "stack-bar" }, pieces(list)),
+      element("span", { class: "stack-sum" }, fourDecimals(sumOfTerms(list))),
+    );
+  return element(
+    "div",
+    {
+      class: "stacked",
+      role: "img",
+      "aria-label": `${terms.map(({ label, value }) => `${label} ${fourDecimals(value)}`).join(", ")}; together ${fourDecimals(total)}`,
+    },
+    line("adds", adds),
+    takes.length ? line("takes", takes) : null,
+  );
 };

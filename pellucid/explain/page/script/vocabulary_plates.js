@@ -8,11 +8,23 @@ const vocabularyLines = async (view) => {
   const size = await vocabularySize(view.run);
   const product = await productBehind(view.run, "decoder.logits");
   const tied = product.weightName.includes("embedding");
-  const w = weightPlate(product, size, tied ? "W<sub>E</sub><sup>T</sup>" : "W<sup>T</sup>", tied ? "The embedding matrix, turned" : "Weights of the vocabulary", "w");
+  const w = weightPlate(
+    product,
+    size,
+    tied ? "W<sub>E</sub><sup>T</sup>" : "W<sup>T</sup>",
+    tied ? "The embedding matrix, turned" : "Weights of the vocabulary",
+    "w",
+  );
   const shapes = productOfShapes(x.panel, { rows: x.panel.columns, columns: size });
   const lines = [{ title: "What leaves the decoder, times a column for each word", items: [x, TIMES, w] }];
-  lines.push({ title: "Logits: the best words of each row", items: [EQUALS, { ...(await wordsPlate(view, "decoder.logits")), product: shapes }] });
-  lines.push({ title: "Probabilities: what follows each row", items: [sign("softmax →", "softmax of each row gives"), await wordsPlate(view, "decoder.probabilities")] });
+  lines.push({
+    title: "Logits: the best words of each row",
+    items: [EQUALS, { ...(await wordsPlate(view, "decoder.logits")), product: shapes }],
+  });
+  lines.push({
+    title: "Probabilities: what follows each row",
+    items: [sign("softmax →", "softmax of each row gives"), await wordsPlate(view, "decoder.probabilities")],
+  });
   return lines;
 };
 
@@ -32,15 +44,37 @@ const wordsPlate = async (view, name) => {
   const kind = kindOf(name);
   const caption = captionOfTensor(name);
   return {
-    key: name, name, tensor, caption, kind, role: caption.role, asks: false, panel, rows, columns,
-    rowState: rows.map((_, row) => wordsState(view, row, rows.length)), scale: scaleOf(kind, { data: numbersOf(panel) }),
+    key: name,
+    name,
+    tensor,
+    caption,
+    kind,
+    role: caption.role,
+    asks: false,
+    panel,
+    rows,
+    columns,
+    rowState: rows.map((_, row) => wordsState(view, row, rows.length)),
+    scale: scaleOf(kind, { data: numbersOf(panel) }),
     shape: `${rows.length} × ${await vocabularySize(view.run)} = target × vocabulary, the best ${Math.min(columns.length, BEST_WORDS)} words shown`,
-    code: codeOfTensor(name), pick: (row, column) => found[row][column], rowWord: "after", columnWord: "word", rowSums: false,
-    back: (row, column) => [row, found[row][column].place], forth: (row, place) => [row, Math.max(0, found[row].findIndex((each) => each.place === place))],
+    code: codeOfTensor(name),
+    pick: (row, column) => found[row][column],
+    rowWord: "after",
+    columnWord: "word",
+    rowSums: false,
+    back: (row, column) => [row, found[row][column].place],
+    forth: (row, place) => [
+      row,
+      Math.max(
+        0,
+        found[row].findIndex((each) => each.place === place),
+      ),
+    ],
   };
 };
 
-const wordsState = ({ time }, row, rows) => (time?.mode !== "step" ? null : row === rows - 1 ? "new" : time.cached ? "earlier" : "made again");
+const wordsState = ({ time }, row, rows) =>
+  time?.mode !== "step" ? null : row === rows - 1 ? "new" : time.cached ? "earlier" : "made again";
 
 /** [{place (its column in the tensor), label, value}]. A big vocabulary comes with its best words alone, chosen before. */
 const bestWords = (run, name, tensor, row) => {
