@@ -13,6 +13,7 @@ from pellucid.errors import UsageError
 from pellucid.explain.code_lines import code_line
 from pellucid.explain.example_text import example_text
 from pellucid.explain.examples import example, names, read_example
+from pellucid.explain.part_examples import part_names
 from pellucid.explain.reporting import verdicts
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -208,7 +209,9 @@ weights (Weights)  softmax of each row of (2×2) = (2×2)  [line 364]
 
 def test_the_list_and_the_claims_alone(pellucid: Command) -> None:
     listed = pellucid("example", "--list").out.splitlines()
-    assert listed[::2] == names() and all(line.startswith("    ") for line in listed[1::2])
+    assert listed[::2] == sorted([*names(), *part_names()]) and all(
+        line.startswith("    ") for line in listed[1::2]
+    )
     assert pellucid("example", "004-mask-4", "--claims").out.startswith("mask  (4×4)\n")
     table = pellucid("example", "--verdicts", "004").out
     assert table in (DOCS / "notes-004-verdicts.md").read_text(encoding="utf-8")
@@ -303,7 +306,7 @@ def test_shapes_that_do_not_multiply(pellucid: Command, files: Any) -> None:
 
 def test_the_page_on_the_notes_names_every_example_and_its_own_ones_work(files: Any) -> None:
     text = (DOCS / "notes.md").read_text(encoding="utf-8")
-    assert sorted(set(re.findall(r"`pellucid example (\d\S+)`", text))) == names()
+    assert sorted(set(re.findall(r"`pellucid example (\d\S+)`", text))) == sorted([*names(), *part_names()])
     toml = re.search(r"```toml\n(.*?)```", text, re.DOTALL)
     code = re.search(r"```python\n(.*?)```", text, re.DOTALL)
     assert toml is not None and code is not None

@@ -43,14 +43,15 @@ def run(arguments: argparse.Namespace) -> None:
 
     from pellucid.cli.lines import put
     from pellucid.errors import UsageError
-    from pellucid.explain.example_text import example_text
-    from pellucid.explain.examples import example, names, read_example
+    from pellucid.explain.example_text import example_text, part_text
+    from pellucid.explain.examples import Example, example, names, read_example
+    from pellucid.explain.part_examples import PartExample, part_example, part_names
     from pellucid.explain.reporting import verdicts
 
     if arguments.list:
-        for name in names():
-            each = example(name)
-            put([name, f"    {each.about} (note {each.note}, lines {each.lines})"])
+        every: list[Example | PartExample] = [*map(example, names()), *map(part_example, part_names())]
+        for each in sorted(every, key=lambda one: one.name):
+            put([each.name, f"    {each.about} (note {each.note}, lines {each.lines})"])
         return
     if arguments.verdicts is not None:
         chosen_note = [
@@ -62,10 +63,19 @@ def run(arguments: argparse.Namespace) -> None:
         return
     if (arguments.name is None) == (arguments.file is None):
         raise UsageError("example: give a NAME or --file YOURS.toml, one of the two; --list says the names.")
+    width = max(40, shutil.get_terminal_size().columns)
+    if arguments.name in part_names():
+        if arguments.html or arguments.claims:
+            raise UsageError(
+                f"{arguments.name}: it is no attention, so it has no page and no claims. Leave --html and "
+                "--claims out."
+            )
+        put(part_text(part_example(arguments.name), width))
+        return
     chosen = read_example(arguments.file) if arguments.file else example(arguments.name)
     if arguments.html:
         chosen.to_html(arguments.html)
     if arguments.claims:
         put(str(chosen.report()).split("\n"))
         return
-    put(example_text(chosen, max(40, shutil.get_terminal_size().columns)))
+    put(example_text(chosen, width))

@@ -11,6 +11,7 @@ from torch import Tensor
 from pellucid.explain.check import Report
 from pellucid.explain.code_lines import code_line
 from pellucid.explain.examples import Example
+from pellucid.explain.part_examples import PartExample
 from pellucid.explain.reporting import digits, first_wrong, summary
 from pellucid.explain.stages import size
 from pellucid.explain.words import visible
@@ -41,6 +42,36 @@ def example_text(example: Example, width: int = 80) -> Iterator[str]:
     if example.claims:
         yield from textwrap.wrap(first_wrong(report), width)
         yield summary(report)
+
+
+def part_text(example: PartExample, width: int = 80) -> Iterator[str]:
+    """Lines: what is given, and every stage of what stands around an attention."""
+    yield f"{example.name}: {example.about}"
+    yield f"note {example.note}, lines {example.lines}"
+    yield ""
+    for name, matrix in example.given.items():
+        yield f"{name}{_theirs(example.called, name)}  ({size(matrix)})"
+        rows = (
+            example.tokens if len(matrix) == len(example.tokens) else [str(row) for row in range(len(matrix))]
+        )
+        numbers = [[f"{number:g}" for number in row] for row in matrix.tolist()]
+        yield from _matrix(list(zip(rows if len(matrix) > 1 else [""], numbers, strict=True)), [], width)
+        yield ""
+    for name, record in example.stages.items():
+        yield f"{name}{_theirs(example.called, name)}  {example.shapes[name]}"
+        yield from _code(name, width)
+        matrix = record.tensor[0] if record.axes.startswith("B") else record.tensor
+        matrix = matrix if matrix.dim() == 2 else matrix[:, None]
+        yield from _matrix(
+            [(token, _numbers(name, row)) for token, row in zip(example.tokens, matrix, strict=True)],
+            [],
+            width,
+        )
+        yield ""
+
+
+def _theirs(called: Mapping[str, str], name: str) -> str:
+    return f" ({called[name]})" if name in called else ""
 
 
 def stages_text(
