@@ -222,19 +222,24 @@ def test_an_explanation_of_what_was_typed(demo: Translator, demo_page: Any) -> N
 
 
 @pytest.mark.parametrize(
-    "text", ["How are yuo", "the elefant zzzzzzz", "xqjwv", "I like CATS and dogz", "", "  ", "you " * 500]
+    "text",
+    [
+        "How are yuo",
+        "the elefant zzzzzzz",
+        "xqjwv",
+        "I like CATS and dogz",
+        "",
+        "  ",
+        "you " * 500,
+        "you " * 3000,
+    ],
 )
 def test_mistakes_are_explained_as_in_python(text: str, demo: Translator, demo_page: Any) -> None:
     with pytest.raises(UsageError) as raised:
         demo.explain(text, to="hi")
-    ours, theirs = error_of(demo_page, "explainText(given, 'hi')", text), str(raised.value).replace("'", '"')
-    if len(text) > 1000:
-        assert ours == (
-            "the sentence has 502 tokens, and an explanation shows at most 256: its matrices grow with the "
-            "square of the length. Give a shorter one."
-        )
-    else:
-        assert ours == theirs
+    ours = error_of(demo_page, "explainText(given, 'hi')", text)
+    theirs = str(raised.value).replace("'", '"')  # what repr writes around a word
+    assert ours == theirs
 
 
 def test_every_unknown_word_has_its_nearest(demo_page: Any) -> None:

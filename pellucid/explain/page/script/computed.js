@@ -19,14 +19,16 @@ const translateText = async (text, to, model = page.runs[0].model) => {
 const explainText = async (text, to, target = null, model = page.runs[0].model) => {
   const source = tokenise(text, to, model);
   checkTokens(source, "sentence", model.vocabulary.source);
+  const sentence = { text, to: source.to, forced: target !== null, source: source.ids };
   if (target === null) {
     const translated = await translateText(text, to, model);
-    return computedRun(model, { text, to: source.to, translation: translated.text, forced: false, source: source.ids, expected: translated.ids });
+    return computedRun(model, { ...sentence, translation: translated.text, expected: translated.ids });
   }
   const wanted = tokeniseTarget(target, source.to, model);
   checkTokens(wanted, "target", model.vocabulary.target);
-  const translation = textOfTarget(wanted.ids, source.to, model);
-  return computedRun(model, { text, to: source.to, translation, forced: true, source: source.ids, expected: wanted.ids });
+  return computedRun(model, {
+    ...sentence, translation: textOfTarget(wanted.ids, source.to, model), expected: wanted.ids,
+  });
 };
 
 /** The same sentence and target with switches in effect; where the page cannot compute, the run that was precomputed. */
@@ -96,8 +98,12 @@ const stepsOf = (model, sentence, target, tensors) => {
 const stepByStep = async (run, cached) => {
   if (!run.computes) {
     const difference = run.largest_difference; // of the search's log-probabilities, which had a cache
-    if (cached && difference !== null && !isSwitched(run.switches)) return { largestDifference: difference, where: "the log-probabilities", perStep: [] };
-    throw new Error("This page holds a recording, not the model: it cannot decode again. In Python, print(explanation.stepwise).");
+    if (cached && difference !== null && !isSwitched(run.switches)) {
+      return { largestDifference: difference, where: "the log-probabilities", perStep: [] };
+    }
+    throw new Error(
+      "This page holds a recording, not the model: it cannot decode again. In Python, print(explanation.stepwise).",
+    );
   }
   const { sourceIds, targetIds, sentence, switches, model } = run;
   const transformer = new Transformer(model.config, model.parameters, seeSwitched(switches));
@@ -116,7 +122,7 @@ const stepByStep = async (run, cached) => {
   return { largestDifference: most.difference, where: most.where, perStep };
 };
 
-/** The largest difference of any number from the run's, and in which tensor; the tensors' first row is row `first` there. */
+/** The largest difference of any number from the run's, and in which tensor; here row 0 is row `first` of the run. */
 const furthest = async (run, tensors, first) => {
   let most = { difference: 0, where: "" };
   for (const [name, tensor] of tensors) {

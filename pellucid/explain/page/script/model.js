@@ -40,14 +40,17 @@ class Transformer {
   decode(ids, memory, past) {
     const mask = past.mask();
     let x = this.embed("decoder", ids, past.position);
-    for (let layer = 0; layer < this.config.decoder_layers; layer++) x = this.decoderLayer(layer, x, mask, memory, past);
+    for (let layer = 0; layer < this.config.decoder_layers; layer++) {
+      x = this.decoderLayer(layer, x, mask, memory, past);
+    }
     const output = this.see("decoder", "output", "BLD", this.normFirst ? this.norm("decoder.norm", x) : x);
     return this.logits(output);
   }
 
   /** The linear layer before the softmax; tied, it is the embedding matrix (section 3.4). */
   logits(output) {
-    const weight = ["decoder.projection.weight", "embedding.weight", "decoder.embedding.weight"].find((name) => this.has(name));
+    const matrices = ["decoder.projection.weight", "embedding.weight", "decoder.embedding.weight"];
+    const weight = matrices.find((name) => this.has(name));
     const logits = this.see("decoder", "logits", "BLV", this.linear(output, weight, "decoder.projection.bias"));
     this.see("decoder", "probabilities", "BLV", softmaxOfRows(logits));
     return logits;
@@ -87,10 +90,10 @@ class Transformer {
   }
 
   /** Each position of x asks the keys, with its query, and gets a weighted sum of the values. */
-  attention(path, x, past, mask) {
+  attention(path, x, remembered, mask) {
     const queries = this.see(path, "queries", "BHLK", this.project(`${path}.query`, x).split(this.config.heads));
-    const keys = this.see(path, "keys", "BHMK", past.keys);
-    const values = this.see(path, "values", "BHMU", past.values);
+    const keys = this.see(path, "keys", "BHMK", remembered.keys);
+    const values = this.see(path, "values", "BHMU", remembered.values);
     const context = this.attend(path, queries, keys, values, mask);
     const concatenated = this.see(path, "concatenated", "BLD", Matrix.besideEachOther(context));
     return this.see(path, "output", "BLD", this.project(`${path}.output`, concatenated));
@@ -99,12 +102,13 @@ class Transformer {
   /** Attention(Q, K, V) = softmax(Q Kᵀ / √d_k) V (equation 1), for each head. */
   attend(path, queries, keys, values, mask) {
     const scale = 1 / Math.sqrt(queries[0].columns);
-    const scores = this.see(path, "scores", "BHLM", queries.map((query, head) => query.timesTransposed(keys[head])));
-    const scaled = this.see(path, "scaled_scores", "BHLM", scores.map((head) => head.map((score) => score * scale)));
-    const added = this.see(path, "mask", "BHLM", scores.map((head) => head.map((_, asks, asked) => mask.added(asks, asked))));
-    const masked = this.see(path, "masked_scores", "BHLM", scaled.map((head, h) => head.plus(added[h])));
-    const weights = this.see(path, "weights", "BHLM", masked.map(softmaxOfRows));
-    return this.see(path, "context", "BHLU", weights.map((head, h) => head.times(values[h])));
+    const see = (name, axes, heads) => this.see(path, name, axes, heads);
+    const scores = see("scores", "BHLM", queries.map((head, h) => head.timesTransposed(keys[h])));
+    const scaled = see("scaled_scores", "BHLM", scores.map((head) => head.map((score) => score * scale)));
+    const added = see("mask", "BHLM", scores.map((head) => head.map((_, query, key) => mask.added(query, key))));
+    const masked = see("masked_scores", "BHLM", scaled.map((head, h) => head.plus(added[h])));
+    const weights = see("weights", "BHLM", masked.map(softmaxOfRows));
+    return see("context", "BHLU", weights.map((head, h) => head.times(values[h])));
   }
 
   // The other parts of a layer
@@ -129,9 +133,10 @@ class Transformer {
     const mean = this.see(path, "mean", "BL", meanOfRows(x));
     const squares = x.map((value, position) => (value - mean.at(position, 0)) ** 2);
     const variance = this.see(path, "variance", "BL", meanOfRows(squares));
-    const standardized = x.map((value, row) => (value - mean.at(row, 0)) / Math.sqrt(variance.at(row, 0) + NORM_EPSILON));
-    const seen = this.see(path, "standardized", "BLD", standardized);
-    return this.see(path, "output", "BLD", seen.map((value, _, column) => value * weight[column] + bias[column]));
+    const deviation = variance.map((value) => Math.sqrt(value + NORM_EPSILON));
+    const divided = x.map((value, position) => (value - mean.at(position, 0)) / deviation.at(position, 0));
+    const standardized = this.see(path, "standardized", "BLD", divided);
+    return this.see(path, "output", "BLD", standardized.map((value, _, d) => value * weight[d] + bias[d]));
   }
 
   /** Token embeddings times √D (section 3.4) plus positions (section 3.5); the first id stands at position `first`. */
@@ -142,7 +147,8 @@ class Transformer {
     const empty = new Matrix(ids.length, width);
     const vectors = empty.map((_, row, column) => table.data[ids[row] * width + column] * scale);
     const embeddings = this.see(stack, "token_embeddings", "BLD", vectors);
-    const positions = this.see(stack, "positions", "LD", empty.map((_, row, column) => sinusoid(first + row, column, width)));
+    const waves = empty.map((_, row, column) => sinusoid(first + row, column, width));
+    const positions = this.see(stack, "positions", "LD", waves);
     return this.see(stack, "embedded", "BLD", embeddings.plus(positions));
   }
 
@@ -192,7 +198,10 @@ const softmaxOfRows = (x) => {
 };
 
 /** The mean of each row, as one column. */
-const meanOfRows = (x) => new Matrix(x.rows, 1).map((_, row) => x.row(row).reduce((sum, value) => sum + value, 0) / x.columns);
+const meanOfRows = (x) => {
+  const sum = (row) => x.row(row).reduce((total, value) => total + value, 0);
+  return new Matrix(x.rows, 1).map((_, row) => sum(row) / x.columns);
+};
 
 /** PE(i, 2j) = sin(i / 10000^(2j/D)), PE(i, 2j+1) = cos(…): positions from 0 (section 3.5). */
 const sinusoid = (position, column, width) => {

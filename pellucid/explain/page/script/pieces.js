@@ -13,7 +13,7 @@ const openPieces = ({ pieces, scores, unspoken, bytes }, { kind, normalization }
   return { pieces, ids, scores, bytes, kind, normalization, unknownId, least, longest, closed };
 };
 
-/** The ids of a text. Characters without a piece are their bytes where there are such pieces, else, together, one unknown. */
+/** The ids of a text. Letters without a piece are their bytes where there are such pieces, else, together, one unknown. */
 const idsOfText = (side, text) => {
   const cut = { word: cutIntoWords, unigram: cutByScore, bpe: cutByMerges }[side.kind];
   const ids = [];
@@ -36,7 +36,8 @@ const SPACES = /[\t\n\f\r\u061c\u1680\u200b\u200c\u200e\u200f\u2028\u2029\u2581\
 const normalised = (text, normalization) => {
   let plain = text;
   if (normalization === "nmt_nfkc") plain = plain.replace(DROPPED, "").replace(SPACES, " ");
-  if (normalization !== "identity") plain = plain.split("～").map((part) => part.normalize("NFKC")).join(normalization === "nmt_nfkc" ? "～" : "~");
+  if (normalization === "nmt_nfkc") plain = plain.split("～").map((part) => part.normalize("NFKC")).join("～");
+  if (normalization === "nfkc") plain = plain.normalize("NFKC");
   const tidied = plain.replace(/ +/g, " ").replace(/^ /, "");
   return tidied && (SPACE_SYMBOL + tidied.replaceAll(" ", SPACE_SYMBOL)).replace(/▁+$/, "");
 };
@@ -60,7 +61,9 @@ const cutByScore = ({ ids, scores, least, longest }, text) => {
     if (!ids.has(letters[start])) consider(start, start + 1, before + Math.fround(least - UNKNOWN_PENALTY));
   }
   const pieces = [];
-  for (let end = letters.length; end > 0; end = best[end - 1].start) pieces.unshift(letters.slice(best[end - 1].start, end).join(""));
+  for (let end = letters.length; end > 0; end = best[end - 1].start) {
+    pieces.unshift(letters.slice(best[end - 1].start, end).join(""));
+  }
   return pieces;
 };
 

@@ -5,8 +5,12 @@ const recordedRun = (recorded) => {
   const model = page.models[recorded.model];
   const { source_ids, target_ids, tensors, steps, ...run } = recorded;
   const targetIds = [model.config.start_id, ...target_ids.slice(0, -1)];
-  const sentence = { text: run.text, to: run.to, translation: run.translation, forced: run.forced, source: source_ids, expected: target_ids };
-  return finishRun({ ...run, ...readerOf(tensors, model, { encoder: source_ids, decoder: targetIds }), model, sentence, sourceIds: source_ids, targetIds, switches: UNSWITCHED, steps: steps.map(readStep) });
+  const { text, to, translation, forced } = run;
+  return finishRun({
+    ...run, ...readerOf(tensors, model, { encoder: source_ids, decoder: targetIds }),
+    model, sourceIds: source_ids, targetIds, switches: UNSWITCHED, steps: steps.map(readStep),
+    sentence: { text, to, translation, forced, source: source_ids, expected: target_ids },
+  });
 };
 
 /** The run that was precomputed with some switches: it has fewer tensors. */
@@ -35,7 +39,8 @@ const readerOf = (tensors, model, ids) => {
     const { axes, shape, how, of = [], parameters = [], by, kept, ...place } = tensors[name];
     if (how) {
       const sources = await Promise.all(of.map(get));
-      return derive({ axes, shape, how, by }, sources, parameters.map((each) => model.parameters.get(each)), ids[name.split(".")[0]]);
+      const found = parameters.map((each) => model.parameters.get(each));
+      return derive({ axes, shape, how, by }, sources, found, ids[name.split(".")[0]]);
     }
     const tensor = makeTensor(axes, shape, numbersIn(await openBlock(place.block), place, sizeOfShape(shape)));
     return kept ? { ...tensor, kept } : tensor;

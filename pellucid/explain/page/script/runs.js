@@ -54,7 +54,8 @@ const finishRun = ({ shapes, ...run }) => {
     origin: (name) => run.origin(known(name) && name),
     labels: (name, axis) => labelsAlong(run, known(name), name, axis),
     parameter: (name) => model.parameters.get(name) ?? null,
-    best: async (row, count) => mostProbable(await run.get("decoder.probabilities"), row, count, model.vocabulary.tokens.target),
+    best: async (row, count) =>
+      mostProbable(await run.get("decoder.probabilities"), row, count, model.vocabulary.tokens.target),
   };
 };
 
@@ -62,11 +63,12 @@ const finishRun = ({ shapes, ...run }) => {
 const labelsAlong = (run, { axes, shape, kept }, name, axis) => {
   const place = axes.indexOf(axis);
   if (place < 0) throw new Error(`${name} has no axis "${axis}". Its axes are ${axes}.`);
-  if (kept) return Array.from({ length: shape[place] }, (_, rank) => (rank < shape[place] - 1 ? String(rank + 1) : "expected"));
+  const counted = Array.from({ length: shape[place] }, (_, index) => String(index));
+  if (kept && axis === "V") return [...counted.slice(1), "expected"]; // the best words, from 1, and the expected one
   const own = name.startsWith("encoder") ? run.source : run.target;
   const asked = name.includes(".cross_attention.") ? run.source : own;
   const words = { L: own, M: asked, V: run.model.vocabulary.tokens.target }[axis];
-  return words?.length === shape[place] ? words : Array.from({ length: shape[place] }, (_, index) => String(index));
+  return words?.length === shape[place] ? words : counted;
 };
 
 /** The most probable tokens of a row, the best first; of equals, the lower id. */
@@ -74,7 +76,8 @@ const mostProbable = (probabilities, row, count, tokens) => {
   const size = probabilities.shape[2];
   const numbers = probabilities.data.subarray(row * size, (row + 1) * size);
   if (probabilities.kept) {
-    return probabilities.kept.tokens[row].slice(0, Math.min(count, size - 1)).map((token, rank) => ({ token, probability: numbers[rank] }));
+    const best = probabilities.kept.tokens[row].slice(0, Math.min(count, size - 1));
+    return best.map((token, rank) => ({ token, probability: numbers[rank] }));
   }
   const ids = Array.from(numbers.keys()).sort((a, b) => numbers[b] - numbers[a] || a - b);
   return ids.slice(0, count).map((id) => ({ token: tokens[id], probability: numbers[id] }));

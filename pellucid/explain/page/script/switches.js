@@ -12,7 +12,8 @@ const seeSwitched = (switches) => {
     }
     if (name === "scaled_scores" && !switches.scale && isMeant(switches, path)) return kept.get(`${path}.scores`);
     if (name === "context" && switches.silent[path]?.length) {
-      return value.map((head, h) => (switches.silent[path].includes(h) ? new Matrix(head.rows, head.columns) : head));
+      const isSilent = (h) => switches.silent[path].includes(h);
+      return value.map((head, h) => (isSilent(h) ? new Matrix(head.rows, head.columns) : head));
     }
     if (name === "sum" && !switches.residual) {
       const sublayer = sublayerAddedBy(path);
@@ -37,8 +38,11 @@ const withoutCausal = (mask) => {
 /** The sublayer whose output an Add & Norm adds: figure 1 of the paper. */
 const sublayerAddedBy = (residual) => {
   const [, layer, stack, number] = /^((encoder|decoder)\.layers\.\d+)\.residual_(\d)$/.exec(residual);
-  const added = { encoder: ["self_attention", "feed_forward"], decoder: ["self_attention", "cross_attention", "feed_forward"] };
-  return `${layer}.${added[stack][number - 1]}`;
+  const sublayers = {
+    encoder: ["self_attention", "feed_forward"],
+    decoder: ["self_attention", "cross_attention", "feed_forward"],
+  };
+  return `${layer}.${sublayers[stack][number - 1]}`;
 };
 
 /** Why a run cannot be shown with these switches; "" if it can. */
@@ -53,28 +57,33 @@ const cannotSwitch = (run, switches) => {
 
 const faultOfSwitches = (run, switches) => {
   const { heads } = run.config;
-  const attentions = run.names.filter((name) => name.endsWith("_attention.weights")).map((name) => name.slice(0, -".weights".length));
+  const weights = run.names.filter((name) => name.endsWith("_attention.weights"));
+  const attentions = weights.map((name) => name.slice(0, -".weights".length));
   for (const [part, silent] of Object.entries(switches.silent)) {
-    if (silent.length && !attentions.includes(part)) return `"${part}" is no attention of this model. It has ${attentions.join(", ")}.`;
+    if (silent.length && !attentions.includes(part)) {
+      return `"${part}" is no attention of this model. It has ${attentions.join(", ")}.`;
+    }
     const wrong = silent.find((head) => !(head >= 0 && head < heads));
     if (wrong !== undefined) return `${part} has no head ${wrong}: there are ${heads}, counted from 0.`;
   }
   if (switches.where !== null && !run.names.some((name) => name.startsWith(`${switches.where}.`))) {
     return `no part of the model is called "${switches.where}". One is "${attentions.at(-1)}".`;
   }
-  if (!switches.causal && switches.where !== null && !attentions.some((part) => isDecoderSelf(part) && isMeant(switches, part))) {
-    return `${switches.where} has no causal mask: only the decoder's self-attention has one, such as decoder.layers.0.self_attention.`;
+  if (!switches.causal && !attentions.some((part) => isDecoderSelf(part) && isMeant(switches, part))) {
+    return `${switches.where} has no causal mask: only the decoder's self-attention has one, as decoder.layers.0.self_attention.`;
   }
   return "";
 };
 
 /** The precomputed run with exactly these switches, or undefined. */
-const variantOf = (run, switches) => (run.variants ?? []).find((variant) => sameSwitches(variant.switches, switches));
+const variantOf = (run, switches) =>
+  (run.variants ?? []).find((variant) => switchesInText(variant.switches) === switchesInText(switches));
 
-const sameSwitches = (one, other) =>
-  Object.keys(UNSWITCHED).every((name) => name === "silent" || one[name] === other[name]) && silentIn(one) === silentIn(other);
+/** Switches as text that is the same for the same switches. */
+const switchesInText = (switches) => {
+  const silent = Object.entries(switches.silent).filter(([, heads]) => heads.length);
+  return JSON.stringify([...Object.keys(UNSWITCHED).map((name) => (name === "silent" ? silent.toSorted() : switches[name]))]);
+};
 
-const silentIn = ({ silent }) => JSON.stringify(Object.entries(silent).filter(([, heads]) => heads.length).toSorted());
-
-const whatIsPrecomputed = (run) =>
-  run.variants?.length ? `Precomputed are: ${run.variants.map((variant) => variant.title).join("; ")}.` : "Nothing is precomputed.";
+const whatIsPrecomputed = ({ variants = [] }) =>
+  variants.length ? `Precomputed are: ${variants.map(({ title }) => title).join("; ")}.` : "Nothing is precomputed.";

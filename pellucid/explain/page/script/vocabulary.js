@@ -1,11 +1,13 @@
 // A vocabulary: text to tokens to ids, and back, as pellucid/vocabulary.py and pellucid/translate/sentences.py do it.
 
 const MOST_TOKENS = 256; // of a source or a given target: a matrix of attention grows with the square
+const MOST_CHARACTERS = 20 * MOST_TOKENS; // no vocabulary should spend time on more
 
 /** A model's vocabulary as the header has it, with its sides ready to use. */
 const openVocabulary = (vocabulary, config) => {
   const label = labelsOfPieces(vocabulary, config);
-  const tokens = { source: vocabulary.source?.pieces.map(label), target: (vocabulary.target ?? vocabulary.source)?.pieces.map(label) };
+  const sides = { source: vocabulary.source, target: vocabulary.target ?? vocabulary.source };
+  const tokens = { source: sides.source?.pieces.map(label), target: sides.target?.pieces.map(label) };
   if (vocabulary.cannot || !vocabulary.source) return { ...vocabulary, tokens };
   const source = openPieces(vocabulary.source, vocabulary, config.unknown_id);
   const target = vocabulary.target ? openPieces(vocabulary.target, vocabulary, config.unknown_id) : source;
@@ -15,7 +17,8 @@ const openVocabulary = (vocabulary, config) => {
 
 /** What a piece is called where people read it. */
 const labelsOfPieces = ({ kind }, config) => {
-  const special = { [config.pad_id]: "<pad>", [config.unknown_id]: "<unk>", [config.start_id]: "<s>", [config.end_id]: "</s>" };
+  const ids = [config.end_id, config.start_id, config.unknown_id, config.pad_id]; // of equal ids, the last is named
+  const special = Object.fromEntries(ids.map((id, place) => [id, ["</s>", "<s>", "<unk>", "<pad>"][place]]));
   const stripped = (piece) => (kind === "word" ? piece.replace(/^▁/, "") : piece);
   return (piece, id) => stripped(special[id] ?? piece);
 };
@@ -23,6 +26,7 @@ const labelsOfPieces = ({ kind }, config) => {
 /** The tokens of a source sentence: {ids, tokens, unknown: [{word, near: [words]}]}; its end token is the last. */
 const tokenise = (text, to, model = page.runs[0].model) => {
   const vocabulary = vocabularyThatCuts(model);
+  if (text.length > MOST_CHARACTERS) throw tooLong("sentence");
   const [untagged, language] = directionOf(vocabulary, text, to);
   const tag = vocabulary.targets.length > 1 ? [vocabulary.source.pieces.indexOf(`>>${language}<<`)] : [];
   const from = sourceLanguageOf(vocabulary, language);
@@ -34,6 +38,7 @@ const tokenise = (text, to, model = page.runs[0].model) => {
 /** The tokens of a target, which has no start token here. */
 const tokeniseTarget = (text, to, model = page.runs[0].model) => {
   const vocabulary = vocabularyThatCuts(model);
+  if (text.length > MOST_CHARACTERS) throw tooLong("target");
   const language = targetLanguageOf(vocabulary, to);
   const ids = [...idsOfText(vocabulary.target, prepared(vocabulary, text, language)), model.config.end_id];
   const unknown = unknownWords(vocabulary, vocabulary.target, prepared(vocabulary, visibleText(text), language));
@@ -50,7 +55,9 @@ const textOfTarget = (ids, to, model = page.runs[0].model) => {
 };
 
 const vocabularyThatCuts = ({ vocabulary, computes }) => {
-  if (!computes) throw new Error(`This page holds a recording, not the model: it cannot read another sentence. ${IN_PYTHON}`);
+  if (!computes) {
+    throw new Error(`This page holds a recording, not the model: it cannot read another sentence. ${IN_PYTHON}`);
+  }
   if (vocabulary.cannot) throw new Error(`${vocabulary.cannot} ${IN_PYTHON}`);
   return vocabulary;
 };
@@ -65,7 +72,8 @@ const prepared = ({ preparation }, text, language) => {
 
 /** The sentence and its target language, which a leading >>xx<< may name where there are several. */
 const directionOf = (vocabulary, text, to) => {
-  const tag = vocabulary.targets.length > 1 ? new RegExp(`^[${SPACE}]*>>([^<>${SPACE}]+)<<[${SPACE}]*`, "u").exec(text) : null;
+  const tagged = new RegExp(`^[${SPACE}]*>>([^<>${SPACE}]+)<<[${SPACE}]*`, "u");
+  const tag = vocabulary.targets.length > 1 ? tagged.exec(text) : null;
   if (tag && (!to || to === tag[1])) return [text.slice(tag[0].length), targetLanguageOf(vocabulary, tag[1])];
   return [text, targetLanguageOf(vocabulary, to)];
 };
@@ -85,7 +93,7 @@ const sourceLanguageOf = ({ languages }, to) => {
   return possible.size === 1 ? [...possible][0] : null;
 };
 
-/** Where a word is one token: those that the vocabulary does not have; `near`, made when asked for: the nearest that it has. */
+/** Where a word is one token: those that the vocabulary does not have, each with the nearest, found when asked for. */
 const unknownWords = (vocabulary, side, text) => {
   if (vocabulary.kind !== "word") return [];
   const unknown = splitAtSpaces(text).filter((word) => idsOfText(side, word).includes(side.unknownId));
@@ -104,12 +112,7 @@ const checkTokens = ({ ids, unknown, tags }, side, sides) => {
   if (side === "sentence" && ids.length === tags + 1) {
     throw new Error('the sentence is empty: nothing to explain. Give one, such as "How are you".');
   }
-  if (ids.length > MOST_TOKENS) {
-    throw new Error(
-      `the ${side} has ${ids.length} tokens, and an explanation shows at most ${MOST_TOKENS}: ` +
-      "its matrices grow with the square of the length. Give a shorter one.",
-    );
-  }
+  if (ids.length > MOST_TOKENS) throw tooLong(side);
   if (!unknown.length) return;
   const [{ word, near }] = unknown;
   const advice = near.length
@@ -117,3 +120,8 @@ const checkTokens = ({ ids, unknown, tags }, side, sides) => {
     : `It knows ${wordsOfSide(sides).length} words, and none is near this one. Say it with others.`;
   throw new Error(`${side}: the model has no word "${word}". ${advice}`);
 };
+
+const tooLong = (side) => new Error(
+  `the ${side} is longer than the ${MOST_TOKENS} tokens that an explanation shows: ` +
+  "its matrices grow with the square of the length. Give a shorter one.",
+);
