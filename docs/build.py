@@ -1,7 +1,7 @@
 """Draws the figures of docs/learn into docs/images, from the demo model: `python docs/build.py [NAME …]`.
 
-Nothing in them is drawn by hand. Without names all are drawn, `leakage` too, which trains two models first
-and takes some minutes.
+Nothing in them is drawn by hand. The one that takes a training, leakage.svg, is made with
+docs/results/leakage.md.
 """
 
 import functools
@@ -35,16 +35,14 @@ def tensor(sentence: tuple[str, str, str | None], name: str) -> Draw:
 
 def measured(name: str, sentence: tuple[str, str, str | None] | None = None) -> Draw:
     """What an experiment found."""
-    model = "demo" if sentence or name in ("positions", "parallel", "masks") else None
     text, to, _ = sentence or (None, None, None)
-    return lambda path: pellucid.experiment(name, model, text, to).plot(path)
+    return lambda path: pellucid.experiment(name, "demo", text, to).plot(path)
 
 
 FIGURES: dict[str, Draw] = {
     "steps": tensor(HOW_ARE_YOU, "decoder.probabilities"),
     "mask": tensor(SIX, "decoder.layers.0.self_attention.mask"),
     "masked-weights": tensor(SIX, "decoder.layers.0.self_attention.weights"),
-    "leakage": measured("leakage"),
     "positions": measured("positions"),
     "scale": measured("scale", CATS),
     "encoder": tensor(BANK, "encoder.layers.1.self_attention.weights"),
