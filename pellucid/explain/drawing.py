@@ -1,5 +1,6 @@
 """A figure that becomes a file: its format, its fonts, and the same bytes every time (matplotlib)."""
 
+import functools
 import io
 import warnings
 from collections.abc import Iterator
@@ -41,15 +42,15 @@ def drawing(path: str | Path, name: str, letters: str = "") -> Iterator["Figure"
 
 def _fonts(text: str) -> list[str]:
     """matplotlib's own font, and where it lacks letters of the text, installed ones that have them."""
-    from matplotlib import font_manager, ft2font
+    from matplotlib import font_manager
 
     fonts = ["DejaVu Sans"]
-    missing = set(map(ord, text)) - _letters(font_manager.findfont("DejaVu Sans"), ft2font.FT2Font)
+    missing = set(map(ord, text)) - _letters(font_manager.findfont("DejaVu Sans"))
     # matplotlib's own last resort has every letter, each as a box with the name of its script.
     others = [font for font in font_manager.fontManager.ttflist if "Last Resort" not in font.name]
     for font in others if missing else ():
         if font.style == "normal" and font.name not in fonts and font.weight in (400, "normal", "regular"):
-            has = _letters(font.fname, ft2font.FT2Font)
+            has = _letters(font.fname)
             if missing & has:
                 fonts.append(font.name)
                 missing -= has
@@ -58,8 +59,11 @@ def _fonts(text: str) -> list[str]:
     return fonts
 
 
-def _letters(path: str, kind: Any) -> set[int]:
+@functools.cache
+def _letters(path: str) -> frozenset[int]:
+    from matplotlib.ft2font import FT2Font
+
     try:
-        return set(kind(path).get_charmap())
+        return frozenset(FT2Font(path).get_charmap())
     except (OSError, RuntimeError):  # a font that cannot be read, or has no table of letters
-        return set()
+        return frozenset()
