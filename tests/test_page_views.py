@@ -399,9 +399,9 @@ def test_a_recording_says_what_it_cannot_do(
 ) -> None:
     monkeypatch.setattr(payload, "COMPUTES", 0)
     hindi.to_html(tmp_path / "page.html")
-    with Opened(browser, tmp_path / "page.html", "#?residual=off") as opened:
+    with Opened(browser, tmp_path / "page.html", f"#?silent={CROSS}:1") as opened:
         assert opened.page.locator("#own-sentence").count() == 0
-        assert "too big for its weights to be in the page" in opened.text("#said")
+        assert "too big for its weights to be in the page" in opened.text("#effect")
         opened.page.locator("#unfold").click()
         reasons = opened.page.locator(".switch .reason").all_inner_texts()
         assert any("too big for its weights" in reason for reason in reasons)

@@ -59,9 +59,11 @@ const gridsOfPlate = (view, spec, actions) => {
   ];
 };
 
-/** What the two runs of a view are called; where only switches differ, "with" and "without" them. */
-const besideTitles = ({ run, beside }) =>
-  run.title === beside.title ? ["switched", "as the model is"] : [run.title, beside.title];
+/** What the two runs of a view are called; where only switches differ, with them and without. */
+const besideTitles = ({ run, beside }) => {
+  if (isSwitched(run.switches ?? UNSWITCHED) !== isSwitched(beside.switches ?? UNSWITCHED)) return ["switched", "as the model is"];
+  return [run.name ?? run.title, beside.name ?? beside.title];
+};
 
 /** A grid for what a plate shows. */
 const gridOfSpec = (spec, also) =>
