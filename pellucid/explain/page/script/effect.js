@@ -12,6 +12,13 @@ const drawEffect = async (run, before, place) => {
     element("ol", { class: "changes", "aria-label": "probability of each expected word, before and after" }, run.steps.map((step, at) => changeOf(step, before.steps[at]))));
 };
 
+/** Why this page cannot show what its switches ask for. */
+const drawRefusal = (reason, place) => {
+  place.hidden = false;
+  say(reason);
+  redraw(place, element("div", { class: "effect-head" }, element("p", { class: "effect-says" }, reason), element("button", { "data-key": "effect-reset", click: resetSwitches }, "Reset")));
+};
+
 const changeOf = (step, was) => {
   const change = step.probability - was.probability;
   const mark = Math.abs(change) < 0.00005 ? "=" : change > 0 ? "▲" : "▼";

@@ -35,11 +35,10 @@ const runsOfView = async () => {
   const base = state.text === null ? (page.runs[state.run] ?? page.runs[0]) : await ownRun(state.text, state.to);
   const switched = isSwitched(state.switches);
   const reason = switched ? cannotSwitch(base, state.switches) : "";
-  if (reason) say(reason);
   const run = switched && !reason ? await runSwitched(base, state.switches) : base;
   const before = run === base ? null : base;
   const config = run.config ?? run.model?.config;
-  return { base, run, before, beside: await besideOf(base, before), heads: config?.heads ?? 1 };
+  return { base, run, before, reason, beside: await besideOf(base, before), heads: config?.heads ?? 1 };
 };
 
 const switchedRuns = new WeakMap();
@@ -63,7 +62,7 @@ const drawFor = async (name, facts, draw) => {
   await draw();
 };
 
-const drawView = async ({ run, before, beside }, changed) => {
+const drawView = async ({ run, before, beside, reason }, changed) => {
   const { block, tensor, head, position, mode, cached, switches, open, stop, beside: besideAsked } = state;
   document.body.classList.toggle("deep", block !== "" || open === "own");
   document.body.classList.toggle("own-open", open === "own");
@@ -85,7 +84,7 @@ const drawView = async ({ run, before, beside }, changed) => {
     await drawStage(run, beside, found("stage"));
   }
   showOpenMatrix();
-  await drawFor("effect", [run, before, block, head, position], () => drawEffect(run, before, found("effect")));
+  await drawFor("effect", [run, before, block, head, position, reason], () => (reason ? drawRefusal(reason, found("effect")) : drawEffect(run, before, found("effect"))));
   await drawFor("open", [open, stop, open === "tour" ? run : null], () => drawOpened(open));
   if (changed) await pulseChanges(run, before);
 };
