@@ -244,6 +244,13 @@ def test_what_cannot_be_switched_says_why(page: Any) -> None:
         '{ causal: false, where: "encoder.layers.0.self_attention" }': (
             "encoder.layers.0.self_attention has no causal mask"
         ),
+        '{ scale: false, where: "encoder.layers.0.residual_1" }': (
+            "encoder.layers.0.residual_1 has no scale: only an attention has one, such as encoder.layers.0."
+        ),
+        '{ residual: false, where: "encoder.layers.0.residual_1.norm" }': (
+            "encoder.layers.0.residual_1.norm has no residual connection: only an Add & Norm and its sublayer"
+        ),
+        "{ causal: false, head: 2 }": "there is no head 2: there are 2, counted from 0.",
         '{ scale: false, where: "decoder.layer" }': 'no part of the model is called "decoder.layer".',
     }.items():
         call = f"cannotSwitch(page.runs[0], {{ ...UNSWITCHED, ...{switches} }})"

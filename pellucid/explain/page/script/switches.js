@@ -57,8 +57,8 @@ const cannotSwitch = (run, switches) => {
 
 const faultOfSwitches = (run, switches) => {
   const { heads } = run.config;
-  const weights = run.names.filter((name) => name.endsWith("_attention.weights"));
-  const attentions = weights.map((name) => name.slice(0, -".weights".length));
+  const parts = [...new Set(run.names.map((name) => name.slice(0, name.lastIndexOf("."))))];
+  const attentions = parts.filter((part) => part.endsWith("_attention"));
   for (const [part, silent] of Object.entries(switches.silent)) {
     if (silent.length && !attentions.includes(part)) {
       return `"${part}" is no attention of this model. It has ${attentions.join(", ")}.`;
@@ -66,11 +66,26 @@ const faultOfSwitches = (run, switches) => {
     const wrong = silent.find((head) => !(head >= 0 && head < heads));
     if (wrong !== undefined) return `${part} has no head ${wrong}: there are ${heads}, counted from 0.`;
   }
-  if (switches.where !== null && !run.names.some((name) => name.startsWith(`${switches.where}.`))) {
+  if (switches.where !== null && !parts.some((part) => isMeant(switches, part))) {
     return `no part of the model is called "${switches.where}". One is "${attentions.at(-1)}".`;
   }
-  if (!switches.causal && !attentions.some((part) => isDecoderSelf(part) && isMeant(switches, part))) {
-    return `${switches.where} has no causal mask: only the decoder's self-attention has one, as decoder.layers.0.self_attention.`;
+  if (switches.head !== null && !(switches.head >= 0 && switches.head < heads)) {
+    return `there is no head ${switches.head}: there are ${heads}, counted from 0.`;
+  }
+  return faultOfPlace(switches, parts, attentions);
+};
+
+/** Why a switch cannot be off in one part: the part does not have what would be switched. */
+const faultOfPlace = (switches, parts, attentions) => {
+  const residuals = parts.filter((part) => /\.residual_\d$/.test(part));
+  const owners = {
+    causal: ["causal mask: only the decoder's self-attention has one", attentions.filter(isDecoderSelf)],
+    scale: ["scale: only an attention has one", attentions],
+    residual: ["residual connection: only an Add & Norm and its sublayer have one", [...residuals, ...residuals.map(sublayerAddedBy)]],
+  };
+  for (const [name, [what, having]] of Object.entries(owners)) {
+    if (switches[name] || having.some((part) => isMeant(switches, part))) continue;
+    return `${switches.where} has no ${what}, such as ${having[0]}.`;
   }
   return "";
 };
