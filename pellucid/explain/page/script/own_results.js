@@ -19,12 +19,13 @@ const ownResults = async (example, worked, report, isOfNotes) => {
 const isClaimed = (report, name) => report.cells.some((cell) => cell.name === name);
 
 /** The plates of a head; under each line of the equation what is claimed about its stages. */
-const drawOwnPlates = async (shown, head = 0) => {
+const drawOwnPlates = async (shown, chosen = { head: 0, tensor: null, row: null, column: null }) => {
   const { run, report, claims, place } = shown;
   const select = (changes) => {
-    if ((changes.head ?? head) !== head) drawOwnPlates(shown, changes.head);
+    if ((changes.head ?? chosen.head) !== chosen.head) drawOwnPlates(shown, { ...chosen, ...changes });
+    chosen = { ...chosen, ...changes };
   };
-  await drawPlates({ run, beside: null, block: "", tensor: null, head, row: null, column: null, time: { mode: "training" }, select }, place);
+  await drawPlates({ run, beside: null, block: "", time: { mode: "training" }, ...chosen, select }, place);
   for (const name of STAGE_NAMES) {
     const plate = place.querySelector(`[data-plate="${name}"]`);
     if (name in run.given.matrices) plate?.querySelector(".code-line")?.remove(); // nothing computes it
