@@ -535,3 +535,27 @@ def test_no_sideways_scrolling(
             until(opened, f"told.at(-1)?.tensor === '{tensor}'")
             assert opened.evaluate("told.at(-1).row") == 1
     assert opened.complaints == []
+
+
+def test_a_cell_is_written_out(opened: Any, hindi: Explanation) -> None:
+    """What is written after the equals sign is the cell, and what stands before it comes to that."""
+    steps = {
+        f"{SELF}.scaled_scores": "÷",
+        f"{SELF}.masked_scores": "+",
+        "decoder.layers.0.residual_1.norm.mean": "÷ 8",
+        "decoder.layers.0.residual_1.norm.variance": "÷ 8",
+        "decoder.layers.0.residual_1.norm.standardized": "÷",
+        "decoder.layers.0.residual_1.norm.output": "·",
+        "decoder.layers.0.residual_1.sum": "+",
+        "decoder.embedded": "+",
+        "decoder.layers.0.feed_forward.activated": "max(0, ",
+    }
+    for name, sign in steps.items():
+        value = panels(hindi, name)[0, 2, 0]
+        written = opened.evaluate(
+            f"makingOf(page.runs[0], '{name}', 0, 2, 0).then((making) => making.written)"
+        )
+        left, _, right = written.rpartition(" = ")
+        assert right == f"{value:z.4f}" and sign in left, written
+        python = left.replace("÷", "/").replace("·", "*").replace("−", "-")
+        assert eval(python) == pytest.approx(float(value), abs=2e-3), written

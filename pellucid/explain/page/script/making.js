@@ -62,7 +62,11 @@ async function makingOf(run, name, head = 0, row = 0, column = 0) {
     total: recorded,
     ...made,
   };
-  return { ...making, difference: differenceOf(making.total, recorded), written: writtenOut(making) };
+  return {
+    ...making,
+    difference: differenceOf(making.total, recorded),
+    written: making.filled ?? writtenOut(making),
+  };
 }
 
 function differenceOf(total, recorded) {

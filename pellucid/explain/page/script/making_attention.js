@@ -21,10 +21,11 @@ async function scoreCell({ run, name, head, row, column, labels }) {
 async function scaledCell({ run, name, path, head, row, column, panel }) {
   const score = panelOf(await run.get(sibling(name, "scores")), head).at(row, column);
   const { divisor, words: said } = await divisorOfRun(run, name, path);
-  const given = fourDecimals(divisor).replace(/\.?0+$/, "");
+  const given = plainNumber(divisor);
   return {
     equation: `Q · K<sup>T</sup> ÷ ${said}`,
     total: score / divisor,
+    filled: `${inSum(score)} ÷ ${given} = ${fourDecimals(score / divisor)}`,
     steps: [
       { label: "score", value: score },
       { label: `÷ ${said}`, value: divisor },
@@ -33,17 +34,13 @@ async function scaledCell({ run, name, path, head, row, column, panel }) {
     note:
       divisor === 1
         ? "The scale is off: the score goes on as it is."
-        : `Divided by ${said} = ${given}, so that longer queries and keys do not make the softmax sharper. The same for all ${panel.rows * panel.columns} cells.`,
+        : `Divided by ${said}${said === given ? "" : ` = ${given}`}, so that longer queries and keys do not make the softmax sharper. The same for all ${panel.rows * panel.columns} cells.`,
   };
 }
 
 /** What divides the scores, and how one writes it. */
 async function divisorOfRun(run, name, path) {
-  if (run.given)
-    return {
-      divisor: run.given.divisor ?? 1,
-      words: run.given.divisor === null ? "1" : fourDecimals(run.given.divisor),
-    };
+  if (run.given) return { divisor: run.given.divisor ?? 1, words: plainNumber(run.given.divisor ?? 1) };
   if (isOff(run, "scale", path)) return { divisor: 1, words: "1" };
   const width = (await run.get(sibling(name, "queries"))).shape.at(-1);
   return { divisor: Math.sqrt(width), words: `√${width}` };
@@ -76,13 +73,15 @@ async function maskedCell({ run, name, head, row, column }) {
   const scaled = panelOf(await run.get(sibling(name, "scaled_scores")), head).at(row, column);
   const mask = panelOf(await run.get(sibling(name, "mask")), head).at(row, column);
   const note = mask === 0 ? "The mask adds 0." : "The mask adds −∞: whatever the score was, it is gone.";
+  const total = mask === -Infinity ? mask : scaled + mask;
   return {
     equation: "scaled score + mask",
+    filled: `${inSum(scaled)} + ${mask === 0 ? "0" : `(${fourDecimals(mask)})`} = ${fourDecimals(total)}`,
     steps: [
       { label: "scaled score", value: scaled },
       { label: "mask", value: mask },
     ],
-    total: mask === -Infinity ? mask : scaled + mask,
+    total,
     note,
   };
 }

@@ -51,6 +51,7 @@ async function meanCell(cell) {
       { label: "÷ D", value: numbers.length },
     ],
     total: sum / numbers.length,
+    filled: `${inSum(sum)} ÷ ${numbers.length} = ${fourDecimals(sum / numbers.length)}`,
     note: `The mean of the ${numbers.length} numbers of this position in ${name}.`,
   };
 }
@@ -71,6 +72,7 @@ async function varianceCell(cell) {
       { label: "÷ D", value: numbers.length },
     ],
     total: sum / numbers.length,
+    filled: `${inSum(sum)} ÷ ${numbers.length} = ${fourDecimals(sum / numbers.length)}`,
     note: `How far the ${numbers.length} numbers of this position in ${name} lie from their mean.`,
   };
 }
@@ -133,6 +135,7 @@ async function activatedCell({ run, name, row, column }) {
   const note = activation === "relu" && x < 0 ? "What is below zero becomes zero." : "";
   return {
     equation: ACTIVATION_WORDS[activation],
+    filled: `${ACTIVATION_WORDS[activation].replace(/\bx\b/g, inSum(x))} = ${fourDecimals(total)}`,
     total,
     steps: [
       { label: "hidden x", value: x },

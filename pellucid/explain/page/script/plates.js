@@ -60,7 +60,11 @@ const isSameDrawing = (one, other) =>
 
 /** A line of the equation: signs and plates, and what can be unfolded under it. */
 const lineElement = (drawing, { title, items, softmax }) => {
-  const parts = items.map((item) => (item.sign ? signElement(item) : placedPlate(drawing, item)));
+  const parts = items.map((item, place) => {
+    if (item.sign) return items[place + 1] ? null : signElement(item);
+    const before = items[place - 1]?.sign ? signElement(items[place - 1]) : null;
+    return element("div", { class: "equation-part" }, before, placedPlate(drawing, item)); // a sign stays with what follows
+  });
   const line = element(
     "section",
     { class: "equation-line", "aria-label": title },
@@ -235,22 +239,26 @@ const chosenHeads = (drawing, lines) => {
 /** What a step is, in a sentence. */
 const timeSentence = ({ run, time, block }) => {
   if (time?.mode !== "step") return null;
-  const token = run.target[time.t - 1];
-  const said = block.startsWith("encoder")
-    ? ["the encoder ran once, before the first step; nothing here is computed again."]
-    : block.endsWith("cross_attention")
-      ? ["its query asks the source’s keys and values, which were computed once."]
-      : time.cached
-        ? ["only its row is computed. Keys and values of the rows before it are cached."]
-        : ["without a cache all rows before it are made again."];
   return element(
     "p",
     { class: "time-sentence" },
     `Step ${time.t}: `,
-    words(token),
-    block.startsWith("encoder") ? " is new; " : " is new; ",
-    said,
+    words(run.target[time.t - 1]),
+    " is new; ",
+    stepInWords(time, block),
   );
+};
+
+const stepInWords = ({ cached }, block) => {
+  if (block.startsWith("encoder")) {
+    return "the encoder ran once, before the first step, and nothing here is computed again.";
+  }
+  if (block.endsWith("cross_attention")) {
+    return "its query asks the source’s keys and values, which were computed once.";
+  }
+  if (!cached) return "without a cache all rows before it are made again.";
+  const kept = block.endsWith("self_attention") ? " Keys and values of the rows before it are cached." : "";
+  return `only its row is computed.${kept}`;
 };
 
 /** Which plate had the focus, and where in it. */

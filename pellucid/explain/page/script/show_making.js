@@ -10,9 +10,7 @@ const showMaking = (making) =>
       { class: "making-words" },
       element("h5", {}, "How it was made: ", element("b", {}, making.title)),
       element("p", { class: "making-equation" }, withScripts(making.equation)),
-      making.filled || making.written
-        ? element("p", { class: "making-written" }, making.filled ?? making.written)
-        : null,
+      making.written ? element("p", { class: "making-written" }, making.written) : null,
       element(
         "p",
         { class: "making-total" },
