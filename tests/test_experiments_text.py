@@ -74,6 +74,13 @@ SENTENCE = 'a model and a sentence, such as demo and "I like cats"'
             {"head": 1},
             "the experiment heads has no setting 'head'. It has: target, how.",
         ),
+        (("float16",), {"numbers": 3}, "numbers = 3 must be a list below 0"),
+        (("scale", tiny(), TEXT, "es"), {"widths": 4}, "widths = 4 must be a list of whole numbers"),
+        (("scale", tiny(), TEXT, "es"), {"seed": "a"}, "seed = 'a' must be a whole number."),
+        (("positions", tiny()), {"widths": 4}, "widths = 4 must be a list of even numbers"),
+        (("norms", tiny(), TEXT, "es"), {"part": 3}, 'part: no norm is called "3".'),
+        (("layers", tiny(), TEXT, "es"), {"target": 3}, "a sentence must be text (str), not int: 3."),
+        (("heads", tiny(), TEXT, "es"), {"how": 3}, "how = 3 is not known."),
         (("heads", 7, TEXT), {}, 'model = 7 must be a translator, a model folder, or "demo".'),
         (
             ("heads", tiny(), TEXT, "es"),
@@ -114,12 +121,12 @@ SENTENCE = 'a model and a sentence, such as demo and "I like cats"'
         (
             ("scale", tiny(), TEXT, "es"),
             {"widths": (4, 0)},
-            "widths = (4, 0) must be whole numbers, 1 or more: each is a d_k.",
+            "widths = (4, 0) must be a list of whole numbers, 1 or more: each is a d_k.",
         ),
         (
             ("positions", tiny()),
             {"widths": (3,)},
-            "widths = (3,) must be even numbers, 2 or more: sine and cosine come in pairs.",
+            "widths = (3,) must be a list of even numbers, 2 or more: sine and cosine come in pairs.",
         ),
         (
             ("positions", tiny()),
@@ -129,12 +136,12 @@ SENTENCE = 'a model and a sentence, such as demo and "I like cats"'
         (
             ("float16",),
             {"numbers": (1.0,)},
-            "numbers = [1.0] must lie below 0: each is added to a score to mask it.",
+            "numbers = (1.0,) must be a list below 0: each is added to a score to mask it.",
         ),
         (
             ("float16",),
             {"scores": (1.0,)},
-            "scores = [1.0] must be two finite numbers or more: the last is masked.",
+            "scores = (1.0,) must be a list of two finite numbers or more: the last is masked.",
         ),
     ],
 )
@@ -149,13 +156,16 @@ def test_what_an_experiment_refuses(arguments: tuple[Any, ...], given: dict[str,
 
 def test_the_verb_lists_runs_and_writes(pellucid: Command, tmp_path: Path) -> None:
     listed = pellucid("experiment", "--list")
-    assert listed.code == 0 and listed.out.splitlines()[::2] == experiments.names()
+    assert listed.code == 0 and listed.out.splitlines()[::3] == experiments.names()
     outcome = pellucid("experiment", "heads", "demo", "I like cats", "--to", "es", "--out", tmp_path / "out")
     assert outcome.code == 0 and outcome.out.startswith("Heads differ: of 24 heads ")
     assert outcome.err == f"written: heads.png and heads.json, in {tmp_path / 'out'}\n"
     table = json.loads((tmp_path / "out" / "heads.json").read_text("utf-8"))
     assert len(table["heads"]) == 24 and set(table["heads"][0]["silenced"]) == {"zero", "mean", "uniform"}
     assert (tmp_path / "out" / "heads.png").read_bytes().startswith(b"\x89PNG")
+    how = "--set", 'how="mean"', "--set", "target=Me gusta el gato"
+    of_one = pellucid("experiment", "heads", "demo", "I like cats", "--to", "es", *how)
+    assert "I like cats  →  Me gusta el gato" in of_one.out and "silenced (mean)" in of_one.out
     alone = pellucid("experiment", "float16")
     assert (
         alone.code == 0 and alone.err == "" and alone.out.startswith("In float32 -1e+09 gives the very same")
@@ -168,6 +178,10 @@ def test_the_verb_lists_runs_and_writes(pellucid: Command, tmp_path: Path) -> No
         ((), "pellucid: experiment: give a NAME; --list says which there are.\n"),
         (("hedas", "demo"), 'pellucid: no experiment is called "hedas". Nearest: heads'),
         (("heads", "demo", ""), "pellucid: the sentence is empty: nothing to explain."),
+        (
+            ("float16", "--set", "steps=3"),
+            "pellucid: the experiment float16 has no setting 'steps'. It has: numbers, scores.\n",
+        ),
         (("float16", "demo"), "pellucid: the experiment float16 needs neither a model nor a sentence"),
         (
             ("heads", "demo", "I likke cats", "--to", "es"),

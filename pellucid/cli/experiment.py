@@ -12,12 +12,14 @@ if TYPE_CHECKING:
 EXAMPLES = """
 pellucid experiment --list
 pellucid experiment heads demo "I like cats" --to es
+pellucid experiment attribution demo "I like cats" --to es --set steps=2048
 pellucid experiment positions demo --out pictures
 pellucid experiment leakage --set steps=300 --out pictures
 pellucid experiment float16
 """
 NOTES = """
-What an experiment is given, --list says: some need a model and a sentence, some a model, some neither.
+What an experiment is given, --list says: some need a model and a sentence, some a model, some neither;
+and the settings that it has.
 --out writes NAME.png (which needs matplotlib) and NAME.json, every number.
 """
 
@@ -31,7 +33,7 @@ def add(verbs: "Verbs") -> None:
     option("model", metavar="MODEL", nargs="?", help="a model folder, or the word demo")
     option("text", metavar="TEXT", nargs="?", type=text, help="the sentence, in quotes")
     option("--to", metavar="LANG", help="the language to translate to, where the model knows several")
-    option("--list", action="store_true", help="the experiments, and what each needs")
+    option("--list", action="store_true", help="the experiments, what each needs and what can be set")
     option("--out", metavar="DIR", type=folder, help="write the picture and the numbers here")
     change = "a setting of the experiment, as in steps=100; may be repeated"
     option(
@@ -51,9 +53,9 @@ def run(arguments: argparse.Namespace) -> None:
 
     if arguments.list:
         for name in experiments.names():
-            put(
-                [name, f"    {experiments.about(name)} (needs {experiments.NEEDED[experiments.needs(name)]})"]
-            )
+            changeable = ", ".join(experiments.settings(name)) or "none"
+            put([name, f"    {experiments.about(name)}"])
+            put([f"    needs {experiments.NEEDED[experiments.needs(name)]}; settings: {changeable}"])
         return
     if arguments.name is None:
         raise UsageError("experiment: give a NAME; --list says which there are.")

@@ -51,26 +51,31 @@ def needs(name: str) -> str:
     return str(_module(name).NEEDS)
 
 
+def settings(name: str) -> list[str]:
+    """What of an experiment can be set."""
+    return list(inspect.signature(_module(name).experiment).parameters)[3:]
+
+
 def experiment(
     name: str,
     model: Translator | str | Path | None = None,
     text: str | None = None,
     to: str | None = None,
-    **settings: Any,
+    **given: Any,
 ) -> Any:
     """Measures one claim: `experiment("heads", "demo", "I like cats", to="es")`; print its .lines(80)
     or draw it with .plot("heads.png"). `names()` lists what there is.
 
-    model: a translator, a model folder, or "demo".
+    model: a translator, a model folder, or "demo". Further arguments are the experiment's `settings`.
     """
     module = _module(name)
     _check_given(name, module.NEEDS, model, text, to)
-    _check_settings(name, module, settings)
+    _check_settings(name, given)
     if isinstance(model, str | os.PathLike):
         model = load(model, precision="fp32")
     if model is not None and not isinstance(model, Translator):
         raise UsageError(f'model = {model!r:.60} must be a translator, a model folder, or "demo".')
-    return module.experiment(model, text, to, **settings)
+    return module.experiment(model, text, to, **given)
 
 
 def _module(name: str) -> ModuleType:
@@ -96,9 +101,9 @@ def _check_given(name: str, need: str, model: Any, text: str | None, to: str | N
                 raise UsageError(f"{wanted}: the {what} {value} has no effect. Leave it out.")
 
 
-def _check_settings(name: str, module: ModuleType, settings: Mapping[str, Any]) -> None:
-    known = list(inspect.signature(module.experiment).parameters)[3:]
-    for setting in settings:
+def _check_settings(name: str, given: Mapping[str, Any]) -> None:
+    known = settings(name)
+    for setting in given:
         if setting not in known:
             may = f"It has: {', '.join(known)}." if known else "It has none."
             raise UsageError(f"the experiment {name} has no setting {setting!r}. {may}")

@@ -117,10 +117,12 @@ def experiment(
     scores: Sequence[float] = SCORES,
 ) -> Float16:
     """Masks the last of `scores` with each of the `numbers`, in float32 and in float16."""
-    if len(scores) < 2 or not all(map(math.isfinite, scores)):
-        raise UsageError(f"scores = {list(scores)} must be two finite numbers or more: the last is masked.")
-    if any(not number < 0 for number in numbers):
-        raise UsageError(f"numbers = {list(numbers)} must lie below 0: each is added to a score to mask it.")
+    if not _are_numbers(scores) or len(scores) < 2 or not all(map(math.isfinite, scores)):
+        raise UsageError(
+            f"scores = {scores} must be a list of two finite numbers or more: the last is masked."
+        )
+    if not _are_numbers(numbers) or any(not number < 0 for number in numbers):
+        raise UsageError(f"numbers = {numbers} must be a list below 0: each is added to a score to mask it.")
     exact = _weights(scores, -math.inf, torch.float64)
     wanted = numbers if -math.inf in numbers else (-math.inf, *numbers)
     rows = [_row(scores, number, name, exact) for name in PRECISIONS for number in wanted]
@@ -150,6 +152,10 @@ def _is_refused(number: float, dtype: torch.dtype) -> bool:
     except RuntimeError:  # value cannot be converted to type c10::Half without overflow
         return True
     return False
+
+
+def _are_numbers(values: Any) -> bool:
+    return isinstance(values, list | tuple) and all(isinstance(each, int | float) for each in values)
 
 
 def _number(number: float) -> str:

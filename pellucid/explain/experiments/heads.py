@@ -9,10 +9,11 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 
+from pellucid.errors import UsageError
 from pellucid.explain.columns import columns, digits, paragraph, short
 from pellucid.explain.drawing import drawing
 from pellucid.explain.edits import HOW, silence
@@ -141,13 +142,16 @@ def experiment(
     to: str | None = None,
     *,
     target: str | None = None,
-    how: Sequence[str] = HOW,
+    how: str | Sequence[str] = HOW,
 ) -> Heads:
     """Each head of each attention: where it looks, and the translation's probability with it silenced, in
     turn, in each of these ways."""
+    hows: list[Any] = list(how) if isinstance(how, list | tuple) else [how]
+    if not hows or any(each not in HOW for each in hows):
+        raise UsageError(f"how = {how!r} is not known. A head is silenced with {', '.join(HOW)}.")
     pair = said(translator, text, to, target)
     looks = [look for part in pair.attentions for look in looked_at(pair.explanation, part)]
-    heads = [_head(pair, look, [how] if isinstance(how, str) else how) for look in looks]
+    heads = [_head(pair, look, hows) for look in looks]
     return Heads(pair.title, pair.probability(), heads)
 
 

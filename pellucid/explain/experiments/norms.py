@@ -157,7 +157,7 @@ def experiment(
     parts = [name.removesuffix(".variance") for name in pair.trace if name.endswith(".variance")]
     part = part or next(name for name in parts if name.startswith("decoder"))
     if part not in parts:
-        raise UsageError(f"part: {no_such_name(part, parts).replace('tensor', 'norm')}")
+        raise UsageError(f"part: {no_such_name(str(part), parts).replace('tensor', 'norm')}")
     learned = [pair.model.get_parameter(f"{part}.{name}").tolist() for name in ("weight", "bias")]
     return Norms(
         title=pair.title,

@@ -6,6 +6,7 @@ long as the positions.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -95,13 +96,17 @@ def experiment(
     to: Any = None,
     *,
     length: int = 6,
-    widths: tuple[int, ...] = (4, 8),
+    widths: Sequence[int] = (4, 8),
 ) -> Positions:
     """The encodings of the first `length` positions for these widths and for the model's own."""
     if not isinstance(length, int) or length < 1:
         raise UsageError(f"length = {length} must be a whole number, 1 or more: so many positions are shown.")
-    if any(not isinstance(width, int) or width < 2 or width % 2 for width in widths):
-        raise UsageError(f"widths = {widths} must be even numbers, 2 or more: sine and cosine come in pairs.")
+    if not isinstance(widths, list | tuple) or any(
+        not isinstance(width, int) or width < 2 or width % 2 for width in widths
+    ):
+        raise UsageError(
+            f"widths = {widths} must be a list of even numbers, 2 or more: sine and cosine come in pairs."
+        )
     model = translator.model
     own = model.config.width
     tables = [Table(width, _sinusoids(length, width)) for width in dict.fromkeys((*widths, own))]

@@ -139,8 +139,14 @@ def experiment(
     seed: int = 0,
 ) -> Scale:
     """The model's own scores with and without the division, and random queries and keys of these widths."""
-    if not widths or any(not isinstance(width, int) or width < 1 for width in widths):
-        raise UsageError(f"widths = {widths} must be whole numbers, 1 or more: each is a d_k.")
+    if (
+        not isinstance(widths, list | tuple)
+        or not widths
+        or any(not isinstance(width, int) or width < 1 for width in widths)
+    ):
+        raise UsageError(f"widths = {widths} must be a list of whole numbers, 1 or more: each is a d_k.")
+    if not isinstance(seed, int):
+        raise UsageError(f"seed = {seed!r} must be a whole number.")
     pair = said(translator, text, to, target)
     parts = [_of_model(pair, part) for part in pair.attentions]
     generator = torch.Generator().manual_seed(seed)
