@@ -265,6 +265,20 @@ def test_enter_opens_a_plate_and_the_same_row_is_lit_everywhere(opened: Any) -> 
     assert opened.evaluate("document.activeElement.closest('.opened') !== null")
 
 
+def test_a_weight_matrix_opens_too(opened: Any, hindi: Explanation) -> None:
+    place = shown(opened, block=SELF)
+    told = opened.evaluate("told.length")
+    plate = place.locator(f"[data-plate='{SELF}.key.weight|0']")
+    plate.locator("[role=gridcell]").nth(5).click()
+    weights = hindi.translator.model.state_dict()[f"{SELF}.key.weight"].numpy()[:4].T  # head 0, in × out
+    cells = place.locator(".opened tbody td").evaluate_all("cells => cells.map((cell) => cell.textContent)")
+    assert cells == [f"{value:z.4f}" for value in weights.flatten()]
+    until(opened, "document.querySelector('#tried .making-place').textContent.startsWith('Training found')")
+    opened.keyboard.press("Escape")
+    assert place.locator(".opened").count() == 0
+    assert opened.evaluate("told.slice(-1)[0].tensor") is None and opened.evaluate("told.length") == told + 1
+
+
 def test_what_a_plate_says(opened: Any, hindi: Explanation) -> None:
     place = shown(opened, block=SELF)
     scores = place.locator(f"[data-plate='{SELF}.scores'] figcaption").inner_text()

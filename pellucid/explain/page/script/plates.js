@@ -120,7 +120,7 @@ const openPlate = (drawing, spec, row, column) => {
   drawing.view = { ...drawing.view, ...changes };
   drawing.wanted = spec.key;
   showChoice(drawing, true);
-  tellNow(drawing, changes);
+  if (!spec.isParameter) tellNow(drawing, changes); // an address leads to tensors of the pass alone
 };
 
 const closePlate = (drawing) => {
@@ -173,7 +173,7 @@ const openedActions = (drawing) => ({
     const figure = drawing.plates.get(spec.key);
     for (const matrix of figure.grids) matrix.choose(row, column);
     followRow(drawing, spec, row);
-    tellLater(drawing, { tensor: spec.name, row: r, column: c });
+    if (!spec.isParameter) tellLater(drawing, { tensor: spec.name, row: r, column: c });
   },
 });
 
