@@ -4,10 +4,10 @@ const VERDICTS = ["right", "follows", "wrong", "not derivable"];
 const MORE_DIGITS = "computed with more digits than the line before shows";
 
 /**
- * {cells, shapes, steps, starts, shown}: every claimed cell with its verdict (right; follows: the error is earlier;
- * wrong; not derivable), and every stage from the claimed line before (steps) and from the first inputs (starts;
- * shown: with the claimed numbers where nothing else is known). A claim holds within half a unit of its last digit
- * as written; −∞ equals only −∞.
+ * {cells, shapes, steps, starts, shown}: every claimed cell with its verdict (right; follows: the error is
+ * earlier; wrong; not derivable), and every stage from the claimed line before (steps) and from the first
+ * inputs (starts; shown: with the claimed numbers where nothing else is known). A claim holds within half a
+ * unit of its last digit as written; −∞ equals only −∞.
  */
 const checkClaims = (worked, claims, decimals = null) => {
   const { given, shapes } = worked;
@@ -19,7 +19,8 @@ const checkClaims = (worked, claims, decimals = null) => {
   for (const [name, claim] of Object.entries(read)) {
     if (starts[name] && !sameShape(starts[name], claim.numbers)) {
       const rule = `shapes multiply: ${shapes[name]}, not (${sizeText(claim.numbers)})`;
-      for (const place of claimedPlaces(claim)) cells.push(judgedCell(name, claim, place, null, null, rule, "wrong"));
+      for (const place of claimedPlaces(claim))
+        cells.push(judgedCell(name, claim, place, null, null, rule, "wrong"));
       continue;
     }
     const rules = brokenRules(name, { ...lines, [name]: claim });
@@ -32,8 +33,10 @@ const checkClaims = (worked, claims, decimals = null) => {
   return { cells, shapes, steps, starts, shown };
 };
 
-/** All stages as computed and as used from there on: the claimed numbers are used always, or only where nothing else
- *  is known. */
+/**
+ * All stages as computed and as used from there on: the claimed numbers are used always, or only where
+ * nothing else is known.
+ */
 const passWith = (given, claims, always) => {
   const [computed, used] = [{}, {}];
   runStages(given, (name, matrices) => {
@@ -41,7 +44,9 @@ const passWith = (given, claims, always) => {
     const claim = claims[name];
     if (claim && sameShape(claim.numbers, matrices)) {
       const taken = (number, own) => (!Number.isNaN(number) && (always || Number.isNaN(own)) ? number : own);
-      used[name] = matrices.map((matrix, head) => mapCells(matrix, (own, r, c) => taken(claim.numbers[head][r][c], own)));
+      used[name] = matrices.map((matrix, head) =>
+        mapCells(matrix, (own, r, c) => taken(claim.numbers[head][r][c], own)),
+      );
     }
     return used[name];
   });
@@ -59,7 +64,8 @@ const readersLines = (given, used, claims) => {
     if (name === "masked_scores" && lines.scaled_scores) halves = lines.scaled_scores.halves;
     const claim = claims[name];
     if (claim && sameShape(claim.numbers, numbers)) {
-      const moved = (before, head, r, c) => (Number.isNaN(claim.numbers[head][r][c]) ? before : claim.halves[head][r][c]);
+      const moved = (before, head, r, c) =>
+        Number.isNaN(claim.numbers[head][r][c]) ? before : claim.halves[head][r][c];
       halves = halves.map((matrix, head) => mapCells(matrix, (before, r, c) => moved(before, head, r, c)));
     }
     lines[name] = { numbers, halves };
@@ -113,7 +119,10 @@ const firstWrong = (report) => {
 
 /** "12 cells: 7 right, 2 follow, 3 wrong". */
 const verdictSummary = (report) => {
-  const told = VERDICTS.map((verdict) => [verdict, report.cells.filter((cell) => cell.verdict === verdict).length])
+  const told = VERDICTS.map((verdict) => [
+    verdict,
+    report.cells.filter((cell) => cell.verdict === verdict).length,
+  ])
     .filter(([, count]) => count)
     .map(([verdict, count]) => `${count} ${verdict === "follows" ? "follow" : verdict}`);
   return `${report.cells.length} cells${told.length ? ": " : ""}${told.join(", ")}`;

@@ -1,5 +1,5 @@
-// Numbers as somebody wrote them: "0.40" says two digits, "1.0" one, "…" is left out. A cell is a text, a number, or
-// {unquoted: "1.0"}: a number of a TOML file, which stands without quotes, as Python writes it.
+// Numbers as somebody wrote them: "0.40" says two digits, "1.0" one, "…" is left out. A cell is a text, a
+// number, or {unquoted: "1.0"}: a number of a TOML file, which stands without quotes, as Python writes it.
 
 const LEFT_OUT = ["…", "...", "⋮", "⋯", "⋱", ""];
 const EXACT = 1e-9; // added to every slack: what float64 itself may lose
@@ -18,7 +18,10 @@ const writtenNumber = (written, decimals = null, where = "claim") => {
   }
   const parts = NUMBER.exec(plain);
   if (!parts || typeof written === "boolean") {
-    throw new UsageError(`${where}: "${text}" is not a number. Write 0.25, -inf, or … for one left out.`, where);
+    throw new UsageError(
+      `${where}: "${text}" is not a number. Write 0.25, -inf, or … for one left out.`,
+      where,
+    );
   }
   let places = (parts[2] ?? parts[3] ?? "").length - Number(parts[4] ?? 0);
   if ((places <= 0 && !plain.toLowerCase().includes("e")) || (decimals !== null && !isText)) {
@@ -31,7 +34,8 @@ const writtenNumber = (written, decimals = null, where = "claim") => {
   return { number: Number(plain), half: 0.5 * 10 ** -places, written: text };
 };
 
-const textOf = (written) => (typeof written === "boolean" ? shownValue(written) : String(written.unquoted ?? written));
+const textOf = (written) =>
+  typeof written === "boolean" ? shownValue(written) : String(written.unquoted ?? written);
 
 /** The digits of any script (०.४) as 0 to 9; their blocks begin with the zero and have ten each. */
 const plainDigits = (text) =>
@@ -54,7 +58,8 @@ const readClaims = (claims, heads, decimals = null) => {
     throw new UsageError(`no stage is called '${name}'. Nearest: ${known}.`, "claims");
   }
   const read = {};
-  for (const name of STAGE_NAMES) if (name in claims) read[name] = readClaim(name, claims[name], heads, decimals);
+  for (const name of STAGE_NAMES)
+    if (name in claims) read[name] = readClaim(name, claims[name], heads, decimals);
   return read;
 };
 

@@ -1,5 +1,5 @@
-// A worked example as a table: that of its TOML file, as the page carries it and as a form makes it. The errors are
-// those of `pellucid example --file`.
+// A worked example as a table: that of its TOML file, as the page carries it and as a form makes it. The
+// errors are those of `pellucid example --file`.
 
 const EXAMPLE_SETTINGS = ["heads", "scale", "mask", "tokens", "memory_tokens"];
 const EXAMPLE_TEXTS = ["like", "about", "note", "lines", "decimals"];
@@ -18,14 +18,24 @@ const exampleOf = (table, where) => {
   }
   refuseUnknown(table.given, GIVEN_MATRICES, `${where}: [given]`);
   const asked = {};
-  for (const [name, value] of Object.entries(table.given)) asked[name] = readMatrix(value, `${where}: ${name}`, name);
+  for (const [name, value] of Object.entries(table.given))
+    asked[name] = readMatrix(value, `${where}: ${name}`, name);
   for (const key of EXAMPLE_SETTINGS) {
     if (key in table) asked[key] = table[key] === "none" ? null : (table[key]?.value ?? table[key]);
   }
   if (table.heads?.unquoted) asked.heads = table.heads.unquoted; // 2.0 is no whole number
   if (Array.isArray(asked.mask)) asked.mask = readMatrix(asked.mask, `${where}: mask`, "mask");
   checkTexts(table, where);
-  const { name = where, claims = {}, decimals = null, about = "", note = "", lines = "", at = {}, called = {} } = table;
+  const {
+    name = where,
+    claims = {},
+    decimals = null,
+    about = "",
+    note = "",
+    lines = "",
+    at = {},
+    called = {},
+  } = table;
   const products = (table.products ?? []).map((product) => checkedProduct(product, where));
   return { name, asked, claims, decimals, about, note, lines, at, called, products };
 };
@@ -38,16 +48,24 @@ const withBase = (table, examples, where) => {
   }
   const base = examples.find((example) => example.name === table.like);
   if (!base) {
-    const near = closeMatches(table.like, examples.map((example) => example.name), 3, 0.4);
+    const near = closeMatches(
+      table.like,
+      examples.map((example) => example.name),
+      3,
+      0.4,
+    );
     const told = near.length ? `Nearest: ${near.join(", ")}` : `There are ${examples.length}`;
     throw new UsageError(`${where}: no example is called "${table.like}". ${told}.`);
   }
-  const taken = Object.fromEntries([...EXAMPLE_SETTINGS, "called"].filter((key) => key in base).map((key) => [key, base[key]]));
+  const taken = Object.fromEntries(
+    [...EXAMPLE_SETTINGS, "called"].filter((key) => key in base).map((key) => [key, base[key]]),
+  );
   const { like, ...own } = table;
   return { ...taken, ...own, given: { ...base.given, ...table.given } };
 };
 
-const isTable = (value) => typeof value === "object" && value !== null && !Array.isArray(value) && !("unquoted" in value);
+const isTable = (value) =>
+  typeof value === "object" && value !== null && !Array.isArray(value) && !("unquoted" in value);
 
 const refuseUnknown = (table, known, where) => {
   for (const key of Object.keys(table)) {
@@ -74,7 +92,8 @@ const checkTexts = (table, where) => {
       throw new UsageError(`${where}: [${key}] ${name} = ${shownValue(said)} must be text: ${name} = "…".`);
     }
   }
-  if (!Array.isArray(table.products ?? [])) throw new UsageError(`${where}: products must be tables: [[products]].`);
+  if (!Array.isArray(table.products ?? []))
+    throw new UsageError(`${where}: products must be tables: [[products]].`);
 };
 
 const checkedProduct = (product, where) => {

@@ -1,5 +1,5 @@
-// Matrices as people give them: rows of numbers, one matrix or one for each head, in float64. Here a matrix is a
-// list of rows, and several heads are a list of matrices; a number that is not known is NaN.
+// Matrices as people give them: rows of numbers, one matrix or one for each head, in float64. Here a
+// matrix is a list of rows, and several heads are a list of matrices; a number that is not known is NaN.
 
 /** A wrong setting or matrix; `place` names what to mend, so that a form can say it beside the field. */
 class UsageError extends Error {
@@ -57,7 +57,8 @@ const matrixOf = (name, value) => {
 /** Every cell of a matrix through a function of its value, row and column. */
 const mapCells = (matrix, made) => matrix.map((row, r) => row.map((value, c) => made(value, r, c)));
 
-const emptyMatrix = (rows, columns, value = 0) => Array.from({ length: rows }, () => Array(columns).fill(value));
+const emptyMatrix = (rows, columns, value = 0) =>
+  Array.from({ length: rows }, () => Array(columns).fill(value));
 const transpose = (matrix) => matrix[0].map((_, column) => matrix.map((row) => row[column]));
 
 /** a · b: each cell the sum of a row of a times a column of b, term by term. */
@@ -69,7 +70,9 @@ const multiply = (a, b) => {
 /** Rows × columns -> a slice of the columns for each head. */
 const splitHeads = (matrix, heads) => {
   const width = columnsOf(matrix) / heads;
-  return Array.from({ length: heads }, (_, head) => matrix.map((row) => row.slice(head * width, (head + 1) * width)));
+  return Array.from({ length: heads }, (_, head) =>
+    matrix.map((row) => row.slice(head * width, (head + 1) * width)),
+  );
 };
 
 /** A number with six digits at most, as Python's "g" writes it: 22.6274, 1e-09, 1. */

@@ -1,5 +1,5 @@
-// Which of the known words are near one, by the letters that they share in order: Python's difflib, so that the page
-// offers the same words.
+// Which of the known words are near one, by the letters that they share in order: Python's difflib, so
+// that the page offers the same words.
 
 /** At most `count` of `known` with a likeness of at least `cutoff`, the most alike first. */
 const closeMatches = (word, known, count, cutoff) =>

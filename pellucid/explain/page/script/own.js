@@ -1,17 +1,24 @@
-// One's own matrices: a form, and at once what comes of it. Nothing that was typed is lost, whatever is wrong.
+// One's own matrices: a form, and at once what comes of it. Nothing that was typed is lost, whatever is
+// wrong.
 
 const TYPING_PAUSE = 200; // milliseconds after the last letter until all is computed again
 
 /**
- * Draws the form and its results into a place, once: what is typed stays. `first` is the table of the example that it
- * begins with, and then what comes of it stands before the form; an address that carries a form goes before it.
- * `remember(letters)` keeps the form in the address.
+ * Draws the form and its results into a place, once: what is typed stays. `first` is the table of the
+ * example that it begins with, and then what comes of it stands before the form; an address that carries a
+ * form goes before it. `remember(letters)` keeps the form in the address.
  */
 const drawOwnForm = (place, { first = null, carried = "", remember = () => {} } = {}) => {
   if (place.querySelector(":scope > .own")) return undefined;
   nameStages(page.header);
   const examples = page.header?.examples ?? [];
-  const own = { form: (carried && formFromAddress(carried)) || (first ? formOfTable(first) : formOfTable(examples.find(({ name }) => name === FIRST_EXAMPLE) ?? examples[0])) };
+  const own = {
+    form:
+      (carried && formFromAddress(carried)) ||
+      (first
+        ? formOfTable(first)
+        : formOfTable(examples.find(({ name }) => name === FIRST_EXAMPLE) ?? examples[0])),
+  };
   own.before = []; // forms that an example or a file has replaced
   own.fields = element("div", { class: "own-fields" });
   own.tools = element("div", { class: "own-tools" });
@@ -19,10 +26,19 @@ const drawOwnForm = (place, { first = null, carried = "", remember = () => {} } 
   own.results = element("div", { class: "own-results" });
   own.brief = element("div", { class: "own-brief", hidden: true });
   const parts = [
-    element("section", { class: "own-form", "aria-label": "the numbers" }, own.tools, own.fields, element("div", { class: "own-file" }), own.brief),
+    element(
+      "section",
+      { class: "own-form", "aria-label": "the numbers" },
+      own.tools,
+      own.fields,
+      element("div", { class: "own-file" }),
+      own.brief,
+    ),
     element("section", { class: "own-outcome", "aria-label": "what comes of them" }, own.status, own.results),
   ];
-  place.replaceChildren(element("div", { class: `own${first ? " outcome-first" : ""}` }, first ? parts.reverse() : parts));
+  place.replaceChildren(
+    element("div", { class: `own${first ? " outcome-first" : ""}` }, first ? parts.reverse() : parts),
+  );
   own.place = place;
 
   own.change = (changes, again = false) => {
@@ -50,14 +66,17 @@ const FIRST_EXAMPLE = "004-cross-4";
 /** The captions and code of a worked example's stages are those of the model's attentions. */
 const nameStages = (header) => {
   for (const table of [header.captions, header.code]) {
-    for (const stage of STAGE_NAMES) table[stage] ??= table[Object.keys(table).find((name) => name.endsWith(`_attention.${stage}`))];
+    for (const stage of STAGE_NAMES)
+      table[stage] ??= table[Object.keys(table).find((name) => name.endsWith(`_attention.${stage}`))];
   }
 };
 
 /** Texts and claims are changed one by one; what was said about the example holds no longer. */
 const changedForm = (form, changes) => ({
-  ...(changes.start || changes.claimed ? form : withoutSource(form)), ...changes,
-  texts: { ...form.texts, ...changes.texts }, claims: { ...form.claims, ...changes.claims },
+  ...(changes.start || changes.claimed ? form : withoutSource(form)),
+  ...changes,
+  texts: { ...form.texts, ...changes.texts },
+  claims: { ...form.claims, ...changes.claims },
 });
 
 const drawOwnFields = (own) => {
@@ -71,19 +90,41 @@ const drawOwnTools = (own, examples) => {
     const example = examples.find(({ name }) => name === event.target.value);
     if (example) own.replace(formOfTable(example), `${example.name}: ${example.about}`);
   };
-  const select = element("select", { id: "own-example", "data-key": "own-example", change: choose },
+  const select = element(
+    "select",
+    { id: "own-example", "data-key": "own-example", change: choose },
     element("option", { value: "" }, "choose one of these …"),
-    examples.map(({ name, about }) => element("option", { value: name, selected: name === own.form.name }, `${name}: ${about}`)));
+    examples.map(({ name, about }) =>
+      element("option", { value: name, selected: name === own.form.name }, `${name}: ${about}`),
+    ),
+  );
   const back = () => {
     own.form = own.before.pop();
     own.replace(own.form, "As it was before.");
     own.before.splice(-1);
     drawOwnTools(own, examples);
   };
-  redraw(own.tools,
-    element("div", { class: "own-field" }, element("label", { for: "own-example" }, "An example to begin with"), select),
-    own.before.length ? element("button", { type: "button", "data-key": "own-back", click: back }, "Back to what I had") : null,
-    element("button", { type: "button", "data-key": "own-clear", click: () => own.replace({ ...EMPTY_FORM, start: own.form.start }, "The form is empty.") }, "Empty the form"));
+  redraw(
+    own.tools,
+    element(
+      "div",
+      { class: "own-field" },
+      element("label", { for: "own-example" }, "An example to begin with"),
+      select,
+    ),
+    own.before.length
+      ? element("button", { type: "button", "data-key": "own-back", click: back }, "Back to what I had")
+      : null,
+    element(
+      "button",
+      {
+        type: "button",
+        "data-key": "own-clear",
+        click: () => own.replace({ ...EMPTY_FORM, start: own.form.start }, "The form is empty."),
+      },
+      "Empty the form",
+    ),
+  );
 };
 
 /** Computes everything from what is typed; where that cannot be, says why, and leaves what was there. */
@@ -109,7 +150,8 @@ const workOut = async (own, remember) => {
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
     const below = showFieldError(own.place, error);
-    own.status.textContent = below && own.drawn ? `Below is what came before the last change. ${error.message}` : error.message;
+    own.status.textContent =
+      below && own.drawn ? `Below is what came before the last change. ${error.message}` : error.message;
     own.status.classList.add("is-wrong");
     own.results.classList.add("is-old");
     showBrief(own, null, error.message);
@@ -118,14 +160,23 @@ const workOut = async (own, remember) => {
 
 /** The verdict once more, small, where one types; it is also what is said aloud. */
 const showBrief = (own, report, fault = "") => {
-  const told = fault || (report.cells.length ? verdictSentence(report).text : "Computed. Nothing is claimed.");
+  const told =
+    fault || (report.cells.length ? verdictSentence(report).text : "Computed. Nothing is claimed.");
   const verdict = fault ? "wrong" : report.cells.length ? verdictSentence(report).verdict : "right";
   const show = () => own.place.querySelector(".own-outcome").scrollIntoView({ block: "start" });
   own.brief.hidden = false;
   own.brief.className = `own-brief ${verdictClass(verdict)}`;
-  redraw(own.brief,
-    element("p", {}, element("span", { class: "verdict-sign", "aria-hidden": "true" }, fault ? "!" : VERDICT_SIGNS[verdict]), " ", told),
-    element("button", { type: "button", "data-key": "own-show", click: show }, "Show"));
+  redraw(
+    own.brief,
+    element(
+      "p",
+      {},
+      element("span", { class: "verdict-sign", "aria-hidden": "true" }, fault ? "!" : VERDICT_SIGNS[verdict]),
+      " ",
+      told,
+    ),
+    element("button", { type: "button", "data-key": "own-show", click: show }, "Show"),
+  );
   if (own.said !== undefined && own.said !== told) say(told);
   own.said = told;
 };

@@ -14,8 +14,13 @@ const CLAIMED = ["claimed", "from the line before", "from the start"];
 const verdictSentence = (report) => {
   const all = report.cells.length;
   if (countOf(report, "wrong")) return { verdict: "wrong", text: firstWrong(report) };
-  if (countOf(report, "not derivable") === all) return { verdict: "not derivable", text: "None of the claims can be derived: what they come from is left out." };
-  if (countOf(report, "right") < all) return { verdict: "not derivable", text: "Nothing is wrong that can be derived." };
+  if (countOf(report, "not derivable") === all)
+    return {
+      verdict: "not derivable",
+      text: "None of the claims can be derived: what they come from is left out.",
+    };
+  if (countOf(report, "right") < all)
+    return { verdict: "not derivable", text: "Nothing is wrong that can be derived." };
   return { verdict: "right", text: all === 1 ? "The one number is right." : `All ${all} numbers are right.` };
 };
 
@@ -23,8 +28,17 @@ const verdictSentence = (report) => {
 const verdictBanner = (report) => {
   const { verdict, text } = verdictSentence(report);
   const sign = element("span", { class: "verdict-sign", "aria-hidden": "true" }, VERDICT_SIGNS[verdict]);
-  return element("p", { class: `verdict-banner ${verdictClass(verdict)}`, "data-verdict": verdict },
-    sign, element("span", {}, text, verdict === "right" ? null : element("small", {}, ` ${capitalised(verdictSummary(report))}.`)));
+  return element(
+    "p",
+    { class: `verdict-banner ${verdictClass(verdict)}`, "data-verdict": verdict },
+    sign,
+    element(
+      "span",
+      {},
+      text,
+      verdict === "right" ? null : element("small", {}, ` ${capitalised(verdictSummary(report))}.`),
+    ),
+  );
 };
 
 const countOf = (report, verdict, name = null) =>
@@ -36,13 +50,28 @@ const verdictClass = (verdict) => `is-${verdict.replace(" ", "-")}`;
 /** "✓ 4 right  ✗ 2 wrong": the verdicts on one stage, small. */
 const verdictCounts = (report, name) =>
   VERDICTS.filter((verdict) => countOf(report, verdict, name)).map((verdict) =>
-    element("span", { class: `verdict-count ${verdictClass(verdict)}` }, `${VERDICT_SIGNS[verdict]} ${countOf(report, verdict, name)} ${verdict === "follows" ? "follow" : verdict}`));
+    element(
+      "span",
+      { class: `verdict-count ${verdictClass(verdict)}` },
+      `${VERDICT_SIGNS[verdict]} ${countOf(report, verdict, name)} ${verdict === "follows" ? "follow" : verdict}`,
+    ),
+  );
 
 /** What each sign means, for those that are there. */
 const verdictLegend = (report) => {
   const there = VERDICTS.filter((verdict) => countOf(report, verdict));
-  return element("dl", { class: "verdict-legend" }, there.map((verdict) => element("div", {},
-    element("dt", { class: verdictClass(verdict) }, `${VERDICT_SIGNS[verdict]} ${verdict}`), element("dd", {}, VERDICT_WORDS[verdict]))));
+  return element(
+    "dl",
+    { class: "verdict-legend" },
+    there.map((verdict) =>
+      element(
+        "div",
+        {},
+        element("dt", { class: verdictClass(verdict) }, `${VERDICT_SIGNS[verdict]} ${verdict}`),
+        element("dd", {}, VERDICT_WORDS[verdict]),
+      ),
+    ),
+  );
 };
 
 /** A stage's claims with both computations and the verdict, a table for each head that has some. */
@@ -52,7 +81,11 @@ const verdictTables = (report, name, labels, lines) => {
   const several = (report.starts[name]?.length ?? 1) > 1;
   return heads.map((head) => {
     const here = cells.filter((cell) => cell.head === head);
-    return [several ? element("h6", {}, `head ${head}`) : null, verdictTable(report, name, head, here, labels, lines), brokenList(here, labels)];
+    return [
+      several ? element("h6", {}, `head ${head}`) : null,
+      verdictTable(report, name, head, here, labels, lines),
+      brokenList(here, labels),
+    ];
   });
 };
 
@@ -61,21 +94,49 @@ const verdictTable = (report, name, head, cells, labels, lines) => {
   const start = report.starts[name]?.[head];
   const columns = Math.max(...cells.map((cell) => cell.column + 1), start ? columnsOf(start) : 0);
   const at = (row, column) => cells.find((cell) => cell.row === row && cell.column === column);
-  const heading = Array.from({ length: columns }, (_, column) => element("th", { scope: "col" }, words(labels.columns[column] ?? String(column))));
+  const heading = Array.from({ length: columns }, (_, column) =>
+    element("th", { scope: "col" }, words(labels.columns[column] ?? String(column))),
+  );
   const bodies = Array.from({ length: Math.max(rows, start?.length ?? 0) }, (_, row) => {
-    const line = (title, made, kind) => element("tr", { class: kind }, element("th", { scope: "row" }, title),
-      Array.from({ length: columns }, (_, column) => made(at(row, column), column)));
-    const number = (key) => (cell, column) => element("td", {}, shownNumber(cell ? cell[key] : computedAt(report, name, head, row, column, key)));
-    return element("tbody", {},
-      element("tr", { class: "asks" }, element("th", { scope: "rowgroup", colspan: columns + 1 }, words(labels.rows[row] ?? String(row)))),
-      line(lines[0], (cell) => element("td", { class: cell ? verdictClass(cell.verdict) : null }, cell ? cell.written : "…"), "claimed"),
+    const line = (title, made, kind) =>
+      element(
+        "tr",
+        { class: kind },
+        element("th", { scope: "row" }, title),
+        Array.from({ length: columns }, (_, column) => made(at(row, column), column)),
+      );
+    const number = (key) => (cell, column) =>
+      element("td", {}, shownNumber(cell ? cell[key] : computedAt(report, name, head, row, column, key)));
+    return element(
+      "tbody",
+      {},
+      element(
+        "tr",
+        { class: "asks" },
+        element("th", { scope: "rowgroup", colspan: columns + 1 }, words(labels.rows[row] ?? String(row))),
+      ),
+      line(
+        lines[0],
+        (cell) =>
+          element("td", { class: cell ? verdictClass(cell.verdict) : null }, cell ? cell.written : "…"),
+        "claimed",
+      ),
       line(lines[1], number("step"), "step"),
       line(lines[2], number("start"), "start"),
-      line("verdict", verdictOfCell, "verdict"));
+      line("verdict", verdictOfCell, "verdict"),
+    );
   });
-  const table = element("table", { class: "verdicts", "data-stage": name, "data-head": head },
-    element("thead", {}, element("tr", {}, element("td", {}), heading)), bodies);
-  return element("div", { class: "verdict-box", tabindex: 0, role: "region", "aria-label": `claims about ${name}` }, table);
+  const table = element(
+    "table",
+    { class: "verdicts", "data-stage": name, "data-head": head },
+    element("thead", {}, element("tr", {}, element("td", {}), heading)),
+    bodies,
+  );
+  return element(
+    "div",
+    { class: "verdict-box", tabindex: 0, role: "region", "aria-label": `claims about ${name}` },
+    table,
+  );
 };
 
 const computedAt = (report, name, head, row, column, key) =>
@@ -84,7 +145,13 @@ const computedAt = (report, name, head, row, column, key) =>
 const verdictOfCell = (cell) => {
   if (!cell) return element("td", {});
   const sign = element("span", { class: "verdict-sign", "aria-hidden": "true" }, VERDICT_SIGNS[cell.verdict]);
-  return element("td", { class: verdictClass(cell.verdict), title: cell.rule ?? cell.remark ?? null }, sign, " ", cell.verdict);
+  return element(
+    "td",
+    { class: verdictClass(cell.verdict), title: cell.rule ?? cell.remark ?? null },
+    sign,
+    " ",
+    cell.verdict,
+  );
 };
 
 /** The rules that are broken, and remarks, each with the places that it is about. */
@@ -96,8 +163,16 @@ const brokenList = (cells, labels) => {
       places.set(why, [verdict, rows.add(labels.rows[cell.row] ?? String(cell.row))]);
     }
   }
-  const items = [...places].map(([why, [verdict, rows]]) => element("li", { class: verdictClass(verdict) },
-    element("span", { class: "verdict-sign", "aria-hidden": "true" }, VERDICT_SIGNS[verdict]), " ",
-    [...rows].map((row, place) => [place ? ", " : "", words(row)]), ": ", why));
+  const items = [...places].map(([why, [verdict, rows]]) =>
+    element(
+      "li",
+      { class: verdictClass(verdict) },
+      element("span", { class: "verdict-sign", "aria-hidden": "true" }, VERDICT_SIGNS[verdict]),
+      " ",
+      [...rows].map((row, place) => [place ? ", " : "", words(row)]),
+      ": ",
+      why,
+    ),
+  );
   return items.length ? element("ul", { class: "rules" }, items) : null;
 };

@@ -1,6 +1,7 @@
-// Rules that true numbers keep, whatever was rounded: each says why a claim cannot be right. A rule counts as broken
-// only beyond the slack that rounding leaves, half a unit of each printed number. A line is what a reader has at a
-// stage: {numbers, halves}, a matrix for each head; halves say how far rounding may have moved each number.
+// Rules that true numbers keep, whatever was rounded: each says why a claim cannot be right. A rule counts
+// as broken only beyond the slack that rounding leaves, half a unit of each printed number. A line is what
+// a reader has at a stage: {numbers, halves}, a matrix for each head; halves say how far rounding may have
+// moved each number.
 
 /** The rules that the claimed line `name` breaks, by cell: {"head,row,column": [rule, …]}. */
 const brokenRules = (name, lines) => {
@@ -64,7 +65,9 @@ const equalRows = (weights, scores, head, row, add) => {
   asked.forEach((others, other) => {
     if (other === row || !seen.some(Boolean)) return;
     if (!others.every((score, column) => (score !== -Infinity) === seen[column])) return;
-    const shift = asked[row].map((score, column) => score - others[column]).filter((_, column) => seen[column]);
+    const shift = asked[row]
+      .map((score, column) => score - others[column])
+      .filter((_, column) => seen[column]);
     if (!(Math.max(...shift) - Math.min(...shift) <= EXACT)) return; // not for NaN either
     const half = Math.max(...scores.halves[head][row], ...scores.halves[head][other]);
     const { lowest, highest } = softmaxBounds(asked[row], half);

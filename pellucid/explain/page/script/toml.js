@@ -1,5 +1,6 @@
-// The part of TOML that examples are written in: tables, texts on one line, numbers, true and false, and arrays. A
-// number with a point or an exponent becomes {unquoted, value}: its digits count where it is claimed.
+// The part of TOML that examples are written in: tables, texts on one line, numbers, true and false, and
+// arrays. A number with a point or an exponent becomes {unquoted, value}: its digits count where it is
+// claimed.
 
 const readToml = (text) => new TomlReader(text).read();
 
@@ -15,7 +16,8 @@ class TomlReader {
     for (this.skip(); this.at < this.text.length; this.skip()) {
       const header = this.take(/\[(\[?)\s*([A-Za-z0-9_-]+)\s*(\]?)\]/y);
       if (header) {
-        if (Boolean(header[1]) !== Boolean(header[3])) this.refuse("a table is [name] or, of several, [[name]]");
+        if (Boolean(header[1]) !== Boolean(header[3]))
+          this.refuse("a table is [name] or, of several, [[name]]");
         table = this.open(root, header[2], Boolean(header[1]));
       } else this.pair(table);
       this.lineEnds();
@@ -34,7 +36,7 @@ class TomlReader {
 
   pair(table) {
     const key = this.take(/([A-Za-z0-9_-]+|"[^"\\\n]*"|'[^'\n]*')[ \t]*=[ \t]*/y);
-    if (!key) this.refuse('write name = value, or [given], or a comment after #');
+    if (!key) this.refuse("write name = value, or [given], or a comment after #");
     const name = key[1].replace(/^["']|["']$/g, "");
     if (Object.hasOwn(table, name)) this.refuse(`${name} is there twice`);
     table[name] = this.value();
@@ -53,7 +55,10 @@ class TomlReader {
       const value = Number(word.replaceAll("_", "").replace("inf", "Infinity").replace("nan", "NaN"));
       return { unquoted: pythonFloat(value), value };
     }
-    const more = word.startsWith("{") || word.startsWith('"') || word.startsWith("'") ? ". This page reads texts on one line, numbers and arrays" : "";
+    const more =
+      word.startsWith("{") || word.startsWith('"') || word.startsWith("'")
+        ? ". This page reads texts on one line, numbers and arrays"
+        : "";
     return this.refuse(`"${word}" is no value: texts stand in quotes${more}`);
   }
 
@@ -64,7 +69,8 @@ class TomlReader {
       parts.push(this.value());
       this.skip();
       if (this.at >= this.text.length) this.refuse("a [ is not closed");
-      if (!this.take(/,/y) && this.text[this.at] !== "]") this.refuse("a comma is missing between two values, or a ]");
+      if (!this.take(/,/y) && this.text[this.at] !== "]")
+        this.refuse("a comma is missing between two values, or a ]");
     }
     return parts;
   }
@@ -115,7 +121,8 @@ const pythonFloat = (value) => {
 const writeToml = (table) => {
   const lines = [];
   for (const key of [...EXAMPLE_TEXTS, ...EXAMPLE_SETTINGS]) {
-    if (table[key] !== undefined && table[key] !== null) lines.push(`${key} = ${tomlValue(table[key], false)}`);
+    if (table[key] !== undefined && table[key] !== null)
+      lines.push(`${key} = ${tomlValue(table[key], false)}`);
   }
   for (const key of ["given", "claims", "at", "called"]) {
     const entries = Object.entries(table[key] ?? {});
@@ -124,7 +131,12 @@ const writeToml = (table) => {
     for (const [name, value] of entries) lines.push(`${name} = ${tomlValue(value, key === "claims")}`);
   }
   for (const { written, lines: at, left, right } of table.products ?? []) {
-    lines.push("", "[[products]]", ...(at ? [`lines = ${tomlText(at)}`] : []), `written = ${tomlText(written)}`);
+    lines.push(
+      "",
+      "[[products]]",
+      ...(at ? [`lines = ${tomlText(at)}`] : []),
+      `written = ${tomlText(written)}`,
+    );
     lines.push(`left = [${left.join(", ")}]`, `right = [${right.join(", ")}]`);
   }
   return `${lines.join("\n").trim()}\n`;
@@ -147,9 +159,12 @@ const tomlValue = (value, isClaimed, indent = "") => {
   return !isClaimed && indent && PLAIN_NUMBER.test(plain) ? plain : tomlText(value);
 };
 
-const tomlNumber = (value) => (Number.isInteger(value) && Math.abs(value) < 1e15 ? String(value) : pythonFloat(value));
+const tomlNumber = (value) =>
+  Number.isInteger(value) && Math.abs(value) < 1e15 ? String(value) : pythonFloat(value);
 
 const tomlText = (text) => {
-  const escaped = text.replace(/["\\]/g, "\\$&").replace(/\p{Cc}/gu, (letter) => `\\u${letter.codePointAt(0).toString(16).padStart(4, "0")}`);
+  const escaped = text
+    .replace(/["\\]/g, "\\$&")
+    .replace(/\p{Cc}/gu, (letter) => `\\u${letter.codePointAt(0).toString(16).padStart(4, "0")}`);
   return `"${escaped}"`;
 };

@@ -1,6 +1,6 @@
-// A matrix as somebody types it or pastes it: rows on lines of their own; numbers apart by spaces, tabs (from a
-// spreadsheet), commas, semicolons, & (LaTeX) or | (Markdown); decimal commas; or a list with brackets, as in Python.
-// An empty line begins the next head's matrix.
+// A matrix as somebody types it or pastes it: rows on lines of their own; numbers apart by spaces, tabs
+// (from a spreadsheet), commas, semicolons, & (LaTeX) or | (Markdown); decimal commas; or a list with
+// brackets, as in Python. An empty line begins the next head's matrix.
 
 /** Rows of cells as written ("0.40"), or a list of such matrices, or "… 8×4"; null where nothing is typed. */
 const typedMatrix = (text, place) => {
@@ -42,7 +42,11 @@ const unbracketed = (text, place) => {
     else if (letter === "\n" || `"'`.includes(letter) || (letter === "," && /\n\s*$/.test(lines))) continue;
     else lines += letter;
   }
-  if (depth !== 0) throw new UsageError(`${place}: a bracket is not closed, or is one too many. Or write rows without any.`, place);
+  if (depth !== 0)
+    throw new UsageError(
+      `${place}: a bracket is not closed, or is one too many. Or write rows without any.`,
+      place,
+    );
   return lines.replace(/\n\s*\n\s*\n/g, "\n\n");
 };
 
@@ -70,7 +74,10 @@ const cellsOfLine = (line, commas) => {
   if (commas === "separate") text = text.replace(/\s*,\s*$/, "").replaceAll(",", "\u0001");
   if (/[\t;&|\u0001]/.test(line.includes("\t") ? line : text)) {
     const whole = line.includes("\t") && commas !== "separate" ? line.replace(/^ +| +$|\r/g, "") : text;
-    const cells = whole.replace(/^\||\|$/g, "").split(/[\t;&|\u0001]/).map((cell) => cell.trim());
+    const cells = whole
+      .replace(/^\||\|$/g, "")
+      .split(/[\t;&|\u0001]/)
+      .map((cell) => cell.trim());
     if (cells.length > 1 && cells.at(-1) === "" && /;\s*$/.test(whole)) cells.pop(); // a semicolon after the last
     return cells.map((cell) => cellAsWritten(cell, commas));
   }
@@ -106,8 +113,12 @@ const matrixAsText = (matrix) => {
 
 const headAsText = (matrix) => {
   if (typeof matrix === "string") return elidedRows(matrix);
-  const written = matrix.flat().every((cell) => typeof cell !== "number" || Number.isInteger(cell)) ? tomlNumber : pythonFloat;
-  const cells = mapCells(matrix, (cell) => (typeof cell === "number" ? written(cell) : String(cell?.unquoted ?? cell)));
+  const written = matrix.flat().every((cell) => typeof cell !== "number" || Number.isInteger(cell))
+    ? tomlNumber
+    : pythonFloat;
+  const cells = mapCells(matrix, (cell) =>
+    typeof cell === "number" ? written(cell) : String(cell?.unquoted ?? cell),
+  );
   const widths = cells[0].map((_, column) => Math.max(...cells.map((row) => row[column].length)));
   return cells.map((row) => row.map((cell, column) => cell.padStart(widths[column])).join("  ")).join("\n");
 };

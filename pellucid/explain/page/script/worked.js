@@ -1,7 +1,7 @@
-// The stages of an attention, in order, from anything that pellucid.attention takes, entered at any of them. All in
-// float64, as worked examples are in Python too. A number that is not there ("…" on a slide) is NaN, and so is
-// whatever depends on it. `see(name, matrices)` is shown each stage, a matrix for each head, and returns what is
-// used from there on.
+// The stages of an attention, in order, from anything that pellucid.attention takes, entered at any of
+// them. All in float64, as worked examples are in Python too. A number that is not there ("…" on a slide)
+// is NaN, and so is whatever depends on it. `see(name, matrices)` is shown each stage, a matrix for each
+// head, and returns what is used from there on.
 
 const runStages = (given, see) => {
   const shown = (name, made) => {
@@ -24,7 +24,9 @@ const runStages = (given, see) => {
   // Attention(Q, K, V) = softmax(Q K^T / √d_k) V
   const scores = shown("scores", () => heads.map((head) => multiply(queries[head], transpose(keys[head]))));
   const scale = given.divisor === null ? 1 : 1 / given.divisor;
-  const scaledScores = shown("scaled_scores", () => scores.map((matrix) => mapCells(matrix, (score) => score * scale)));
+  const scaledScores = shown("scaled_scores", () =>
+    scores.map((matrix) => mapCells(matrix, (score) => score * scale)),
+  );
   const mask = shown("mask", () => heads.map(() => maskOf(given)));
   masks = mask;
   const maskedScores = shown("masked_scores", () =>
@@ -33,7 +35,9 @@ const runStages = (given, see) => {
   const weights = shown("weights", () => maskedScores.map((matrix) => matrix.map(softmaxOverKeys)));
   if (!given.hasValues) return;
   const context = shown("context", () => heads.map((head) => multiply(weights[head], values[head])));
-  const concatenated = shown("concatenated", () => [context[0].map((_, row) => context.flatMap((head) => head[row]))]);
+  const concatenated = shown("concatenated", () => [
+    context[0].map((_, row) => context.flatMap((head) => head[row])),
+  ]);
   if (given.wOutput) shown("output", () => [multiply(concatenated[0], given.wOutput)]);
 };
 
@@ -42,7 +46,8 @@ const hasStage = (given, name) => {
   if (name === "queries" || name === "keys") return given.entry === null;
   if (name === "values") return given.hasValues;
   const place = STAGE_NAMES.indexOf(name);
-  if (place > STAGE_NAMES.indexOf("weights")) return given.hasValues && (name !== "output" || given.wOutput !== null);
+  if (place > STAGE_NAMES.indexOf("weights"))
+    return given.hasValues && (name !== "output" || given.wOutput !== null);
   return given.entry === null || place >= STAGE_NAMES.indexOf(given.entry);
 };
 
@@ -51,7 +56,9 @@ const projected = (given, name) => {
   const projection = given.projections[name];
   const { matrix, weights } = projection;
   if (weights === null) return splitHeads(matrix, given.heads);
-  return isPerHead(weights) ? weights.map((w) => multiply(matrix, w)) : splitHeads(multiply(matrix, weights), given.heads);
+  return isPerHead(weights)
+    ? weights.map((w) => multiply(matrix, w))
+    : splitHeads(multiply(matrix, weights), given.heads);
 };
 
 /** 0 where a query may look, −∞ where not. */
@@ -67,7 +74,10 @@ const softmaxOverKeys = (row) => {
   return powers.map((power) => power / sum);
 };
 
-/** Every stage by its name, a matrix for each head, in the order of computation; and how its shape comes about. */
+/**
+ * Every stage by its name, a matrix for each head, in the order of computation; and how its shape comes
+ * about.
+ */
 const workedExample = (asked) => {
   const given = givenOf(asked);
   const stages = {};
@@ -95,13 +105,17 @@ const shapeWay = (given, stages, name, result) => {
   if (name === "masked_scores") return `(${result}) + (${result}) = (${result})`;
   if (name === "weights") return `softmax of each row of (${result}) = (${result})`;
   if (name === "context") return product(size("weights"), size("values"));
-  if (name === "concatenated" && given.heads > 1) return `${given.heads} heads of (${size("context")}) side by side = (${result})`;
+  if (name === "concatenated" && given.heads > 1)
+    return `${given.heads} heads of (${size("context")}) side by side = (${result})`;
   if (name === "output") return product(size("concatenated"), sizeText(given.wOutput));
   return null;
 };
 
 const projectedShape = ({ matrix, weights }, heads, result) => {
-  const whole = weights === null ? sizeText(matrix) : `${matrix.length}×${columnsOf(isPerHead(weights) ? weights[0] : weights)}`;
+  const whole =
+    weights === null
+      ? sizeText(matrix)
+      : `${matrix.length}×${columnsOf(isPerHead(weights) ? weights[0] : weights)}`;
   const told = weights === null ? `(${whole})` : `(${sizeText(matrix)})·(${sizeText(weights)}) = (${whole})`;
   return whole === result ? told : `${told}, ${heads} heads of (${result})`;
 };

@@ -2,13 +2,31 @@
 // those of pellucid.attention, word for word.
 
 const STAGE_AXES = {
-  queries: "BHLK", keys: "BHMK", values: "BHMU", scores: "BHLM", scaled_scores: "BHLM", mask: "BHLM",
-  masked_scores: "BHLM", weights: "BHLM", context: "BHLU", concatenated: "BLD", output: "BLD",
+  queries: "BHLK",
+  keys: "BHMK",
+  values: "BHMU",
+  scores: "BHLM",
+  scaled_scores: "BHLM",
+  mask: "BHLM",
+  masked_scores: "BHLM",
+  weights: "BHLM",
+  context: "BHLU",
+  concatenated: "BLD",
+  output: "BLD",
 };
 const STAGE_NAMES = Object.keys(STAGE_AXES);
 const ENTRIES = ["scores", "scaled_scores", "masked_scores", "weights"]; // where one may come in after the queries
 const GIVEN_MATRICES = [
-  "inputs", "memory", "w_query", "w_key", "w_value", "w_output", "queries", "keys", "values", ...ENTRIES,
+  "inputs",
+  "memory",
+  "w_query",
+  "w_key",
+  "w_value",
+  "w_output",
+  "queries",
+  "keys",
+  "values",
+  ...ENTRIES,
 ];
 const WEIGHT_OF = { queries: "w_query", keys: "w_key", values: "w_value" };
 
@@ -22,7 +40,15 @@ const givenOf = (asked) => {
   const mask = asked.mask ?? null;
   const entry = entryOf(arrays, mask);
   const heads = headsOf(arrays, asked.heads ?? null);
-  const given = { entry, heads, matrices: {}, projections: {}, divisor: null, causal: mask === "causal", wOutput: null };
+  const given = {
+    entry,
+    heads,
+    matrices: {},
+    projections: {},
+    divisor: null,
+    causal: mask === "causal",
+    wOutput: null,
+  };
   for (const name of entry === null ? Object.keys(WEIGHT_OF) : ["values"]) takeMatrix(name, arrays, given);
   if (entry !== null) given.matrices[entry] = forEachHead(arrays[entry], heads);
   refuseUnused(arrays, given);
@@ -46,7 +72,10 @@ const entryOf = (arrays, mask) => {
   const idle = entry === null ? [] : ["queries", "keys", "w_query", "w_key"].filter((name) => name in arrays);
   if (mask !== null && (entry === "masked_scores" || entry === "weights")) idle.push("mask");
   if (idle.length) {
-    throw new UsageError(`${entry} is given, so ${idle[0]} has no effect. Leave one of the two out.`, idle[0]);
+    throw new UsageError(
+      `${entry} is given, so ${idle[0]} has no effect. Leave one of the two out.`,
+      idle[0],
+    );
   }
   if (typeof mask === "string" && mask !== "causal") {
     const ways = 'Give None, "causal", or an array of 0 and -inf or of bools';
@@ -75,7 +104,10 @@ const takeMatrix = (name, arrays, given) => {
   const source = name !== "queries" && "memory" in arrays ? "memory" : "inputs";
   if (name in arrays) {
     if (weight in arrays) {
-      throw new UsageError(`${name} are given, so ${weight} has no effect. Leave one of the two out.`, weight);
+      throw new UsageError(
+        `${name} are given, so ${weight} has no effect. Leave one of the two out.`,
+        weight,
+      );
     }
     const matrix = arrays[name];
     given.matrices[name] = isPerHead(matrix) ? matrix : checkedSplit(name, matrix, given.heads, name);
@@ -122,11 +154,14 @@ const forEachHead = (matrix, heads) => (isPerHead(matrix) ? matrix : Array(heads
 
 const refuseUnused = (arrays, given) => {
   const used = new Set([...Object.keys(given.matrices), "w_output"]);
-  for (const projection of Object.values(given.projections)) used.add(projection.source).add(projection.weight);
+  for (const projection of Object.values(given.projections))
+    used.add(projection.source).add(projection.weight);
   const needs = { w_query: "inputs", w_key: "memory or inputs", w_value: "memory or inputs" };
   for (const name of Object.keys(arrays)) {
     if (used.has(name)) continue;
-    const why = needs[name] ? `it multiplies ${needs[name]}, which are not given` : "everything is given without it";
+    const why = needs[name]
+      ? `it multiplies ${needs[name]}, which are not given`
+      : "everything is given without it";
     throw new UsageError(`${name} has no effect: ${why}. Leave it out, or enter at an earlier stage.`, name);
   }
 };

@@ -4,7 +4,8 @@ const startWorkedPage = async () => {
   page.header = JSON.parse(found("payload").textContent);
   document.body.classList.add("alive");
   const carried = new URLSearchParams(location.hash.replace(/^#\??/, "")).get("form") ?? "";
-  const remember = (form) => history.replaceState(null, "", form ? `#?form=${form}` : location.pathname + location.search);
+  const remember = (form) =>
+    history.replaceState(null, "", form ? `#?form=${form}` : location.pathname + location.search);
   await drawOwnForm(found("own-place"), { first: page.header.worked, carried, remember });
 };
 

@@ -1,8 +1,11 @@
-// A worked example as a run, so that the plates show it as they show a translation's attention. Its names have no
-// path before them, and its tensors hold float64 (a Float64Array where a recorded run has a Float32Array).
+// A worked example as a run, so that the plates show it as they show a translation's attention. Its names
+// have no path before them, and its tensors hold float64 (a Float64Array where a recorded run has a
+// Float32Array).
 
-/** The run of a worked example, of its stages or of what is shown instead. `given` says what it started from: its
- *  matrices and its projections. */
+/**
+ * The run of a worked example, of its stages or of what is shown instead. `given` says what it started
+ * from: its matrices and its projections.
+ */
 const runOfWorked = (worked, title = "", stages = worked.stages) => {
   const { given } = worked;
   const names = Object.keys(stages);
@@ -10,8 +13,19 @@ const runOfWorked = (worked, title = "", stages = worked.stages) => {
   const labels = (axis, length) => given.tokens[axis] ?? Array.from({ length }, (_, place) => String(place));
   const [target, source] = [labels("L", given.queries), labels("M", given.keys)];
   return {
-    title, source, target, expected: [], text: "", translation: "", to: null, computes: true, switches: UNSWITCHED,
-    steps: [], names, given, worked,
+    title,
+    source,
+    target,
+    expected: [],
+    text: "",
+    translation: "",
+    to: null,
+    computes: true,
+    switches: UNSWITCHED,
+    steps: [],
+    names,
+    given,
+    worked,
     get: async (name) => {
       if (!tensors.has(name)) throw new Error(noSuchName(name, names));
       return tensors.get(name);
@@ -19,7 +33,9 @@ const runOfWorked = (worked, title = "", stages = worked.stages) => {
     origin: (name) => (name in given.matrices ? "recorded" : "computed"),
     labels: (name, axis) => {
       const { axes, shape } = tensors.get(name);
-      return axis === "L" || axis === "M" ? { L: target, M: source }[axis] : labels("", shape[axes.indexOf(axis)]);
+      return axis === "L" || axis === "M"
+        ? { L: target, M: source }[axis]
+        : labels("", shape[axes.indexOf(axis)]);
     },
     parameter: () => null, // its matrices W are in `given`
     best: async () => [],
