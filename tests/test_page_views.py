@@ -315,7 +315,7 @@ def test_errors_stand_beside_the_field_and_nothing_typed_is_lost(browser: Any, d
         for text, told in [
             ("I like catz", 'the model has no word "catz". Near it: cat'),
             ("   ", "the sentence is empty"),
-            ("cat " * 300, "shows at most 256"),
+            ("cat " * 300, "longer than the 256 tokens"),
         ]:
             field.fill(text)
             field.press("Enter")
