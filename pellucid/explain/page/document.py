@@ -102,8 +102,8 @@ among the words of the source.</p>
 {alignment_table(explanation)}</div></section>
 <footer>Written by Pellucid {escape(__version__)}. {escape(explanation.difference)}
 Recorded numbers are those of the pass, in float32.
-<span class=keys>By keyboard: Tab from region to region, arrows within one, Enter a level down, Escape a level up;
-<kbd>[</kbd> <kbd>]</kbd> heads, <kbd>,</kbd> <kbd>.</kbd> layers, space plays.</span></footer>
+<span class=keys>By keyboard: Tab from region to region, arrows within one, Enter a level down, Escape a level
+up; <kbd>[</kbd> <kbd>]</kbd> heads, <kbd>,</kbd> <kbd>.</kbd> layers, space plays.</span></footer>
 </main>
 <aside id=dock aria-label="time and switches" hidden>
 <div id=effect hidden></div>
