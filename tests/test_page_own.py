@@ -427,13 +427,16 @@ def test_what_is_wrong_is_said_beside_the_field_and_nothing_is_lost(opened: Open
 
 def test_examples_and_back_and_the_address(opened: Open) -> None:
     page = opened(example("004-self"))
+    assert page.evaluate("location.hash") == "", "nothing was changed"
     page.select_option("#own-example", "000-masked")
     page.locator('[data-plate="output"]').wait_for()
+    assert page.locator(".own-about").inner_text().startswith("000-masked masked attention on six words")
     assert page.locator('[data-place="tokens"]').input_value() == "START The cat sat on mat"
     page.get_by_role("button", name="Back to what I had").click()
     banner(page, "weights, where 2 cells are wrong")
     fill(page, "claims.weights", "1.0 0.0\n0.45 0.55")
     banner(page, "The first stage that goes wrong is context")
+    assert page.locator(".own-about").inner_text() == "Changed: no longer 004-self."
     address = page.evaluate("location.hash")
     assert address.startswith("#?form=")
     again = opened(example("001-masked"), hash=address)

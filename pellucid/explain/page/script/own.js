@@ -12,17 +12,13 @@ const drawOwnForm = (place, { first = null, carried = "", remember = () => {} } 
   if (place.querySelector(":scope > .own")) return undefined;
   nameStages(page.header);
   const examples = page.header?.examples ?? [];
-  const own = {
-    form:
-      (carried && formFromAddress(carried)) ||
-      (first
-        ? formOfTable(first)
-        : formOfTable(examples.find(({ name }) => name === FIRST_EXAMPLE) ?? examples[0])),
-  };
+  const begun = formOfTable(first ?? examples.find(({ name }) => name === FIRST_EXAMPLE) ?? examples[0]);
+  const own = { place, begun, form: (carried && formFromAddress(carried)) || begun, namesIt: first !== null };
   own.before = []; // forms that an example or a file has replaced
   own.fields = element("div", { class: "own-fields" });
   own.tools = element("div", { class: "own-tools" });
   own.status = element("p", { class: "own-status", role: "status" });
+  own.about = element("p", { class: "own-about" });
   own.results = element("div", { class: "own-results" });
   own.brief = element("div", { class: "own-brief", hidden: true });
   const parts = [
@@ -34,12 +30,17 @@ const drawOwnForm = (place, { first = null, carried = "", remember = () => {} } 
       element("div", { class: "own-file" }),
       own.brief,
     ),
-    element("section", { class: "own-outcome", "aria-label": "what comes of them" }, own.status, own.results),
+    element(
+      "section",
+      { class: "own-outcome", "aria-label": "what comes of them" },
+      own.about,
+      own.status,
+      own.results,
+    ),
   ];
   place.replaceChildren(
     element("div", { class: `own${first ? " outcome-first" : ""}` }, first ? parts.reverse() : parts),
   );
-  own.place = place;
 
   own.change = (changes, again = false) => {
     own.form = changedForm(own.form, changes);
@@ -129,7 +130,9 @@ const drawOwnTools = (own, examples) => {
 
 /** Computes everything from what is typed; where that cannot be, says why, and leaves what was there. */
 const workOut = async (own, remember) => {
-  remember(formIntoAddress(own.form));
+  const isAsBegun = JSON.stringify(own.form) === JSON.stringify(own.begun);
+  remember(isAsBegun ? "" : formIntoAddress(own.form));
+  showAbout(own, isAsBegun);
   showFieldSizes(own.fields);
   try {
     const table = tableOfForm(own.form);
@@ -156,6 +159,14 @@ const workOut = async (own, remember) => {
     own.results.classList.add("is-old");
     showBrief(own, null, error.message);
   }
+};
+
+/** Which example this is, where the page's own heading does not say it. */
+const showAbout = ({ about, form, begun, namesIt }, isAsBegun) => {
+  const lines = form.note ? element("small", {}, ` note ${form.note}, lines ${form.lines}`) : "";
+  const own = namesIt && begun.name ? `Changed: no longer ${begun.name}.` : "Your own numbers.";
+  about.hidden = namesIt && isAsBegun;
+  about.replaceChildren(...(form.name ? [element("b", {}, form.name), ` ${form.about} `, lines] : [own]));
 };
 
 /** The verdict once more, small, where one types; it is also what is said aloud. */
