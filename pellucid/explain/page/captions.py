@@ -139,7 +139,7 @@ RESIDUAL = {
         "Sum",
         "X + sublayer: the residual connection",
         "x",
-        "the argument of LayerNorm",
+        "what LayerNorm(…) takes",
         "The stream as it came, plus what the sublayer found.",
     ),
     "output": Caption(
@@ -153,14 +153,14 @@ RESIDUAL = {
 }
 NORM = {
     "mean": Caption(
-        "μ", "Mean", "of each position’s vector", "x", "in LayerNorm", "One number for each position."
+        "μ", "Mean", "of each position’s vector", "x", "LayerNorm", "One number for each position."
     ),
     "variance": Caption(
         "σ²",
         "Variance",
         "of each position’s vector",
         "x",
-        "in LayerNorm",
+        "LayerNorm",
         "How far a position’s numbers lie from their mean, squared, on average.",
     ),
     "standardized": Caption(
@@ -168,7 +168,7 @@ NORM = {
         "Standardized",
         "(X − μ) ÷ √(σ² + 0.00001)",
         "x",
-        "in LayerNorm",
+        "LayerNorm",
         "Every row now has mean 0 and variance 1.",
     ),
     "output": Caption(

@@ -54,6 +54,7 @@ async function makingOf(run, name, head = 0, row = 0, column = 0) {
     row,
     column,
     recorded,
+    said: run.given ? "computed" : "recorded",
     title: titleOfCell(cell),
     headings: [],
     terms: [],
@@ -106,7 +107,8 @@ function titleOfCell({ name, tensor, labels, row, column, panel }) {
 /** A cell of x · W + b; where the page has no weights, its shapes, and why. */
 async function projectedCell({ run, name, path, last, head, row, column, tensor, panel, labels }) {
   const product = await productBehind(run, name, head);
-  const equation = EQUATIONS[last] ?? EQUATIONS[isAttention(path) || path === "" ? "attention_output" : "outer"];
+  const general = EQUATIONS[last] ?? EQUATIONS[isAttention(path) || path === "" ? "attention_output" : "outer"];
+  const equation = run.given ? general.replace(/ \+ b<su[bp]>.<\/su[bp]>/, "") : general; // on paper, no bias
   if (!product) return headSlice(run, name, head, row, column, panel);
   const x = panelOf(product.xTensor);
   const told = `Row ${labels.rows[row]} of ${product.x}, times column ${product.columns + column} of the matrix ${product.weightName}`;

@@ -14,7 +14,7 @@ const showMaking = (making) =>
       element(
         "p",
         { class: "making-total" },
-        element("span", { class: "label" }, "recorded "),
+        element("span", { class: "label" }, making.said, " "),
         element("b", {}, fourDecimals(making.recorded)),
         element("span", { class: "digits" }, ` ${allDigits(making.recorded)}`),
       ),
