@@ -101,9 +101,13 @@ def test_switches_of_a_big_model(
         model(source, torch.ones_like(source, dtype=torch.bool), target)
     with engine_page(browser, [as_if_big], tmp_path) as page:
         run = f"switchedRun(page.runs[0], {{ ...UNSWITCHED, {switches} }})"
-        found = numbers_of(page, run)
+        origins = page.evaluate(f"{run}.then((run) => run.names.map((name) => [name, run.origin(name)]))")
+        every = numbers_of(page, run)
         steps = page.evaluate(f"{run}.then((run) => run.steps)")
         refused = page.evaluate("cannotSwitch(page.runs[0], { ...UNSWITCHED, scale: false, causal: false })")
+    assert list(every) == list(seen)
+    found = {name: every[name] for name, origin in origins if origin != "not in the page"}
+    assert all(np.isnan(every[name][1]).all() for name in every if name not in found)
     attentions = [name for name in seen if name.endswith(("weights", "context", "masked_scores"))]
     assert {name for name in attentions if not name.endswith("masked_scores")} < set(found)
     if switches == "causal: false":

@@ -13,12 +13,14 @@ const recordedRun = (recorded) => {
   });
 };
 
-/** The run that was precomputed with some switches: it has fewer tensors. */
-const recordedVariant = (run, { switches, steps, title, tensors }) =>
-  finishRun({
-    ...run, ...readerOf(tensors, run.model, { encoder: run.sourceIds, decoder: run.targetIds }),
+/** The run that was precomputed with some switches: the file does not have all of its tensors. */
+const recordedVariant = (run, { switches, steps, title, tensors }) => {
+  const all = run.names.map((name) => [name, tensors[name] ?? { ...run.shapes[name], unknown: true }]);
+  return finishRun({
+    ...run, ...readerOf(Object.fromEntries(all), run.model, { encoder: run.sourceIds, decoder: run.targetIds }),
     switches, steps: steps.map(readStep), title: `${run.title}, ${title}`, variants: [],
   });
+};
 
 /** A step with its numbers; JSON has none for what is infinite or no number, so these are words in it. */
 const readStep = (step) => ({
@@ -36,7 +38,8 @@ const readerOf = (tensors, model, ids) => {
     return opened.get(name);
   };
   const read = async (name) => {
-    const { axes, shape, how, of = [], parameters = [], by, kept, ...place } = tensors[name];
+    const { axes, shape, how, of = [], parameters = [], by, kept, unknown, ...place } = tensors[name];
+    if (unknown) return { ...makeTensor(axes, shape, new Float32Array(sizeOfShape(shape)).fill(NaN)), unknown };
     if (how) {
       const sources = await Promise.all(of.map(get));
       const found = parameters.map((each) => model.parameters.get(each));
@@ -45,5 +48,6 @@ const readerOf = (tensors, model, ids) => {
     const tensor = makeTensor(axes, shape, numbersIn(await openBlock(place.block), place, sizeOfShape(shape)));
     return kept ? { ...tensor, kept } : tensor;
   };
-  return { shapes: tensors, get, origin: (name) => (tensors[name].how ? "derived" : "recorded") };
+  const origin = (name) => (tensors[name].unknown ? "not in the page" : tensors[name].how ? "derived" : "recorded");
+  return { shapes: tensors, get, origin };
 };

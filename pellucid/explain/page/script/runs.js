@@ -2,7 +2,8 @@
 //
 // A run: {title, text, translation, to, forced, source, target (what the decoder read), expected: tokens, sourceIds,
 // targetIds, steps, names, model, config, switches, computes (whether the page can compute others of this model),
-// await get(name) -> tensor, origin(name) -> "recorded" | "derived" | "computed", labels(name, axis) -> [string],
+// await get(name) -> tensor (where its numbers are not in the page, {unknown: true} and NaN), origin(name) ->
+// "recorded" | "derived" | "computed" | "not in the page", labels(name, axis) -> [string],
 // parameter(name) -> tensor or null, await best(row, count) -> [{token, probability}]}.
 
 /** What the file carries: {header, models, runs}. */
@@ -39,8 +40,8 @@ const kindOfTensor = (name) => {
 };
 
 /** What every run has, whether recorded or computed; `shapes` has the axes and shape of each tensor. */
-const finishRun = ({ shapes, ...run }) => {
-  const { model } = run;
+const finishRun = (run) => {
+  const { model, shapes } = run;
   const known = (name) => {
     if (!(name in shapes)) throw new Error(noSuchName(name, Object.keys(shapes)));
     return shapes[name];
