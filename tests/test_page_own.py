@@ -308,6 +308,11 @@ TYPED = [
     ("1 2\n3", "w_key: row 2 has 1 number, row 1 has 2. Write … for one that is not known."),
     ("1 x", 'w_key: row 1, column 2: "x" is not a number. Write 0.25, -inf, or … for one left out.'),
     ("1 2\n\n3 4\n5", "w_key: matrix 2, row 2 has 1 number, row 1 has 2. Write … for one that is not known."),
+    (
+        "0.5 " * 10_001,
+        "w_key: 10001 numbers are more than the 10000 that a form takes. Put them into a file, for pellucid "
+        "example --file.",
+    ),
     ("[[1, 2]", "w_key: a bracket is not closed, or is one too many. Or write rows without any."),
 ]
 

@@ -2,6 +2,8 @@
 // (from a spreadsheet), commas, semicolons, & (LaTeX) or | (Markdown); decimal commas; or a list with
 // brackets, as in Python. An empty line begins the next head's matrix.
 
+const MOST_NUMBERS = 10000; // of a matrix: more would make typing slow, and nobody could read the plates
+
 /** Rows of cells as written ("0.40"), or a list of such matrices, or "… 8×4"; null where nothing is typed. */
 const typedMatrix = (text, place) => {
   try {
@@ -26,6 +28,11 @@ const readTyped = (text, place) => {
     else if (matrices.at(-1).length) matrices.push([]);
   }
   const filled = matrices.filter((matrix) => matrix.length);
+  const count = filled.flat(2).length;
+  if (count > MOST_NUMBERS) {
+    const many = `${place}: ${count} numbers are more than the ${MOST_NUMBERS} that a form takes`;
+    throw new UsageError(`${many}. Put them into a file, for pellucid example --file.`);
+  }
   filled.forEach((matrix, head) => checkRows(matrix, place, filled.length > 1 ? `matrix ${head + 1}, ` : ""));
   return filled.length > 1 ? filled : filled[0];
 };
