@@ -158,7 +158,7 @@ function paintCells(canvas, state, across, down) {
   for (let row = 0, place = 0; row < panel.rows; row++) {
     for (let column = 0; column < panel.columns; column++, place += 4) {
       const depth = depthOf(state.scale, panel.at(row, column));
-      if (depth === null) masked.push([row, column]);
+      if (depth === null || state.forbidden?.(row, column)) masked.push([row, column]);
       else pixels.data.set([...(depth < 0 ? hues.below : hues.above), Math.round(235 * Math.abs(depth))], place);
     }
   }

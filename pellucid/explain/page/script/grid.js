@@ -120,7 +120,8 @@ function gridKey(event, state, moved) {
 /** The read-out: who asks, who is asked, the number; then the number with all its digits. */
 function readoutOf(state, row, column) {
   const value = state.panel.at(row, column);
-  const told = state.rowState[row] ? `, ${state.rowState[row]}` : "";
+  const masked = state.forbidden?.(row, column) ? ", masked" : "";
+  const told = `${masked}${state.rowState[row] ? `, ${state.rowState[row]}` : ""}`;
   return [
     ...cellPlace(state, row, column),
     `, ${state.word} ${fourDecimals(value)}${told}`,

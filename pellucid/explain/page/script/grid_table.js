@@ -90,7 +90,7 @@ function cornerOf(state) {
 
 function cellOf(state, row, column) {
   const value = state.panel.at(row, column);
-  const shade = shadeOf(depthOf(state.scale, value));
+  const shade = state.forbidden?.(row, column) ? { class: "hatched" } : shadeOf(depthOf(state.scale, value));
   const text = state.kind === "mask" && value === 0 ? "0" : fourDecimals(value);
   const word = state.pick ? [element("span", { class: "pick" }, words(state.pick(row, column).label)), " "] : [];
   if (!state.numbers) return element("td", { ...shade, role: "gridcell", tabindex: "-1", "aria-label": text });

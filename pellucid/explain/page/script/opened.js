@@ -41,6 +41,7 @@ const openedMatrix = (view, spec, actions) => {
   );
   whole.choose = (row, column, focus) => {
     matrices[0].choose(row, column, focus);
+    for (const each of matrices.slice(1)) each.choose(row, column);
     drawMaking(view, spec, making, matrices[0].chosen().row, matrices[0].chosen().column);
   };
   whole.grid = matrices[0];
@@ -68,7 +69,7 @@ const openGrids = (view, spec, actions, moved, making) => {
   const titles = spec.other ? besideTitles(view) : [spec.caption.title];
   const matrices = [spec.panel, ...(spec.other ? [spec.other] : [])].map((panel, place) =>
     gridOfSpec(
-      { ...spec, panel },
+      { ...spec, panel, forbidden: place === 0 ? spec.forbidden : spec.otherForbidden },
       { ...common, title: `${spec.caption.title}${spec.other ? `, ${titles[place]}` : ""}` },
     ),
   );

@@ -29,8 +29,9 @@ const plateFigure = (view, spec, actions) => {
 };
 
 /** The legend, in the depth of colour that the matrix has: paler where it shows numbers. */
-const legendOfMatrix = ({ scale, panel }, matrix) => {
-  const legend = legendOf(scale, holdsMasked(panel));
+const legendOfMatrix = ({ scale, panel, forbidden }, matrix) => {
+  const isMasked = forbidden && numbersOf({ ...panel, at: (row, column) => Number(forbidden(row, column)) }).includes(1);
+  const legend = legendOf(scale, isMasked ? "masked" : holdsMasked(panel));
   legend.classList.toggle("colour-only", matrix.querySelector(".colour-only, .painted") !== null);
   return legend;
 };
@@ -39,9 +40,9 @@ const holdsMasked = (panel) => numbersOf(panel).includes(-Infinity);
 
 /** The grid of a plate; beside another run, the two of them, each with its name. */
 const gridsOfPlate = (view, spec, actions) => {
-  const made = (panel, title) =>
+  const made = (panel, title, forbidden = spec.forbidden) =>
     gridOfSpec(
-      { ...spec, panel },
+      { ...spec, panel, forbidden },
       {
         size: "plate",
         readout: actions.readout,
@@ -55,7 +56,7 @@ const gridsOfPlate = (view, spec, actions) => {
   const [here, beside] = besideTitles(view);
   return [
     { title: element("p", { class: "which-run" }, here), matrix: made(spec.panel, `${title}, ${here}`) },
-    { title: element("p", { class: "which-run" }, beside), matrix: made(spec.other, `${title}, ${beside}`) },
+    { title: element("p", { class: "which-run" }, beside), matrix: made(spec.other, `${title}, ${beside}`, spec.otherForbidden) },
   ];
 };
 
@@ -84,6 +85,7 @@ const gridOfSpec = (spec, also) =>
     rowSums: spec.rowSums,
     tokensAbove: spec.tokensAbove,
     small: spec.small,
+    forbidden: spec.forbidden,
     ...also,
   });
 

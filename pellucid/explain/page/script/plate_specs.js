@@ -28,9 +28,19 @@ const tensorPlate = async (view, name, also = {}) => {
     shape: shapeInWords(name, tensor, shown.panel, also.transposed),
     code: codeOfTensor(name),
     other: other ? rowsAtTime(view, name, other, head).panel : null,
+    forbidden: await forbiddenCells(view, run, name, head),
+    otherForbidden: other ? await forbiddenCells(view, view.beside, name, head) : null,
     ...also,
   };
   return spec.transposed ? turnedPlate(spec) : spec;
+};
+
+/** Which cells of the weights the mask forbids: their 0 is not a small weight, it is none. */
+const forbiddenCells = async (view, run, name, head) => {
+  const mask = name.replace(/weights$/, "mask");
+  if (!name.endsWith("weights") || !run.names.includes(mask)) return null;
+  const { panel } = rowsAtTime(view, mask, await run.get(mask), head);
+  return (row, column) => panel.at(row, column) === -Infinity;
 };
 
 /** The same tensor of the run beside this one; null where there is none of its shape. */

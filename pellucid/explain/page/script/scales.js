@@ -33,13 +33,13 @@ function depthOf(scale, value) {
   return Math.max(-1, Math.min(1, value / scale.most));
 }
 
-/** The legend of a scale, in words and shades. */
+/** The legend of a scale, in words and shades; `hatched` says whether some cells are, or what they are. */
 function legendOf(scale, hatched) {
   const shades = scale.kind === "numbers" ? [-1, -0.6, -0.25, 0, 0.25, 0.6, 1] : [0, 0.25, 0.5, 0.75, 1];
   const swatches = shades.map((depth) => element("i", shadeOf(depth)));
   const ends = scale.kind === "numbers" ? [`−${plainNumber(scale.most)}`, plainNumber(scale.most)] : ["0", "1"];
   const colours = element("span", { class: "legend-scale" }, ends[0], " ", ...swatches, " ", ends[1]);
-  const no = element("span", { class: "legend-scale" }, element("i", { class: "hatched" }), " −∞");
+  const no = element("span", { class: "legend-scale" }, element("i", { class: "hatched" }), ` ${hatched === "masked" ? "masked" : "−∞"}`);
   if (scale.kind === "mask") return element("p", { class: "legend" }, "blank: 0 · ", no);
   return element("p", { class: "legend" }, colours, hatched ? " · " : null, hatched ? no : null);
 }
