@@ -17,7 +17,7 @@ from pellucid.explain.page import assembly, document, worked_document
 
 
 class Page(HTMLParser):
-    """What the tests ask of a page: its elements with their attributes, and the text inside the last of each."""
+    """What the tests ask of a page: its elements with their attributes, and the text in the last of each."""
 
     def __init__(self, html: str) -> None:
         super().__init__()
@@ -43,7 +43,9 @@ class Page(HTMLParser):
     @property
     def scripts(self) -> list[dict[str, str | None]]:
         """What can run: the others only hold data."""
-        return [attributes for tag, attributes in self.elements if tag == "script" and "type" not in attributes]
+        return [
+            attributes for tag, attributes in self.elements if tag == "script" and "type" not in attributes
+        ]
 
 
 def html_of(explanation: Explanation, folder: Path, beside: Explanation | None = None) -> str:
@@ -99,7 +101,8 @@ def test_nothing_comes_from_elsewhere_and_one_script_runs(page: Page) -> None:
     assert not [tag for tag, attributes in page.elements if outside & set(attributes)]
     assert not [name for _, attributes in page.elements for name in attributes if name.startswith("on")]
     assert len(page.scripts) == 1 and page.scripts[0] == {}
-    assert not {"iframe", "object", "embed", "link", "base", "form", "img"} & {tag for tag, _ in page.elements}
+    refused = {"iframe", "object", "embed", "link", "base", "form", "img"}
+    assert not refused & {tag for tag, _ in page.elements}
 
 
 def test_the_policy_allows_this_style_and_this_script_alone(page: Page) -> None:
