@@ -3,6 +3,7 @@
 import dataclasses
 import gzip
 import json
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -365,3 +366,15 @@ def test_metrics_after_the_checkpoint_are_written_again(tmp_path: Path) -> None:
     with open_metrics(path, 2) as file:
         write_metrics(file, {"step": 3, "again": True})
     assert path.read_text() == '{"step": 1}\n{"step": 2}\n{"step": 3, "again": true}\n'
+
+
+def test_few_compiled_shapes_are_kept_unless_the_environment_says_otherwise(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = "ONEDNN_PRIMITIVE_CACHE_CAPACITY"
+    monkeypatch.setenv(name, "7")
+    trained(tmp_path / "one", {"training.steps": 1})
+    assert os.environ[name] == "7"
+    monkeypatch.delenv(name)
+    trained(tmp_path / "other", {"training.steps": 1})
+    assert os.environ[name] == "128"

@@ -2,6 +2,7 @@
 the others."""
 
 import dataclasses
+import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -82,6 +83,9 @@ def set_up(
     check_accepted(accept)
     if config.training.threads:
         torch.set_num_threads(config.training.threads)
+    # oneDNN keeps what it compiles for a shape, for up to 1,024 of them: in bf16, where few batches have the
+    # shape of another, hundreds of megabytes for nothing. It looks here before its first product.
+    os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "128")
     torch.manual_seed(config.training.seed)
     checkpoint.recover(out)
     saved = checkpoint.newest_state(out)
