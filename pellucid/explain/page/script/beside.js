@@ -6,17 +6,39 @@ const besideOf = async (base, before) => {
   if (state.beside !== "other" || page.runs.length < 2) return null;
   if (state.text !== null) return null;
   const other = page.runs[state.run === 0 ? 1 : 0];
-  return isSwitched(state.switches) && !cannotSwitch(other, state.switches) ? switchedRun(other, state.switches) : other;
+  return isSwitched(state.switches) && !cannotSwitch(other, state.switches)
+    ? switchedRun(other, state.switches)
+    : other;
 };
 
 /** The chooser of the page's explanations, and whether they stand side by side. */
 const drawChoiceOfRuns = (place) => {
   place.hidden = page.runs.length < 2;
   if (place.hidden) return;
-  redraw(place,
+  redraw(
+    place,
     element("span", { class: "label" }, "Two explanations:"),
-    page.runs.map((run, at) => element("button", { "data-key": `run-${at}`, "aria-pressed": String(state.run === at && state.text === null), click: () => setState({ run: at, text: null, to: null }) }, runName(run, at))),
-    element("button", { "data-key": "beside", "aria-pressed": String(state.beside === "other"), click: () => setState({ beside: state.beside === "other" ? "" : "other", text: null, to: null }) }, "Side by side"));
+    page.runs.map((run, at) =>
+      element(
+        "button",
+        {
+          "data-key": `run-${at}`,
+          "aria-pressed": String(state.run === at && state.text === null),
+          click: () => setState({ run: at, text: null, to: null }),
+        },
+        runName(run, at),
+      ),
+    ),
+    element(
+      "button",
+      {
+        "data-key": "beside",
+        "aria-pressed": String(state.beside === "other"),
+        click: () => setState({ beside: state.beside === "other" ? "" : "other", text: null, to: null }),
+      },
+      "Side by side",
+    ),
+  );
 };
 
 const runName = (run, at) => run.name || ["the first", "the other"][at] || `number ${at + 1}`;
@@ -25,23 +47,66 @@ const runName = (run, at) => run.name || ["the first", "the other"][at] || `numb
 const drawBeside = (run, beside, place) => {
   place.hidden = !beside;
   if (!beside) return redraw(place);
-  const titles = state.beside === "before" ? ["After the switch", "Before"] : [run, beside].map((each) => capital(runName(each, page.runs.indexOf(page.runs.find((known) => known.text === each.text && known.model === each.model)))));
-  redraw(place,
+  const titles =
+    state.beside === "before"
+      ? ["After the switch", "Before"]
+      : [run, beside].map((each) =>
+          capital(
+            runName(
+              each,
+              page.runs.indexOf(page.runs.find((known) => known.text === each.text && known.model === each.model)),
+            ),
+          ),
+        );
+  redraw(
+    place,
     element("h2", {}, "Side by side"),
-    element("div", { class: "pair" }, [run, beside].map((each, at) => besideCard(each, titles[at]))),
-    state.block ? element("p", { class: "note" }, "The open part shows both, where its plates can stand beside each other.") : null);
+    element(
+      "div",
+      { class: "pair" },
+      [run, beside].map((each, at) => besideCard(each, titles[at])),
+    ),
+    state.block
+      ? element("p", { class: "note" }, "The open part shows both, where its plates can stand beside each other.")
+      : null,
+  );
 };
 
 const capital = (text) => text[0].toUpperCase() + text.slice(1);
 
 const besideCard = (run, title) =>
-  element("section", { class: "beside-card", "aria-label": title },
+  element(
+    "section",
+    { class: "beside-card", "aria-label": title },
     element("h3", {}, title),
     element("p", { class: "beside-sentence" }, words(run.translation)),
-    element("table", {},
-      element("thead", {}, element("tr", {}, ["expected", "probability", "loss", "most probable"].map((name) => element("th", { scope: "col" }, name)))),
-      element("tbody", {}, run.steps.map((step) => element("tr", {},
-        element("th", { scope: "row" }, words(step.expected)),
-        element("td", { class: "number" }, fourDecimals(step.probability), shareBar(step.probability)),
-        element("td", { class: "number" }, fourDecimals(step.loss)),
-        element("td", {}, words(step.predicted)))))));
+    element(
+      "table",
+      {},
+      element(
+        "thead",
+        {},
+        element(
+          "tr",
+          {},
+          ["expected", "probability", "loss", "most probable"].map((name) =>
+            element("th", { scope: "col" }, name),
+          ),
+        ),
+      ),
+      element(
+        "tbody",
+        {},
+        run.steps.map((step) =>
+          element(
+            "tr",
+            {},
+            element("th", { scope: "row" }, words(step.expected)),
+            element("td", { class: "number" }, fourDecimals(step.probability), shareBar(step.probability)),
+            element("td", { class: "number" }, fourDecimals(step.loss)),
+            element("td", {}, words(step.predicted)),
+          ),
+        ),
+      ),
+    ),
+  );

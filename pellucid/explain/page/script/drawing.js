@@ -10,16 +10,22 @@ const drawModel = async (run, place) => {
   const model = element("div", { class: compact ? "model compact" : "model" });
   model.append(
     element("div", { class: "next", "aria-live": "off" }),
-    element("div", { class: "stack encoder", role: "group", "aria-label": "encoder" },
+    element(
+      "div",
+      { class: "stack encoder", role: "group", "aria-label": "encoder" },
       stackTitle("Encoder", "reads the source, all words at once"),
       tokenRow(run, "source", sourceToken),
-      blockRows(run, "encoder")),
+      blockRows(run, "encoder"),
+    ),
     memoryBand(run, shares),
-    element("div", { class: "stack decoder", role: "group", "aria-label": "decoder" },
+    element(
+      "div",
+      { class: "stack decoder", role: "group", "aria-label": "decoder" },
       stackTitle("Decoder", "says the target, one word after another"),
       tokenRow(run, "target", targetToken),
       blockRows(run, "decoder"),
-      tokenRow(run, "expected", saidToken)),
+      tokenRow(run, "expected", saidToken),
+    ),
   );
   model.prepend(drawn("svg", { class: "strands", "aria-hidden": "true" }));
   redraw(place, model);
@@ -29,7 +35,8 @@ const drawModel = async (run, place) => {
   await drawStrands(model, run, shares);
 };
 
-const stackTitle = (title, says) => element("h2", { class: "stack-title" }, title, " ", element("small", {}, says));
+const stackTitle = (title, says) =>
+  element("h2", { class: "stack-title" }, title, " ", element("small", {}, says));
 
 /** The blocks of a stack in the order of computation; the style lets them grow upwards where there is room. */
 const blockRows = (run, stack) => {
@@ -41,43 +48,94 @@ const blockRows = (run, stack) => {
 
 const layerBox = (run, layer) => {
   const { sublayers } = sublayersOf(run, layer);
-  return element("div", { class: "layer", "data-layer": layer, role: "group", "aria-label": fullTitleOf(layer) },
-    element("button", { class: "layer-name", "data-block": layer, "data-key": layer, click: () => goToBlock(layer) }, titleOf(layer)),
-    sublayers.map(({ part }) => [blockButton(part, part.split(".").at(-1)), element("div", { class: "add", "aria-hidden": "true" })]));
+  return element(
+    "div",
+    { class: "layer", "data-layer": layer, role: "group", "aria-label": fullTitleOf(layer) },
+    element(
+      "button",
+      { class: "layer-name", "data-block": layer, "data-key": layer, click: () => goToBlock(layer) },
+      titleOf(layer),
+    ),
+    sublayers.map(({ part }) => [
+      blockButton(part, part.split(".").at(-1)),
+      element("div", { class: "add", "aria-hidden": "true" }),
+    ]),
+  );
 };
 
 const blockButton = (block, kind) =>
-  element("button", { class: `block ${kind}`, "data-block": block, "data-key": block, click: () => goToBlock(block), "aria-label": fullTitleOf(block) },
-    element("span", {}, titleOf(block)));
+  element(
+    "button",
+    {
+      class: `block ${kind}`,
+      "data-block": block,
+      "data-key": block,
+      click: () => goToBlock(block),
+      "aria-label": fullTitleOf(block),
+    },
+    element("span", {}, titleOf(block)),
+  );
 
 /** A row of tokens, each over or under the line of its vector. */
 const tokenRow = (run, side, token) => {
   const tokens = run[side];
-  return element("div", { class: `token-row ${side}`, role: "group", "aria-label": TOKEN_ROWS[side], "--count": tokens.length, "data-many": tokens.length > 24 },
-    tokens.map((text, place) => token(run, text, place)));
+  return element(
+    "div",
+    {
+      class: `token-row ${side}`,
+      role: "group",
+      "aria-label": TOKEN_ROWS[side],
+      "--count": tokens.length,
+      "data-many": tokens.length > 24,
+    },
+    tokens.map((text, place) => token(run, text, place)),
+  );
 };
 
 /** Where a token is wider than its place, the tokens of its row are written upwards. */
 const turnLongTokens = (model) => {
   for (const row of model.querySelectorAll(".token-row")) {
     const room = row.clientWidth / row.children.length;
-    row.classList.toggle("turned", [...row.querySelectorAll("bdi")].some((text) => text.getBoundingClientRect().width > room));
+    row.classList.toggle(
+      "turned",
+      [...row.querySelectorAll("bdi")].some((text) => text.getBoundingClientRect().width > room),
+    );
   }
 };
 
-const TOKEN_ROWS = { source: "source tokens", target: "what the decoder reads: the target, shifted right", expected: "the next words" };
+const TOKEN_ROWS = {
+  source: "source tokens",
+  target: "what the decoder reads: the target, shifted right",
+  expected: "the next words",
+};
 
 const sourceToken = (run, text, place) =>
-  element("span", { class: "token", "data-source": place, mouseenter: () => lookBack(place), mouseleave: () => lookBack(null) }, words(text, { class: tokenNote(text) ? "special" : null }), tokenNote(text));
+  element(
+    "span",
+    { class: "token", "data-source": place, mouseenter: () => lookBack(place), mouseleave: () => lookBack(null) },
+    words(text, { class: tokenNote(text) ? "special" : null }),
+    tokenNote(text),
+  );
 
 const targetToken = (run, text, place) =>
-  element("span", { class: place ? "token" : "token start", "data-position": place, mouseenter: () => glance(place), mouseleave: () => glance(null) },
-    words(text, { class: tokenNote(text) ? "special" : null }), tokenNote(text));
+  element(
+    "span",
+    {
+      class: place ? "token" : "token start",
+      "data-position": place,
+      mouseenter: () => glance(place),
+      mouseleave: () => glance(null),
+    },
+    words(text, { class: tokenNote(text) ? "special" : null }),
+    tokenNote(text),
+  );
 
 /** What a token that is no word stands for. */
 const tokenNote = (text) => {
   const language = /^>>([^<>]+)<<$/.exec(text)?.[1];
-  const note = language ? `into ${languageName(language)}` : { "<s>": "start", "</s>": "end", "<pad>": "padding", "<unk>": "unknown" }[text];
+  const note = language
+    ? `into ${languageName(language)}`
+    : { "<s>": "start", "</s>": "end", "<pad>": "padding", "<unk>": "unknown" }[text];
   return note ? element("small", { class: "token-note" }, note) : null;
 };
 
@@ -85,23 +143,59 @@ const tokenNote = (text) => {
 const saidToken = (run, text, place) => {
   const step = run.steps[place];
   const label = `position ${place + 1}: after ${run.target[place]}, ${text}, probability ${fourDecimals(step.probability)}`;
-  return element("button", {
-    class: step.predicted === step.expected ? "token said" : "token said missed", "data-position": place, "data-key": `said-${place}`, "aria-label": label,
-    click: () => setState({ position: place }), mouseenter: () => glance(place), mouseleave: () => glance(null), focus: () => glance(place), blur: () => glance(null),
-  }, words(text, { class: tokenNote(text) ? "special" : null }), element("span", { class: "probability" }, step.probability.toFixed(2)), shareBar(step.probability), tokenNote(text));
+  return element(
+    "button",
+    {
+      class: step.predicted === step.expected ? "token said" : "token said missed",
+      "data-position": place,
+      "data-key": `said-${place}`,
+      "aria-label": label,
+      click: () => setState({ position: place }),
+      mouseenter: () => glance(place),
+      mouseleave: () => glance(null),
+      focus: () => glance(place),
+      blur: () => glance(null),
+    },
+    words(text, { class: tokenNote(text) ? "special" : null }),
+    element("span", { class: "probability" }, step.probability.toFixed(2)),
+    shareBar(step.probability),
+    tokenNote(text),
+  );
 };
 
-const shareBar = (share) => element("span", { class: "share-bar", "aria-hidden": "true", "--share": Math.max(0, Math.min(1, share)).toFixed(4) });
+const shareBar = (share) =>
+  element("span", {
+    class: "share-bar",
+    "aria-hidden": "true",
+    "--share": Math.max(0, Math.min(1, share)).toFixed(4),
+  });
 
 /** The memory: a vector for each source token, and how much the current position takes of each. */
 const memoryBand = (run, shares) =>
-  element("div", { class: "memory" },
-    element("button", { class: "block memory-name", "data-block": "encoder.output", "data-key": "encoder.output", click: () => goToBlock("encoder.output"), "aria-label": "memory" },
-      element("span", {}, "Memory")),
+  element(
+    "div",
+    { class: "memory" },
+    element(
+      "button",
+      {
+        class: "block memory-name",
+        "data-block": "encoder.output",
+        "data-key": "encoder.output",
+        click: () => goToBlock("encoder.output"),
+        "aria-label": "memory",
+      },
+      element("span", {}, "Memory"),
+    ),
     element("p", { class: "memory-says" }, "the encoder’s output, a vector for each source token; made once"),
-    element("ol", { class: "memory-tokens" }, run.source.map((text, place) =>
-      element("li", { "data-source": place }, words(text), shareBar(0), element("span", { class: "share" })))),
-    shares.length ? element("p", { class: "memory-who" }) : null);
+    element(
+      "ol",
+      { class: "memory-tokens" },
+      run.source.map((text, place) =>
+        element("li", { "data-source": place }, words(text), shareBar(0), element("span", { class: "share" })),
+      ),
+    ),
+    shares.length ? element("p", { class: "memory-who" }) : null,
+  );
 
 // Lighting up
 
@@ -172,5 +266,12 @@ const growFrom = (from) => {
   const x = from.left + from.width / 2 - to.left;
   const y = from.top + from.height / 2 - to.top;
   place.style.transformOrigin = `${x}px ${y}px`;
-  animate(place, [{ transform: "scale(.86)", opacity: 0.2 }, { transform: "none", opacity: 1 }], 220);
+  animate(
+    place,
+    [
+      { transform: "scale(.86)", opacity: 0.2 },
+      { transform: "none", opacity: 1 },
+    ],
+    220,
+  );
 };

@@ -4,27 +4,65 @@ const drawEffect = async (run, before, place) => {
   place.hidden = !before;
   if (!before) return redraw(place);
   const sentences = await effectsOf(run, before, state.switches);
-  say(element("p", {}, sentences.map((sentence) => [sentence, " "])).textContent);
-  redraw(place,
-    element("div", { class: "effect-head" },
-      element("p", { class: "effect-says" }, sentences.map((sentence) => [sentence, " "])),
-      element("button", { "data-key": "effect-reset", click: resetSwitches }, "Reset")),
-    element("ol", { class: "changes", "aria-label": "probability of each expected word, before and after" }, run.steps.map((step, at) => changeOf(step, before.steps[at]))));
+  say(
+    element(
+      "p",
+      {},
+      sentences.map((sentence) => [sentence, " "]),
+    ).textContent,
+  );
+  redraw(
+    place,
+    element(
+      "div",
+      { class: "effect-head" },
+      element(
+        "p",
+        { class: "effect-says" },
+        sentences.map((sentence) => [sentence, " "]),
+      ),
+      element("button", { "data-key": "effect-reset", click: resetSwitches }, "Reset"),
+    ),
+    element(
+      "ol",
+      { class: "changes", "aria-label": "probability of each expected word, before and after" },
+      run.steps.map((step, at) => changeOf(step, before.steps[at])),
+    ),
+  );
 };
 
 /** Why this page cannot show what its switches ask for. */
 const drawRefusal = (reason, place) => {
   place.hidden = false;
   say(reason);
-  redraw(place, element("div", { class: "effect-head" }, element("p", { class: "effect-says" }, reason), element("button", { "data-key": "effect-reset", click: resetSwitches }, "Reset")));
+  redraw(
+    place,
+    element(
+      "div",
+      { class: "effect-head" },
+      element("p", { class: "effect-says" }, reason),
+      element("button", { "data-key": "effect-reset", click: resetSwitches }, "Reset"),
+    ),
+  );
 };
 
 const changeOf = (step, was) => {
   const change = step.probability - was.probability;
   const mark = Math.abs(change) < 0.00005 ? "=" : change > 0 ? "▲" : "▼";
-  return element("li", { class: mark === "=" ? null : "changed" }, words(step.expected), " ",
-    element("span", { class: "number" }, `${fourDecimals(was.probability)} → ${fourDecimals(step.probability)} ${mark}`),
-    step.predicted === was.predicted ? null : element("small", { class: "miss" }, "now says ", words(step.predicted)));
+  return element(
+    "li",
+    { class: mark === "=" ? null : "changed" },
+    words(step.expected),
+    " ",
+    element(
+      "span",
+      { class: "number" },
+      `${fourDecimals(was.probability)} → ${fourDecimals(step.probability)} ${mark}`,
+    ),
+    step.predicted === was.predicted
+      ? null
+      : element("small", { class: "miss" }, "now says ", words(step.predicted)),
+  );
 };
 
 const effectsOf = async (run, before, switches) => {
@@ -33,7 +71,8 @@ const effectsOf = async (run, before, switches) => {
   if (!switches.scale) sentences.push(await scaleSentence(run, before, switches));
   if (!switches.residual) sentences.push(residualSentence(switches));
   if (switches.padding !== "none") sentences.push(await paddingSentence(run, switches));
-  for (const [part, heads] of Object.entries(switches.silent)) if (heads.length) sentences.push(silentSentence(part, heads));
+  for (const [part, heads] of Object.entries(switches.silent))
+    if (heads.length) sentences.push(silentSentence(part, heads));
   sentences.push(changeSentence(run, before));
   return sentences;
 };
@@ -54,13 +93,20 @@ const leakSentence = async (run, switches) => {
   }
   if (!best.share) return "Without the mask nothing changes here: no position comes later.";
   const where = part === state.block ? "" : ` (${fullTitleOf(part)})`;
-  return ["Without the mask, position ", best.row + 1, " now looks at ", words(run.target[best.row + 1], { class: "quoted" }),
-    ` (${best.share.toFixed(2)}, head ${best.head}${where ? `, ${fullTitleOf(part)}` : ""}), which it is asked to predict: training would leak.`];
+  return [
+    "Without the mask, position ",
+    best.row + 1,
+    " now looks at ",
+    words(run.target[best.row + 1], { class: "quoted" }),
+    ` (${best.share.toFixed(2)}, head ${best.head}${where ? `, ${fullTitleOf(part)}` : ""}), which it is asked to predict: training would leak.`,
+  ];
 };
 
 /** How sharp the weights become when scores are not made smaller. */
 const scaleSentence = async (run, before, switches) => {
-  const part = switches.where ?? (isAttention(state.block) ? state.block : attentionsOf(run).find((name) => name.startsWith("decoder")));
+  const part =
+    switches.where ??
+    (isAttention(state.block) ? state.block : attentionsOf(run).find((name) => name.startsWith("decoder")));
   const [now, was] = [await run.get(`${part}.weights`), await before.get(`${part}.weights`)];
   const [, rows, columns] = now.shape.slice(-3);
   const most = (tensor, row) => {
@@ -68,14 +114,17 @@ const scaleSentence = async (run, before, switches) => {
     return Math.max(...tensor.data.subarray(from, from + columns));
   };
   const growth = (row) => most(now, row) - most(was, row);
-  const row = Array.from({ length: rows }, (_, at) => at).reduce((best, at) => (growth(at) > growth(best) ? at : best));
+  const row = Array.from({ length: rows }, (_, at) => at).reduce((best, at) =>
+    growth(at) > growth(best) ? at : best,
+  );
   const keys = await run.get(`${part}.keys`);
   const dimension = keys.shape.at(-1);
   return `Without the scale, scores are √${dimension} = ${Math.sqrt(dimension).toFixed(2)} times as large: the largest weight of position ${row + 1}, head ${state.head}, goes from ${most(was, row).toFixed(4)} to ${most(now, row).toFixed(4)} (${fullTitleOf(part)}).`;
 };
 
 const residualSentence = (switches) =>
-  switches.where ? `Without the residual connection of ${fullTitleOf(switches.where)}, only what its part computed goes on.`
+  switches.where
+    ? `Without the residual connection of ${fullTitleOf(switches.where)}, only what its part computed goes on.`
     : "Without residual connections, each part’s output replaces the stream: what earlier parts found is lost on the way.";
 
 const paddingSentence = async (run, switches) => {
@@ -88,7 +137,8 @@ const paddingSentence = async (run, switches) => {
     const end = (head * rows + row + 1) * columns;
     share += (weights.data[end - 1] + weights.data[end - 2]) / heads;
   }
-  if (switches.padding === "masked") return `Two pad tokens stand after the source, masked with −∞: position ${row + 1} gives them exactly ${share === 0 ? "0" : share.toExponential(1)}.`;
+  if (switches.padding === "masked")
+    return `Two pad tokens stand after the source, masked with −∞: position ${row + 1} gives them exactly ${share === 0 ? "0" : share.toExponential(1)}.`;
   return `Two pad tokens stand after the source and nothing masks them: position ${row + 1} now gives them ${share.toFixed(4)} of its attention in ${fullTitleOf(part)}.`;
 };
 
@@ -104,7 +154,12 @@ const changeSentence = (run, before) => {
   });
   const [was, now] = [before.steps[most].probability, run.steps[most].probability];
   const other = run.steps.filter((step, at) => step.predicted !== before.steps[at].predicted).length;
-  if (Math.abs(now - was) < 0.00005) return `No probability changes by more than ${Math.max(Math.abs(now - was), 1e-9).toExponential(0)}.`;
-  return ["The probability of ", words(run.expected[most], { class: "quoted" }), ` changes most, from ${fourDecimals(was)} to ${fourDecimals(now)}; `,
-    other ? `${other} of ${run.steps.length} words would be others.` : "all words stay the same."];
+  if (Math.abs(now - was) < 0.00005)
+    return `No probability changes by more than ${Math.max(Math.abs(now - was), 1e-9).toExponential(0)}.`;
+  return [
+    "The probability of ",
+    words(run.expected[most], { class: "quoted" }),
+    ` changes most, from ${fourDecimals(was)} to ${fourDecimals(now)}; `,
+    other ? `${other} of ${run.steps.length} words would be others.` : "all words stay the same.",
+  ];
 };

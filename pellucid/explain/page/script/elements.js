@@ -5,7 +5,9 @@
 const element = (tag, properties = {}, ...children) => {
   const made = document.createElement(tag);
   assign(made, properties);
-  made.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
+  made.append(
+    ...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false),
+  );
   return made;
 };
 
@@ -22,7 +24,8 @@ const assign = (made, properties) => {
     if (value === null || value === undefined || value === false) continue;
     if (typeof value === "function") made.addEventListener(name, value);
     else if (name.startsWith("--")) made.style.setProperty(name, value);
-    else if (name === "style") for (const [property, set] of Object.entries(value)) made.style.setProperty(property, set);
+    else if (name === "style")
+      for (const [property, set] of Object.entries(value)) made.style.setProperty(property, set);
     else made.setAttribute(name, value === true ? "" : value);
   }
 };
@@ -37,7 +40,10 @@ const visibleText = (text) => String(text).replace(/\p{Cc}|\p{Cs}/gu, "�");
 const redraw = (place, ...children) => {
   const key = place.contains(document.activeElement) ? document.activeElement.dataset.key : undefined;
   place.replaceChildren(...children.flat(Infinity).filter(Boolean));
-  if (key) [...place.querySelectorAll("[data-key]")].find((child) => child.dataset.key === key)?.focus({ preventScroll: true });
+  if (key)
+    [...place.querySelectorAll("[data-key]")]
+      .find((child) => child.dataset.key === key)
+      ?.focus({ preventScroll: true });
 };
 
 const found = (id) => document.getElementById(id);

@@ -3,11 +3,16 @@
 
 /** Makes a group of buttons one stop of the Tab key; arrows move to the nearest button in their direction. */
 const roam = (place) => {
-  const buttons = () => [...place.querySelectorAll("button:not([disabled])")].filter((button) => button.offsetParent !== null);
+  const buttons = () =>
+    [...place.querySelectorAll("button:not([disabled])")].filter((button) => button.offsetParent !== null);
   const choose = (chosen) => {
     for (const button of buttons()) button.tabIndex = button === chosen ? 0 : -1;
   };
-  choose(buttons().find((button) => button === document.activeElement) ?? place.querySelector("[aria-current]") ?? buttons()[0]);
+  choose(
+    buttons().find((button) => button === document.activeElement) ??
+      place.querySelector("[aria-current]") ??
+      buttons()[0],
+  );
   place.onfocusin = (event) => event.target.closest("button") && choose(event.target.closest("button"));
   place.onkeydown = (event) => {
     const direction = ARROWS[event.key];
@@ -28,9 +33,14 @@ const nearestButton = (from, buttons, [right, down]) => {
   for (const button of buttons) {
     if (button === from) continue;
     const box = button.getBoundingClientRect();
-    const [x, y] = [middleOf(box.left, box.right) - middleOf(start.left, start.right), middleOf(box.top, box.bottom) - middleOf(start.top, start.bottom)];
+    const [x, y] = [
+      middleOf(box.left, box.right) - middleOf(start.left, start.right),
+      middleOf(box.top, box.bottom) - middleOf(start.top, start.bottom),
+    ];
     const along = right * x + down * y;
-    const aside = right ? gap(start.top, start.bottom, box.top, box.bottom) : gap(start.left, start.right, box.left, box.right);
+    const aside = right
+      ? gap(start.top, start.bottom, box.top, box.bottom)
+      : gap(start.left, start.right, box.left, box.right);
     const far = along + 4 * aside + 0.1 * Math.abs(right ? y : x);
     if (along > 4 && far < least) [best, least] = [button, far];
   }
@@ -83,11 +93,17 @@ const stepLayer = (by) => {
 const focusLevel = (left) => {
   const stage = found("stage");
   const inStage = (selector) => [...stage.querySelectorAll(selector)].find((place) => place.offsetParent !== null);
-  const byBlock = (place, block) => [...place.querySelectorAll("[data-block]")].find((button) => button.dataset.block === block);
+  const byBlock = (place, block) =>
+    [...place.querySelectorAll("[data-block]")].find((button) => button.dataset.block === block);
   let place;
   if (!state.block) place = byBlock(found("drawing"), left) ?? inStage("button");
-  else if (state.block === layerOf(state.block)) place = (left && byBlock(stage.querySelector(".stage-row"), left)) || inStage(".sublayers button");
-  else place = inStage('.stage-plates [role="gridcell"][tabindex="0"], .stage-plates [role="grid"][tabindex="0"], .stage-plates button') ?? inStage(".way [aria-current]");
+  else if (state.block === layerOf(state.block))
+    place = (left && byBlock(stage.querySelector(".stage-row"), left)) || inStage(".sublayers button");
+  else
+    place =
+      inStage(
+        '.stage-plates [role="gridcell"][tabindex="0"], .stage-plates [role="grid"][tabindex="0"], .stage-plates button',
+      ) ?? inStage(".way [aria-current]");
   place?.focus({ preventScroll: true });
   scrollToLevel();
 };
@@ -95,5 +111,6 @@ const focusLevel = (left) => {
 const scrollToLevel = () => {
   const top = state.block ? found("stage") : found("drawing");
   const box = top.getBoundingClientRect();
-  if (state.block || box.top < 0 || box.top > innerHeight * 0.6) top.scrollIntoView({ block: "start", behavior: stillness.matches ? "auto" : "smooth" });
+  if (state.block || box.top < 0 || box.top > innerHeight * 0.6)
+    top.scrollIntoView({ block: "start", behavior: stillness.matches ? "auto" : "smooth" });
 };

@@ -15,9 +15,24 @@ const drawLayer = async (run, beside, layer, place) => {
     flows = next;
   }
   const token = layer.startsWith("encoder") ? run.source[position] : run.target[position];
-  redraw(place,
-    element("p", { class: "layer-says" }, normFirst ? LAYER_SAYS.first : LAYER_SAYS.last, " Lit up: position ", position + 1, ", ", words(token), "."),
-    element("div", { class: "sublayers", role: "group", "aria-label": `the parts of ${fullTitleOf(layer)}` }, groups));
+  redraw(
+    place,
+    element(
+      "p",
+      { class: "layer-says" },
+      normFirst ? LAYER_SAYS.first : LAYER_SAYS.last,
+      " Lit up: position ",
+      position + 1,
+      ", ",
+      words(token),
+      ".",
+    ),
+    element(
+      "div",
+      { class: "sublayers", role: "group", "aria-label": `the parts of ${fullTitleOf(layer)}` },
+      groups,
+    ),
+  );
   for (const canvas of place.querySelectorAll("canvas")) canvas.paint();
   roam(place.querySelector(".sublayers"));
 };
@@ -30,25 +45,64 @@ const LAYER_SAYS = {
 const sublayerGroup = (run, part, residual, normFirst, { flows, added, next, position }) => {
   const [length, stream] = [lengthOf(added, position), lengthOf(flows, position)];
   const ratio = stream ? length / stream : 0;
-  const box = element("button", {
-    class: `sublayer ${part.split(".").at(-1)}`, "data-block": part, "data-key": `row-${part}`, click: () => goToBlock(part),
-    "aria-current": part === state.block ? "true" : null, "aria-label": `${titleOf(part)}: its vector is ${ratio.toFixed(2)} of the stream's length`,
-  }, element("b", {}, titleOf(part)), element("small", {}, PART_SAYS[part.split(".").at(-1)]?.[part.split(".")[0]] ?? ""));
-  const add = element("button", {
-    class: "sublayer residual", "data-block": residual, "data-key": `row-${residual}`, click: () => goToBlock(residual),
-    "aria-current": residual === state.block ? "true" : null, "aria-label": normFirst ? "Norm and add" : "Add and norm",
-  }, element("b", {}, normFirst ? "Norm & Add" : "Add & Norm"));
-  return element("div", { class: "sublayer-group" },
+  const box = element(
+    "button",
+    {
+      class: `sublayer ${part.split(".").at(-1)}`,
+      "data-block": part,
+      "data-key": `row-${part}`,
+      click: () => goToBlock(part),
+      "aria-current": part === state.block ? "true" : null,
+      "aria-label": `${titleOf(part)}: its vector is ${ratio.toFixed(2)} of the stream's length`,
+    },
+    element("b", {}, titleOf(part)),
+    element("small", {}, PART_SAYS[part.split(".").at(-1)]?.[part.split(".")[0]] ?? ""),
+  );
+  const add = element(
+    "button",
+    {
+      class: "sublayer residual",
+      "data-block": residual,
+      "data-key": `row-${residual}`,
+      click: () => goToBlock(residual),
+      "aria-current": residual === state.block ? "true" : null,
+      "aria-label": normFirst ? "Norm and add" : "Add and norm",
+    },
+    element("b", {}, normFirst ? "Norm & Add" : "Add & Norm"),
+  );
+  return element(
+    "div",
+    { class: "sublayer-group" },
     element("div", { class: "boxes" }, box, element("span", { class: "arrow", "aria-hidden": "true" }, "→"), add),
-    element("div", { class: "adds" },
+    element(
+      "div",
+      { class: "adds" },
       strip(added, position, "adds"),
-      element("p", { class: "length" }, element("span", { class: "length-bar", "aria-hidden": "true", "--share": Math.min(1, ratio / 1.5).toFixed(4), "--whole": (1 / 1.5).toFixed(4) }),
-        element("span", { class: "number" }, length.toFixed(2)), " long, ", element("span", { class: "number" }, `${ratio.toFixed(2)} ×`), " the stream’s ", element("span", { class: "number" }, stream.toFixed(2)))),
-    element("div", { class: "stream-out" }, strip(next, position, "goes on")));
+      element(
+        "p",
+        { class: "length" },
+        element("span", {
+          class: "length-bar",
+          "aria-hidden": "true",
+          "--share": Math.min(1, ratio / 1.5).toFixed(4),
+          "--whole": (1 / 1.5).toFixed(4),
+        }),
+        element("span", { class: "number" }, length.toFixed(2)),
+        " long, ",
+        element("span", { class: "number" }, `${ratio.toFixed(2)} ×`),
+        " the stream’s ",
+        element("span", { class: "number" }, stream.toFixed(2)),
+      ),
+    ),
+    element("div", { class: "stream-out" }, strip(next, position, "goes on")),
+  );
 };
 
 const PART_SAYS = {
-  self_attention: { encoder: "every source word looks at every other", decoder: "a word looks at itself and at the words before it" },
+  self_attention: {
+    encoder: "every source word looks at every other",
+    decoder: "a word looks at itself and at the words before it",
+  },
   cross_attention: { decoder: "the target asks, the memory answers" },
   feed_forward: { encoder: "each position by itself", decoder: "each position by itself" },
 };
@@ -65,17 +119,33 @@ const lengthOf = (tensor, position) => {
 const strip = (tensor, position, label) => {
   const [rows, columns] = tensor.shape.slice(-2);
   const most = scaleOf("numbers", tensor).most;
-  const canvas = element("canvas", { width: columns, height: rows, role: "img", "aria-label": `${label}: ${rows} vectors of ${columns} numbers` });
+  const canvas = element("canvas", {
+    width: columns,
+    height: rows,
+    role: "img",
+    "aria-label": `${label}: ${rows} vectors of ${columns} numbers`,
+  });
   canvas.paint = () => paintStrip(canvas, tensor.data, most);
   paintedCanvases.add(new WeakRef(canvas)); // painted again when light turns to dark
-  return element("figure", { class: "strip" },
+  return element(
+    "figure",
+    { class: "strip" },
     element("figcaption", {}, label, " ", element("span", { class: "shape" }, `${rows} × ${columns}`)),
-    element("div", { class: "strip-field", "--rows": rows, "--at": position }, canvas, element("span", { class: "strip-mark", "aria-hidden": "true" })));
+    element(
+      "div",
+      { class: "strip-field", "--rows": rows, "--at": position },
+      canvas,
+      element("span", { class: "strip-mark", "aria-hidden": "true" }),
+    ),
+  );
 };
 
 const paintStrip = (canvas, data, most) => {
   const style = getComputedStyle(canvas);
-  const [above, below] = [colourParts(style.getPropertyValue("--x")), colourParts(style.getPropertyValue("--against"))];
+  const [above, below] = [
+    colourParts(style.getPropertyValue("--x")),
+    colourParts(style.getPropertyValue("--against")),
+  ];
   const pixels = new ImageData(canvas.width, canvas.height);
   data.subarray(0, canvas.width * canvas.height).forEach((value, at) => {
     const depth = Math.max(-1, Math.min(1, value / most));

@@ -9,7 +9,8 @@ const showView = async (focus = null) => {
   let runs;
   try {
     runs = await runsOfView();
-  } catch (error) { // an address asks for a sentence that cannot be explained
+  } catch (error) {
+    // an address asks for a sentence that cannot be explained
     if (asked !== viewsAsked) return;
     tellFault(error.message);
     state = { ...state, text: null, to: null, switches: UNSWITCHED };
@@ -18,7 +19,11 @@ const showView = async (focus = null) => {
   if (asked !== viewsAsked) return;
   const changed = current && current.run !== runs.run;
   current = runs;
-  state = { ...state, position: Math.min(state.position, runs.run.target.length - 1), head: Math.min(state.head, runs.heads - 1) };
+  state = {
+    ...state,
+    position: Math.min(state.position, runs.run.target.length - 1),
+    head: Math.min(state.head, runs.heads - 1),
+  };
   try {
     await drawView(runs, changed);
     if (asked !== viewsAsked) return;
@@ -84,7 +89,9 @@ const drawView = async ({ run, before, beside, reason }, changed) => {
     await drawStage(run, beside, found("stage"));
   }
   showOpenMatrix();
-  await drawFor("effect", [run, before, block, head, position, reason], () => (reason ? drawRefusal(reason, found("effect")) : drawEffect(run, before, found("effect"))));
+  await drawFor("effect", [run, before, block, head, position, reason], () =>
+    reason ? drawRefusal(reason, found("effect")) : drawEffect(run, before, found("effect")),
+  );
   await drawFor("open", [open, stop, open === "tour" ? run : null], () => drawOpened(open));
   if (changed) await pulseChanges(run, before);
 };
@@ -97,12 +104,17 @@ const showOpenMatrix = () => {
   matrixShown = state.tensor && `${state.block} ${state.tensor}`;
   const plates = found("stage").querySelector(".stage-plates");
   if (!matrixShown || matrixShown === before || plates.contains(document.activeElement)) return;
-  plates.querySelector(".opened")?.scrollIntoView({ block: "start", behavior: stillness.matches ? "auto" : "smooth" });
+  plates
+    .querySelector(".opened")
+    ?.scrollIntoView({ block: "start", behavior: stillness.matches ? "auto" : "smooth" });
 };
 
 /** The tour and the form for one's own matrices, each in its place, drawn by their own files. */
 const drawOpened = async (open) => {
-  const places = { tour: drawTour, own: (place) => drawOwnForm(place, { carried: state.form, remember: (form) => setState({ form }) }) };
+  const places = {
+    tour: drawTour,
+    own: (place) => drawOwnForm(place, { carried: state.form, remember: (form) => setState({ form }) }),
+  };
   for (const [name, draw] of Object.entries(places)) {
     const place = found(`${name}-place`);
     place.hidden = open !== name;
@@ -116,7 +128,9 @@ const openOrClose = async (name) => {
   const open = state.open === name ? "" : name;
   if (open === "tour") await goToStop(0);
   else await setState({ open, stop: null });
-  found(`${name}-place`).querySelector(name === "tour" ? ".primary" : "select, textarea, input, button")?.focus();
+  found(`${name}-place`)
+    .querySelector(name === "tour" ? ".primary" : "select, textarea, input, button")
+    ?.focus();
 };
 
 /** What a switch changed is lit for a moment: words, and the plates whose numbers are others now. */
@@ -125,14 +139,27 @@ const pulseChanges = async (run, before) => {
   const changed = [...document.querySelectorAll("#drawing .said, #effect .changed")];
   for (const plate of document.querySelectorAll(".stage-plates .plate")) {
     const name = plate.spec?.name;
-    if (run.names.includes(name) && before.names.includes(name) && differ(await run.get(name), await before.get(name))) changed.push(plate);
+    if (
+      run.names.includes(name) &&
+      before.names.includes(name) &&
+      differ(await run.get(name), await before.get(name))
+    )
+      changed.push(plate);
   }
   for (const place of changed) {
-    animate(place, [{ outline: "3px solid var(--link)", outlineOffset: "0" }, { outline: "3px solid transparent", outlineOffset: "8px" }], 900);
+    animate(
+      place,
+      [
+        { outline: "3px solid var(--link)", outlineOffset: "0" },
+        { outline: "3px solid transparent", outlineOffset: "8px" },
+      ],
+      900,
+    );
   }
 };
 
-const differ = (one, other) => one.data.length !== other.data.length || one.data.some((value, at) => value !== other.data[at]);
+const differ = (one, other) =>
+  one.data.length !== other.data.length || one.data.some((value, at) => value !== other.data[at]);
 
 const tellFault = (message) => {
   found("fault").hidden = false;

@@ -3,17 +3,59 @@
 const drawSwitches = (run, place) => {
   const { switches } = state;
   const change = (changes) => setState({ switches: { ...state.switches, ...changes } });
-  redraw(place,
-    element("div", { class: "switch-rows" },
-      onOff(run, "causal", "Causal mask", "a position may look at itself and at what precedes it", switches.causal, (on) => change({ causal: on })),
-      onOff(run, "scale", "Scale ÷ √dₖ", "scores divided by the root of the keys’ dimension", switches.scale, (on) => change({ scale: on })),
-      onOff(run, "residual", "Residual connections", "each part adds to the stream; off: it replaces it", switches.residual, (on) => change({ residual: on })),
+  redraw(
+    place,
+    element(
+      "div",
+      { class: "switch-rows" },
+      onOff(
+        run,
+        "causal",
+        "Causal mask",
+        "a position may look at itself and at what precedes it",
+        switches.causal,
+        (on) => change({ causal: on }),
+      ),
+      onOff(
+        run,
+        "scale",
+        "Scale ÷ √dₖ",
+        "scores divided by the root of the keys’ dimension",
+        switches.scale,
+        (on) => change({ scale: on }),
+      ),
+      onOff(
+        run,
+        "residual",
+        "Residual connections",
+        "each part adds to the stream; off: it replaces it",
+        switches.residual,
+        (on) => change({ residual: on }),
+      ),
       paddingChoice(run, switches, change),
       headChoice(run, switches, change),
-      whereChoice(run, switches, change)),
-    element("div", { class: "switch-end" },
-      element("button", { class: "reset", "data-key": "reset", disabled: !isSwitched(switches), click: () => resetSwitches() }, "Reset all"),
-      element("button", { "data-key": "switch-beside", "aria-pressed": String(state.beside === "before"), disabled: !isSwitched(switches), click: () => setState({ beside: state.beside === "before" ? "" : "before" }) }, "Before beside after")));
+      whereChoice(run, switches, change),
+    ),
+    element(
+      "div",
+      { class: "switch-end" },
+      element(
+        "button",
+        { class: "reset", "data-key": "reset", disabled: !isSwitched(switches), click: () => resetSwitches() },
+        "Reset all",
+      ),
+      element(
+        "button",
+        {
+          "data-key": "switch-beside",
+          "aria-pressed": String(state.beside === "before"),
+          disabled: !isSwitched(switches),
+          click: () => setState({ beside: state.beside === "before" ? "" : "before" }),
+        },
+        "Before beside after",
+      ),
+    ),
+  );
 };
 
 const resetSwitches = () => {
@@ -23,48 +65,129 @@ const resetSwitches = () => {
 
 const onOff = (run, name, title, says, on, set) => {
   const reason = cannotSwitch(current.base, { ...state.switches, [name]: !on });
-  return element("div", { class: "switch" },
-    element("button", { role: "switch", "aria-checked": String(on), "data-key": `switch-${name}`, "aria-describedby": `says-${name}`, "aria-disabled": reason ? "true" : null, click: () => (reason ? say(reason) : set(!on)) },
-      element("span", { class: "track", "aria-hidden": "true" }), element("b", {}, title), element("span", { class: "state" }, on ? "on" : "off")),
-    element("p", { id: `says-${name}`, class: reason ? "reason" : null }, reason || says));
+  return element(
+    "div",
+    { class: "switch" },
+    element(
+      "button",
+      {
+        role: "switch",
+        "aria-checked": String(on),
+        "data-key": `switch-${name}`,
+        "aria-describedby": `says-${name}`,
+        "aria-disabled": reason ? "true" : null,
+        click: () => (reason ? say(reason) : set(!on)),
+      },
+      element("span", { class: "track", "aria-hidden": "true" }),
+      element("b", {}, title),
+      element("span", { class: "state" }, on ? "on" : "off"),
+    ),
+    element("p", { id: `says-${name}`, class: reason ? "reason" : null }, reason || says),
+  );
 };
 
 const paddingChoice = (run, switches, change) =>
-  choices("Padding", "two pad tokens after the source", [["none", "none"], ["masked", "2, masked"], ["unmasked", "2, not masked"]].map(([padding, label]) => ({
-    label, key: `padding-${padding}`, chosen: switches.padding === padding, reason: cannotSwitch(current.base, { ...switches, padding }), choose: () => change({ padding }) })));
+  choices(
+    "Padding",
+    "two pad tokens after the source",
+    [
+      ["none", "none"],
+      ["masked", "2, masked"],
+      ["unmasked", "2, not masked"],
+    ].map(([padding, label]) => ({
+      label,
+      key: `padding-${padding}`,
+      chosen: switches.padding === padding,
+      reason: cannotSwitch(current.base, { ...switches, padding }),
+      choose: () => change({ padding }),
+    })),
+  );
 
 /** The heads of the open attention, or of the last cross-attention where none is open. */
 const headChoice = (run, switches, change) => {
   const part = isAttention(state.block) ? state.block : lastCrossOf(run);
   const silent = switches.silent[part] ?? [];
-  const toggled = (head) => (silent.includes(head) ? silent.filter((other) => other !== head) : [...silent, head].sort((a, b) => a - b));
-  return choices("Heads", `of ${fullTitleOf(part)}; off: it adds nothing`, Array.from({ length: current.heads }, (_, head) => {
-    const next = { ...switches.silent, [part]: toggled(head) };
-    return { label: head, key: `silent-${head}`, chosen: !silent.includes(head), on: true, reason: cannotSwitch(current.base, { ...switches, silent: next }), choose: () => change({ silent: next }) };
-  }));
+  const toggled = (head) =>
+    silent.includes(head) ? silent.filter((other) => other !== head) : [...silent, head].sort((a, b) => a - b);
+  return choices(
+    "Heads",
+    `of ${fullTitleOf(part)}; off: it adds nothing`,
+    Array.from({ length: current.heads }, (_, head) => {
+      const next = { ...switches.silent, [part]: toggled(head) };
+      return {
+        label: head,
+        key: `silent-${head}`,
+        chosen: !silent.includes(head),
+        on: true,
+        reason: cannotSwitch(current.base, { ...switches, silent: next }),
+        choose: () => change({ silent: next }),
+      };
+    }),
+  );
 };
 
 /** Where mask, scale and residual are switched: everywhere, in the open part alone, for the chosen head alone. */
 const whereChoice = (run, switches, change) => {
   const here = isAttention(state.block) || isResidual(state.block) ? state.block : null;
   const at = switches.where ?? here;
-  const options = [{ label: "everywhere", key: "where-all", chosen: !switches.where, choose: () => change({ where: null, head: null }) }];
-  if (at) options.push({ label: fullTitleOf(at), key: "where-part", chosen: switches.where !== null && switches.head === null, choose: () => change({ where: at, head: null }) });
-  if (at && isAttention(at)) options.push({ label: `there, head ${switches.head ?? state.head} (mask)`, key: "where-head", chosen: switches.head !== null, choose: () => change({ where: at, head: switches.head ?? state.head }) });
+  const options = [
+    {
+      label: "everywhere",
+      key: "where-all",
+      chosen: !switches.where,
+      choose: () => change({ where: null, head: null }),
+    },
+  ];
+  if (at)
+    options.push({
+      label: fullTitleOf(at),
+      key: "where-part",
+      chosen: switches.where !== null && switches.head === null,
+      choose: () => change({ where: at, head: null }),
+    });
+  if (at && isAttention(at))
+    options.push({
+      label: `there, head ${switches.head ?? state.head} (mask)`,
+      key: "where-head",
+      chosen: switches.head !== null,
+      choose: () => change({ where: at, head: switches.head ?? state.head }),
+    });
   for (const option of options) {
     const where = option.key === "where-all" ? null : at;
-    option.reason = cannotSwitch(current.base, { ...switches, where, head: option.key === "where-head" ? state.head : null });
+    option.reason = cannotSwitch(current.base, {
+      ...switches,
+      where,
+      head: option.key === "where-head" ? state.head : null,
+    });
   }
   return choices("Where", at ? "mask, scale and residual" : "open a part to switch there alone", options);
 };
 
 const choices = (title, says, options) => {
   const reason = options.find((option) => option.reason && !option.chosen)?.reason;
-  return element("div", { class: "switch", role: "group", "aria-label": title },
-    element("div", { class: "choices" }, element("b", {}, title), options.map((option) =>
-      element("button", { "data-key": option.key, "aria-pressed": String(option.chosen), "aria-disabled": option.reason ? "true" : null, click: () => (option.reason ? say(option.reason) : option.choose()) },
-        option.label, option.on ? element("span", { class: "unseen" }, option.chosen ? " on" : " off") : null))),
-    element("p", { class: reason ? "reason" : null }, reason || says));
+  return element(
+    "div",
+    { class: "switch", role: "group", "aria-label": title },
+    element(
+      "div",
+      { class: "choices" },
+      element("b", {}, title),
+      options.map((option) =>
+        element(
+          "button",
+          {
+            "data-key": option.key,
+            "aria-pressed": String(option.chosen),
+            "aria-disabled": option.reason ? "true" : null,
+            click: () => (option.reason ? say(option.reason) : option.choose()),
+          },
+          option.label,
+          option.on ? element("span", { class: "unseen" }, option.chosen ? " on" : " off") : null,
+        ),
+      ),
+    ),
+    element("p", { class: reason ? "reason" : null }, reason || says),
+  );
 };
 
 // The fold of the dock
@@ -74,7 +197,9 @@ const foldDock = (unfolded = false) => {
   dock.classList.toggle("unfolded", unfolded);
   found("switches").hidden = !unfolded;
   found("unfold").setAttribute("aria-expanded", String(unfolded));
-  found(unfolded ? "switches" : "unfold").querySelector?.("button")?.focus();
+  found(unfolded ? "switches" : "unfold")
+    .querySelector?.("button")
+    ?.focus();
   if (!unfolded) found("unfold").focus();
 };
 

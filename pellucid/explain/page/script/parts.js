@@ -25,7 +25,8 @@ const blocksOf = (run) => {
 /** "decoder.layers.0" of "decoder.layers.0.self_attention"; "" where a block is in no layer. */
 const layerOf = (block) => /^(?:en|de)coder\.layers\.\d+/.exec(block)?.[0] ?? "";
 
-const layersOf = (run, stack) => blocksOf(run).filter((block) => block.startsWith(`${stack}.layers`) && block === layerOf(block));
+const layersOf = (run, stack) =>
+  blocksOf(run).filter((block) => block.startsWith(`${stack}.layers`) && block === layerOf(block));
 
 /** The parts of a layer, in the order of computation: an attention, what follows it, and so on. */
 const partsOf = (run, layer) => blocksOf(run).filter((block) => layerOf(block) === layer && block !== layer);
@@ -34,7 +35,10 @@ const sublayersOf = (run, layer) => {
   const parts = partsOf(run, layer);
   const normFirst = parts.length > 0 && isResidual(parts[0]); // the norm stands before its sublayer
   const residuals = parts.filter(isResidual);
-  return { normFirst, sublayers: parts.filter((part) => !isResidual(part)).map((part, at) => ({ part, residual: residuals[at] })) };
+  return {
+    normFirst,
+    sublayers: parts.filter((part) => !isResidual(part)).map((part, at) => ({ part, residual: residuals[at] })),
+  };
 };
 
 const isResidual = (block) => /\.residual_\d+$/.test(block);
@@ -63,7 +67,9 @@ const fullTitleOf = (block) => {
   const layer = layerOf(block);
   if (block === "encoder.output" || block === "decoder.word") return titleOf(block).toLowerCase();
   if (layer === block && layer) return `${stack}, ${titleOf(block).toLowerCase()}`;
-  return layer ? `${stack}, layer ${layer.split(".").at(-1)}: ${titleOf(block).toLowerCase()}` : `${stack}: ${titleOf(block).toLowerCase()}`;
+  return layer
+    ? `${stack}, layer ${layer.split(".").at(-1)}: ${titleOf(block).toLowerCase()}`
+    : `${stack}: ${titleOf(block).toLowerCase()}`;
 };
 
 /** The tensor that runs into a layer: the embedded tokens, or what the layer below sent on. */
@@ -74,7 +80,10 @@ const inputOf = (run, layer) => {
 };
 
 /** The last layer's cross-attention, which summaries show; "" where there is none. */
-const lastCrossOf = (run) => attentionsOf(run).filter((part) => part.endsWith(".cross_attention")).at(-1) ?? "";
+const lastCrossOf = (run) =>
+  attentionsOf(run)
+    .filter((part) => part.endsWith(".cross_attention"))
+    .at(-1) ?? "";
 
 /** Where each target position looked, in rows of shares over the source: the mean of the last cross-attention's heads. */
 const alignmentOf = async (run) => {

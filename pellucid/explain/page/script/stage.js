@@ -3,7 +3,9 @@
 const drawStage = async (run, beside, place) => {
   const layer = layerOf(state.block);
   const isPart = state.block !== layer;
-  const [map, way, row, plates] = ["map", "way", "row", "plates"].map((name) => place.querySelector(`.stage-${name}`));
+  const [map, way, row, plates] = ["map", "way", "row", "plates"].map((name) =>
+    place.querySelector(`.stage-${name}`),
+  );
   drawMap(run, map);
   drawWay(run, way);
   row.hidden = !layer;
@@ -16,12 +18,25 @@ const drawStage = async (run, beside, place) => {
 /** The map: the drawing once more, as one line of small boxes; the open block is lit up. */
 const drawMap = (run, place) => {
   const stacks = ["encoder", "decoder"].map((stack) =>
-    element("div", { class: `map-stack ${stack}`, role: "group", "aria-label": stack },
+    element(
+      "div",
+      { class: `map-stack ${stack}`, role: "group", "aria-label": stack },
       element("span", { class: "map-name", "aria-hidden": "true" }, stack),
       mapButton(stack, "in"),
-      layersOf(run, stack).map((layer) => element("div", { class: layer === layerOf(state.block) ? "map-layer here" : "map-layer", role: "group", "aria-label": fullTitleOf(layer) },
-        sublayersOf(run, layer).sublayers.map(({ part }) => mapButton(part, part.split(".").at(-1))))),
-      mapButton(stack === "encoder" ? "encoder.output" : "decoder.word", "out")));
+      layersOf(run, stack).map((layer) =>
+        element(
+          "div",
+          {
+            class: layer === layerOf(state.block) ? "map-layer here" : "map-layer",
+            role: "group",
+            "aria-label": fullTitleOf(layer),
+          },
+          sublayersOf(run, layer).sublayers.map(({ part }) => mapButton(part, part.split(".").at(-1))),
+        ),
+      ),
+      mapButton(stack === "encoder" ? "encoder.output" : "decoder.word", "out"),
+    ),
+  );
   redraw(place, stacks);
   roam(place);
   const here = place.querySelector("[aria-current], .here");
@@ -29,43 +44,118 @@ const drawMap = (run, place) => {
 };
 
 const MAP_NAMES = {
-  encoder: "embed", decoder: "embed", self_attention: "self", cross_attention: "cross", feed_forward: "ffn",
-  "encoder.output": "memory", "decoder.word": "word",
+  encoder: "embed",
+  decoder: "embed",
+  self_attention: "self",
+  cross_attention: "cross",
+  feed_forward: "ffn",
+  "encoder.output": "memory",
+  "decoder.word": "word",
 };
 
 const mapButton = (block, kind) =>
-  element("button", {
-    class: `map-part ${kind}`, "data-block": block, "data-key": `map-${block}`, title: fullTitleOf(block), "aria-label": fullTitleOf(block),
-    "aria-current": block === state.block ? "true" : null, click: () => goToBlock(block),
-  }, MAP_NAMES[block] ?? MAP_NAMES[kind] ?? kind);
+  element(
+    "button",
+    {
+      class: `map-part ${kind}`,
+      "data-block": block,
+      "data-key": `map-${block}`,
+      title: fullTitleOf(block),
+      "aria-label": fullTitleOf(block),
+      "aria-current": block === state.block ? "true" : null,
+      click: () => goToBlock(block),
+    },
+    MAP_NAMES[block] ?? MAP_NAMES[kind] ?? kind,
+  );
 
 /** The way here, each step of it a way back; and the choosers for layer and head. */
 const drawWay = (run, place) => {
   const layer = layerOf(state.block);
   const stack = state.block.split(".")[0];
-  const steps = [element("button", { class: "back", "data-key": "way-model", click: () => setState(CLOSED, { left: state.block }) }, "← The whole model")];
-  if (layer) steps.push(element("button", { "data-key": "way-layer", "aria-current": state.block === layer ? "true" : null, click: () => goToBlock(layer) }, `${stack[0].toUpperCase()}${stack.slice(1)}, ${titleOf(layer).toLowerCase()}`));
-  if (state.block !== layer) steps.push(element("button", { "data-key": "way-part", "aria-current": "true", click: () => goToBlock(state.block) }, titleOf(state.block)));
-  redraw(place,
+  const steps = [
+    element(
+      "button",
+      { class: "back", "data-key": "way-model", click: () => setState(CLOSED, { left: state.block }) },
+      "← The whole model",
+    ),
+  ];
+  if (layer)
+    steps.push(
+      element(
+        "button",
+        {
+          "data-key": "way-layer",
+          "aria-current": state.block === layer ? "true" : null,
+          click: () => goToBlock(layer),
+        },
+        `${stack[0].toUpperCase()}${stack.slice(1)}, ${titleOf(layer).toLowerCase()}`,
+      ),
+    );
+  if (state.block !== layer)
+    steps.push(
+      element(
+        "button",
+        { "data-key": "way-part", "aria-current": "true", click: () => goToBlock(state.block) },
+        titleOf(state.block),
+      ),
+    );
+  redraw(
+    place,
     element("nav", { class: "way", "aria-label": "the way here" }, steps),
-    element("div", { class: "choosers" }, layer ? layerChooser(run, layer) : null, isAttention(state.block) ? headChooser() : null));
+    element(
+      "div",
+      { class: "choosers" },
+      layer ? layerChooser(run, layer) : null,
+      isAttention(state.block) ? headChooser() : null,
+    ),
+  );
   for (const group of place.querySelectorAll(".way, .chooser")) roam(group);
 };
 
 const CLOSED = { block: "", tensor: null, row: null, column: null };
 
 const layerChooser = (run, layer) =>
-  chooser("layer", layersOf(run, layer.split(".")[0]).map((other) => ({
-    label: other.split(".").at(-1), chosen: other === layer, key: `layer-${other}`, choose: () => changeLayer(other) })), ", .");
+  chooser(
+    "layer",
+    layersOf(run, layer.split(".")[0]).map((other) => ({
+      label: other.split(".").at(-1),
+      chosen: other === layer,
+      key: `layer-${other}`,
+      choose: () => changeLayer(other),
+    })),
+    ", .",
+  );
 
 const headChooser = () =>
-  chooser("head", Array.from({ length: headsIn() }, (_, head) => ({
-    label: head, chosen: head === state.head, key: `head-${head}`, choose: () => setState({ head }) })), "[ ]");
+  chooser(
+    "head",
+    Array.from({ length: headsIn() }, (_, head) => ({
+      label: head,
+      chosen: head === state.head,
+      key: `head-${head}`,
+      choose: () => setState({ head }),
+    })),
+    "[ ]",
+  );
 
 const chooser = (name, choices, keys) =>
-  element("div", { class: "chooser", role: "group", "aria-label": name },
+  element(
+    "div",
+    { class: "chooser", role: "group", "aria-label": name },
     element("span", { class: "label" }, name, " ", element("kbd", { title: "keys" }, keys)),
-    choices.map((choice) => element("button", { "aria-pressed": String(choice.chosen), "data-key": choice.key, click: choice.choose, "aria-label": `${name} ${choice.label}` }, choice.label)));
+    choices.map((choice) =>
+      element(
+        "button",
+        {
+          "aria-pressed": String(choice.chosen),
+          "data-key": choice.key,
+          click: choice.choose,
+          "aria-label": `${name} ${choice.label}`,
+        },
+        choice.label,
+      ),
+    ),
+  );
 
 const headsIn = () => current.heads;
 
@@ -79,10 +169,25 @@ const changeLayer = (layer) => {
 /** The plates of the open part, drawn by their own files; they tell what was chosen in them. */
 const drawOpenPlates = (run, beside, place) => {
   const { block, tensor, head, row, column } = state;
-  return drawPlates({ run, beside: beside && sameTokens(run, beside) ? beside : null, block, tensor, head, row, column, time: timeOfView(), select: setState }, place);
+  return drawPlates(
+    {
+      run,
+      beside: beside && sameTokens(run, beside) ? beside : null,
+      block,
+      tensor,
+      head,
+      row,
+      column,
+      time: timeOfView(),
+      select: setState,
+    },
+    place,
+  );
 };
 
 /** Matrices of two runs stand side by side where their rows and columns are the same tokens. */
-const sameTokens = (one, other) => ["source", "target"].every((side) => one[side].join("\n") === other[side].join("\n"));
+const sameTokens = (one, other) =>
+  ["source", "target"].every((side) => one[side].join("\n") === other[side].join("\n"));
 
-const timeOfView = () => (state.mode === "training" ? { mode: "training" } : { mode: "step", t: state.position + 1, cached: state.cached });
+const timeOfView = () =>
+  state.mode === "training" ? { mode: "training" } : { mode: "step", t: state.position + 1, cached: state.cached };

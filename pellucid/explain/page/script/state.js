@@ -1,6 +1,14 @@
 // What is shown: one object, and the address that says the same. Everything on the page is drawn from it.
 
-const UNSWITCHED = { causal: true, padding: "none", scale: true, residual: true, silent: {}, where: null, head: null };
+const UNSWITCHED = {
+  causal: true,
+  padding: "none",
+  scale: true,
+  residual: true,
+  silent: {},
+  where: null,
+  head: null,
+};
 
 const FIRST_STATE = {
   run: 0, // which of the page's explanations
@@ -40,7 +48,8 @@ const setState = (changes, focus = null) => {
 /** The address of a state: "#decoder.layers.0.self_attention.weights?head=2&cell=2,3&step=3&mask=off". */
 const hashOf = (shown) => {
   const query = [];
-  const add = (name, value) => query.push(`${name}=${encodeURIComponent(value).replace(/%2C/g, ",").replace(/%3A/g, ":")}`);
+  const add = (name, value) =>
+    query.push(`${name}=${encodeURIComponent(value).replace(/%2C/g, ",").replace(/%3A/g, ":")}`);
   if (shown.run) add("run", shown.run);
   if (shown.text !== null) add("text", shown.text);
   if (shown.text !== null && shown.to) add("to", shown.to);
@@ -75,7 +84,9 @@ const stateOf = (hash) => {
   const [name, query = ""] = hash.replace(/^#/, "").split(/\?(.*)/s);
   const asked = new URLSearchParams(query);
   const number = (key, otherwise) => (/^\d+$/.test(asked.get(key) ?? "") ? Number(asked.get(key)) : otherwise);
-  const [row, column] = /^\d+,\d+$/.test(asked.get("cell") ?? "") ? asked.get("cell").split(",").map(Number) : [null, null];
+  const [row, column] = /^\d+,\d+$/.test(asked.get("cell") ?? "")
+    ? asked.get("cell").split(",").map(Number)
+    : [null, null];
   return {
     ...FIRST_STATE,
     ...placeOf(decodedName(name), asked.get("in")),
@@ -108,7 +119,10 @@ const switchesOf = (asked) => {
   const silent = {};
   for (const part of (asked.get("silent") ?? "").split(",").filter(Boolean)) {
     const [path, heads = ""] = part.split(":");
-    silent[path] = heads.split(/[+ ]/).filter((head) => /^\d+$/.test(head)).map(Number);
+    silent[path] = heads
+      .split(/[+ ]/)
+      .filter((head) => /^\d+$/.test(head))
+      .map(Number);
   }
   return {
     causal: asked.get("mask") !== "off",
@@ -125,11 +139,15 @@ const switchesOf = (asked) => {
 const placeOf = (name, block = null) => {
   const blocks = blocksOf(page.runs[0]);
   if (name === "") return { block: "", tensor: null };
-  if (page.runs[0].names.includes(name)) return { block: blocks.includes(block) ? block : blockOf(name), tensor: name };
+  if (page.runs[0].names.includes(name))
+    return { block: blocks.includes(block) ? block : blockOf(name), tensor: name };
   if (blocks.includes(name)) return { block: name, tensor: null };
   return { block: "", tensor: null, missing: name };
 };
 
 const isSwitched = (switches) =>
-  !switches.causal || switches.padding !== "none" || !switches.scale || !switches.residual ||
+  !switches.causal ||
+  switches.padding !== "none" ||
+  !switches.scale ||
+  !switches.residual ||
   Object.values(switches.silent).some((heads) => heads.length > 0);

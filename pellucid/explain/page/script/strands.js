@@ -39,7 +39,14 @@ const lightStrands = (position) => {
   const box = (part) => {
     const rectangle = part.getBoundingClientRect();
     const [left, top] = [rectangle.left - origin.left, rectangle.top - origin.top];
-    return { left, top, right: left + rectangle.width, bottom: top + rectangle.height, x: left + rectangle.width / 2, y: top + rectangle.height / 2 };
+    return {
+      left,
+      top,
+      right: left + rectangle.width,
+      bottom: top + rectangle.height,
+      x: left + rectangle.width / 2,
+      y: top + rectangle.height / 2,
+    };
   };
   svg.setAttribute("viewBox", `0 0 ${origin.width} ${origin.height}`);
   svg.replaceChildren(
@@ -53,7 +60,11 @@ const lightStrands = (position) => {
 const rising = (model, box, stack, tokens, lit) => {
   const root = model.querySelector(stack);
   const places = [...root.querySelectorAll(tokens)].map(box);
-  const blocks = [...root.querySelectorAll(".block")].map((part) => ({ ...box(part), block: part.dataset.block, part }));
+  const blocks = [...root.querySelectorAll(".block")].map((part) => ({
+    ...box(part),
+    block: part.dataset.block,
+    part,
+  }));
   if (places.length === 0 || blocks.length === 0) return [];
   const upwards = places[0].top > blocks[0].top;
   const [from, to] = upwards
@@ -103,12 +114,28 @@ const bridges = (model, box, position) => {
   const asking = model.querySelector(`.target [data-position="${position}"]`);
   const beside = memory.left >= encoder.right;
   const lines = [];
-  if (beside) lines.push(drawn("path", { class: "bridge", d: curveBetween(encoder.right, encoder.y, memory.left, Math.min(memory.bottom - 20, Math.max(memory.top + 20, encoder.y))) }));
+  if (beside)
+    lines.push(
+      drawn("path", {
+        class: "bridge",
+        d: curveBetween(
+          encoder.right,
+          encoder.y,
+          memory.left,
+          Math.min(memory.bottom - 20, Math.max(memory.top + 20, encoder.y)),
+        ),
+      }),
+    );
   else lines.push(drawn("path", { class: "bridge", d: `M${memory.x},${encoder.bottom} V${memory.top}` }));
-  const crosses = [...model.querySelectorAll(".block.cross_attention")].map(box).sort((one, other) => one.y - other.y);
+  const crosses = [...model.querySelectorAll(".block.cross_attention")]
+    .map(box)
+    .sort((one, other) => one.y - other.y);
   crosses.forEach((cross, at) => {
     const end = asking && !model.classList.contains("compact") ? box(asking).x : cross.left;
-    for (const [kind, shift] of [["keys", -3.5], ["values", 3.5]]) {
+    for (const [kind, shift] of [
+      ["keys", -3.5],
+      ["values", 3.5],
+    ]) {
       const d = beside
         ? `${curveBetween(memory.right, memory.top + ((at + 1) / (crosses.length + 1)) * (memory.bottom - memory.top) + shift, cross.left, cross.y + shift)} H${end}`
         : `M${memory.left + 10 + shift},${memory.bottom} V${cross.y + shift} H${end}`;

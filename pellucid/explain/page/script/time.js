@@ -7,23 +7,82 @@ const PLAY_EVERY = 1300; // milliseconds
 const drawTime = (run, place) => {
   const step = state.mode === "step";
   const steps = run.target.map((_, at) =>
-    element("button", {
-      class: "step", "data-key": `step-${at}`, "aria-pressed": String(step && at === state.position),
-      "aria-label": `step ${at + 1}`, click: () => setState({ mode: "step", position: at }),
-    }, at + 1));
-  redraw(place,
-    element("button", { class: "mode", "data-key": "training", "aria-pressed": String(!step), click: () => { pause(); setState({ mode: "training" }); } }, "Training"),
-    element("div", { class: "steps-of-time", role: "group", "aria-label": "steps" }, element("span", { class: "label" }, "Step"),
-      stepBy(run, -1, "‹", "the step before"), steps, stepBy(run, 1, "›", "the next step")),
-    element("button", { class: "play", "data-key": "play", "aria-label": playing ? "pause" : "play, step by step", title: "space", click: playOrPause }, playing ? "❚❚" : "▶"),
-    step ? element("button", { class: "cached", "data-key": "cached", "aria-pressed": String(state.cached), click: () => setState({ cached: !state.cached }) }, state.cached ? "with cache" : "without cache") : null);
+    element(
+      "button",
+      {
+        class: "step",
+        "data-key": `step-${at}`,
+        "aria-pressed": String(step && at === state.position),
+        "aria-label": `step ${at + 1}`,
+        click: () => setState({ mode: "step", position: at }),
+      },
+      at + 1,
+    ),
+  );
+  redraw(
+    place,
+    element(
+      "button",
+      {
+        class: "mode",
+        "data-key": "training",
+        "aria-pressed": String(!step),
+        click: () => {
+          pause();
+          setState({ mode: "training" });
+        },
+      },
+      "Training",
+    ),
+    element(
+      "div",
+      { class: "steps-of-time", role: "group", "aria-label": "steps" },
+      element("span", { class: "label" }, "Step"),
+      stepBy(run, -1, "‹", "the step before"),
+      steps,
+      stepBy(run, 1, "›", "the next step"),
+    ),
+    element(
+      "button",
+      {
+        class: "play",
+        "data-key": "play",
+        "aria-label": playing ? "pause" : "play, step by step",
+        title: "space",
+        click: playOrPause,
+      },
+      playing ? "❚❚" : "▶",
+    ),
+    step
+      ? element(
+          "button",
+          {
+            class: "cached",
+            "data-key": "cached",
+            "aria-pressed": String(state.cached),
+            click: () => setState({ cached: !state.cached }),
+          },
+          state.cached ? "with cache" : "without cache",
+        )
+      : null,
+  );
   roam(place);
 };
 
 /** A step back or on; where there is room, the steps' own buttons stand instead. */
 const stepBy = (run, by, sign, says) => {
   const to = state.mode === "step" ? state.position + by : by > 0 ? 0 : -1;
-  return element("button", { class: "step-by", "data-key": `step-by-${by}`, "aria-label": says, disabled: to < 0 || to >= run.target.length, click: () => setState({ mode: "step", position: to }) }, sign);
+  return element(
+    "button",
+    {
+      class: "step-by",
+      "data-key": `step-by-${by}`,
+      "aria-label": says,
+      disabled: to < 0 || to >= run.target.length,
+      click: () => setState({ mode: "step", position: to }),
+    },
+    sign,
+  );
 };
 
 /** What this moment is, in a sentence. */
@@ -34,7 +93,8 @@ const drawMoment = async (run, place) => {
   if (state.mode === "step") say(place.textContent);
   if (state.mode !== "step") return;
   const equality = await equalityOf(run, state.cached);
-  if (mine === momentsAsked && equality) redraw(place, element("p", {}, sentence, " ", element("span", { class: "equality" }, equality)));
+  if (mine === momentsAsked && equality)
+    redraw(place, element("p", {}, sentence, " ", element("span", { class: "equality" }, equality)));
 };
 
 let momentsAsked = 0;
@@ -45,9 +105,16 @@ const momentOf = (run) => {
     return "Training: all positions at once, the whole triangle. The right words go in, shifted by one; the mask keeps each position from the words after it.";
   }
   const read = [words(run.target[position]), " in, ", words(run.steps[position].predicted), " out."];
-  const source = position === 0 ? "K and V of the source are computed now, once." : "K and V of the source: computed once, at step 1.";
-  if (!state.cached) return [`Step ${position + 1}, without a cache: all ${position + 1} rows again; `, ...read, " ", source];
-  const kept = position === 0 ? "nothing is remembered yet" : `K and V of ${position} earlier row${position > 1 ? "s" : ""} are remembered`;
+  const source =
+    position === 0
+      ? "K and V of the source are computed now, once."
+      : "K and V of the source: computed once, at step 1.";
+  if (!state.cached)
+    return [`Step ${position + 1}, without a cache: all ${position + 1} rows again; `, ...read, " ", source];
+  const kept =
+    position === 0
+      ? "nothing is remembered yet"
+      : `K and V of ${position} earlier row${position > 1 ? "s" : ""} are remembered`;
   return [`Step ${position + 1}, one new row: `, ...read, ` Of the target, ${kept}. `, source];
 };
 
@@ -75,7 +142,9 @@ const playOrPause = () => {
 
 const playOn = (last) => {
   if (state.position >= last) return pause(true);
-  const said = found("drawing").querySelector(`.said[data-position="${state.position}"] bdi`)?.getBoundingClientRect();
+  const said = found("drawing")
+    .querySelector(`.said[data-position="${state.position}"] bdi`)
+    ?.getBoundingClientRect();
   setState({ position: state.position + 1 }).then(() => feedBack(said));
 };
 
@@ -84,7 +153,14 @@ const feedBack = (from) => {
   const place = found("drawing").querySelector(`.target [data-position="${state.position}"]`);
   const to = place?.getBoundingClientRect();
   if (!from?.width || !to?.width) return;
-  animate(place, [{ transform: `translate(${from.x - to.x}px, ${from.y - to.y}px)`, opacity: 0.3 }, { transform: "none", opacity: 1 }], 290);
+  animate(
+    place,
+    [
+      { transform: `translate(${from.x - to.x}px, ${from.y - to.y}px)`, opacity: 0.3 },
+      { transform: "none", opacity: 1 },
+    ],
+    290,
+  );
 };
 
 const pause = (redrawn = false) => {

@@ -8,21 +8,58 @@ const drawTyping = (place) => {
   const directions = page.runs[0].model.vocabulary.languages ?? [];
   const targets = [...new Set(directions.map(([, to]) => to))];
   const field = element("input", {
-    id: "own-sentence", name: "text", type: "text", autocomplete: "off", autocapitalize: "off", spellcheck: "false", enterkeyhint: "go",
-    "aria-describedby": "typing-error", "aria-controls": "offers", placeholder: page.runs[0].text, input: () => offerWords(field), keydown: (event) => offerKeys(event, field),
+    id: "own-sentence",
+    name: "text",
+    type: "text",
+    autocomplete: "off",
+    autocapitalize: "off",
+    spellcheck: "false",
+    enterkeyhint: "go",
+    "aria-describedby": "typing-error",
+    "aria-controls": "offers",
+    placeholder: page.runs[0].text,
+    input: () => offerWords(field),
+    keydown: (event) => offerKeys(event, field),
   });
-  const to = targets.length > 1 ? element("select", { name: "to", "aria-label": "languages" }, targets.map((target) =>
-    element("option", { value: target, selected: target === page.runs[0].to }, directionName(directions, target)))) : null;
-  redraw(place, element("form", { class: "typing", submit: (event) => { event.preventDefault(); submitSentence(field, to?.value ?? page.runs[0].to); } },
-    element("label", { for: "own-sentence" }, "Try your own sentence"),
-    element("div", { class: "typing-line" }, field, to, element("button", { class: "go" }, "Translate")),
-    element("div", { id: "offers", class: "offers", role: "group", "aria-label": "words that the model knows" }),
-    element("p", { id: "typing-error", class: "error", role: "alert" })));
+  const to =
+    targets.length > 1
+      ? element(
+          "select",
+          { name: "to", "aria-label": "languages" },
+          targets.map((target) =>
+            element(
+              "option",
+              { value: target, selected: target === page.runs[0].to },
+              directionName(directions, target),
+            ),
+          ),
+        )
+      : null;
+  redraw(
+    place,
+    element(
+      "form",
+      {
+        class: "typing",
+        submit: (event) => {
+          event.preventDefault();
+          submitSentence(field, to?.value ?? page.runs[0].to);
+        },
+      },
+      element("label", { for: "own-sentence" }, "Try your own sentence"),
+      element("div", { class: "typing-line" }, field, to, element("button", { class: "go" }, "Translate")),
+      element("div", { id: "offers", class: "offers", role: "group", "aria-label": "words that the model knows" }),
+      element("p", { id: "typing-error", class: "error", role: "alert" }),
+    ),
+  );
 };
 
 /** "English → Hindi": the languages that are translated into this one. */
 const directionName = (directions, target) =>
-  `${directions.filter(([, to]) => to === target).map(([from]) => languageName(from)).join(", ")} → ${languageName(target)}`;
+  `${directions
+    .filter(([, to]) => to === target)
+    .map(([from]) => languageName(from))
+    .join(", ")} → ${languageName(target)}`;
 
 /** The field says the sentence that is shown, unless somebody is typing in it. */
 const showTyped = () => {
@@ -84,7 +121,8 @@ let knownWords = null;
 
 const wordsKnown = () => {
   const { kind, source } = page.runs[0].model.vocabulary;
-  knownWords ??= kind === "word" && source ? wordsOfSide(source).sort((a, b) => a.length - b.length || (a < b ? -1 : 1)) : [];
+  knownWords ??=
+    kind === "word" && source ? wordsOfSide(source).sort((a, b) => a.length - b.length || (a < b ? -1 : 1)) : [];
   return knownWords;
 };
 
@@ -100,9 +138,26 @@ const offerWords = (field) => {
   tellTyping("");
   const { text } = wordAtCaret(field);
   const begin = text.toLocaleLowerCase();
-  const offers = begin ? wordsKnown().filter((word) => word.toLocaleLowerCase().startsWith(begin) && word !== text).slice(0, OFFERED) : [];
-  redraw(found("offers"), offers.map((word) =>
-    element("button", { type: "button", class: "offer", click: () => takeWord(field, word), keydown: (event) => offerKeys(event, field) }, words(word))));
+  const offers = begin
+    ? wordsKnown()
+        .filter((word) => word.toLocaleLowerCase().startsWith(begin) && word !== text)
+        .slice(0, OFFERED)
+    : [];
+  redraw(
+    found("offers"),
+    offers.map((word) =>
+      element(
+        "button",
+        {
+          type: "button",
+          class: "offer",
+          click: () => takeWord(field, word),
+          keydown: (event) => offerKeys(event, field),
+        },
+        words(word),
+      ),
+    ),
+  );
 };
 
 const takeWord = (field, word) => {
@@ -119,7 +174,12 @@ const takeWord = (field, word) => {
 const offerKeys = (event, field) => {
   const offers = [...found("offers").children];
   const at = offers.indexOf(event.target);
-  const to = { ArrowDown: at + 1, ArrowRight: at < 0 ? null : at + 1, ArrowUp: at - 1, ArrowLeft: at < 0 ? null : at - 1 }[event.key];
+  const to = {
+    ArrowDown: at + 1,
+    ArrowRight: at < 0 ? null : at + 1,
+    ArrowUp: at - 1,
+    ArrowLeft: at < 0 ? null : at - 1,
+  }[event.key];
   if (event.key === "Escape" && at >= 0) field.focus();
   else if (to === undefined || to === null || offers.length === 0) return;
   else if (to < 0) field.focus();
