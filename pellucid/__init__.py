@@ -2,15 +2,15 @@
 
 from pellucid.config import Config, ModelConfig
 from pellucid.errors import PellucidError, UsageError
-from pellucid.explain import edits
-from pellucid.explain.attention import attention
 from pellucid.explain.experiments import experiment
-from pellucid.explain.gradients import gradients
-from pellucid.explain.leak import find_leak
-from pellucid.explain.nonfinite import find_nonfinite
-from pellucid.explain.trace_bytes import trace_bytes
+from pellucid.explain.leak.find import find_leak
+from pellucid.explain.tracing import edits
+from pellucid.explain.tracing.gradients import gradients
+from pellucid.explain.tracing.nonfinite import find_nonfinite
+from pellucid.explain.worked.attention import attention
 from pellucid.model import Transformer
 from pellucid.see import trace
+from pellucid.trace_bytes import trace_bytes
 from pellucid.train.run import train, training
 from pellucid.translate.translator import Translator, load
 from pellucid.version import __version__

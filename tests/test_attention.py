@@ -10,8 +10,8 @@ import torch
 from pellucid.cache import Mask
 from pellucid.config import ModelConfig
 from pellucid.errors import UsageError
-from pellucid.explain import stages
-from pellucid.explain.attention import attention
+from pellucid.explain.worked import stages
+from pellucid.explain.worked.attention import attention
 from pellucid.model import Attention, Transformer
 from pellucid.see import AXES, trace
 

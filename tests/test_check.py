@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from pellucid.errors import UsageError
-from pellucid.explain.attention import attention
-from pellucid.explain.check import MORE_DIGITS, Report
+from pellucid.explain.worked.attention import attention
+from pellucid.explain.worked.check import MORE_DIGITS, Report
 
 LARGER = "a larger score never has a smaller weight"
 

@@ -7,7 +7,7 @@ from test_see import contract
 
 import pellucid
 from pellucid.explain.code_lines import code_line
-from pellucid.explain.stages import STAGES
+from pellucid.explain.worked.stages import STAGES
 
 
 @pytest.mark.parametrize("norm", ["last", "first"])

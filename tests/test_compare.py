@@ -13,8 +13,8 @@ import pellucid
 from pellucid.cache import Mask
 from pellucid.cli.command import main
 from pellucid.errors import UsageError
-from pellucid.explain.compare import Comparison
-from pellucid.explain.occurrence import bare
+from pellucid.explain.compare.comparison import Comparison
+from pellucid.explain.compare.occurrence import bare
 from pellucid.translate.translator import Translator
 
 CHAT = ("le chat est sur le tapis", "sur le tapis le chat est")  # of the French that tiny.py knows

@@ -13,10 +13,10 @@ from torch import Tensor
 import pellucid
 from pellucid import edits
 from pellucid.errors import UsageError
-from pellucid.explain.nonfinite import find_nonfinite
-from pellucid.explain.trace_bytes import trace_bytes
+from pellucid.explain.tracing.nonfinite import find_nonfinite
 from pellucid.model import Transformer
 from pellucid.see import Edit, Trace, UnknownTensor, trace
+from pellucid.trace_bytes import trace_bytes
 
 OWN, CROSS = "decoder.layers.0.self_attention", "decoder.layers.1.cross_attention"
 

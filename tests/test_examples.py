@@ -11,10 +11,10 @@ from command import Command
 
 from pellucid.errors import UsageError
 from pellucid.explain.code_lines import code_line
-from pellucid.explain.example_text import example_text
-from pellucid.explain.examples import example, names, read_example
-from pellucid.explain.part_examples import part_names
-from pellucid.explain.reporting import verdicts
+from pellucid.explain.worked.example_text import example_text
+from pellucid.explain.worked.examples import example, names, read_example
+from pellucid.explain.worked.part_examples import part_names
+from pellucid.explain.worked.reporting import verdicts
 
 DOCS = Path(__file__).parents[1] / "docs"
 Array = np.ndarray[Any, Any]

@@ -22,7 +22,7 @@ from pellucid.data.corpus import Pair
 from pellucid.errors import UsageError
 from pellucid.explain.experiments import feedback, leakage, parallel
 from pellucid.explain.experiments.leakage import Leakage
-from pellucid.explain.leak import find_leak
+from pellucid.explain.leak.find import find_leak
 from pellucid.explain.lookahead import LooksAhead, decode_anew
 from pellucid.explain.short_training import Material, learning, material, phrasebook_material
 from pellucid.model import Transformer

@@ -6,8 +6,8 @@ from test_see import SOURCE, TARGET, contract, small_model
 from torch import Tensor
 
 from pellucid.errors import UsageError
-from pellucid.explain.edits import rewrite
-from pellucid.explain.gradients import gradients
+from pellucid.explain.tracing.edits import rewrite
+from pellucid.explain.tracing.gradients import gradients
 from pellucid.model import Transformer
 from pellucid.see import trace
 

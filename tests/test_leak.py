@@ -19,8 +19,8 @@ from pellucid.data.batch import make_batch
 from pellucid.data.corpus import Pair
 from pellucid.data.examples import Example
 from pellucid.errors import UsageError
-from pellucid.explain.leak import find_leak
-from pellucid.explain.leak_report import Leak, LeakReport
+from pellucid.explain.leak.find import find_leak
+from pellucid.explain.leak.report import Leak, LeakReport
 from pellucid.model import DecoderLayer, Transformer
 from pellucid.see import trace
 

@@ -18,11 +18,11 @@ from browser import chromium
 from test_page_views import CONTRAST
 
 from pellucid.errors import UsageError
-from pellucid.explain.attention import attention
-from pellucid.explain.example_text import example_text
-from pellucid.explain.examples import Example, example, names, read_example
 from pellucid.explain.page.own_payload import as_table, examples_payload
-from pellucid.explain.reporting import first_wrong, summary
+from pellucid.explain.worked.attention import attention
+from pellucid.explain.worked.example_text import example_text
+from pellucid.explain.worked.examples import Example, example, names, read_example
+from pellucid.explain.worked.reporting import first_wrong, summary
 
 pytestmark = pytest.mark.browser
 Open = Callable[..., Any]
@@ -231,7 +231,7 @@ READ = """(text) => {
 
 
 def test_files_are_read_as_python_reads_them(script: Any) -> None:
-    folder = resources.files("pellucid.explain.examples")
+    folder = resources.files("pellucid.explain.worked.examples")
     for name in names():
         text = (folder / f"{name}.toml").read_text(encoding="utf-8")
         seen, of = script.evaluate(READ, text), example(name)

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from command import Command
 
-from pellucid.explain.example_text import part_text
-from pellucid.explain.part_examples import FOLDER, part_example, part_names
+from pellucid.explain.worked.example_text import part_text
+from pellucid.explain.worked.part_examples import FOLDER, part_example, part_names
 
 Array = np.ndarray[Any, Any]
 

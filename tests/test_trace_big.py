@@ -11,7 +11,7 @@ from test_see import contract, small_model
 from torch import Tensor
 
 from pellucid.cache import Mask
-from pellucid.explain.edits import (
+from pellucid.explain.tracing.edits import (
     lift_mask,
     patch,
     rewrite,
@@ -20,9 +20,9 @@ from pellucid.explain.edits import (
     without_residual,
     without_scale,
 )
-from pellucid.explain.trace_bytes import trace_bytes
 from pellucid.model import Transformer
 from pellucid.see import Edit, Part, trace
+from pellucid.trace_bytes import trace_bytes
 
 SOURCE = torch.tensor([[5, 7, 4, 8, 3], [9, 6, 3, 0, 0]])
 TARGET = torch.tensor([[2, 5, 8, 9], [2, 6, 4, 0]])

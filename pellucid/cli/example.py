@@ -43,10 +43,10 @@ def run(arguments: argparse.Namespace) -> None:
 
     from pellucid.cli.lines import put
     from pellucid.errors import UsageError
-    from pellucid.explain.example_text import example_text, part_text
-    from pellucid.explain.examples import Example, example, names, read_example
-    from pellucid.explain.part_examples import PartExample, part_example, part_names
-    from pellucid.explain.reporting import verdicts
+    from pellucid.explain.worked.example_text import example_text, part_text
+    from pellucid.explain.worked.examples import Example, example, names, read_example
+    from pellucid.explain.worked.part_examples import PartExample, part_example, part_names
+    from pellucid.explain.worked.reporting import verdicts
 
     if arguments.list:
         every: list[Example | PartExample] = [*map(example, names()), *map(part_example, part_names())]

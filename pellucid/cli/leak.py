@@ -44,7 +44,7 @@ def run(arguments: argparse.Namespace) -> None:
     """What was tried and what was found, sentence by sentence."""
     from pellucid.cli.lines import put
     from pellucid.errors import PellucidError
-    from pellucid.explain.leak import find_leak
+    from pellucid.explain.leak.find import find_leak
     from pellucid.translate.translator import load
 
     translator = load(arguments.model, arguments.device, precision="fp32")

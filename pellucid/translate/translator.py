@@ -34,7 +34,7 @@ from pellucid.translate.translation import Hypothesis, Translation
 from pellucid.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from pellucid.explain.compare import Comparison
+    from pellucid.explain.compare.comparison import Comparison
     from pellucid.explain.explanation import Explanation
 
 PRECISIONS = ("auto", "fp32", "bf16")
@@ -144,7 +144,7 @@ class Translator:
         self, word: str, a: str, b: str, to: str | None = None, which: tuple[int, int] | None = None
     ) -> "Comparison":
         """One word in two sentences: how its vectors part, layer by layer, and which words moved them."""
-        from pellucid.explain.compare import compare
+        from pellucid.explain.compare.comparison import compare
 
         return compare(self, word, a, b, to=to, which=which)
 

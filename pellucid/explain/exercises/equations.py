@@ -5,9 +5,9 @@ from importlib import resources
 import torch
 from torch import Tensor
 
-from pellucid.explain.attention import attention
-from pellucid.explain.examples import example, read_example
 from pellucid.explain.exercises.judging import Exercise
+from pellucid.explain.worked.attention import attention
+from pellucid.explain.worked.examples import example, read_example
 from pellucid.model import Norm, sinusoids
 
 CHAPTER = "04-equations"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pellucid.errors import UsageError
-from pellucid.explain.claims import EXACT, number
+from pellucid.explain.worked.claims import EXACT, number
 
 Answers = tuple[str | float, ...]
 BETWEEN_NUMBERS = re.compile(r"[\s,;×x]+")  # so that a shape may be written 2×3

@@ -3,8 +3,8 @@
 import torch
 
 from pellucid.cache import Mask
-from pellucid.explain.examples import example
 from pellucid.explain.exercises.judging import Exercise
+from pellucid.explain.worked.examples import example
 
 CHAPTER = "02-masks"
 

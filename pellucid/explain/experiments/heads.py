@@ -16,9 +16,9 @@ import torch
 from pellucid.errors import UsageError
 from pellucid.explain.columns import columns, digits, paragraph, short
 from pellucid.explain.drawing import drawing
-from pellucid.explain.edits import HOW, silence
 from pellucid.explain.looking import HeadLook, looked_at
 from pellucid.explain.said import Said, said
+from pellucid.explain.tracing.edits import HOW, silence
 from pellucid.explain.words import visible
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from pellucid.errors import UsageError
 from pellucid.explain.columns import columns, digits, paragraph
 from pellucid.explain.drawing import drawing
 from pellucid.explain.held_out import Decoding, decoded, decoded_anew, teacher_forced
-from pellucid.explain.leak import find_leak
+from pellucid.explain.leak.find import find_leak
 from pellucid.explain.lookahead import LooksAhead
 from pellucid.explain.short_training import Material, learning, phrasebook_material
 from pellucid.model import Transformer

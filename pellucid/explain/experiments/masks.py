@@ -17,9 +17,9 @@ from torch import Tensor
 
 from pellucid.explain.columns import columns, digits, paragraph
 from pellucid.explain.drawing import drawing
-from pellucid.explain.edits import lift_mask
 from pellucid.explain.passes import quietly
 from pellucid.explain.said import Said, said
+from pellucid.explain.tracing.edits import lift_mask
 from pellucid.explain.words import visible
 from pellucid.see import Edit, Trace, trace
 from pellucid.translate.decoding import pad

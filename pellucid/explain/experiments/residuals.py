@@ -12,8 +12,8 @@ from torch import Tensor
 
 from pellucid.explain.columns import columns, digits, paragraph, short
 from pellucid.explain.drawing import drawing
-from pellucid.explain.edits import ADDED, together, without_residual
 from pellucid.explain.said import Said, said
+from pellucid.explain.tracing.edits import ADDED, together, without_residual
 
 if TYPE_CHECKING:
     from pellucid.translate.translator import Translator

@@ -17,9 +17,9 @@ from torch import Tensor
 from pellucid.errors import UsageError
 from pellucid.explain.columns import columns, digits, paragraph, short
 from pellucid.explain.drawing import drawing
-from pellucid.explain.edits import together, without_scale
 from pellucid.explain.looking import entropies
 from pellucid.explain.said import Said, said
+from pellucid.explain.tracing.edits import together, without_scale
 
 if TYPE_CHECKING:
     from pellucid.translate.translator import Translator

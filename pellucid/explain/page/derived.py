@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pellucid.config import ModelConfig
-from pellucid.explain.edits import ADDED
+from pellucid.explain.tracing.edits import ADDED
 from pellucid.model import Norm
 
 Array = np.ndarray

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
-from pellucid.explain.examples import SETTINGS, Example, example, names
+from pellucid.explain.worked.examples import SETTINGS, Example, example, names
 
 # A table: {"name", "about", "note", "lines", "heads", "scale", "mask", "tokens", "memory_tokens", "decimals",
 # "given": {matrix: rows}, "claims": {stage: rows}, "at", "called", "products": [{"written", "lines", "left",

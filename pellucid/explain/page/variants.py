@@ -11,7 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.explain.edits import (
+from pellucid.explain.explanation import Explanation, steps_of
+from pellucid.explain.page.best_words import KEPT, best_words
+from pellucid.explain.page.blocks import Blocks
+from pellucid.explain.page.derived import as_table, derivation, same_bits
+from pellucid.explain.passes import watched_pass
+from pellucid.explain.tracing.edits import (
     ADDED,
     ATTENTIONS,
     Edits,
@@ -20,11 +25,6 @@ from pellucid.explain.edits import (
     without_residual,
     without_scale,
 )
-from pellucid.explain.explanation import Explanation, steps_of
-from pellucid.explain.page.best_words import KEPT, best_words
-from pellucid.explain.page.blocks import Blocks
-from pellucid.explain.page.derived import as_table, derivation, same_bits
-from pellucid.explain.passes import watched_pass
 
 # As script/state.js has them.
 UNSWITCHED = {

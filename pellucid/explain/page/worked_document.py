@@ -6,13 +6,13 @@ from html import escape
 from typing import Any
 
 from pellucid.explain.code_lines import code_line
-from pellucid.explain.example_text import example_text
-from pellucid.explain.examples import Example
 from pellucid.explain.page.assembly import html_page, json_block, scripts, styles
 from pellucid.explain.page.captions import caption
 from pellucid.explain.page.own_payload import as_table, examples_payload
-from pellucid.explain.stages import STAGES
 from pellucid.explain.words import visible
+from pellucid.explain.worked.example_text import example_text
+from pellucid.explain.worked.examples import Example
+from pellucid.explain.worked.stages import STAGES
 from pellucid.see import AXES
 from pellucid.version import __version__
 

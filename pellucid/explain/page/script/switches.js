@@ -1,4 +1,4 @@
-// Switches: edits of a pass, as pellucid/explain/edits.py makes them. The model shows each tensor where it computes it
+// Switches: edits of a pass, as pellucid/explain/tracing/edits.py makes them. The model shows each tensor where it computes it
 // and goes on with what it gets back; so a switch replaces one tensor, and all that follows, follows.
 
 /** A `see` for the model with which the switches take effect. */

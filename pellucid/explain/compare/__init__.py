@@ -1,0 +1,1 @@
+"""One word in two sentences."""

@@ -1,0 +1,1 @@
+"""Leaks: whether a prediction depends on words that come after it."""

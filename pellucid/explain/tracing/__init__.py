@@ -1,0 +1,1 @@
+"""What a trace can change and find: edits, gradients, the first number that is none."""

@@ -1,0 +1,1 @@
+"""Worked examples: attention from plain arrays, stage by stage, and claims judged."""
