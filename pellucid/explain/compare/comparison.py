@@ -27,9 +27,9 @@ from typing import TYPE_CHECKING, cast
 import torch
 from torch import Tensor
 
+from pellucid.explain.compare.movers import LayerChange, layer_change
+from pellucid.explain.compare.occurrence import Occurrence, find
 from pellucid.explain.merging import said_words
-from pellucid.explain.movers import LayerChange, layer_change
-from pellucid.explain.occurrence import Occurrence, find
 from pellucid.explain.passes import in_float32, quietly
 from pellucid.model import EncoderLayer, Transformer, sinusoids
 from pellucid.see import Edit, Trace, trace
@@ -103,7 +103,7 @@ class Comparison:
 
     def lines(self, width: int = 80) -> list[str]:
         """The comparison as text."""
-        from pellucid.explain.compare_text import lines
+        from pellucid.explain.compare.text import lines
 
         return lines(self, width)
 
@@ -115,7 +115,7 @@ class Comparison:
 
     def plot(self, path: str | Path) -> None:
         """Draws the cosines and what moved the word: .png, .svg, .pdf; with pip install "pellucid[plot]"."""
-        from pellucid.explain.compare_plot import plot
+        from pellucid.explain.compare.plot import plot
 
         plot(self, path)
 

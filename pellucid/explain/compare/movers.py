@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from pellucid.explain.compare.occurrence import Occurrence
 from pellucid.explain.merging import Word
-from pellucid.explain.occurrence import Occurrence
 from pellucid.model import Attention
 from pellucid.see import Record
 

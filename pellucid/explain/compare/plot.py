@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pellucid.explain.compare import Comparison
+from pellucid.explain.compare.comparison import Comparison
 from pellucid.explain.drawing import drawing
 from pellucid.explain.words import visible
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from pellucid.explain.movers import LayerChange
+    from pellucid.explain.compare.movers import LayerChange
 
 ACROSS = 4  # panels beside each other
 MOVERS = 8  # words that have a row

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from pellucid.explain.columns import columns, digits, paragraph
-from pellucid.explain.compare import Comparison, Stage
-from pellucid.explain.movers import LayerChange
-from pellucid.explain.occurrence import Occurrence
+from pellucid.explain.compare.comparison import Comparison, Stage
+from pellucid.explain.compare.movers import LayerChange
+from pellucid.explain.compare.occurrence import Occurrence
 from pellucid.explain.words import visible
 
 MOVERS = 6  # words of a layer that are named

@@ -11,9 +11,9 @@ import torch
 from torch import Tensor, nn
 
 from pellucid.errors import UsageError
-from pellucid.explain.leak_probes import Predict, Probe, Trial, cut, own_labels, replace_tokens
-from pellucid.explain.leak_report import LeakReport, merged
-from pellucid.explain.steady import repeatable, steady
+from pellucid.explain.leak.probes import Predict, Probe, Trial, cut, own_labels, replace_tokens
+from pellucid.explain.leak.report import LeakReport, merged
+from pellucid.explain.leak.steady import repeatable, steady
 from pellucid.model import Transformer
 
 SENTENCES, SOURCE, TARGET = 2, 6, 8  # how many, and of how many tokens, where none are given

@@ -7,8 +7,8 @@ import torch
 from torch import Tensor, nn
 
 from pellucid.errors import UsageError
-from pellucid.explain.leak_report import Leak
-from pellucid.explain.steady import repeatable
+from pellucid.explain.leak.report import Leak
+from pellucid.explain.leak.steady import repeatable
 from pellucid.model import Transformer
 
 Predict = Callable[[Tensor, Tensor, Tensor], Tensor]

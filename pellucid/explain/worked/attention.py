@@ -9,9 +9,9 @@ import numpy as np
 from torch import Tensor
 
 from pellucid.errors import UsageError
-from pellucid.explain.matrices import matrix_of, shape_text
-from pellucid.explain.stages import ENTRIES, Given, Projection, run, size, split
-from pellucid.explain.worked import WorkedExample
+from pellucid.explain.worked.matrices import matrix_of, shape_text
+from pellucid.explain.worked.stages import ENTRIES, Given, Projection, run, size, split
+from pellucid.explain.worked.worked_example import WorkedExample
 
 Scale = str | float | None
 MATRICES = (

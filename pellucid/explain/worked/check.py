@@ -8,10 +8,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from pellucid.explain.claims import EXACT, Claim, read_claims
-from pellucid.explain.rules import Line, broken
-from pellucid.explain.stages import Given, run, size
-from pellucid.explain.worked import WorkedExample
+from pellucid.explain.worked.claims import EXACT, Claim, read_claims
+from pellucid.explain.worked.rules import Line, broken
+from pellucid.explain.worked.stages import Given, run, size
+from pellucid.explain.worked.worked_example import WorkedExample
 
 VERDICTS = ("right", "follows", "wrong", "not derivable")
 MORE_DIGITS = "computed with more digits than the line before shows"
@@ -48,7 +48,7 @@ class Report:
         return sum(cell.verdict == verdict for cell in self.cells)
 
     def __str__(self) -> str:
-        from pellucid.explain.reporting import table
+        from pellucid.explain.worked.reporting import table
 
         return table(self)
 

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from pellucid.errors import UsageError
-from pellucid.explain.stages import STAGES
+from pellucid.explain.worked.stages import STAGES
 
 LEFT_OUT = ("…", "...", "⋮", "⋯", "⋱", "")
 EXACT = 1e-9  # added to every slack: what float64 itself may lose

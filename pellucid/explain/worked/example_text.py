@@ -8,14 +8,14 @@ import torch
 from rich.cells import cell_len
 from torch import Tensor
 
-from pellucid.explain.check import Report
 from pellucid.explain.code_lines import code_line
-from pellucid.explain.examples import Example
-from pellucid.explain.part_examples import PartExample
-from pellucid.explain.reporting import digits, first_wrong, summary
-from pellucid.explain.stages import size
 from pellucid.explain.words import visible
-from pellucid.explain.worked import WorkedExample
+from pellucid.explain.worked.check import Report
+from pellucid.explain.worked.examples import Example
+from pellucid.explain.worked.part_examples import PartExample
+from pellucid.explain.worked.reporting import digits, first_wrong, summary
+from pellucid.explain.worked.stages import size
+from pellucid.explain.worked.worked_example import WorkedExample
 
 BLOCKS = " ░▒▓█"  # a weight's share, so that the pattern shows without reading the numbers
 GIVEN = {"inputs": "L", "memory": "M", "w_query": "", "w_key": "", "w_value": "", "w_output": ""}

@@ -13,11 +13,11 @@ import torch
 from torch import Tensor, nn
 
 from pellucid.config import ModelConfig
-from pellucid.explain.stages import product, size
+from pellucid.explain.worked.stages import product, size
 from pellucid.model import Decoder, FeedForward, Residual, embed
 from pellucid.see import Record, name_parts, trace
 
-FOLDER = resources.files("pellucid.explain.examples") / "parts"
+FOLDER = resources.files("pellucid.explain.worked.examples") / "parts"
 
 
 @dataclass(frozen=True)

@@ -4,14 +4,14 @@ import math
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from pellucid.explain.check import VERDICTS, Cell, Report
+from pellucid.explain.worked.check import VERDICTS, Cell, Report
 
 if TYPE_CHECKING:
-    from pellucid.explain.examples import Example
+    from pellucid.explain.worked.examples import Example
 
 BOTH = ("from the line before", "from the start")
 COLUMNS = ("line", "example", "stage", "row, column", "claimed", *BOTH, "verdict", "why")
-LINK = "../pellucid/explain/examples/{}.toml"  # from a page in docs/
+LINK = "../pellucid/explain/worked/examples/{}.toml"  # from a page in docs/
 
 
 def table(report: Report) -> str:

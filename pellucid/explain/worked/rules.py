@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from pellucid.explain.claims import EXACT
+from pellucid.explain.worked.claims import EXACT
 
 Cell = tuple[int, int, int]  # head, row, column
 

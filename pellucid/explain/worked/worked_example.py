@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from torch import Tensor
 
-from pellucid.explain.stages import STAGES, Given, run, shapes
+from pellucid.explain.worked.stages import STAGES, Given, run, shapes
 from pellucid.see import Record, UnknownTensor
 
 if TYPE_CHECKING:
-    from pellucid.explain.check import Report
+    from pellucid.explain.worked.check import Report
 
 
 class WorkedExample(Mapping[str, Record]):
@@ -54,13 +54,13 @@ class WorkedExample(Mapping[str, Record]):
 
     def check(self, claims: Mapping[str, Any], decimals: int | None = None) -> "Report":
         """Judge claimed numbers cell by cell, each from the claimed line before it and from the start."""
-        from pellucid.explain.check import check
+        from pellucid.explain.worked.check import check
 
         return check(self, claims, decimals)
 
     def _repr_html_(self) -> str:
-        from pellucid.explain.example_text import stages_text
         from pellucid.explain.notebook import preformatted
+        from pellucid.explain.worked.example_text import stages_text
 
         return preformatted(stages_text(self, width=100))
 
@@ -68,7 +68,7 @@ class WorkedExample(Mapping[str, Record]):
         self, path: str | Path, claims: Mapping[str, Any] | None = None, decimals: int | None = None
     ) -> None:
         """One page that needs no network: plates, claims with their verdicts, and a form to change them."""
-        from pellucid.explain.examples import Example
+        from pellucid.explain.worked.examples import Example
 
         example = Example(Path(path).stem, self.arguments, claims=claims or {}, decimals=decimals)
         example.to_html(path)
@@ -78,7 +78,7 @@ class WorkedExample(Mapping[str, Record]):
         import shutil
         import sys
 
-        from pellucid.explain.example_text import stages_text
+        from pellucid.explain.worked.example_text import stages_text
 
         encoding = sys.stdout.encoding or "utf-8"
         for line in stages_text(self, width=shutil.get_terminal_size().columns):

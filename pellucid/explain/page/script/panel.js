@@ -1,5 +1,11 @@
 // The switches: what each takes away shows what it is for. A switch that a page cannot compute says why.
 
+const TOGGLES = [
+  ["causal", "Causal mask", "a position may look at itself and at what precedes it"],
+  ["scale", "Scale ÷ √dₖ", "scores divided by the root of the keys’ dimension"],
+  ["residual", "Residual connections", "each part adds to the stream; off: it replaces it"],
+];
+
 const drawSwitches = (run, place) => {
   const { switches } = state;
   const change = (changes) => setState({ switches: { ...state.switches, ...changes } });
@@ -8,30 +14,7 @@ const drawSwitches = (run, place) => {
     element(
       "div",
       { class: "switch-rows" },
-      onOff(
-        run,
-        "causal",
-        "Causal mask",
-        "a position may look at itself and at what precedes it",
-        switches.causal,
-        (on) => change({ causal: on }),
-      ),
-      onOff(
-        run,
-        "scale",
-        "Scale ÷ √dₖ",
-        "scores divided by the root of the keys’ dimension",
-        switches.scale,
-        (on) => change({ scale: on }),
-      ),
-      onOff(
-        run,
-        "residual",
-        "Residual connections",
-        "each part adds to the stream; off: it replaces it",
-        switches.residual,
-        (on) => change({ residual: on }),
-      ),
+      TOGGLES.map(([name, title, says]) => onOff(name, title, says, change)),
       paddingChoice(run, switches, change),
       headChoice(run, switches, change),
       whereChoice(run, switches, change),
@@ -63,7 +46,8 @@ const resetSwitches = () => {
   return setState({ switches: UNSWITCHED, beside: state.beside === "before" ? "" : state.beside });
 };
 
-const onOff = (run, name, title, says, on, set) => {
+const onOff = (name, title, says, change) => {
+  const on = state.switches[name];
   const reason = cannotSwitch(current.base, { ...state.switches, [name]: !on });
   return element(
     "div",
@@ -76,7 +60,7 @@ const onOff = (run, name, title, says, on, set) => {
         "data-key": `switch-${name}`,
         "aria-describedby": `says-${name}`,
         "aria-disabled": reason ? "true" : null,
-        click: () => (reason ? say(reason) : set(!on)),
+        click: () => (reason ? say(reason) : change({ [name]: !on })),
       },
       element("span", { class: "track", "aria-hidden": "true" }),
       element("b", {}, title),

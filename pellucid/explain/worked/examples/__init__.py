@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from pellucid.errors import PellucidError, UsageError
-from pellucid.explain.attention import MATRICES, attention
-from pellucid.explain.check import Report
-from pellucid.explain.claims import number
-from pellucid.explain.stages import product
-from pellucid.explain.worked import WorkedExample
+from pellucid.explain.worked.attention import MATRICES, attention
+from pellucid.explain.worked.check import Report
+from pellucid.explain.worked.claims import number
+from pellucid.explain.worked.stages import product
+from pellucid.explain.worked.worked_example import WorkedExample
 
 SETTINGS = ("heads", "scale", "mask", "tokens", "memory_tokens")
 TEXTS = ("like", "about", "note", "lines", "decimals")
