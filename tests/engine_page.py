@@ -10,24 +10,11 @@ import numpy as np
 from torch import Tensor
 
 from pellucid.explain.explanation import Explanation
-from pellucid.explain.page.assembly import html_page, scripts
+from pellucid.explain.page.assembly import html_page
+from pellucid.explain.page.chapters import CARRIED, MODEL, RUN, WORDS, script
 from pellucid.explain.page.payload import payload
 from pellucid.see import Edit
 
-SCRIPTS = (
-    *(
-        "elements.js",
-        "state.js",
-        "nearest.js",
-        "numbers.js",
-        "blocks.js",
-        "matrix.js",
-        "model.js",
-        "cache.js",
-    ),
-    *("search.js", "preparation.js", "pieces.js", "vocabulary.js", "derived.js", "switches.js", "runs.js"),
-    *("recorded.js", "computed.js"),
-)
 NUMBERS = """async (run) => {
   const numbers = {};
   for (const name of run.names) {
@@ -43,7 +30,7 @@ NUMBERS = """async (run) => {
 @contextmanager
 def engine_page(browser: Any, explanations: Sequence[Explanation], folder: Path) -> Iterator[Any]:
     """An open page of these explanations; no request but for the file, and no complaint, is allowed."""
-    html = html_page("engine", "", "", scripts(SCRIPTS), payload(explanations).html())
+    html = html_page("engine", "", "", script([MODEL, WORDS, RUN, CARRIED]), payload(explanations).html())
     path = folder / "engine.html"
     path.write_text(html, encoding="utf-8")
     context = browser.new_context(offline=True)

@@ -13,7 +13,7 @@ from tiny import HOSTILE, translator
 
 from pellucid.cli import main
 from pellucid.explain.explanation import Explanation
-from pellucid.explain.page import assembly, document, worked_document
+from pellucid.explain.page import assembly, chapters, document, worked_document
 
 
 class Page(HTMLParser):
@@ -136,20 +136,27 @@ def test_what_no_page_can_hold_is_replaced(tmp_path: Path) -> None:
 
 def test_every_script_and_style_is_in_a_page_once() -> None:
     folder = Path(assembly.__file__).parent
-    pages = document, worked_document
-    for names, files in (
-        ("SCRIPTS", {path.name for path in (folder / "script").glob("*.js")}),
-        ("STYLES", {path.name for path in folder.glob("*.css")}),
+    pages = chapters.TRANSLATION_PAGE, chapters.EXAMPLE_PAGE
+    for listed, files in (
+        ([[name for chapter in page for name in chapter.files] for page in pages], "script/*.js"),
+        ([document.STYLES, worked_document.STYLES], "*.css"),
     ):
-        listed = [getattr(page, names) for page in pages]
-        assert set().union(*listed) == files
+        assert set().union(*listed) == {path.name for path in folder.glob(files)}
         assert all(len(each) == len(set(each)) for each in listed)
 
 
-def test_names_at_the_top_of_the_scripts_are_given_once() -> None:
-    given = re.findall(
-        r"^(?:async )?(?:const|let|function|class) (\w+)", assembly.scripts(document.SCRIPTS), re.M
+def test_the_script_begins_with_its_contents_and_each_file_with_its_idea() -> None:
+    contents, *files = re.split(
+        r"^// =+ (\w+\.js) =+\n", chapters.script(chapters.TRANSLATION_PAGE), flags=re.M
     )
+    assert contents.startswith('"use strict";\n// ')
+    assert re.findall(r"\w+\.js", contents) == files[::2]
+    assert all(text.startswith("// ") for text in files[1::2])
+
+
+def test_names_at_the_top_of_the_scripts_are_given_once() -> None:
+    script = chapters.script([*chapters.TRANSLATION_PAGE, chapters.EXAMPLE])
+    given = re.findall(r"^(?:async )?(?:const|let|function|class) (\w+)", script, re.M)
     assert sorted(given) == sorted(set(given))
 
 

@@ -34,11 +34,6 @@ def styles(names: Sequence[str]) -> str:
     return "\n".join(page_file(name) for name in names)
 
 
-def scripts(names: Sequence[str]) -> str:
-    """The scripts of these names as one: their names at the top level are known to each other."""
-    return "\n".join(['"use strict";', *(page_file(f"script/{name}") for name in names)])
-
-
 def json_block(name: str, value: Any) -> str:
     """Data for the page's script, which reads it from the element with this id; no text in it can end it."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)

@@ -3,7 +3,8 @@
 from html import escape
 
 from pellucid.explain.explanation import Explanation
-from pellucid.explain.page.assembly import html_page, scripts, styles
+from pellucid.explain.page.assembly import html_page, styles
+from pellucid.explain.page.chapters import TRANSLATION_PAGE, script
 from pellucid.explain.page.own_payload import examples_payload
 from pellucid.explain.page.payload import payload
 from pellucid.explain.page.summary import alignment_table, headline, steps_table, title_of
@@ -11,40 +12,6 @@ from pellucid.explain.words import visible
 from pellucid.version import __version__
 
 STYLES = ("style.css", "drawing.css", "stage.css", "dock.css", "plates.css", "own.css", "tour.css")
-
-# In the order of reading: how elements are made and what is shown; numbers; the model and its words; what is
-# derived of them; how a matrix is shown and a cell was made; worked examples; and the page around them.
-SCRIPTS = (
-    *("elements.js", "state.js", "parts.js"),
-    *("nearest.js", "numbers.js", "blocks.js", "matrix.js"),
-    *("model.js", "cache.js", "search.js", "preparation.js", "pieces.js", "vocabulary.js"),
-    *("derived.js", "switches.js", "runs.js", "recorded.js", "computed.js"),
-    *("scales.js", "scripted.js", "grid.js", "grid_table.js", "canvas.js", "copying.js"),
-    *(
-        "lineage.js",
-        "making.js",
-        "making_words.js",
-        "making_attention.js",
-        "making_layer.js",
-        "show_making.js",
-    ),
-    *(
-        "softmax_steps.js",
-        "heads.js",
-        "plate_specs.js",
-        "plate.js",
-        "plate_equations.js",
-        "attention_equations.js",
-        "vocabulary_plates.js",
-    ),
-    *("opened.js", "plates.js"),
-    *("matrices.js", "worked_given.js", "worked.js", "worked_run.js", "rules.js", "claims.js", "check.js"),
-    *("toml.js", "example_table.js", "typed_matrix.js"),
-    *("own_state.js", "own_fields.js", "own_verdicts.js", "own_results.js", "own_file.js", "own.js"),
-    *("sentence.js", "drawing.js", "strands.js", "stage.js", "layer.js", "time.js", "panel.js", "effect.js"),
-    *("typing.js", "beside.js", "keys.js", "tour_stops.js", "tour.js"),
-    "main.js",
-)
 
 
 def page(
@@ -58,7 +25,7 @@ def page(
         run["name"] = visible(name)
     carried.header["examples"] = examples_payload()
     title, body = title_of(explanation), _body(explanation)
-    return html_page(title, body, styles(STYLES), scripts(SCRIPTS), carried.html())
+    return html_page(title, body, styles(STYLES), script(TRANSLATION_PAGE), carried.html())
 
 
 def _body(explanation: Explanation) -> str:

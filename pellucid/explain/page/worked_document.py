@@ -6,8 +6,9 @@ from html import escape
 from typing import Any
 
 from pellucid.explain.code_lines import code_line
-from pellucid.explain.page.assembly import html_page, json_block, scripts, styles
+from pellucid.explain.page.assembly import html_page, json_block, styles
 from pellucid.explain.page.captions import caption
+from pellucid.explain.page.chapters import EXAMPLE_PAGE, script
 from pellucid.explain.page.own_payload import as_table, examples_payload
 from pellucid.explain.words import visible
 from pellucid.explain.worked.example_text import example_text
@@ -17,33 +18,6 @@ from pellucid.see import AXES
 from pellucid.version import __version__
 
 STYLES = ("style.css", "plates.css", "own.css")
-# What a worked example needs of the script of a translation's page, and what starts it.
-SCRIPTS = (
-    *("elements.js", "state.js", "parts.js", "nearest.js", "numbers.js", "runs.js", "matrices.js"),
-    *("scales.js", "scripted.js", "grid.js", "grid_table.js", "canvas.js", "copying.js"),
-    *(
-        "lineage.js",
-        "making.js",
-        "making_words.js",
-        "making_attention.js",
-        "making_layer.js",
-        "show_making.js",
-    ),
-    *(
-        "softmax_steps.js",
-        "heads.js",
-        "plate_specs.js",
-        "plate.js",
-        "plate_equations.js",
-        "attention_equations.js",
-        "vocabulary_plates.js",
-    ),
-    *("opened.js", "plates.js"),
-    *("worked_given.js", "worked.js", "worked_run.js", "rules.js", "claims.js", "check.js"),
-    *("toml.js", "example_table.js", "typed_matrix.js"),
-    *("own_state.js", "own_fields.js", "own_verdicts.js", "own_results.js", "own_file.js", "own.js"),
-    "worked_page.js",
-)
 
 
 def worked_page(example: Example) -> str:
@@ -60,12 +34,12 @@ def worked_page(example: Example) -> str:
 <p id=fault role=alert hidden></p>
 <div id=own-place></div>
 <noscript><pre>{escape(_visible_lines(text))}</pre></noscript>
-<p id=said class=off-screen role=status aria-live=polite></p>
+<p id=said class=unseen role=status aria-live=polite></p>
 <footer>Written by Pellucid {escape(__version__)}. Every number is computed in this page, in double precision,
 and the same from Python: <code>pellucid example</code>.</footer>
 </main>"""
     data = json_block("payload", _header(example))
-    return html_page(example.name, body, styles(STYLES), scripts(SCRIPTS), data)
+    return html_page(example.name, body, styles(STYLES), script(EXAMPLE_PAGE), data)
 
 
 def _visible_lines(text: str) -> str:
