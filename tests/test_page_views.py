@@ -264,7 +264,7 @@ def test_the_mask_is_lifted_and_the_changed_numbers_are_those_of_an_edit(
         assert f"position {row + 1} now looks at {word} ({share:.2f}, head {head}" in says
         assert "training would leak" in says
         opened.press("Escape")
-        opened.page.locator("#effect button").click()
+        opened.page.locator("#effect [data-key=effect-reset]").click()
         opened.settle()
         assert not opened.page.locator("#effect").is_visible()
         assert "mask" not in opened.page.evaluate("location.hash")

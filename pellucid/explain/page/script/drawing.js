@@ -226,7 +226,7 @@ const lightPosition = (position) => {
     if (token.tagName === "BUTTON") token.setAttribute("aria-pressed", String(place === position));
   }
   drawNext(run, position, model.querySelector(".next"));
-  shareOut(shares[position] ?? [], `looked at when it said ${visibleText(run.expected[position] ?? "")}`);
+  shareOut(shares[position] ?? [], `looked at when it said ${visibleText(run.expected[position] ?? "")}; the mean of the last layer’s heads`);
 };
 
 /** Shows shares of the source, on the memory and under the encoder. */

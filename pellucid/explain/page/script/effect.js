@@ -92,13 +92,13 @@ const leakSentence = async (run, switches) => {
     }
   }
   if (!best.share) return "Without the mask nothing changes here: no position comes later.";
-  const where = part === state.block ? "" : ` (${fullTitleOf(part)})`;
+  const cell = { ...placeOf(`${part}.weights`), head: best.head, row: best.row, column: best.row + 1 };
   return [
-    "Without the mask, position ",
-    best.row + 1,
-    " now looks at ",
+    `Without the mask, position ${best.row + 1} now looks at `,
     words(run.target[best.row + 1], { class: "quoted" }),
-    ` (${best.share.toFixed(2)}, head ${best.head}${where ? `, ${fullTitleOf(part)}` : ""}), which it is asked to predict: training would leak.`,
+    ` (${best.share.toFixed(2)}, head ${best.head} of ${fullTitleOf(part)}), the word that it is asked to predict: `,
+    "training would leak. This model learned with the mask, so lifting it afterwards makes its words worse. ",
+    element("button", { class: "see-cell", "data-key": "see-cell", click: () => setState(cell) }, "See this cell"),
   ];
 };
 
@@ -157,9 +157,9 @@ const changeSentence = (run, before) => {
   if (Math.abs(now - was) < 0.00005)
     return `No probability changes by more than ${Math.max(Math.abs(now - was), 1e-9).toExponential(0)}.`;
   return [
-    "The probability of ",
+    "Of the expected words’ probabilities that of ",
     words(run.expected[most], { class: "quoted" }),
     ` changes most, from ${fourDecimals(was)} to ${fourDecimals(now)}; `,
-    other ? `${other} of ${run.steps.length} words would be others.` : "all words stay the same.",
+    other ? `at ${other} of ${run.steps.length} positions the model would say something else.` : "what the model would say stays the same.",
   ];
 };

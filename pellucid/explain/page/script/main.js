@@ -59,12 +59,13 @@ const runSwitched = (base, switches) => {
 
 const drawnFor = new Map();
 
-/** Draws a place again only if what it shows has changed. */
-const drawFor = async (name, facts, draw) => {
+/** Draws a place again only if what it shows has changed; who asks while it is drawn waits for it too. */
+const drawFor = (name, facts, draw) => {
   const known = drawnFor.get(name);
-  if (known && known.length === facts.length && known.every((fact, at) => fact === facts[at])) return;
-  drawnFor.set(name, facts);
-  await draw();
+  if (known?.facts.length === facts.length && known.facts.every((fact, at) => fact === facts[at])) return known.drawing;
+  const drawing = Promise.resolve(draw());
+  drawnFor.set(name, { facts, drawing });
+  return drawing;
 };
 
 const drawView = async ({ run, before, beside, reason }, changed) => {
@@ -88,11 +89,11 @@ const drawView = async ({ run, before, beside, reason }, changed) => {
   } else {
     await drawStage(run, beside, found("stage"));
   }
+  await drawFor("open", [open, stop, open === "tour" && run, open === "tour" && hashOf(state)], () => drawOpened(open));
   showOpenMatrix();
   await drawFor("effect", [run, before, block, head, position, reason], () =>
     reason ? drawRefusal(reason, found("effect")) : drawEffect(run, before, found("effect")),
   );
-  await drawFor("open", [open, stop, open === "tour" ? run : null], () => drawOpened(open));
   if (changed) await pulseChanges(run, before);
 };
 
@@ -101,12 +102,15 @@ let matrixShown = null;
 /** A matrix that an address or the tour opens comes into view; one that was opened by hand has the focus already. */
 const showOpenMatrix = () => {
   const before = matrixShown;
-  matrixShown = state.tensor && `${state.block} ${state.tensor}`;
+  matrixShown = state.tensor ? `${state.block} ${state.tensor}` : state.open === "tour" ? "the model" : null;
   const plates = found("stage").querySelector(".stage-plates");
   if (!matrixShown || matrixShown === before || plates.contains(document.activeElement)) return;
+  const behavior = stillness.matches ? "auto" : "smooth";
+  if (!state.tensor) return found("drawing-place").scrollIntoView({ block: "start", behavior });
+  // On a phone the chosen cell would lie far below the heading.
   plates
-    .querySelector(".opened")
-    ?.scrollIntoView({ block: "start", behavior: stillness.matches ? "auto" : "smooth" });
+    .querySelector(state.row !== null && innerWidth < 700 ? ".opened-matrix" : ".opened")
+    ?.scrollIntoView({ block: "start", behavior });
 };
 
 /** The tour and the form for one's own matrices, each in its place, drawn by their own files. */

@@ -41,19 +41,10 @@ async function scaledCell({ run, name, path, head, row, column, panel }) {
 /** What divides the scores, and how one writes it. */
 async function divisorOfRun(run, name, path) {
   if (run.given) return { divisor: run.given.divisor ?? 1, words: plainNumber(run.given.divisor ?? 1) };
-  if (isOff(run, "scale", path)) return { divisor: 1, words: "1" };
+  if (run.switches?.scale === false && isMeant(run.switches, path)) return { divisor: 1, words: "1" };
   const width = (await run.get(sibling(name, "queries"))).shape.at(-1);
   return { divisor: Math.sqrt(width), words: `√${width}` };
 }
-
-/** Whether a switch of the run is off in this part. */
-const isOff = (run, switched, path) => {
-  const { switches } = run;
-  return (
-    switches?.[switched] === false &&
-    (!switches.where || path === switches.where || path.startsWith(`${switches.where}.`))
-  );
-};
 
 function maskCell({ run, path, panel, row, column, labels }) {
   const value = panel.at(row, column);
@@ -99,11 +90,6 @@ function softmaxSteps(numbers) {
   return { most, sum, columns: columns.map((each) => ({ ...each, share: isEmpty ? 0 : each.power / sum })) };
 }
 
-/** A row of a matrix as a list. */
-function rowOfPanel(panel, row) {
-  return Array.from({ length: panel.columns }, (_, column) => panel.at(row, column));
-}
-
 async function weightCell({ run, name, path, head, row, column, labels, panel }) {
   if (isSilent(run, path, head) && panel.at(row, column) === 0) return silentCell("weights");
   const masked = panelOf(await run.get(sibling(name, "masked_scores")), head);
@@ -119,12 +105,12 @@ async function weightCell({ run, name, path, head, row, column, labels, panel })
   const all = fourDecimals(sum);
   return {
     equation: "exp(x − max) ÷ Σ exp",
-    headings: ["is asked", "x", "x − max", "exp(x − max)"],
+    headings: ["is asked", "x, masked score", "x − max", "exp(x − max)"],
     afterHeading: "exp ÷ Σ",
     terms,
     sum,
     steps: [
-      { label: "x", value: x },
+      { label: "x, the masked score", value: x },
       { label: `x − max, the max being ${fourDecimals(most)}`, value: less },
       { label: "exp", value: power },
       { label: "Σ of the row", value: sum },
@@ -132,7 +118,7 @@ async function weightCell({ run, name, path, head, row, column, labels, panel })
     ],
     total: share,
     filled: `exp(${inSum(x)} − ${inSum(most)}) ÷ ${all} = ${fourDecimals(power)} ÷ ${all} = ${fourDecimals(share)}`,
-    note: `${labels.rows[row]} shares a whole 1 among what it may look at.`,
+    note: `${labels.rows[row]} shares a whole 1 among what it looks at.`,
   };
 }
 

@@ -102,7 +102,10 @@ let momentsAsked = 0;
 const momentOf = (run) => {
   const { position } = state;
   if (state.mode === "training") {
-    return "Training: all positions at once, the whole triangle. The right words go in, shifted by one; the mask keeps each position from the words after it.";
+    const masked = state.switches.causal
+      ? "the whole triangle. The right words go in, shifted by one; the mask keeps each position from the words after it."
+      : "the whole square: the right words go in, shifted by one, and without the mask each position sees those after it too.";
+    return `As in training, all positions at once: ${masked}`;
   }
   const read = [words(run.target[position]), " in, ", words(run.steps[position].predicted), " out."];
   const source =
@@ -118,16 +121,13 @@ const momentOf = (run) => {
   return [`Step ${position + 1}, one new row: `, ...read, ` Of the target, ${kept}. `, source];
 };
 
-const equalities = new WeakMap();
-
 /** That step by step gives what all positions at once give, with the largest difference of a logit. */
 const equalityOf = async (run, cached) => {
   if (!run.computes) return "";
-  const known = equalities.get(run) ?? {};
-  equalities.set(run, known);
-  known[cached] ??= stepByStep(run, cached);
-  const { largestDifference } = await known[cached];
-  return `Step by step equals all at once: largest difference ${largestDifference === 0 ? "0" : largestDifference.toExponential(1)}.`;
+  const { largestDifference } = await comparedInTime(run, cached);
+  if (largestDifference > 1e-3)
+    return `Step by step differs from all at once, by up to ${largestDifference.toFixed(2)} in a logit: a step cannot see later words.`;
+  return `Step by step equals all at once: largest difference ${inExponents(largestDifference)}.`;
 };
 
 // Playing
