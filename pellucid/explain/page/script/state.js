@@ -14,6 +14,7 @@ const FIRST_STATE = {
   run: 0, // which of the page's explanations
   text: null, // a sentence of the reader's own, which the page has translated
   to: null,
+  target: null, // what it is to become, where the reader says so
   block: "", // "decoder.layers.0" a layer, "decoder.layers.0.self_attention" a part, "" the whole model
   tensor: null,
   head: 0,
@@ -36,7 +37,7 @@ let state = FIRST_STATE;
 const setState = (changes, focus = null) => {
   const before = state;
   state = { ...state, ...changes };
-  const steps = ["run", "text", "to", "block", "tensor", "mode", "switches", "beside", "open", "stop"];
+  const steps = ["run", "text", "to", "target", "block", "tensor", "mode", "switches", "beside", "open", "stop"];
   const address = `${location.pathname}${location.search}${hashOf(state)}`;
   if (hashOf(before) !== hashOf(state) || location.hash !== hashOf(state)) {
     if (steps.some((name) => before[name] !== state[name])) history.pushState(null, "", address);
@@ -53,6 +54,7 @@ const hashOf = (shown) => {
   if (shown.run) add("run", shown.run);
   if (shown.text !== null) add("text", shown.text);
   if (shown.text !== null && shown.to) add("to", shown.to);
+  if (shown.text !== null && shown.target !== null) add("target", shown.target);
   if (shown.tensor && blockOf(shown.tensor) !== shown.block) add("in", shown.block);
   if (shown.head) add("head", shown.head);
   if (shown.row !== null) add("cell", `${shown.row},${shown.column ?? 0}`);
@@ -93,6 +95,7 @@ const stateOf = (hash) => {
     run: number("run", 0),
     text: asked.get("text"),
     to: asked.get("to"),
+    target: asked.get("target"),
     head: number("head", 0),
     row,
     column,
@@ -101,7 +104,7 @@ const stateOf = (hash) => {
     cached: asked.get("cache") !== "off",
     switches: switchesOf(asked),
     beside: ["other", "before"].includes(asked.get("beside")) ? asked.get("beside") : "",
-    open: asked.get("open") ?? "",
+    open: ["tour", "own"].includes(asked.get("open")) ? asked.get("open") : "",
     stop: number("stop", null),
     form: asked.get("form") ?? state.form,
   };

@@ -15,6 +15,28 @@ const largestOf = (panel, row) => {
 const listed = (tokens) =>
   tokens.flatMap((token, place) => [place === 0 ? "" : place === tokens.length - 1 ? " and " : ", ", words(token)]);
 
+/** Where the second row looks most in head 0: {row, column, value}. */
+const looksMost = async (run, name, tokens) => {
+  const row = secondOf(tokens);
+  return { row, ...largestOf(panelOf(await run.get(name), 0), row) };
+};
+
+/** The cell of that weight, as a state. */
+const mostOfSecond = async (run, name, tokens) => {
+  const { row, column } = await looksMost(run, name, tokens);
+  return { row, column };
+};
+
+/** How far all at once is from step by step, or why this page cannot say. */
+const differenceInTime = async (run) => {
+  try {
+    const { largestDifference } = await comparedInTime(run, true);
+    return `The largest difference between the two ways here: ${inExponents(largestDifference)}.`;
+  } catch {
+    return "This page holds a recording and cannot decode it again to show that the numbers are the same.";
+  }
+};
+
 /** The second row, where there is one: the first that has something before it. */
 const secondOf = (tokens) => Math.min(1, tokens.length - 1);
 
@@ -23,11 +45,10 @@ const TOUR = [
     title: "Tokens, and the shift",
     tensor: "",
     text: (run) => [
-      "The encoder reads ", listed(run.source), ". The decoder reads ", listed(run.target),
-      ": the translation, moved one place to the right behind the start token. At each place it is to say the word ",
-      "that comes next: ", listed(run.expected), ".",
+      "The encoder reads the source: ", listed(run.source), ". The decoder reads the target, shifted right by one: ",
+      listed(run.target), ". At each position it is to say the token that comes next: ", listed(run.expected), ".",
     ],
-    trial: { label: "Look at the last place", changes: (run) => ({ position: run.target.length - 1 }) },
+    trial: { label: "Look at the last position", changes: (run) => ({ position: run.target.length - 1 }) },
   },
   {
     title: "Embedding and positions",
@@ -37,8 +58,8 @@ const TOUR = [
       const scaled = config.scale_embeddings ? `, times √${config.width} = ${fourDecimals(Math.sqrt(config.width))}` : "";
       return [
         `A token’s vector is its row of a table of ${config.vocabulary} × ${config.width} numbers${scaled}: to look a row `,
-        "up is to multiply the table with a one-hot row. Attention alone does not know what comes first, so sines and ",
-        "cosines of the place are added.",
+        "up is to multiply a one-hot row with the table. Attention alone does not know which token comes first, so sines ",
+        "and cosines of the position are added.",
       ];
     },
     trial: { label: "See the positions alone", tensor: "encoder.positions" },
@@ -46,12 +67,12 @@ const TOUR = [
   {
     title: "The encoder’s self-attention has no mask",
     tensor: "encoder.layers.0.self_attention.weights",
+    changes: (run) => mostOfSecond(run, "encoder.layers.0.self_attention.weights", run.source),
     text: async (run) => {
-      const row = secondOf(run.source);
-      const { column, value } = largestOf(panelOf(await run.get("encoder.layers.0.self_attention.weights"), 0), row);
+      const { row, column, value } = await looksMost(run, "encoder.layers.0.self_attention.weights", run.source);
       return [
-        "Every source token asks every other, also those behind it. In head 0, ", words(run.source[row]),
-        " looks most at ", words(run.source[column]), ` (${fourDecimals(value)}). A row adds up to 1.`,
+        "Every source token asks every other, those after it too. In head 0, ", words(run.source[row]),
+        " looks most at ", words(run.source[column]), ` (${fourDecimals(value)}). The weights of a row add up to 1.`,
       ];
     },
     trial: { label: "Another head", changes: () => ({ head: 1 }), heads: 2 },
@@ -60,8 +81,8 @@ const TOUR = [
     title: "The memory",
     tensor: "encoder.output",
     text: (run) => [
-      `What leaves the encoder is called the memory: ${run.source.length} × ${run.config.width}, a vector for each `,
-      "source token, and not one for the whole sentence. Each decoder layer makes keys and values of its own from it.",
+      `What leaves the encoder is called the memory: ${run.source.length} × ${run.config.width}, one vector for each `,
+      "source token, not one for the whole sentence. Each decoder layer makes keys and values of its own from it.",
     ],
     trial: { label: "See the keys that the first layer makes", tensor: `${firstCross}.keys` },
   },
@@ -71,9 +92,9 @@ const TOUR = [
     text: (run) => {
       const { width, heads } = run.config;
       return [
-        "In the decoder’s first layer each position makes three vectors by three matrices: X · W^Q asks, X · W^K is asked, ",
-        `X · W^V is what it has to give. (${run.target.length}×${width})·(${width}×${width}), and each of the ${heads} `,
-        `heads takes ${width / heads} columns.`,
+        "In the decoder’s first layer each position makes three vectors: its query, X · W^Q, asks; its key, X · W^K, is ",
+        `asked; its value, X · W^V, is what it gives. (${run.target.length}×${width})·(${width}×${width}), of which `,
+        heads === 1 ? "the one head has all columns." : `each of the ${heads} heads has ${width / heads} columns.`,
       ];
     },
     trial: { label: "How its first number is made", changes: () => ({ row: 0, column: 0 }) },
@@ -81,6 +102,7 @@ const TOUR = [
   {
     title: "Scores, and their scale",
     tensor: `${firstSelf}.scores`,
+    changes: (run) => ({ row: secondOf(run.target), column: 0 }),
     text: async (run) => {
       const row = secondOf(run.target);
       const root = Math.sqrt(run.config.width / run.config.heads);
@@ -88,8 +110,8 @@ const TOUR = [
       const scaled = panelOf(await run.get(`${firstSelf}.scaled_scores`), 0).at(row, 0);
       return [
         "A score is the dot product of a query and a key: ", words(run.target[row]), " asks ", words(run.target[0]),
-        ` and gets ${fourDecimals(score)}. Divided by √d_k = ${fourDecimals(root)} that is ${fourDecimals(scaled)}: `,
-        "longer vectors would otherwise make larger scores, and the softmax would leave room for one word only.",
+        ` and gets ${fourDecimals(score)}. Divided by √d_k = ${fourDecimals(root)} it is ${fourDecimals(scaled)}. `,
+        "Without this, longer vectors make larger scores, and the softmax gives nearly everything to one token.",
       ];
     },
     trial: { label: "Take the scale away", switches: { scale: false }, tensor: `${firstSelf}.weights` },
@@ -97,11 +119,12 @@ const TOUR = [
   {
     title: "The mask",
     tensor: `${firstSelf}.mask`,
+    changes: (run) => ({ row: 0, column: run.target.length - 1 }),
     text: (run) => {
       const length = run.target.length;
       return [
-        "All positions are computed at once, so each could see the words that it is to predict. The mask forbids it: ",
-        `${(length * (length - 1)) / 2} of the ${length * length} scores get −∞ added. What stays is a position itself `,
+        "In training all positions are computed at once, so each could see the word that it is to predict. The mask ",
+        `forbids it: to ${(length * (length - 1)) / 2} of the ${length * length} scores it adds −∞. A position sees itself `,
         "and what precedes it.",
       ];
     },
@@ -110,14 +133,13 @@ const TOUR = [
   {
     title: "Softmax, and the context",
     tensor: `${firstSelf}.weights`,
+    changes: (run) => mostOfSecond(run, `${firstSelf}.weights`, run.target),
     text: async (run) => {
-      const row = secondOf(run.target);
-      const panel = panelOf(await run.get(`${firstSelf}.weights`), 0);
-      const { column, value } = largestOf(panel, row);
+      const { row, column, value } = await looksMost(run, `${firstSelf}.weights`, run.target);
       return [
-        "exp, divided by the row’s sum, makes shares of a row: ", words(run.target[row]), " gives ",
-        words(run.target[column]), ` ${fourDecimals(value)}. Where −∞ was is exactly 0. The context is these shares of the `,
-        "rows of V; the first position has only itself, so its context is the first row of V.",
+        "Softmax takes exp of each score and divides by the row’s sum: the weights. ", words(run.target[row]), " gives ",
+        words(run.target[column]), ` ${fourDecimals(value)}; what the mask forbids gets exactly 0. The context is the rows `,
+        "of V, each times its weight, added up. The first position has only itself: its context is the first row of V.",
       ];
     },
     trial: { label: "How a number of the context is made", tensor: `${firstSelf}.context`, changes: (run) => ({ row: secondOf(run.target), column: 0 }) },
@@ -126,8 +148,8 @@ const TOUR = [
     title: "Heads, and W^O",
     tensor: `${firstSelf}.concatenated`,
     text: (run) => [
-      `${run.config.heads} heads have done this side by side, each with its own columns. Their contexts stand next to `,
-      "each other in one matrix again, and W^O, on its right, mixes them.",
+      run.config.heads === 1 ? "The one head’s context" : `${run.config.heads} heads have done this side by side. Their contexts, next to each other,`,
+      ` ${run.config.heads === 1 ? "is" : "are"} one matrix of ${run.target.length} × ${run.config.width} again, and W^O, multiplied from the right, mixes its columns.`,
     ],
     trial: { label: "Silence head 0 of this layer", switches: { silent: { [firstSelf]: [0] } }, tensor: `${firstSelf}.concatenated` },
   },
@@ -139,9 +161,9 @@ const TOUR = [
         ["mean", "variance"].map((name) => run.get(`decoder.layers.0.residual_1.norm.${name}`)),
       );
       return [
-        "What attention found is added to what came in: nothing is lost on the way. Then each position’s vector is moved ",
-        `to mean 0 and variance 1 (the first one has ${fourDecimals(panelOf(mean, 0).at(0, 0))} and `,
-        `${fourDecimals(panelOf(variance, 0).at(0, 0))} here), times a weight, plus a bias.`,
+        "What attention found is added to what came in, so that nothing is lost on the way. LayerNorm brings each position’s ",
+        `vector to mean 0 and variance 1 (the first has mean ${fourDecimals(panelOf(mean, 0).at(0, 0))} and variance `,
+        `${fourDecimals(panelOf(variance, 0).at(0, 0))} before), then multiplies by a weight and adds a bias.`,
       ];
     },
     trial: { label: "Take all residuals away", switches: { residual: false }, tensor: "decoder.layers.0.residual_1.sum" },
@@ -149,13 +171,13 @@ const TOUR = [
   {
     title: "Cross-attention: the decoder asks the source",
     tensor: `${firstCross}.weights`,
+    changes: (run) => mostOfSecond(run, `${firstCross}.weights`, run.target),
     text: async (run) => {
-      const row = secondOf(run.target);
-      const { column, value } = largestOf(panelOf(await run.get(`${firstCross}.weights`), 0), row);
+      const { row, column, value } = await looksMost(run, `${firstCross}.weights`, run.target);
       return [
-        "The queries are the decoder’s, the keys and values are made from the memory: ",
+        "Queries come from the decoder, keys and values from the memory, so the weights are ",
         `${run.target.length} × ${run.source.length}, target × source. After `, words(run.target[row]), ", head 0 looks most at ",
-        words(run.source[column]), ` (${fourDecimals(value)}). Whatever step it is, K and V stay the same.`,
+        words(run.source[column]), ` (${fourDecimals(value)}). At every step K and V are the same.`,
       ];
     },
     trial: { label: "See it in time: the second step", changes: (run) => ({ mode: "step", position: secondOf(run.target) }) },
@@ -164,9 +186,9 @@ const TOUR = [
     title: "From a vector to a word",
     tensor: "decoder.probabilities",
     text: (run) => [
-      `After the feed-forward, (…×${run.config.width})·(${run.config.width}×${run.config.hidden}) and back, and the last `,
-      "Add & Norm, one more matrix gives every word of the vocabulary a number; softmax makes them probabilities. First word: ",
-      words(run.expected[0]), `, ${fourDecimals(run.steps[0].probability)}.`,
+      `The feed-forward takes each vector from ${run.config.width} to ${run.config.hidden} numbers and back. After the last `,
+      "layer one more matrix gives every token of the vocabulary a number, the logit, and softmax makes probabilities of ",
+      "them. The first word, ", words(run.expected[0]), `, has ${fourDecimals(run.steps[0].probability)}.`,
     ],
     trial: { label: "See the logits before the softmax", tensor: "decoder.logits" },
   },
@@ -176,8 +198,8 @@ const TOUR = [
     changes: (run) => ({ mode: "step", position: secondOf(run.target) }),
     text: (run) => [
       words(run.expected[0]), " was said, so it goes in again, and one new row is computed. The keys and values of the ",
-      "places before it are remembered: that is the cache. Without it the whole beginning would be computed anew, with ",
-      "the same numbers.",
+      "positions before it are remembered: that is the cache. Without it, all rows so far are computed again, with the ",
+      "same numbers.",
     ],
     trial: { label: "Without the cache", changes: () => ({ cached: false }) },
   },
@@ -185,11 +207,10 @@ const TOUR = [
     title: "Training: all steps at once, the same numbers",
     tensor: `${firstSelf}.weights`,
     text: async (run) => {
-      const { largestDifference } = await stepByStep(run, true);
       return [
-        "In training the right words are known, so all rows are computed together: teacher forcing. Row t sees what step t ",
-        `saw, because of the mask. The largest difference between the two ways here: ${largestDifference.toExponential(1)}. `,
-        "Step by step, a sentence would take as many passes through the decoder as it has words.",
+        "In training the right words are known and go in together: teacher forcing. Because of the mask, row t sees what ",
+        `step t saw. ${await differenceInTime(run)} Step by step this sentence takes `,
+        run.target.length === 1 ? "1 pass" : `${run.target.length} passes`, " through the decoder, in training one.",
       ];
     },
     trial: { label: "Back to the whole model", tensor: "" },
