@@ -3,7 +3,8 @@
 const drawEffect = async (run, before, place) => {
   place.hidden = !before;
   if (!before) return redraw(place);
-  const sentences = await effectsOf(run, before, state.switches);
+  const leak = await leakOf(run, state.switches);
+  const sentences = await effectsOf(run, before, state.switches, leak);
   say(
     element(
       "p",
@@ -21,6 +22,7 @@ const drawEffect = async (run, before, place) => {
         { class: "effect-says" },
         sentences.map((sentence) => [sentence, " "]),
       ),
+      leak ? seeLeak(leak) : null,
       element("button", { "data-key": "effect-reset", click: resetSwitches }, "Reset"),
     ),
     element(
@@ -65,9 +67,9 @@ const changeOf = (step, was) => {
   );
 };
 
-const effectsOf = async (run, before, switches) => {
+const effectsOf = async (run, before, switches, leak) => {
   const sentences = [];
-  if (!switches.causal) sentences.push(await leakSentence(run, switches));
+  if (!switches.causal) sentences.push(leakSentence(run, leak));
   if (!switches.scale) sentences.push(await scaleSentence(run, before, switches));
   if (!switches.residual) sentences.push(residualSentence(switches));
   if (switches.padding !== "none") sentences.push(await paddingSentence(run, switches));
@@ -77,30 +79,43 @@ const effectsOf = async (run, before, switches) => {
   return sentences;
 };
 
-/** Who now looks at the word that it is asked to predict, and how much. */
-const leakSentence = async (run, switches) => {
+/** Who now looks most at the word that it is asked to predict: {share, part, head, row}; null: nobody does. */
+const leakOf = async (run, switches) => {
+  if (switches.causal) return null;
   const parts = attentionsOf(run).filter((part) => part.startsWith("decoder") && part.endsWith(".self_attention"));
   const part = switches.where ?? (parts.includes(state.block) ? state.block : parts[0]);
   const weights = await run.get(`${part}.weights`);
   const [heads, rows, columns] = weights.shape.slice(-3);
-  let best = { share: 0 };
+  let most = null;
   for (let head = 0; head < heads; head++) {
     if (switches.head !== null && head !== switches.head) continue;
     for (let row = 0; row + 1 < rows; row++) {
       const share = weights.data[(head * rows + row) * columns + row + 1];
-      if (share > best.share) best = { share, head, row };
+      if (share > (most?.share ?? 0)) most = { share, part, head, row };
     }
   }
-  if (!best.share) return "Without the mask nothing changes here: no position comes later.";
-  const cell = { ...placeOf(`${part}.weights`), head: best.head, row: best.row, column: best.row + 1 };
-  return [
-    `Without the mask, position ${best.row + 1} now looks at `,
-    words(run.target[best.row + 1], { class: "quoted" }),
-    ` (${best.share.toFixed(2)}, head ${best.head} of ${fullTitleOf(part)}), the word that it is asked to predict: `,
-    "training would leak. This model learned with the mask, so lifting it afterwards makes its words worse. ",
-    element("button", { class: "see-cell", "data-key": "see-cell", click: () => setState(cell) }, "See this cell"),
-  ];
+  return most;
 };
+
+const leakSentence = (run, leak) =>
+  leak
+    ? [
+        `Without the mask, position ${leak.row + 1} now looks at `,
+        words(run.target[leak.row + 1], { class: "quoted" }),
+        ` (${leak.share.toFixed(2)}, head ${leak.head} of ${fullTitleOf(leak.part)}), the word that it is asked to predict: `,
+        "training would leak. This model learned with the mask, so lifting it afterwards makes its words worse.",
+      ]
+    : "Without the mask nothing changes here: no position comes later.";
+
+const seeLeak = ({ part, head, row }) =>
+  element(
+    "button",
+    {
+      "data-key": "see-leak",
+      click: () => setState({ ...placeOf(`${part}.weights`), head, row, column: row + 1 }),
+    },
+    "See this cell",
+  );
 
 /** How sharp the weights become when scores are not made smaller. */
 const scaleSentence = async (run, before, switches) => {
