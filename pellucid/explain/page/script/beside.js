@@ -51,7 +51,7 @@ const drawBeside = (run, beside, place) => {
     state.beside === "before"
       ? ["After the switch", "Before"]
       : [run, beside].map((each) =>
-          capital(
+          capitalised(
             runName(
               each,
               page.runs.indexOf(page.runs.find((known) => known.text === each.text && known.model === each.model)),
@@ -71,8 +71,6 @@ const drawBeside = (run, beside, place) => {
       : null,
   );
 };
-
-const capital = (text) => text[0].toUpperCase() + text.slice(1);
 
 const besideCard = (run, title) =>
   element(

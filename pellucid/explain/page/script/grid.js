@@ -58,7 +58,7 @@ function grid(options) {
 function stateOfGrid(options) {
   const { tensor, head = 0, name, size = "open" } = options;
   const panel = options.panel ?? panelOf(tensor, head);
-  const kind = options.kind ?? kindOf(name);
+  const kind = options.kind ?? kindOfNumbers(name);
   const asks = options.asks ?? (tensor ? tensor.axes.endsWith("LM") : false);
   const state = {
     ...options,
@@ -163,12 +163,4 @@ function wordOfNumber(name) {
     embedded: "embedding",
   };
   return words[last] ?? last.replaceAll("_", " ");
-}
-
-function numbersOf(panel) {
-  const numbers = new Float32Array(panel.rows * panel.columns);
-  for (let r = 0; r < panel.rows; r++) {
-    for (let c = 0; c < panel.columns; c++) numbers[r * panel.columns + c] = panel.at(r, c);
-  }
-  return numbers;
 }

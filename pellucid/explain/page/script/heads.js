@@ -2,7 +2,7 @@
 
 /** A strip of small pictures of a tensor, one for each head; the chosen one says so. */
 const headStrip = (view, spec, choose) => {
-  const heads = spec.tensor?.axes.includes("H") ? spec.tensor.shape[spec.tensor.axes.indexOf("H")] : 1;
+  const heads = spec.tensor ? headsOfTensor(spec.tensor) : 1;
   if (heads < 2) return null;
   const buttons = Array.from({ length: heads }, (_, head) => headButton(view, spec, head, () => choose(head)));
   return element(

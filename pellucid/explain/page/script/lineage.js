@@ -1,15 +1,6 @@
 // What a tensor is made from: the tensors and the parameters that the model multiplied, added or normalised.
 // A worked example has no path before its names and says what it started from in `run.given`.
 
-/** {path, last}: "decoder.layers.0.self_attention" and "scores"; a worked example has the path "". */
-const splitName = (name) => {
-  const at = name.lastIndexOf(".");
-  return { path: at < 0 ? "" : name.slice(0, at), last: name.slice(at + 1) };
-};
-
-/** The name beside another one in the same part. */
-const sibling = (name, last) => (name.includes(".") ? `${splitName(name).path}.${last}` : last);
-
 /** The tensor that a part of a layer reads: the stream, or with the norm first, its norm. */
 const readBy = (run, part) => {
   const { normFirst, sublayers } = sublayersOf(run, layerOf(part));
@@ -24,10 +15,6 @@ const streamBefore = (run, part) => {
   return place === 0 ? inputOf(run, layerOf(part)) : `${sublayers[place - 1].residual}.output`;
 };
 
-/** The sublayer whose output a residual connection adds to the stream. */
-const sublayerOf = (run, residual) =>
-  sublayersOf(run, layerOf(residual)).sublayers.find((each) => each.residual === residual).part;
-
 /** The tensor that a norm makes its mean and variance of. */
 const normalisedBy = (run, norm) => {
   const owner = norm.replace(/\.norm$/, "");
@@ -41,11 +28,7 @@ const streamOf = (run, stack) => {
   return layers.length ? `${sublayersOf(run, layers.at(-1)).sublayers.at(-1).residual}.output` : `${stack}.embedded`;
 };
 
-const PROJECTIONS = {
-  queries: { parameter: "query", letter: "Q" },
-  keys: { parameter: "key", letter: "K" },
-  values: { parameter: "value", letter: "V" },
-};
+const PROJECTIONS = { queries: "query", keys: "key", values: "value" };
 
 /**
  * How x · W + b makes a tensor: {x (its name), xTensor, weight, bias (tensors or null), weightName, columns: where
@@ -54,58 +37,41 @@ const PROJECTIONS = {
 const productBehind = async (run, name, head = 0) => {
   const { path, last } = splitName(name);
   if (path === "") return productGiven(run, name, head);
-  const find = async (x, parameter, columns = 0) => ({
-    x,
-    weightName: `${parameter}.weight`,
-    columns,
-    xTensor: await run.get(x),
-    weight: await run.parameter(`${parameter}.weight`),
-    bias: await run.parameter(`${parameter}.bias`),
-  });
   if (isAttention(path) && PROJECTIONS[last]) {
     const width = (await run.get(name)).shape.at(-1);
     const x = last !== "queries" && path.endsWith("cross_attention") ? "encoder.output" : readBy(run, path);
-    return find(x, `${path}.${PROJECTIONS[last].parameter}`, head * width);
+    return linearProduct(run, x, `${path}.${PROJECTIONS[last]}`, head * width);
   }
-  if (isAttention(path) && last === "output") return find(`${path}.concatenated`, `${path}.output`);
-  if (path.endsWith("feed_forward") && last === "hidden") return find(readBy(run, path), `${path}.inner`);
-  if (path.endsWith("feed_forward") && last === "output") return find(`${path}.activated`, `${path}.outer`);
+  if (isAttention(path) && last === "output") return linearProduct(run, `${path}.concatenated`, `${path}.output`);
+  if (path.endsWith("feed_forward") && last === "hidden") return linearProduct(run, readBy(run, path), `${path}.inner`);
+  if (path.endsWith("feed_forward") && last === "output") return linearProduct(run, `${path}.activated`, `${path}.outer`);
   return last === "logits" ? projectionToWords(run) : null;
 };
 
+/** x · W + b with the weight and the bias of a linear layer, named by its path. */
+const linearProduct = async (run, x, layer, columns = 0) => ({
+  x,
+  xTensor: await run.get(x),
+  weight: run.parameter(`${layer}.weight`),
+  bias: run.parameter(`${layer}.bias`),
+  weightName: `${layer}.weight`,
+  columns,
+});
+
 /** The linear layer before the softmax; where it is tied, its matrix is the embedding's. */
 const projectionToWords = async (run) => {
-  for (const name of ["decoder.projection.weight", "decoder.embedding.weight", "embedding.weight"]) {
-    const weight = await run.parameter(name);
-    if (weight) {
-      return {
-        x: "decoder.output",
-        xTensor: await run.get("decoder.output"),
-        weight,
-        weightName: name,
-        columns: 0,
-        bias: await run.parameter("decoder.projection.bias"),
-      };
-    }
-  }
-  return {
-    x: "decoder.output",
-    xTensor: await run.get("decoder.output"),
-    weight: null,
-    bias: null,
-    weightName: "embedding.weight",
-    columns: 0,
-  };
+  const layers = ["decoder.projection", "decoder.embedding", "embedding"];
+  const layer = layers.find((each) => run.parameter(`${each}.weight`)) ?? "embedding";
+  const product = await linearProduct(run, "decoder.output", layer);
+  return { ...product, bias: run.parameter("decoder.projection.bias") };
 };
 
 /** The same for a worked example, whose W is written in × out, as on paper, and has no bias. */
-const productGiven = (run, name, head) => {
+const productGiven = async (run, name, head) => {
   const { projections, matrices, wOutput } = run.given;
   if (name === "output") {
-    const weight = turned(wOutput);
-    return run
-      .get("concatenated")
-      .then((xTensor) => ({ x: "concatenated", xTensor, weight, bias: null, weightName: "w_output", columns: 0 }));
+    const xTensor = await run.get("concatenated");
+    return { x: "concatenated", xTensor, weight: turned(wOutput), bias: null, weightName: "w_output", columns: 0 };
   }
   const made = name in matrices ? null : projections[name];
   if (!made?.weights) return null;
@@ -130,6 +96,3 @@ const weightPanel = ({ weight, columns }, count) => {
   const inputs = weight.shape[1];
   return { rows: inputs, columns: count, at: (row, column) => weight.data[(columns + column) * inputs + row] };
 };
-
-/** The configuration of a run's model; a worked example has none. */
-const configOfRun = (run) => run.config ?? {};

@@ -1,10 +1,8 @@
 // How the cells of the rest of a layer are made: sums, norms, the activation.
 
-const EPSILON = 1e-5; // of the norm
-
 /** A residual connection: the stream plus what the sublayer adds. */
 async function sumCell({ run, name, path, row, column, panel }) {
-  const sublayer = sublayerOf(run, path);
+  const sublayer = sublayerAddedBy(path);
   const stream = panelOf(await run.get(streamBefore(run, path))).at(row, column);
   const added = panelOf(await run.get(`${sublayer}.output`)).at(row, column);
   if (isRemoved(run, stream, added, panel.at(row, column))) {
@@ -82,7 +80,7 @@ async function standardizedCell(cell) {
   const { name, numbers } = await normed(cell);
   const mean = panelOf(await run.get(`${path}.mean`)).at(row, 0);
   const variance = panelOf(await run.get(`${path}.variance`)).at(row, 0);
-  const root = Math.sqrt(variance + EPSILON);
+  const root = Math.sqrt(variance + NORM_EPSILON);
   const total = (numbers[column] - mean) / root;
   return {
     equation: "(x − μ) ÷ √(σ² + 0.00001)",
@@ -101,8 +99,8 @@ async function standardizedCell(cell) {
 
 async function normOutputCell({ run, path, row, column, panel }) {
   const standardized = panelOf(await run.get(`${path}.standardized`)).at(row, column);
-  const weight = (await run.parameter(`${path}.weight`))?.data[column];
-  const bias = (await run.parameter(`${path}.bias`))?.data[column];
+  const weight = run.parameter(`${path}.weight`)?.data[column];
+  const bias = run.parameter(`${path}.bias`)?.data[column];
   if (weight === undefined) {
     return {
       equation: "standardized · weight + bias",
@@ -130,8 +128,8 @@ const ACTIVATION_WORDS = { relu: "max(0, x)", gelu: "x · Φ(x)", silu: "x ÷ (1
 
 async function activatedCell({ run, name, row, column }) {
   const x = panelOf(await run.get(sibling(name, "hidden"))).at(row, column);
-  const activation = configOfRun(run).activation ?? "relu";
-  const total = activated(activation, x);
+  const activation = run.config.activation;
+  const total = ACTIVATIONS[activation](x);
   const note = activation === "relu" && x < 0 ? "What is below zero becomes zero." : "";
   return {
     equation: ACTIVATION_WORDS[activation],
@@ -143,22 +141,4 @@ async function activatedCell({ run, name, row, column }) {
     ],
     note,
   };
-}
-
-function activated(activation, x) {
-  if (activation === "relu") return Math.max(0, x);
-  if (activation === "silu") return x / (1 + Math.exp(-x));
-  return x * normalShare(x);
-}
-
-/** Φ(x), the share of a normal distribution below x: by its series near 0, by its tail further out. */
-function normalShare(x) {
-  if (Math.abs(x) > 6) return x > 0 ? 1 : 0;
-  let term = x,
-    sum = x;
-  for (let k = 1; Math.abs(term) > 1e-17 * Math.abs(sum) && k < 200; k++) {
-    term *= (x * x) / (2 * k + 1);
-    sum += term;
-  }
-  return 0.5 + (sum * Math.exp((-x * x) / 2)) / Math.sqrt(2 * Math.PI);
 }

@@ -4,12 +4,9 @@ const ROWS_OF_WORDS = 20; // of a vocabulary, in a sum over all of it
 
 async function tokenEmbeddingCell({ run, path, row, column, panel, labels, tensor }) {
   const width = tensor.shape.at(-1);
-  const scale = configOfRun(run).scale_embeddings === false ? 1 : Math.sqrt(width);
+  const scale = run.config.scale_embeddings === false ? 1 : Math.sqrt(width);
   const id = idOfToken(run, path, row);
-  const weight =
-    id === null
-      ? null
-      : ((await run.parameter("embedding.weight")) ?? (await run.parameter(`${path}.embedding.weight`)));
+  const weight = id === null ? null : run.parameter(embeddingName(run, path));
   const said = scale === 1 ? "W<sub>E</sub>[token]" : `W<sub>E</sub>[token] · √${width}`;
   if (!weight) {
     const total = panel.at(row, column);
@@ -32,6 +29,10 @@ async function tokenEmbeddingCell({ run, path, row, column, panel, labels, tenso
     note: "Looking up a row is the same as multiplying a row of zeros and one 1 with the matrix.",
   };
 }
+
+/** The embedding matrix of a stack: its own, or the one that all share. */
+const embeddingName = (run, stack) =>
+  run.parameter("embedding.weight") ? "embedding.weight" : `${stack}.embedding.weight`;
 
 /** The id of the token at a position of a stack; null where the page does not know it. */
 const idOfToken = (run, stack, row) => (stack === "encoder" ? run.sourceIds : run.targetIds)?.[row] ?? null;

@@ -22,6 +22,23 @@ const panelOf = (tensor, head = 0) => {
 
 const headsOfTensor = ({ axes, shape }) => (axes.includes("H") ? shape[axes.indexOf("H")] : 1);
 
+/** A row of a panel as a list. */
+const rowOfPanel = ({ columns, at }, row) => Array.from({ length: columns }, (_, column) => at(row, column));
+
+/** All numbers of a panel, row by row. */
+const numbersOf = (panel) => {
+  const numbers = new Float32Array(panel.rows * panel.columns);
+  for (let row = 0; row < panel.rows; row++) numbers.set(rowOfPanel(panel, row), row * panel.columns);
+  return numbers;
+};
+
+/** The mean of a tensor's heads, as a panel. */
+const meanOfHeads = (tensor) => {
+  const heads = Array.from({ length: headsOfTensor(tensor) }, (_, head) => panelOf(tensor, head));
+  const at = (row, column) => heads.reduce((sum, head) => sum + head.at(row, column), 0) / heads.length;
+  return { ...heads[0], at };
+};
+
 /** Four decimals, as every table has them: "0.4502", "−∞". Equally near ones go to the even digit, as in Python. */
 const fourDecimals = (x) => {
   if (!Number.isFinite(x)) return Number.isNaN(x) ? "?" : allDigits(x);

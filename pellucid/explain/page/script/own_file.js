@@ -23,7 +23,7 @@ const drawOwnFile = (own, examples, place) => {
   const done = element("span", { class: "own-done", role: "status" });
   own.showFile = () => (written.value = writeToml(own.table));
   const copy = async () =>
-    (done.textContent = (await copiedText(written)) ? "Copied." : "Select the text and copy it.");
+    (done.textContent = (await copyText(written.value)) ? "Copied." : "Select the text and copy it.");
   place.replaceChildren(
     element(
       "details",
@@ -77,17 +77,6 @@ const bringIn = (own, examples, pasted, fault) => {
     if (!(error instanceof UsageError)) throw error;
     fault.textContent = error.message;
     say(error.message);
-  }
-};
-
-/** Whether the text of a field could be put on the clipboard. */
-const copiedText = async (field) => {
-  try {
-    await navigator.clipboard.writeText(field.value);
-    return true;
-  } catch {
-    field.select(); // a page from a disk may not be allowed the newer way
-    return document.execCommand("copy");
   }
 };
 

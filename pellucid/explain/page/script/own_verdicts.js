@@ -44,7 +44,6 @@ const verdictBanner = (report) => {
 const countOf = (report, verdict, name = null) =>
   report.cells.filter((cell) => cell.verdict === verdict && (name === null || cell.name === name)).length;
 
-const capitalised = (text) => text[0].toUpperCase() + text.slice(1);
 const verdictClass = (verdict) => `is-${verdict.replace(" ", "-")}`;
 
 /** "✓ 4 right  ✗ 2 wrong": the verdicts on one stage, small. */

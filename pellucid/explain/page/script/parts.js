@@ -1,9 +1,17 @@
 // The parts of the model, found in the names of its tensors: stacks, layers, and what each is called.
 
+/** {path, last}: "decoder.layers.0.self_attention" and "scores"; a worked example has the path "". */
+const splitName = (name) => {
+  const at = name.lastIndexOf(".");
+  return { path: at < 0 ? "" : name.slice(0, at), last: name.slice(at + 1) };
+};
+
+/** The name beside another one in the same part. */
+const sibling = (name, last) => (name.includes(".") ? `${splitName(name).path}.${last}` : last);
+
 /** The block that a tensor belongs to: the part of a layer, or what comes before, between and after the layers. */
 const blockOf = (name) => {
-  const path = name.slice(0, Math.max(0, name.lastIndexOf(".")));
-  const last = name.slice(path.length + 1);
+  const { path, last } = splitName(name);
   if (path === "encoder") return last === "output" ? "encoder.output" : "encoder";
   if (path === "decoder") return ["output", "logits", "probabilities"].includes(last) ? "decoder.word" : "decoder";
   if (/^(en|de)coder\.norm$/.test(path)) return path === "encoder.norm" ? "encoder.output" : "decoder.word";
@@ -89,13 +97,6 @@ const lastCrossOf = (run) =>
 const alignmentOf = async (run) => {
   const part = lastCrossOf(run);
   if (!part) return [];
-  const weights = await run.get(`${part}.weights`);
-  const [heads, rows, columns] = weights.shape.slice(-3);
-  return Array.from({ length: rows }, (_, row) =>
-    Array.from({ length: columns }, (_, column) => {
-      let sum = 0;
-      for (let head = 0; head < heads; head++) sum += weights.data[(head * rows + row) * columns + column];
-      return sum / heads;
-    }),
-  );
+  const shares = meanOfHeads(await run.get(`${part}.weights`));
+  return run.target.map((_, row) => rowOfPanel(shares, row));
 };

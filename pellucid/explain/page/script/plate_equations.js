@@ -95,7 +95,7 @@ const feedForwardLines = async (view) => {
     inBlock(view, "output"),
     WEIGHT_WORDS.outer,
   );
-  const activation = ACTIVATION_WORDS[configOfRun(view.run).activation ?? "relu"];
+  const activation = ACTIVATION_WORDS[view.run.config.activation];
   back.items.splice(
     0,
     1,
@@ -121,7 +121,7 @@ const residualLines = async (view) => {
 const sumLine = async (view) => {
   const { run, block } = view;
   const stream = await tensorPlate(view, streamBefore(run, block), { brief: true, asInput: true });
-  const added = await tensorPlate(view, `${sublayerOf(run, block)}.output`, { brief: true });
+  const added = await tensorPlate(view, `${sublayerAddedBy(block)}.output`, { brief: true });
   const sum = await tensorPlate(view, `${block}.sum`);
   const size = `(${sum.panel.rows}×${sum.panel.columns})`;
   return {
@@ -142,7 +142,7 @@ const normLines = async (view, norm, input) => {
     sign("(x − μ) ÷ √σ² →", "standardised"),
     await plate("standardized"),
   ];
-  const [weight, bias] = [await view.run.parameter(`${norm}.weight`), await view.run.parameter(`${norm}.bias`)];
+  const [weight, bias] = [view.run.parameter(`${norm}.weight`), view.run.parameter(`${norm}.bias`)];
   const result = await plate("output");
   const width = result.panel.columns;
   const trained = weight
@@ -190,11 +190,11 @@ const embeddingLines = async (view) => {
 const lookupLine = async (view, tokens) => {
   const { run, block } = view;
   const ids = (block === "encoder" ? run.sourceIds : run.targetIds)?.slice(0, tokens.panel.rows);
-  const name = (await run.parameter("embedding.weight")) ? "embedding.weight" : `${block}.embedding.weight`;
-  const weight = await run.parameter(name);
+  const name = embeddingName(run, block);
+  const weight = run.parameter(name);
   if (!weight || !ids) return null;
   const [count, width] = weight.shape;
-  const scale = configOfRun(run).scale_embeddings === false ? "" : `√${width} `;
+  const scale = run.config.scale_embeddings === false ? "" : `√${width} `;
   const rows = {
     key: name,
     name,

@@ -17,14 +17,14 @@ const tensorPlate = async (view, name, also = {}) => {
     tensor,
     head,
     caption,
-    kind: kindOf(name),
+    kind: kindOfNumbers(name),
     role: caption.role,
     asks: tensor.axes.endsWith("LM"),
     panel: shown.panel,
     rows: labels.rows.slice(0, shown.panel.rows),
     columns: labels.columns.slice(0, shown.panel.columns),
     rowState: shown.rowState,
-    scale: scaleOf(kindOf(name), tensor, ...(other ? [other] : [])),
+    scale: scaleOf(kindOfNumbers(name), tensor, ...(other ? [other] : [])),
     shape: shapeInWords(name, tensor, shown.panel, also.transposed),
     code: codeOfTensor(name),
     other: other ? rowsAtTime(view, name, other, head).panel : null,
@@ -93,7 +93,7 @@ const shapeInWords = (name, tensor, { rows, columns }, transposed = false) => {
   const letters = tensor.axes.replace(/[BH]/g, "");
   const pairs = [...letters].map((letter, place) => [place ? columns : rows, axisInWords(letter, name)]);
   if (transposed) pairs.reverse();
-  const count = tensor.axes.includes("H") ? tensor.shape[tensor.axes.indexOf("H")] : 1;
+  const count = headsOfTensor(tensor);
   const heads = count > 1 ? `, in each of ${count} heads` : "";
   return `${pairs.map(([size]) => size).join(" × ")} = ${pairs.map(([, said]) => said).join(" × ")}${heads}`;
 };

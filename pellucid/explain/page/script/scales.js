@@ -2,7 +2,7 @@
 // a round number that holds for all heads of a tensor; so the same shade is the same number.
 
 /** What a tensor of this name holds: "weights" lie between 0 and 1, a "mask" is 0 or −∞, the rest "numbers". */
-function kindOf(name) {
+function kindOfNumbers(name) {
   const last = name.split(".").at(-1);
   if (last === "mask") return "mask";
   return last === "weights" || last === "probabilities" ? "weights" : "numbers";

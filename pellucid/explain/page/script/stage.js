@@ -88,7 +88,7 @@ const drawWay = (run, place) => {
           "aria-current": state.block === layer ? "true" : null,
           click: () => goToBlock(layer),
         },
-        `${stack[0].toUpperCase()}${stack.slice(1)}, ${titleOf(layer).toLowerCase()}`,
+        capitalised(fullTitleOf(layer)),
       ),
     );
   if (state.block !== layer)

@@ -21,15 +21,6 @@ const drawStrands = async (model, run) => {
 
 const watchSize = new ResizeObserver(() => lightStrands(state.position));
 
-const meanOfHeads = (tensor) => {
-  const [heads, rows, columns] = tensor.shape.slice(-3);
-  return (row, column) => {
-    let sum = 0;
-    for (let head = 0; head < heads; head++) sum += tensor.data[(head * rows + row) * columns + column];
-    return sum / heads;
-  };
-};
-
 /** Draws the lines with this target position lit up. */
 const lightStrands = (position) => {
   if (!strandsOf?.model.isConnected) return;
@@ -97,7 +88,7 @@ const crossings = (places, block, weight, lit, upwards) => {
   places.forEach((asks, row) => {
     if (lit !== null && !isReached(row)) return;
     places.forEach((asked, column) => {
-      const share = weight(row, column);
+      const share = weight.at(row, column);
       if (row === column || share < 0.02) return;
       const middle = (in_ + out) / 2;
       const d = `M${asked.x},${in_} C${asked.x},${middle} ${asks.x},${middle} ${asks.x},${out}`;

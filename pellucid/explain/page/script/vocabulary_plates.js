@@ -41,7 +41,7 @@ const wordsPlate = async (view, name) => {
   const found = rows.map((_, row) => bestWords(view.run, name, tensor, row));
   const columns = found[0].map((_, rank) => (rank < BEST_WORDS ? String(rank + 1) : "expected"));
   const panel = { rows: rows.length, columns: columns.length, at: (row, column) => found[row][column].value };
-  const kind = kindOf(name);
+  const kind = kindOfNumbers(name);
   const caption = captionOfTensor(name);
   return {
     key: name,

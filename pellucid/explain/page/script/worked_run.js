@@ -22,6 +22,7 @@ const runOfWorked = (worked, title = "", stages = worked.stages) => {
     to: null,
     computes: true,
     switches: UNSWITCHED,
+    config: {}, // its settings are in `given`
     steps: [],
     names,
     given,
