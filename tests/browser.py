@@ -20,8 +20,9 @@ def chromium() -> Iterator[Any]:
     pytest.importorskip("playwright", reason='Playwright is not installed: pip install "pellucid[dev]"')
     from playwright.sync_api import sync_playwright
 
-    # Chromium refuses to run its sandbox as root, which containers are.
-    arguments = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
+    arguments = ["--proxy-server=127.0.0.1:9"]  # where nothing answers: no page reaches a network
+    if hasattr(os, "geteuid") and os.geteuid() == 0:  # Chromium refuses to run its sandbox as root
+        arguments.append("--no-sandbox")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=arguments)
         try:
