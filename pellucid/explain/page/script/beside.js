@@ -24,7 +24,7 @@ const drawChoiceOfRuns = (place) => {
         {
           "data-key": `run-${at}`,
           "aria-pressed": String(state.run === at && state.text === null),
-          click: () => setState({ run: at, text: null, to: null }),
+          click: () => setState({ run: at, text: null, to: null, target: null }),
         },
         runName(run, at),
       ),
@@ -34,7 +34,7 @@ const drawChoiceOfRuns = (place) => {
       {
         "data-key": "beside",
         "aria-pressed": String(state.beside === "other"),
-        click: () => setState({ beside: state.beside === "other" ? "" : "other", text: null, to: null }),
+        click: () => setState({ beside: state.beside === "other" ? "" : "other", text: null, to: null, target: null }),
       },
       "Side by side",
     ),
@@ -72,39 +72,24 @@ const drawBeside = (run, beside, place) => {
   );
 };
 
-const besideCard = (run, title) =>
-  element(
+const besideCard = (run, title) => {
+  const table = tableOf(
+    {},
+    {
+      heading: ["expected", "probability", "loss", "most probable"].map((name) => columnHead(name)),
+      rows: run.steps.map((step) => [
+        rowHead(words(step.expected)),
+        element("td", { class: "number" }, fourDecimals(step.probability), shareBar(step.probability)),
+        element("td", { class: "number" }, fourDecimals(step.loss)),
+        element("td", {}, words(step.predicted)),
+      ]),
+    },
+  );
+  return element(
     "section",
     { class: "beside-card", "aria-label": title },
     element("h3", {}, title),
     element("p", { class: "beside-sentence" }, words(run.translation)),
-    element(
-      "table",
-      {},
-      element(
-        "thead",
-        {},
-        element(
-          "tr",
-          {},
-          ["expected", "probability", "loss", "most probable"].map((name) =>
-            element("th", { scope: "col" }, name),
-          ),
-        ),
-      ),
-      element(
-        "tbody",
-        {},
-        run.steps.map((step) =>
-          element(
-            "tr",
-            {},
-            element("th", { scope: "row" }, words(step.expected)),
-            element("td", { class: "number" }, fourDecimals(step.probability), shareBar(step.probability)),
-            element("td", { class: "number" }, fourDecimals(step.loss)),
-            element("td", {}, words(step.predicted)),
-          ),
-        ),
-      ),
-    ),
+    table,
   );
+};

@@ -16,36 +16,21 @@ const twinOfMatrix = (title, { panel, rows, columns, pick, kind }) => {
   return { fold, copy };
 };
 
-const twinTable = (title, { panel, rows, columns, pick }) =>
-  element(
-    "table",
+const twinTable = (title, { panel, rows, columns, pick }) => {
+  const number = (row, column) =>
+    element("td", {}, pick ? [words(pick(row, column).label), " "] : null, allDigits(panel.at(row, column)));
+  return tableOf(
     { class: "twin-table" },
-    element("caption", {}, title),
-    element(
-      "thead",
-      {},
-      element(
-        "tr",
-        {},
-        element("td", {}),
-        columns.map((label) => element("th", { scope: "col" }, words(label))),
-      ),
-    ),
-    element(
-      "tbody",
-      {},
-      Array.from({ length: panel.rows }, (_, row) =>
-        element(
-          "tr",
-          {},
-          element("th", { scope: "row" }, words(rows[row])),
-          Array.from({ length: panel.columns }, (_, column) =>
-            element("td", {}, pick ? [words(pick(row, column).label), " "] : null, allDigits(panel.at(row, column))),
-          ),
-        ),
-      ),
-    ),
+    {
+      caption: title,
+      heading: [element("td"), columns.map((label) => columnHead(words(label)))],
+      rows: Array.from({ length: panel.rows }, (_, row) => [
+        rowHead(words(rows[row])),
+        columns.map((_, column) => number(row, column)),
+      ]),
+    },
   );
+};
 
 /** Rows of text with tabs between the cells; −∞ as "-inf", which spreadsheets and Python both take as text. */
 const tabSeparated = ({ panel, rows, columns, pick }) => {

@@ -30,6 +30,21 @@ const assign = (made, properties) => {
   }
 };
 
+/** A table: its caption, its heading, its rows and its last row. A row is a list of cells, or the <tr> itself. */
+const tableOf = (properties, { caption = null, heading, rows, last = null }) =>
+  element(
+    "table",
+    properties,
+    caption && element("caption", {}, caption),
+    element("thead", {}, tableRow(heading)),
+    element("tbody", {}, rows.map(tableRow)),
+    last && element("tfoot", {}, tableRow(last)),
+  );
+
+const tableRow = (row) => (Array.isArray(row) ? element("tr", {}, row) : row);
+const columnHead = (...children) => element("th", { scope: "col" }, children);
+const rowHead = (...children) => element("th", { scope: "row" }, children);
+
 /** A token or a sentence, kept from turning its neighbours round where it is written from the right. */
 const words = (text, properties = {}) => element("bdi", properties, visibleText(text));
 

@@ -77,19 +77,6 @@ async function maskedCell({ run, name, head, row, column }) {
   };
 }
 
-/** The softmax of a row, step by step: {columns: [{x, less, power, share}], most, sum}. */
-function softmaxSteps(numbers) {
-  const most = numbers.reduce((left, right) => Math.max(left, right), -Infinity);
-  const isEmpty = most === -Infinity; // a row that may look nowhere has weights of 0
-  const columns = numbers.map((x) => ({
-    x,
-    less: isEmpty ? -Infinity : x - most,
-    power: isEmpty ? 0 : Math.exp(x - most),
-  }));
-  const sum = columns.reduce((total, { power }) => total + power, 0);
-  return { most, sum, columns: columns.map((each) => ({ ...each, share: isEmpty ? 0 : each.power / sum })) };
-}
-
 async function weightCell({ run, name, path, head, row, column, labels, panel }) {
   if (isSilent(run, path, head) && panel.at(row, column) === 0) return silentCell("weights");
   const masked = panelOf(await run.get(sibling(name, "masked_scores")), head);

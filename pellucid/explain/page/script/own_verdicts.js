@@ -89,47 +89,25 @@ const verdictTables = (report, name, labels, lines) => {
 };
 
 const verdictTable = (report, name, head, cells, labels, lines) => {
-  const rows = Math.max(...cells.map((cell) => cell.row)) + 1;
-  const start = report.starts[name]?.[head];
-  const columns = Math.max(...cells.map((cell) => cell.column + 1), start ? columnsOf(start) : 0);
-  const at = (row, column) => cells.find((cell) => cell.row === row && cell.column === column);
-  const heading = Array.from({ length: columns }, (_, column) =>
-    element("th", { scope: "col" }, words(labels.columns[column] ?? String(column))),
-  );
-  const bodies = Array.from({ length: Math.max(rows, start?.length ?? 0) }, (_, row) => {
-    const line = (title, made, kind) =>
-      element(
-        "tr",
-        { class: kind },
-        element("th", { scope: "row" }, title),
-        Array.from({ length: columns }, (_, column) => made(at(row, column), column)),
-      );
-    const number = (key) => (cell, column) =>
-      element("td", {}, shownNumber(cell ? cell[key] : computedAt(report, name, head, row, column, key)));
-    return element(
-      "tbody",
-      {},
-      element(
-        "tr",
-        { class: "asks" },
-        element("th", { scope: "rowgroup", colspan: columns + 1 }, words(labels.rows[row] ?? String(row))),
-      ),
-      line(
-        lines[0],
-        (cell) =>
-          element("td", { class: cell ? verdictClass(cell.verdict) : null }, cell ? cell.written : "…"),
-        "claimed",
-      ),
-      line(lines[1], number("step"), "step"),
-      line(lines[2], number("start"), "start"),
-      line("verdict", verdictOfCell, "verdict"),
-    );
-  });
+  const start = report.starts[name]?.[head] ?? [];
+  const rows = Math.max(...cells.map((cell) => cell.row + 1), start.length);
+  const columns = Math.max(...cells.map((cell) => cell.column + 1), start.length ? columnsOf(start) : 0);
+  const columnNames = Array.from({ length: columns }, (_, column) => labels.columns[column] ?? String(column));
   const table = element(
     "table",
     { class: "verdicts", "data-stage": name, "data-head": head },
-    element("thead", {}, element("tr", {}, element("td", {}), heading)),
-    bodies,
+    element("thead", {}, element("tr", {}, element("td"), columnNames.map((label) => columnHead(words(label))))),
+    Array.from({ length: rows }, (_, row) => {
+      const claimed = columnNames.map((_, column) => cells.find((cell) => cell.row === row && cell.column === column));
+      const computed = (matrices) => columnNames.map((_, column) => matrices[name]?.[head]?.[row]?.[column] ?? null);
+      const asks = element("th", { scope: "rowgroup", colspan: columns + 1 }, words(labels.rows[row] ?? String(row)));
+      return element(
+        "tbody",
+        {},
+        element("tr", { class: "asks" }, asks),
+        verdictLines(claimed, computed(report.steps), computed(report.starts), lines),
+      );
+    }),
   );
   return element(
     "div",
@@ -138,8 +116,19 @@ const verdictTable = (report, name, head, cells, labels, lines) => {
   );
 };
 
-const computedAt = (report, name, head, row, column, key) =>
-  (key === "step" ? report.steps : report.starts)[name]?.[head]?.[row]?.[column] ?? null;
+/** What is claimed of one row, what is computed from the line before and from the start, and the verdicts. */
+const verdictLines = (claimed, steps, starts, titles) => {
+  const line = (kind, title, made) => element("tr", { class: kind }, rowHead(title), claimed.map(made));
+  const number = (value) => element("td", {}, shownNumber(value));
+  const written = (cell) =>
+    element("td", { class: cell ? verdictClass(cell.verdict) : null }, cell ? cell.written : "…");
+  return [
+    line("claimed", titles[0], written),
+    line("step", titles[1], (cell, column) => number(cell ? cell.step : steps[column])),
+    line("start", titles[2], (cell, column) => number(cell ? cell.start : starts[column])),
+    line("verdict", "verdict", verdictOfCell),
+  ];
+};
 
 const verdictOfCell = (cell) => {
   if (!cell) return element("td", {});

@@ -49,112 +49,65 @@ const drawSteps = (run, before, place) => {
   const total = run.steps.reduce((sum, step) => sum + step.loss, 0);
   const names = ["step", "input", "expected", "probability", "loss", "most probable"];
   if (before) names.splice(4, 0, "before the switch");
-  place.querySelector("table")?.replaceWith(
-    element(
-      "table",
-      { class: "steps" },
-      element("caption", {}, `The losses add up to ${fourDecimals(total)}.`),
-      element(
-        "thead",
-        {},
-        element(
-          "tr",
-          {},
-          names.map((name) => element("th", { scope: "col" }, name)),
-        ),
-      ),
-      element(
-        "tbody",
-        {},
-        run.steps.map((step, at) => stepRow(step, at, before)),
-      ),
-    ),
+  const table = tableOf(
+    { class: "steps" },
+    {
+      caption: `The losses add up to ${fourDecimals(total)}.`,
+      heading: names.map((name) => columnHead(name)),
+      rows: run.steps.map((step, at) => stepRow(step, at, before)),
+    },
   );
+  place.querySelector("table")?.replaceWith(table);
 };
 
-const stepRow = (step, at, before) =>
-  element(
+const stepRow = (step, at, before) => {
+  const cell = (label, ...children) => element("td", { "data-label": label }, children);
+  const number = (label, ...children) => element("td", { "data-label": label, class: "number" }, children);
+  const better = element("small", { class: "miss" }, "more probable: ", words(step.predicted));
+  const share = (probability) => element("span", { class: "share" }, fourDecimals(probability));
+  return element(
     "tr",
     { class: at === state.position ? "lit" : null },
-    element("th", { scope: "row" }, at + 1),
-    element("td", { "data-label": "input" }, words(step.input)),
+    rowHead(at + 1),
+    cell("input", words(step.input)),
     element(
       "td",
       { "data-label": "expected", class: "expected" },
       words(step.expected),
-      step.predicted === step.expected
-        ? null
-        : element("small", { class: "miss" }, "more probable: ", words(step.predicted)),
+      step.predicted === step.expected ? null : better,
     ),
-    element(
-      "td",
-      { "data-label": "probability", class: "number" },
-      fourDecimals(step.probability),
-      shareBar(step.probability),
-    ),
-    before
-      ? element(
-          "td",
-          { "data-label": "before the switch", class: "number" },
-          fourDecimals(before.steps[at].probability),
-        )
-      : null,
-    element("td", { "data-label": "loss", class: "number" }, fourDecimals(step.loss)),
-    element(
-      "td",
-      { "data-label": "most probable" },
+    number("probability", fourDecimals(step.probability), shareBar(step.probability)),
+    before ? number("before the switch", fourDecimals(before.steps[at].probability)) : null,
+    number("loss", fourDecimals(step.loss)),
+    cell(
+      "most probable",
       element(
         "div",
         {},
         step.alternatives.map(([token, probability]) => [
-          element(
-            "span",
-            { class: "choice" },
-            words(token),
-            " ",
-            element("span", { class: "share" }, fourDecimals(probability)),
-          ),
+          element("span", { class: "choice" }, words(token), " ", share(probability)),
           " ",
         ]),
       ),
     ),
   );
+};
 
 /** Where each step looked: the alignment of words, as a table. */
 const drawAlignment = async (run, place) => {
   const shares = await alignmentOf(run);
-  place.querySelector("table")?.replaceWith(
-    element(
-      "table",
-      { class: "alignment" },
-      element(
-        "thead",
-        {},
-        element(
-          "tr",
-          {},
-          element("td", { class: "corner" }, "asks ↓", element("br"), "attended to →"),
-          run.source.map((token) => element("th", { scope: "col" }, words(token))),
-        ),
-      ),
-      element(
-        "tbody",
-        {},
-        shares.map((row, at) =>
-          element(
-            "tr",
-            {},
-            element(
-              "th",
-              { scope: "row" },
-              words(run.target[at]),
-              " ",
-              element("small", {}, "→ ", words(run.expected[at])),
-            ),
-            row.map((share) => element("td", { "--share": share.toFixed(4) }, fourDecimals(share))),
-          ),
-        ),
-      ),
-    ),
+  const table = tableOf(
+    { class: "alignment" },
+    {
+      heading: [
+        element("td", { class: "corner" }, "asks ↓", element("br"), "attended to →"),
+        run.source.map((token) => columnHead(words(token))),
+      ],
+      rows: shares.map((row, at) => [
+        rowHead(words(run.target[at]), " ", element("small", {}, "→ ", words(run.expected[at]))),
+        row.map((share) => element("td", { "--share": share.toFixed(4) }, fourDecimals(share))),
+      ]),
+    },
   );
+  place.querySelector("table")?.replaceWith(table);
 };

@@ -40,59 +40,36 @@ const stepsList = ({ steps }) =>
   );
 
 /** Every term under its headings; a bar says how much of the total it is, to the left what is below zero. */
-const termsTable = ({ headings, terms, total, sum, afterHeading }) => {
+const termsTable = ({ headings, terms, total, sum = total, afterHeading }) => {
   const most = Math.max(...terms.map(({ value }) => Math.abs(value)), 1e-30);
-  const body = terms.map(({ label, numbers, value, after, chosen }) =>
-    element(
-      "tr",
-      { class: chosen ? "chosen" : null, "aria-current": chosen ? "true" : null },
-      element("th", { scope: "row" }, words(label), chosen ? element("small", {}, " this one") : null),
-      numbers.map((number) => element("td", {}, number === null ? "" : fourDecimals(number))),
-      element("td", { class: "term" }, fourDecimals(value)),
-      afterHeading ? element("td", { class: "term" }, fourDecimals(after)) : null,
-      element(
-        "td",
-        { class: "bar-cell", "aria-hidden": "true" },
-        element("i", {
-          class: value < 0 ? "term-bar below" : "term-bar",
-          "--share": (Math.abs(value) / most).toFixed(4),
-        }),
+  const number = (value) => element("td", {}, value === null ? "" : fourDecimals(value));
+  const after = (value) => (afterHeading ? number(value) : null);
+  const table = tableOf(
+    { class: terms.some(({ value }) => value < 0) ? "terms" : "terms one-sided" },
+    {
+      heading: [[...headings, afterHeading].filter(Boolean).map((heading) => columnHead(words(heading))), element("td")],
+      rows: terms.map((term) =>
+        element(
+          "tr",
+          { class: term.chosen ? "chosen" : null, "aria-current": term.chosen ? "true" : null },
+          rowHead(words(term.label), term.chosen ? element("small", {}, " this one") : null),
+          [...term.numbers, term.value].map(number),
+          after(term.after),
+          element("td", { class: "bar-cell", "aria-hidden": "true" }, termBar(term.value, most)),
+        ),
       ),
-    ),
-  );
-  const said = sum === undefined ? total : sum;
-  const foot = element(
-    "tr",
-    {},
-    element("th", { scope: "row" }, "Σ"),
-    Array.from({ length: Math.max(0, headings.length - 2) }, () => element("td")),
-    element("td", { class: "term" }, fourDecimals(said)),
-    afterHeading ? element("td", { class: "term" }, fourDecimals(1)) : null,
-    element("td"),
+      last: [rowHead("Σ"), headings.slice(2).map(() => element("td")), number(sum), after(1), element("td")],
+    },
   );
   return element(
     "div",
     { class: "table-scroll terms-box", tabindex: "0", role: "region", "aria-label": "every term" },
-    element(
-      "table",
-      { class: terms.some(({ value }) => value < 0) ? "terms" : "terms one-sided" },
-      element(
-        "thead",
-        {},
-        element(
-          "tr",
-          {},
-          [...headings, ...(afterHeading ? [afterHeading] : [])].map((heading) =>
-            element("th", { scope: "col" }, words(heading)),
-          ),
-          element("td"),
-        ),
-      ),
-      element("tbody", {}, body),
-      element("tfoot", {}, foot),
-    ),
+    table,
   );
 };
+
+const termBar = (value, most) =>
+  element("i", { class: value < 0 ? "term-bar below" : "term-bar", "--share": (Math.abs(value) / most).toFixed(4) });
 
 /** The terms of a weighted sum laid end to end: to the right what adds, to the left what takes away. */
 const stackedBar = ({ terms, total }) => {

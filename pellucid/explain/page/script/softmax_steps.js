@@ -1,61 +1,41 @@
 // The softmax of one row, step by step: x, x − max, exp, the sum, the ratio.
 
-/** A table of the steps for a row of masked scores; `labels` are the tokens that are asked. */
+/** The softmax of a row, in numbers: {columns: [{x, less, power, share}], most, sum}. */
+function softmaxSteps(numbers) {
+  const most = numbers.reduce((left, right) => Math.max(left, right), -Infinity);
+  const isEmpty = most === -Infinity; // a row that may look nowhere has weights of 0
+  const columns = numbers.map((x) => ({
+    x,
+    less: isEmpty ? -Infinity : x - most,
+    power: isEmpty ? 0 : Math.exp(x - most),
+  }));
+  const sum = columns.reduce((total, { power }) => total + power, 0);
+  return { most, sum, columns: columns.map((each) => ({ ...each, share: isEmpty ? 0 : each.power / sum })) };
+}
+
+/** The same as a table, for a row of masked scores; `labels` are the tokens that are asked. */
 const softmaxTable = (numbers, labels, who) => {
   const { most, sum, columns } = softmaxSteps(numbers);
-  const line = (name, told, values, after = "") =>
-    element(
-      "tr",
-      {},
-      element("th", { scope: "row" }, name, " ", element("small", {}, told)),
-      values.map((value) => element("td", value === -Infinity ? { class: "hatched" } : {}, fourDecimals(value))),
-      element("td", { class: "sum" }, after),
-    );
-  return element(
-    "div",
-    { class: "table-scroll" },
-    element(
-      "table",
-      { class: "softmax-steps" },
-      element("caption", {}, "How the row of ", words(who), " becomes weights"),
-      element(
-        "thead",
-        {},
-        element(
-          "tr",
-          {},
-          element("th", { scope: "col" }, "step"),
-          labels.map((label) => element("th", { scope: "col" }, words(label))),
-          element("th", { scope: "col" }, "over the row"),
-        ),
-      ),
-      element(
-        "tbody",
-        {},
-        line(
-          "x",
-          "masked score",
-          columns.map(({ x }) => x),
-          `max ${fourDecimals(most)}`,
-        ),
-        line(
-          "x − max",
-          "so that no exp is too large",
-          columns.map(({ less }) => less),
-        ),
-        line(
-          "exp(x − max)",
-          "above zero, or 0 for −∞",
-          columns.map(({ power }) => power),
-          `Σ ${fourDecimals(sum)}`,
-        ),
-        line(
-          "exp ÷ Σ",
-          "the weights",
-          columns.map(({ share }) => share),
-          `Σ ${fourDecimals(columns.reduce((total, { share }) => total + share, 0))}`,
-        ),
-      ),
+  const shares = columns.reduce((total, { share }) => total + share, 0);
+  const line = (name, told, step, overRow = "") => [
+    rowHead(name, " ", element("small", {}, told)),
+    columns.map(({ [step]: value }) =>
+      element("td", { class: value === -Infinity ? "hatched" : null }, fourDecimals(value)),
     ),
+    element("td", { class: "sum" }, overRow),
+  ];
+  const table = tableOf(
+    { class: "softmax-steps" },
+    {
+      caption: ["How the row of ", words(who), " becomes weights"],
+      heading: [columnHead("step"), labels.map((label) => columnHead(words(label))), columnHead("over the row")],
+      rows: [
+        line("x", "masked score", "x", `max ${fourDecimals(most)}`),
+        line("x − max", "so that no exp is too large", "less"),
+        line("exp(x − max)", "above zero, or 0 for −∞", "power", `Σ ${fourDecimals(sum)}`),
+        line("exp ÷ Σ", "the weights", "share", `Σ ${fourDecimals(shares)}`),
+      ],
+    },
   );
+  return element("div", { class: "table-scroll" }, table);
 };
