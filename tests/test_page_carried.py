@@ -173,7 +173,9 @@ def test_transformer_base_fits(browser: Any, base: Explanation, tmp_path: Path) 
     assert (tmp_path / "base.html").stat().st_size < 15_000_000
     page = browser.new_page()
     page.goto((tmp_path / "base.html").as_uri())
-    page.wait_for_function("page.runs.length > 0")
+    while page.evaluate("document.body.dataset.shown") is None:  # until the whole model is drawn
+        page.wait_for_timeout(20)
+    assert page.locator("#drawing .said").count() == 20
     milliseconds = page.evaluate("performance.now()")
     name = "decoder.layers.5.feed_forward.hidden"
     shown = page.evaluate(f"page.runs[0].get('{name}').then(({{ data }}) => Array.from(data.slice(-3)))")
