@@ -311,7 +311,7 @@ def test_sentences_of_ones_own_are_translated_as_python_does(
 
 def test_errors_stand_beside_the_field_and_nothing_typed_is_lost(browser: Any, demo_path: Path) -> None:
     with Opened(browser, demo_path) as opened:
-        field, error = opened.page.locator("#own-sentence"), opened.page.locator("#typing-error")
+        field, error = opened.page.locator("#own-sentence"), opened.page.locator("#own-sentence-error")
         for text, told in [
             ("I like catz", 'the model has no word "catz". Near it: cat'),
             ("   ", "the sentence is empty"),
@@ -319,7 +319,7 @@ def test_errors_stand_beside_the_field_and_nothing_typed_is_lost(browser: Any, d
         ]:
             field.fill(text)
             field.press("Enter")
-            opened.until("document.querySelector('#typing-error').textContent !== ''")
+            opened.until("document.querySelector('#own-sentence-error').textContent !== ''")
             assert told in error.inner_text() and field.input_value() == text
             assert opened.text("h1").startswith("How are you")
         field.fill("I like ca")

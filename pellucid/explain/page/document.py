@@ -41,6 +41,7 @@ def _body(explanation: Explanation) -> str:
 <div id=runs class=chooser role=group aria-label=explanations hidden></div>
 </div>
 <div id=typing></div>
+<p id=given class=note hidden></p>
 <noscript><p class=note>This browser runs no scripts: below are the steps and where each looked. The drawing
 of the model, and every matrix, need them.</p></noscript>
 <p id=fault class=error role=alert hidden></p>

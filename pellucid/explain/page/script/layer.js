@@ -53,7 +53,7 @@ const sublayerGroup = (run, part, residual, normFirst, { flows, added, next, pos
       "data-key": `row-${part}`,
       click: () => goToBlock(part),
       "aria-current": part === state.block ? "true" : null,
-      "aria-label": `${titleOf(part)}: its vector is ${ratio.toFixed(2)} of the stream's length`,
+      "aria-label": Number.isNaN(ratio) ? titleOf(part) : `${titleOf(part)}: its vector is ${ratio.toFixed(2)} of the stream's length`,
     },
     element("b", {}, titleOf(part)),
     element("small", {}, PART_SAYS[part.split(".").at(-1)]?.[part.split(".")[0]] ?? ""),
@@ -78,7 +78,7 @@ const sublayerGroup = (run, part, residual, normFirst, { flows, added, next, pos
       "div",
       { class: "adds" },
       strip(added, position, "adds"),
-      element(
+      Number.isNaN(ratio) ? null : element(
         "p",
         { class: "length" },
         element("span", {
@@ -118,6 +118,7 @@ const lengthOf = (tensor, position) => {
 /** A tensor of positions and dimensions as a small picture: a row for each position, the current one marked. */
 const strip = (tensor, position, label) => {
   const [rows, columns] = tensor.shape.slice(-2);
+  if (tensor.unknown) return element("p", { class: "strip note" }, `${label}: ${NOT_KEPT.toLowerCase()}`);
   const most = scaleOf("numbers", tensor).most;
   const canvas = element("canvas", {
     width: columns,

@@ -13,7 +13,7 @@ const showView = async (focus = null) => {
     // an address asks for a sentence that cannot be explained
     if (asked !== viewsAsked) return;
     tellFault(error.message);
-    state = { ...state, text: null, to: null, switches: UNSWITCHED };
+    state = { ...state, text: null, to: null, target: null, switches: UNSWITCHED };
     runs = await runsOfView();
   }
   if (asked !== viewsAsked) return;
@@ -37,7 +37,7 @@ const showView = async (focus = null) => {
 
 /** The runs that the state asks for: the sentence, switched or not, and what stands beside it. */
 const runsOfView = async () => {
-  const base = state.text === null ? (page.runs[state.run] ?? page.runs[0]) : await ownRun(state.text, state.to);
+  const base = state.text === null ? (page.runs[state.run] ?? page.runs[0]) : await ownRun(state.text, state.to, state.target);
   const switched = isSwitched(state.switches);
   const reason = switched ? cannotSwitch(base, state.switches) : "";
   const run = switched && !reason ? await runSwitched(base, state.switches) : base;
@@ -75,7 +75,8 @@ const drawView = async ({ run, before, beside, reason }, changed) => {
   found("drawing-place").hidden = block !== "";
   found("stage").hidden = block === "";
   await drawFor("sentence", [run], () => drawSentence(run, found("sentence")));
-  drawFor("typed", [state.text, state.to], showTyped);
+  drawFor("given", [run], () => drawGiven(run, found("given")));
+  drawFor("typed", [state.text, state.to, state.target], showTyped);
   drawFor("runs", [state.run, state.text, besideAsked], () => drawChoiceOfRuns(found("runs")));
   drawFor("time", [run, mode, position, cached, playing], () => drawTime(run, found("time")));
   drawFor("moment", [run, mode, position, cached], () => drawMoment(run, found("moment")));

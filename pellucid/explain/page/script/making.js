@@ -46,7 +46,7 @@ async function makingOf(run, name, head = 0, row = 0, column = 0) {
     column,
     labels: labelsOfCell(run, name, tensor, row),
   };
-  const made = isGiven(run, name) ? givenCell(cell) : await MAKINGS[last](cell);
+  const made = isGiven(run, name) ? givenCell(cell) : keptOrNot(panel.at(row, column), await MAKINGS[last](cell));
   const recorded = panel.at(row, column);
   const making = {
     name,
@@ -54,7 +54,7 @@ async function makingOf(run, name, head = 0, row = 0, column = 0) {
     row,
     column,
     recorded,
-    said: run.given ? "computed" : "recorded",
+    said: run.given || run.origin(name) === "computed" ? "computed" : "recorded", // what is derived has the same bits
     title: titleOfCell(cell),
     headings: [],
     terms: [],
@@ -68,6 +68,16 @@ async function makingOf(run, name, head = 0, row = 0, column = 0) {
     difference: differenceOf(making.total, recorded),
     written: making.filled ?? writtenOut(making),
   };
+}
+
+const NOT_KEPT = "Not kept for this switch; the recording without it has it.";
+
+/** What is made of numbers that the page does not have is not shown as if it had them. */
+function keptOrNot(recorded, made) {
+  const isUnknown = Number.isNaN(recorded) || made.terms?.some(({ value }) => Number.isNaN(value));
+  if (!isUnknown && !Number.isNaN(made.total)) return made;
+  const { equation } = made;
+  return { equation, total: recorded, missing: true, note: `What it is made of: ${NOT_KEPT.toLowerCase()}` };
 }
 
 function differenceOf(total, recorded) {

@@ -7,6 +7,7 @@ const openedMatrix = (view, spec, actions) => {
     "aria-label": `${spec.caption.title}, open`,
     "data-open": spec.key,
   });
+  if (!isKept(spec)) return openedWords(whole, spec, actions);
   const making = element("div", { class: "making-place" });
   const moved = (row, column) => {
     for (const each of matrices)
@@ -45,6 +46,15 @@ const openedMatrix = (view, spec, actions) => {
     drawMaking(view, spec, making, matrices[0].chosen().row, matrices[0].chosen().column);
   };
   whole.grid = matrices[0];
+  return whole;
+};
+
+/** Where the page does not have the numbers: words instead of a matrix. */
+const openedWords = (whole, spec, actions) => {
+  const close = whole.appendChild(openedHeading(spec, actions)).querySelector(".close");
+  whole.append(element("p", { class: "note" }, NOT_KEPT));
+  whole.choose = (row, column, focus) => focus && close.focus();
+  whole.grid = { choose: whole.choose, chosen: () => ({ row: 0, column: 0 }) };
   return whole;
 };
 

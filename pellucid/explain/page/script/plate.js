@@ -16,13 +16,13 @@ const plateFigure = (view, spec, actions) => {
     "data-plate": spec.key,
     "aria-current": spec.chosenHead ? "true" : null,
   });
-  const grids = spec.panel ? gridsOfPlate(view, spec, actions) : [missingMatrix(spec)];
+  const grids = isKept(spec) ? gridsOfPlate(view, spec, actions) : [missingMatrix(spec)];
   figure.append(
     plateHeading(spec),
     ...grids.flatMap(({ title, matrix }) => [title, matrix].filter(Boolean)),
     plateCaption(view, spec),
   );
-  if (spec.panel && !spec.brief) figure.lastChild.append(legendOfMatrix(spec, grids[0].matrix));
+  if (isKept(spec) && !spec.brief) figure.lastChild.append(legendOfMatrix(spec, grids[0].matrix));
   figure.grids = grids.map(({ matrix }) => matrix).filter((matrix) => matrix.choose);
   figure.spec = spec;
   return figure;
@@ -103,7 +103,7 @@ const plateCaption = (view, spec) => {
   const { name, caption, brief, small, isParameter, shape, product, code } = spec;
   const lines = [];
   if (spec.other) lines.push(element("p", { class: "largest-difference" }, ...largestDifference(spec)));
-  else if (view.beside && spec.tensor && !spec.pick)
+  else if (view.beside && spec.tensor && !spec.pick && isKept(spec))
     lines.push(element("p", {}, "the other run has none of this shape"));
   if (!brief && caption.notes)
     lines.push(
@@ -158,12 +158,15 @@ const largestDifference = ({ panel, other, rows, columns, pick }) => {
   ];
 };
 
+/** Whether the page has the numbers of a plate: of big models weights are missing, and after a switch more. */
+const isKept = (spec) => Boolean(spec.panel) && !spec.tensor?.unknown;
+
 /** Where the page has no numbers of a matrix, its place is kept. */
-const missingMatrix = ({ shape }) => ({
+const missingMatrix = ({ shape, panel }) => ({
   matrix: element(
     "div",
     { class: "missing-matrix" },
     element("p", {}, shape),
-    element("p", {}, "Not in this page: the model has too many weights."),
+    element("p", {}, panel ? NOT_KEPT : "Not in this page: the model has too many weights."),
   ),
 });

@@ -47,6 +47,7 @@ const forbiddenCells = async (view, run, name, head) => {
 const besideTensor = async (view, name, tensor) => {
   if (!view.beside || !view.beside.names.includes(name)) return null;
   const other = await view.beside.get(name);
+  if (tensor.unknown || other.unknown) return null;
   return other.shape.join() === tensor.shape.join() ? other : null;
 };
 

@@ -212,6 +212,7 @@ const softmaxFold = (drawing, name) => {
     if (!fold.open) return;
     const spec = await tensorPlate(drawing.view, name);
     const row = Math.min(drawing.row ?? drawing.view.row ?? spec.panel.rows - 1, spec.panel.rows - 1);
+    if (!isKept(spec)) return fold.replaceChildren(fold.firstChild, element("p", { class: "note" }, NOT_KEPT));
     const table = softmaxTable(rowOfPanel(spec.panel, row), spec.columns, spec.rows[row]);
     fold.replaceChildren(fold.firstChild, table);
   };

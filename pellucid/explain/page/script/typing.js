@@ -1,5 +1,5 @@
-// A sentence of the reader's own: the words that the model knows are offered while typing; errors stand beside the
-// field, and nothing that was typed is lost.
+// A sentence of the reader's own, and where wanted a translation of their own: why not this one? The words that the
+// model knows are offered while typing; errors stand beside their field, and nothing that was typed is lost.
 
 const OFFERED = 6;
 let typed = null; // a sentence that is being computed
@@ -7,20 +7,8 @@ let typed = null; // a sentence that is being computed
 const drawTyping = (place) => {
   const directions = page.runs[0].model.vocabulary.languages ?? [];
   const targets = [...new Set(directions.map(([, to]) => to))];
-  const field = element("input", {
-    id: "own-sentence",
-    name: "text",
-    type: "text",
-    autocomplete: "off",
-    autocapitalize: "off",
-    spellcheck: "false",
-    enterkeyhint: "go",
-    "aria-describedby": "typing-error",
-    "aria-controls": "offers",
-    placeholder: page.runs[0].text,
-    input: () => offerWords(field),
-    keydown: (event) => offerKeys(event, field),
-  });
+  const field = typingField("own-sentence", "text", page.runs[0].text);
+  const target = typingField("own-target", "target", page.runs[0].translation);
   const to =
     targets.length > 1
       ? element(
@@ -43,15 +31,67 @@ const drawTyping = (place) => {
         class: "typing",
         submit: (event) => {
           event.preventDefault();
-          submitSentence(field, to?.value ?? page.runs[0].to);
+          submitSentence(field, to?.value ?? page.runs[0].to, target);
         },
       },
-      element("label", { for: "own-sentence" }, "Try your own sentence"),
+      element(
+        "div",
+        { class: "typing-top" },
+        element("label", { for: "own-sentence" }, "Try your own sentence"),
+        element(
+          "button",
+          { type: "button", id: "unfold-target", "aria-controls": "target-line", click: () => unfoldTarget(target) },
+          "Why not another translation?",
+        ),
+      ),
       element("div", { class: "typing-line" }, field, to, element("button", { class: "go" }, "Translate")),
+      element("p", { id: "own-sentence-error", class: "error", role: "alert" }),
+      element(
+        "div",
+        { id: "target-line" },
+        element("label", { for: "own-target" }, "It is to become (empty: what the model says)"),
+        target,
+        element("p", { id: "own-target-error", class: "error", role: "alert" }),
+      ),
       element("div", { id: "offers", class: "offers", role: "group", "aria-label": "words that the model knows" }),
-      element("p", { id: "typing-error", class: "error", role: "alert" }),
     ),
   );
+  foldTarget(true);
+};
+
+const typingField = (id, name, placeholder) => {
+  const field = element("input", {
+    id,
+    name,
+    type: "text",
+    autocomplete: "off",
+    autocapitalize: "off",
+    spellcheck: "false",
+    enterkeyhint: "go",
+    "aria-describedby": `${id}-error`,
+    "aria-controls": "offers",
+    placeholder,
+    input: () => offerWords(field),
+    keydown: (event) => offerKeys(event, field),
+  });
+  return field;
+};
+
+// The second field
+
+const foldTarget = (folded) => {
+  found("target-line").hidden = folded;
+  found("unfold-target").setAttribute("aria-expanded", String(!folded));
+};
+
+/** Opens the field for a translation of one's own; closed again, it asks for nothing. */
+const unfoldTarget = (target) => {
+  const folded = !found("target-line").hidden;
+  foldTarget(folded);
+  if (folded) {
+    target.value = "";
+    tellTyping("", target);
+  } else target.focus();
 };
 
 /** "English → Hindi": the languages that are translated into this one. */
@@ -61,11 +101,13 @@ const directionName = (directions, target) =>
     .map(([from]) => languageName(from))
     .join(", ")} → ${languageName(target)}`;
 
-/** The field says the sentence that is shown, unless somebody is typing in it. */
+/** The fields say what is shown, unless somebody is typing in them. */
 const showTyped = () => {
-  const field = found("own-sentence");
-  if (!field || state.text === null || document.activeElement === field) return;
+  const [field, target] = [found("own-sentence"), found("own-target")];
+  if (!field || state.text === null || [field, target].includes(document.activeElement)) return;
   field.value = state.text;
+  target.value = state.target ?? "";
+  foldTarget(state.target === null);
   if (field.form.elements.to && state.to) field.form.elements.to.value = state.to;
 };
 
@@ -77,38 +119,40 @@ const languageName = (code) => {
   }
 };
 
-/** Translates what was typed and shows it; an error stays beside the field. */
-const submitSentence = async (field, to) => {
-  const text = field.value;
+/** Translates what was typed and shows it; an error stays beside its field. */
+const submitSentence = async (field, to, targetField) => {
+  const target = targetField.value.trim() ? targetField.value : null;
+  const text = target !== null && !field.value.trim() ? current.base.text : field.value;
   const asked = (typed = Symbol(text));
-  tellTyping("");
+  tellTyping("", field);
+  tellTyping("", targetField);
   field.form.setAttribute("aria-busy", "true");
   try {
-    const run = await ownRun(text, to);
+    const run = await ownRun(text, to, target);
     if (typed !== asked) return;
     say(`${run.text} becomes ${run.translation}`);
-    await setState({ text, to, run: 0, position: 0, row: null, column: null, mode: "training" });
+    field.value = text;
+    await setState({ text, to, target, run: 0, position: 0, row: null, column: null, mode: "training" });
     redraw(found("offers"));
   } catch (error) {
-    if (typed === asked) tellTyping(error.message, error);
+    if (typed === asked) tellTyping(error.message, error.side === "target" ? targetField : field);
   } finally {
     field.form.removeAttribute("aria-busy");
   }
 };
 
-const tellTyping = (message) => {
-  const place = found("typing-error");
-  if (place) place.textContent = message;
-  found("own-sentence")?.setAttribute("aria-invalid", String(Boolean(message)));
+const tellTyping = (message, field) => {
+  found(`${field.id}-error`).textContent = message;
+  field.setAttribute("aria-invalid", String(Boolean(message)));
 };
 
 const ownRuns = new Map();
 
 /** The run over a sentence of the reader's own, made once. */
-const ownRun = (text, to) => {
-  const key = JSON.stringify([text, to]);
+const ownRun = (text, to, target = null) => {
+  const key = JSON.stringify([text, to, target]);
   if (!ownRuns.has(key)) {
-    const made = explainText(text, to);
+    const made = explainText(text, to, target);
     ownRuns.set(key, made);
     made.catch(() => ownRuns.delete(key));
   }
@@ -117,13 +161,13 @@ const ownRun = (text, to) => {
 
 // Words that the model knows
 
-let knownWords = null;
+const knownWords = new Map(); // of the source, of the target
 
-const wordsKnown = () => {
-  const { kind, source } = page.runs[0].model.vocabulary;
-  knownWords ??=
-    kind === "word" && source ? wordsOfSide(source).sort((a, b) => a.length - b.length || (a < b ? -1 : 1)) : [];
-  return knownWords;
+const wordsKnown = (side) => {
+  const { kind, [side]: pieces } = page.runs[0].model.vocabulary;
+  const sorted = () => wordsOfSide(pieces).sort((a, b) => a.length - b.length || (a < b ? -1 : 1));
+  if (!knownWords.has(side)) knownWords.set(side, kind === "word" && pieces ? sorted() : []);
+  return knownWords.get(side);
 };
 
 /** The word at the caret: where it begins, where it ends. */
@@ -135,11 +179,11 @@ const wordAtCaret = (field) => {
 };
 
 const offerWords = (field) => {
-  tellTyping("");
+  tellTyping("", field);
   const { text } = wordAtCaret(field);
   const begin = text.toLocaleLowerCase();
   const offers = begin
-    ? wordsKnown()
+    ? wordsKnown(field.id === "own-target" ? "target" : "source")
         .filter((word) => word.toLocaleLowerCase().startsWith(begin) && word !== text)
         .slice(0, OFFERED)
     : [];

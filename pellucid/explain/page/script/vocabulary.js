@@ -118,10 +118,13 @@ const checkTokens = ({ ids, unknown, tags }, side, sides) => {
   const advice = near.length
     ? `Near it: ${near.join(", ")}.`
     : `It knows ${wordsOfSide(sides).length} words, and none is near this one. Say it with others.`;
-  throw new Error(`${side}: the model has no word "${word}". ${advice}`);
+  throw ofSide(side, `${side}: the model has no word "${word}". ${advice}`);
 };
 
-const tooLong = (side) => new Error(
+/** An error that knows whether it is about the sentence or the target: it stands beside that field. */
+const ofSide = (side, message) => Object.assign(new Error(message), { side });
+
+const tooLong = (side) => ofSide(side,
   `the ${side} is longer than the ${MOST_TOKENS} tokens that an explanation shows: ` +
   "its matrices grow with the square of the length. Give a shorter one.",
 );

@@ -1,0 +1,33 @@
+// A translation that was given, not found: what the model would have said instead, and where the two part.
+
+const drawGiven = async (run, place) => {
+  const mine = (place.asked = run);
+  place.hidden = true;
+  if (!run.forced) return;
+  const said = run.computes ? await foundInstead(run) : null;
+  if (place.asked !== mine) return;
+  redraw(place, "This translation was given, not found by the model", ...(said ? givenAgainst(run, said) : ["."]));
+  place.hidden = false;
+};
+
+/** What the model itself makes of the sentence; null where it cannot be said. */
+const foundInstead = async (run) => {
+  try {
+    return await ownRun(run.text, run.to);
+  } catch {
+    return null;
+  }
+};
+
+const givenAgainst = (run, said) => {
+  const place = run.expected.findIndex((token, at) => token !== said.expected[at]);
+  const loss = ({ steps }) => fourDecimals(steps.reduce((sum, step) => sum + step.loss, 0));
+  if (place < 0) return [", and the model says the same: ", words(said.translation), "."];
+  const { probability, expected } = run.steps[place];
+  const instead = said.steps[place]; // the two have read the same so far
+  return [
+    ". The model says ", words(said.translation), `, with a loss of ${loss(said)}; this one has ${loss(run)}. `,
+    `They part at position ${place + 1}: `, words(instead.expected), ` has ${fourDecimals(instead.probability)}, `,
+    words(expected), ` has ${fourDecimals(probability)}.`,
+  ];
+};
