@@ -1,6 +1,5 @@
 """The page of a worked example: its plates, claimed beside computed, and a form to change it."""
 
-import re
 from dataclasses import asdict
 from html import escape
 from typing import Any
@@ -53,16 +52,10 @@ def _header(example: Example) -> dict[str, Any]:
         "version": 1,
         "pellucid": __version__,
         "axes": AXES,
-        "captions": {name: _caption(name) for name in STAGES},
+        "captions": {name: asdict(caption(f"self_attention.{name}")) for name in STAGES},
         "models": [],
         "runs": [],
         "code": {name: asdict(line) for name in STAGES if (line := code_line(name))},
         "examples": examples_payload(),
         "worked": as_table(example),
     }
-
-
-def _caption(name: str) -> dict[str, Any]:
-    """As of a model's attention, but without the biases: a worked example has none."""
-    told = asdict(caption(f"self_attention.{name}"))
-    return told | {"equation": re.sub(r" \+ b<sup>.</sup>", "", told["equation"])}

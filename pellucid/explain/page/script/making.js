@@ -115,10 +115,10 @@ function titleOfCell({ name, tensor, labels, row, column, panel }) {
 }
 
 /** A cell of x · W + b; where the page has no weights, its shapes, and why. */
-async function projectedCell({ run, name, path, last, head, row, column, tensor, panel, labels }) {
+async function projectedCell({ run, name, head, row, column, tensor, panel, labels }) {
   const product = await productBehind(run, name, head);
-  const general = EQUATIONS[last] ?? EQUATIONS[isAttention(path) || path === "" ? "attention_output" : "outer"];
-  const equation = run.given ? general.replace(/ \+ b<su[bp]>.<\/su[bp]>/, "") : general; // on paper, no bias
+  const general = captionOfTensor(name).equation;
+  const equation = run.given ? general.replace(/ \+ b<sup>.<\/sup>/, "") : general; // on paper, no bias
   if (!product) return headSlice(run, name, head, row, column, panel);
   const x = panelOf(product.xTensor);
   const told = `Row ${labels.rows[row]} of ${product.x}, times column ${product.columns + column} of the matrix ${product.weightName}`;
@@ -142,16 +142,6 @@ async function projectedCell({ run, name, path, last, head, row, column, tensor,
     note: `${told}${product.bias ? ", plus its bias" : ""}.`,
   };
 }
-
-const EQUATIONS = {
-  queries: "Q = X · W<sup>Q</sup> + b<sup>Q</sup>",
-  keys: "K = Y · W<sup>K</sup> + b<sup>K</sup>",
-  values: "V = Y · W<sup>V</sup> + b<sup>V</sup>",
-  hidden: "X · W<sub>1</sub> + b<sub>1</sub>",
-  attention_output: "concatenated · W<sup>O</sup> + b<sup>O</sup>",
-  outer: "activated · W<sub>2</sub> + b<sub>2</sub>",
-  logits: "output · W<sub>E</sub><sup>T</sup>",
-};
 
 function productWithoutWeights(panel, row, column, equation, { xTensor, x, weightName }, columns) {
   const inputs = xTensor.shape.at(-1);

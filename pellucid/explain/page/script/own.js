@@ -10,7 +10,6 @@ const TYPING_PAUSE = 200; // milliseconds after the last letter until all is com
  */
 const drawOwnForm = (place, { first = null, carried = "", remember = () => {} } = {}) => {
   if (place.querySelector(":scope > .own")) return undefined;
-  nameStages(page.header);
   const examples = page.header?.examples ?? [];
   const begun = formOfTable(first ?? examples.find(({ name }) => name === FIRST_EXAMPLE) ?? examples[0]);
   const own = { place, begun, form: (carried && formFromAddress(carried)) || begun, namesIt: first !== null };
@@ -63,14 +62,6 @@ const drawOwnForm = (place, { first = null, carried = "", remember = () => {} } 
 };
 
 const FIRST_EXAMPLE = "004-cross-4";
-
-/** The captions and code of a worked example's stages are those of the model's attentions. */
-const nameStages = (header) => {
-  for (const table of [header.captions, header.code]) {
-    for (const stage of STAGE_NAMES)
-      table[stage] ??= table[Object.keys(table).find((name) => name.endsWith(`_attention.${stage}`))];
-  }
-};
 
 /** Texts and claims are changed one by one; what was said about the example holds no longer. */
 const changedForm = (form, changes) => ({

@@ -20,14 +20,14 @@ const brokenRules = (name, lines) => {
   return found;
 };
 
-const total = (numbers) => numbers.reduce((sum, value) => sum + value, 0);
+const sumOf = (numbers) => numbers.reduce((sum, value) => sum + value, 0);
 
 const rulesOfWeights = (lines, add) => {
   const { weights, masked_scores: scores } = lines;
   weights.numbers.forEach((rows, head) => {
     rows.forEach((numbers, row) => {
-      const sum = total(numbers);
-      if (Math.abs(sum - 1) > total(weights.halves[head][row]) + EXACT) {
+      const sum = sumOf(numbers);
+      if (Math.abs(sum - 1) > sumOf(weights.halves[head][row]) + EXACT) {
         const rule = `a row of weights sums to 1, this one to ${sixDigits(sum)}`;
         numbers.forEach((_, column) => add(head, row, column, rule));
       }
@@ -87,7 +87,7 @@ const softmaxBounds = (scores, half) => {
     scores.map((score, i) => {
       if (score === -Infinity) return 0;
       const apart = (other) => (Number.isFinite(other - score) ? other - score : -Infinity);
-      return 1 / total(scores.map((other, j) => Math.exp(apart(other) + (i === j ? 0 : sign * 2 * half))));
+      return 1 / sumOf(scores.map((other, j) => Math.exp(apart(other) + (i === j ? 0 : sign * 2 * half))));
     });
   return { lowest: bound(1), highest: bound(-1) };
 };
