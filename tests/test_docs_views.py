@@ -1,6 +1,6 @@
 """Every view of the live page that the course and the list of the notes lead to opens in a real browser."""
 
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -30,24 +30,64 @@ OPEN = """async (address) => {
     refused: cannotSwitch(page.runs[0], asked.switches),
     shown: document.body.dataset.shown === location.hash,
     block: state.block, tensor: state.tensor ?? "", open: state.open,
+    asked: asked.text, says: document.querySelector("h1").textContent, wanted: asked.target ?? "",
+    fault: document.querySelector("#fault").textContent,
   };
 }"""
 
 
-def test_every_view_opens(tmp_path: Path) -> None:
-    path = tmp_path / "how-are-you.html"
+CELLS = """() => {
+  const cells = [...document.querySelectorAll(".opened [role=gridcell]")];
+  return [cells.length, cells.filter((cell) => cell.classList.contains("hatched")).length];
+}"""
+SELF, CROSS = "decoder.layers.0.self_attention", "decoder.layers.0.cross_attention"
+SIX = "text=le%20chat%20%C3%A9tait%20assis%20sur%20le%20tapis&to=en&target=The%20cat%20sat%20on%20mat"
+
+
+@pytest.fixture(scope="module")
+def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Any, list[str]]]:
+    """The live page, and what it complains of."""
+    path = tmp_path_factory.mktemp("live") / "how-are-you.html"
     explained("How are you", "hi").to_html(path)
-    assert len(VIEWS) > 30
     complaints: list[str] = []
     with chromium() as browser:
-        page: Any = browser.new_page()
+        page = browser.new_page()
         page.on("console", lambda message: complaints.append(message.text))
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.goto(path.as_uri())
-        for view in VIEWS:
-            found = page.evaluate(OPEN, f"#{view}")
-            name, _, query = view.partition("?")
-            assert (found["missing"], found["refused"]) == ("", ""), view
-            assert found["shown"] and name in ("", found["block"], found["tensor"]), (view, found)
-            assert found["open"] == ("tour" if "open=tour" in query else ""), view
-            assert complaints == [], view
+        yield page, complaints
+
+
+@pytest.mark.parametrize(
+    ("view", "cells", "masked"),
+    [
+        (f"{SELF}.mask?{SIX}", 36, 15),  # six words, as in note 000
+        (f"{SELF}.weights?{SIX}", 42, 15),  # and a column of their sums
+        (f"{SELF}.mask", 16, 6),
+        (f"{SELF}.mask?head=1", 16, 6),
+        (f"{SELF}.mask?mask=off&only=0", 16, 0),  # lifted for one head alone
+        (f"{SELF}.mask?mask=off&only=0&head=1", 16, 6),
+        (f"{CROSS}.mask", 20, 0),
+        (f"{CROSS}.mask?padding=masked", 28, 8),
+        (f"{CROSS}.mask?padding=unmasked", 28, 0),
+        ("encoder.layers.0.self_attention.mask?padding=masked", 49, 14),
+    ],
+)
+def test_masks_hide_so_many_cells(live: tuple[Any, list[str]], view: str, cells: int, masked: int) -> None:
+    page, complaints = live
+    assert page.evaluate(OPEN, f"#{view}")["shown"]
+    assert page.evaluate(CELLS) == [cells, masked] and complaints == []
+
+
+def test_every_view_opens(live: tuple[Any, list[str]]) -> None:
+    page, complaints = live
+    assert len(VIEWS) > 30
+    for view in VIEWS:
+        found = page.evaluate(OPEN, f"#{view}")
+        name, _, query = view.partition("?")
+        assert (found["missing"], found["refused"]) == ("", ""), view
+        assert found["fault"] == "" and (found["asked"] or "How are you") in found["says"], (view, found)
+        assert found["wanted"] in found["says"], (view, found)
+        assert found["shown"] and name in ("", found["block"], found["tensor"]), (view, found)
+        assert found["open"] == ("tour" if "open=tour" in query else ""), view
+        assert complaints == [], view
