@@ -1,4 +1,4 @@
-"""A translation of the reader's own in the page: why not this one? By form and by address, against Python's."""
+"""A translation of the reader's own in the page: why not this one? By form and by address, as in Python."""
 
 import re
 from collections.abc import Iterator

@@ -57,6 +57,7 @@ of the model, and every matrix, need them.</p></noscript>
 <div class=stage-plates></div>
 </section>
 <section id=beside aria-label="side by side" hidden></section>
+<section id=both-ways aria-label="with a cache and without" hidden></section>
 <section id=steps><h2>Step by step</h2>
 <p>At each step the decoder has read the target up to its input, the target shifted right by one, and gives
 each word of its vocabulary a probability. All steps were computed at once, as in training. The loss is the

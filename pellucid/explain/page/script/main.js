@@ -84,6 +84,7 @@ const drawView = async ({ run, before, beside, reason }, changed) => {
   found("unfold").querySelector(".count").textContent = countSwitched(switches) || "";
   drawFor("steps", [run, before, position], () => drawSteps(run, before, found("steps")));
   drawFor("looked", [run], () => drawAlignment(run, found("looked")));
+  drawFor("ways", [run, mode, position, besideAsked], () => drawBothWays(run, found("both-ways")));
   drawFor("beside", [run, beside, block], () => drawBeside(run, beside, found("beside")));
   if (block === "") {
     await drawFor("drawing", [run, mode, position, cached], () => drawModel(run, found("drawing")));

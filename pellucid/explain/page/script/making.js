@@ -46,7 +46,7 @@ async function makingOf(run, name, head = 0, row = 0, column = 0) {
     column,
     labels: labelsOfCell(run, name, tensor, row),
   };
-  const made = isGiven(run, name) ? givenCell(cell) : keptOrNot(panel.at(row, column), await MAKINGS[last](cell));
+  const made = isGiven(run, name) ? givenCell(cell) : keptOrNot(run, panel.at(row, column), await MAKINGS[last](cell));
   const recorded = panel.at(row, column);
   const making = {
     name,
@@ -73,10 +73,11 @@ async function makingOf(run, name, head = 0, row = 0, column = 0) {
 const NOT_KEPT = "Not kept for this switch; the recording without it has it.";
 
 /** What is made of numbers that the page does not have is not shown as if it had them. */
-function keptOrNot(recorded, made) {
+function keptOrNot(run, recorded, made) {
   const isUnknown = Number.isNaN(recorded) || made.terms?.some(({ value }) => Number.isNaN(value));
   if (!isUnknown && !Number.isNaN(made.total)) return made;
   const { equation } = made;
+  if (run.stepwise) return { equation, total: recorded, missing: true, note: "With a cache this is never computed: the key came later." };
   return { equation, total: recorded, missing: true, note: `What it is made of: ${NOT_KEPT.toLowerCase()}` };
 }
 

@@ -79,7 +79,7 @@ const openGrids = (view, spec, actions, moved, making) => {
   const titles = spec.other ? besideTitles(view) : [spec.caption.title];
   const matrices = [spec.panel, ...(spec.other ? [spec.other] : [])].map((panel, place) =>
     gridOfSpec(
-      { ...spec, panel, forbidden: place === 0 ? spec.forbidden : spec.otherForbidden },
+      { ...spec, panel, ...(place === 0 ? {} : { forbidden: spec.otherForbidden, rowState: spec.otherRowState }) },
       { ...common, title: `${spec.caption.title}${spec.other ? `, ${titles[place]}` : ""}` },
     ),
   );

@@ -40,9 +40,9 @@ const holdsMasked = (panel) => numbersOf(panel).includes(-Infinity);
 
 /** The grid of a plate; beside another run, the two of them, each with its name. */
 const gridsOfPlate = (view, spec, actions) => {
-  const made = (panel, title, forbidden = spec.forbidden) =>
+  const made = (panel, title, forbidden = spec.forbidden, rowState = spec.rowState) =>
     gridOfSpec(
-      { ...spec, panel, forbidden },
+      { ...spec, panel, forbidden, rowState },
       {
         size: "plate",
         readout: actions.readout,
@@ -56,7 +56,7 @@ const gridsOfPlate = (view, spec, actions) => {
   const [here, beside] = besideTitles(view);
   return [
     { title: element("p", { class: "which-run" }, here), matrix: made(spec.panel, `${title}, ${here}`) },
-    { title: element("p", { class: "which-run" }, beside), matrix: made(spec.other, `${title}, ${beside}`, spec.otherForbidden) },
+    { title: element("p", { class: "which-run" }, beside), matrix: made(spec.other, `${title}, ${beside}`, spec.otherForbidden, spec.otherRowState) },
   ];
 };
 

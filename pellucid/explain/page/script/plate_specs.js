@@ -9,6 +9,7 @@ const tensorPlate = async (view, name, also = {}) => {
   const head = tensor.axes.includes("H") ? (also.head ?? view.head) : 0;
   const other = await besideTensor(view, name, tensor);
   const shown = rowsAtTime(view, name, tensor, head);
+  const beside = other ? rowsAtTime(besideView(view), name, other, head) : null;
   const labels = labelsOfTensor(run, name, tensor);
   const caption = captionOfTensor(name);
   const spec = {
@@ -27,7 +28,8 @@ const tensorPlate = async (view, name, also = {}) => {
     scale: scaleOf(kindOfNumbers(name), tensor, ...(other ? [other] : [])),
     shape: shapeInWords(name, tensor, shown.panel, also.transposed),
     code: codeOfTensor(name),
-    other: other ? rowsAtTime(view, name, other, head).panel : null,
+    other: beside?.panel ?? null,
+    otherRowState: beside?.rowState ?? [],
     forbidden: await forbiddenCells(view, run, name, head),
     otherForbidden: other ? await forbiddenCells(view, view.beside, name, head) : null,
     ...also,
@@ -42,6 +44,10 @@ const forbiddenCells = async (view, run, name, head) => {
   const { panel } = rowsAtTime(view, mask, await run.get(mask), head);
   return (row, column) => panel.at(row, column) === -Infinity;
 };
+
+/** The view of the run beside: where a step is shown in both ways, the other one has no cache. */
+const besideView = (view) =>
+  view.run.stepwise ? { ...view, run: view.beside, time: { ...view.time, cached: false } } : view;
 
 /** The same tensor of the run beside this one; null where there is none of its shape. */
 const besideTensor = async (view, name, tensor) => {

@@ -173,6 +173,7 @@ const drawOpenPlates = (run, beside, place) => {
     {
       run,
       beside: beside && sameTokens(run, beside) ? beside : null,
+      ...waysInView(run),
       block,
       tensor,
       head,

@@ -24,7 +24,7 @@ const FIRST_STATE = {
   mode: "training", // all positions at once; or "step"
   cached: true,
   switches: UNSWITCHED,
-  beside: "", // "other": the page's other explanation; "before": the run without switches
+  beside: "", // "other": the page's other explanation; "before": the run without switches; "ways": a step with a cache and without
   open: "", // "tour", "own": a place that has been opened
   stop: null, // of the tour
   form: "", // what the form for one's own matrices holds
@@ -103,7 +103,7 @@ const stateOf = (hash) => {
     position: asked.has("step") ? Math.max(0, number("step", 1) - 1) : number("position", 0),
     cached: asked.get("cache") !== "off",
     switches: switchesOf(asked),
-    beside: ["other", "before"].includes(asked.get("beside")) ? asked.get("beside") : "",
+    beside: ["other", "before", "ways"].includes(asked.get("beside")) ? asked.get("beside") : "",
     open: ["tour", "own"].includes(asked.get("open")) ? asked.get("open") : "",
     stop: number("stop", null),
     form: asked.get("form") ?? state.form,
