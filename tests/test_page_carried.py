@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,9 @@ from engine_page import engine_page, error_of, kept_sublayer, numbers_of
 
 import pellucid
 from pellucid.config import PRESETS, Config, DataConfig, ModelConfig, VocabularyConfig
+from pellucid.explain.code_lines import code_line
 from pellucid.explain.explanation import Explanation
 from pellucid.explain.page import payload
-from pellucid.explain.page.code_lines import code_lines
 from pellucid.model import Transformer
 from pellucid.see import trace
 from pellucid.translate.translator import Translator
@@ -184,22 +185,20 @@ def test_transformer_base_fits(browser: Any, base: Explanation, tmp_path: Path) 
     assert milliseconds < 3000
 
 
-def test_each_line_of_code_is_where_it_says() -> None:
+def test_each_kind_of_tensor_has_its_line_of_code() -> None:
+    """test_code_lines.py says that they stand where they say."""
     explanation = tiny.translator(norm="first").explain("I like cats", to="es", target="Me")
-    lines = code_lines([*explanation.trace, "encoder.norm.output"])
-    source = (Path(pellucid.__file__).parent / "model.py").read_text().splitlines()
-    for kind, line in lines.items():
-        last = kind.partition(".")[2]
-        assert line["file"] == "pellucid/model.py"
-        assert f'"{last}_' in "".join(source[line["line"] - 2 : line["line"]]), kind
-        assert "see(" in line["text"] and line["text"].count("(") == line["text"].count(")"), kind
+    lines = json.loads(json.dumps(payload.payload([explanation]).header["code"]))
     assert set(lines) == {payload.kind_of(name) for name in explanation.trace}
+    assert "attention.weights" in lines and "residual.sum" in lines and "encoder.output" in lines
+    for name in explanation.trace:
+        assert lines[payload.kind_of(name)] == asdict(code_line(name)), name
     assert lines["attention.weights"]["text"].startswith('weights = see("weights_BHLM", softmax_over_keys(')
+    assert "self.key(y_BMD)" in lines["attention.keys"]["text"], "an attention is only handed its keys"
     assert lines["norm.standardized"]["text"] == (
         'standardized = self.see("standardized_BLD", '
         "(x - mean[..., None]) / (variance[..., None] + self.epsilon).sqrt())"
     )
-    json.dumps(lines)
 
 
 def test_what_json_has_no_number_for(browser: Any, tmp_path: Path) -> None:

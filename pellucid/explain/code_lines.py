@@ -1,6 +1,7 @@
 """The line of the model's code that computes a tensor: found by the name that it is shown under."""
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -8,12 +9,12 @@ from inspect import getsource
 
 from pellucid import model
 
-# What tensors belong to, by the last part of their path: what shows them in model.py. A stack is shown by its
-# class, and by `embed` before its layers; an attention by its class, and by `attend`.
+# What shows the tensors of a kind of part in model.py. A stack's are shown by its class, and by `embed`
+# before its layers; an attention's by its class, and by `attend`.
 OWNERS = {
-    "self_attention": ("Attention", "attend"),
-    "cross_attention": ("Attention", "attend"),
+    "attention": ("Attention", "attend"),
     "feed_forward": ("FeedForward",),
+    "residual": ("Residual",),
     "norm": ("Norm",),
     "encoder": ("Encoder", "embed"),
     "decoder": ("Decoder", "embed"),
@@ -32,11 +33,17 @@ class CodeLine:
         return f"{self.text}  {self.file}:{self.line}"
 
 
+def kind_of(name: str) -> str:
+    """What tensors of the same kind have in common: "attention.weights", "residual.sum"."""
+    path, _, last = name.rpartition(".")
+    part = path.rpartition(".")[2]
+    return f"{'attention' if part.endswith('_attention') else re.sub('_[0-9]+$', '', part)}.{last}"
+
+
 def code_line(name: str) -> CodeLine | None:
     """The line that computes a tensor of a trace, or a stage of a worked example; None where none does."""
-    path, _, last = name.rpartition(".")
-    part = path.rpartition(".")[2] or "self_attention"
-    owners = ("Residual",) if part.startswith("residual") else OWNERS.get(part, ())
+    part, _, last = kind_of(name).rpartition(".")
+    owners = OWNERS.get(part or "attention", ())
     return next((_lines()[owner, last] for owner in owners if (owner, last) in _lines()), None)
 
 

@@ -22,12 +22,12 @@ from typing import Any
 
 import numpy as np
 
+from pellucid.explain.code_lines import code_line, kind_of
 from pellucid.explain.explanation import Explanation
 from pellucid.explain.page.assembly import json_block
 from pellucid.explain.page.best_words import KEPT, best_words
 from pellucid.explain.page.blocks import Blocks
 from pellucid.explain.page.captions import caption
-from pellucid.explain.page.code_lines import code_lines, kind_of
 from pellucid.explain.page.derived import as_table, derivation
 from pellucid.explain.page.spelling import spelling
 from pellucid.explain.page.variants import variants
@@ -74,7 +74,7 @@ def payload(explanations: Sequence[Explanation]) -> Payload:
         "pellucid": __version__,
         "axes": AXES,
         "captions": {kind_of(name): asdict(caption(name)) for name in names},
-        "code": code_lines(names),
+        "code": {kind_of(name): asdict(line) for name in names if (line := code_line(name))},
         "models": [_model(*each, blocks) for each in zip(translators, parameters, strict=True)],
         "runs": runs,
     }
