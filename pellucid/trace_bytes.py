@@ -15,22 +15,26 @@ def trace_bytes(
 ) -> int:
     """The bytes of all tensors that `trace(model, only)` would keep of one pass over so many sentences of so
     many tokens, padding and end token counted. Nothing is computed: shapes alone run through the model."""
+    return sum(tensor_bytes(model, source_length, target_length, sentences, only).values())
+
+
+def tensor_bytes(
+    model: Transformer, source_length: int, target_length: int, sentences: int = 1, only: str = "*"
+) -> dict[str, int]:
+    """As `trace_bytes`, for each tensor by its name."""
     if not isinstance(model, Transformer):
         raise UsageError(
             f"model is a {type(model).__name__} and must be a Transformer: of a translator, its .model."
         )
-    for name, value in (
-        ("source_length", source_length),
-        ("target_length", target_length),
-        ("sentences", sentences),
-    ):
+    lengths = {"source_length": source_length, "target_length": target_length, "sentences": sentences}
+    for name, value in lengths.items():
         if not isinstance(value, int) or isinstance(value, bool) or value < 1:
             raise UsageError(f"{name} = {value!r} must be a whole number, 1 or more.")
     sizes = _sizes(model, (sentences, source_length), (sentences, target_length))
-    found = [size for name, size in sizes.items() if fnmatch.fnmatchcase(name, only)]
+    found = {name: size for name, size in sizes.items() if fnmatch.fnmatchcase(name, only)}
     if not found:
         raise UsageError(f"only: {no_such_name(only, sizes)}")
-    return sum(found)
+    return found
 
 
 def _sizes(model: Transformer, source: tuple[int, int], target: tuple[int, int]) -> dict[str, int]:

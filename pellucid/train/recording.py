@@ -5,15 +5,15 @@ is a second forward pass, with the same weights and the same dropout, that nothi
 goes on bit for bit as without it.
 """
 
-import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import torch
 
 from pellucid.data.batch import Batch
 from pellucid.errors import UsageError
-from pellucid.see import Labeller, Record, Trace, trace
+from pellucid.see import Labeller, Trace, trace
+from pellucid.trace_bytes import tensor_bytes
 from pellucid.train.learner import Learner
 
 
@@ -27,21 +27,25 @@ class Recording:
 
 @dataclass(frozen=True)
 class Recorder:
-    """Recordings of a learner; `example` is one of a single pair, which knows the names and axes."""
+    """Recordings of a learner's passes."""
 
     wanted: Recording
     learner: Learner
     vocabulary: Labeller
     report: Callable[[str], None]
-    example: Trace | None
 
     def record(self, step: int, batch: Batch) -> Trace | None:
         """The trace of the pass from which this step is about to learn, if the step is a wanted one."""
-        if step not in self.wanted.steps or self.example is None:
+        if step not in self.wanted.steps:
             return None
-        size = recorded_bytes(self.example, batch)
-        self.report(f"recording step {step:,}: {size / 1e6:,.1f} MB in {len(self.example)} tensors")
+        sizes = self.sizes(batch)
+        self.report(f"recording step {step:,}: {sum(sizes.values()) / 1e6:,.1f} MB in {len(sizes)} tensors")
         return watched_pass(self.learner, batch, self.wanted.only, self.vocabulary)
+
+    def sizes(self, batch: Batch) -> dict[str, int]:
+        """The bytes of each tensor that a recording of this batch holds, by its name."""
+        (sentences, source), target = batch.source.shape, batch.target_in.shape[1]
+        return tensor_bytes(self.learner.working, source, target, sentences, self.wanted.only)
 
 
 def recording(steps: Iterable[int], only: str, last_step: int) -> Recording:
@@ -67,12 +71,10 @@ def start_recording(
     wanted: Recording, learner: Learner, vocabulary: Labeller, first: Batch, report: Callable[[str], None]
 ) -> Recorder:
     """Ready to record; a name that no tensor has is an error now, not at the first step that is recorded."""
-    example = None
+    recorder = Recorder(wanted, learner, vocabulary, report)
     if wanted.steps:
-        names = ("source", "source_mask", "target_in", "target_out", "target_mask")
-        pair = replace(first, **{name: getattr(first, name)[:1] for name in names})
-        example = watched_pass(learner, pair, wanted.only, vocabulary)
-    return Recorder(wanted, learner, vocabulary, report, example)
+        recorder.sizes(first)
+    return recorder
 
 
 def watched_pass(learner: Learner, batch: Batch, only: str, vocabulary: Labeller) -> Trace:
@@ -87,17 +89,3 @@ def watched_pass(learner: Learner, batch: Batch, only: str, vocabulary: Labeller
     ):
         model(batch.source, batch.source_mask, batch.target_in)
     return seen
-
-
-def recorded_bytes(example: Trace, batch: Batch) -> int:
-    """What the tensors of this trace take when this batch is recorded."""
-    return sum(_bytes(record, batch) for record in example.values())
-
-
-def _bytes(record: Record, batch: Batch) -> int:
-    sides = {"encoder": batch.source, "decoder": batch.target_in}
-    asks = sides[record.name.partition(".")[0]]
-    attended = batch.source if ".cross_attention." in record.name else asks
-    sizes = {"B": len(asks), "L": asks.shape[1], "M": attended.shape[1]}
-    shape = zip(record.axes, record.tensor.shape, strict=True)
-    return math.prod(sizes.get(axis, size) for axis, size in shape) * record.tensor.element_size()
