@@ -1,4 +1,4 @@
-"""A step with a cache and without one, next to each other in the page: rows, numbers, and that they are equal."""
+"""A step with a cache and without one, next to each other in the page: rows, and numbers that are equal."""
 
 import re
 from collections.abc import Iterator
@@ -39,10 +39,8 @@ def path(hindi: Explanation, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def cells(opened: Opened, selector: str) -> list[list[str]]:
-    rows: list[list[str]] = opened.page.evaluate(
-        "(selector) => [...document.querySelectorAll(selector)].map((row) => [...row.children].map((c) => c.innerText))",
-        selector,
-    )
+    texts = "[...document.querySelectorAll(selector)].map((row) => [...row.children].map((c) => c.innerText))"
+    rows: list[list[str]] = opened.page.evaluate(f"(selector) => {texts}", selector)
     return rows
 
 

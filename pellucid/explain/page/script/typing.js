@@ -41,7 +41,7 @@ const drawTyping = (place) => {
         element(
           "button",
           { type: "button", id: "unfold-target", "aria-controls": "target-line", click: () => unfoldTarget(target) },
-          "Why not another translation?",
+          "Why not another?",
         ),
       ),
       element("div", { class: "typing-line" }, field, to, element("button", { class: "go" }, "Translate")),
