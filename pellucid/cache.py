@@ -1,8 +1,7 @@
 """What decoding remembers: the source's keys and values, and the target's, which grow by a position a
 step."""
 
-import functools
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
@@ -15,10 +14,19 @@ class Mask:
     allowed_BM: True where a key is a real token; None when all are.
     first_query: the position of the first query if the mask is causal, else None: query i may look at keys up
     to and including i.
+    some_row_is_empty: whether a sentence has no real token at all, so that a query there may look at nothing.
     """
 
     allowed_BM: Tensor | None = None
     first_query: int | None = None
+    some_row_is_empty: bool = field(init=False, default=False)
+
+    def __post_init__(self) -> None:
+        # Once a mask: every layer asks, and on a GPU the answer waits for all that came before.
+        if self.allowed_BM is not None:
+            # A causal row sees at least its first keys: it is empty only where the first key is padding.
+            seen = self.allowed_BM.any(-1) if self.first_query is None else self.allowed_BM[:, 0]
+            object.__setattr__(self, "some_row_is_empty", not bool(seen.all()))
 
     def may_look(self, queries: int, keys: int, device: torch.device) -> Tensor | None:
         """The mask as bools, 1 or B x 1 x L x M; None when everything is allowed."""
@@ -27,15 +35,6 @@ class Mask:
             return allowed
         causal = torch.ones(queries, keys, dtype=torch.bool, device=device).tril(self.first_query)[None, None]
         return causal if allowed is None else causal & allowed
-
-    @functools.cached_property
-    def some_row_is_empty(self) -> bool:
-        """Whether a sentence has no real token at all, so that a query there has nothing to look at."""
-        if self.allowed_BM is None:
-            return False
-        # A causal row sees at least its first keys: it is empty only where the first key is padding.
-        seen = self.allowed_BM.any(-1) if self.first_query is None else self.allowed_BM[:, 0]
-        return not bool(seen.all())
 
 
 class NoPast:

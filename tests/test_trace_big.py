@@ -10,7 +10,6 @@ from by_hand import ByHand, Changes
 from test_see import contract, small_model
 from torch import Tensor
 
-from pellucid.cache import Mask
 from pellucid.explain.tracing.edits import (
     lift_mask,
     patch,
@@ -143,8 +142,6 @@ def test_the_graph_of_the_whole_model_has_no_operation_for_seeing(monkeypatch: p
     """Dynamo's graph of the loss, six layers in each stack: the very operations that are there when every
     `see` is deleted."""
     model = small_model(**SIX)
-    # Before Python 3.12 functools.cached_property takes a lock, which would cut the graph into many.
-    monkeypatch.setattr(Mask, "some_row_is_empty", False)
 
     def loss() -> Tensor:
         logits = model(SOURCE, None, TARGET)
