@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Unpack, overload
 
 import torch
 
-from pellucid.checkpoint import load_model
 from pellucid.config import Config
 from pellucid.errors import PellucidError, UsageError
 from pellucid.model import Transformer
@@ -30,6 +29,7 @@ from pellucid.translate.sentences import (
     warn_of_truncation,
 )
 from pellucid.translate.stream import settled
+from pellucid.translate.training_step import load_model_or_step
 from pellucid.translate.translation import Hypothesis, Translation
 from pellucid.vocabulary import Vocabulary
 
@@ -252,14 +252,15 @@ def never_said(model: Transformer, vocabulary: Vocabulary) -> list[int]:
 
 
 def load(path: str | Path, device: str | torch.device = "auto", precision: str = "auto") -> Translator:
-    """The translator in a model folder, or the one inside the package: load("demo").
+    """The translator in a model folder, in a training run's checkpoint, or inside the package: load("demo").
 
     device: "auto" is a GPU where PyTorch sees one. precision: "fp32" or "bf16"; "auto" is "fp32".
     """
     if not isinstance(path, str | os.PathLike):
         raise UsageError(f'path = {path!r} must be that of a model folder, or "demo".')
     chosen = device_named(device)
-    model, vocabulary, config, _ = load_model(demo_folder() if path == "demo" else path, chosen)
+    folder = demo_folder() if path == "demo" else Path(path)
+    model, vocabulary, config, _ = load_model_or_step(folder, chosen)
     return Translator(model, vocabulary, config, precision)
 
 

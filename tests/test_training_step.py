@@ -1,0 +1,56 @@
+"""A checkpoint of a training run is a translator too: two of them stand side by side in a page."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+import short_runs
+import torch
+from command import Command
+from safetensors.torch import load_file
+
+import pellucid
+from pellucid.errors import PellucidError
+
+SETTINGS = {"training.checkpoint_every": 2, "training.keep_checkpoints": 3}
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("steps")
+    for _ in pellucid.training(short_runs.config(folder / "data", SETTINGS), folder / "run"):
+        pass
+    return folder / "run"
+
+
+def test_each_step_has_its_own_weights_and_the_last_is_the_last_model(run: Path) -> None:
+    weights = {}
+    for step in (2, 4, 6):
+        folder = run / "checkpoints" / f"step-{step}"
+        weights[step] = pellucid.load(folder, "cpu").model.state_dict()
+        stored = load_file(folder / "tensors.safetensors")
+        assert {f"model.{name}" for name in weights[step]} == {n for n in stored if n.startswith("model.")}
+        assert all(torch.equal(value, stored[f"model.{name}"]) for name, value in weights[step].items())
+    last = pellucid.load(run / "last", "cpu").model.state_dict()
+    assert all(torch.equal(last[name], weights[6][name]) for name in last)
+    assert not all(torch.equal(weights[2][name], weights[6][name]) for name in last)
+
+
+def test_two_steps_of_a_training_stand_side_by_side(run: Path, pellucid: Command, tmp_path: Path) -> None:
+    page, steps = tmp_path / "page.html", [str(run / "checkpoints" / f"step-{n}") for n in (6, 2)]
+    outcome = pellucid("explain", steps[0], "ab ba", "--beside", steps[1], "--html", str(page))
+    assert (outcome.code, outcome.err.strip().count("\n")) == (0, 0), outcome.err
+    (text,) = re.findall(r'id="payload">(.*?)</script>', page.read_text("utf-8"), re.DOTALL)
+    runs = json.loads(text)["runs"]
+    assert len(runs) == 2 and runs[0]["steps"] != runs[1]["steps"]
+
+
+def test_a_step_without_its_run_or_with_damage_says_so(run: Path, tmp_path: Path) -> None:
+    alone = shutil.copytree(run / "checkpoints" / "step-2", tmp_path / "a" / "b" / "step-2")
+    with pytest.raises(PellucidError, match=r"last.MANIFEST.json.*This is not the folder of a model"):
+        pellucid.load(alone, "cpu")
+    (alone / "tensors.safetensors").write_bytes(b"no")
+    with pytest.raises(PellucidError, match=r"tensors.safetensors"):
+        pellucid.load(alone, "cpu")
