@@ -4,22 +4,14 @@
 /** {element, show(row, column, focus), cellAt(event)} for a grid's state. */
 function canvasOfCells(state) {
   const { panel, width, height } = state;
-  const across = panel.columns * width,
-    down = panel.rows * height;
+  const [across, down] = [panel.columns * width, panel.rows * height];
+  const sizes = { "--cell": `${width}px`, "--row": `${height}px` };
   const canvas = element("canvas", { "aria-hidden": "true" });
-  const ring = element("div", { class: "ring", "--cell": `${width}px`, "--row": `${height}px` });
-  const heading = element("span", { role: "rowheader" }),
-    cell = element("span", { role: "gridcell", id: newId("cell"), "aria-selected": "true" });
-  const labels = rowLabels(state);
-  const spoken = element("div", { role: "row", class: "spoken" }, heading, cell);
+  const ring = element("div", { class: "ring", ...sizes });
   const band = element("div", { class: "band" });
-  const field = element(
-    "div",
-    { class: "field", "--across": `${across}px`, "--down": `${down}px` },
-    canvas,
-    band,
-    ring,
-  );
+  const labels = rowLabels(state);
+  const spoken = spokenCell(state);
+  const field = { class: "field", "--across": `${across}px`, "--down": `${down}px` };
   const whole = element(
     "div",
     {
@@ -30,31 +22,41 @@ function canvasOfCells(state) {
       "aria-readonly": "true",
       "aria-rowcount": panel.rows,
       "aria-colcount": panel.columns,
-      "aria-activedescendant": cell.id,
-      "--row": `${height}px`,
-      "--cell": `${width}px`,
+      "aria-activedescendant": spoken.id,
+      ...sizes,
     },
     state.asks
       ? element("div", { class: "painted-corner", "aria-hidden": "true" }, "asks ↓", element("br"), "is asked →")
       : null,
     labels,
     columnLabels(state),
-    field,
-    spoken,
+    element("div", field, canvas, band, ring),
+    spoken.element,
   );
   paintWhenShown(canvas, state, across, down);
   const show = (row, column, focus) => {
     ring.style.transform = `translate(${column * width}px, ${row * height}px)`;
+    band.style.transform = `translateY(${row * height}px)`;
     labels.querySelector(".chosen-row")?.classList.remove("chosen-row");
     labels.children[row].classList.add("chosen-row");
-    band.style.transform = `translateY(${row * height}px)`;
-    spoken.setAttribute("aria-rowindex", row + 1);
-    cell.setAttribute("aria-colindex", column + 1);
-    heading.textContent = state.rows[row];
-    cell.textContent = `${cellPlaceInWords(state, row, column)}, ${state.word} ${fourDecimals(panel.at(row, column))}`;
+    spoken.show(row, column);
     if (focus) followRing(whole, ring);
   };
   return { element: whole, show, cellAt: (event) => cellOfCanvas(event, canvas, state) };
+}
+
+/** The one cell that a screen reader finds in the painting: {element, id, show(row, column)}. */
+function spokenCell(state) {
+  const heading = element("span", { role: "rowheader" });
+  const cell = element("span", { role: "gridcell", id: newId("cell"), "aria-selected": "true" });
+  const spoken = element("div", { role: "row", class: "spoken" }, heading, cell);
+  const show = (row, column) => {
+    spoken.setAttribute("aria-rowindex", row + 1);
+    cell.setAttribute("aria-colindex", column + 1);
+    heading.textContent = state.rows[row];
+    cell.textContent = cellInWords(state, row, column);
+  };
+  return { element: spoken, id: cell.id, show };
 }
 
 let idsGiven = 0;

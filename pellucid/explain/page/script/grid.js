@@ -145,22 +145,28 @@ function cellPlaceInWords(state, row, column) {
     .join("");
 }
 
+/** The place and the number. */
+function cellInWords(state, row, column) {
+  return `${cellPlaceInWords(state, row, column)}, ${state.word} ${fourDecimals(state.panel.at(row, column))}`;
+}
+
+const NUMBER_WORDS = {
+  queries: "query",
+  keys: "key",
+  values: "value",
+  scores: "score",
+  scaled_scores: "scaled score",
+  masked_scores: "masked score",
+  weights: "weight",
+  logits: "logit",
+  probabilities: "probability",
+  positions: "position",
+  token_embeddings: "embedding",
+  embedded: "embedding",
+};
+
 /** What one number of a tensor is called: "weight", "score", "query". */
 function wordOfNumber(name) {
-  const last = name.split(".").at(-1);
-  const words = {
-    queries: "query",
-    keys: "key",
-    values: "value",
-    scores: "score",
-    scaled_scores: "scaled score",
-    masked_scores: "masked score",
-    weights: "weight",
-    logits: "logit",
-    probabilities: "probability",
-    positions: "position",
-    token_embeddings: "embedding",
-    embedded: "embedding",
-  };
-  return words[last] ?? last.replaceAll("_", " ");
+  const { last } = splitName(name);
+  return NUMBER_WORDS[last] ?? last.replaceAll("_", " ");
 }

@@ -27,10 +27,7 @@ function tableOfCells(state) {
     if (chosen) mark(rows, headings, chosen, false);
     chosen = { row, column };
     const cell = mark(rows, headings, chosen, true);
-    cell.setAttribute(
-      "aria-label",
-      `${cellPlaceInWords(state, row, column)}, ${state.word} ${fourDecimals(panel.at(row, column))}`,
-    );
+    cell.setAttribute("aria-label", cellInWords(state, row, column));
     if (!focus) return;
     cell.focus({ preventScroll: true });
     cell.scrollIntoView({ block: "nearest", inline: "nearest" });

@@ -2,7 +2,7 @@
 // sublayer reads it and adds its own vectors, and a norm makes the sums comparable again.
 
 /** Draws a layer of the run into a place. */
-const drawLayer = async (run, beside, layer, place) => {
+const drawLayer = async (run, layer, place) => {
   const { sublayers, normFirst } = sublayersOf(run, layer);
   const position = Math.min(state.position, run[layer.startsWith("encoder") ? "source" : "target"].length - 1);
   const groups = [];
@@ -11,7 +11,7 @@ const drawLayer = async (run, beside, layer, place) => {
   for (const { part, residual } of sublayers) {
     const added = await run.get(`${part}.output`);
     const next = await run.get(`${residual}.output`);
-    groups.push(sublayerGroup(run, part, residual, normFirst, { flows, added, next, position }));
+    groups.push(sublayerGroup(part, residual, normFirst, { flows, added, next, position }));
     flows = next;
   }
   const token = layer.startsWith("encoder") ? run.source[position] : run.target[position];
@@ -42,60 +42,55 @@ const LAYER_SAYS = {
   first: "Each part reads the stream of vectors through a norm, and adds its own (the residual connection).",
 };
 
-const sublayerGroup = (run, part, residual, normFirst, { flows, added, next, position }) => {
+const sublayerGroup = (part, residual, normFirst, { flows, added, next, position }) => {
+  const [stack, kind] = [part.split(".")[0], part.split(".").at(-1)];
   const [length, stream] = [lengthOf(added, position), lengthOf(flows, position)];
   const ratio = stream ? length / stream : 0;
-  const box = element(
-    "button",
-    {
-      class: `sublayer ${part.split(".").at(-1)}`,
-      "data-block": part,
-      "data-key": `row-${part}`,
-      click: () => goToBlock(part),
-      "aria-current": part === state.block ? "true" : null,
-      "aria-label": Number.isNaN(ratio) ? titleOf(part) : `${titleOf(part)}: its vector is ${ratio.toFixed(2)} of the stream's length`,
-    },
+  const isKnown = !Number.isNaN(ratio); // of a switch that was precomputed the page has not every vector
+  const told = isKnown ? `: its vector is ${ratio.toFixed(2)} of the stream's length` : "";
+  const box = sublayerButton(part, kind, `${titleOf(part)}${told}`, [
     element("b", {}, titleOf(part)),
-    element("small", {}, PART_SAYS[part.split(".").at(-1)]?.[part.split(".")[0]] ?? ""),
-  );
-  const add = element(
-    "button",
-    {
-      class: "sublayer residual",
-      "data-block": residual,
-      "data-key": `row-${residual}`,
-      click: () => goToBlock(residual),
-      "aria-current": residual === state.block ? "true" : null,
-      "aria-label": normFirst ? "Norm and add" : "Add and norm",
-    },
+    element("small", {}, PART_SAYS[kind]?.[stack] ?? ""),
+  ]);
+  const add = sublayerButton(residual, "residual", normFirst ? "Norm and add" : "Add and norm", [
     element("b", {}, normFirst ? "Norm & Add" : "Add & Norm"),
-  );
+  ]);
   return element(
     "div",
     { class: "sublayer-group" },
     element("div", { class: "boxes" }, box, element("span", { class: "arrow", "aria-hidden": "true" }, "→"), add),
-    element(
-      "div",
-      { class: "adds" },
-      strip(added, position, "adds"),
-      Number.isNaN(ratio) ? null : element(
-        "p",
-        { class: "length" },
-        element("span", {
-          class: "length-bar",
-          "aria-hidden": "true",
-          "--share": Math.min(1, ratio / 1.5).toFixed(4),
-          "--whole": (1 / 1.5).toFixed(4),
-        }),
-        element("span", { class: "number" }, length.toFixed(2)),
-        " long, ",
-        element("span", { class: "number" }, `${ratio.toFixed(2)} ×`),
-        " the stream’s ",
-        element("span", { class: "number" }, stream.toFixed(2)),
-      ),
-    ),
+    element("div", { class: "adds" }, strip(added, position, "adds"), isKnown ? lengthLine(length, stream, ratio) : null),
     element("div", { class: "stream-out" }, strip(next, position, "goes on")),
   );
+};
+
+const sublayerButton = (block, kind, label, children) =>
+  element(
+    "button",
+    {
+      class: `sublayer ${kind}`,
+      "data-block": block,
+      "data-key": `row-${block}`,
+      click: () => goToBlock(block),
+      "aria-current": block === state.block ? "true" : null,
+      "aria-label": label,
+    },
+    children,
+  );
+
+const LONGEST_RATIO = 1.5; // of the bar
+
+/** How long the vector is that a part adds, beside the stream's. */
+const lengthLine = (length, stream, ratio) => {
+  const number = (text) => element("span", { class: "number" }, text);
+  const bar = element("span", {
+    class: "length-bar",
+    "aria-hidden": "true",
+    "--share": Math.min(1, ratio / LONGEST_RATIO).toFixed(4),
+    "--whole": (1 / LONGEST_RATIO).toFixed(4),
+  });
+  const parts = [number(length.toFixed(2)), " long, ", number(`${ratio.toFixed(2)} ×`), " the stream’s ", number(stream.toFixed(2))];
+  return element("p", { class: "length" }, bar, parts);
 };
 
 const PART_SAYS = {

@@ -105,7 +105,7 @@ function labelsOfCell(run, name, tensor, row) {
   return tensor.kept ? { ...labels, columns: tensor.kept.tokens[row] } : labels;
 }
 
-function titleOfCell({ name, tensor, labels, row, column, panel }) {
+function titleOfCell({ tensor, labels, row, column, panel }) {
   const asks = tensor.axes.endsWith("LM");
   const columnWord = asks || panel.columns === 1 || tensor.axes.endsWith("V") ? "" : "dimension";
   return cellPlaceInWords(
@@ -175,9 +175,8 @@ async function outputCell(cell) {
   if (path === "" || isAttention(path) || path.endsWith("feed_forward")) return projectedCell(cell);
   if (path.endsWith("norm")) return normOutputCell(cell);
   const normed = `${path}.norm.output`;
-  const passed =
-    run.names.includes(normed) && !isNormFirst(run, path) ? normed : isResidual(path) ? `${path}.sum` : null;
-  const from = passed ?? (run.names.includes(`${path}.norm.output`) ? `${path}.norm.output` : streamOf(run, path));
+  const last = run.names.includes(normed) ? normed : streamOf(run, path);
+  const from = isResidual(path) && isNormFirst(run, path) ? `${path}.sum` : last;
   const value = panelOf(await run.get(from)).at(row, column);
   return {
     equation: "passed on",

@@ -46,7 +46,7 @@ async function divisorOfRun(run, name, path) {
   return { divisor: Math.sqrt(width), words: `√${width}` };
 }
 
-function maskCell({ run, path, panel, row, column, labels }) {
+function maskCell({ path, panel, row, column, labels }) {
   const value = panel.at(row, column);
   const [asks, asked] = [labels.rows[row], labels.columns[column]];
   const own = path.startsWith("decoder") && path.endsWith("self_attention");

@@ -1,7 +1,7 @@
 // How the cells of the rest of a layer are made: sums, norms, the activation.
 
 /** A residual connection: the stream plus what the sublayer adds. */
-async function sumCell({ run, name, path, row, column, panel }) {
+async function sumCell({ run, path, row, column, panel }) {
   const sublayer = sublayerAddedBy(path);
   const stream = panelOf(await run.get(streamBefore(run, path))).at(row, column);
   const added = panelOf(await run.get(`${sublayer}.output`)).at(row, column);

@@ -14,32 +14,8 @@ const drawOwnForm = (place, { first = null, carried = "", remember = () => {} } 
   const begun = formOfTable(first ?? examples.find(({ name }) => name === FIRST_EXAMPLE) ?? examples[0]);
   const own = { place, begun, form: (carried && formFromAddress(carried)) || begun, namesIt: first !== null };
   own.before = []; // forms that an example or a file has replaced
-  own.fields = element("div", { class: "own-fields" });
-  own.tools = element("div", { class: "own-tools" });
-  own.status = element("p", { class: "own-status", role: "status" });
-  own.about = element("p", { class: "own-about" });
-  own.results = element("div", { class: "own-results" });
-  own.brief = element("div", { class: "own-brief", hidden: true });
-  const parts = [
-    element(
-      "section",
-      { class: "own-form", "aria-label": "the numbers" },
-      own.tools,
-      own.fields,
-      element("div", { class: "own-file" }),
-      own.brief,
-    ),
-    element(
-      "section",
-      { class: "own-outcome", "aria-label": "what comes of them" },
-      own.about,
-      own.status,
-      own.results,
-    ),
-  ];
-  place.replaceChildren(
-    element("div", { class: `own${first ? " outcome-first" : ""}` }, first ? parts.reverse() : parts),
-  );
+  const file = element("div", { class: "own-file" });
+  place.replaceChildren(ownPlaces(own, file, first !== null));
 
   own.change = (changes, again = false) => {
     own.form = changedForm(own.form, changes);
@@ -57,8 +33,24 @@ const drawOwnForm = (place, { first = null, carried = "", remember = () => {} } 
   };
   drawOwnTools(own, examples);
   drawOwnFields(own);
-  drawOwnFile(own, examples, place.querySelector(".own-file"));
+  drawOwnFile(own, examples, file);
   return workOut(own, remember);
+};
+
+/** The form and what comes of it, side by side; the one that comes first is read first. */
+const ownPlaces = (own, file, outcomeFirst) => {
+  own.fields = element("div", { class: "own-fields" });
+  own.tools = element("div", { class: "own-tools" });
+  own.status = element("p", { class: "own-status", role: "status" });
+  own.about = element("p", { class: "own-about" });
+  own.results = element("div", { class: "own-results" });
+  own.brief = element("div", { class: "own-brief", hidden: true });
+  const form = element("section", { class: "own-form", "aria-label": "the numbers" });
+  form.append(own.tools, own.fields, file, own.brief);
+  const outcome = element("section", { class: "own-outcome", "aria-label": "what comes of them" });
+  outcome.append(own.about, own.status, own.results);
+  if (outcomeFirst) return element("div", { class: "own outcome-first" }, outcome, form);
+  return element("div", { class: "own" }, form, outcome);
 };
 
 const FIRST_EXAMPLE = "004-cross-4";

@@ -106,7 +106,7 @@ const ownFields = (form, change) => [
   ),
   element(
     "fieldset",
-    { class: "own-matrices" },
+    {},
     element("legend", {}, "Matrices"),
     element(
       "p",
@@ -144,7 +144,7 @@ const ownMatrices = (form, change) => {
 const ownSettings = (form, change) =>
   element(
     "fieldset",
-    { class: "own-settings" },
+    {},
     element("legend", {}, "Settings"),
     ownChoice(
       "Mask",
@@ -209,59 +209,59 @@ const ownSettings = (form, change) =>
 
 /** A field for each stage that somebody claims something about. */
 const ownClaims = (form, change) => {
-  const toggle = (name) => {
-    const claimed = form.claimed.includes(name)
-      ? form.claimed.filter((each) => each !== name)
-      : [...form.claimed, name];
-    change({ claimed }, true, `own-claims-${name}`);
-  };
+  const claimed = STAGE_NAMES.filter((name) => form.claimed.includes(name));
+  const fields = claimed.map((name) =>
+    ownField({
+      place: `claims.${name}`,
+      symbol: STAGE_SYMBOLS[name],
+      title: `claimed ${name.replaceAll("_", " ")}`,
+      value: form.claims[name] ?? "",
+      rows: 2,
+      change: (text) => change({ claims: { [name]: text } }),
+    }),
+  );
+  const digits = ownField({
+    place: "decimals",
+    title: "digits of claimed whole numbers",
+    value: form.decimals,
+    hint: "Empty: a whole number must say, 1.0. With 0, a claimed 1 is anything from 0.5 to 1.5.",
+    change: (decimals) => change({ decimals }),
+  });
   return element(
     "fieldset",
-    { class: "own-claimed" },
+    {},
     element("legend", {}, "What a slide or homework claims"),
     element(
       "p",
       { class: "own-note" },
       "Choose the stages, and type their numbers as they are written: 0.40 means two digits.",
     ),
-    element(
-      "div",
-      { class: "own-choice", role: "group", "aria-label": "stages with claims" },
-      STAGE_NAMES.map((name) =>
-        element(
-          "button",
-          {
-            type: "button",
-            "aria-pressed": String(form.claimed.includes(name)),
-            "data-key": `own-claim-${name}`,
-            "aria-label": name.replaceAll("_", " "),
-            title: name,
-            click: () => toggle(name),
-          },
-          withScripts(STAGE_SYMBOLS[name]),
-        ),
-      ),
-    ),
-    STAGE_NAMES.filter((name) => form.claimed.includes(name)).map((name) =>
-      ownField({
-        place: `claims.${name}`,
-        symbol: STAGE_SYMBOLS[name],
-        title: `claimed ${name.replaceAll("_", " ")}`,
-        value: form.claims[name] ?? "",
-        rows: 2,
-        change: (text) => change({ claims: { [name]: text } }),
-      }),
-    ),
-    form.claimed.length
-      ? ownField({
-          place: "decimals",
-          title: "digits of claimed whole numbers",
-          value: form.decimals,
-          hint: "Empty: a whole number must say, 1.0. With 0, a claimed 1 is anything from 0.5 to 1.5.",
-          change: (decimals) => change({ decimals }),
-        })
-      : null,
+    claimedStages(form, change),
+    fields,
+    claimed.length ? digits : null,
   );
+};
+
+/** A button for each stage, pressed where something is claimed about it. */
+const claimedStages = ({ claimed }, change) => {
+  const button = (name) => {
+    const isPressed = claimed.includes(name);
+    const toggled = isPressed ? claimed.filter((each) => each !== name) : [...claimed, name];
+    return element(
+      "button",
+      {
+        type: "button",
+        "aria-pressed": String(isPressed),
+        "data-key": `own-claim-${name}`,
+        "aria-label": name.replaceAll("_", " "),
+        title: name,
+        click: () => change({ claimed: toggled }, true),
+      },
+      withScripts(STAGE_SYMBOLS[name]),
+    );
+  };
+  const stages = { class: "own-choice", role: "group", "aria-label": "stages with claims" };
+  return element("div", stages, STAGE_NAMES.map(button));
 };
 
 /** Says at a field what is wrong with it; without an error, takes what was said away. */

@@ -1,68 +1,54 @@
 // One's own example as the file that `pellucid example --file` reads: to take along, and to bring in.
 
-const drawOwnFile = (own, examples, place) => {
-  const written = element("textarea", {
-    id: "own-toml",
-    class: "own-matrix",
-    readonly: true,
-    rows: 8,
-    wrap: "off",
-    "data-key": "own-toml",
-  });
-  const pasted = element("textarea", {
-    id: "own-toml-in",
-    "data-place": "toml",
-    class: "own-matrix",
-    rows: 4,
-    wrap: "off",
-    spellcheck: "false",
-    "aria-describedby": "own-toml-error",
-    "data-key": "own-toml-in",
-  });
-  const fault = element("p", { class: "own-error", id: "own-toml-error" });
-  const done = element("span", { class: "own-done", role: "status" });
+const drawOwnFile = (own, examples, place) => place.replaceChildren(fileToTake(own), fileToBring(own, examples));
+
+const fileText = (properties) =>
+  element("textarea", { class: "own-matrix", wrap: "off", "data-key": properties.id, ...properties });
+
+const fileButton = (title, click) => element("button", { type: "button", click }, title);
+
+const fileToTake = (own) => {
+  const written = fileText({ id: "own-toml", readonly: true, rows: 8 });
+  const done = element("span", { role: "status" });
   own.showFile = () => (written.value = writeToml(own.table));
   const copy = async () =>
     (done.textContent = (await copyText(written.value)) ? "Copied." : "Select the text and copy it.");
-  place.replaceChildren(
+  const command = element("code", {}, "pellucid example --file example.toml");
+  return element(
+    "details",
+    {},
+    element("summary", {}, "As a file"),
+    element("p", { class: "own-note" }, "What is in the form, as ", command, " reads it."),
+    element("label", { for: "own-toml" }, "The file"),
+    written,
     element(
-      "details",
-      {},
-      element("summary", {}, "As a file"),
-      element(
-        "p",
-        { class: "own-note" },
-        "What is in the form, as ",
-        element("code", {}, "pellucid example --file example.toml"),
-        " reads it.",
-      ),
-      element("label", { for: "own-toml" }, "The file"),
-      written,
-      element(
-        "div",
-        { class: "own-buttons" },
-        element("button", { type: "button", click: copy }, "Copy"),
-        element(
-          "button",
-          { type: "button", click: () => downloadText("example.toml", written.value) },
-          "Download",
-        ),
-        done,
-      ),
+      "div",
+      { class: "own-buttons" },
+      fileButton("Copy", copy),
+      fileButton("Download", () => downloadText("example.toml", written.value)),
+      done,
     ),
-    element(
-      "details",
-      {},
-      element("summary", {}, "From a file"),
-      element("label", { for: "own-toml-in" }, "Paste such a file"),
-      pasted,
-      fault,
-      element(
-        "div",
-        { class: "own-buttons" },
-        element("button", { type: "button", click: () => bringIn(own, examples, pasted, fault) }, "Use it"),
-      ),
-    ),
+  );
+};
+
+const fileToBring = (own, examples) => {
+  const pasted = fileText({
+    id: "own-toml-in",
+    "data-place": "toml",
+    rows: 4,
+    spellcheck: "false",
+    "aria-describedby": "own-toml-error",
+  });
+  const fault = element("p", { class: "own-error", id: "own-toml-error" });
+  const use = fileButton("Use it", () => bringIn(own, examples, pasted, fault));
+  return element(
+    "details",
+    {},
+    element("summary", {}, "From a file"),
+    element("label", { for: "own-toml-in" }, "Paste such a file"),
+    pasted,
+    fault,
+    element("div", { class: "own-buttons" }, use),
   );
 };
 

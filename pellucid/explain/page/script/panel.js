@@ -15,9 +15,9 @@ const drawSwitches = (run, place) => {
       "div",
       { class: "switch-rows" },
       TOGGLES.map(([name, title, says]) => onOff(name, title, says, change)),
-      paddingChoice(run, switches, change),
+      paddingChoice(switches, change),
       headChoice(run, switches, change),
-      whereChoice(run, switches, change),
+      whereChoice(switches, change),
     ),
     element(
       "div",
@@ -70,7 +70,7 @@ const onOff = (name, title, says, change) => {
   );
 };
 
-const paddingChoice = (run, switches, change) =>
+const paddingChoice = (switches, change) =>
   choices(
     "Padding",
     "two pad tokens after the source",
@@ -111,7 +111,7 @@ const headChoice = (run, switches, change) => {
 };
 
 /** Where mask, scale and residual are switched: everywhere, in the open part alone, for the chosen head alone. */
-const whereChoice = (run, switches, change) => {
+const whereChoice = (switches, change) => {
   const here = isAttention(state.block) || isResidual(state.block) ? state.block : null;
   const at = switches.where ?? here;
   const options = [

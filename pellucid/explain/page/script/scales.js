@@ -3,7 +3,7 @@
 
 /** What a tensor of this name holds: "weights" lie between 0 and 1, a "mask" is 0 or −∞, the rest "numbers". */
 function kindOfNumbers(name) {
-  const last = name.split(".").at(-1);
+  const { last } = splitName(name);
   if (last === "mask") return "mask";
   return last === "weights" || last === "probabilities" ? "weights" : "numbers";
 }

@@ -11,7 +11,7 @@ const drawStage = async (run, beside, place) => {
   row.hidden = !layer;
   row.classList.toggle("slim", isPart);
   plates.hidden = !isPart;
-  if (layer) await drawLayer(run, beside, layer, row);
+  if (layer) await drawLayer(run, layer, row);
   if (isPart) await drawOpenPlates(run, beside, plates);
 };
 
@@ -70,43 +70,29 @@ const mapButton = (block, kind) =>
 
 /** The way here, each step of it a way back; and the choosers for layer and head. */
 const drawWay = (run, place) => {
-  const layer = layerOf(state.block);
-  const stack = state.block.split(".")[0];
-  const steps = [
+  const { block } = state;
+  const layer = layerOf(block);
+  const wayTo = (above, key, title) =>
     element(
       "button",
-      { class: "back", "data-key": "way-model", click: () => setState(CLOSED, { left: state.block }) },
-      "← The whole model",
-    ),
-  ];
-  if (layer)
-    steps.push(
-      element(
-        "button",
-        {
-          "data-key": "way-layer",
-          "aria-current": state.block === layer ? "true" : null,
-          click: () => goToBlock(layer),
-        },
-        capitalised(fullTitleOf(layer)),
-      ),
+      { "data-key": key, "aria-current": above === block ? "true" : null, click: () => goToBlock(above) },
+      title,
     );
-  if (state.block !== layer)
-    steps.push(
-      element(
-        "button",
-        { "data-key": "way-part", "aria-current": "true", click: () => goToBlock(state.block) },
-        titleOf(state.block),
-      ),
-    );
+  const toModel = () => setState(CLOSED, { left: block });
   redraw(
     place,
-    element("nav", { class: "way", "aria-label": "the way here" }, steps),
+    element(
+      "nav",
+      { class: "way", "aria-label": "the way here" },
+      element("button", { "data-key": "way-model", click: toModel }, "← The whole model"),
+      layer ? wayTo(layer, "way-layer", capitalised(fullTitleOf(layer))) : null,
+      block === layer ? null : wayTo(block, "way-part", titleOf(block)),
+    ),
     element(
       "div",
       { class: "choosers" },
       layer ? layerChooser(run, layer) : null,
-      isAttention(state.block) ? headChooser() : null,
+      isAttention(block) ? headChooser() : null,
     ),
   );
   for (const group of place.querySelectorAll(".way, .chooser")) roam(group);
