@@ -1,10 +1,13 @@
-"""Draws the figures of docs/learn into docs/images, from the demo model: `python docs/build.py [NAME …]`.
+"""Draws the figures of docs/learn into docs/images, from the demo model, and writes the prebuilt page and its
+picture: `python docs/build.py [NAME …]`. The picture needs Chromium and Playwright, as the tests do.
 
 Nothing in them is drawn by hand. The one that takes a training, leakage.svg, is made with
 docs/results/leakage.md.
 """
 
 import functools
+import os
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +16,7 @@ import pellucid
 from pellucid.explain.explanation import Explanation
 
 IMAGES = Path(__file__).parent / "images"
+PAGE = Path(__file__).parent / "pages" / "how-are-you.html"
 
 SIX = "le chat était assis sur le tapis", "en", "The cat sat on mat"  # six tokens, with the start token
 HOW_ARE_YOU = "How are you", "hi", None
@@ -52,15 +56,41 @@ FIGURES: dict[str, Draw] = {
 }
 
 
+def write_page(path: Path) -> None:
+    """What one opens before anything is installed; tests/test_docs_page.py says when it is out of date."""
+    explained(*HOW_ARE_YOU).to_html(path)
+
+
+def picture_page(path: Path) -> None:
+    """The prebuilt page as it opens, in twice the pixels."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        arguments = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=arguments)
+        view = browser.new_page(viewport={"width": 1440, "height": 900}, device_scale_factor=1.5)
+        view.goto(PAGE.as_uri())
+        view.wait_for_timeout(1500)  # until it is drawn; its policy lets no script of ours wait there
+        view.screenshot(path=path)
+        browser.close()
+
+
+WRITTEN: dict[str, tuple[Path, Draw]] = {
+    **{name: (IMAGES / f"learn-{name}.svg", draw) for name, draw in FIGURES.items()},
+    "page": (PAGE, write_page),
+    "picture": (IMAGES / "explain.png", picture_page),
+}
+
+
 def main(names: list[str]) -> int:
-    """Draws these figures, or all."""
-    unknown = [name for name in names if name not in FIGURES]
+    """Writes these, or all."""
+    unknown = [name for name in names if name not in WRITTEN]
     if unknown:
-        print(f"no figure is called {unknown[0]!r}. There are: {', '.join(FIGURES)}.", file=sys.stderr)
+        print(f"nothing is called {unknown[0]!r}. There are: {', '.join(WRITTEN)}.", file=sys.stderr)
         return 2
-    for name in names or FIGURES:
-        path = IMAGES / f"learn-{name}.svg"
-        FIGURES[name](path)
+    for name in names or WRITTEN:
+        path, draw = WRITTEN[name]
+        draw(path)
         print(f"{path} ({path.stat().st_size / 1000:.0f} kB)")
     return 0
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from browser import chromium
 from test_see import contract
 from tiny import HOSTILE, translator
@@ -433,6 +434,23 @@ def test_on_paper_stand_the_steps_and_the_open_matrix(browser: Any, path: Path) 
             opened.page.locator("#steps table").is_visible() and opened.page.locator(".opened").is_visible()
         )
         assert not opened.page.locator("#dock").is_visible()
+
+
+def test_on_paper_stand_all_digits_of_the_open_matrix(browser: Any, hindi: Explanation, path: Path) -> None:
+    with Opened(browser, path, f"#{SELF}.weights") as opened:
+        table = opened.page.locator(".opened .twin-table")
+        for _ in range(2):  # and a second time
+            assert not table.is_visible()
+            opened.page.evaluate("dispatchEvent(new Event('beforeprint'))")
+            opened.page.emulate_media(media="print")
+            assert table.is_visible()
+            last = hindi.trace[f"{SELF}.weights"].tensor[0, 0, -1, 0].item()
+            shown = table.locator("tbody tr").last.locator("td").first.inner_text()
+            assert torch.tensor(float(shown)).item() == last, "the very float32"
+            opened.page.evaluate("dispatchEvent(new Event('afterprint'))")
+            opened.page.emulate_media(media="screen")
+        assert len(opened.page.pdf()) > 10_000  # a real printing leaves it as it was
+        assert not table.is_visible()
 
 
 def test_without_scripts_the_first_part_can_be_read(browser: Any, hindi: Explanation, path: Path) -> None:

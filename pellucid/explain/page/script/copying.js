@@ -3,10 +3,11 @@
 /** {fold, copy}: a fold with the table, which is made when it is opened, and a button that copies it. */
 const twinOfMatrix = (title, { panel, rows, columns, pick, kind }) => {
   const fold = element("details", { class: "twin" }, element("summary", {}, "As a plain table, all digits"));
-  fold.addEventListener("toggle", () => {
-    if (fold.open && !fold.querySelector("table"))
+  fold.fill = () => {
+    if (!fold.querySelector("table"))
       fold.append(element("div", { class: "table-scroll" }, twinTable(title, { panel, rows, columns, pick })));
-  });
+  };
+  fold.addEventListener("toggle", () => fold.open && fold.fill());
   const copy = element("button", { class: "copy", type: "button" }, "Copy the numbers");
   copy.addEventListener("click", async () => {
     const done = await copyText(tabSeparated({ panel, rows, columns, pick, kind }));
@@ -15,6 +16,21 @@ const twinOfMatrix = (title, { panel, rows, columns, pick, kind }) => {
   });
   return { fold, copy };
 };
+
+/** On paper the table stands with all its digits; folds that were closed are closed again afterwards. */
+const unfoldForPaper = () => {
+  for (const fold of document.querySelectorAll("details.twin:not([open])")) {
+    fold.fill();
+    fold.open = fold.classList.toggle("for-paper", true);
+  }
+};
+
+const foldAfterPaper = () => {
+  for (const fold of document.querySelectorAll(".for-paper")) fold.open = fold.classList.toggle("for-paper", false);
+};
+
+addEventListener("beforeprint", unfoldForPaper);
+addEventListener("afterprint", foldAfterPaper);
 
 const twinTable = (title, { panel, rows, columns, pick }) => {
   const number = (row, column) =>
