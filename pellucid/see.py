@@ -209,6 +209,12 @@ class Trace(Mapping[str, Record]):
             )
 
 
+def stack_of(name: str, axis: str) -> str:
+    """Whose tokens a tensor has along L or M: those of the "encoder", the source, or of the "decoder"."""
+    reads_source = name.startswith("encoder.") or (axis == "M" and ".cross_attention." in name)
+    return "encoder" if reads_source else "decoder"
+
+
 class Labels:
     """The tokens that went into each stack in this pass, to label axes with."""
 
@@ -222,9 +228,8 @@ class Labels:
 
     def of(self, name: str, axes: str) -> dict[str, list[list[str]]]:
         """The tokens along L and M of a tensor, for each sentence."""
-        stack = "encoder" if name.startswith("encoder") else "decoder"
-        sides = {"L": stack, "M": "encoder" if ".cross_attention." in name else stack}
-        return {axis: self._words(sides[axis]) for axis in axes if axis in sides and sides[axis] in self._ids}
+        stacks = {axis: stack_of(name, axis) for axis in axes if axis in "LM"}
+        return {axis: self._words(stack) for axis, stack in stacks.items() if stack in self._ids}
 
     def _words(self, stack: str) -> list[list[str]]:
         rows = self._ids[stack].tolist()

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pellucid.errors import UsageError
+from pellucid.explain.looking import attentions
 from pellucid.explain.merging import between, said_words, source_words
 
 if TYPE_CHECKING:
@@ -48,13 +49,13 @@ class Alignment:
 
 def alignment(explanation: "Explanation", layer: int = -1, heads: Sequence[int] | None = None) -> Alignment:
     """The alignment by a decoder layer's cross-attention (-1 is the last), and by the mean of these heads."""
-    names = [name for name in explanation.trace if name.endswith(".cross_attention.weights")]
-    if not -len(names) <= layer < len(names):
+    layers = attentions(explanation.trace, "cross")
+    if not -len(layers) <= layer < len(layers):
         raise UsageError(
-            f"layer = {layer}: the decoder has {len(names)} layers. Give 0 to {len(names) - 1}, or -1 for "
+            f"layer = {layer}: the decoder has {len(layers)} layers. Give 0 to {len(layers) - 1}, or -1 for "
             "the last."
         )
-    weights = explanation.trace[names[layer]].tensor[0]
+    weights = explanation.trace[f"{layers[layer]}.weights"].tensor[0]
     heads = list(range(len(weights))) if heads is None else list(heads)
     if not heads or any(not 0 <= head < len(weights) for head in heads):
         raise UsageError(
@@ -72,6 +73,6 @@ def alignment(explanation: "Explanation", layer: int = -1, heads: Sequence[int] 
         sorted(links, key=lambda link: (link.source, link.target)),
         [word.text for word in source],
         [word.text for word in target],
-        names[layer].removesuffix(".weights"),
+        layers[layer],
         heads,
     )

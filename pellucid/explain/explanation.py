@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
+from pellucid.explain.looking import attentions
 from pellucid.explain.passes import watched_pass
 from pellucid.explain.words import TOKENS as TOKENS
 from pellucid.explain.words import source_of, target_of
@@ -72,8 +73,7 @@ class Explanation:
     @property
     def watched_layer(self) -> str:
         """The path of the last decoder layer's cross-attention, which summaries show."""
-        names = [name for name in self.trace if name.endswith(".cross_attention.weights")]
-        return names[-1].removesuffix(".weights")
+        return attentions(self.trace, "cross")[-1]
 
     def attention_to_source(self) -> Tensor:
         """Where each target position looked, L M: the mean of the last cross-attention's heads."""
@@ -184,7 +184,7 @@ def explain(
     else:
         target_ids = list(target_of(target, source.to, vocabulary).ids)
     seen = watched_pass(translator.model, vocabulary, source.ids, target_ids)
-    log_p = _log_probabilities(seen, target_ids)
+    log_p = log_probabilities(seen, target_ids)
     difference = None
     if target is None:
         served = translation.hypotheses[0].log_probabilities
@@ -200,11 +200,11 @@ def explain(
 
 def steps_of(seen: Trace, vocabulary: Vocabulary, target_ids: Sequence[int]) -> list[Step]:
     """What a watched pass says at each position of this target."""
-    return _steps(seen, vocabulary, target_ids, _log_probabilities(seen, target_ids))
+    return _steps(seen, vocabulary, target_ids, log_probabilities(seen, target_ids))
 
 
-def _log_probabilities(seen: Trace, target_ids: Sequence[int]) -> list[float]:
-    """Of each expected token."""
+def log_probabilities(seen: Trace, target_ids: Sequence[int]) -> list[float]:
+    """Of each expected token, in this pass."""
     log_p_LV = seen["decoder.logits"].tensor[0].log_softmax(-1)
     return log_p_LV.gather(1, torch.tensor(target_ids)[:, None])[:, 0].tolist()
 

@@ -1,7 +1,7 @@
 """Where each head looked: for every position that asks, the words that it shared its attention among."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -50,16 +50,20 @@ class HeadLook:
         return f"{self.part} head {self.head} ({self.entropy:.2f} bits): {', '.join(pairs[:ONE_WORD])}{more}"
 
 
+def attentions(names: Iterable[str], kind: str = "") -> list[str]:
+    """The paths of a trace's attentions, in the order of computation; of one kind, "self" or "cross"."""
+    ending = f"{kind}_attention.weights"
+    return [name.removesuffix(".weights") for name in names if name.endswith(ending)]
+
+
 def looked_at(explanation: "Explanation", part: str | None = None) -> list[HeadLook]:
     """Each head of one attention, or of every cross-attention, in the order of computation."""
     trace = explanation.trace
-    parts = [name.removesuffix(".weights") for name in trace if name.endswith("_attention.weights")]
-    if part is None:
-        parts = [each for each in parts if each.endswith("cross_attention")]
-    elif part in parts:
+    parts = attentions(trace, "cross" if part is None else "")
+    if part is not None:
+        if part not in parts:
+            raise UnknownTensor(no_such_name(part, parts).replace("tensor", "attention"))
         parts = [part]
-    else:
-        raise UnknownTensor(no_such_name(part, parts).replace("tensor", "attention"))
     looks = []
     for each in parts:
         record = trace[f"{each}.weights"]
@@ -81,16 +85,16 @@ def heads_entropies(explanation: "Explanation") -> tuple[list[str], Tensor]:
     A row that may look at n words has at most log2 n bits; the causal mask leaves the first row one word,
     which says nothing and does not count.
     """
-    names = [name for name in explanation.trace if name.endswith("_attention.weights")]
+    parts = attentions(explanation.trace)
     shares = []
-    for name in names:
-        weights = explanation.trace[name].tensor[0].double()
-        allowed = (explanation.trace[name.removesuffix("weights") + "mask"].tensor[0] == 0).sum(-1)
+    for part in parts:
+        weights = explanation.trace[f"{part}.weights"].tensor[0].double()
+        allowed = (explanation.trace[f"{part}.mask"].tensor[0] == 0).sum(-1)
         counts = allowed > 1
         most = allowed.clamp_min(2).double().log2()
         share = torch.where(counts, entropies(weights) / most, 0.0).sum(-1) / counts.sum(-1).clamp_min(1)
         shares.append(share)
-    return [name.removesuffix(".weights") for name in names], torch.stack(shares)
+    return parts, torch.stack(shares)
 
 
 def _looks(

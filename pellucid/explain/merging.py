@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from pellucid.see import Record, UnknownTensor, no_such_name
+from pellucid.explain.looking import attentions
+from pellucid.see import Record, UnknownTensor, no_such_name, stack_of
 from pellucid.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -54,15 +55,14 @@ class Merged(Mapping[str, Record]):
 
 def merged(explanation: "Explanation") -> Merged:
     """Every attention's weights, B H, then words that ask and words that are attended to."""
-    source, target = source_words(explanation), read_words(explanation)
+    words = {"encoder": source_words(explanation), "decoder": read_words(explanation)}
     records = {}
-    for name, record in explanation.trace.items():
-        if name.endswith("_attention.weights"):
-            asks = source if name.startswith("encoder") else target
-            asked = target if name.startswith("decoder") and ".self_attention." in name else source
-            tokens = {"L": [[word.text for word in asks]], "M": [[word.text for word in asked]]}
-            records[name] = Record(name, record.axes, between(record.tensor, asks, asked), tokens)
-    return Merged(records, source, target)
+    for part in attentions(explanation.trace):
+        name = f"{part}.weights"
+        record, asks, asked = explanation.trace[name], words[stack_of(name, "L")], words[stack_of(name, "M")]
+        tokens = {"L": [[word.text for word in asks]], "M": [[word.text for word in asked]]}
+        records[name] = Record(name, record.axes, between(record.tensor, asks, asked), tokens)
+    return Merged(records, words["encoder"], words["decoder"])
 
 
 def between(weights: Tensor, asks: Sequence[Word], asked: Sequence[Word]) -> Tensor:

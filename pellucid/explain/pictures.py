@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pellucid.explain.looking import heads_entropies
+from pellucid.explain.columns import short
+from pellucid.explain.looking import attentions, heads_entropies
 from pellucid.explain.words import visible
 from pellucid.see import AXES, Record, UnknownTensor, no_such_name
 
@@ -59,8 +60,8 @@ def picture(explanation: "Explanation", name: str) -> Picture:
 
 def whole_set(explanation: "Explanation") -> list[str]:
     """The names of the pictures that show most of what there is: each attention, and those of NAMES."""
-    attentions = [name for name in explanation.trace if name.endswith("_attention.weights")]
-    return [*attentions, *NAMES, "decoder.probabilities"]
+    weights = [f"{part}.weights" for part in attentions(explanation.trace)]
+    return [*weights, *NAMES, "decoder.probabilities"]
 
 
 def of_record(explanation: "Explanation", record: Record) -> Picture:
@@ -109,8 +110,8 @@ def _mask(shown: Picture) -> Picture:
 
 
 def _heads(explanation: "Explanation") -> Picture:
-    names = [name for name in explanation.trace if name.endswith(".cross_attention.weights")]
-    records = [explanation.trace[name] for name in names]
+    trace = explanation.trace
+    records = [trace[f"{part}.weights"] for part in attentions(trace, "cross")]
     panels = np.concatenate([record.tensor[0].numpy() for record in records])
     titles = [
         f"layer {layer}, head {head}"
@@ -126,8 +127,7 @@ def _entropy(explanation: "Explanation") -> Picture:
     parts, shares = heads_entropies(explanation)
     heads = [f"head {head}" for head in range(shares.shape[1])]
     title = "How spread each head's attention is\n0: one word alone, 1: all that it may look at alike"
-    short = [part.replace(".layers.", " ").replace("_attention", "").replace(".", " ") for part in parts]
-    return Picture(title, shares.numpy()[None], [""], short, heads, "attention", "", True)
+    return Picture(title, shares.numpy()[None], [""], list(map(short, parts)), heads, "attention", "", True)
 
 
 def _seen(words: Sequence[str]) -> list[str]:

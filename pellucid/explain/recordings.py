@@ -13,7 +13,7 @@ import torch
 
 from pellucid.checkpoint import check_writable
 from pellucid.seal import writing
-from pellucid.see import Record, Trace
+from pellucid.see import Trace, stack_of
 
 FOLDER = "traces"
 
@@ -39,13 +39,9 @@ def _tokens(trace: Trace) -> dict[str, "np.ndarray[tuple[int, ...], np.dtype[np.
     found = {}
     for record in trace.values():
         for axis, rows in record.tokens.items():
-            found[f"{_side(record, axis)}_tokens"] = np.array(rows)
+            side = {"encoder": "source", "decoder": "target"}[stack_of(record.name, axis)]
+            found[f"{side}_tokens"] = np.array(rows)
     return found
-
-
-def _side(record: Record, axis: str) -> str:
-    reads_source = record.name.startswith("encoder.") or (axis == "M" and ".cross_attention." in record.name)
-    return "source" if reads_source else "target"
 
 
 def _wide(tensor: torch.Tensor) -> torch.Tensor:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from pellucid.explain.explanation import Explanation, explain
+from pellucid.explain.explanation import Explanation, explain, log_probabilities
+from pellucid.explain.looking import attentions
 from pellucid.explain.passes import in_float32, quietly
 from pellucid.model import Transformer
 from pellucid.see import Edit, Trace, trace
@@ -55,8 +56,7 @@ class Said:
     @property
     def attentions(self) -> list[str]:
         """The paths of all attentions, the encoder's first."""
-        ending = "_attention.weights"
-        return [name.removesuffix(".weights") for name in self.trace if name.endswith(ending)]
+        return attentions(self.trace)
 
     def watch(self, only: str = "*", edits: Mapping[str, Edit] | None = None) -> Trace:
         """The same pass with `edits` in effect."""
@@ -66,8 +66,7 @@ class Said:
 
     def log_probabilities(self, seen: Trace) -> list[float]:
         """Of each expected token, in this pass."""
-        log_p_LV = seen["decoder.logits"].tensor[0].log_softmax(-1)
-        return log_p_LV.gather(1, torch.tensor(self.explanation.target_ids)[:, None])[:, 0].tolist()
+        return log_probabilities(seen, self.explanation.target_ids)
 
     def probability(self, edits: Mapping[str, Edit] | None = None) -> float:
         """Of the whole translation, its words multiplied, with `edits` in effect."""
