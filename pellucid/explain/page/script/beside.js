@@ -1,10 +1,9 @@
 // Two explanations side by side: the page's other one (a checkpoint, another model), or before and after a switch.
 
 /** The run that stands beside the present one; null where none was asked for. */
-const besideOf = async (base, before) => {
+const besideOf = async (before) => {
   if (state.beside === "before") return before;
-  if (state.beside !== "other" || page.runs.length < 2) return null;
-  if (state.text !== null) return null;
+  if (state.beside !== "other" || page.runs.length < 2 || state.text !== null) return null;
   const other = page.runs[state.run === 0 ? 1 : 0];
   return isSwitched(state.switches) && !cannotSwitch(other, state.switches)
     ? switchedRun(other, state.switches)

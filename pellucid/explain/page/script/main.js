@@ -42,8 +42,7 @@ const runsOfView = async () => {
   const reason = switched ? cannotSwitch(base, state.switches) : "";
   const run = switched && !reason ? await runSwitched(base, state.switches) : base;
   const before = run === base ? null : base;
-  const config = run.config ?? run.model?.config;
-  return { base, run, before, reason, beside: await besideOf(base, before), heads: config?.heads ?? 1 };
+  return { base, run, before, reason, beside: await besideOf(before), heads: run.config.heads };
 };
 
 const switchedRuns = new WeakMap();
@@ -69,7 +68,7 @@ const drawFor = (name, facts, draw) => {
 };
 
 const drawView = async ({ run, before, beside, reason }, changed) => {
-  const { block, tensor, head, position, mode, cached, switches, open, stop, beside: besideAsked } = state;
+  const { block, head, position, mode, cached, switches, open, stop, beside: besideAsked } = state;
   document.body.classList.toggle("deep", block !== "" || open === "own");
   document.body.classList.toggle("own-open", open === "own");
   found("drawing-place").hidden = block !== "";

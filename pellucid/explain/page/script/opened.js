@@ -16,7 +16,6 @@ const openedMatrix = (view, spec, actions) => {
     drawMaking(view, spec, making, row, column);
   };
   const matrices = openGrids(view, spec, actions, moved, making);
-  const twin = twinOfMatrix(spec.name, spec);
   const step = (down, right) => () => {
     const { row, column } = matrices[0].chosen();
     matrices[0].choose(row + down, column + right, false);
@@ -29,14 +28,7 @@ const openedMatrix = (view, spec, actions) => {
     element(
       "div",
       { class: spec.panel.columns > 9 ? "opened-body wide" : "opened-body" },
-      element(
-        "div",
-        { class: "opened-matrix" },
-        namedMatrices(view, spec, matrices),
-        stepper(step),
-        legendOfMatrix(spec, matrices[0]),
-        element("div", { class: "twin-row" }, twin.copy, twin.fold),
-      ),
+      openedColumn(view, spec, matrices, step),
       making,
     ),
   );
@@ -56,6 +48,19 @@ const openedWords = (whole, spec, actions) => {
   whole.choose = (row, column, focus) => focus && close.focus();
   whole.grid = { choose: whole.choose, chosen: () => ({ row: 0, column: 0 }) };
   return whole;
+};
+
+/** The matrix, or both, with what moves in it, explains its colours and gives its digits. */
+const openedColumn = (view, spec, matrices, step) => {
+  const twin = twinOfMatrix(spec.name, spec);
+  return element(
+    "div",
+    { class: "opened-matrix" },
+    namedMatrices(view, spec, matrices),
+    stepper(step),
+    legendOfMatrix(spec, matrices[0]),
+    element("div", { class: "twin-row" }, twin.copy, twin.fold),
+  );
 };
 
 /** Beside another run, the two matrices each under its name. */

@@ -6,34 +6,26 @@ const PLAY_EVERY = 1300; // milliseconds
 /** The controls of time for a run. */
 const drawTime = (run, place) => {
   const step = state.mode === "step";
+  const toTraining = () => {
+    pause();
+    setState({ mode: "training" });
+  };
   const steps = run.target.map((_, at) =>
-    element(
-      "button",
-      {
-        class: "step",
-        "data-key": `step-${at}`,
-        "aria-pressed": String(step && at === state.position),
-        "aria-label": `step ${at + 1}`,
-        click: () => setState({ mode: "step", position: at }),
-      },
-      at + 1,
-    ),
+    timeButton(`step-${at}`, "step", at + 1, () => setState({ mode: "step", position: at }), {
+      "aria-pressed": String(step && at === state.position),
+      "aria-label": `step ${at + 1}`,
+    }),
+  );
+  const cached = timeButton(
+    "cached",
+    "cached",
+    state.cached ? "with cache" : "without cache",
+    () => setState({ cached: !state.cached }),
+    { "aria-pressed": String(state.cached) },
   );
   redraw(
     place,
-    element(
-      "button",
-      {
-        class: "mode",
-        "data-key": "training",
-        "aria-pressed": String(!step),
-        click: () => {
-          pause();
-          setState({ mode: "training" });
-        },
-      },
-      "Training",
-    ),
+    timeButton("training", "mode", "Training", toTraining, { "aria-pressed": String(!step) }),
     element(
       "div",
       { class: "steps-of-time", role: "group", "aria-label": "steps" },
@@ -42,47 +34,25 @@ const drawTime = (run, place) => {
       steps,
       stepBy(run, 1, "›", "the next step"),
     ),
-    element(
-      "button",
-      {
-        class: "play",
-        "data-key": "play",
-        "aria-label": playing ? "pause" : "play, step by step",
-        title: "space",
-        click: playOrPause,
-      },
-      playing ? "❚❚" : "▶",
-    ),
-    step
-      ? element(
-          "button",
-          {
-            class: "cached",
-            "data-key": "cached",
-            "aria-pressed": String(state.cached),
-            click: () => setState({ cached: !state.cached }),
-          },
-          state.cached ? "with cache" : "without cache",
-        )
-      : null,
+    timeButton("play", "play", playing ? "❚❚" : "▶", playOrPause, {
+      "aria-label": playing ? "pause" : "play, step by step",
+      title: "space",
+    }),
+    step ? cached : null,
   );
   roam(place);
 };
 
+const timeButton = (key, kind, sign, click, properties) =>
+  element("button", { class: kind, "data-key": key, click, ...properties }, sign);
+
 /** A step back or on; where there is room, the steps' own buttons stand instead. */
 const stepBy = (run, by, sign, says) => {
   const to = state.mode === "step" ? state.position + by : by > 0 ? 0 : -1;
-  return element(
-    "button",
-    {
-      class: "step-by",
-      "data-key": `step-by-${by}`,
-      "aria-label": says,
-      disabled: to < 0 || to >= run.target.length,
-      click: () => setState({ mode: "step", position: to }),
-    },
-    sign,
-  );
+  return timeButton(`step-by-${by}`, "step-by", sign, () => setState({ mode: "step", position: to }), {
+    "aria-label": says,
+    disabled: to < 0 || to >= run.target.length,
+  });
 };
 
 /** What this moment is, in a sentence. */
