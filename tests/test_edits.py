@@ -129,6 +129,22 @@ def test_gradients_pass_through_an_edit() -> None:
             'part = "encoder.layers.0.residual_3" is no residual. Give one such as '
             '"encoder.layers.0.residual_1" (to 2) or "decoder.layers.*.residual_3" (1 to 3).',
         ),
+        *(
+            (make, f"head = {head} is no head. Give its number, as 0, or several, as [0, 2].")
+            for make, head in (
+                (lambda: edits.silence(OWN, 1.5), "1.5"),  # type: ignore[arg-type]
+                (lambda: edits.silence(OWN, "1"), "'1'"),  # type: ignore[arg-type]
+                (lambda: edits.silence(OWN, True), "True"),
+                (lambda: edits.silence(OWN, []), "[]"),
+                (lambda: edits.lift_mask(OWN, []), "[]"),
+                (lambda: edits.lift_mask(OWN, [0, None]), "[0, None]"),  # type: ignore[list-item]
+            )
+        ),
+        (
+            lambda: edits.rewrite(f"{OWN}.weights", [[1, 2], [3]]),
+            f"rewrite of {OWN}.weights: [[1, 2], [3]] is no number and no array of numbers (expected sequence "
+            "of length 2 at dim 1 (got 1)). Give one such as [0, 1, 0], with rows of equal length.",
+        ),
     ],
 )
 def test_what_no_edit_can_be_made_of(make: Any, message: str) -> None:
@@ -150,6 +166,11 @@ def test_what_no_edit_can_be_made_of(make: Any, message: str) -> None:
         (
             edits.rewrite(f"{CROSS}.weights", 1.0, at=(0, 2)),
             f"rewrite of {CROSS}.weights: () does not fit at (0, 2) of a tensor (2, 2, 3, 4). "
+            "Give numbers of that shape, or one number for all.",
+        ),
+        (
+            edits.rewrite(f"{CROSS}.weights", 1.0, at=(0, "x")),  # type: ignore[arg-type]
+            f"rewrite of {CROSS}.weights: () does not fit at (0, 'x') of a tensor (2, 2, 3, 4). "
             "Give numbers of that shape, or one number for all.",
         ),
     ],

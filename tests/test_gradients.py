@@ -54,3 +54,7 @@ def test_what_has_no_gradients() -> None:
     )
     with pytest.raises(UsageError, match=r"a tensor \(\) without a graph"):
         gradients(torch.tensor(1.0), seen)
+    with pytest.raises(
+        UsageError, match=r"and this is 3\.5, which Python holds without its graph\. Give the"
+    ):
+        gradients(3.5, seen)  # type: ignore[arg-type]

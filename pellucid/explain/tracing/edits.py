@@ -7,6 +7,7 @@ Each function returns {name or glob: edit}; `together` joins several. A part is 
 
 import fnmatch
 import math
+import operator
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -37,6 +38,7 @@ def silence(part: str, head: Heads, how: str = "zero") -> Edits:
     measure of what the head tells positions apart by, not a decoder.
     """
     _check_part(part, ATTENTIONS, "an attention")
+    head = _each(head)
     if how == "zero":
         return {f"{part}.context": lambda context: _at_heads(context, head, torch.zeros_like(context))}
     if how == "uniform":
@@ -65,6 +67,7 @@ def lift_mask(part: str, heads: Heads | None = None) -> Edits:
     """The causal mask goes, so that a position looks at later ones too, and padding stays masked; for all
     heads or only these."""
     _check_part(part, ("self_attention",), "a self-attention, which alone has a causal mask")
+    heads = None if heads is None else _each(heads)
 
     def lift(mask_BHLM: Tensor) -> Tensor:
         # Some position may look at each real key, at the latest the key's own; at padding, none.
@@ -113,15 +116,14 @@ def rewrite(name: str, values: Any, at: Sequence[int | slice] | int = ()) -> Edi
     """Part of a tensor, or all of it, is these numbers: `rewrite("decoder.layers.0.cross_attention.weights",
     [0, 1, 0], at=(0, 2, 1))` has sentence 0, head 2, position 1 look at the second word alone. A single
     number fills all that `at` chooses."""
-    # Python's numbers are float64: as float32 they would be others in a model of float64.
-    numbers = values if isinstance(values, Tensor) else torch.as_tensor(values, dtype=torch.float64)
+    numbers = _numbers(name, values)
 
     def put(tensor: Tensor) -> Tensor:
         place: Any = tuple(at) if isinstance(at, Sequence) else (at,)
         try:
             tensor[place] = numbers.to(tensor.device, tensor.dtype)
-        except (IndexError, RuntimeError) as error:
-            chosen = "" if isinstance(error, IndexError) else f" = {tuple(tensor[place].shape)}"
+        except (IndexError, RuntimeError, TypeError) as error:
+            chosen = f" = {tuple(tensor[place].shape)}" if isinstance(error, RuntimeError) else ""
             raise UsageError(
                 f"rewrite of {name}: {tuple(numbers.shape)} does not fit at {place}{chosen} of a tensor "
                 f"{tuple(tensor.shape)}. Give numbers of that shape, or one number for all."
@@ -157,6 +159,17 @@ def _one_after_the_other(first: Edit, second: Edit) -> Edit:
     return lambda tensor: second(first(tensor))
 
 
+def _numbers(name: str, values: Any) -> Tensor:
+    """Python's numbers are float64: as float32 they would be others in a model of float64."""
+    try:
+        return values if isinstance(values, Tensor) else torch.as_tensor(values, dtype=torch.float64)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise UsageError(
+            f"rewrite of {name}: {values!r:.60} is no number and no array of numbers ({error}). Give one such "
+            "as [0, 1, 0], with rows of equal length."
+        ) from None
+
+
 def _always(tensor: Tensor) -> Callable[[Tensor], Tensor]:
     return lambda here: tensor.to(here.device)
 
@@ -173,15 +186,23 @@ def _real_queries(self_mask_BHLM: Tensor, context_BHLU: Tensor) -> Tensor:
 def _at_heads(tensor: Tensor, heads: Heads, changed: Tensor) -> Tensor:
     """The tensor B H … with these heads taken from `changed`."""
     count = tensor.shape[1]
-    for head in heads if isinstance(heads, Sequence) else [heads]:
+    for head in _each(heads):
         if not 0 <= head < count:
             raise UsageError(f"head = {head}: there are {count}, counted from 0 to {count - 1}.")
         tensor[:, head] = changed[:, head]
     return tensor
 
 
+def _each(heads: Any) -> list[int]:
+    """One head or several, as numbers: True is none, and no head at all would be an edit that does nothing."""
+    each = list(heads) if isinstance(heads, Sequence) and not isinstance(heads, str) else [heads]
+    if not each or any(isinstance(head, bool) or not hasattr(head, "__index__") for head in each):
+        raise UsageError(f"head = {heads!r} is no head. Give its number, as 0, or several, as [0, 2].")
+    return [operator.index(head) for head in each]
+
+
 def _check_part(part: str, endings: Sequence[str], what: str) -> None:
-    if part.rpartition(".")[2] not in endings:
+    if str(part).rpartition(".")[2] not in endings:
         raise UsageError(
             f'part = "{part}" is not the path of {what}. Give one such as "decoder.layers.0.{endings[0]}".'
         )

@@ -11,6 +11,11 @@ def gradients(of: Tensor, trace: Trace) -> dict[str, Tensor]:
     """The derivative of one number (a loss, a log-probability) by each tensor of a trace that was made with
     gradients=True, in its shape; 0 where it has no influence. Masks and positions, which nothing learns, are
     left out."""
+    if not isinstance(of, Tensor):
+        raise UsageError(
+            f"gradients are of one number that the model computed, and this is {of!r:.60}, which Python holds "
+            "without its graph. Give the tensor itself, without .item()."
+        )
     if of.numel() != 1 or not of.requires_grad:
         raise UsageError(
             f"gradients are of one number that the model computed, and this is a tensor {tuple(of.shape)}"
