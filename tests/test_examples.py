@@ -182,6 +182,12 @@ def test_the_numbers_only_never_the_sentences() -> None:
 # The command
 
 
+def test_terms_that_cancel_are_0(pellucid: Command) -> None:
+    assert example("000-masked").worked()["keys"].tensor[0, 0, 0, 1] != 0
+    shown = pellucid("example", "000-masked").out
+    assert "e−" not in shown and "  START   0.7500   0.0000  −0.2500" in shown
+
+
 def test_claimed_beside_computed(pellucid: Command) -> None:
     outcome = pellucid("example", "004-self")
     assert outcome.code == 0 and outcome.err == ""

@@ -168,7 +168,8 @@ def _labels(worked: WorkedExample, axis: str, length: int) -> list[str]:
 
 
 def _numbers(name: str, numbers: Tensor) -> list[str]:
-    shown = [digits(value) for value in numbers.tolist()]
+    # What float64 leaves of terms that cancel is 0 to a reader.
+    shown = [digits(0.0 if abs(value) < 1e-12 else value) for value in numbers.tolist()]
     if name == "mask":
         return [text.removesuffix(".0000") for text in shown]
     if name != "weights":
