@@ -1,17 +1,19 @@
-// The Transformer in the paper's order, with its symbols (Vaswani et al. 2017, Attention Is All You Need): the forward
-// pass of pellucid/model.py again, with its names, for one sentence. A matrix has a row for each position. What Python
-// keeps in one tensor for all heads (H in its axes) is a list of matrices here, one for each head.
+// The Transformer in the paper's order, with its symbols (Vaswani et al. 2017, Attention Is All You Need): the
+// forward pass of pellucid/model.py again, with its names, for one sentence. A matrix has a row for each
+// position. What Python keeps in one tensor for all heads (H in its axes) is a list of matrices here, one for
+// each head.
 
 class Transformer {
   /**
-   * config: the fields of ModelConfig. parameters: {name in the model's state_dict: tensor}, weights (out, in).
-   * see(path, name, axes, value): told of every tensor where it is computed; what it returns is used from there on.
+   * config: the fields of ModelConfig. parameters: a map of the model's state_dict, weights (out, in).
+   * see(path, name, axes, value): told of every tensor where it is computed; what it returns is used from there
+   * on.
    */
   constructor(config, parameters, see = (path, name, axes, value) => value) {
     Object.assign(this, { config, parameters, see });
   }
 
-  /** Source ids and target ids in, the logits of each next token out: teacher forcing, all positions at once. */
+  /** Source ids and target ids in, the logits of each next token out: teacher forcing, all at once. */
   forward(source, sourceMask, target) {
     const memory = this.remember(this.encode(source, sourceMask), sourceMask);
     return this.decode(target, memory, new NoPast());
@@ -31,8 +33,8 @@ class Transformer {
 
   /** Each decoder layer's keys and values of the source: computed once, used at every step. */
   remember(encoded, sourceMask) {
-    const layers = Array.from({ length: this.config.decoder_layers }, (_, layer) => `decoder.layers.${layer}`);
-    const pairs = layers.map((path) => this.keysAndValues(`${path}.cross_attention`, encoded));
+    const layers = [...Array(this.config.decoder_layers).keys()];
+    const pairs = layers.map((layer) => this.keysAndValues(`decoder.layers.${layer}.cross_attention`, encoded));
     return { pairs, mask: new Mask(sourceMask) };
   }
 
@@ -51,7 +53,8 @@ class Transformer {
   logits(output) {
     const matrices = ["decoder.projection.weight", "embedding.weight", "decoder.embedding.weight"];
     const weight = matrices.find((name) => this.has(name));
-    const logits = this.see("decoder", "logits", "BLV", this.linear(output, weight, "decoder.projection.bias"));
+    const product = this.linear(output, weight, "decoder.projection.bias");
+    const logits = this.see("decoder", "logits", "BLV", product);
     this.see("decoder", "probabilities", "BLV", softmaxOfRows(logits));
     return logits;
   }
@@ -73,7 +76,8 @@ class Transformer {
       const attention = `${path}.self_attention`;
       return this.attention(attention, y, past.extend(layer, this.keysAndValues(attention, y)), mask);
     };
-    const lookAtSource = (y) => this.attention(`${path}.cross_attention`, y, memory.pairs[layer], memory.mask);
+    const lookAtSource = (y) =>
+      this.attention(`${path}.cross_attention`, y, memory.pairs[layer], memory.mask);
     x = this.residual(`${path}.residual_1`, x, lookBack);
     x = this.residual(`${path}.residual_2`, x, lookAtSource);
     return this.residual(`${path}.residual_3`, x, (y) => this.feedForward(`${path}.feed_forward`, y));
@@ -84,14 +88,14 @@ class Transformer {
   /** The keys and values of what is attended to, for each head. */
   keysAndValues(path, y) {
     return {
-      keys: this.project(`${path}.key`, y).split(this.config.heads),
-      values: this.project(`${path}.value`, y).split(this.config.heads),
+      keys: this.split(this.project(`${path}.key`, y)),
+      values: this.split(this.project(`${path}.value`, y)),
     };
   }
 
   /** Each position of x asks the keys, with its query, and gets a weighted sum of the values. */
   attention(path, x, remembered, mask) {
-    const queries = this.see(path, "queries", "BHLK", this.project(`${path}.query`, x).split(this.config.heads));
+    const queries = this.see(path, "queries", "BHLK", this.split(this.project(`${path}.query`, x)));
     const keys = this.see(path, "keys", "BHMK", remembered.keys);
     const values = this.see(path, "values", "BHMU", remembered.values);
     const context = this.attend(path, queries, keys, values, mask);
@@ -99,15 +103,21 @@ class Transformer {
     return this.see(path, "output", "BLD", this.project(`${path}.output`, concatenated));
   }
 
+  /** One slice of the columns for each head. */
+  split(x) {
+    return x.split(this.config.heads);
+  }
+
   /** Attention(Q, K, V) = softmax(Q Kᵀ / √d_k) V (equation 1), for each head. */
   attend(path, queries, keys, values, mask) {
     const scale = 1 / Math.sqrt(queries[0].columns);
     const see = (name, axes, heads) => this.see(path, name, axes, heads);
+    const additive = (head) => head.map((_, query, key) => mask.added(query, key));
     const scores = see("scores", "BHLM", queries.map((head, h) => head.timesTransposed(keys[h])));
-    const scaled = see("scaled_scores", "BHLM", scores.map((head) => head.map((score) => score * scale)));
-    const added = see("mask", "BHLM", scores.map((head) => head.map((_, query, key) => mask.added(query, key))));
-    const masked = see("masked_scores", "BHLM", scaled.map((head, h) => head.plus(added[h])));
-    const weights = see("weights", "BHLM", masked.map(softmaxOfRows));
+    const scaledScores = see("scaled_scores", "BHLM", scores.map((head) => head.map((score) => score * scale)));
+    const masks = see("mask", "BHLM", scores.map(additive));
+    const maskedScores = see("masked_scores", "BHLM", scaledScores.map((head, h) => head.plus(masks[h])));
+    const weights = see("weights", "BHLM", maskedScores.map(softmaxOfRows));
     return see("context", "BHLU", weights.map((head, h) => head.times(values[h])));
   }
 
@@ -127,9 +137,9 @@ class Transformer {
     return this.see(path, "output", "BLD", this.normFirst ? total : this.norm(`${path}.norm`, total));
   }
 
-  /** LayerNorm: each position's vector to mean 0 and variance 1, then times a weight plus a bias (Ba et al. 2016). */
+  /** LayerNorm: each position's vector to mean 0 and variance 1, times a weight plus a bias (Ba et al. 2016). */
   norm(path, x) {
-    const [weight, bias] = [this.parameters.get(`${path}.weight`).data, this.parameters.get(`${path}.bias`).data];
+    const [weight, bias] = ["weight", "bias"].map((name) => this.parameters.get(`${path}.${name}`).data);
     const mean = this.see(path, "mean", "BL", meanOfRows(x));
     const squares = x.map((value, position) => (value - mean.at(position, 0)) ** 2);
     const variance = this.see(path, "variance", "BL", meanOfRows(squares));
@@ -139,9 +149,10 @@ class Transformer {
     return this.see(path, "output", "BLD", standardized.map((value, _, d) => value * weight[d] + bias[d]));
   }
 
-  /** Token embeddings times √D (section 3.4) plus positions (section 3.5); the first id stands at position `first`. */
+  /** Token embeddings times √D (section 3.4) plus positions (section 3.5); the first id stands at `first`. */
   embed(stack, ids, first) {
-    const table = this.parameters.get(this.has("embedding.weight") ? "embedding.weight" : `${stack}.embedding.weight`);
+    const shared = this.has("embedding.weight");
+    const table = this.parameters.get(shared ? "embedding.weight" : `${stack}.embedding.weight`);
     const width = this.config.width;
     const scale = this.config.scale_embeddings ? Math.sqrt(width) : 1;
     const empty = new Matrix(ids.length, width);
@@ -167,7 +178,7 @@ class Transformer {
     return this.linear(x, `${path}.weight`, `${path}.bias`);
   }
 
-  /** x · Wᵀ + b: row by row, a sum of products for each row of W. A bias that the model does not have is 0. */
+  /** x · Wᵀ + b: row by row, a sum of products for each row of W. A bias that the model lacks is 0. */
   linear(x, weightName, biasName) {
     const { shape, data } = this.parameters.get(weightName);
     const product = x.timesTransposed(new Matrix(shape[0], shape[1], data));
@@ -184,7 +195,7 @@ const ACTIVATIONS = {
   silu: (x) => x / (1 + Math.exp(-x)),
 };
 
-/** softmax of each row: exp(x − the row's largest), as a share of their sum. A row of −∞ alone gives zeros. */
+/** softmax of each row: exp(x − the largest), as a share of their sum. A row of −∞ alone gives zeros. */
 const softmaxOfRows = (x) => {
   const made = new Matrix(x.rows, x.columns);
   for (let row = 0; row < x.rows; row++) {
