@@ -1,6 +1,7 @@
 """pellucid example: worked examples, claimed beside computed."""
 
 import argparse
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,31 +40,22 @@ def add(verbs: "Verbs") -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """What the notes say, from their previous line, from the start."""
-    import shutil
-
     from pellucid.cli.lines import put
     from pellucid.errors import UsageError
+    from pellucid.explain.columns import columns_of_terminal
     from pellucid.explain.worked.example_text import example_text, part_text
-    from pellucid.explain.worked.examples import Example, example, names, read_example
-    from pellucid.explain.worked.part_examples import PartExample, part_example, part_names
-    from pellucid.explain.worked.reporting import verdicts
+    from pellucid.explain.worked.examples import example, read_example
+    from pellucid.explain.worked.part_examples import part_example, part_names
 
     if arguments.list:
-        every: list[Example | PartExample] = [*map(example, names()), *map(part_example, part_names())]
-        for each in sorted(every, key=lambda one: one.name):
-            put([each.name, f"    {each.about} (note {each.note}, lines {each.lines})"])
+        put(_listed())
         return
     if arguments.verdicts is not None:
-        chosen_note = [
-            each for each in map(example, names()) if each.note == arguments.verdicts and each.claims
-        ]
-        if not chosen_note:
-            raise UsageError(f"--verdicts {arguments.verdicts}: no claims are known of it. Known: 004.")
-        put(verdicts(chosen_note))
+        put(_verdicts(arguments.verdicts))
         return
     if (arguments.name is None) == (arguments.file is None):
         raise UsageError("example: give a NAME or --file YOURS.toml, one of the two; --list says the names.")
-    width = max(40, shutil.get_terminal_size().columns)
+    width = max(40, columns_of_terminal())
     if arguments.name in part_names():
         if arguments.html or arguments.claims:
             raise UsageError(
@@ -75,7 +67,27 @@ def run(arguments: argparse.Namespace) -> None:
     chosen = read_example(arguments.file) if arguments.file else example(arguments.name)
     if arguments.html:
         chosen.to_html(arguments.html)
-    if arguments.claims:
-        put(str(chosen.report()).split("\n"))
-        return
-    put(example_text(chosen, width))
+    put(str(chosen.report()).split("\n") if arguments.claims else example_text(chosen, width))
+
+
+def _listed() -> Iterator[str]:
+    """Each example's name, and what it is about."""
+    from pellucid.explain.worked.examples import Example, example, names
+    from pellucid.explain.worked.part_examples import PartExample, part_example, part_names
+
+    every: list[Example | PartExample] = [*map(example, names()), *map(part_example, part_names())]
+    for each in sorted(every, key=lambda one: one.name):
+        yield each.name
+        yield f"    {each.about} (note {each.note}, lines {each.lines})"
+
+
+def _verdicts(note: str) -> Iterable[str]:
+    """All claims of a note with their verdicts."""
+    from pellucid.errors import UsageError
+    from pellucid.explain.worked.examples import example, names
+    from pellucid.explain.worked.reporting import verdicts
+
+    chosen = [each for each in map(example, names()) if each.note == note and each.claims]
+    if not chosen:
+        raise UsageError(f"--verdicts {note}: no claims are known of it. Known: 004.")
+    return verdicts(chosen)

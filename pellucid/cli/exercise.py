@@ -35,14 +35,12 @@ def add(verbs: "Verbs") -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """The question, or the verdict on an answer."""
-    import shutil
-
     from pellucid.cli.lines import put
     from pellucid.errors import PellucidError, UsageError
     from pellucid.explain import exercises
-    from pellucid.explain.columns import paragraph
+    from pellucid.explain.columns import columns_of_terminal, paragraph
 
-    width = max(40, min(100, shutil.get_terminal_size().columns))
+    width = max(40, min(100, columns_of_terminal()))
     if arguments.list:
         for chapter, names in exercises.chapters().items():
             put([f"docs/learn/{chapter}.md", *(f"    {name:28}{exercises.about(name)}" for name in names)])

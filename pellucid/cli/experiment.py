@@ -44,18 +44,15 @@ def add(verbs: "Verbs") -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """The conclusion and its numbers to standard output."""
-    import shutil
-
     from pellucid.cli.lines import put, tell
     from pellucid.errors import UsageError
     from pellucid.explain import experiments
+    from pellucid.explain.columns import columns_of_terminal
     from pellucid.translate.translator import load
 
     if arguments.list:
         for name in experiments.names():
-            changeable = ", ".join(experiments.settings(name)) or "none"
-            put([name, f"    {experiments.about(name)}"])
-            put([f"    needs {experiments.NEEDED[experiments.needs(name)]}; settings: {changeable}"])
+            put(described(name, max(40, min(80, shutil.get_terminal_size().columns))))
         return
     if arguments.name is None:
         raise UsageError("experiment: give a NAME; --list says which there are.")
@@ -69,7 +66,21 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.out:
         write(result, arguments.name, arguments.out)
         tell(f"written: {arguments.name}.png and {arguments.name}.json, in {arguments.out}")
-    put(result.lines(max(60, min(100, shutil.get_terminal_size().columns))))  # last: who reads it may leave
+    put(result.lines(max(60, min(100, columns_of_terminal()))))  # last: who reads it may leave
+
+
+def described(name: str, width: int) -> list[str]:
+    """An experiment's name, what it shows, what it needs and what can be set."""
+    from textwrap import wrap
+
+    from pellucid.explain import experiments
+
+    changeable = ", ".join(experiments.settings(name)) or "none"
+    texts = [
+        experiments.about(name),
+        f"needs {experiments.NEEDED[experiments.needs(name)]}; settings: {changeable}",
+    ]
+    return [name, *(f"    {line}" for text in texts for line in wrap(text, width - 4))]
 
 
 def write(result: object, name: str, out: Path) -> None:

@@ -86,7 +86,7 @@ class Difference:
 
     def show(self) -> None:
         """Prints it."""
-        from pellucid.explain.terminal import columns_of_terminal, print_lines
+        from pellucid.explain.columns import columns_of_terminal, print_lines
 
         print_lines(self.lines(columns_of_terminal()))
 
@@ -94,6 +94,11 @@ class Difference:
 def against(ours: "Explanation", theirs: "Explanation") -> Difference:
     """Compare two explanations of the same source: of two targets, or by two models."""
     if ours.source_tokens != theirs.source_tokens:
+        if ours.translation.source == theirs.translation.source and ours.to != theirs.to:
+            raise UsageError(
+                f"one goes to {ours.to}, the other to {theirs.to}: the tag makes them two sources. "
+                "Explain two targets in one language."
+            )
         sources = [visible(each.translation.source) for each in (ours, theirs)]
         raise UsageError(
             f"{sources[0]!r} and {sources[1]!r} are two sources. "

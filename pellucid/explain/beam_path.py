@@ -113,7 +113,7 @@ class BeamPath:
 
     def show(self) -> None:
         """Prints it."""
-        from pellucid.explain.terminal import columns_of_terminal, print_lines
+        from pellucid.explain.columns import columns_of_terminal, print_lines
 
         print_lines(self.lines(columns_of_terminal()))
 

@@ -1,7 +1,9 @@
-"""Tables as lines of text that fit a width, whatever letters they hold."""
+"""Tables as lines of text that fit a width, whatever letters they hold, and printed."""
 
+import shutil
+import sys
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from rich.cells import cell_len, set_cell_size
 
@@ -65,3 +67,20 @@ def digits(number: float, decimals: int = 4) -> str:
     if number != 0 and abs(number) < 0.5 * 10**-decimals:
         return f"{number:.1e}"
     return f"{number:z.{decimals}f}"
+
+
+def short_share(share: float) -> str:
+    """A share of 1 in three letters: .45, and 1.0 for what rounds to one."""
+    return "1.0" if share >= 0.995 else f"{share:.2f}"[1:]
+
+
+def columns_of_terminal() -> int:
+    """The width that text has: the terminal's, or 80 where there is none."""
+    return shutil.get_terminal_size().columns
+
+
+def print_lines(lines: Iterable[str]) -> None:
+    """Lines to standard output; what it cannot write becomes a question mark."""
+    encoding = sys.stdout.encoding or "utf-8"
+    for line in lines:
+        print(line.encode(encoding, "replace").decode(encoding))

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from pellucid.explain.columns import columns, digits, paragraph
+from pellucid.explain.columns import columns, digits, paragraph, short_share
 from pellucid.explain.words import visible
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def _most(words: "list[tuple[str, float]]") -> str:
     if not words:
         return "–"
     word, share = words[0]
-    return f"{word} {'1.0' if share >= 0.995 else f'{share:.2f}'[1:]}"
+    return f"{word} {short_share(share)}"
 
 
 def merged_lines(merged: "Merged", name: str, width: int) -> list[str]:

@@ -106,7 +106,7 @@ class Stepwise:
 
     def show(self) -> None:
         """Prints it."""
-        from pellucid.explain.terminal import columns_of_terminal, print_lines
+        from pellucid.explain.columns import columns_of_terminal, print_lines
 
         print_lines(self.lines(columns_of_terminal()))
 

@@ -4,9 +4,8 @@ A share of attention is a number and a block (░ ▒ ▓ █), so that nothing 
 """
 
 import math
-import shutil
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from rich import box
 from rich.cells import cell_len
@@ -14,6 +13,7 @@ from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.table import Table
 from rich.text import Text
 
+from pellucid.explain.columns import columns_of_terminal, print_lines, short_share
 from pellucid.explain.details import heads_lines, merged_lines
 from pellucid.explain.explanation import Explanation, Step
 from pellucid.explain.words import visible
@@ -48,18 +48,6 @@ def more_lines(explanation: Explanation, width: int) -> list[str]:
         lines += ["", *merged_lines(merged, f"{explanation.watched_layer}.weights", width)]
     lines += ["", *explanation.beam_path.lines(width)]
     return [*lines, "", *explanation.stepwise.lines(width)]
-
-
-def columns_of_terminal() -> int:
-    """The width that text has: the terminal's, or 80 where there is none."""
-    return shutil.get_terminal_size().columns
-
-
-def print_lines(lines: Iterable[str]) -> None:
-    """Lines to standard output; what it cannot write becomes a question mark."""
-    encoding = sys.stdout.encoding or "utf-8"
-    for line in lines:
-        print(line.encode(encoding, "replace").decode(encoding))
 
 
 class Report:
@@ -138,7 +126,7 @@ def _steps(steps: Sequence[Step]) -> Table:
 
 
 def _alternative(token: str, probability: float) -> Text:
-    return Text.assemble(_word(token), (f" {_short(probability)}", "dim"))
+    return Text.assemble(_word(token), (f" {short_share(probability)}", "dim"))
 
 
 def _cross_attention(explanation: Explanation, width: int) -> Iterator[RenderableType]:
@@ -174,12 +162,7 @@ def _groups(words: Sequence[str], width: int) -> Iterator[tuple[int, int]]:
 def _share(weight: float) -> Text:
     level = min(len(BLOCKS) - 1, round(weight * (len(BLOCKS) - 1)))
     colour = COLOURS[level] and f"{'white' if level == len(BLOCKS) - 1 else 'black'} {COLOURS[level]}"
-    return Text.assemble((_short(weight), colour), (BLOCKS[level], "#6b43bd" if level else ""))
-
-
-def _short(share: float) -> str:
-    """.45, and 1.0 for what rounds to one."""
-    return "1.0" if share >= 0.995 else f"{share:.2f}"[1:]
+    return Text.assemble((short_share(weight), colour), (BLOCKS[level], "#6b43bd" if level else ""))
 
 
 def _word(token: str, style: str = "") -> Text:

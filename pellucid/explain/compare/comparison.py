@@ -109,7 +109,7 @@ class Comparison:
 
     def show(self) -> None:
         """Prints the cosines, the effects, the words that moved it, and the translations."""
-        from pellucid.explain.terminal import columns_of_terminal, print_lines
+        from pellucid.explain.columns import columns_of_terminal, print_lines
 
         print_lines(self.lines(columns_of_terminal()))
 

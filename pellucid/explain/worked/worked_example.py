@@ -75,11 +75,7 @@ class WorkedExample(Mapping[str, Record]):
 
     def show(self) -> None:
         """Prints every stage: its matrix, and how its shape comes about."""
-        import shutil
-        import sys
-
+        from pellucid.explain.columns import columns_of_terminal, print_lines
         from pellucid.explain.worked.example_text import stages_text
 
-        encoding = sys.stdout.encoding or "utf-8"
-        for line in stages_text(self, width=shutil.get_terminal_size().columns):
-            print(line.encode(encoding, "replace").decode(encoding))  # ? for what this output cannot write
+        print_lines(stages_text(self, width=columns_of_terminal()))
