@@ -35,6 +35,11 @@ def restore(text: str, name: str, language: str | None) -> str:
     return _join(text, language) if name == "words" else text
 
 
+def stays_tokenised(name: str) -> bool:
+    """Whether what a model with this recipe says is tokenised text, to be scored as it is."""
+    return name.startswith("moses")
+
+
 def _moses(text: str, language: str) -> str:
     normalizer, tokenizer = _moses_tools(language)
     # Moses reads lines with their line feed, and its rule for a period after a quotation mark looks at it.

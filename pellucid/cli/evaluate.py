@@ -45,6 +45,7 @@ def run(arguments: argparse.Namespace) -> None:
     """Two lines: BLEU, chrF."""
     from pellucid.cli.lines import check_same_count, file_lines, put, tell
     from pellucid.cli.translate import tell_unfinished, translated, unfinished
+    from pellucid.preparation import stays_tokenised
     from pellucid.translate.evaluate import evaluate
     from pellucid.translate.translator import load
 
@@ -54,7 +55,7 @@ def run(arguments: argparse.Namespace) -> None:
     how = dict(lowercase=arguments.lowercase, tokenize=arguments.tokenize)
     evaluate(["a"], ["a"], **how)  # what is wrong with these shows before the work
     translator = load(arguments.model, arguments.device, precision="fp32")
-    if translator.vocabulary.preparation.startswith("moses") and arguments.tokenize != "none":
+    if stays_tokenised(translator.vocabulary.preparation) and arguments.tokenize != "none":
         tell("note: this model says tokenised text: give it a tokenised reference, and --tokenize none.")
     texts, cut_off = list[str](), list[int]()
     for start in _with_progress(range(0, len(sources), TOGETHER)):

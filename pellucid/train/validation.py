@@ -10,7 +10,7 @@ from pellucid.config import Config
 from pellucid.data.batch import Batch
 from pellucid.data.corpus import Pair
 from pellucid.model import Transformer
-from pellucid.preparation import prepare, restore
+from pellucid.preparation import prepare, restore, stays_tokenised
 from pellucid.train.loss import cross_entropy
 from pellucid.translate.decoding import evaluating
 from pellucid.translate.evaluate import evaluate
@@ -49,7 +49,7 @@ def validate(
         loss = validation_loss(model, batches)
         hypotheses = _translations(Translator(model, vocabulary, config), config, pairs)
     references = [prepared(pair.target, config, target_language(pair, config)) for pair in pairs]
-    tokenize = "13a" if config.data.preparation in ("none", "words") else "none"
+    tokenize = "none" if stays_tokenised(config.data.preparation) else "13a"
     scores = evaluate(hypotheses, references, tokenize=tokenize)
     return Validation(loss, math.exp(min(loss, 100.0)), **vars(scores))
 
