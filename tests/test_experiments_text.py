@@ -1,18 +1,22 @@
 """What experiments print, draw and refuse, from Python and on the command line."""
 
+import copy
 import dataclasses
 import json
+import math
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from command import Command
 from rich.cells import cell_len
 from test_experiments import OF_A_SENTENCE, TEXT, tiny
 
-from pellucid.errors import UsageError
+from pellucid.errors import PellucidError, UsageError
 from pellucid.explain import experiments
-from pellucid.explain.experiments import experiment
+from pellucid.explain.experiments import experiment, heads
 
 # What is printed
 
@@ -151,12 +155,39 @@ def test_what_an_experiment_refuses(arguments: tuple[Any, ...], given: dict[str,
     assert str(error.value).startswith(message)
 
 
+def test_who_waits_at_a_terminal_is_told_for_how_many_passes(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = "heads", tiny("first"), "How are you ?", "hi"
+    experiment(*asked, how="zero")
+    monkeypatch.setattr(heads, "LONG", 1.0)
+    experiment(*asked, how="zero")
+    assert capsys.readouterr().err == ""  # no terminal
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    found = experiment(*asked, how="zero")
+    expected = f"{len(found.heads)} passes, one for each head and each way to silence it …\n"
+    assert capsys.readouterr() == ("", expected)
+
+
+def test_of_a_broken_model_nothing_is_measured() -> None:
+    broken = copy.deepcopy(tiny("first"))
+    with torch.no_grad():
+        next(broken.model.parameters()).fill_(math.nan)
+    with pytest.raises(PellucidError) as error:
+        experiment("heads", broken, "How are you ?", "hi", target="")
+    assert str(error.value) == (
+        "what the model says of this sentence is no number (NaN), so there is nothing to measure. "
+        "pellucid.find_nonfinite(model) names the first tensor that is none."
+    )
+
+
 # The verb
 
 
 def test_the_verb_lists_runs_and_writes(pellucid: Command, tmp_path: Path) -> None:
     listed = pellucid("experiment", "--list")
-    assert listed.code == 0 and listed.out.splitlines()[::3] == experiments.names()
+    assert listed.code == 0 and max(map(len, listed.out.splitlines())) <= 80
+    assert [line for line in listed.out.splitlines() if not line.startswith(" ")] == experiments.names()
     outcome = pellucid("experiment", "heads", "demo", "I like cats", "--to", "es", "--out", tmp_path / "out")
     assert outcome.code == 0 and outcome.out.startswith("Heads differ: of 24 heads ")
     assert outcome.err == f"written: heads.png and heads.json, in {tmp_path / 'out'}\n"

@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace) -> None:
 
     if arguments.list:
         for name in experiments.names():
-            put(described(name, max(40, min(80, shutil.get_terminal_size().columns))))
+            put(described(name, max(40, min(80, columns_of_terminal()))))
         return
     if arguments.name is None:
         raise UsageError("experiment: give a NAME; --list says which there are.")

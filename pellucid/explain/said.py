@@ -1,5 +1,6 @@
 """A sentence and what the model said of it: the pair over which an experiment runs its passes."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -8,6 +9,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
+from pellucid.errors import PellucidError
 from pellucid.explain.explanation import Explanation, explain, log_probabilities
 from pellucid.explain.looking import attentions
 from pellucid.explain.passes import in_float32, quietly
@@ -79,4 +81,10 @@ class Said:
 
 def said(translator: "Translator", text: str, to: str | None = None, target: str | None = None) -> Said:
     """What the model says of `text`, or the `target` that it is made to say."""
-    return Said(explain(translator, text, to, target), in_float32(translator.model))
+    explanation = explain(translator, text, to, target)
+    if any(math.isnan(step.loss) for step in explanation.steps):
+        raise PellucidError(
+            "what the model says of this sentence is no number (NaN), so there is nothing to measure. "
+            "pellucid.find_nonfinite(model) names the first tensor that is none."
+        )
+    return Said(explanation, in_float32(translator.model))

@@ -5,6 +5,7 @@ subspaces at different positions" (Vaswani et al. 2017, section 3.2.2). Silencin
 Michel et al. 2019.
 """
 
+import sys
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 ABOUT = "heads differ: how sharply each looks, at what, and how probable the translation is without it"
 NEEDS = "sentence"
+LONG = 1e9  # passes times parameters from which it takes seconds
 
 
 @dataclass(frozen=True)
@@ -151,8 +153,16 @@ def experiment(
         raise UsageError(f"how = {how!r} is not known. A head is silenced with {', '.join(HOW)}.")
     pair = said(translator, text, to, target)
     looks = [look for part in pair.attentions for look in looked_at(pair.explanation, part)]
+    _announce(len(looks) * len(hows), pair)
     heads = [_head(pair, look, hows) for look in looks]
     return Heads(pair.title, pair.probability(), heads)
+
+
+def _announce(passes: int, pair: Said) -> None:
+    """Who waits at a terminal should know for what."""
+    numbers = sum(parameter.numel() for parameter in pair.model.parameters())
+    if passes * numbers > LONG and sys.stderr is not None and sys.stderr.isatty():
+        print(f"{passes} passes, one for each head and each way to silence it …", file=sys.stderr)
 
 
 def _head(pair: Said, look: HeadLook, hows: Sequence[str]) -> Head:
