@@ -130,7 +130,7 @@ def test_an_alignment_by_hand() -> None:
     assert alignment.target_words == ["Me", "gustan", "los", "gatos"]
     assert alignment.layer == "decoder.layers.1.cross_attention" and alignment.heads == [0, 1]
     assert alignment.origin == (
-        "decoder.layers.1.cross_attention.weights, the mean of all heads; the largest of each row that "
+        "decoder.layers.1.cross_attention.weights, the mean of heads 0, 1; the largest of each row that "
         "predicts a word"
     )
     assert str(by_hand(HEADS).alignment(heads=[0])) == "0-0 1-1 2-2 2-3"
@@ -171,6 +171,9 @@ def test_nothing_to_align_is_an_empty_line() -> None:
         ({"layer": -3}, "layer = -3: the decoder has 2 layers. Give 0 to 1, or -1 for the last."),
         ({"heads": [2]}, "heads = [2]: the layer has 2. Give numbers from 0 to 1."),
         ({"heads": []}, "heads = []: the layer has 2. Give numbers from 0 to 1."),
+        ({"heads": 2}, "heads = [2]: the layer has 2. Give numbers from 0 to 1."),
+        ({"heads": [0.5]}, "heads = [0.5]: the layer has 2. Give numbers from 0 to 1."),
+        ({"layer": 0.5}, "layer = 0.5: the decoder has 2 layers. Give 0 to 1, or -1 for the last."),
     ],
 )
 def test_errors_of_an_alignment(asked: dict[str, object], message: str) -> None:
@@ -178,6 +181,13 @@ def test_errors_of_an_alignment(asked: dict[str, object], message: str) -> None:
     with pytest.raises(UsageError) as error:
         explanation.alignment(**asked)  # type: ignore[arg-type]
     assert str(error.value) == message
+
+
+def test_an_alignment_says_which_heads_it_is_of() -> None:
+    explanation = translator().explain("I like cats", to="es", target="Me gustan")
+    assert ".weights, head 1;" in explanation.alignment(heads=1).origin
+    assert explanation.alignment(heads=1) == explanation.alignment(heads=[1])
+    assert ".weights, the mean of heads 0, 1;" in explanation.alignment().origin
 
 
 def test_between_keeps_rows_of_one() -> None:

@@ -43,21 +43,25 @@ class Alignment:
     @property
     def origin(self) -> str:
         """Where the links come from, in words."""
-        which = "the mean of all heads" if len(self.heads) > 1 else f"head {self.heads[0]}"
+        named = ", ".join(map(str, self.heads))
+        which = f"the mean of heads {named}" if len(self.heads) > 1 else f"head {named}"
         return f"{self.layer}.weights, {which}; the largest of each row that predicts a word"
 
 
-def alignment(explanation: "Explanation", layer: int = -1, heads: Sequence[int] | None = None) -> Alignment:
+def alignment(
+    explanation: "Explanation", layer: int = -1, heads: int | Sequence[int] | None = None
+) -> Alignment:
     """The alignment by a decoder layer's cross-attention (-1 is the last), and by the mean of these heads."""
     layers = attentions(explanation.trace, "cross")
-    if not -len(layers) <= layer < len(layers):
+    if not isinstance(layer, int) or not -len(layers) <= layer < len(layers):
         raise UsageError(
-            f"layer = {layer}: the decoder has {len(layers)} layers. Give 0 to {len(layers) - 1}, or -1 for "
-            "the last."
+            f"layer = {layer!r}: the decoder has {len(layers)} layers. Give 0 to {len(layers) - 1}, or -1 "
+            "for the last."
         )
     weights = explanation.trace[f"{layers[layer]}.weights"].tensor[0]
-    heads = list(range(len(weights))) if heads is None else list(heads)
-    if not heads or any(not 0 <= head < len(weights) for head in heads):
+    every = list(range(len(weights)))
+    heads = every if heads is None else list(heads) if isinstance(heads, Sequence) else [heads]
+    if not heads or any(not isinstance(head, int) or head not in every for head in heads):
         raise UsageError(
             f"heads = {heads}: the layer has {len(weights)}. Give numbers from 0 to {len(weights) - 1}."
         )

@@ -105,7 +105,7 @@ class Explanation:
 
         return merged(self)
 
-    def alignment(self, layer: int = -1, heads: Sequence[int] | None = None) -> "Alignment":
+    def alignment(self, layer: int = -1, heads: int | Sequence[int] | None = None) -> "Alignment":
         """The source word of each target word; str(alignment) is a line of Pharaoh pairs, "0-0 1-2"."""
         from pellucid.explain.alignment import alignment
 
