@@ -293,8 +293,8 @@ def _edited(name: str, tensor: Tensor, edit: Edit) -> Tensor:
 
 def no_such_name(name: str, known: Any) -> str:
     """No tensor "x". Nearest: a, b, c."""
-    last = name.rpartition(".")[2]
-    near = difflib.get_close_matches(name, list(known), n=3, cutoff=0.5)
+    last = str(name).rpartition(".")[2]
+    near = difflib.get_close_matches(str(name), list(known), n=3, cutoff=0.5)
     near += [full for full in known if full.rpartition(".")[2] == last][: 3 - len(near)]
     hint = f" Nearest: {', '.join(dict.fromkeys(near))}." if near else ""
     return f'no tensor is called "{name}".{hint}'

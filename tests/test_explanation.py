@@ -121,6 +121,11 @@ def test_it_computes_in_float32_and_leaves_the_model_as_it_was() -> None:
         ((" \n",), 'the sentence is empty: nothing to explain. Give one, such as "How are you".'),
         (("I likes cats",), "sentence: the model has no word 'likes'. Near it: like."),
         ((">>es<< I likes cats",), "sentence: the model has no word 'likes'. Near it: like."),
+        (
+            (">>hi<< I like cats",),
+            "sentence: >>hi<< asks for hi, and the translation goes to es. A tag is read only where the "
+            "sentence begins and no other language is asked for with to= (--to): leave one of them out.",
+        ),
         (("I like cats", "Me gustn"), "target: the model has no word 'gustn'. Near it: gustan."),
         (
             ("I like zebras9",),

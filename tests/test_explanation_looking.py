@@ -128,6 +128,12 @@ def test_two_sources_cannot_be_held_against_each_other(spanish: Explanation) -> 
         "'I like cats' and 'How are you ?' are two sources. Explain two targets of one source; "
         "translator.compare shows one word in two sentences."
     )
+    with pytest.raises(UsageError) as error:
+        spanish.against(translator().explain("I like cats", to="hi", target=""))
+    assert str(error.value) == (
+        "one goes to es, the other to hi: the tag makes them two sources. "
+        "Explain two targets in one language."
+    )
 
 
 def test_the_difference_is_shown(spanish: Explanation, capsys: pytest.CaptureFixture[str]) -> None:

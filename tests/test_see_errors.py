@@ -141,6 +141,8 @@ def test_a_name_that_is_not_in_the_trace() -> None:
         'no tensor is called "weights". '
         "Nearest: decoder.layers.0.self_attention.weights, decoder.layers.0.cross_attention.weights."
     )
+    with pytest.raises(UnknownTensor, match='no tensor is called "0"'):
+        seen[0]  # type: ignore[index]
     assert "weights" not in seen and seen.get("weights") is None
 
 

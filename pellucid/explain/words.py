@@ -1,6 +1,7 @@
 """The words of a sentence, as a vocabulary knows them and as people can see them."""
 
 import difflib
+import re
 import unicodedata
 from collections.abc import Sequence
 
@@ -9,6 +10,7 @@ from pellucid.preparation import prepare
 from pellucid.translate.sentences import Sentence, read_source, read_target
 from pellucid.vocabulary import Vocabulary
 
+TAG = re.compile(r">>([^<>]+)<<")  # of a language
 TOKENS = 256  # of a source or a given target: a matrix of attention grows with the square
 
 
@@ -46,6 +48,12 @@ def _check(sentence: Sentence, side: str, vocabulary: Vocabulary) -> None:
 def check_known(text: str, ids: list[int], to: str | None, vocabulary: Vocabulary, is_target: bool) -> None:
     """Where a word is one token: raises for the first word that the vocabulary does not have."""
     word = unknown_word(text, ids, to, vocabulary, is_target)
+    tag = TAG.fullmatch(word) if word and not is_target else None
+    if tag and tag[1] in vocabulary.target_languages:
+        raise UsageError(
+            f"sentence: {word} asks for {tag[1]}, and the translation goes to {to}. A tag is read only where "
+            "the sentence begins and no other language is asked for with to= (--to): leave one of them out."
+        )
     if word is not None:
         side = "target" if is_target else "sentence"
         raise UsageError(f"{side}: the model has no word {word!r}. {advice(word, vocabulary, is_target)}")
