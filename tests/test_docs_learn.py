@@ -87,7 +87,8 @@ def test_the_build_draws_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     build = imported(ROOT / "docs" / "build.py")
     pictures = (ROOT / "docs" / "images").glob("learn-*.svg")
     assert {f"learn-{name}" for name in build.FIGURES} == {picture.stem for picture in pictures}
-    monkeypatch.setattr(build, "IMAGES", tmp_path)
+    elsewhere = {name: (tmp_path / path.name, draw) for name, (path, draw) in build.WRITTEN.items()}
+    monkeypatch.setattr(build, "WRITTEN", elsewhere)
     assert build.main(["mask", "layers"]) == 0
     assert sorted(path.name for path in tmp_path.iterdir()) == ["learn-layers.svg", "learn-mask.svg"]
     assert build.main(["masks"]) == 2
