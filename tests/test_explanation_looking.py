@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 import torch
+from rich.cells import cell_len
 from rich.console import Console
 from tiny import translator
 
@@ -177,3 +178,11 @@ def test_what_would_take_long_is_not_decoded_again_for_a_line(monkeypatch: pytes
     monkeypatch.setattr(terminal, "STEPWISE", 6 * parameters)
     Console(file=stream, width=80).print(Report(explanation))
     assert "Step by step, with a cache and without" in stream.getvalue()
+
+
+@pytest.mark.parametrize("width", [40, 60, 80])
+def test_every_table_fits_a_narrow_terminal(width: int) -> None:
+    explanation = translator(kind="unigram").explain("I like cats", to="es", target="Me gustan los gatos")
+    assert max(map(cell_len, terminal.more_lines(explanation, width))) <= width
+    of_two = translator().compare("cats", "I like cats", "cats like I", to="es")
+    assert max(map(cell_len, of_two.lines(width))) <= width

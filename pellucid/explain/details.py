@@ -30,9 +30,10 @@ def beam_lines(path: "BeamPath", width: int) -> list[str]:
         for number, each in enumerate(path.endings, start=1)
     ]
     title = f"The search with beam {path.beam}: one path, step by step, and what it beat"
-    table = columns(header, rows, width, left=len(header), longest=max(24, width - 42))
+    table = columns(header, rows, width, left=len(header) if width >= 66 else 2, longest=max(24, width - 42))
     out = [line for ending in endings for line in paragraph(ending, width)]
-    return [title, "", *table, "", *paragraph(path.verdict, width), "What came out, best first:", *out]
+    out = ["What came out, best first:", *out]
+    return [*paragraph(title, width), "", *table, "", *paragraph(path.verdict, width), *out]
 
 
 def _beam_row(number: int, step: "BeamStep", path: "BeamPath") -> list[str]:
@@ -95,7 +96,8 @@ def heads_lines(looks: "list[HeadLook]", width: int) -> list[str]:
             rows.append([*who, *(_most(head.looks[place].words) for head in group)])
         bits = ["bits", *([""] if len(header) == 2 else []), *(f"{head.entropy:.2f}" for head in group)]
         titles = [*header, *(f"head {head.head}" for head in group)]
-        lines += ["", part, "the word that each position of each head looked at most, with its share"]
+        about = "the word that each position of each head looked at most, with its share"
+        lines += ["", part, *paragraph(about, width)]
         lines += columns(titles, [*rows, bits], width, left=len(header), longest=16)
     return lines[1:]
 
@@ -117,7 +119,7 @@ def merged_lines(merged: "Merged", name: str, width: int) -> list[str]:
     ]
     heads = record.tensor.shape[1]
     return [
-        f"{name} between words, the mean of {heads} heads",
+        *paragraph(f"{name} between words, the mean of {heads} heads", width),
         *columns(["", *record.labels("M")], rows, width),
     ]
 

@@ -75,7 +75,7 @@ def _stage(stage: Stage) -> list[str]:
 
 
 def _layer(layer: LayerChange, width: int) -> Iterator[str]:
-    yield f"{layer.attention}: its output at the word changes by {layer.distance:.3f}"
+    yield from paragraph(f"{layer.attention}: its output at the word changes by {layer.distance:.3f}", width)
     named = [mover for mover in layer.movers if abs(mover.share) >= 0.005][:MOVERS]
     rows = []
     for mover in named:
