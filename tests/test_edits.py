@@ -142,8 +142,8 @@ def test_gradients_pass_through_an_edit() -> None:
         ),
         (
             lambda: edits.rewrite(f"{OWN}.weights", [[1, 2], [3]]),
-            f"rewrite of {OWN}.weights: [[1, 2], [3]] is no number and no array of numbers (expected sequence "
-            "of length 2 at dim 1 (got 1)). Give one such as [0, 1, 0], with rows of equal length.",
+            f"rewrite of {OWN}.weights: [[1, 2], [3]] is no number and no array of numbers (expected "
+            "sequence of length 2 at dim 1 (got 1)). Give one such as [0, 1, 0], with rows of equal length.",
         ),
     ],
 )

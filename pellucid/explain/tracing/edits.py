@@ -165,8 +165,8 @@ def _numbers(name: str, values: Any) -> Tensor:
         return values if isinstance(values, Tensor) else torch.as_tensor(values, dtype=torch.float64)
     except (TypeError, ValueError, RuntimeError) as error:
         raise UsageError(
-            f"rewrite of {name}: {values!r:.60} is no number and no array of numbers ({error}). Give one such "
-            "as [0, 1, 0], with rows of equal length."
+            f"rewrite of {name}: {values!r:.60} is no number and no array of numbers ({error}). Give one "
+            "such as [0, 1, 0], with rows of equal length."
         ) from None
 
 
@@ -194,7 +194,7 @@ def _at_heads(tensor: Tensor, heads: Heads, changed: Tensor) -> Tensor:
 
 
 def _each(heads: Any) -> list[int]:
-    """One head or several, as numbers: True is none, and no head at all would be an edit that does nothing."""
+    """One head or several, as numbers; True is none, and no head at all would be no edit."""
     each = list(heads) if isinstance(heads, Sequence) and not isinstance(heads, str) else [heads]
     if not each or any(isinstance(head, bool) or not hasattr(head, "__index__") for head in each):
         raise UsageError(f"head = {heads!r} is no head. Give its number, as 0, or several, as [0, 2].")

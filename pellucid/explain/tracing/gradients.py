@@ -13,8 +13,8 @@ def gradients(of: Tensor, trace: Trace) -> dict[str, Tensor]:
     left out."""
     if not isinstance(of, Tensor):
         raise UsageError(
-            f"gradients are of one number that the model computed, and this is {of!r:.60}, which Python holds "
-            "without its graph. Give the tensor itself, without .item()."
+            f"gradients are of one number that the model computed, and this is {of!r:.60}, which Python "
+            "holds without its graph. Give the tensor itself, without .item()."
         )
     if of.numel() != 1 or not of.requires_grad:
         raise UsageError(
