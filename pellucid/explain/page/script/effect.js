@@ -94,13 +94,13 @@ const leakOf = async (run, switches) => {
       if (share > (most?.share ?? 0)) most = { share, part, head, row };
     }
   }
-  return most;
+  return most && { ...most, alone: switches.head !== null };
 };
 
 const leakSentence = (run, leak) =>
   leak
     ? [
-        `Without the mask, position ${leak.row + 1} now looks at `,
+        `Without the mask${leak.alone ? " in this head alone" : ""}, position ${leak.row + 1} now looks at `,
         words(run.target[leak.row + 1], { class: "quoted" }),
         ` (${leak.share.toFixed(2)}, head ${leak.head} of ${fullTitleOf(leak.part)}), the word that it is asked to predict: `,
         "training would leak. This model learned with the mask, so lifting it afterwards makes its words worse.",
@@ -142,19 +142,29 @@ const residualSentence = (switches) =>
     ? `Without the residual connection of ${fullTitleOf(switches.where)}, only what its part computed goes on.`
     : "Without residual connections, each part’s output replaces the stream: what earlier parts found is lost on the way.";
 
-const paddingSentence = async (run, switches) => {
-  const part = lastCrossOf(run);
-  const weights = await run.get(`${part}.weights`);
-  const [heads, rows, columns] = weights.shape.slice(-3);
-  const row = Math.min(state.position, rows - 1);
-  let share = 0;
-  for (let head = 0; head < heads; head++) {
-    const end = (head * rows + row + 1) * columns;
-    share += (weights.data[end - 1] + weights.data[end - 2]) / heads;
+/** Who gives the pad tokens most of its attention: {share, part, head, row}, over all that look at the source. */
+const mostPadded = async (run) => {
+  let most = { share: 0, part: lastCrossOf(run), head: 0, row: 0 };
+  for (const part of attentionsOf(run)) {
+    if (part.startsWith("decoder") && part.endsWith(".self_attention")) continue;
+    const weights = await run.get(`${part}.weights`);
+    const [heads, rows, columns] = weights.shape.slice(-3);
+    for (let place = 0; place < heads * rows; place++) {
+      const end = (place + 1) * columns;
+      const share = weights.data[end - 1] + weights.data[end - 2];
+      if (share > most.share) most = { share, part, head: Math.floor(place / rows), row: place % rows };
+    }
   }
+  return most;
+};
+
+const paddingSentence = async (run, switches) => {
+  const { share, part, head, row } = await mostPadded(run);
   if (switches.padding === "masked")
-    return `Two pad tokens stand after the source, masked with −∞: position ${row + 1} gives them exactly ${share === 0 ? "0" : share.toExponential(1)}.`;
-  return `Two pad tokens stand after the source and nothing masks them: position ${row + 1} now gives them ${share.toFixed(4)} of its attention in ${fullTitleOf(part)}.`;
+    return share === 0
+      ? "Two pad tokens stand after the source, masked with −∞: every position of every head gives them exactly 0."
+      : `Two pad tokens stand after the source, masked, and still get ${share.toExponential(1)}.`;
+  return `Two pad tokens stand after the source and nothing masks them: position ${row + 1} in head ${head} of ${fullTitleOf(part)} now gives them ${share.toFixed(4)} of its attention.`;
 };
 
 const silentSentence = (part, heads) =>

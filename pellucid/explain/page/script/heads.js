@@ -21,7 +21,10 @@ const headButton = (view, spec, head, choose) => {
     "--across": `${panel.columns * width}px`,
     "--down": `${panel.rows * height}px`,
   });
-  paintWhenShown(canvas, { panel, width, height, scale: spec.scale }, panel.columns * width, panel.rows * height);
+  // The mask may be lifted for one head alone, so each head's is its own.
+  forbiddenCells(view, view.run, spec.name, head).then((forbidden) =>
+    paintWhenShown(canvas, { panel, width, height, scale: spec.scale, forbidden }, panel.columns * width, panel.rows * height),
+  );
   const chosen = head === view.head;
   const silent = isSilent(view.run, splitName(spec.name).path, head);
   return element(

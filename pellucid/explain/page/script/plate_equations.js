@@ -139,7 +139,7 @@ const normLines = async (view, norm, input) => {
     sign("μ, σ² →", "has in each row"),
     await plate("mean"),
     await plate("variance"),
-    sign("(x − μ) ÷ √σ² →", "standardised"),
+    sign("(x − μ) ÷ √(σ² + ε) →", "standardised"),
     await plate("standardized"),
   ];
   const [weight, bias] = [view.run.parameter(`${norm}.weight`), view.run.parameter(`${norm}.bias`)];

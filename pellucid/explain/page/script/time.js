@@ -72,9 +72,10 @@ let momentsAsked = 0;
 const momentOf = (run) => {
   const { position } = state;
   if (state.mode === "training") {
-    const masked = state.switches.causal
+    const { causal, where } = state.switches;
+    const masked = causal
       ? "the whole triangle. The right words go in, shifted by one; the mask keeps each position from the words after it."
-      : "the whole square: the right words go in, shifted by one, and without the mask each position sees those after it too.";
+      : `the right words go in, shifted by one, and without the mask ${where ? "there" : "everywhere"} each position sees those after it too.`;
     return `As in training, all positions at once: ${masked}`;
   }
   const read = [words(run.target[position]), " in, ", words(run.steps[position].predicted), " out."];
