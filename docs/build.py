@@ -63,6 +63,7 @@ def write_page(path: Path) -> None:
 
 def picture_page(path: Path) -> None:
     """The prebuilt page as it opens, in twice the pixels."""
+    from PIL import Image
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
@@ -73,6 +74,8 @@ def picture_page(path: Path) -> None:
         view.wait_for_timeout(1500)  # until it is drawn; its policy lets no script of ours wait there
         view.screenshot(path=path)
         browser.close()
+    with Image.open(path) as image:
+        image.quantize(256).save(path, optimize=True)
 
 
 WRITTEN: dict[str, tuple[Path, Draw]] = {

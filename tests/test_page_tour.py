@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 from browser import chromium
 from test_page_views import CONTRAST, SMALL_TARGETS, Opened
+from tiny import translator
 
 import pellucid
 from pellucid.explain.explanation import Explanation
+from pellucid.explain.page import payload
 
 pytestmark = pytest.mark.browser
 
@@ -170,3 +172,71 @@ def test_ones_own_matrices_are_judged_in_the_page_of_a_translation(browser: Any,
         opened.page.locator("#open-own").click()
         opened.settle()
         assert opened.page.locator("#drawing").is_visible() and opened.text("h1").startswith("How are you")
+
+
+@pytest.mark.parametrize(
+    ("recording", "shape"),
+    [(True, {}), (False, {"heads": 1, "decoder_layers": 1}), (True, {"heads": 1, "norm": "first"})],
+)
+@pytest.mark.parametrize("width", [1440, 390])
+def test_the_tour_says_what_a_page_cannot_try(
+    browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, recording: bool, shape: Any, width: int
+) -> None:
+    if recording:
+        monkeypatch.setattr(payload, "COMPUTES", 0)
+    given = translator(**shape).explain("How are you ?", to="hi", target="आप कैसे हैं ?")
+    given.to_html(tmp_path / "page.html")
+    reasons = []
+    with Opened(browser, tmp_path / "page.html", f"#{SELF}", width=width) as opened:
+        opened.page.locator("#open-tour").click()
+        opened.settle()
+        assert opened.page.locator("#drawing").is_visible(), "the first stop's view, whatever was open"
+        for number in range(1, 15):
+            opened.until(f"document.querySelector('.tour-count')?.textContent === 'Stop {number} of 14'")
+            assert opened.page.evaluate("document.documentElement.scrollWidth") == width, number
+            assert opened.page.evaluate(SMALL_TARGETS) == [], number
+            assert f"Stop {number} of 14" in opened.page.evaluate(
+                "document.querySelector('#said').textContent"
+            )
+            if opened.page.locator(".tour-reason").count():
+                reasons.append(opened.text(".tour-reason"))
+            else:
+                before = opened.page.evaluate("location.hash")
+                for _ in range(2):  # the second time it is undone
+                    opened.page.locator("[data-key=tour-try]").click()
+                    opened.settle()
+                assert opened.page.evaluate("location.hash") == before, number
+            if number == 14:
+                told = opened.text(".tour-text")
+                assert ("cannot decode it again" if recording else "The largest difference") in told
+            opened.page.locator("[data-key=tour-next]").click()
+            opened.settle()
+        assert opened.page.evaluate("document.activeElement.id") == "open-tour"
+    assert any("Another head: this model has one head." in each for each in reasons) == (
+        shape.get("heads") == 1
+    )
+    assert (
+        any("Silence head 0 of this layer: this page holds a recording" in each for each in reasons)
+        == recording
+    )
+
+
+@pytest.mark.parametrize(
+    ("address", "told"),
+    [
+        ("#__proto__", 'no tensor is called "__proto__". There are'),
+        ("#toString?cell=99999999999,1&head=-3", 'no tensor is called "toString"'),
+        ("#decoder.layers.99.self_attention.weigths?step=-5", "Nearest: decoder.layers"),
+        ("#%E0%A4%A", "no tensor is called"),
+        ("#?text=%20&to=hi", "the sentence is empty"),
+        ("#?text=How&to=zz", 'not "zz"'),
+        ("#?open=tour&stop=99999", ""),
+        ("#decoder.logits?cell=99999,99999&step=99999", ""),
+        ("#decoder.logits?cell=3,5&step=1", ""),
+    ],
+)
+def test_an_address_that_means_harm_is_answered(browser: Any, path: Path, address: str, told: str) -> None:
+    with Opened(browser, path) as opened:
+        opened.go(address)
+        assert told in opened.text("#fault")
+        assert opened.page.locator("#fault").is_visible() == bool(told)

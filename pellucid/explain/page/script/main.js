@@ -21,7 +21,7 @@ const showView = async (focus = null) => {
   current = runs;
   state = {
     ...state,
-    position: Math.min(state.position, runs.run.target.length - 1),
+    position: Math.max(0, Math.min(state.position, runs.run.target.length - 1)),
     head: Math.min(state.head, runs.heads - 1),
   };
   try {

@@ -144,7 +144,7 @@ const showChoice = async (drawing, focus = false) => {
   }
   for (const each of drawing.plates.values()) each.classList.toggle("is-open", each === figure);
   if (!figure) return;
-  const cell = [row, view.column ?? 0];
+  const cell = [figure.spec.forth ? Math.min(row, figure.spec.panel.rows - 1) : row, view.column ?? 0];
   const [r, c] = (figure.spec.forth ?? figure.spec.back)?.(...cell) ?? cell;
   if (!drawing.opened) {
     drawing.opened = openedMatrix(view, figure.spec, openedActions(drawing));

@@ -43,7 +43,7 @@ const kindOfTensor = (name) => {
 const finishRun = (run) => {
   const { model, shapes } = run;
   const known = (name) => {
-    if (!(name in shapes)) throw new Error(noSuchName(name, Object.keys(shapes)));
+    if (!Object.hasOwn(shapes, name)) throw new Error(noSuchName(name, Object.keys(shapes)));
     return shapes[name];
   };
   return {
@@ -86,5 +86,6 @@ const mostProbable = (probabilities, row, count, tokens) => {
 
 const noSuchName = (name, known) => {
   const near = closeMatches(name, known, 3, 0.5);
-  return `no tensor is called "${name}".${near.length ? ` Nearest: ${near.join(", ")}.` : ""}`;
+  const advice = near.length ? `Nearest: ${near.join(", ")}.` : `There are ${known.length}, such as ${known.at(-1)}.`;
+  return `no tensor is called "${name}". ${advice}`;
 };

@@ -95,7 +95,7 @@ const stateOf = (hash) => {
     run: number("run", 0),
     text: asked.get("text"),
     to: asked.get("to"),
-    target: asked.get("target") || null,
+    target: (asked.has("text") && asked.get("target")) || null,
     head: number("head", 0),
     row,
     column,

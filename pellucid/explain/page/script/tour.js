@@ -14,7 +14,8 @@ const stateOfStop = async (run, stop, number) => ({
 
 const goToStop = async (number) => {
   const run = tourRun();
-  return setState(await stateOfStop(run, stopsOf(run)[number], number));
+  const stop = stopsOf(run)[number];
+  if (stop) await setState(await stateOfStop(run, stop, number));
 };
 
 /** Ends the tour, with the view as it is; the focus goes back to where the tour began. */
