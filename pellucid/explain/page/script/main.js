@@ -30,6 +30,7 @@ const showView = async (focus = null) => {
     if (focus) focusLevel(focus.left);
     document.body.dataset.shown = location.hash; // which view stands, for who waits for it
   } catch (error) {
+    if (asked !== viewsAsked) return; // what was being drawn is no longer wanted
     tellFault(error.message);
     throw error;
   }

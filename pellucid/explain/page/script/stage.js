@@ -1,8 +1,9 @@
 // The stage: where a block of the model opens in place. Above it a small map of the whole model, with the way back.
 
 const drawStage = async (run, beside, place) => {
-  const layer = layerOf(state.block);
-  const isPart = state.block !== layer;
+  const { block } = state;
+  const layer = layerOf(block);
+  const isPart = block !== layer;
   const [map, way, row, plates] = ["map", "way", "row", "plates"].map((name) =>
     place.querySelector(`.stage-${name}`),
   );
@@ -12,7 +13,7 @@ const drawStage = async (run, beside, place) => {
   row.classList.toggle("slim", isPart);
   plates.hidden = !isPart;
   if (layer) await drawLayer(run, layer, row);
-  if (isPart) await drawOpenPlates(run, beside, plates);
+  if (isPart && state.block === block) await drawOpenPlates(run, beside, plates);
 };
 
 /** The map: the drawing once more, as one line of small boxes; the open block is lit up. */
