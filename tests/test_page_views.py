@@ -287,6 +287,17 @@ def test_a_head_is_silenced_and_before_stands_beside_after(
         assert cards[0] != cards[1]
 
 
+def test_colours_mean_the_same_numbers_after_a_switch(browser: Any, path: Path) -> None:
+    sums = "#decoder.layers.1.residual_2.sum?cell=0,0"
+    cells = "[...document.querySelectorAll('.opened td')].map((cell) => Math.abs(cell.textContent))"
+    largest = f"Math.max(...{cells})"
+    with Opened(browser, path, sums) as opened:
+        legend, most = opened.text(".opened .legend"), opened.page.evaluate(largest)
+        opened.go(f"{sums}&residual=off")
+        assert opened.text(".opened .legend") == legend
+        assert opened.page.evaluate(largest) < 0.75 * most
+
+
 def test_sentences_of_ones_own_are_translated_as_python_does(
     browser: Any, demo: Explanation, demo_path: Path
 ) -> None:

@@ -36,7 +36,10 @@ const switchedRun = async (run, switches) => {
   const reason = cannotSwitch(run, switches);
   if (reason) throw new Error(reason);
   if (!isSwitched(switches) && !isSwitched(run.switches)) return run;
-  return run.computes ? computedRun(run.model, run.sentence, switches) : recordedVariant(run, variantOf(run, switches));
+  const switched = run.computes
+    ? await computedRun(run.model, run.sentence, switches)
+    : await recordedVariant(run, variantOf(run, switches));
+  return Object.assign(switched, { unswitched: run });
 };
 
 /** One teacher-forced pass over a sentence: {text, to, translation, forced, source: ids, expected: ids}. */

@@ -25,7 +25,7 @@ const tensorPlate = async (view, name, also = {}) => {
     rows: labels.rows.slice(0, shown.panel.rows),
     columns: labels.columns.slice(0, shown.panel.columns),
     rowState: shown.rowState,
-    scale: scaleOf(kindOfNumbers(name), tensor, ...(other ? [other] : [])),
+    scale: await scaleOfTensor(run, name, tensor, other),
     shape: shapeInWords(name, tensor, shown.panel, also.transposed),
     code: codeOfTensor(name),
     other: beside?.panel ?? null,
@@ -35,6 +35,13 @@ const tensorPlate = async (view, name, also = {}) => {
     ...also,
   };
   return spec.transposed ? turnedPlate(spec) : spec;
+};
+
+/** The scale of a tensor's colours. With switches on it is the run's without them: the same shade stays the same number. */
+const scaleOfTensor = async (run, name, tensor, other) => {
+  const before = await run.unswitched?.get(name);
+  const shown = before && !before.unknown ? [before] : [tensor, other].filter(Boolean);
+  return scaleOf(kindOfNumbers(name), ...shown);
 };
 
 /** Which cells of the weights the mask forbids: their 0 is not a small weight, it is none. */
