@@ -21,7 +21,7 @@ const drawModel = async (run, place) => {
     element(
       "div",
       { class: "stack decoder", role: "group", "aria-label": "decoder" },
-      stackTitle("Decoder", "says the target, one word after another"),
+      stackTitle("Decoder", "says each next word of the target"),
       tokenRow(run, "target", targetToken),
       blockRows(run, "decoder"),
       tokenRow(run, "expected", saidToken),
