@@ -12,6 +12,7 @@ from tiny import translator
 
 from pellucid.errors import UsageError
 from pellucid.explain import terminal
+from pellucid.explain.columns import paragraph
 from pellucid.explain.explanation import Explanation
 from pellucid.explain.looking import entropies, heads_entropies
 from pellucid.explain.terminal import Report
@@ -186,3 +187,42 @@ def test_every_table_fits_a_narrow_terminal(width: int) -> None:
     assert max(map(cell_len, terminal.more_lines(explanation, width))) <= width
     of_two = translator().compare("cats", "I like cats", "cats like I", to="es")
     assert max(map(cell_len, of_two.lines(width))) <= width
+
+
+@pytest.fixture(scope="module")
+def broken() -> Explanation:
+    """Of a model with one weight that is not a number."""
+    served = translator()
+    with torch.no_grad():
+        next(served.model.encoder.layers.parameters())[0, 0] = math.nan
+    return served.explain("I like cats", to="es", target="Me gustan los gatos")
+
+
+def test_what_is_not_a_number_is_shown_as_a_question_mark(
+    spanish: Explanation, broken: Explanation, capsys: pytest.CaptureFixture[str]
+) -> None:
+    broken.show(more=True)
+    terminal, notebook = capsys.readouterr().out, broken._repr_html_()
+    for shown in (" ".join(terminal.split()), notebook):
+        assert "pellucid.find_nonfinite(model)" in shown and "?" in shown
+        assert "nan" not in shown.replace("find_nonfinite", "").replace("NaN", "")
+    assert math.isnan(broken.looked_at()[0].entropy)
+    assert str(broken.looked_at()[0]).startswith(
+        "decoder.layers.0.cross_attention head 0 (? bits): Me → ?, gustan → ?"
+    )
+    assert broken.alignment().links == []
+    difference = spanish.against(broken)
+    assert math.isnan(difference.ratio) and "a probability is not a number (NaN)" in difference.verdict
+    assert "pellucid.find_nonfinite(model)" in difference.verdict
+    assert difference.changes[0].relative == math.inf
+    assert [change.relative for change in difference.changes][-1] == 0.0
+    assert "No search: " in " ".join(spanish.against(broken).lines(80))
+    assert "?" in "".join(broken.trace["encoder.output"]._repr_html_())
+
+
+def test_lines_of_text_fit_in_cells() -> None:
+    text = "翻訳 " * 10 + "長い" * 20 + " and the rest of it"
+    lines = paragraph(text, 21)
+    assert all(0 < cell_len(line) <= 21 for line in lines)
+    assert "".join(lines).replace(" ", "") == text.replace(" ", "")
+    assert lines[0] == "翻訳 翻訳 翻訳 翻訳" and paragraph("", 21) == paragraph("　", 21) == [""]

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from pellucid.errors import UsageError
+from pellucid.explain.columns import known
 from pellucid.explain.words import visible
 from pellucid.see import Record
 
@@ -50,7 +51,7 @@ class Difference:
     @property
     def ratio(self) -> float:
         """How many times as probable as theirs our target is."""
-        return math.exp(self.log_ratio) if self.log_ratio < 700 else math.inf
+        return math.inf if self.log_ratio >= 700 else math.exp(self.log_ratio)
 
     @property
     def parting(self) -> str:
@@ -59,7 +60,8 @@ class Difference:
             return "The two targets are the same."
         ours, theirs = self.ours.steps[self.parts_at], self.theirs.steps[self.parts_at]
         said = [
-            f"{visible(step.expected)!r} has probability {step.probability:.4f}" for step in (ours, theirs)
+            f"{visible(step.expected)!r} has probability {known(step.probability, '.4f')}"
+            for step in (ours, theirs)
         ]
         return f"They part at step {self.parts_at + 1}, after {visible(ours.input)!r}: {said[0]}, {said[1]}."
 
@@ -67,6 +69,11 @@ class Difference:
     def verdict(self) -> str:
         """Which target is more probable as a whole, as a sentence."""
         first, second = (visible(each.translation.text) for each in (self.ours, self.theirs))
+        if math.isnan(self.log_ratio):
+            return (
+                "Which is more probable cannot be said: a probability is not a number (NaN). "
+                "pellucid.find_nonfinite(model) names the first tensor that holds one."
+            )
         if abs(self.log_ratio) < 1e-4:
             return "As a whole they are equally probable."
         if self.log_ratio < 0:
@@ -130,11 +137,16 @@ def _common(one: Record, other: Record) -> tuple[Tensor | None, Tensor | None]:
 
 
 def _change(name: str, ours: Tensor, theirs: Tensor) -> Change:
-    """What is masked in both (−∞) does not count; what is in one alone makes the difference infinite."""
+    """What is masked in both (−∞) does not count; what is in one alone makes the difference infinite, and so
+    does what is not a number."""
     one, other = ours.double(), theirs.double()
-    gap = torch.where(one == other, 0.0, one - other)
+    gap = torch.where(one == other, 0.0, one - other).nan_to_num(
+        nan=math.inf, posinf=math.inf, neginf=-math.inf
+    )
     lengths = [float(torch.where(each.isinf(), 0.0, each).norm()) for each in (one, other)]
     distance = float(gap.norm())
     mean = sum(lengths) / 2
+    if math.isinf(distance):
+        return Change(name, math.inf, math.inf)
     relative = 0.0 if distance == 0 else distance / mean if mean else math.inf
     return Change(name, relative, float(gap.abs().max()) if gap.numel() else 0.0)

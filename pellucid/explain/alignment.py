@@ -6,6 +6,7 @@ what is left the largest. It says where the model looked, which need not be what
 Wallace 2019, Attention is not Explanation).
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -72,7 +73,7 @@ def alignment(
         shares = between(weights[heads].mean(0), target, source)
         best = shares.max(-1)
         each = enumerate(zip(best.indices.tolist(), best.values.tolist(), strict=True))
-        links = [Link(asked, place, share) for place, (asked, share) in each]
+        links = [Link(asked, place, share) for place, (asked, share) in each if not math.isnan(share)]
     return Alignment(
         sorted(links, key=lambda link: (link.source, link.target)),
         [word.text for word in source],

@@ -1,11 +1,12 @@
 """Tables as lines of text that fit a width, whatever letters they hold, and printed."""
 
+import math
 import shutil
 import sys
 import textwrap
 from collections.abc import Iterable, Sequence
 
-from rich.cells import cell_len, set_cell_size
+from rich.cells import cell_len, chop_cells, set_cell_size
 
 from pellucid.explain.words import visible
 
@@ -52,8 +53,19 @@ def _cut(cell: str, longest: int) -> str:
 
 
 def paragraph(text: str, width: int) -> list[str]:
-    """A text as lines of at most `width` letters."""
-    return textwrap.wrap(visible(text), width) or [""]
+    """A text as lines of at most `width` cells of a terminal, of which a Chinese letter takes two."""
+    seen = visible(text)
+    if cell_len(seen) == len(seen):
+        return textwrap.wrap(seen, width) or [""]
+    lines = [""]
+    for word in seen.split():
+        joined = f"{lines[-1]} {word}" if lines[-1] else word
+        if cell_len(joined) <= width:
+            lines[-1] = joined
+            continue
+        pieces = chop_cells(word, width)  # of a word that is longer than a line
+        lines = [*lines, *pieces] if lines[-1] else pieces
+    return lines
 
 
 def short(path: str) -> str:
@@ -62,15 +74,25 @@ def short(path: str) -> str:
     return words.replace("residual_", "residual ").replace("feed_forward", "feed-forward")
 
 
+def known(number: float, form: str) -> str:
+    """A number in this form, or ? where it is none (NaN)."""
+    return "?" if math.isnan(number) else format(number, form)
+
+
 def digits(number: float, decimals: int = 4) -> str:
-    """A number with so many decimals, or, where that would leave nothing of it, in powers of ten."""
+    """A number with so many decimals, or, where that would leave nothing of it, in powers of ten;
+    ? for what is none (NaN)."""
+    if math.isnan(number):
+        return "?"
     if number != 0 and abs(number) < 0.5 * 10**-decimals:
         return f"{number:.1e}"
     return f"{number:z.{decimals}f}"
 
 
 def short_share(share: float) -> str:
-    """A share of 1 in three letters: .45, and 1.0 for what rounds to one."""
+    """A share of 1 in three letters: .45, 1.0 for what rounds to one, and ? for what is no number."""
+    if math.isnan(share):
+        return "?"
     return "1.0" if share >= 0.995 else f"{share:.2f}"[1:]
 
 

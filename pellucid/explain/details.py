@@ -4,13 +4,14 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from pellucid.explain.columns import columns, digits, paragraph, short_share
+from pellucid.errors import PellucidError
+from pellucid.explain.columns import columns, digits, known, paragraph, short_share
 from pellucid.explain.words import visible
 
 if TYPE_CHECKING:
     from pellucid.explain.against import Difference
     from pellucid.explain.beam_path import BeamPath, BeamStep, Candidate
-    from pellucid.explain.looking import HeadLook
+    from pellucid.explain.looking import HeadLook, Look
     from pellucid.explain.merging import Merged
     from pellucid.explain.stepwise import Stepwise
 
@@ -93,8 +94,8 @@ def heads_lines(looks: "list[HeadLook]", width: int) -> list[str]:
         rows = []
         for place, look in enumerate(group[0].looks):
             who = [look.asks, *([look.expected] if look.expected is not None else [])]
-            rows.append([*who, *(_most(head.looks[place].words) for head in group)])
-        bits = ["bits", *([""] if len(header) == 2 else []), *(f"{head.entropy:.2f}" for head in group)]
+            rows.append([*who, *(_most(head.looks[place]) for head in group)])
+        bits = ["bits", *([""] if len(header) == 2 else []), *(known(head.entropy, ".2f") for head in group)]
         titles = [*header, *(f"head {head.head}" for head in group)]
         about = "the word that each position of each head looked at most, with its share"
         lines += ["", part, *paragraph(about, width)]
@@ -102,10 +103,10 @@ def heads_lines(looks: "list[HeadLook]", width: int) -> list[str]:
     return lines[1:]
 
 
-def _most(words: "list[tuple[str, float]]") -> str:
-    if not words:
-        return "–"
-    word, share = words[0]
+def _most(look: "Look") -> str:
+    if not look.words:
+        return look.most
+    word, share = look.words[0]
     return f"{word} {short_share(share)}"
 
 
@@ -114,7 +115,7 @@ def merged_lines(merged: "Merged", name: str, width: int) -> list[str]:
     record = merged[name]
     shares = record.tensor[0].mean(0).tolist()
     rows = [
-        [word, *(f"{share:.2f}" for share in row)]
+        [word, *(known(share, ".2f") for share in row)]
         for word, row in zip(record.labels("L"), shares, strict=True)
     ]
     heads = record.tensor.shape[1]
@@ -132,7 +133,7 @@ def against_lines(difference: "Difference", width: int) -> list[str]:
 def _against(difference: "Difference", width: int) -> Iterator[str]:
     for which, each in (("A", difference.ours), ("B", difference.theirs)):
         total = -sum(step.loss for step in each.steps)
-        text = f"{which}: {visible(each.translation.text)} (log-probability {total:.4f}"
+        text = f"{which}: {visible(each.translation.text)} (log-probability {known(total, '.4f')}"
         yield from paragraph(f"{text}, {'given' if each.forced else 'found by the search'})", width)
     yield ""
     rows = []
@@ -145,7 +146,11 @@ def _against(difference: "Difference", width: int) -> Iterator[str]:
     yield from paragraph(f"{difference.parting} {difference.verdict}", width)
     for each in (difference.ours, difference.theirs):
         if each.forced:
-            yield from paragraph(f"{visible(each.translation.text)!r}: {each.beam_path.verdict}", width)
+            try:
+                verdict = each.beam_path.verdict
+            except PellucidError as error:  # of a model that computes NaN
+                verdict = f"No search: {error}"
+            yield from paragraph(f"{visible(each.translation.text)!r}: {verdict}", width)
     yield ""
     same = [change for change in difference.changes if change.relative == 0]
     rounded = [change for change in difference.changes if 0 < change.relative < ROUNDING]

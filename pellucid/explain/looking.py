@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
+from pellucid.explain.columns import known
 from pellucid.explain.words import visible
 from pellucid.see import UnknownTensor, no_such_name
 
@@ -25,7 +26,14 @@ class Look:
     asks: str  # the token that was read there
     expected: str | None  # in the decoder, the token that is to be said there
     words: list[tuple[str, float]]  # the most looked at, the most first, with their shares of 1
-    entropy: float  # in bits: 0 for one word alone, log2 of their number where all get the same
+    entropy: float  # in bits: 0 for one word alone, log2 of their number where all get the same; may be NaN
+
+    @property
+    def most(self) -> str:
+        """The word most looked at and its share: ? where the weights are no numbers, – where all are 0."""
+        if not self.words:
+            return "?" if math.isnan(self.entropy) else "–"
+        return f"{visible(self.words[0][0])} {self.words[0][1]:.2f}"
 
 
 @dataclass(frozen=True)
@@ -42,12 +50,10 @@ class HeadLook:
         return sum(look.entropy for look in self.looks) / len(self.looks)
 
     def __str__(self) -> str:
-        pairs = [
-            f"{visible(look.expected or look.asks)} → {visible(look.words[0][0])} {look.words[0][1]:.2f}"
-            for look in self.looks
-        ]
+        pairs = [f"{visible(look.expected or look.asks)} → {look.most}" for look in self.looks]
         more = f", … {len(pairs) - ONE_WORD} more" if len(pairs) > ONE_WORD else ""
-        return f"{self.part} head {self.head} ({self.entropy:.2f} bits): {', '.join(pairs[:ONE_WORD])}{more}"
+        bits = known(self.entropy, ".2f")
+        return f"{self.part} head {self.head} ({bits} bits): {', '.join(pairs[:ONE_WORD])}{more}"
 
 
 def attentions(names: Iterable[str], kind: str = "") -> list[str]:
@@ -107,5 +113,5 @@ def _looks(
         best = zip(order[:NAMED].tolist(), values[:NAMED].tolist(), strict=True)
         words = [(asked[word], share) for word, share in best if share > 0]
         says = expected[place] if expected else None
-        looks.append(Look(asks[place], says, words, abs(bits[place]) if math.isfinite(bits[place]) else 0.0))
+        looks.append(Look(asks[place], says, words, abs(bits[place])))
     return looks

@@ -5,10 +5,12 @@ with scripts in a frame they would not all run. Colours are set in pairs, text a
 read on a dark ground as well.
 """
 
+import math
 from collections.abc import Iterable, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
+from pellucid.explain.columns import known
 from pellucid.explain.terminal import summaries
 from pellucid.explain.words import visible
 from pellucid.see import AXES, Record, Trace
@@ -33,9 +35,9 @@ def explanation_html(explanation: "Explanation") -> str:
             str(number),
             _text(step.input),
             f"<b>{_text(step.expected)}</b>",
-            f"{step.probability:.4f}",
-            f"{step.loss:.4f}",
-            " · ".join(f"{_text(token)}&nbsp;{rate:.2f}" for token, rate in step.alternatives[:3]),
+            known(step.probability, ".4f"),
+            known(step.loss, ".4f"),
+            " · ".join(f"{_text(token)}&nbsp;{known(rate, '.2f')}" for token, rate in step.alternatives[:3]),
         ]
         for number, step in enumerate(explanation.steps, start=1)
     ]
@@ -125,6 +127,8 @@ def _shown(length: int, most: int) -> list[int | None]:
 
 
 def _number(value: float, share: bool) -> str:
+    if math.isnan(value):
+        return "?"
     if value == float("-inf"):
         return "−∞"
     return _share(value) if share else f"{value:.4f}".replace("-", "−")
@@ -132,6 +136,8 @@ def _number(value: float, share: bool) -> str:
 
 def _share(share: float) -> str:
     """A share of 1 on a ground that is the darker the larger it is; the number says it too."""
+    if math.isnan(share):
+        return "?"
     level = min(len(GROUNDS) - 1, round(share * (len(GROUNDS) - 1)))
     ink = "#fff" if level == len(GROUNDS) - 1 else "#000"
     pair = f";background:{GROUNDS[level]};color:{ink}" if level else ""

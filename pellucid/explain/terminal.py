@@ -13,7 +13,8 @@ from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.table import Table
 from rich.text import Text
 
-from pellucid.explain.columns import columns_of_terminal, print_lines, short_share
+from pellucid.errors import PellucidError
+from pellucid.explain.columns import columns_of_terminal, known, paragraph, print_lines, short_share
 from pellucid.explain.details import heads_lines, merged_lines
 from pellucid.explain.explanation import Explanation, Step
 from pellucid.explain.words import visible
@@ -23,6 +24,9 @@ COLOURS = ("", "on #e9e1f7", "on #c9b6ec", "on #9c7ddb", "on #6b43bd")  # with b
 NAMED = 3  # alternatives that have a place beside the expected token
 PAIRS = 8  # of aligned words that are named
 STEPWISE = 1e10  # rows times parameters that are computed again for a line: some seconds
+NOT_A_NUMBER = (
+    "what is shown as ? is not a number. pellucid.find_nonfinite(model) names the first such tensor."
+)
 SHARE = 5  # columns that ".97▓" and a space take
 
 
@@ -46,7 +50,10 @@ def more_lines(explanation: Explanation, width: int) -> list[str]:
     merged = explanation.merged()
     if any(len(word.places) > 1 for word in (*merged.source, *merged.target)):
         lines += ["", *merged_lines(merged, f"{explanation.watched_layer}.weights", width)]
-    lines += ["", *explanation.beam_path.lines(width)]
+    try:
+        lines += ["", *explanation.beam_path.lines(width)]
+    except PellucidError as error:  # of a model that computes NaN
+        lines += paragraph(f"No search: {error}", width)
     return [*lines, "", *explanation.stepwise.lines(width)]
 
 
@@ -62,7 +69,8 @@ class Report:
         translation = explanation.translation
         yield Text.assemble(_word(translation.source), "  →  ", _word(translation.text))
         total = sum(step.loss for step in explanation.steps)
-        score = f"score {translation.score:.4f}, loss {total:.4f} in {len(explanation.steps)} steps"
+        score = f"score {known(translation.score, '.4f')}, loss {known(total, '.4f')}"
+        score = f"{score} in {len(explanation.steps)} steps"
         yield Text(f"{title + ': ' if title else ''}{score}\n", style="dim")
         yield _steps(explanation.steps)
         yield Text()
@@ -84,7 +92,9 @@ def _brief(explanation: Explanation) -> Table:
 
 def summaries(explanation: Explanation) -> Iterator[tuple[str, str, str]]:
     """What, in words, and how to see more of it."""
-    alignment, path = explanation.alignment(), explanation.beam_path
+    if any(math.isnan(step.loss) for step in explanation.steps):
+        yield "NaN", NOT_A_NUMBER, ""
+    alignment = explanation.alignment()
     pairs = [
         f"{alignment.source_words[link.source]}–{alignment.target_words[link.target]}"
         for link in alignment.links[:PAIRS]
@@ -92,13 +102,11 @@ def summaries(explanation: Explanation) -> Iterator[tuple[str, str, str]]:
     more = f", … {len(alignment.links) - PAIRS} more" if len(alignment.links) > PAIRS else ""
     yield "words", f"{', '.join(pairs) or 'none to align'}{more}.", "explanation.alignment()"
     looks = explanation.looked_at(explanation.watched_layer)
-    bits = ", ".join(f"{look.head}: {look.entropy:.2f}" for look in looks)
+    bits = ", ".join(f"{look.head}: {known(look.entropy, '.2f')}" for look in looks)
     most = math.log2(len(explanation.source_tokens))
     about = f"entropy in bits, 0 for one word alone, {most:.2f} for all alike"
     yield "heads", f"of {explanation.watched_layer}, {about}: {bits}.", "explanation.looked_at()"
-    rivals = [each for each in path.endings if each.token_ids != explanation.target_ids]
-    rival = f" The next is {rivals[0].text!r}, score {rivals[0].score:.4f}." if rivals else ""
-    yield "search", f"beam {path.beam}. {path.verdict}{rival}", "explanation.beam_path"
+    yield "search", _search(explanation), "explanation.beam_path"
     count, parameters = len(explanation.steps), explanation.translator.model.parameters()
     if count * (count + 1) / 2 * sum(each.numel() for each in parameters) <= STEPWISE:
         yield "steps", str(explanation.stepwise), "explanation.stepwise"
@@ -106,6 +114,17 @@ def summaries(explanation: Explanation) -> Iterator[tuple[str, str, str]]:
         yield "steps", "not decoded again one by one, which would take long.", "explanation.stepwise"
     yield "served", explanation.difference, ""
     yield "more", "explanation.show(more=True), or --more: these as tables; --html: every number.", ""
+
+
+def _search(explanation: Explanation) -> str:
+    """What the search did, or why there is none."""
+    try:
+        path = explanation.beam_path
+    except PellucidError as error:  # of a model that computes NaN
+        return f"none: {error}"
+    rivals = [each for each in path.endings if each.token_ids != explanation.target_ids]
+    rival = f" The next is {rivals[0].text!r}, score {rivals[0].score:.4f}." if rivals else ""
+    return f"beam {path.beam}. {path.verdict}{rival}"
 
 
 def _steps(steps: Sequence[Step]) -> Table:
@@ -121,7 +140,7 @@ def _steps(steps: Sequence[Step]) -> Table:
         expected = _word(step.expected, "bold" if right else "bold red")
         best = Text("  ").join(_alternative(*each) for each in step.alternatives[:NAMED])
         row: list[RenderableType] = [str(number), _word(step.input), expected]
-        table.add_row(*row, f"{step.probability:.4f}", f"{step.loss:.4f}", best)
+        table.add_row(*row, known(step.probability, ".4f"), known(step.loss, ".4f"), best)
     return table
 
 
@@ -160,7 +179,7 @@ def _groups(words: Sequence[str], width: int) -> Iterator[tuple[int, int]]:
 
 
 def _share(weight: float) -> Text:
-    level = min(len(BLOCKS) - 1, round(weight * (len(BLOCKS) - 1)))
+    level = 0 if math.isnan(weight) else min(len(BLOCKS) - 1, round(weight * (len(BLOCKS) - 1)))
     colour = COLOURS[level] and f"{'white' if level == len(BLOCKS) - 1 else 'black'} {COLOURS[level]}"
     return Text.assemble((short_share(weight), colour), (BLOCKS[level], "#6b43bd" if level else ""))
 
