@@ -275,10 +275,20 @@ def trace(
     """Record every tensor of one forward pass whose name matches `only`, with `edits` ({name or glob: tensor
     -> tensor}) in effect; what would be more than `most_bytes` is an error before it fills the memory."""
     labels = Labels(vocabulary)
-    seen = Trace(only, edits or {}, gradients, labels, most_bytes)
+    seen = Trace(only, {} if edits is None else _checked(edits), gradients, labels, most_bytes)
     with watching_tokens(model, seen.watch, labels):
         yield seen
     seen.close()
+
+
+def _checked(edits: Any) -> Mapping[str, Edit]:
+    good = isinstance(edits, Mapping) and all(isinstance(name, str) for name in edits)
+    if good and all(callable(edit) for edit in edits.values()):
+        return edits
+    raise UsageError(
+        f"edits = {edits!r:.60} does not map names of tensors to functions. Give such as "
+        '{"decoder.logits": lambda logits: logits * 2}; pellucid.edits.rewrite puts in numbers.'
+    )
 
 
 def _edited(name: str, tensor: Tensor, edit: Edit) -> Tensor:

@@ -76,6 +76,17 @@ def test_a_trace_that_saw_nothing_is_an_error() -> None:
     assert str(error.value) == "the trace saw nothing: no forward pass of this model ran inside the `with`."
 
 
+@pytest.mark.parametrize("edits", [[1], [], 0, {3: abs}, {"decoder.logits": 3}])
+def test_edits_map_names_to_functions(edits: Any) -> None:
+    model = small_model()
+    with pytest.raises(UsageError) as error, trace(model, edits=edits):
+        run(model)
+    assert str(error.value) == (
+        f"edits = {edits!r} does not map names of tensors to functions. Give such as "
+        '{"decoder.logits": lambda logits: logits * 2}; pellucid.edits.rewrite puts in numbers.'
+    )
+
+
 def test_an_edit_of_an_unknown_name_is_an_error() -> None:
     model = small_model(decoder_layers=1)
     with (
