@@ -3,6 +3,7 @@ exact, tests/test_trace_big.py shows against a second model."""
 
 import math
 import threading
+from pathlib import PurePath
 from typing import Any
 
 import pytest
@@ -123,6 +124,24 @@ def test_gradients_pass_through_an_edit() -> None:
             lambda: edits.without_scale("decoder"),
             'part = "decoder" is not the path of an attention. Give one such as '
             '"decoder.layers.0.self_attention".',
+        ),
+        *(
+            (
+                make,
+                f"part = {part}, which is no text, is not the path of an attention. Give one such as "
+                '"decoder.layers.0.self_attention".',
+            )
+            for make, part in (
+                (lambda: edits.silence(3, 0), "3"),  # type: ignore[arg-type]
+                (lambda: edits.silence(["a.self_attention"], 0), "['a.self_attention']"),  # type: ignore[arg-type]
+                (lambda: edits.without_scale(None), "None"),  # type: ignore[arg-type]
+                (lambda: edits.silence(PurePath(OWN), 0), f"{PurePath(OWN)!r}"),  # type: ignore[arg-type]
+            )
+        ),
+        (
+            lambda: edits.without_residual(3),  # type: ignore[arg-type]
+            'part = 3, which is no text, is no residual. Give one such as "encoder.layers.0.residual_1" '
+            '(to 2) or "decoder.layers.*.residual_3" (1 to 3).',
         ),
         (
             lambda: edits.without_residual("encoder.layers.0.residual_3"),

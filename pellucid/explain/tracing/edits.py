@@ -88,12 +88,13 @@ def without_scale(part: str) -> Edits:
 def without_residual(part: str) -> Edits:
     """What a sublayer computes goes on alone, instead of x + Sublayer(x); part is the Add & Norm, as
     "decoder.layers.0.residual_2". Dropout of the sublayer's output, in training, is left out with it."""
-    stack, _, number = part.partition(".")[0], *part.rpartition(".residual_")[1:]
+    path = part if isinstance(part, str) else ""
+    stack, _, number = path.partition(".")[0], *path.rpartition(".residual_")[1:]
     sublayer = ADDED.get(stack, {}).get(number)
     if sublayer is None:
         raise UsageError(
-            f'part = "{part}" is no residual. Give one such as "encoder.layers.0.residual_1" (to 2) or '
-            '"decoder.layers.*.residual_3" (1 to 3).'
+            f'part = {_quoted(part)} is no residual. Give one such as "encoder.layers.0.residual_1" (to 2) '
+            'or "decoder.layers.*.residual_3" (1 to 3).'
         )
     added = _Kept()
     output = f"{part.rpartition('.')[0]}.{sublayer}.output"
@@ -201,8 +202,13 @@ def _each(heads: Any) -> list[int]:
     return [operator.index(head) for head in each]
 
 
+def _quoted(part: Any) -> str:
+    return f'"{part}"' if isinstance(part, str) else f"{part!r:.60}, which is no text,"
+
+
 def _check_part(part: str, endings: Sequence[str], what: str) -> None:
-    if str(part).rpartition(".")[2] not in endings:
+    if not isinstance(part, str) or part.rpartition(".")[2] not in endings:
         raise UsageError(
-            f'part = "{part}" is not the path of {what}. Give one such as "decoder.layers.0.{endings[0]}".'
+            f"part = {_quoted(part)} is not the path of {what}. Give one such as "
+            f'"decoder.layers.0.{endings[0]}".'
         )
