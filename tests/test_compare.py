@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -227,6 +228,23 @@ def test_which_of_several() -> None:
             translator().compare("le", *CHAT, to="en", which=which)
     with pytest.raises(UsageError, match="'chat' stands once in the first"):
         translator().compare("chat", *CHAT, to="en", which=(2, 1))
+
+
+@pytest.mark.parametrize("which", [3, "ab", (1,), (1, 2, 3), (1, "2"), (True, 1), (1.0, 1)])
+def test_which_is_two_whole_numbers(which: Any) -> None:
+    with pytest.raises(UsageError) as error:
+        translator().compare("le", *CHAT, to="en", which=which)
+    assert str(error.value) == (
+        f"which = {which!r} is not two whole numbers: which occurrence is meant in the first sentence and in "
+        "the second, counted from 1. Give both, such as which=(1, 1)."
+    )
+
+
+def test_a_word_is_text() -> None:
+    with pytest.raises(
+        UsageError, match=r"^the word 3 is no text: give one that both sentences have, as text"
+    ):
+        translator().compare(3, *CHAT, to="en")  # type: ignore[arg-type]
 
 
 def test_the_language_must_be_known() -> None:

@@ -22,11 +22,12 @@ took from others.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
 from torch import Tensor
 
+from pellucid.errors import UsageError
 from pellucid.explain.compare.movers import LayerChange, layer_change
 from pellucid.explain.compare.occurrence import Occurrence, find
 from pellucid.explain.merging import said_words
@@ -134,8 +135,9 @@ def compare(
     which: tuple[int, int] | None = None,
 ) -> Comparison:
     """A word in two sentences; `which` of its occurrences, counted from 1, where a sentence has several."""
-    first = find(word, a, to, translator.vocabulary, "first", which[0] if which else None)
-    second = find(word, b, to, translator.vocabulary, "second", which[1] if which else None)
+    numbers = _numbers(which)
+    first = find(word, a, to, translator.vocabulary, "first", numbers[0])
+    second = find(word, b, to, translator.vocabulary, "second", numbers[1])
     model = in_float32(translator.model)
     here, there = first.places, second.places
     runs = {
@@ -151,6 +153,21 @@ def compare(
     ]
     explained = [translator.explain(occurrence.text, to=to) for occurrence in (first, second)]
     return Comparison(first, second, stages, layers, _renderings(explained, (first, second)))
+
+
+def _numbers(which: Any) -> tuple[int | None, int | None]:
+    if which is None:
+        return None, None
+    if (
+        not isinstance(which, (tuple, list))
+        or len(which) != 2
+        or any(type(each) is not int for each in which)
+    ):
+        raise UsageError(
+            f"which = {which!r} is not two whole numbers: which occurrence is meant in the first sentence "
+            "and in the second, counted from 1. Give both, such as which=(1, 1)."
+        )
+    return which[0], which[1]
 
 
 def stages_of(model: Transformer) -> list[tuple[str, str]]:

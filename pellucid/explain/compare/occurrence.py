@@ -32,6 +32,10 @@ def find(
     word: str, text: str, to: str | None, vocabulary: Vocabulary, side: str, which: int | None = None
 ) -> Occurrence:
     """The word in the sentence, whatever its capitals and without punctuation around it."""
+    if not isinstance(word, str):
+        raise UsageError(
+            f'the word {word!r} is no text: give one that both sentences have, as text, such as "bank".'
+        )
     wanted = bare(word)
     if not wanted:
         raise UsageError(f'the word {word!r} is empty: give one that both sentences have, such as "bank".')
