@@ -2,6 +2,7 @@
 
 import io
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from pellucid.explain.columns import paragraph
 from pellucid.explain.explanation import Explanation
 from pellucid.explain.looking import entropies, heads_entropies
 from pellucid.explain.terminal import Report
-from pellucid.see import UnknownTensor
+from pellucid.see import UnknownTensor, trace
 
 
 @pytest.fixture(scope="module")
@@ -218,6 +219,39 @@ def test_what_is_not_a_number_is_shown_as_a_question_mark(
     assert [change.relative for change in difference.changes][-1] == 0.0
     assert "No search: " in " ".join(spanish.against(broken).lines(80))
     assert "?" in "".join(broken.trace["encoder.output"]._repr_html_())
+
+
+def test_what_is_no_name_and_no_explanation_is_refused(spanish: Explanation, tmp_path: Path) -> None:
+    layer = "decoder.layers.1.cross_attention"
+    with pytest.raises(UsageError) as error:
+        spanish.looked_at(3)  # type: ignore[arg-type]
+    assert str(error.value) == (
+        f'part = 3 is not the path of an attention, which is text. Give one such as "{layer}".'
+    )
+    for name in (3, ["looked"]):
+        with pytest.raises(UsageError) as error:
+            spanish.plot(name, tmp_path / "a.png")  # type: ignore[arg-type]
+        assert str(error.value) == (
+            f"name = {name} is not the name of a tensor, a part or a picture, which is text. Give one such "
+            f'as "{layer}" or "looked".'
+        )
+    with pytest.raises(UsageError) as error:
+        spanish.against(3)  # type: ignore[arg-type]
+    assert str(error.value) == (
+        "other = 3 is no explanation. Give what translator.explain returns, of the same source with another "
+        "target or by another model."
+    )
+
+
+@pytest.mark.parametrize("target", [None, "Me gustan los gatos"])
+def test_explain_in_an_open_trace_says_that_it_runs_passes_of_its_own(target: str | None) -> None:
+    served = translator()
+    with pytest.raises(UsageError) as error, trace(served.model):
+        served.explain("I like cats", to="es", target=target)
+    assert str(error.value) == (
+        "explain runs passes of its own, and the trace (or other watch) that is open in this thread holds "
+        "one pass. Leave its `with` first, and explain after it."
+    )
 
 
 def test_lines_of_text_fit_in_cells() -> None:

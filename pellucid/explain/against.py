@@ -100,6 +100,11 @@ class Difference:
 
 def against(ours: "Explanation", theirs: "Explanation") -> Difference:
     """Compare two explanations of the same source: of two targets, or by two models."""
+    if not isinstance(theirs, type(ours)):
+        raise UsageError(
+            f"other = {theirs!r:.60} is no explanation. Give what translator.explain returns, of the same "
+            "source with another target or by another model."
+        )
     if ours.source_tokens != theirs.source_tokens:
         if ours.translation.source == theirs.translation.source and ours.to != theirs.to:
             raise UsageError(

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
+from pellucid.errors import UsageError
 from pellucid.explain.looking import attentions
 from pellucid.explain.passes import watched_pass
 from pellucid.explain.words import TOKENS as TOKENS
 from pellucid.explain.words import source_of, target_of
-from pellucid.see import Trace
+from pellucid.see import Trace, watched
 from pellucid.translate.translation import Hypothesis, Translation
 from pellucid.vocabulary import Vocabulary
 
@@ -176,6 +177,11 @@ def explain(
     translator: "Translator", text: str, to: str | None = None, target: str | None = None
 ) -> Explanation:
     """Translate `text`, unless `target` says what it is to become, and see every matrix of one pass."""
+    if watched():
+        raise UsageError(
+            "explain runs passes of its own, and the trace (or other watch) that is open in this thread "
+            "holds one pass. Leave its `with` first, and explain after it."
+        )
     vocabulary = translator.vocabulary
     source = source_of(text, to, vocabulary)
     if target is None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
+from pellucid.errors import UsageError
 from pellucid.explain.columns import known
 from pellucid.explain.words import visible
 from pellucid.see import UnknownTensor, no_such_name
@@ -67,6 +68,11 @@ def looked_at(explanation: "Explanation", part: str | None = None) -> list[HeadL
     trace = explanation.trace
     parts = attentions(trace, "cross" if part is None else "")
     if part is not None:
+        if not isinstance(part, str):
+            raise UsageError(
+                f"part = {part!r:.60} is not the path of an attention, which is text. Give one "
+                f'such as "{parts[-1]}".'
+            )
         if part not in parts:
             raise UnknownTensor(no_such_name(part, parts).replace("tensor", "attention"))
         parts = [part]

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pellucid.errors import UsageError
 from pellucid.explain.columns import short
 from pellucid.explain.looking import attentions, heads_entropies
 from pellucid.explain.words import visible
@@ -48,6 +49,11 @@ class Picture:
 
 def picture(explanation: "Explanation", name: str) -> Picture:
     """The picture of this name."""
+    if not isinstance(name, str):
+        raise UsageError(
+            f"name = {name!r:.60} is not the name of a tensor, a part or a picture, which is text. Give one "
+            f'such as "{explanation.watched_layer}" or "{NAMES[0]}".'
+        )
     if name in NAMES:
         return _named(explanation, name)
     trace = explanation.trace
