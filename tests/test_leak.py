@@ -390,3 +390,11 @@ def test_the_command_fails_when_something_leaks(pellucid: Command, monkeypatch: 
 def test_the_command_refuses_an_empty_sentence(pellucid: Command) -> None:
     outcome = pellucid("leak", "demo", "--device", "cpu", "--sentence", "", "--to", "hi")
     assert outcome.code == 2 and outcome.err.startswith("pellucid: a sentence is empty: nothing to try.")
+
+
+def test_the_command_refuses_a_word_that_the_model_does_not_have(pellucid: Command) -> None:
+    outcome = pellucid("leak", "demo", "--device", "cpu", "--sentence", "zebra", "--to", "hi")
+    explained = pellucid("explain", "demo", "zebra", "--device", "cpu", "--to", "hi")
+    assert outcome.code == 2 and outcome.out == ""
+    assert outcome.err.startswith("pellucid: sentence: the model has no word 'zebra'.")
+    assert outcome.err == explained.err

@@ -73,6 +73,7 @@ def _ids(translator: "Translator", sentence: str, to: str | None) -> "tuple[torc
     import torch
 
     from pellucid.errors import UsageError
+    from pellucid.explain.words import check_known
     from pellucid.translate.decoding import device_of
     from pellucid.translate.sentences import read_source
 
@@ -80,6 +81,7 @@ def _ids(translator: "Translator", sentence: str, to: str | None) -> "tuple[torc
     source = read_source(sentence, to, vocabulary, longest=translator.config.data.max_length)
     if source.empty:
         raise UsageError('a sentence is empty: nothing to try. Give one, such as "How are you".')
+    check_known(source.untagged, list(source.ids), source.to, vocabulary, is_target=False)
     said = translator.translate(sentence, to=to).hypotheses[0].token_ids[: TOKENS - 1]
     target = [vocabulary.start_id, *said]
     return torch.tensor([list(source.ids)], device=device), torch.tensor([target], device=device)
