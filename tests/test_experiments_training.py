@@ -347,6 +347,12 @@ def test_what_is_never_reached_is_wrong(demo: Translator) -> None:
     assert slipped.losses[0] == pytest.approx(sum(each.forced.loss for each in slipped.positions[:2]))
 
 
+def test_a_wrong_word_in_the_last_place_has_no_later_word(demo: Translator) -> None:
+    result = pellucid.experiment("feedback", demo, "How are you", "hi", target="")
+    told = " ".join(result.lines(80))
+    assert "changes nothing, for there is no later word; the loss of the 1 position reached is" in told
+
+
 def test_a_model_that_has_begun_to_learn(
     demo: Translator, corpus: Material, monkeypatch: pytest.MonkeyPatch
 ) -> None:

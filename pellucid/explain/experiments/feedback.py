@@ -129,10 +129,13 @@ class Feedback:
         lost = sum(each.own is None or each.own.predicted != each.expected for each in later)
         forced, own = slipped.losses
         reached = sum(each.own is not None for each in slipped.positions)
+        made = f"makes {lost} of the {len(later)} later words wrong"
+        if not later:
+            made = "changes nothing, for there is no later word"
         return (
-            f"One wrong word fed back ({wrong} for {right}) makes {lost} of the {len(later)} later words "
-            f"wrong; the loss of the {reached} positions reached is {own:.4f}, and {forced:.4f} where the "
-            "right words are read."
+            f"One wrong word fed back ({wrong} for {right}) {made}; "
+            f"the loss of the {reached} position{'s' if reached != 1 else ''} reached is {own:.4f}, and "
+            f"{forced:.4f} where the right words are read."
         )
 
 
