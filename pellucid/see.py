@@ -24,7 +24,7 @@ AXES = {
     "V": "vocabulary",
 }
 
-RECORDED_AT_MOST = 4 * 2**30  # bytes, unless the caller says otherwise: a recording should not end a session
+RECORDED_AT_MOST = 4 * 2**30  # bytes, unless the caller says otherwise: looking must not take all memory
 
 # path, name, axes, tensor -> the tensor that is used from here on
 Watcher = Callable[[str, str, str, Tensor], Tensor]

@@ -2,7 +2,7 @@
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pellucid.cli.arguments import folder, setting, text, verb
 
@@ -83,7 +83,7 @@ def described(name: str, width: int) -> list[str]:
     return [name, *(f"    {line}" for text in texts for line in wrap(text, width - 4))]
 
 
-def write(result: object, name: str, out: Path) -> None:
+def write(result: Any, name: str, out: Path) -> None:
     """The picture and the numbers of a result."""
     import dataclasses
     import json
@@ -92,6 +92,6 @@ def write(result: object, name: str, out: Path) -> None:
     from pellucid.seal import jsonable
 
     out.mkdir(parents=True, exist_ok=True)
-    numbers = jsonable(dataclasses.asdict(result))  # type: ignore[call-overload]
+    numbers = jsonable(dataclasses.asdict(result))
     write_file(out / f"{name}.json", json.dumps(numbers, ensure_ascii=False, allow_nan=False).encode())
-    result.plot(out / f"{name}.png")  # type: ignore[attr-defined]
+    result.plot(out / f"{name}.png")
