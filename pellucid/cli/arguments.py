@@ -5,14 +5,13 @@ import os
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeAlias
 
-if TYPE_CHECKING:
-    Verbs = argparse._SubParsersAction[argparse.ArgumentParser]
+Verbs: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
 def verb(
-    verbs: "Verbs",
+    verbs: Verbs,
     name: str,
     about: str,
     run: Callable[[argparse.Namespace], None],
@@ -38,7 +37,20 @@ def verb(
 def add_model(parser: argparse.ArgumentParser) -> None:
     """MODEL and --device."""
     parser.add_argument("model", metavar="MODEL", help="a model folder, or the word demo")
+    add_device(parser)
+
+
+def add_device(parser: argparse.ArgumentParser) -> None:
+    """--device."""
     parser.add_argument("--device", default="auto", help="auto (a GPU if there is one), cpu, cuda, cuda:1, …")
+
+
+def add_to(
+    parser: argparse.ArgumentParser,
+    about: str = "the language to translate to, where the model knows several",
+) -> None:
+    """--to."""
+    parser.add_argument("--to", metavar="LANG", help=about)
 
 
 def add_bad_utf8(parser: argparse.ArgumentParser) -> None:

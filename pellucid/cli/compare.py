@@ -2,12 +2,8 @@
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from pellucid.cli.arguments import add_model, text, verb
-
-if TYPE_CHECKING:
-    from pellucid.cli.arguments import Verbs
+from pellucid.cli.arguments import Verbs, add_model, add_to, text, verb
 
 EXAMPLES = """
 pellucid compare demo bank "The boat is near the bank" "The money is at the bank" --to fr
@@ -15,7 +11,7 @@ pellucid compare demo bank "She brings water from the bank" "She brings money fr
 """
 
 
-def add(verbs: "Verbs") -> None:
+def add(verbs: Verbs) -> None:
     """The verb and its arguments."""
     about = "one word in two sentences: how its vectors part, layer by layer, and which words moved them"
     parser = verb(verbs, "compare", about, run, EXAMPLES)
@@ -24,7 +20,7 @@ def add(verbs: "Verbs") -> None:
     option("word", metavar="WORD", type=text, help="a word that both sentences have")
     option("first", metavar="A", type=text, help="the first sentence, in quotes")
     option("second", metavar="B", type=text, help="the second sentence, in quotes")
-    option("--to", metavar="LANG", help="the language to translate to, where the model knows several")
+    add_to(parser)
     both = "which of its occurrences in A and in B, counted from 1, where there are several"
     option("--png", metavar="FILE", type=Path, help="a picture: the cosines, and the words that moved it")
     option("--which", metavar="N", type=int, nargs=2, help=both)

@@ -2,15 +2,11 @@
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from pellucid.cli.arguments import folder, verb
-
-if TYPE_CHECKING:
-    from pellucid.cli.arguments import Verbs
+from pellucid.cli.arguments import Verbs, folder, verb
 
 
-def add(verbs: "Verbs") -> None:
+def add(verbs: Verbs) -> None:
     """The verb and its arguments."""
     about = "fetch a known corpus: download it, verify its SHA-256, prepare its files"
     examples = "pellucid data --list\npellucid data multi30k-en-de\npellucid data tatoeba-en-es --out spanish"

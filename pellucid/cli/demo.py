@@ -2,15 +2,11 @@
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from pellucid.cli.arguments import folder, verb
-
-if TYPE_CHECKING:
-    from pellucid.cli.arguments import Verbs
+from pellucid.cli.arguments import Verbs, folder, verb
 
 
-def add(verbs: "Verbs") -> None:
+def add(verbs: Verbs) -> None:
     """The verb and its arguments."""
     about = "a tour: train the demo model, translate, write the page that shows every matrix"
     parser = verb(verbs, "demo", about, run, "pellucid demo\npellucid demo --no-train --out tour")

@@ -5,12 +5,8 @@ import dataclasses
 import json
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
-from pellucid.cli.arguments import add_bad_utf8, add_model, verb
-
-if TYPE_CHECKING:
-    from pellucid.cli.arguments import Verbs
+from pellucid.cli.arguments import Verbs, add_bad_utf8, add_model, add_to, verb
 
 EXAMPLES = """
 pellucid evaluate runs/es --source test.en --reference test.es
@@ -23,7 +19,7 @@ tokenised text: give it a reference that is tokenised the same way, and --tokeni
 TOGETHER = 500  # lines between two movements of the progress bar
 
 
-def add(verbs: "Verbs") -> None:
+def add(verbs: Verbs) -> None:
     """The verb and its arguments."""
     about = "translate a file and compare it with a reference: BLEU and chrF with their signatures"
     parser = verb(verbs, "evaluate", about, run, EXAMPLES, NOTES)
@@ -35,7 +31,7 @@ def add(verbs: "Verbs") -> None:
     option(
         "--tokenize", metavar="NAME", default="13a", help="sacreBLEU's: 13a (default), none, intl, char, zh"
     )
-    option("--to", metavar="LANG", help="the language to translate to, where the model knows several")
+    add_to(parser)
     option("--beam", metavar="N", type=int, help="hypotheses that are followed at once; 1 is greedy")
     option("--json", action="store_true", help="add a last line with all figures as a JSON object")
     add_bad_utf8(parser)

@@ -3,12 +3,8 @@
 import argparse
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from pellucid.cli.arguments import text, verb
-
-if TYPE_CHECKING:
-    from pellucid.cli.arguments import Verbs
+from pellucid.cli.arguments import Verbs, text, verb
 
 EXAMPLES = """
 pellucid example --list
@@ -24,7 +20,7 @@ strings, "0.40"; and the settings scale, mask, heads, tokens, memory_tokens. Wha
 """
 
 
-def add(verbs: "Verbs") -> None:
+def add(verbs: Verbs) -> None:
     """The verb and its arguments."""
     about = "work out an example of attention, stage by stage, and judge the numbers claimed for it"
     parser = verb(verbs, "example", about, run, EXAMPLES, NOTES)

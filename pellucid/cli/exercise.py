@@ -3,10 +3,9 @@
 import argparse
 from typing import TYPE_CHECKING
 
-from pellucid.cli.arguments import text, verb
+from pellucid.cli.arguments import Verbs, text, verb
 
 if TYPE_CHECKING:
-    from pellucid.cli.arguments import Verbs
     from pellucid.explain.exercises import Exercise
 
 EXAMPLES = """
@@ -22,7 +21,7 @@ compared exactly. Exit code 0: right (or only asked); 1: wrong.
 """
 
 
-def add(verbs: "Verbs") -> None:
+def add(verbs: Verbs) -> None:
     """The verb and its arguments."""
     about = "ask an exercise of the course, and check an answer against the real thing"
     parser = verb(verbs, "exercise", about, run, EXAMPLES, NOTES)

@@ -2,12 +2,9 @@
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from pellucid.cli.arguments import folder, setting, text, verb
-
-if TYPE_CHECKING:
-    from pellucid.cli.arguments import Verbs
+from pellucid.cli.arguments import Verbs, add_device, add_to, folder, setting, text, verb
 
 EXAMPLES = """
 pellucid experiment --list
@@ -24,7 +21,7 @@ and the settings that it has.
 """
 
 
-def add(verbs: "Verbs") -> None:
+def add(verbs: Verbs) -> None:
     """The verb and its arguments."""
     about = "measure a claim about the Transformer: heads differ, layers refine, the scale stabilises, …"
     parser = verb(verbs, "experiment", about, run, EXAMPLES, NOTES)
@@ -32,14 +29,14 @@ def add(verbs: "Verbs") -> None:
     option("name", metavar="NAME", nargs="?", type=text, help="an experiment that --list names")
     option("model", metavar="MODEL", nargs="?", help="a model folder, or the word demo")
     option("text", metavar="TEXT", nargs="?", type=text, help="the sentence, in quotes")
-    option("--to", metavar="LANG", help="the language to translate to, where the model knows several")
+    add_to(parser)
     option("--list", action="store_true", help="the experiments, what each needs and what can be set")
     option("--out", metavar="DIR", type=folder, help="write the picture and the numbers here")
     change = "a setting of the experiment, as in steps=100; may be repeated"
     option(
         "--set", metavar="NAME=VALUE", dest="settings", type=setting, action="append", default=[], help=change
     )
-    option("--device", default="auto", help="auto (a GPU if there is one), cpu, cuda, cuda:1, …")
+    add_device(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:

@@ -4,10 +4,9 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pellucid.cli.arguments import add_model, folder, text, verb
+from pellucid.cli.arguments import Verbs, add_model, add_to, folder, text, verb
 
 if TYPE_CHECKING:
-    from pellucid.cli.arguments import Verbs
     from pellucid.explain.explanation import Explanation
 
 EXAMPLES = """
@@ -20,14 +19,14 @@ pellucid explain demo "je suis étudiant" --to en --target "I am a student" --js
 NOTES = "A TEXT that begins with - is taken for an option, unless -- stands before it, after all options."
 
 
-def add(verbs: "Verbs") -> None:
+def add(verbs: Verbs) -> None:
     """The verb and its arguments."""
     about = "translate a sentence and show every step: input, expected, probability, where it looked"
     parser = verb(verbs, "explain", about, run, EXAMPLES, NOTES)
     add_model(parser)
     option = parser.add_argument
     option("text", metavar="TEXT", type=text, help="the sentence, in quotes")
-    option("--to", metavar="LANG", help="the language to translate to, where the model knows several")
+    add_to(parser)
     option("--target", metavar="TEXT", type=text, help="explain this translation, not the model's own")
     shown = parser.add_mutually_exclusive_group()
     against = "why not this one? the two targets step by step, and where they part"

@@ -7,17 +7,16 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pellucid.cli.arguments import verb
+from pellucid.cli.arguments import Verbs, verb
 
 if TYPE_CHECKING:
-    from pellucid.cli.arguments import Verbs
     from pellucid.model import Transformer
     from pellucid.vocabulary import Vocabulary
 
 LAYER = re.compile(r"\.layers\.\d+\.")
 
 
-def add(verbs: "Verbs") -> None:
+def add(verbs: Verbs) -> None:
     """The verb and its arguments."""
     about = "say what a model folder is: where it comes from, its parts, the tensors that a trace shows"
     examples = "pellucid inspect demo\npellucid inspect demo --tensors | grep weights"

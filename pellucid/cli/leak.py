@@ -3,12 +3,11 @@
 import argparse
 from typing import TYPE_CHECKING
 
-from pellucid.cli.arguments import add_model, text, verb
+from pellucid.cli.arguments import Verbs, add_model, add_to, text, verb
 
 if TYPE_CHECKING:
     import torch
 
-    from pellucid.cli.arguments import Verbs
     from pellucid.translate.translator import Translator
 
 EXAMPLES = """
@@ -23,7 +22,7 @@ position predicts must not change. Exit code 0: nothing leaks; 1: something does
 TOKENS = 32  # of a translation: there are some ten passes for each
 
 
-def add(verbs: "Verbs") -> None:
+def add(verbs: Verbs) -> None:
     """The verb and its arguments."""
     about = "check that no prediction depends on words that come after it"
     parser = verb(verbs, "leak", about, run, EXAMPLES, NOTES)
@@ -37,7 +36,7 @@ def add(verbs: "Verbs") -> None:
         default=[],
         help="try this sentence and the model's translation of it; may be repeated (default: random ids)",
     )
-    option("--to", metavar="LANG", help="the language to translate to, where the model knows several")
+    add_to(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:

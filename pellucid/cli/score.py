@@ -2,15 +2,11 @@
 
 import argparse
 import json
-from typing import TYPE_CHECKING
 
-from pellucid.cli.arguments import add_bad_utf8, add_model, verb
-
-if TYPE_CHECKING:
-    from pellucid.cli.arguments import Verbs
+from pellucid.cli.arguments import Verbs, add_bad_utf8, add_model, add_to, verb
 
 
-def add(verbs: "Verbs") -> None:
+def add(verbs: Verbs) -> None:
     """The verb and its arguments."""
     about = "print how probable each given translation is: log-probabilities, one total a line"
     parser = verb(verbs, "score", about, run, "pellucid score runs/m30k --source test.en --target test.de")
@@ -18,7 +14,7 @@ def add(verbs: "Verbs") -> None:
     option = parser.add_argument
     option("--source", metavar="FILE", required=True, help="a sentence a line; .gz too")
     option("--target", metavar="FILE", required=True, help="its translation, line by line")
-    option("--to", metavar="LANG", help="the language of the target, where the model knows several")
+    add_to(parser, "the language of the target, where the model knows several")
     option("--per-token", action="store_true", help="a JSON object a line, with each token's share")
     add_bad_utf8(parser)
 

@@ -7,10 +7,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pellucid.cli.arguments import folder, setting, verb
+from pellucid.cli.arguments import Verbs, add_device, folder, setting, verb
 
 if TYPE_CHECKING:
-    from pellucid.cli.arguments import Verbs
     from pellucid.config import Config
     from pellucid.train.run import Step
 
@@ -27,7 +26,7 @@ TOML, or else plain text; paths in it start at the configuration's folder, like 
 BEGINNING = 120  # bytes of a sentence to try
 
 
-def add(verbs: "Verbs") -> None:
+def add(verbs: Verbs) -> None:
     """The verb and its arguments."""
     about = "train a model as a configuration says; the folder it writes is the model"
     parser = verb(verbs, "train", about, run, EXAMPLES, NOTES)
@@ -45,7 +44,7 @@ def add(verbs: "Verbs") -> None:
     option("--record", metavar="N,N,…", type=steps, default=(), help=recorded)
     only = "record the tensors whose names match, as in '*.weights' (default: all)"
     option("--record-only", metavar="GLOB", default="*", help=only)
-    option("--device", default="auto", help="auto (a GPU if there is one), cpu, cuda, cuda:1, …")
+    add_device(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:

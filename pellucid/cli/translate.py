@@ -6,10 +6,9 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pellucid.cli.arguments import add_bad_utf8, add_model, text, verb
+from pellucid.cli.arguments import Verbs, add_bad_utf8, add_model, add_to, text, verb
 
 if TYPE_CHECKING:
-    from pellucid.cli.arguments import Verbs
     from pellucid.translate.translation import Translation
     from pellucid.translate.translator import Translator
 
@@ -29,13 +28,13 @@ OPTIONS = (
 )
 
 
-def add(verbs: "Verbs") -> None:
+def add(verbs: Verbs) -> None:
     """The verb and its arguments."""
     about = "translate standard input, a sentence a line, to standard output"
     parser = verb(verbs, "translate", about, run, EXAMPLES, NOTES)
     add_model(parser)
     option = parser.add_argument
-    option("--to", metavar="LANG", help="the language to translate to, where the model knows several")
+    add_to(parser)
     option("--beam", metavar="N", type=int, help="hypotheses that are followed at once; 1 is greedy")
     option("--n-best", metavar="N", type=int, help="give the N best translations of each line")
     option("--length-penalty", metavar="X", type=float, help="scores are divided by length^X")
