@@ -24,11 +24,26 @@ const assign = (made, properties) => {
     if (value === null || value === undefined || value === false) continue;
     if (typeof value === "function") made.addEventListener(name, value);
     else if (name.startsWith("--")) made.style.setProperty(name, value);
-    else if (name === "style")
-      for (const [property, set] of Object.entries(value)) made.style.setProperty(property, set);
     else made.setAttribute(name, value === true ? "" : value);
   }
 };
+
+/** A button: what stands on it, what it does, its attributes; {pressed: true or false} where it stays down. */
+const button = (label, click, { pressed = null, ...properties } = {}) =>
+  element("button", { click, "aria-pressed": pressed === null ? null : String(pressed), ...properties }, label);
+
+/** Buttons to choose among, after their heading. A choice: {label, key, chosen, choose, says: its name for who does
+ *  not see it, reason: why it cannot be chosen}. */
+const choiceOf = (name, heading, choices, properties = {}) =>
+  element("div", { class: "chooser", role: "group", "aria-label": name, ...properties }, heading, choices.map(choiceButton));
+
+const choiceButton = ({ label, key, chosen, choose, says = null, reason = "" }) =>
+  button(label, () => (reason ? say(reason) : choose()), {
+    pressed: chosen,
+    "data-key": key,
+    "aria-label": says,
+    "aria-disabled": reason ? "true" : null,
+  });
 
 /** A table: its caption, its heading, its rows and its last row. A row is a list of cells, or the <tr> itself. */
 const tableOf = (properties, { caption = null, heading, rows, last = null }) =>
@@ -61,6 +76,15 @@ const redraw = (place, ...children) => {
     [...place.querySelectorAll("[data-key]")]
       .find((child) => child.dataset.key === key)
       ?.focus({ preventScroll: true });
+};
+
+const ticketsOfPlaces = new WeakMap();
+
+/** Taken before a drawing waits for its numbers: `isNewest()` says whether no other has begun in this place since. */
+const ticketOf = (place) => {
+  const ticket = {};
+  ticketsOfPlaces.set(place, ticket);
+  return () => ticketsOfPlaces.get(place) === ticket;
 };
 
 const found = (id) => document.getElementById(id);
