@@ -288,6 +288,10 @@ def test_the_form_and_its_file_are_the_example_again(script: Any, tmp_path: Path
         assert tomllib.loads(text)
 
 
+THOUSANDS = (
+    'w_key: "%s" may be a number whose thousands are set apart, or more than one. Write %s for one, and decimals '
+    "after a point."
+)
 TYPED = [
     ("0.1 0.2\n0.3 0.4", [["0.1", "0.2"], ["0.3", "0.4"]]),
     ("0.40\t0.20\n0.3\t", [["0.40", "0.20"], ["0.3", "…"]]),
@@ -304,6 +308,16 @@ TYPED = [
     ("1 2\n\n3 4\n", [[["1", "2"]], [["3", "4"]]]),
     ("… 8×4", "… 8×4"),
     ("", None),
+    ("[1, 2; 3, 4]", [["1", "2"], ["3", "4"]]),
+    ("1,5\t-2,25\n3\t0,125", [["1.5", "-2.25"], ["3", "0.125"]]),
+    ("0,100\t0,200", [["0.100", "0.200"]]),
+    ("1,000\t2,000\n3\t4", THOUSANDS % ("1,000", "1000")),
+    ("1,000 2,000", THOUSANDS % ("1,000", "1000")),
+    ("1.234,5\t2,5", THOUSANDS % ("1.234,5", "1234.5")),
+    ("1,234.5\t2", THOUSANDS % ("1,234.5", "1234.5")),
+    ("1,234,567 2", THOUSANDS % ("1,234,567", "1234567")),
+    ("1,5\t2.5", 'w_key: "1,5" may be one number or two. Write 1.5 for one, 1 5 for two.'),
+    ("1,2, 3\n4,5, 6", 'w_key: "1,2" may be one number or two. Write 1.2 for one, 1 2 for two.'),
     ("0,5", 'w_key: "0,5" may be one number or two. Write 0.5 for one, 0 5 for two.'),
     ("1 2\n3", "w_key: row 2 has 1 number, row 1 has 2. Write … for one that is not known."),
     ("1 x", 'w_key: row 1, column 2: "x" is not a number. Write 0.25, -inf, or … for one left out.'),

@@ -46,6 +46,7 @@ const unbracketed = (text, place) => {
       depth -= 1;
       lines += "\n";
     } else if (depth < 0 || (depth === 0 && !/[\s,;]/.test(letter))) break;
+    else if (letter === ";") lines += "\n"; // [1 2; 3 4], as in MATLAB
     else if (letter === "\n" || `"'`.includes(letter) || (letter === "," && /\n\s*$/.test(lines))) continue;
     else lines += letter;
   }
@@ -61,17 +62,35 @@ const unbracketed = (text, place) => {
 const meaningOfCommas = (lines, place) => {
   const text = lines.join("\n");
   if (!text.includes(",")) return "none";
-  if (/\d\.\d|(^|[\s,])-?\.\d/m.test(text)) return "separate"; // 0.1, 0.2: the point is the decimal sign
   const pieces = text.split(/[\s;&|]+/).filter(Boolean);
-  const inside = pieces.filter((piece) => /\S,\S/.test(piece));
+  const inside = pieces.filter((piece) => /\S,\S/.test(piece)).map((piece) => piece.replace(/,$/, ""));
   if (!inside.length) return "separate"; // 1, 2, 3
-  const isDecimal = (piece) => /^[+\-−–]?\d+,\d+,?$/.test(piece);
-  if (!inside.every(isDecimal)) return "separate"; // 1,2,3
-  const hasOtherSigns = /[\t;&|]/.test(text) || lines.some((line) => line.trim().split(/\s+/).length > 1);
-  if (hasOtherSigns) return "decimal"; // 0,1 0,2 and 0,1; 0,2
+  const grouped = inside.find((piece) => GROUPED.test(piece));
+  if (grouped) refuseGrouped(grouped, place);
+  const isApartAlready = /[\t;&|]/.test(text);
+  const hasPoints = /\d\.\d|(^|[\s,])-?\.\d/m.test(text);
+  if (hasPoints && text.includes("\t")) refuseEither(inside[0], place); // a table's columns are apart already
+  if (hasPoints || !inside.every((piece) => /^[+\-−–]?\d+,\d+$/.test(piece))) return "separate"; // 0.1, 0.2 and 1,2,3
+  if (inside.every((piece) => THOUSANDS.test(piece))) refuseGrouped(inside[0], place);
+  const isApartByCommas = pieces.some((piece) => piece.endsWith(","));
+  if (isApartByCommas && inside.length < pieces.length) refuseEither(inside[0], place); // 1,2, 3
+  if (isApartAlready || pieces.length > lines.filter((line) => line.trim()).length) return "decimal"; // 0,1 0,2 and 0,1; 0,2
+  return refuseEither(inside[0], place);
+};
+
+const THOUSANDS = /^[+\-−–]?[1-9]\d{0,2}(,\d{3})+$/; // 1,000: a thousand, or one
+const GROUPED = /^[+\-−–]?[1-9]\d{0,2}((,\d{3})+\.\d+|(\.\d{3})+,\d+|(,\d{3}){2,})$/; // 1,234.5 and 1.234,5
+
+const refuseGrouped = (piece, place) => {
+  const digits = piece.replace(/[.,](?=\d{3}([.,]|$))/g, "").replace(",", ".");
+  const why = `${place}: "${piece}" may be a number whose thousands are set apart, or more than one`;
+  throw new UsageError(`${why}. Write ${digits} for one, and decimals after a point.`, place);
+};
+
+const refuseEither = (piece, place) => {
+  const why = `${place}: "${piece}" may be one number or two`;
   throw new UsageError(
-    `${place}: "${inside[0]}" may be one number or two. Write ${inside[0].replace(",", ".")} for one, ` +
-      `${inside[0].replace(",", " ")} for two.`,
+    `${why}. Write ${piece.replace(",", ".")} for one, ${piece.replace(",", " ")} for two.`,
     place,
   );
 };
