@@ -8,10 +8,12 @@ import json
 import math
 import os
 import shutil
+import stat
+import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from pellucid.errors import PellucidError
 
@@ -103,6 +105,55 @@ def copy(source: Path, target: Path) -> None:
     shutil.copyfile(source, part)
     to_disk(part)
     os.replace(part, target)
+
+
+@contextmanager
+def whole(path: Path) -> Iterator[BinaryIO]:
+    """A file to write, which gets its name once it is whole; until then the file of that name is as it was.
+
+    What is no regular file (a pipe, a device, /dev/stdout) is written to as it is, and never replaced.
+    """
+    if _is_stream(path):
+        with path.open("ab") as file:
+            yield file
+        return
+    target = Path(os.path.realpath(path))  # a link stays, and leads to what is new
+    part = target.with_name(f".{os.getpid()}-{threading.get_ident()}.part")
+    try:
+        with part.open("wb") as file:
+            yield file
+        if target.exists():
+            shutil.copymode(target, part)
+        to_disk(part)
+        os.replace(part, target)
+    except BaseException:  # Ctrl-C too must leave nothing behind
+        with suppress(OSError):
+            part.unlink()
+        raise
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """A file with this content, whole or as it was before."""
+    with whole(path) as file:
+        file.write(content)
+
+
+def _is_stream(path: Path) -> bool:
+    """Whether a path leads to what can only be written to: a pipe, a device, an open file by its number."""
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        return False
+    if not stat.S_ISREG(mode):
+        return True
+    # /dev/stdout may lead to a regular file, which whoever started us holds open: it must stay that file.
+    while path.is_symlink() and not _is_by_number(path):
+        path = path.parent / path.readlink()
+    return _is_by_number(path)
+
+
+def _is_by_number(path: Path) -> bool:
+    return os.path.realpath(path.parent).startswith(("/proc/", "/dev/fd"))
 
 
 def to_disk(path: Path) -> None:

@@ -1,9 +1,17 @@
-"""What sealing writes: values as JSON can say them."""
+"""What sealing writes: values as JSON can say them, and files that are whole or not there."""
 
 import json
 import math
+import os
+import stat
+import subprocess
+import sys
+import threading
+from pathlib import Path
 
-from pellucid.seal import jsonable
+import pytest
+
+from pellucid.seal import jsonable, whole, write_whole
 
 
 def test_json_has_words_for_what_is_not_a_finite_number() -> None:
@@ -11,3 +19,108 @@ def test_json_has_words_for_what_is_not_a_finite_number() -> None:
     said = {"best": "-inf", "3": ["nan", ["inf", 0.1 + 0.2]], "none": None, "on": True, "name": "inf"}
     assert jsonable(value) == said
     assert json.loads(json.dumps(said, allow_nan=False)) == said
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_a_file_is_as_it_was_until_the_new_one_is_whole(tmp_path: Path) -> None:
+    path = tmp_path / "out.json"
+    path.write_bytes(b"old")
+    path.chmod(0o640)
+    with whole(path) as file:
+        file.write(b"new")
+        file.flush()
+        assert path.read_bytes() == b"old"
+    assert path.read_bytes() == b"new"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+    assert names(tmp_path) == ["out.json"]
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, OSError, SystemExit])
+def test_what_goes_wrong_leaves_nothing_behind(tmp_path: Path, error: type[BaseException]) -> None:
+    path = tmp_path / "out.json"
+    path.write_bytes(b"old")
+    with pytest.raises(error), whole(path) as file:
+        file.write(b"half")
+        raise error
+    assert path.read_bytes() == b"old"
+    assert names(tmp_path) == ["out.json"]
+
+
+def test_two_threads_do_not_write_into_each_other(tmp_path: Path) -> None:
+    path = tmp_path / "out"
+    with whole(path) as file:
+        file.write(b"first")
+        other = threading.Thread(target=write_whole, args=(path, b"second, and longer"))
+        other.start()
+        other.join()
+        assert path.read_bytes() == b"second, and longer"
+    assert path.read_bytes() == b"first"
+    assert names(tmp_path) == ["out"]
+
+
+def test_a_name_may_be_as_long_as_the_file_system_allows(tmp_path: Path) -> None:
+    path = tmp_path / ("n" * 255)
+    write_whole(path, b"new")
+    assert path.read_bytes() == b"new"
+
+
+def test_a_link_stays_a_link(tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    target, link = tmp_path / "there" / "real", tmp_path / "link"
+    link.symlink_to("there/real")
+    write_whole(link, b"first")  # the link leads to nothing yet
+    write_whole(link, b"second")
+    assert link.is_symlink() and target.read_bytes() == b"second"
+    assert names(target.parent) == ["real"]
+
+
+def test_a_link_that_leads_to_itself_is_an_error_and_stays(tmp_path: Path) -> None:
+    link = tmp_path / "link"
+    link.symlink_to("link")
+    with pytest.raises(OSError):
+        write_whole(link, b"new")
+    assert link.is_symlink()
+
+
+def test_a_pipe_is_written_to_and_never_replaced(tmp_path: Path) -> None:
+    pipe, link, read = tmp_path / "pipe", tmp_path / "link", list[bytes]()
+    os.mkfifo(pipe)
+    link.symlink_to("pipe")
+    for path in (pipe, link):
+        reader = threading.Thread(target=lambda: read.append(pipe.read_bytes()))
+        reader.start()
+        write_whole(path, b"through the pipe")
+        reader.join()
+    assert read == [b"through the pipe"] * 2
+    assert stat.S_ISFIFO(pipe.lstat().st_mode) and link.is_symlink()
+    assert names(tmp_path) == ["link", "pipe"]
+
+
+@pytest.mark.skipif(not Path("/dev/stdout").exists(), reason="this system has no /dev/stdout")
+@pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1", "link"])
+def test_the_file_behind_standard_output_stays_the_same_file(tmp_path: Path, name: str) -> None:
+    out = tmp_path / "out"
+    (tmp_path / "link").symlink_to("/dev/stdout")
+    code = f"from pathlib import Path; from pellucid.seal import write_whole as w; w(Path({name!r}), b'new')"
+    with out.open("wb") as stream:
+        before = os.fstat(stream.fileno()).st_ino
+        subprocess.run([sys.executable, "-c", code], cwd=tmp_path, stdout=stream, check=True, timeout=60)
+    assert out.read_bytes() == b"new"
+    assert out.stat().st_ino == before
+
+
+def test_standard_output_may_be_a_pipe(tmp_path: Path) -> None:
+    code = (
+        "from pathlib import Path; from pellucid.seal import write_whole as w; w(Path('/dev/stdout'), b'new')"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, timeout=60)
+    assert found.stdout == b"new"
+
+
+def test_a_folder_is_no_file(tmp_path: Path) -> None:
+    with pytest.raises(IsADirectoryError):
+        write_whole(tmp_path, b"new")
+    assert names(tmp_path) == []
