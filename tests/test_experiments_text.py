@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from command import Command
@@ -16,7 +17,8 @@ from test_experiments import OF_A_SENTENCE, TEXT, tiny
 
 from pellucid.errors import PellucidError, UsageError
 from pellucid.explain import experiments
-from pellucid.explain.experiments import experiment, heads
+from pellucid.explain.experiments import experiment, heads, leakage
+from pellucid.translate.translator import load
 
 # What is printed
 
@@ -78,12 +80,46 @@ SENTENCE = 'a model and a sentence, such as demo and "I like cats"'
             {"head": 1},
             "the experiment heads has no setting 'head'. It has: target, how.",
         ),
-        (("float16",), {"numbers": 3}, "numbers = 3 must be a list below 0"),
+        (("float16",), {"numbers": 3}, "numbers = 3 must be a list of numbers below 0"),
         (("scale", tiny(), TEXT, "es"), {"widths": 4}, "widths = 4 must be a list of whole numbers"),
-        (("scale", tiny(), TEXT, "es"), {"seed": "a"}, "seed = 'a' must be a whole number."),
-        (("positions", tiny()), {"widths": 4}, "widths = 4 must be a list of even numbers"),
-        (("norms", tiny(), TEXT, "es"), {"part": 3}, 'part: no norm is called "3".'),
-        (("layers", tiny(), TEXT, "es"), {"target": 3}, "a sentence must be text (str), not int: 3."),
+        (
+            ("scale", tiny(), TEXT, "es"),
+            {"seed": "a"},
+            "seed = 'a' must be a whole number from 0 to 4,294,967,295.",
+        ),
+        (("scale", tiny(), TEXT, "es"), {"seed": True}, "seed = True must be a whole number from 0"),
+        (("scale", tiny(), TEXT, "es"), {"seed": 10**30}, f"seed = {10**30} must be a whole number from 0"),
+        (
+            ("scale", tiny(), TEXT, "es"),
+            {"widths": [True]},
+            "widths = [True] must be a list of whole numbers",
+        ),
+        (("scale", tiny(), TEXT, "es"), {"widths": [10**9]}, "widths = [1000000000] must be a list of whole"),
+        (("attribution", tiny(), TEXT, "es"), {"steps": True}, "steps = True must be a whole number from 1"),
+        (("attribution", tiny(), TEXT, "es"), {"steps": 2.0}, "steps = 2.0 must be a whole number from 1"),
+        (("positions", tiny()), {"length": True}, "length = True must be a whole number from 1"),
+        (("positions", tiny()), {"length": 10**9}, "length = 1000000000 must be a whole number from 1"),
+        (("positions", tiny()), {"widths": []}, "widths = [] must be a list of whole numbers from 2"),
+        (("leakage",), {"seed": -1}, "seed = -1 must be a whole number from 0"),
+        (
+            ("leakage",),
+            {"width": 7},
+            "width = 7 must be a multiple of 4 from 4 to 1,024: each of the 4 heads takes an equal share of "
+            "it.",
+        ),
+        (("leakage",), {"width": True}, "width = True must be a multiple of 4"),
+        (("leakage",), {"width": 0}, "width = 0 must be a multiple of 4"),
+        (("positions", tiny()), {"widths": 4}, "widths = 4 must be a list of whole numbers"),
+        (
+            ("layers", tiny(), TEXT, "es"),
+            {"target": 5},
+            'target = 5 must be text. In quotes it is: target="5", or --set \'target="5"\'.',
+        ),
+        (("norms", tiny(), TEXT, "es"), {"part": 0}, "part = 0 must be text."),
+        (("norms", tiny(), TEXT, "es"), {"part": []}, "part = [] must be text."),
+        (("norms", tiny(), TEXT, "es"), {"part": ""}, 'part: no norm is called "".'),
+        (("feedback", tiny(), TEXT, "es"), {"slip": 1}, "slip = 1 must be text."),
+        (("masks", tiny(), TEXT, "es"), {"shorter": ["I"]}, "shorter = ['I'] must be text."),
         (("heads", tiny(), TEXT, "es"), {"how": 3}, "how = 3 is not known."),
         (("heads", 7, TEXT), {}, 'model = 7 must be a translator, a model folder, or "demo".'),
         (
@@ -125,27 +161,37 @@ SENTENCE = 'a model and a sentence, such as demo and "I like cats"'
         (
             ("scale", tiny(), TEXT, "es"),
             {"widths": (4, 0)},
-            "widths = (4, 0) must be a list of whole numbers, 1 or more: each is a d_k.",
+            "widths = (4, 0) must be a list of whole numbers from 1 to 10,000: each is a d_k.",
         ),
         (
             ("positions", tiny()),
             {"widths": (3,)},
-            "widths = (3,) must be a list of even numbers, 2 or more: sine and cosine come in pairs.",
+            "widths = [3]: 3 is odd, and sine and cosine come in pairs.",
         ),
         (
             ("positions", tiny()),
             {"length": 0},
-            "length = 0 must be a whole number, 1 or more: so many positions are shown.",
+            "length = 0 must be a whole number from 1 to 10,000: so many positions are shown.",
         ),
         (
             ("float16",),
             {"numbers": (1.0,)},
-            "numbers = (1.0,) must be a list below 0: each is added to a score to mask it.",
+            "numbers = (1.0,) must be a list of numbers below 0: each is added to a score to mask it.",
         ),
+        (("float16",), {"numbers": [-1e9, math.nan]}, "numbers = [-1000000000.0, nan] must be a list of"),
+        (("float16",), {"numbers": [-(10**400)]}, "numbers = [-1000000"),
+        (
+            ("float16",),
+            {"numbers": []},
+            "numbers = []: -inf is compared with other numbers, and there is none. Give one, such as -1e9.",
+        ),
+        (("float16",), {"numbers": [-math.inf]}, "numbers = [-inf]: -inf is compared with other numbers"),
+        (("float16",), {"scores": [True, False]}, "scores = [True, False] must be a list of two numbers"),
         (
             ("float16",),
             {"scores": (1.0,)},
-            "scores = (1.0,) must be a list of two finite numbers or more: the last is masked.",
+            "scores = (1.0,) must be a list of two numbers or more from -65504 to 65504, which float16 can "
+            "hold: the last is masked.",
         ),
     ],
 )
@@ -213,6 +259,18 @@ def test_the_verb_lists_runs_and_writes(pellucid: Command, tmp_path: Path) -> No
             ("float16", "--set", "steps=3"),
             "pellucid: the experiment float16 has no setting 'steps'. It has: numbers, scores.\n",
         ),
+        (
+            ("positions", "demo", "--set", "length=true"),
+            "pellucid: length = True must be a whole number from 1",
+        ),
+        (
+            ("parallel", "demo", "--set", "lengths=20"),
+            "pellucid: lengths = 20 must be a list of whole numbers from 1 to 1,000.\n",
+        ),
+        (
+            ("feedback", "demo", "How are you", "--to", "hi", "--set", "slip=1"),
+            'pellucid: slip = 1 must be text. In quotes it is: slip="1", or --set \'slip="1"\'.\n',
+        ),
         (("float16", "demo"), "pellucid: the experiment float16 needs neither a model nor a sentence"),
         (
             ("heads", "demo", "I likke cats", "--to", "es"),
@@ -223,3 +281,32 @@ def test_the_verb_lists_runs_and_writes(pellucid: Command, tmp_path: Path) -> No
 def test_the_verb_refuses(pellucid: Command, arguments: tuple[str, ...], message: str) -> None:
     outcome = pellucid("experiment", *arguments)
     assert outcome.code == 2 and outcome.out == "" and outcome.err.startswith(message)
+
+
+def test_numpy_s_whole_numbers_are_whole_numbers(tmp_path: Path) -> None:
+    found = experiment("positions", tiny("first"), length=np.int64(3), widths=[np.int32(4)])
+    assert len(found.tables[0].values) == 3
+    json.dumps(dataclasses.asdict(found))
+
+
+def test_the_heads_that_share_leakage_s_width_are_the_demo_s() -> None:
+    assert load("demo", "cpu").model.config.heads == leakage.HEADS
+
+
+def test_float16_compares_a_finite_number_with_infinity() -> None:
+    found = experiment("float16", numbers=[-math.inf, -30, -70_000.0])
+    assert found.lines(200)[0] == (
+        "In float32 -70000 gives the very same weights as -∞; float16 has no -70000 (its largest number is "
+        "65504): it becomes -∞ itself."
+    )
+    assert experiment("float16", numbers=[-2.0]).lines(200)[0] == (
+        "In float32 -2 gives other weights than -∞; in float16 it is held as -2."
+    )
+
+
+def test_the_verb_refuses_a_setting_without_a_value(pellucid: Command) -> None:
+    outcome = pellucid("experiment", "float16", "--set", "scores")
+    assert outcome.code == 2 and outcome.err.endswith(
+        "argument --set: 'scores': write name=value, as in steps=100; pellucid experiment --list says what "
+        "can be set\n"
+    )

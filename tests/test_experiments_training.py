@@ -283,10 +283,19 @@ def test_a_difference_would_be_seen(small: Translator, monkeypatch: pytest.Monke
 
 @pytest.mark.parametrize(
     ("setting", "value"),
-    [("lengths", ()), ("lengths", "4"), ("sentences", 0), ("repeats", 1.5), ("threads", 0)],
+    [
+        ("lengths", ()),
+        ("lengths", "4"),
+        ("lengths", 20),
+        ("lengths", -1),
+        ("lengths", [True]),
+        ("sentences", 0),
+        ("repeats", 1.5),
+        ("threads", 0),
+    ],
 )
 def test_settings_of_parallel_that_are_none(small: Translator, setting: str, value: Any) -> None:
-    with pytest.raises(UsageError, match=f"{setting} = .*: give whole numbers from 1 to 1000"):
+    with pytest.raises(UsageError, match=f"{setting} = .* must be a .*whole numbers? from 1 to 1,000"):
         pellucid.experiment("parallel", small, **{setting: value})
 
 

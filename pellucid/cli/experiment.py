@@ -4,7 +4,8 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from pellucid.cli.arguments import Verbs, add_device, add_to, folder, setting, text, verb
+from pellucid.cli.arguments import Verbs, add_device, add_to, folder, text, verb
+from pellucid.cli.arguments import setting as toml_setting
 
 EXAMPLES = """
 pellucid experiment --list
@@ -37,6 +38,16 @@ def add(verbs: Verbs) -> None:
         "--set", metavar="NAME=VALUE", dest="settings", type=setting, action="append", default=[], help=change
     )
     add_device(parser)
+
+
+def setting(argument: str) -> tuple[str, Any]:
+    """name=value of an experiment."""
+    if "=" not in argument:
+        raise argparse.ArgumentTypeError(
+            f"{argument!r}: write name=value, as in steps=100; pellucid experiment --list says what can "
+            "be set"
+        )
+    return toml_setting(argument)
 
 
 def run(arguments: argparse.Namespace) -> None:

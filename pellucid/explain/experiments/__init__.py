@@ -53,7 +53,12 @@ def needs(name: str) -> str:
 
 def settings(name: str) -> list[str]:
     """What of an experiment can be set."""
-    return list(inspect.signature(_module(name).experiment).parameters)[3:]
+    return list(_settings(name))
+
+
+def _settings(name: str) -> dict[str, inspect.Parameter]:
+    parameters = inspect.signature(_module(name).experiment).parameters
+    return {each.name: each for each in parameters.values() if each.kind is each.KEYWORD_ONLY}
 
 
 def experiment(
@@ -75,7 +80,8 @@ def experiment(
         model = load(model, precision="fp32")
     if model is not None and not isinstance(model, Translator):
         raise UsageError(f'model = {model!r:.60} must be a translator, a model folder, or "demo".')
-    return module.experiment(model, text, to, **given)
+    needed = {"sentence": (model, text, to), "model": (model,), "nothing": ()}[module.NEEDS]
+    return module.experiment(*needed, **given)
 
 
 def _module(name: str) -> ModuleType:
@@ -102,8 +108,13 @@ def _check_given(name: str, need: str, model: Any, text: str | None, to: str | N
 
 
 def _check_settings(name: str, given: Mapping[str, Any]) -> None:
-    known = settings(name)
-    for setting in given:
+    known = _settings(name)
+    for setting, value in given.items():
         if setting not in known:
             may = f"It has: {', '.join(known)}." if known else "It has none."
             raise UsageError(f"the experiment {name} has no setting {setting!r}. {may}")
+        if known[setting].annotation == str | None and not isinstance(value, str | None):
+            quoted = f'{setting}="{value!s:.60}"'
+            raise UsageError(
+                f"{setting} = {value!r:.60} must be text. In quotes it is: {quoted}, or --set '{quoted}'."
+            )

@@ -13,10 +13,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from pellucid.errors import UsageError
 from pellucid.explain.columns import columns, digits, paragraph
 from pellucid.explain.drawing import drawing
 from pellucid.explain.said import Said, said
+from pellucid.explain.whole_settings import whole_setting
 from pellucid.explain.words import visible
 from pellucid.see import trace
 from pellucid.translate.decoding import evaluating
@@ -152,8 +152,7 @@ def experiment(
     steps: int = STEPS,
 ) -> Attribution:
     """Share each target word's log-probability out among the words read, with this many points on the way."""
-    if not isinstance(steps, int) or not 1 <= steps <= 10_000:
-        raise UsageError(f"steps = {steps} must be a whole number from 1 to 10,000: points on the way.")
+    steps = whole_setting("steps", steps, 1, 10_000, "points on the way")
     pair = said(translator, text, to, target)
     words = [pair.trace[name].tensor[0].to(pair.source.device) for name in (SOURCE, READ)]
     integrated = _integrated(pair, words, steps)

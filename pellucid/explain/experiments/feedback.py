@@ -19,6 +19,7 @@ from pellucid.explain.drawing import drawing
 from pellucid.explain.passes import quietly
 from pellucid.explain.said import said
 from pellucid.explain.short_training import learning, phrasebook_material
+from pellucid.explain.whole_settings import whole_setting
 from pellucid.explain.words import visible
 from pellucid.model import Transformer
 from pellucid.train.learner import Learner
@@ -26,6 +27,7 @@ from pellucid.translate.decoding import device_of
 from pellucid.translate.sentences import TOKENS, read_source
 from pellucid.translate.translator import Translator, never_said
 from pellucid.vocabulary import Vocabulary
+from pellucid.whole import is_whole
 
 ABOUT = "the right words fed in (teacher forcing) beside one's own words fed back: where an error goes"
 NEEDS = "sentence"
@@ -159,10 +161,9 @@ def experiment(
     pair = said(translator, text, to, target)
     explanation, model = pair.explanation, pair.model
     gold, language = explanation.target_ids, explanation.to
-    if type(slip_at) is not int or not 1 <= slip_at <= len(gold):
+    if not is_whole(slip_at, 1, len(gold)):
         raise UsageError(f"slip_at = {slip_at!r}: the target has the positions 1 to {len(gold)}.")
-    if type(early_steps) is not int or not 0 <= early_steps <= MOST:
-        raise UsageError(f"early_steps = {early_steps!r} must be a whole number from 0 to {MOST}.")
+    slip_at, early_steps = int(slip_at), whole_setting("early_steps", early_steps, 0, MOST)
     task = _Task(model, translator.vocabulary, explanation.source_ids, gold, language)
     wrong = _slip(task, slip_at, slip)
     name, right = task.token(wrong), task.token(gold[slip_at - 1])

@@ -16,11 +16,13 @@ from torch import Tensor
 from pellucid.errors import UsageError
 from pellucid.explain.columns import columns, digits, paragraph
 from pellucid.explain.drawing import drawing
+from pellucid.whole import is_whole
 
 ABOUT = "a very large negative number masks as -inf does in float32, and overflows in float16"
 NEEDS = "nothing"
 NUMBERS = (-math.inf, -1e9, -1e4, -100.0, -10.0)
 SCORES = (2.0, 1.0, 0.5)
+LARGEST = 65504  # the largest number that float16 has
 PRECISIONS = {"float32": torch.float32, "float16": torch.float16}
 
 
@@ -96,33 +98,41 @@ class Float16:
             axes.legend(fontsize=8)
 
     def _conclusion(self) -> str:
-        large = next((row.number for row in self.rows if row.number == -1e9), self.rows[0].number)
+        finite = [row.number for row in self.rows if row.number > -math.inf]
+        large = -1e9 if -1e9 in finite else min(finite)
         single, half = self.row(large, "float32"), self.row(large, "float16")
         infinite = self.row(-math.inf, "float32")
         agree = "the very same weights as" if single.weights == infinite.weights else "other weights than"
         text = f"In float32 {_number(large)} gives {agree} -∞; "
         if half.held == -math.inf and half.number != -math.inf:
             return (
-                text + f"float16 has no {_number(large)} (its largest number is 65504): it becomes -∞ itself."
+                text
+                + f"float16 has no {_number(large)} (its largest number is {LARGEST}): it becomes -∞ itself."
             )
         return text + f"in float16 it is held as {_number(half.held)}."
 
 
 def experiment(
-    translator: Any = None,
-    text: Any = None,
-    to: Any = None,
     *,
     numbers: Sequence[float] = NUMBERS,
     scores: Sequence[float] = SCORES,
 ) -> Float16:
     """Masks the last of `scores` with each of the `numbers`, in float32 and in float16."""
-    if not _are_numbers(scores) or len(scores) < 2 or not all(map(math.isfinite, scores)):
+    if not _are_numbers(scores) or len(scores) < 2 or not all(abs(score) <= LARGEST for score in scores):
         raise UsageError(
-            f"scores = {scores} must be a list of two finite numbers or more: the last is masked."
+            f"scores = {scores!r:.60} must be a list of two numbers or more from -{LARGEST} to {LARGEST}, "
+            "which float16 can hold: the last is masked."
         )
-    if not _are_numbers(numbers) or any(not number < 0 for number in numbers):
-        raise UsageError(f"numbers = {numbers} must be a list below 0: each is added to a score to mask it.")
+    if not _are_numbers(numbers) or not all(number < 0 for number in numbers):
+        raise UsageError(
+            f"numbers = {numbers!r:.60} must be a list of numbers below 0: each is added to a score to "
+            "mask it."
+        )
+    if all(number == -math.inf for number in numbers):
+        raise UsageError(
+            f"numbers = {numbers!r:.60}: -inf is compared with other numbers, and there is none. Give one, "
+            "such as -1e9."
+        )
     exact = _weights(scores, -math.inf, torch.float64)
     wanted = numbers if -math.inf in numbers else (-math.inf, *numbers)
     rows = [_row(scores, number, name, exact) for name in PRECISIONS for number in wanted]
@@ -155,7 +165,10 @@ def _is_refused(number: float, dtype: torch.dtype) -> bool:
 
 
 def _are_numbers(values: Any) -> bool:
-    return isinstance(values, list | tuple) and all(isinstance(each, int | float) for each in values)
+    """Whether it is a list of numbers that a float can hold."""
+    return isinstance(values, list | tuple) and all(
+        isinstance(each, float) or is_whole(each, -(2**1000), 2**1000) for each in values
+    )
 
 
 def _number(number: float) -> str:

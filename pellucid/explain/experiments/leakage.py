@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 
@@ -20,9 +20,11 @@ from pellucid.explain.held_out import Decoding, decoded, decoded_anew, teacher_f
 from pellucid.explain.leak.find import find_leak
 from pellucid.explain.lookahead import LooksAhead
 from pellucid.explain.short_training import Material, learning, phrasebook_material
+from pellucid.explain.whole_settings import seed_setting, whole_setting
 from pellucid.model import Transformer
 from pellucid.train.learner import Learner
 from pellucid.translate.evaluate import evaluate
+from pellucid.whole import is_whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,6 +35,8 @@ SHOWN = 20  # words of a translation
 LAST = 50  # steps whose mean is the training loss at the end
 VALIDATIONS = 18
 MOST = 1_000_000  # steps
+HEADS = 4  # of the demo's model
+WIDEST = 1024
 KINDS = {True: "with the mask", False: "without"}
 
 
@@ -143,9 +147,6 @@ def _beginning(said: str) -> str:
 
 
 def experiment(
-    translator: Any = None,
-    text: Any = None,
-    to: Any = None,
     *,
     steps: int = 900,
     width: int = 64,
@@ -153,8 +154,13 @@ def experiment(
 ) -> Leakage:
     """Trains the demo's model twice on the demo's corpus, which takes two minutes on two idle processors: so
     many steps, with and without the causal mask."""
-    if type(steps) is not int or not 1 <= steps <= MOST:
-        raise UsageError(f"steps = {steps!r} must be a whole number from 1 to {MOST}.")
+    steps, seed = whole_setting("steps", steps, 1, MOST), seed_setting(seed)
+    if not is_whole(width, HEADS, WIDEST) or width % HEADS:
+        raise UsageError(
+            f"width = {width!r:.60} must be a multiple of {HEADS} from {HEADS} to {WIDEST:,}: each of the "
+            f"{HEADS} heads takes an equal share of it."
+        )
+    width = int(width)
     settings = {"model.width": width, "model.hidden": 3 * width, "training.seed": seed}
     short = {"training.batch_tokens": 2048, "training.warmup_steps": 200, "training.label_smoothing": 0.0}
     return compare(phrasebook_material(settings | short), steps)

@@ -155,9 +155,9 @@ def experiment(
     """Every norm of one pass; of the norm `part` (by default the decoder's first) also the vectors."""
     pair = said(translator, text, to, target)
     parts = [name.removesuffix(".variance") for name in pair.trace if name.endswith(".variance")]
-    part = part or next(name for name in parts if name.startswith("decoder"))
+    part = next(name for name in parts if name.startswith("decoder")) if part is None else part
     if part not in parts:
-        raise UsageError(f"part: {no_such_name(str(part), parts).replace('tensor', 'norm')}")
+        raise UsageError(f"part: {no_such_name(part, parts).replace('tensor', 'norm')}")
     learned = [pair.model.get_parameter(f"{part}.{name}").tolist() for name in ("weight", "bias")]
     return Norms(
         title=pair.title,

@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -21,9 +20,9 @@ from pellucid.cache import GrowingPast
 from pellucid.data.batch import Batch, make_batch
 from pellucid.data.corpus import Pair
 from pellucid.data.examples import Example
-from pellucid.errors import UsageError
 from pellucid.explain.columns import columns, paragraph
 from pellucid.explain.drawing import drawing
+from pellucid.explain.whole_settings import seed_setting, whole_list, whole_setting
 from pellucid.model import Transformer
 from pellucid.translate.translator import Translator
 
@@ -153,8 +152,6 @@ class Parallel:
 
 def experiment(
     translator: Translator,
-    text: Any = None,
-    to: Any = None,
     *,
     lengths: Sequence[int] = LENGTHS,
     sentences: int = 8,
@@ -164,11 +161,10 @@ def experiment(
 ) -> Parallel:
     """Compares losses, gradients and times on sentences of random words, as many as `sentences`, without
     dropout; the model stays as it is."""
-    if type(seed) is not int:
-        raise UsageError(f"seed = {seed!r} must be a whole number.")
-    for name, value in {"sentences": sentences, "repeats": repeats, "threads": threads}.items():
-        _check(name, value, [value])
-    _check("lengths", lengths, lengths)
+    seed, lengths = seed_setting(seed), whole_list("lengths", lengths, 1, MOST)
+    sentences = whole_setting("sentences", sentences, 1, MOST)
+    repeats = whole_setting("repeats", repeats, 1, MOST)
+    threads = whole_setting("threads", threads, 1, MOST)
     model = copy.deepcopy(translator.model).float().eval()
     batch = random_batch(model, range(1, sentences + 1), seed)
     equalities = [compare(copy.deepcopy(model).double(), batch), compare(model, batch)]
@@ -180,11 +176,6 @@ def experiment(
     finally:
         torch.set_num_threads(before)
     return Parallel(equalities, timings, sentences, batch.tokens, repeats, threads)
-
-
-def _check(name: str, given: Any, numbers: Sequence[Any]) -> None:
-    if not numbers or not all(type(number) is int and 1 <= number <= MOST for number in numbers):
-        raise UsageError(f"{name} = {given!r}: give whole numbers from 1 to {MOST}.")
 
 
 def _apart(difference: float) -> str:

@@ -9,13 +9,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 
 from pellucid.errors import UsageError
 from pellucid.explain.columns import columns, paragraph
 from pellucid.explain.drawing import drawing
+from pellucid.explain.whole_settings import whole_list, whole_setting
 from pellucid.model import sinusoids
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ ABOUT = "the sinusoids of section 3.5 in numbers, and why embeddings are multipl
 NEEDS = "model"
 SHOWN = 8  # dimensions that a table has room for
 DRAWN = 100  # positions of the picture
+MOST = 10_000  # positions, and dimensions
 
 
 @dataclass(frozen=True)
@@ -92,21 +94,15 @@ class Positions:
 
 def experiment(
     translator: "Translator",
-    text: Any = None,
-    to: Any = None,
     *,
     length: int = 6,
     widths: Sequence[int] = (4, 8),
 ) -> Positions:
     """The encodings of the first `length` positions for these widths and for the model's own."""
-    if not isinstance(length, int) or length < 1:
-        raise UsageError(f"length = {length} must be a whole number, 1 or more: so many positions are shown.")
-    if not isinstance(widths, list | tuple) or any(
-        not isinstance(width, int) or width < 2 or width % 2 for width in widths
-    ):
-        raise UsageError(
-            f"widths = {widths} must be a list of even numbers, 2 or more: sine and cosine come in pairs."
-        )
+    length = whole_setting("length", length, 1, MOST, "so many positions are shown")
+    widths = whole_list("widths", widths, 2, MOST)
+    if odd := [width for width in widths if width % 2]:
+        raise UsageError(f"widths = {widths}: {odd[0]} is odd, and sine and cosine come in pairs.")
     model = translator.model
     own = model.config.width
     tables = [Table(width, _sinusoids(length, width)) for width in dict.fromkeys((*widths, own))]

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from pellucid.errors import UsageError
 from pellucid.explain.columns import columns, digits, paragraph, short
 from pellucid.explain.drawing import drawing
 from pellucid.explain.looking import entropies
 from pellucid.explain.said import Said, said
 from pellucid.explain.tracing.edits import together, without_scale
+from pellucid.explain.whole_settings import seed_setting, whole_list
 
 if TYPE_CHECKING:
     from pellucid.translate.translator import Translator
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 ABOUT = "dividing by sqrt(d_k) keeps the softmax open: entropy and gradient with it and without"
 NEEDS = "sentence"
 WIDTHS = (4, 16, 64, 256, 1024)
+WIDEST = 10_000
 CLOSED = 0.01  # of at most 0.5: a row with a smaller gradient hardly learns where to look
 ROWS, KEYS = 256, 16  # random queries, and keys for each of them
 
@@ -139,14 +140,7 @@ def experiment(
     seed: int = 0,
 ) -> Scale:
     """The model's own scores with and without the division, and random queries and keys of these widths."""
-    if (
-        not isinstance(widths, list | tuple)
-        or not widths
-        or any(not isinstance(width, int) or width < 1 for width in widths)
-    ):
-        raise UsageError(f"widths = {widths} must be a list of whole numbers, 1 or more: each is a d_k.")
-    if not isinstance(seed, int):
-        raise UsageError(f"seed = {seed!r} must be a whole number.")
+    seed, widths = seed_setting(seed), whole_list("widths", widths, 1, WIDEST, "each is a d_k")
     pair = said(translator, text, to, target)
     parts = [_of_model(pair, part) for part in pair.attentions]
     generator = torch.Generator().manual_seed(seed)
