@@ -81,11 +81,12 @@ def test_every_scale_and_mask_from_inputs(scale: Any, divisor: float, mask: str 
 def test_entry_at_a_later_stage(entry: str) -> None:
     whole = attention(queries=X, keys=MEMORY, values=MEMORY, scale=2.0)
     start = whole[entry].tensor[0, 0]
-    seen = attention(**{entry: start}, values=MEMORY, scale=2.0)
+    scale = {"scale": 2.0} if entry == "scores" else {}
+    seen = attention(**{entry: start}, values=MEMORY, **scale)
     assert list(seen) == ["values", *NAMES[NAMES.index(entry) : -1]]
     for name, record in seen.items():
         torch.testing.assert_close(record.tensor, whole[name].tensor, rtol=0, atol=0)
-    without_values = attention(**{entry: start.tolist()}, scale=2.0)
+    without_values = attention(**{entry: start.tolist()}, **scale)
     assert list(without_values) == NAMES[NAMES.index(entry) : NAMES.index("weights") + 1]
 
 
@@ -263,6 +264,31 @@ Q, K = X[:, :4], MEMORY[:, :5]
             "weights is given, so mask has no effect. Leave one of the two out.",
         ),
         (
+            dict(scaled_scores=Q, scale=2.0),
+            "scaled_scores is given, so scale has no effect. Leave one of the two out.",
+        ),
+        (
+            dict(masked_scores=Q, scale="sqrt_dmodel"),
+            "masked_scores is given, so scale has no effect. Leave one of the two out.",
+        ),
+        (dict(weights=Q, scale=0), "weights is given, so scale has no effect. Leave one of the two out."),
+        (
+            dict(queries=X, keys=X, mask=[[0.0], [0.0, -math.inf]]),
+            "mask is not a matrix of numbers: its parts have the shapes 1, 2. Give parts that are alike.",
+        ),
+        (
+            dict(queries=[[1e200]], keys=[[1e200]]),
+            "scores: from these numbers it overflows float64 (1.8e308). Give smaller ones.",
+        ),
+        (
+            dict(queries=[[1e200, 1e200]], keys=[[1e200, -1e200]]),
+            "scores: from these numbers it overflows float64 (1.8e308). Give smaller ones.",
+        ),
+        (
+            dict(scores=[[1e300, -math.inf]], scale=1e-10),
+            "scaled_scores: from these numbers it overflows float64 (1.8e308). Give smaller ones.",
+        ),
+        (
             dict(queries=X, keys=X, w_key=X),
             "keys are given, so w_key has no effect. Leave one of the two out.",
         ),
@@ -287,8 +313,8 @@ Q, K = X[:, :4], MEMORY[:, :5]
         ),
         (
             dict(queries=X, keys=X, mask=[[0, 1, 1], [0, 0, 1], [0, 0, 0]]),
-            "mask: 1 is neither 0 (may look) nor "
-            "-inf (may not): a mask is added to the scores. Or give bools, True where a query may look.",
+            "mask: 1 is not 0 or below: a mask is added to the scores, 0 where a query may look, -inf where "
+            "it may not. Or give bools, True where a query may look.",
         ),
         (
             dict(queries=X, keys=X, mask=[[True, False]]),

@@ -23,6 +23,7 @@ from pellucid.explain.worked.attention import attention
 from pellucid.explain.worked.example_text import example_text
 from pellucid.explain.worked.examples import Example, example, names, read_example
 from pellucid.explain.worked.reporting import first_wrong, summary
+from pellucid.explain.worked.stages import ENTRIES
 
 pytestmark = pytest.mark.browser
 Open = Callable[..., Any]
@@ -144,7 +145,8 @@ def random_example(seed: int) -> Example:
     if entry not in ("masked_scores", "weights"):
         hidden = np.where(random.random((rows, columns)) < 0.3, -math.inf, 0.0)
         settings["mask"] = [None, "causal", hidden.tolist(), (hidden == 0).tolist()][int(random.integers(4))]
-    settings["scale"] = [None, "sqrt_dk", 2.5, 3][int(random.integers(4))]
+    scales = [None, "sqrt_dk", 2.5, 3] if entry not in ENTRIES[1:] else [None, "sqrt_dk"]
+    settings["scale"] = scales[int(random.integers(len(scales)))]
     if random.random() < 0.1:
         settings["heads"] = heads + 1  # an error
     arguments = {name: matrix.tolist() for name, matrix in given.items()} | settings
@@ -289,8 +291,8 @@ def test_the_form_and_its_file_are_the_example_again(script: Any, tmp_path: Path
 
 
 THOUSANDS = (
-    'w_key: "%s" may be a number whose thousands are set apart, or more than one. Write %s for one, and decimals '
-    "after a point."
+    'w_key: "%s" may be a number whose thousands are set apart, or more than one. Write %s for one, and '
+    "decimals after a point."
 )
 TYPED = [
     ("0.1 0.2\n0.3 0.4", [["0.1", "0.2"], ["0.3", "0.4"]]),

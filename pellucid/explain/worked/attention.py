@@ -1,19 +1,17 @@
 """Worked examples: plain arrays in, every stage of an attention out, through the model's own `attend`."""
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 from torch import Tensor
 
 from pellucid.errors import UsageError
-from pellucid.explain.worked.matrices import matrix_of, shape_text
+from pellucid.explain.worked.matrices import for_each_head, matrix_of
+from pellucid.explain.worked.settings import Scale, check_mask, divisor_of, heads_of, mask_of, words_of
 from pellucid.explain.worked.stages import ENTRIES, Given, Projection, run, size, split
 from pellucid.explain.worked.worked_example import WorkedExample
 
-Scale = str | float | None
 MATRICES = (
     "inputs",
     "memory",
@@ -47,45 +45,50 @@ def attention(
     heads: int | None = None,
     scale: Scale = "sqrt_dk",
     mask: Any = None,
-    tokens: Sequence[str] | None = None,
-    memory_tokens: Sequence[str] | None = None,
+    tokens: Iterable[str] | None = None,
+    memory_tokens: Iterable[str] | None = None,
 ) -> WorkedExample:
     """Attention worked out from plain arrays, entered at any stage: from inputs and W (x · W, W as in × out;
     without a W the inputs themselves), from queries, keys and values, or from a later stage with values.
 
     Arrays are L × D, or H × L × K for several heads. `scale` is "sqrt_dk", "sqrt_dmodel", None or a number
     that divides; where scores are given there is no d_k, and they are divided only by a number. `mask` is
-    None, "causal", or an array of 0 and -inf or of bools (True: may look). NaN is a number that is not known.
+    None, "causal", or an array: bools (True: may look), or numbers that are added, 0 or below; -inf hides.
+    NaN is a number that is not known.
     """
     arguments = {name: value for name, value in locals().items() if value is not None or name == "scale"}
     given = {name: value for name, value in arguments.items() if name in MATRICES}
     arrays = {name: matrix_of(name, value) for name, value in given.items()}
+    words: dict[str, list[str]] = {
+        name: words_of(name, arguments[name]) for name in ("tokens", "memory_tokens") if name in arguments
+    }
     complete = _given(arrays, heads, scale, mask)
-    words = _tokens(tokens, memory_tokens, complete, "memory" in arrays)
-    return WorkedExample(complete, words, arguments)
+    worked = WorkedExample(complete, _along(words, complete, "memory" in arrays), arguments | words)
+    _refuse_overflow(worked)
+    return worked
 
 
 def _given(arrays: Mapping[str, Tensor], heads: int | None, scale: Scale, mask: Any) -> Given:
     """What an example starts from; raises where something does not fit, or would have no effect."""
-    entry = _entry(arrays, mask)
-    count = _heads(arrays, heads)
+    entry = _entry(arrays, scale, mask)
+    count = heads_of(arrays, heads)
     matrices: dict[str, Tensor] = {}
     projections: dict[str, Projection] = {}
     for name in WEIGHTS if entry is None else ("values",):
         _take(name, arrays, count, matrices, projections)
     if entry is not None:
-        matrices[entry] = _for_each_head(arrays[entry], count)
+        matrices[entry] = for_each_head(arrays[entry], count)
     _refuse_unused(arrays, matrices, projections)
     example = _joined(entry, count, matrices, projections)
     w_output = _output(arrays.get("w_output"), example)
-    divisor = _divisor(scale, example, arrays)
+    divisor = divisor_of(scale, example, arrays)
     if mask is not None and not isinstance(mask, str):
-        matrices = {**matrices, "mask": _mask(mask, example)}
+        matrices = {**matrices, "mask": mask_of(mask, example)}
     causal = isinstance(mask, str)
     return replace(example, matrices=matrices, divisor=divisor, causal=causal, w_output=w_output)
 
 
-def _entry(arrays: Mapping[str, Tensor], mask: Any) -> str | None:
+def _entry(arrays: Mapping[str, Tensor], scale: Scale, mask: Any) -> str | None:
     """The stage after the queries that is given, if one is."""
     late = [name for name in ENTRIES if name in arrays]
     if len(late) > 1:
@@ -96,28 +99,13 @@ def _entry(arrays: Mapping[str, Tensor], mask: Any) -> str | None:
     idle = [name for name in ("queries", "keys", "w_query", "w_key") if name in arrays] if entry else []
     if mask is not None and entry in ("masked_scores", "weights"):
         idle.append("mask")
+    is_default = scale is None or (isinstance(scale, str) and scale == "sqrt_dk")
+    if not is_default and entry in ENTRIES[1:]:
+        idle.append("scale")
     if idle:
         raise UsageError(f"{entry} is given, so {idle[0]} has no effect. Leave one of the two out.")
-    if isinstance(mask, str) and mask != "causal":
-        raise UsageError(
-            f'mask = "{mask}" is not known. Give None, "causal", or an array of 0 and -inf or of bools.'
-        )
+    check_mask(mask)
     return entry
-
-
-def _heads(arrays: Mapping[str, Tensor], heads: int | None) -> int:
-    """The number that `heads` and all arrays with a matrix for each head agree on."""
-    if heads is not None and (
-        not isinstance(heads, int | np.integer) or isinstance(heads, bool) or heads < 1
-    ):
-        raise UsageError(f"heads = {heads!r} must be a whole number, 1 or more.")
-    counts = {name: array.shape[0] for name, array in arrays.items() if array.dim() == 3}
-    if heads is not None:
-        counts = {"heads": int(heads)} | counts
-    if len(set(counts.values())) > 1:
-        said = ", ".join(f"{name} {count}" for name, count in counts.items())
-        raise UsageError(f"the numbers of heads differ: {said}. Give every head its matrix.")
-    return next(iter(counts.values()), 1)
 
 
 def _take(
@@ -171,10 +159,6 @@ def _multiply(result: str, left: str, a: Tensor, right: str, b: Tensor) -> None:
     )
 
 
-def _for_each_head(matrix: Tensor, heads: int) -> Tensor:
-    return matrix if matrix.dim() == 3 else matrix.expand(heads, -1, -1)
-
-
 def _refuse_unused(
     arrays: Mapping[str, Tensor], matrices: Mapping[str, Tensor], projections: Mapping[str, Projection]
 ) -> None:
@@ -226,68 +210,36 @@ def _output(w_output: Tensor | None, example: Given) -> Tensor | None:
     return stacked
 
 
-def _divisor(scale: Scale, example: Given, arrays: Mapping[str, Tensor]) -> float | None:
-    """What divides the scores."""
-    if scale is None:
-        return None
-    if isinstance(scale, str):
-        if scale not in ("sqrt_dk", "sqrt_dmodel"):
-            raise UsageError(
-                f'scale = "{scale}" is not known. Give "sqrt_dk", "sqrt_dmodel", None, or a number that '
-                "divides."
-            )
-        if scale == "sqrt_dk" and example.entry is not None:
-            return None  # without queries nobody knows d_k
-        seen: dict[str, Tensor] = {}
-        run(example, lambda name, tensor: seen.setdefault(name, tensor))
-        width = seen["queries_BHLK"].shape[-1] if "queries_BHLK" in seen else 0
-        if scale == "sqrt_dmodel":
-            width = arrays["inputs"].shape[1] if "inputs" in arrays else width * example.heads
-        if not width:
-            raise UsageError(
-                'scale = "sqrt_dmodel": no inputs or queries say d_model. Give its root, a number.'
-            )
-        return math.sqrt(width)
-    is_number = isinstance(scale, int | float | np.number) and not isinstance(scale, bool)
-    if not is_number or not (math.isfinite(scale) and scale > 0):
-        raise UsageError(f"scale = {scale!r} must be a number above 0: it divides the scores.")
-    return float(scale)
-
-
-def _mask(mask: Any, example: Given) -> Tensor:
-    """0 and -inf, H × L × M."""
-    array = mask.cpu().numpy() if isinstance(mask, Tensor) else np.array(mask)
-    additive = np.where(array, 0.0, -np.inf) if array.dtype == bool else array
-    matrix = matrix_of("mask", additive)
-    wrong = matrix[~(matrix <= 0)]
-    if len(wrong):
-        raise UsageError(
-            f"mask: {wrong[0]:g} is neither 0 (may look) nor -inf (may not): a mask is added to the scores. "
-            "Or give bools, True where a query may look."
-        )
-    rows_columns = (example.queries, example.keys)
-    if matrix.shape[-2:] != rows_columns or (matrix.dim() == 3 and len(matrix) != example.heads):
-        heads = f", of each of {example.heads} heads," if example.heads > 1 else ""
-        raise UsageError(
-            f"mask is {shape_text(matrix.shape)} and the scores{heads} are {shape_text(rows_columns)}: "
-            "they are added, so they must be alike."
-        )
-    return _for_each_head(matrix, example.heads)
-
-
-def _tokens(
-    tokens: Sequence[str] | None, memory_tokens: Sequence[str] | None, given: Given, has_memory: bool
-) -> dict[str, list[list[str]]]:
+def _along(words: Mapping[str, list[str]], given: Given, has_memory: bool) -> dict[str, list[list[str]]]:
     """The words along L and M; in self-attention they are the same."""
-    if memory_tokens is None and not has_memory and given.queries == given.keys:
-        memory_tokens = tokens
+    along = {"L": ("tokens", given.queries), "M": ("memory_tokens", given.keys)}
+    if "memory_tokens" not in words and not has_memory and given.queries == given.keys:
+        along["M"] = along["L"]
     found = {}
-    for name, axis, words, length in (
-        ("tokens", "L", tokens, given.queries),
-        ("memory_tokens", "M", memory_tokens, given.keys),
-    ):
-        if words is not None:
-            if len(words) != length:
-                raise UsageError(f"{name}: {len(words)} words for {length} rows. Give one for each.")
-            found[axis] = [list(words)]
+    for axis, (name, length) in along.items():
+        if name in words:
+            if len(words[name]) != length:
+                raise UsageError(f"{name}: {len(words[name])} words for {length} rows. Give one for each.")
+            found[axis] = [words[name]]
     return found
+
+
+def _refuse_overflow(worked: WorkedExample) -> None:
+    """Raises where a stage leaves float64: what follows from it would look like numbers not known."""
+    given = worked.given
+    start = [*given.matrices.values(), *([] if given.w_output is None else [given.w_output])]
+    for projection in given.projections.values():
+        start += (
+            [projection.matrix] if projection.weights is None else [projection.matrix, projection.weights]
+        )
+    is_known = not any(bool(matrix.isnan().any()) for matrix in start)
+    for name, record in worked.items():
+        if name in given.matrices:
+            continue
+        beyond = record.tensor.isinf()
+        if name == "scaled_scores":
+            beyond &= worked["scores"].tensor.isfinite()
+        if name in ("mask", "masked_scores"):
+            beyond &= record.tensor > 0  # -inf is what masks
+        if bool(beyond.any()) or (is_known and bool(record.tensor.isnan().any())):
+            raise UsageError(f"{name}: from these numbers it overflows float64 (1.8e308). Give smaller ones.")

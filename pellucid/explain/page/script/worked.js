@@ -82,7 +82,27 @@ const workedExample = (asked) => {
   const given = givenOf(asked);
   const stages = {};
   runStages(given, (name, matrices) => (stages[name] = matrices));
+  refuseOverflow(given, stages);
   return { given, asked, stages, shapes: shapesOf(given, stages) };
+};
+
+/** Throws where a stage leaves float64: what follows from it would look like numbers not known. */
+const refuseOverflow = (given, stages) => {
+  const start = [...Object.values(given.matrices), given.wOutput ?? []];
+  for (const { matrix, weights } of Object.values(given.projections)) start.push(matrix, weights ?? []);
+  const isKnown = !start.flat(Infinity).some(Number.isNaN);
+  for (const [name, matrices] of Object.entries(stages)) {
+    if (name in given.matrices) continue;
+    const before = name === "scaled_scores" ? stages.scores.flat(2) : null;
+    const isBeyond = (value, place) => {
+      if (Number.isNaN(value)) return isKnown;
+      if (value === -Infinity && (name === "mask" || name === "masked_scores")) return false; // what masks
+      return !Number.isFinite(value) && (before === null || Number.isFinite(before[place]));
+    };
+    if (!matrices.flat(2).some(isBeyond)) continue;
+    const what = `${name}: from these numbers it overflows float64 (1.8e308)`;
+    throw new UsageError(`${what}. Give smaller ones.`, GIVEN_MATRICES.find((each) => each in given.matrices));
+  }
 };
 
 /** "(2×4)·(4×3) = (2×3)" for each stage; of each head, where there are several. */

@@ -38,7 +38,8 @@ const givenOf = (asked) => {
   const arrays = {};
   for (const name of GIVEN_MATRICES) if (asked[name] != null) arrays[name] = matrixOf(name, asked[name]);
   const mask = asked.mask ?? null;
-  const entry = entryOf(arrays, mask);
+  const scale = asked.scale === undefined ? "sqrt_dk" : asked.scale;
+  const entry = entryOf(arrays, scale, mask);
   const heads = headsOf(arrays, asked.heads ?? null);
   const given = {
     entry,
@@ -55,14 +56,14 @@ const givenOf = (asked) => {
   joinShapes(given);
   given.hasValues = "values" in given.matrices || "values" in given.projections;
   if (arrays.w_output) given.wOutput = outputWeights(arrays.w_output, given);
-  given.divisor = divisorOf(asked.scale === undefined ? "sqrt_dk" : asked.scale, given, arrays);
+  given.divisor = divisorOf(scale, given, arrays);
   if (mask !== null && typeof mask !== "string") given.matrices.mask = maskMatrices(mask, given);
   given.tokens = tokensAlong(asked.tokens ?? null, asked.memory_tokens ?? null, given, "memory" in arrays);
   return given;
 };
 
 /** The stage after the queries that is given, or null. */
-const entryOf = (arrays, mask) => {
+const entryOf = (arrays, scale, mask) => {
   const late = ENTRIES.filter((name) => name in arrays);
   if (late.length > 1) {
     const both = late.join(" and ");
@@ -71,6 +72,8 @@ const entryOf = (arrays, mask) => {
   const entry = late[0] ?? null;
   const idle = entry === null ? [] : ["queries", "keys", "w_query", "w_key"].filter((name) => name in arrays);
   if (mask !== null && (entry === "masked_scores" || entry === "weights")) idle.push("mask");
+  const isDivided = entry === null || entry === "scores";
+  if (scale !== null && scale !== "sqrt_dk" && !isDivided) idle.push("scale");
   if (idle.length) {
     throw new UsageError(
       `${entry} is given, so ${idle[0]} has no effect. Leave one of the two out.`,
@@ -230,7 +233,7 @@ const queryColumns = (given) => {
   return weights && isPerHead(weights) ? columnsOf(weights[0]) : columnsOf(weights ?? matrix) / given.heads;
 };
 
-/** 0 and −∞, a matrix for each head. */
+/** What is added to the scores, 0 or below, a matrix for each head. */
 const maskMatrices = (mask, given) => {
   const cells = Array.isArray(mask) ? mask.flat(2) : [mask];
   const isBools = cells.length > 0 && cells.every((cell) => typeof cell === "boolean");
@@ -238,8 +241,9 @@ const maskMatrices = (mask, given) => {
   const matrix = matrixOf("mask", isBools ? added(mask) : mask);
   const wrong = matrix.flat(2).find((value) => !(value <= 0));
   if (wrong !== undefined) {
-    const what = `mask: ${sixDigits(wrong)} is neither 0 (may look) nor -inf (may not): a mask is added to the scores`;
-    throw new UsageError(`${what}. Or give bools, True where a query may look.`, "mask");
+    const what = `mask: ${sixDigits(wrong)} is not 0 or below: a mask is added to the scores, 0 where a query`;
+    const ways = "may look, -inf where it may not. Or give bools, True where a query may look";
+    throw new UsageError(`${what} ${ways}.`, "mask");
   }
   const shape = shapeOf(matrix);
   const fits = shape.at(-2) === given.queries && shape.at(-1) === given.keys;
