@@ -8,11 +8,15 @@ from typing import Any
 import pytest
 import torch
 from browser import chromium
+from engine_page import numbers_of
 from test_page_views import SMALL_TARGETS, Opened
 from tiny import translator
 
+from pellucid import edits
+from pellucid.cache import GrowingPast, NoPast
 from pellucid.explain.explanation import Explanation
 from pellucid.explain.page import payload
+from pellucid.see import trace
 
 pytestmark = pytest.mark.browser
 
@@ -106,3 +110,72 @@ def test_a_recording_has_only_one_way(
     with Opened(browser, tmp_path / "page.html", f"#{SELF}.weights?step=2&beside=ways") as opened:
         assert not opened.page.locator("#both-ways").is_visible()
         assert opened.page.locator(".opened .which-run").count() == 0
+
+
+def decoded(of: Explanation, t: int, cached: bool) -> list[dict[str, torch.Tensor]]:
+    """The decoder's tensors without its mask, decoded step by step up to step t: of each step."""
+    model, steps = of.translator.model, []
+    lifted = edits.lift_mask(SELF) | edits.lift_mask("decoder.layers.0.self_attention")
+    source = torch.tensor([of.source_ids])
+    target = torch.tensor([[model.config.start_id, *of.target_ids[:-1]]])
+    mask = torch.ones_like(source, dtype=torch.bool)
+    with torch.no_grad():
+        memory, past = model.remember(model.encode(source, mask), mask), GrowingPast()
+        for step in range(t):
+            with trace(model, edits=lifted) as seen:
+                if cached:
+                    model.decode(target[:, step : step + 1], memory, past)
+                else:
+                    model.decode(target[:, : step + 1], memory, NoPast())
+            steps.append({name: record.tensor[0] for name, record in seen.items()})
+    return steps
+
+
+@pytest.mark.parametrize("cached", [True, False])
+@pytest.mark.parametrize("t", [2, 4])
+def test_without_its_mask_a_step_is_decoded_by_itself(
+    browser: Any, hindi: Explanation, path: Path, t: int, cached: bool
+) -> None:
+    steps = decoded(hindi, t, cached)
+    address = f"#{SELF}.weights?step={t}&mask=off&head=1" + ("" if cached else "&cache=off")
+    with Opened(browser, path, address) as opened:
+        shown = cells(opened, ".opened .opened-matrix tbody tr")
+        rows = torch.tensor([[float(cell) for cell in row[1:]] for row in shown])
+        assert rows.shape == (t, t + 1)
+        assert torch.allclose(rows[:, -1], torch.ones(t), atol=2e-4), "the sums of the rows"
+        weights = steps[-1][f"{SELF}.weights"][1]
+        assert torch.allclose(rows[:, :-1][-1], weights[-1], atol=6e-5)
+        if not cached:
+            assert torch.allclose(rows[:, :-1], weights, atol=6e-5)
+        for name, (_, numbers) in numbers_of(opened.page, "current.run").items():
+            if not name.startswith("decoder") or name == "decoder.positions":
+                continue
+            ours, theirs = torch.tensor(numbers)[0], steps[-1][name]
+            last = (..., -1) if ours.dim() == 1 else (..., -1, slice(None))
+            assert torch.allclose(ours[last], theirs[last], atol=1e-5), name
+        best = steps[-1]["decoder.probabilities"][-1].argmax().item()
+        word = opened.page.evaluate(f"current.run.steps[{t - 1}].predicted")
+        assert word == hindi.translator.vocabulary.target.id_to_piece(best).removeprefix("▁")
+        assert f"{word} out." in opened.text("#moment")
+        opened.until("document.querySelector('#both-ways h2') !== null")
+        assert word in cells(opened, "#both-ways tbody tr")[4][1 if cached else 2]
+        opened.go(address.replace(f"{SELF}.weights", f"{SELF}.context") + "&cell=1,1")
+        terms = opened.page.locator(".making table tbody tr").count()
+        assert terms == t
+        opened.go(address.replace(f"{SELF}.weights", ""))
+        assert word in opened.text("#drawing .next .best li:first-child")
+        assert opened.page.locator("#drawing .target .token").count() == t
+
+
+def test_a_recording_refuses_steps_without_the_mask(
+    browser: Any, hindi: Explanation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(payload, "COMPUTES", 0)
+    hindi.to_html(tmp_path / "page.html")
+    with Opened(browser, tmp_path / "page.html", f"#{SELF}.weights?mask=off") as opened:
+        assert "training would leak" in opened.text("#effect")
+        opened.go(f"#{SELF}.weights?mask=off&step=2")
+        told = opened.text("#effect .effect-says")
+        assert told.startswith("This page holds a recording") and "no step without it is precomputed" in told
+        rows = cells(opened, ".opened .opened-matrix tbody tr")
+        assert [float(row[-1]) for row in rows] == pytest.approx([1, 1], abs=2e-4)

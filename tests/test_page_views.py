@@ -438,6 +438,22 @@ def test_two_explanations_stand_side_by_side(browser: Any, hindi: Explanation, t
             assert f"{value:z.4f}" in opened.text(".opened")
 
 
+def test_what_cannot_be_switched_beside_says_why(browser: Any, hindi: Explanation, tmp_path: Path) -> None:
+    smaller = translator(decoder_layers=1).explain("How are you ?", to="hi", target="आप कैसे हैं ?")
+    hindi.to_html(tmp_path / "page.html", beside=smaller, names=("two layers", "one layer"))
+    with Opened(browser, tmp_path / "page.html", f"#?beside=other&silent={CROSS}:1") as opened:
+        switched, not_switched = opened.page.locator(".beside-card").all_inner_texts()
+        assert "TWO LAYERS" in switched.upper() and "ONE LAYER" in not_switched.upper()
+        assert "without the switch" not in switched
+        assert f'without the switch: "{CROSS}" is no attention of this model.' in not_switched
+        opened.go("#?beside=other&mask=off")
+        cards = opened.page.locator(".beside-card").all_inner_texts()
+        assert not any("without the switch" in card for card in cards)
+        opened.go(f"#{SELF}.weights?beside=other&mask=off&cell=0,0")
+        titles = opened.page.locator(".opened .opened-matrix .which-run").all_inner_texts()
+        assert titles == ["two layers", "one layer"]
+
+
 def test_on_paper_stand_the_steps_and_the_open_matrix(browser: Any, path: Path) -> None:
     with Opened(browser, path, f"#{SELF}.weights") as opened:
         opened.page.emulate_media(media="print")

@@ -29,7 +29,7 @@ RUN = Chapter(
 )
 CARRIED = Chapter(
     "where a run comes from: recorded in the file, derived, or computed here with its switches",
-    ("recorded.js", "blocks.js", "derived.js", "computed.js", "switches.js"),
+    ("recorded.js", "blocks.js", "derived.js", "computed.js", "switches.js", "stepping.js"),
 )
 MATRIX = Chapter(
     "one matrix: a grid of cells or a painted picture, its colours, its twin to copy",

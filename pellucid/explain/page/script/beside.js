@@ -2,13 +2,14 @@
 
 /** The run that stands beside the present one; null where none was asked for. */
 const besideOf = async (before) => {
-  if (state.beside === "before") return before;
+  if (state.beside === "before") return before && runCalled(before, "before the switch");
   if (state.beside !== "other" || page.runs.length < 2 || state.text !== null) return null;
-  const other = page.runs[state.run === 0 ? 1 : 0];
-  return isSwitched(state.switches) && !cannotSwitch(other, state.switches)
-    ? switchedRun(other, state.switches)
-    : other;
+  const other = page.runs[otherRun()];
+  const isShown = isSwitched(state.switches) && !cannotShow(other, state.switches);
+  return runInTime(isShown ? await runSwitched(other, state.switches) : other);
 };
+
+const otherRun = () => (state.run === 0 ? 1 : 0);
 
 /** The chooser of the page's explanations, and whether they stand side by side. */
 const drawChoiceOfRuns = (place) => {
@@ -49,14 +50,7 @@ const drawBeside = (run, beside, place) => {
   const titles =
     state.beside === "before"
       ? ["After the switch", "Before"]
-      : [run, beside].map((each) =>
-          capitalised(
-            runName(
-              each,
-              page.runs.indexOf(page.runs.find((known) => known.text === each.text && known.model === each.model)),
-            ),
-          ),
-        );
+      : [state.run, otherRun()].map((at) => capitalised(runName(page.runs[at], at)));
   redraw(
     place,
     element("h2", {}, "Side by side"),
@@ -71,7 +65,14 @@ const drawBeside = (run, beside, place) => {
   );
 };
 
+/** Why a run stands without the switches that were asked for; "" if it has them. */
+const notSwitched = (run) => {
+  if (!isSwitched(state.switches) || isSwitched(run.switches)) return "";
+  return cannotShow(run, state.switches);
+};
+
 const besideCard = (run, title) => {
+  const reason = state.beside === "other" ? notSwitched(run) : "";
   const table = tableOf(
     {},
     {
@@ -88,6 +89,7 @@ const besideCard = (run, title) => {
     "section",
     { class: "beside-card", "aria-label": title },
     element("h3", {}, title),
+    reason && element("p", { class: "note" }, `without the switch: ${reason}`),
     element("p", { class: "beside-sentence" }, words(run.translation)),
     table,
   );

@@ -1,4 +1,4 @@
-// Runs that the page computes itself: another sentence, other switches, or the same tokens one step at a time.
+// Runs that the page computes itself: of another sentence, or with other switches.
 
 /** Translates a sentence: {text, tokens, ids, score, hypotheses, source: {ids, tokens}, to}. */
 const translateText = async (text, to, model = page.runs[0].model) => {
@@ -39,7 +39,7 @@ const switchedRun = async (run, switches) => {
   const switched = run.computes
     ? await computedRun(run.model, run.sentence, switches)
     : await recordedVariant(run, variantOf(run, switches));
-  return Object.assign(switched, { unswitched: run });
+  return Object.assign(switched, { name: run.name, unswitched: run });
 };
 
 /** One teacher-forced pass over a sentence: {text, to, translation, forced, source: ids, expected: ids}. */
@@ -47,7 +47,7 @@ const computedRun = (model, sentence, switches = UNSWITCHED) => {
   const { config, vocabulary } = model;
   const padding = switches.padding === "none" ? [] : [config.pad_id, config.pad_id];
   const source = [...sentence.source, ...padding];
-  const mask = source.map((_, place) => place < sentence.source.length || switches.padding !== "masked");
+  const mask = realTokens(source, sentence, switches);
   const target = [config.start_id, ...sentence.expected.slice(0, -1)];
   const tensors = new Map();
   new Transformer(config, model.parameters, recording(tensors, seeSwitched(switches))).forward(source, mask, target);
@@ -64,6 +64,10 @@ const computedRun = (model, sentence, switches = UNSWITCHED) => {
     steps: stepsOf(model, sentence, target, tensors),
   });
 };
+
+/** What the source's mask lets be looked at: its own tokens, and pad tokens that nothing masks. */
+const realTokens = (sourceIds, sentence, switches) =>
+  sourceIds.map((_, place) => place < sentence.source.length || switches.padding !== "masked");
 
 /** A `see` that keeps each tensor as it is used, in float32. */
 const recording = (tensors, edit) => (path, name, axes, value) => {
@@ -91,64 +95,4 @@ const stepsOf = (model, sentence, target, tensors) => {
       probability: probabilities.data[row * size + id], loss, alternatives,
     };
   });
-};
-
-/**
- * Decoding a run's target token by token, compared with the run: {largestDifference, where, perStep: [{input, rows (of
- * each tensor, computed in this step), difference, where}]}. With a cache a step computes the new row alone and looks
- * at the keys and values of the rows before; without one it computes the rows of the whole prefix again.
- */
-const stepByStep = async (run, cached) => {
-  if (!run.computes) {
-    const difference = run.largest_difference; // of the search's log-probabilities, which had a cache
-    if (cached && difference !== null && !isSwitched(run.switches)) {
-      return { largestDifference: difference, where: "the log-probabilities", perStep: [] };
-    }
-    throw new Error(
-      "This page holds a recording, not the model: it cannot decode again. In Python, print(explanation.stepwise).",
-    );
-  }
-  const { sourceIds, targetIds, sentence, switches, model } = run;
-  const transformer = new Transformer(model.config, model.parameters, seeSwitched(switches));
-  const mask = sourceIds.map((_, place) => place < sentence.source.length || switches.padding !== "masked");
-  const memory = transformer.remember(transformer.encode(sourceIds, mask), mask);
-  const past = new GrowingPast();
-  const perStep = [];
-  for (let step = 0; step < targetIds.length; step++) {
-    const tensors = new Map();
-    transformer.see = recording(tensors, seeSwitched(switches));
-    if (cached) transformer.decode([targetIds[step]], memory, past);
-    else transformer.decode(targetIds.slice(0, step + 1), memory, new NoPast());
-    perStep.push({ input: run.target[step], rows: cached ? 1 : step + 1, ...(await furthest(run, tensors, cached ? step : 0)) });
-  }
-  const most = perStep.reduce((worst, each) => (each.difference > worst.difference ? each : worst));
-  return { largestDifference: most.difference, where: most.where, perStep };
-};
-
-/** The largest difference of any number from the run's, and in which tensor; here row 0 is row `first` of the run. */
-const furthest = async (run, tensors, first) => {
-  let most = { difference: 0, where: "" };
-  for (const [name, tensor] of tensors) {
-    const [one, other] = [tensor, await run.get(name)];
-    const difference = largestDifferenceOf(one, other, first);
-    if (difference > most.difference) most = { difference, where: name };
-  }
-  return most;
-};
-
-const largestDifferenceOf = (part, whole, first) => {
-  // Keys and values are all there are so far: their rows begin with the first, whatever was computed now.
-  const start = part.axes.includes("M") && !part.axes.includes("L") ? 0 : first;
-  let most = 0;
-  for (let head = 0; head < headsOfTensor(part); head++) {
-    const [one, other] = [panelOf(part, head), panelOf(whole, head)];
-    for (let row = 0; row < one.rows; row++) {
-      for (let column = 0; column < one.columns; column++) {
-        const [x, y] = [one.at(row, column), other.at(start + row, column)];
-        const difference = x === y ? 0 : Math.abs(x - y); // −∞ equals −∞; what is no number equals nothing
-        most = Math.max(most, Number.isNaN(difference) ? Infinity : difference);
-      }
-    }
-  }
-  return most;
 };

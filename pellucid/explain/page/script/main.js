@@ -1,6 +1,6 @@
 // The page comes alive: reads what the file carries, then shows the view of its address, and each one after it.
 
-let current = null; // {base, run, before, beside, heads}: what is on the screen
+let current = null; // {base, whole, run, before, beside, heads}: what is on the screen
 let viewsAsked = 0;
 
 /** Draws what the state says. Of several asked for in a row, the last is drawn. */
@@ -17,11 +17,11 @@ const showView = async (focus = null) => {
     runs = await runsOfView();
   }
   if (asked !== viewsAsked) return;
-  const changed = current && current.run !== runs.run;
+  const changed = current && current.whole !== runs.whole;
   current = runs;
   state = {
     ...state,
-    position: Math.max(0, Math.min(state.position, runs.run.target.length - 1)),
+    position: Math.max(0, Math.min(state.position, runs.whole.target.length - 1)),
     head: Math.min(state.head, runs.heads - 1),
   };
   try {
@@ -36,15 +36,24 @@ const showView = async (focus = null) => {
   }
 };
 
-/** The runs that the state asks for: the sentence, switched or not, and what stands beside it. */
+/** The runs that the state asks for: the sentence, switched or not, as all positions at once and as this step has it,
+ *  and what stands beside it. */
 const runsOfView = async () => {
   const base = state.text === null ? (page.runs[state.run] ?? page.runs[0]) : await ownRun(state.text, state.to, state.target);
-  const switched = isSwitched(state.switches);
-  const reason = switched ? cannotSwitch(base, state.switches) : "";
-  const run = switched && !reason ? await runSwitched(base, state.switches) : base;
-  const before = run === base ? null : base;
-  return { base, run, before, reason, beside: await besideOf(before), heads: run.config.heads };
+  const reason = isSwitched(state.switches) ? cannotShow(base, state.switches) : "";
+  const whole = isSwitched(state.switches) && !reason ? await runSwitched(base, state.switches) : base;
+  const [run, before] = [runInTime(whole), whole === base ? null : runInTime(base)];
+  return { base, whole, run, before, reason, beside: await besideOf(before), heads: run.config.heads };
 };
+
+/** Why a run cannot be shown with these switches in the view's time; "" if it can. */
+const cannotShow = (run, switches) => (state.mode === "step" ? cannotSwitchSteps : cannotSwitch)(run, switches);
+
+/** A run as the view's time has it: where the mask is lifted, the run of this step alone. */
+const runInTime = (run) =>
+  state.mode === "step" && !state.switches.causal && run.computes
+    ? runOfStep(run, state.position + 1, state.cached)
+    : run;
 
 const switchedRuns = new WeakMap();
 
@@ -68,24 +77,24 @@ const drawFor = (name, facts, draw) => {
   return drawing;
 };
 
-const drawView = async ({ run, before, beside, reason }, changed) => {
+const drawView = async ({ whole, run, before, beside, reason }, changed) => {
   const { block, head, position, mode, cached, switches, open, stop, beside: besideAsked } = state;
   document.body.classList.toggle("deep", block !== "" || open === "own");
   document.body.classList.toggle("own-open", open === "own");
   found("drawing-place").hidden = block !== "";
   found("stage").hidden = block === "";
-  await drawFor("sentence", [run], () => drawSentence(run, found("sentence")));
-  drawFor("given", [run], () => drawGiven(run, found("given")));
+  await drawFor("sentence", [whole], () => drawSentence(whole, found("sentence")));
+  drawFor("given", [whole], () => drawGiven(whole, found("given")));
   drawFor("typed", [state.text, state.to, state.target], showTyped);
   drawFor("runs", [state.run, state.text, besideAsked], () => drawChoiceOfRuns(found("runs")));
-  drawFor("time", [run, mode, position, cached, playing], () => drawTime(run, found("time")));
+  drawFor("time", [whole, mode, position, cached, playing], () => drawTime(whole, found("time")));
   drawFor("moment", [run, mode, position, cached], () => drawMoment(run, found("moment")));
   drawFor("switches", [run, switches, besideAsked, block, head], () => drawSwitches(run, found("switches")));
   found("unfold").querySelector(".count").textContent = countSwitched(switches) || "";
   drawFor("steps", [run, before, position], () => drawSteps(run, before, found("steps")));
   drawFor("looked", [run], () => drawAlignment(run, found("looked")));
-  drawFor("ways", [run, mode, position, besideAsked], () => drawBothWays(run, found("both-ways")));
-  drawFor("beside", [run, beside, block], () => drawBeside(run, beside, found("beside")));
+  drawFor("ways", [whole, mode, position, besideAsked], () => drawBothWays(whole, found("both-ways")));
+  drawFor("beside", [run, beside, block, switches], () => drawBeside(run, beside, found("beside")));
   if (block === "") {
     await drawFor("drawing", [run, mode, position, cached], () => drawModel(run, found("drawing")));
   } else {

@@ -48,7 +48,7 @@ const resetSwitches = () => {
 
 const onOff = (name, title, says, change) => {
   const on = state.switches[name];
-  const reason = cannotSwitch(current.base, { ...state.switches, [name]: !on });
+  const reason = cannotShow(current.base, { ...state.switches, [name]: !on });
   return element(
     "div",
     { class: "switch" },
@@ -82,7 +82,7 @@ const paddingChoice = (switches, change) =>
       label,
       key: `padding-${padding}`,
       chosen: switches.padding === padding,
-      reason: cannotSwitch(current.base, { ...switches, padding }),
+      reason: cannotShow(current.base, { ...switches, padding }),
       choose: () => change({ padding }),
     })),
   );
@@ -103,7 +103,7 @@ const headChoice = (run, switches, change) => {
         key: `silent-${head}`,
         chosen: !silent.includes(head),
         on: true,
-        reason: cannotSwitch(current.base, { ...switches, silent: next }),
+        reason: cannotShow(current.base, { ...switches, silent: next }),
         choose: () => change({ silent: next }),
       };
     }),
@@ -138,7 +138,7 @@ const whereChoice = (switches, change) => {
     });
   for (const option of options) {
     const where = option.key === "where-all" ? null : at;
-    option.reason = cannotSwitch(current.base, {
+    option.reason = cannotShow(current.base, {
       ...switches,
       where,
       head: option.key === "where-head" ? state.head : null,

@@ -54,7 +54,7 @@ const forbiddenCells = async (view, run, name, head) => {
 
 /** The view of the run beside: where a step is shown in both ways, the other one has no cache. */
 const besideView = (view) =>
-  view.run.stepwise ? { ...view, run: view.beside, time: { ...view.time, cached: false } } : view;
+  view.run.stepwise && !view.beside.stepwise ? { ...view, run: view.beside, time: { ...view.time, cached: false } } : view;
 
 /** The same tensor of the run beside this one; null where there is none of its shape. */
 const besideTensor = async (view, name, tensor) => {

@@ -55,6 +55,14 @@ const cannotSwitch = (run, switches) => {
   );
 };
 
+/** The same for step t, which is decoded by itself where the mask is lifted. */
+const cannotSwitchSteps = (run, switches) =>
+  cannotSwitch(run, switches) ||
+  (run.computes || switches.causal
+    ? ""
+    : "This page holds a recording, not the model. Without the causal mask a step has other numbers than all positions " +
+      "at once, and no step without it is precomputed. Choose Training, or leave the mask on.");
+
 const faultOfSwitches = (run, switches) => {
   const { heads } = run.config;
   const parts = [...new Set(run.names.map((name) => name.slice(0, name.lastIndexOf("."))))];

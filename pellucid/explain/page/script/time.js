@@ -57,17 +57,15 @@ const stepBy = (run, by, sign, says) => {
 
 /** What this moment is, in a sentence. */
 const drawMoment = async (run, place) => {
-  const mine = (momentsAsked += 1);
+  const isNewest = ticketOf(place);
   const sentence = momentOf(run);
   redraw(place, element("p", {}, sentence));
   if (state.mode === "step") say(place.textContent);
   if (state.mode !== "step") return;
-  const equality = await equalityOf(run, state.cached);
-  if (mine === momentsAsked && equality)
+  const equality = await equalityOf(wholeOf(run), state.cached);
+  if (isNewest() && equality)
     redraw(place, element("p", {}, sentence, " ", element("span", { class: "equality" }, equality)));
 };
-
-let momentsAsked = 0;
 
 const momentOf = (run) => {
   const { position } = state;

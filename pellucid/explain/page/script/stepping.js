@@ -1,0 +1,160 @@
+// The same tokens one step at a time, with a cache and without: what each step computes, and how it compares.
+
+/**
+ * A run's target decoded token by token: of each step its tensors by name. With a cache a step computes the new row
+ * alone and looks at the keys and values of the rows before; without one it computes the rows of the whole prefix again.
+ */
+function* stepsOfDecoding({ sourceIds, targetIds, sentence, switches, model }, cached) {
+  const transformer = new Transformer(model.config, model.parameters, seeSwitched(switches));
+  const mask = realTokens(sourceIds, sentence, switches);
+  const memory = transformer.remember(transformer.encode(sourceIds, mask), mask);
+  const past = new GrowingPast();
+  for (let step = 0; step < targetIds.length; step++) {
+    const tensors = new Map();
+    transformer.see = recording(tensors, seeSwitched(switches));
+    if (cached) transformer.decode([targetIds[step]], memory, past);
+    else transformer.decode(targetIds.slice(0, step + 1), memory, new NoPast());
+    yield tensors;
+  }
+}
+
+/**
+ * Decoding step by step, compared with all positions at once: {largestDifference, where, perStep: [{input, rows (of
+ * each tensor, computed in this step), difference, where}]}.
+ */
+const stepByStep = async (run, cached) => {
+  if (!run.computes) {
+    const difference = run.largest_difference; // of the search's log-probabilities, which had a cache
+    if (cached && difference !== null && !isSwitched(run.switches)) {
+      return { largestDifference: difference, where: "the log-probabilities", perStep: [] };
+    }
+    throw new Error(
+      "This page holds a recording, not the model: it cannot decode again. In Python, print(explanation.stepwise).",
+    );
+  }
+  const perStep = [];
+  let step = 0;
+  for (const tensors of stepsOfDecoding(run, cached)) {
+    const most = await furthest(run, tensors, cached ? step : 0);
+    perStep.push({ input: run.target[step], rows: cached ? 1 : step + 1, ...most });
+    step += 1;
+  }
+  const most = perStep.reduce((worst, each) => (each.difference > worst.difference ? each : worst));
+  return { largestDifference: most.difference, where: most.where, perStep };
+};
+
+/** The largest difference of any number from the run's, and in which tensor; here row 0 is row `first` of the run. */
+const furthest = async (run, tensors, first) => {
+  let most = { difference: 0, where: "" };
+  for (const [name, tensor] of tensors) {
+    const [one, other] = [tensor, await run.get(name)];
+    const difference = largestDifferenceOf(one, other, first);
+    if (difference > most.difference) most = { difference, where: name };
+  }
+  return most;
+};
+
+const largestDifferenceOf = (part, whole, first) => {
+  // Keys and values are all there are so far: their rows begin with the first, whatever was computed now.
+  const start = part.axes.includes("M") && !part.axes.includes("L") ? 0 : first;
+  let most = 0;
+  for (let head = 0; head < headsOfTensor(part); head++) {
+    const [one, other] = [panelOf(part, head), panelOf(whole, head)];
+    for (let row = 0; row < one.rows; row++) {
+      for (let column = 0; column < one.columns; column++) {
+        const [x, y] = [one.at(row, column), other.at(start + row, column)];
+        const difference = x === y ? 0 : Math.abs(x - y); // −∞ equals −∞; what is no number equals nothing
+        most = Math.max(most, Number.isNaN(difference) ? Infinity : difference);
+      }
+    }
+  }
+  return most;
+};
+
+const comparisons = new WeakMap();
+
+/** A run decoded step by step and compared with all positions at once; made once. */
+const comparedInTime = (run, cached) => {
+  const known = comparisons.get(run) ?? {};
+  comparisons.set(run, known);
+  known[cached] ??= stepByStep(run, cached);
+  return known[cached];
+};
+
+const waysOfRuns = new WeakMap();
+
+/** Step t (from 1) of a run as {cached, again}: two runs that end with this step. Made once. */
+const waysOfStep = (run, t) => {
+  const known = waysOfRuns.get(run) ?? new Map();
+  waysOfRuns.set(run, known);
+  if (!known.has(t)) known.set(t, bothWays(run, t));
+  return known.get(t);
+};
+
+const bothWays = (run, t) => {
+  const sentence = { ...run.sentence, expected: run.sentence.expected.slice(0, t) };
+  const step = { name: run.name, unswitched: run.unswitched, whole: run };
+  const again = { ...computedRun(run.model, sentence, run.switches), ...step };
+  const made = rowsOfSteps(run, t);
+  const cached = finishRun({
+    ...run, ...again, stepwise: true,
+    shapes: Object.fromEntries(again.names.map((name) => [name, made.get(name) ?? run.shapes[name]])),
+    get: async (name) => made.get(name) ?? run.get(name), // what the encoder made is remembered
+    origin: () => "computed",
+    steps: stepsOf(run.model, sentence, again.targetIds, made),
+  });
+  return { cached, again };
+};
+
+/** The run that is true at step t. With the mask a step has the rows of all positions at once; without it each row
+ *  looks at other tokens the more there are, so the step is decoded by itself. */
+const runOfStep = (run, t, cached) => waysOfStep(run, Math.min(t, run.target.length))[cached ? "cached" : "again"];
+
+/** What t steps with a cache have computed, by name: of each tensor one row a step, under those of the steps before. */
+const rowsOfSteps = (run, t) => {
+  const steps = [];
+  for (const tensors of stepsOfDecoding(run, true)) {
+    steps.push(tensors);
+    if (steps.length === t) break;
+  }
+  return new Map([...steps.at(-1).keys()].map((name) => [name, stacked(name, steps.map((step) => step.get(name)))]));
+};
+
+/** One row under the other; keys and values that were remembered are all there already. */
+const stacked = (name, tensors) => {
+  const last = tensors.at(-1);
+  if (!last.axes.includes("L")) return last;
+  const [rows, heads, { columns }] = [tensors.length, headsOfTensor(last), panelOf(last)];
+  const data = new Float32Array(heads * rows * columns).fill(ofLaterKeys(name));
+  tensors.forEach((tensor, row) => {
+    for (let head = 0; head < heads; head++) {
+      data.set(rowOfPanel(panelOf(tensor, head), 0), (head * rows + row) * columns);
+    }
+  });
+  const shape = last.shape.map((size, place) => (last.axes[place] === "L" ? rows : size));
+  return makeTensor(last.axes, shape, data);
+};
+
+/** What a row has for keys that came after its step: they did not exist, which is what the mask makes of them. */
+const ofLaterKeys = (name) => {
+  const { last } = splitName(name);
+  return last === "weights" ? 0 : last === "mask" || last === "masked_scores" ? -Infinity : NaN;
+};
+
+/** The largest difference of the new row's numbers between the two ways, and in which tensor. */
+const differenceOfWays = async ({ cached, again }) => {
+  let most = { difference: 0, where: "" };
+  for (const name of again.names.filter((each) => each.startsWith("decoder"))) {
+    const [one, other] = [await cached.get(name), await again.get(name)];
+    for (let head = 0; head < headsOfTensor(one); head++) {
+      const [new_, same] = [one, other].map((tensor) => lastRowOf(panelOf(tensor, head)));
+      new_.forEach((value, place) => {
+        const difference = value === same[place] ? 0 : Math.abs(value - same[place]);
+        if (!(difference <= most.difference)) most = { difference, where: name };
+      });
+    }
+  }
+  return most;
+};
+
+const lastRowOf = (panel) => rowOfPanel(panel, panel.rows - 1);
