@@ -13,7 +13,7 @@ from pellucid.cache import Mask, Memory, NoPast, Past
 from pellucid.config import ModelConfig
 from pellucid.dropout import Dropout
 from pellucid.errors import UsageError
-from pellucid.see import Part, name_parts, watched
+from pellucid.watching import Part, name_parts, watched
 
 See = Callable[[str, Tensor], Tensor]
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "gelu": F.gelu, "silu": F.silu}

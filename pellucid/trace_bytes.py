@@ -1,17 +1,26 @@
 """How many bytes a trace will hold, told before it is made."""
 
 import fnmatch
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
 
 from pellucid.errors import UsageError
 from pellucid.model import Transformer
-from pellucid.see import no_such_name, watching
+from pellucid.records import globs, no_such_name
+from pellucid.watching import watching
+from pellucid.whole import is_whole
+
+MOST = 2**31 - 1  # of tokens, or of sentences
 
 
 def trace_bytes(
-    model: Transformer, source_length: int, target_length: int, sentences: int = 1, only: str = "*"
+    model: Transformer,
+    source_length: int,
+    target_length: int,
+    sentences: int = 1,
+    only: str | Sequence[str] = "*",
 ) -> int:
     """The bytes of all tensors that `trace(model, only)` would keep of one pass over so many sentences of so
     many tokens, padding and end token counted. Nothing is computed: shapes alone run through the model."""
@@ -19,7 +28,11 @@ def trace_bytes(
 
 
 def tensor_bytes(
-    model: Transformer, source_length: int, target_length: int, sentences: int = 1, only: str = "*"
+    model: Transformer,
+    source_length: int,
+    target_length: int,
+    sentences: int = 1,
+    only: str | Sequence[str] = "*",
 ) -> dict[str, int]:
     """As `trace_bytes`, for each tensor by its name."""
     if not isinstance(model, Transformer):
@@ -28,13 +41,23 @@ def tensor_bytes(
         )
     lengths = {"source_length": source_length, "target_length": target_length, "sentences": sentences}
     for name, value in lengths.items():
-        if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-            raise UsageError(f"{name} = {value!r} must be a whole number, 1 or more.")
-    sizes = _sizes(model, (sentences, source_length), (sentences, target_length))
-    found = {name: size for name, size in sizes.items() if fnmatch.fnmatchcase(name, only)}
-    if not found:
-        raise UsageError(f"only: {no_such_name(only, sizes)}")
-    return found
+        if not is_whole(value, 1, MOST):
+            raise UsageError(f"{name} = {value!r:.60} must be a whole number from 1 to {MOST:,}.")
+    wanted = globs(only)
+    source, target = (int(sentences), int(source_length)), (int(sentences), int(target_length))
+    try:
+        sizes = _sizes(model, source, target)
+    except RuntimeError as error:
+        if "overflow" not in str(error):
+            raise
+        raise UsageError(
+            f"a pass over {sentences:,} × {source_length:,} source and {sentences:,} × {target_length:,} "
+            "target tokens has more bytes than can be counted. Give smaller numbers."
+        ) from None
+    for glob in wanted:
+        if not fnmatch.filter(sizes, glob):
+            raise UsageError(f"only: {no_such_name(glob, sizes)}")
+    return {name: size for name, size in sizes.items() if any(fnmatch.fnmatchcase(name, g) for g in wanted)}
 
 
 def _sizes(model: Transformer, source: tuple[int, int], target: tuple[int, int]) -> dict[str, int]:

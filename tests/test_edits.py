@@ -6,6 +6,7 @@ import threading
 from pathlib import PurePath
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from test_see import SOURCE, TARGET, Words, small_model
@@ -16,7 +17,8 @@ from pellucid import edits
 from pellucid.errors import UsageError
 from pellucid.explain.tracing.nonfinite import find_nonfinite
 from pellucid.model import Transformer
-from pellucid.see import Edit, Trace, UnknownTensor, trace
+from pellucid.records import UnknownTensor
+from pellucid.see import Edit, Trace, trace
 from pellucid.trace_bytes import trace_bytes
 
 OWN, CROSS = "decoder.layers.0.self_attention", "decoder.layers.1.cross_attention"
@@ -201,7 +203,8 @@ def test_what_does_not_fit_the_tensor(change: dict[str, Edit], message: str) -> 
 
 
 def test_what_cannot_be_patched() -> None:
-    other = seen(small_model(), {}, only="decoder.*")
+    model = small_model()
+    other = seen(model, {}, only="decoder.*")
     with pytest.raises(UnknownTensor, match=r'no tensor is called "decoder.logit"\. Nearest: decoder.logits'):
         edits.patch(other, "decoder.logit")
     with pytest.raises(UsageError, match="patch: no name is given"):
@@ -209,9 +212,9 @@ def test_what_cannot_be_patched() -> None:
     with (
         pytest.raises(UsageError, match=r"the edit of decoder.embedded returned \(2, 3, 8\); it must"),
         torch.no_grad(),
-        trace(small_model(), edits=edits.patch(other, "decoder.embedded")),
+        trace(model, edits=edits.patch(other, "decoder.embedded")),
     ):
-        small_model()(SOURCE, None, TARGET[:, :2])
+        model(SOURCE, None, TARGET[:, :2])
 
 
 # How large
@@ -234,17 +237,28 @@ def test_trace_bytes_computes_nothing() -> None:
     scores = 100 * 8 * 4096 * 4096 * 4
     assert trace_bytes(model, 4096, 2, sentences=100, only="encoder.*.scores") == scores
     assert trace_bytes(model, 4096, 4096, sentences=100) > 15 * scores
+    counted = (np.int64(4096), np.int32(2), np.int64(100))
+    assert trace_bytes(model, *counted, only=["encoder.*.scores"]) == scores
 
 
 @pytest.mark.parametrize(
     "arguments,message",
     [
-        ({"source_length": 0}, "source_length = 0 must be a whole number, 1 or more."),
-        ({"sentences": 1.5}, "sentences = 1.5 must be a whole number, 1 or more."),
+        ({"source_length": 0}, "source_length = 0 must be a whole number from 1 to 2,147,483,647."),
+        ({"sentences": 1.5}, "sentences = 1.5 must be a whole number from 1 to 2,147,483,647."),
         (
             {"only": "decoder.logit"},
             'only: no tensor is called "decoder.logit". '
             "Nearest: decoder.logits, decoder.output, decoder.positions.",
+        ),
+        (
+            {"target_length": 10**30},
+            f"target_length = 1{'0' * 30} must be a whole number from 1 to 2,147,483,647.",
+        ),
+        (
+            {"source_length": 10**9, "target_length": 10**9, "sentences": 10**9},
+            "a pass over 1,000,000,000 × 1,000,000,000 source and 1,000,000,000 × 1,000,000,000 target "
+            "tokens has more bytes than can be counted. Give smaller numbers.",
         ),
         ({"model": "demo"}, "model is a str and must be a Transformer: of a translator, its .model."),
     ],

@@ -54,7 +54,42 @@ def test_what_has_no_gradients() -> None:
     )
     with pytest.raises(UsageError, match=r"a tensor \(\) without a graph"):
         gradients(torch.tensor(1.0), seen)
+    with pytest.raises(UsageError) as error:
+        gradients(logits.sum(), None)  # type: ignore[arg-type]
+    assert str(error.value) == (
+        "trace is a NoneType and must be a trace: what `with trace(model, gradients=True) as seen` gave."
+    )
     with pytest.raises(
         UsageError, match=r"and this is 3\.5, which Python holds without its graph\. Give the"
     ):
         gradients(3.5, seen)  # type: ignore[arg-type]
+
+
+def test_a_number_of_another_pass_has_no_gradients_here() -> None:
+    model = small_model()
+    with trace(model, gradients=True) as seen:
+        here = loss(model)
+    for number in (loss(model), torch.ones((), requires_grad=True) * 2):
+        with pytest.raises(UsageError) as error:
+            gradients(number, seen)
+        assert str(error.value) == (
+            "no tensor of the trace leads to this number: it comes from another pass. Compute it inside the "
+            "`with` of this trace, from what the model returned there."
+        )
+    assert gradients(here, seen)["encoder.output"].any()
+
+
+def test_gradients_come_before_backward() -> None:
+    model = small_model()
+    with trace(model, gradients=True) as seen:
+        number = loss(model)
+    first = gradients(number, seen)
+    number.backward(retain_graph=True)
+    assert all(torch.equal(first[name], again) for name, again in gradients(number, seen).items())
+    number.backward()
+    with pytest.raises(UsageError) as error:
+        gradients(number, seen)
+    assert str(error.value) == (
+        "the graph of this number is gone: backward() freed it. Ask for the gradients before it, or call "
+        "backward(retain_graph=True)."
+    )

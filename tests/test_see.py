@@ -9,8 +9,11 @@ from torch import Tensor
 
 from pellucid.config import ModelConfig
 from pellucid.errors import UsageError
+from pellucid.explain.tracing.nonfinite import find_nonfinite
 from pellucid.model import Transformer
-from pellucid.see import AXES, Part, trace, watching
+from pellucid.records import AXES
+from pellucid.see import trace
+from pellucid.watching import Part, watching
 
 SOURCE = torch.tensor([[5, 7, 4, 3], [9, 3, 0, 0]])
 TARGET = torch.tensor([[2, 5, 8], [2, 6, 0]])
@@ -71,8 +74,9 @@ def run(model: Transformer) -> Tensor:
 
 @pytest.mark.parametrize("norm", ["last", "first"])
 def test_every_name_of_the_contract_with_its_axes(norm: str) -> None:
-    with trace(small_model(norm=norm)) as seen:
-        run_logits = run(small_model(norm=norm))  # another model, same thread: its paths are the same
+    model = small_model(norm=norm)
+    with trace(model) as seen:
+        run_logits = run(model)
     assert {name: record.axes for name, record in seen.items()} == contract(norm, 1, 2)
     for name, record in seen.items():
         sizes = SIZES | {
@@ -238,6 +242,41 @@ def test_only_keeps_what_matches() -> None:
     ]
     assert list(seen) == expected  # in the order of computation
     assert "decoder.logits" not in seen
+
+
+def test_several_globs_keep_what_matches_any() -> None:
+    model = small_model()
+    with trace(
+        model, only=["decoder.logits", "encoder.*.weights", "*.layers.0.self_attention.weights"]
+    ) as seen:
+        run(model)
+    weights = [f"{stack}.layers.0.self_attention.weights" for stack in ("encoder", "decoder")]
+    assert list(seen) == [*weights, "decoder.logits"]  # each once
+
+
+def test_only_the_model_itself_is_recorded_and_edited() -> None:
+    """Another model with the same names runs before it, after it, and alone."""
+    torch.manual_seed(3)
+    model, other = small_model(), small_model()
+    other.decoder.layers[0].feed_forward.inner.bias.data += 3
+    expected, others = run(model), run(other)
+    assert not torch.allclose(expected, others)
+    with trace(model, only="decoder.*") as seen:
+        run(other)
+        run(model)
+        run(other)
+    assert torch.allclose(seen["decoder.logits"].tensor, expected, atol=1e-5)
+    with trace(model, edits={"decoder.logits": lambda logits: 0 * logits}):
+        assert torch.allclose(run(other), others, atol=1e-5)
+        assert not run(model).any()
+    with trace(model.decoder) as part:
+        run(model)
+    assert all(name.startswith("decoder.") for name in part) and "decoder.logits" in part
+    other.decoder.layers[1].feed_forward.inner.bias.data[0] = float("nan")
+    with torch.no_grad(), find_nonfinite(model) as found:
+        run(other)
+        run(model)
+    assert found.first is None and found.passes == 1
 
 
 def test_records_are_copies() -> None:

@@ -2,14 +2,19 @@
 
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from pellucid.config import ModelConfig
 from pellucid.errors import UsageError
+from pellucid.explain.tracing.nonfinite import find_nonfinite
 from pellucid.model import Transformer
-from pellucid.see import Part, Record, UnknownTensor, trace
+from pellucid.records import Record, UnknownTensor
+from pellucid.see import trace
+from pellucid.trace_bytes import trace_bytes
+from pellucid.watching import Part
 
 SOURCE = torch.tensor([[5, 7, 4, 3], [9, 3, 0, 0]])
 TARGET = torch.tensor([[2, 5, 8], [2, 6, 0]])
@@ -74,6 +79,75 @@ def test_a_trace_that_saw_nothing_is_an_error() -> None:
     with pytest.raises(UsageError) as error, trace(small_model()):
         pass
     assert str(error.value) == "the trace saw nothing: no forward pass of this model ran inside the `with`."
+    with pytest.raises(UsageError) as error, trace(small_model()):
+        run(small_model())  # another model, whose names are the same
+    assert str(error.value) == "the trace saw nothing: no forward pass of this model ran inside the `with`."
+    with pytest.raises(UsageError) as error, find_nonfinite(small_model()) as found:
+        run(small_model())
+        assert str(found) == "no pass of this model has run"
+    assert str(error.value) == (
+        "find_nonfinite saw nothing: no forward pass of this model ran inside the `with`."
+    )
+
+
+@pytest.mark.parametrize("watch", [trace, find_nonfinite])
+@pytest.mark.parametrize(
+    "model,kind",
+    [("demo", "str"), (nn.Linear, "type"), (nn.Linear(2, 2), "Linear"), (None, "NoneType")],
+    ids=["name", "class", "module without parts", "nothing"],
+)
+def test_what_is_watched_is_a_model_with_parts(watch: Any, model: Any, kind: str) -> None:
+    with pytest.raises(UsageError) as error, watch(model):
+        pass
+    assert str(error.value) == (
+        f"model is a {kind}, which has no part that shows a tensor. Give a Transformer: of a translator, its "
+        ".model."
+    )
+
+
+@pytest.mark.parametrize("only", [None, [], 3, ["decoder.*", None], {"decoder.*": 1}])
+def test_only_is_a_glob_or_several(only: Any) -> None:
+    message = (
+        f'only = {only!r} is no glob of names, and no list of such. Give one as "decoder.*.weights", or '
+        'several as ["*.weights", "decoder.logits"].'
+    )
+    with pytest.raises(UsageError) as error, trace(small_model(), only=only):
+        pass
+    assert str(error.value) == message
+    with pytest.raises(UsageError) as error:
+        trace_bytes(small_model(), 3, 3, only=only)
+    assert str(error.value) == message
+
+
+def test_each_of_several_globs_must_match() -> None:
+    model, only = small_model(), ["decoder.*", "decoder.logit"]
+    message = (
+        'only: no tensor is called "decoder.logit". Nearest: decoder.logits, decoder.output, '
+        "decoder.positions."
+    )
+    with pytest.raises(UsageError) as error, trace(model, only=only):
+        run(model)
+    assert str(error.value) == message
+    with pytest.raises(UsageError) as error:
+        trace_bytes(model, 3, 3, only=only)
+    assert str(error.value) == message
+
+
+@pytest.mark.parametrize("most", ["1GB", None, True, 0, -1, float("nan")])
+def test_most_bytes_is_a_number(most: Any) -> None:
+    with pytest.raises(UsageError) as error, trace(small_model(), most_bytes=most):
+        pass
+    assert str(error.value) == f"most_bytes = {most!r} must be a number of bytes, such as 2 * 10**9."
+
+
+@pytest.mark.parametrize("watch", [trace, find_nonfinite])
+def test_a_vocabulary_labels_tokens(watch: Any) -> None:
+    with pytest.raises(UsageError) as error, watch(small_model(), vocabulary=small_model()):
+        pass
+    assert str(error.value) == (
+        "vocabulary is a Transformer, which cannot label tokens. Give a Vocabulary: of a translator, its "
+        ".vocabulary."
+    )
 
 
 @pytest.mark.parametrize("edits", [[1], [], 0, {3: abs}, {"decoder.logits": 3}])
@@ -125,6 +199,19 @@ def test_an_edit_must_return_the_same_shape(edit: Any, returned: str) -> None:
     )
 
 
+def test_an_edit_must_return_real_numbers() -> None:
+    model = small_model()
+    with (
+        pytest.raises(UsageError) as error,
+        trace(model, edits={"decoder.logits": lambda logits: logits * 1j}),
+    ):
+        run(model)
+    assert str(error.value) == (
+        "the edit of decoder.logits returned complex numbers, whose imaginary part would be lost; it must "
+        "return real ones."
+    )
+
+
 def test_two_traces_at_once_are_an_error() -> None:
     model = small_model()
     with pytest.raises(UsageError) as error, trace(model), trace(model):
@@ -155,13 +242,30 @@ def test_a_name_that_is_not_in_the_trace() -> None:
     with pytest.raises(UnknownTensor, match='no tensor is called "0"'):
         seen[0]  # type: ignore[index]
     assert "weights" not in seen and seen.get("weights") is None
+    with pytest.raises(UnknownTensor, match="no tensor is called"):
+        seen[["decoder.logits"]]  # type: ignore[index]
+    assert ["decoder.logits"] not in seen
 
 
 def test_labels_of_an_axis_that_is_not_there() -> None:
     record = Record("encoder.output", "BLD", torch.zeros(1, 2, 3))
+    for axis in ("M", "", "LD", None, 0):
+        with pytest.raises(UsageError) as error:
+            record.labels(axis)  # type: ignore[arg-type]
+        assert str(error.value) == (
+            f'encoder.output has no axis "{axis}". '
+            "Its axes are BLD: B sentence, L position that asks (query), D model width."
+        )
+
+
+@pytest.mark.parametrize("sentence", [2, -1, 5, True, 1.0, None, "0"])
+@pytest.mark.parametrize("axes", ["BLD", "LD"])
+def test_labels_of_a_sentence_that_is_not_there(axes: str, sentence: Any) -> None:
+    tensor = torch.zeros(2, 2, 3) if axes == "BLD" else torch.zeros(2, 3)
+    record = Record("decoder.embedded", axes, tensor, {"L": [["a", "b"], ["c", "d"]]})
+    assert record.labels("L", 1) == record.labels("L", np.int64(1)) == ["c", "d"]  # type: ignore[arg-type]
     with pytest.raises(UsageError) as error:
-        record.labels("M")
+        record.labels("L", sentence)
     assert str(error.value) == (
-        'encoder.output has no axis "M". '
-        "Its axes are BLD: B sentence, L position that asks (query), D model width."
+        f"decoder.embedded: sentence = {sentence!r}, but the pass has 2, counted from 0 to 1."
     )

@@ -22,8 +22,29 @@ def gradients(of: Tensor, trace: Trace) -> dict[str, Tensor]:
             f"{'' if of.requires_grad else ' without a graph'}. Give a loss, such as logits.sum(), computed "
             "without torch.no_grad()."
         )
+    if not isinstance(trace, Trace):
+        raise UsageError(
+            f"trace is a {type(trace).__name__} and must be a trace: what "
+            "`with trace(model, gradients=True) as seen` gave."
+        )
     wanted = {name: record.tensor for name, record in trace.items() if record.tensor.requires_grad}
     if not wanted:
         raise UsageError("the trace kept no graph: make it with trace(model, gradients=True).")
-    found = torch.autograd.grad(of, list(wanted.values()), retain_graph=True, materialize_grads=True)
-    return dict(zip(wanted, found, strict=True))
+    try:
+        found = torch.autograd.grad(of, list(wanted.values()), retain_graph=True, allow_unused=True)
+    except RuntimeError as error:
+        if "retain_graph" not in str(error):
+            raise
+        raise UsageError(
+            "the graph of this number is gone: backward() freed it. Ask for the gradients before it, or call "
+            "backward(retain_graph=True)."
+        ) from None
+    if all(gradient is None for gradient in found):
+        raise UsageError(
+            "no tensor of the trace leads to this number: it comes from another pass. Compute it inside the "
+            "`with` of this trace, from what the model returned there."
+        )
+    return {
+        name: torch.zeros_like(tensor) if gradient is None else gradient
+        for (name, tensor), gradient in zip(wanted.items(), found, strict=True)
+    }

@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor, nn
 
-from pellucid.see import Labeller, Labels, Record, watching_tokens
+from pellucid.errors import UsageError
+from pellucid.records import Record
+from pellucid.see import Labeller, Labels, watching_tokens
 
 # There -inf is what is meant: a key that may not be looked at.
 MASKED = ("mask", "masked_scores")
@@ -46,6 +48,8 @@ class Finding:
     _last: str = field(default="", repr=False)
 
     def __str__(self) -> str:
+        if not self.passes:
+            return "no pass of this model has run"
         if self.first is None:
             return f"every tensor of {self.passes} pass{'' if self.passes == 1 else 'es'} was finite"
         before = f" The tensor before it, {self._last}, was finite." if self._last else ""
@@ -77,6 +81,8 @@ def find_nonfinite(model: nn.Module, vocabulary: Labeller | None = None) -> Iter
 
     with watching_tokens(model, watch, labels):
         yield finding
+    if not finding.passes:
+        raise UsageError("find_nonfinite saw nothing: no forward pass of this model ran inside the `with`.")
     if finding.first is not None:
         finding.parameters = [
             name for name, parameter in model.named_parameters() if not bool(parameter.isfinite().all())
