@@ -146,7 +146,7 @@ def test_a_context_lies_within_the_range_of_its_values() -> None:
 
 def test_the_first_row_of_a_causal_context_is_the_first_value_row() -> None:
     example = attention(scores=[[1.0, 2.0], [1.0, 2.0]], values=[[0.1], [0.3]], mask="causal")
-    report = example.check({"context": [["0.2"], ["0.2"]]})
+    report = example.check({"context": [["0.2"], ["0.25"]]})
     assert verdicts(report, "context") == ["wrong", "right"]
     first = report.cells[0].rule
     assert first is not None and first.startswith(
@@ -235,6 +235,41 @@ weights  softmax of each row of (2×2) = (2×2)
             None,
             "weights: the claimed rows differ in length. Write … for what is left out.",
         ),
+        (
+            {"weights": [["15.", "0.5"]]},
+            None,
+            "weights: the whole number 15. does not say to how many digits it was rounded. "
+            'Write "15.0", or give decimals=0.',
+        ),
+        (
+            {"weights": [["NaN123", "0.5"]]},
+            None,
+            'weights: "NaN123" is not a number. Write 0.25, -inf, or … for one left out.',
+        ),
+        (
+            {"weights": [["sNaN", "0.5"]]},
+            None,
+            'weights: "sNaN" is not a number. Write 0.25, -inf, or … for one left out.',
+        ),
+        *(
+            (
+                {"weights": [[written, "0.5"]]},
+                None,
+                f'weights: "{written}" is too large or too small for float64. Write a number between 1e-300 '
+                "and 1e300.",
+            )
+            for written in ("1e400", "0e999999", "-1.5e-301", "1e999999", "1000e298")
+        ),
+        (
+            {"weights": [[["0.5", "0.5"]], [["0.5", "0.5"]]]},
+            None,
+            "weights: 2 matrices are claimed, and there is one head. Give 1.",
+        ),
+        (
+            {"output": [[["0.5", "0.5"]], [["0.5", "0.5"]]]},
+            None,
+            "output: 2 matrices are claimed, and there is one for all heads. Give 1.",
+        ),
         ({"weights": [["0.5", "0.5"]]}, -1, "decimals = -1 must be a whole number, 0 or more."),
     ],
 )
@@ -242,6 +277,22 @@ def test_what_is_refused(claims: Any, decimals: int | None, message: str) -> Non
     with pytest.raises(UsageError) as error:
         attention(scores=[[1.0, 0.8]]).check(claims, decimals)
     assert str(error.value) == message
+
+
+def test_claims_are_a_table() -> None:
+    example = attention(scores=[[1.0, 0.8]])
+    for claims in (None, [["0.5", "0.5"]], "weights"):
+        with pytest.raises(UsageError) as error:
+            example.check(claims)  # type: ignore[arg-type]
+        assert str(error.value) == (
+            'claims are matrices by the names of stages: {"weights": [["0.4", "0.6"]]}.'
+        )
+
+
+def test_numbers_at_the_ends_of_what_can_be_written() -> None:
+    report = attention(scores=[[1e300, -9e-300]], scale=None).check({"scores": [["1e300", "-9.0e-300"]]})
+    assert [cell.verdict for cell in report.cells] == ["right", "right"]
+    assert attention(scores=[[1.0]]).check({"scores": [[1.0]]}, decimals=10**6).count("right") == 1
 
 
 def test_two_heads_need_two_claimed_matrices() -> None:

@@ -183,6 +183,9 @@ def test_answers_by_hand() -> None:
 ASKED = Exercise("Two halves?", "Divide.", (0.45, 0.55), "So it is.", digits=2)
 
 
+COMMA = "A comma stands between numbers: decimals come after a point, as in 1.5."
+
+
 @pytest.mark.parametrize(
     "written, is_right, said",
     [
@@ -194,13 +197,24 @@ ASKED = Exercise("Two halves?", "Divide.", (0.45, 0.55), "So it is.", digits=2)
         ("0.45 0.56", False, "Right but for number 2. Divide."),
         ("0.5 0.5", False, "0.5 says too little: write 2 decimals."),
         ("0.45", False, "1 number given; wanted: 2 numbers to 2 decimals. Divide."),
+        ("0,45 0,55", False, f"{COMMA} 0 says too little: write 2 decimals."),
+        ("0.45,0.56", False, "Right but for number 2. Divide."),
     ],
 )
 def test_numbers_are_judged_by_their_digits(written: str, is_right: bool, said: str) -> None:
     assert judge(ASKED, [written]) == (verdict := exercises.Verdict(is_right, said)), verdict
 
 
+def test_whole_numbers_with_a_point_or_a_comma() -> None:
+    asked = Exercise("Three fives?", "Add.", (15,), "So it is.")
+    assert judge(asked, ["15."]).is_right and judge(asked, ["15.0"]).is_right
+    assert judge(asked, ["1,5"]).said == f"{COMMA} 2 numbers given; wanted: one whole number. Add."
+
+
 def test_what_is_no_answer_is_an_error() -> None:
+    for far in ("1e999999", "1e400"):
+        with pytest.raises(UsageError, match=f'the answer: "{far}" is too large or too small for float64'):
+            judge(ASKED, [far, "0.5"])
     with pytest.raises(UsageError) as error:
         judge(ASKED, ["half", "0.5"])
     assert str(error.value) == 'the answer: "half" is not a number. Write 0.25, -inf, or … for one left out.'

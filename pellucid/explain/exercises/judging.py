@@ -10,6 +10,7 @@ from pellucid.explain.worked.claims import EXACT, number
 
 Answers = tuple[str | float, ...]
 BETWEEN_NUMBERS = re.compile(r"[\s,;×x]+")  # so that a shape may be written 2×3
+DECIMAL_COMMA = re.compile(r"\d,\d")
 
 
 @dataclass(frozen=True)
@@ -60,16 +61,21 @@ def judge(exercise: Exercise, written: Sequence[str]) -> Verdict:
     """Right or wrong, with the reason as far as it can be told; raises if it is not an answer at all."""
     if exercise.is_words:
         return _judge_words(exercise, _words(written))
-    parts = [part for part in BETWEEN_NUMBERS.split(" ".join(written).strip()) if part]
+    text = " ".join(written).strip()
+    parts = [part.rstrip(".") or part for part in BETWEEN_NUMBERS.split(text) if part]
     read = [_number(part) for part in parts]
     coarse = [part for part, each in zip(parts, read, strict=True) if each[2] < exercise.digits]
+    comma = ""
+    if DECIMAL_COMMA.search(text) and "." not in text:
+        comma = "A comma stands between numbers: decimals come after a point, as in 1.5. "
     if coarse:
-        return Verdict(False, f"{coarse[0]} says too little: write {_count(exercise.digits, 'decimal')}.")
+        digits = _count(exercise.digits, "decimal")
+        return Verdict(False, f"{comma}{coarse[0]} says too little: write {digits}.")
     for answers, remark in ((exercise.answers, None), *exercise.remarks):
         if len(answers) == len(read) and all(_holding(read, answers, exercise.digits)):
             return Verdict(True, exercise.why) if remark is None else Verdict(False, remark)
     if len(read) != len(exercise.answers):
-        return Verdict(False, _wrong_count(exercise, len(read), "number"))
+        return Verdict(False, comma + _wrong_count(exercise, len(read), "number"))
     right = _holding(read, exercise.answers, exercise.digits)
     return Verdict(False, _which("number", right) + exercise.hint)
 

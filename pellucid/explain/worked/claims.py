@@ -1,6 +1,5 @@
 """Numbers as somebody wrote them: "0.40" says two digits, "1.0" one, "…" is left out."""
 
-import difflib
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,9 +12,12 @@ from torch import Tensor
 
 from pellucid.errors import UsageError
 from pellucid.explain.worked.stages import STAGES
+from pellucid.nearest import nearest
+from pellucid.whole import is_whole
 
 LEFT_OUT = ("…", "...", "⋮", "⋯", "⋱", "")
 EXACT = 1e-9  # added to every slack: what float64 itself may lose
+POWERS = 300  # of ten, that a written number may have: a float64 has some 308
 
 
 @dataclass(frozen=True)
@@ -29,11 +31,13 @@ class Claim:
 
 def read_claims(claims: Mapping[str, Any], heads: int, decimals: int | None) -> dict[str, Claim]:
     """The claims in the order of computation."""
-    if decimals is not None and (not isinstance(decimals, int) or isinstance(decimals, bool) or decimals < 0):
+    if not isinstance(claims, Mapping):
+        raise UsageError('claims are matrices by the names of stages: {"weights": [["0.4", "0.6"]]}.')
+    if decimals is not None and not is_whole(decimals, 0):
         raise UsageError(f"decimals = {decimals!r} must be a whole number, 0 or more.")
     for name in claims:
         if name not in STAGES:
-            near = difflib.get_close_matches(str(name), STAGES, n=3, cutoff=0.5)
+            near = nearest(name, STAGES, cutoff=0.5)
             raise UsageError(f"no stage is called {name!r}. Nearest: {', '.join(near or STAGES)}.")
     return {name: _claim(name, claims[name], heads, decimals) for name in STAGES if name in claims}
 
@@ -48,6 +52,8 @@ def number(written: Any, decimals: int | None = None, where: str = "claim") -> t
         if isinstance(written, bool | np.bool_):
             raise InvalidOperation
         decimal = Decimal(plain)
+        if decimal.is_nan():  # sNaN, NaN123
+            raise InvalidOperation
     except InvalidOperation:
         raise UsageError(
             f'{where}: "{text}" is not a number. Write 0.25, -inf, or … for one left out.'
@@ -55,25 +61,28 @@ def number(written: Any, decimals: int | None = None, where: str = "claim") -> t
     if decimal.is_infinite():
         return float(decimal), 0.0, text.replace("inf", "∞").replace("-", "−")
     places = -int(decimal.as_tuple().exponent)
+    if places < -POWERS or (decimal and not -POWERS <= decimal.adjusted() <= POWERS):
+        raise UsageError(
+            f'{where}: "{text:.40}" is too large or too small for float64. Write a number between '
+            f"1e-{POWERS} and 1e{POWERS}."
+        )
     if (places <= 0 and "e" not in plain.lower()) or (decimals is not None and not isinstance(written, str)):
         if decimals is None:
             raise UsageError(
                 f"{where}: the whole number {text} does not say to how many digits it was rounded. Write "
-                f'"{text}.0", or give decimals=0.'
+                f'"{text.rstrip(".")}.0", or give decimals=0.'
             )
-        places = decimals
+        places = min(decimals, POWERS)
     return float(decimal), 0.5 * 10.0**-places, text
 
 
 def _claim(name: str, matrix: Any, heads: int, decimals: int | None) -> Claim:
     """A matrix, or one for each head where the stage has heads."""
-    per_head = "H" in STAGES[name]
     nested = matrix.tolist() if isinstance(matrix, Tensor) else matrix
     try:
         depth = 3 if _is_list(nested[0][0]) else 2
-        if per_head and depth == 2 and heads > 1:
-            raise UsageError(f"{name}: {heads} heads have a matrix each, and one is claimed. Give {heads}.")
         matrices = nested if depth == 3 else [nested]
+        _check_heads(name, len(matrices), heads)
         rows = [[[*row] for row in each] for each in matrices]
     except (TypeError, IndexError, KeyError):
         raise UsageError(f'{name}: the claim is not a matrix. Write rows, [["0.4", "0.6"], …].') from None
@@ -82,6 +91,19 @@ def _claim(name: str, matrix: Any, heads: int, decimals: int | None) -> Claim:
     cells = [[[number(cell, decimals, name) for cell in row] for row in each] for each in rows]
     numbers, halves = (torch.tensor(_picked(cells, part), dtype=torch.float64) for part in (0, 1))
     return Claim(_picked(cells, 2), numbers, halves)
+
+
+def _check_heads(name: str, claimed: int, heads: int) -> None:
+    """Raises unless there is a claimed matrix for each of the stage's."""
+    has_heads = "H" in STAGES[name]
+    wanted = heads if has_heads else 1
+    if claimed == wanted:
+        return
+    if claimed == 1:
+        raise UsageError(f"{name}: {heads} heads have a matrix each, and one is claimed. Give {heads}.")
+    one = "is one head" if has_heads else "is one for all heads"
+    there = one if wanted == 1 else f"are {wanted} heads"
+    raise UsageError(f"{name}: {claimed} matrices are claimed, and there {there}. Give {wanted}.")
 
 
 def _picked(cells: list[list[list[tuple[float, float, str]]]], part: int) -> list[list[list[Any]]]:

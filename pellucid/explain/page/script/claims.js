@@ -3,6 +3,7 @@
 
 const LEFT_OUT = ["…", "...", "⋮", "⋯", "⋱", ""];
 const EXACT = 1e-9; // added to every slack: what float64 itself may lose
+const POWERS = 300; // of ten, that a written number may have: a float64 has some 308
 const NUMBER = /^[+-]?(\d+\.?(\d*)|\.(\d+))(?:e([+-]?\d+))?$/i;
 
 /** {number, half, written}: half a unit of the last digit as written; NaN for what is left out. */
@@ -24,12 +25,18 @@ const writtenNumber = (written, decimals = null, where = "claim") => {
     );
   }
   let places = (parts[2] ?? parts[3] ?? "").length - Number(parts[4] ?? 0);
+  const digits = plain.replace(/e.*/i, "").replace(/[^0-9]/g, "").replace(/^0+/, "");
+  const power = digits.length - 1 - places; // of the first digit
+  if (places < -POWERS || (digits && !(power >= -POWERS && power <= POWERS))) {
+    const problem = `${where}: "${text.slice(0, 40)}" is too large or too small for float64`;
+    throw new UsageError(`${problem}. Write a number between 1e-${POWERS} and 1e${POWERS}.`, where);
+  }
   if ((places <= 0 && !plain.toLowerCase().includes("e")) || (decimals !== null && !isText)) {
     if (decimals === null) {
       const problem = `${where}: the whole number ${text} does not say to how many digits it was rounded`;
-      throw new UsageError(`${problem}. Write "${text}.0", or give decimals=0.`, where);
+      throw new UsageError(`${problem}. Write "${text.replace(/\.+$/, "")}.0", or give decimals=0.`, where);
     }
-    places = decimals;
+    places = Math.min(decimals, POWERS);
   }
   return { number: Number(plain), half: 0.5 * 10 ** -places, written: text };
 };
@@ -69,10 +76,7 @@ const readClaim = (name, matrix, heads, decimals) => {
   const isMatrix = Array.isArray(matrix) && Array.isArray(matrix[0]) && matrix[0].length > 0;
   const perHead = isMatrix && Array.isArray(matrix[0][0]);
   const matrices = perHead ? matrix : [matrix];
-  if (isMatrix && !perHead && heads > 1 && STAGE_AXES[name].includes("H")) {
-    const problem = `${name}: ${heads} heads have a matrix each, and one is claimed`;
-    throw new UsageError(`${problem}. Give ${heads}.`, place);
-  }
+  if (isMatrix) checkHeads(name, matrices.length, heads, place);
   if (!isMatrix || !matrices.every((each) => Array.isArray(each) && each.every(Array.isArray))) {
     throw new UsageError(`${name}: the claim is not a matrix. Write rows, [["0.4", "0.6"], …].`, place);
   }
@@ -83,6 +87,21 @@ const readClaim = (name, matrix, heads, decimals) => {
   const cells = matrices.map((each) => mapCells(each, (cell) => claimedNumber(cell, decimals, name, place)));
   const picked = (part) => cells.map((each) => mapCells(each, (cell) => cell[part]));
   return { written: picked("written"), numbers: picked("number"), halves: picked("half") };
+};
+
+/** Throws unless there is a claimed matrix for each of the stage's. */
+const checkHeads = (name, claimed, heads, place) => {
+  const hasHeads = STAGE_AXES[name].includes("H");
+  const wanted = hasHeads ? heads : 1;
+  if (claimed === wanted) return;
+  if (claimed === 1) {
+    const problem = `${name}: ${heads} heads have a matrix each, and one is claimed`;
+    throw new UsageError(`${problem}. Give ${heads}.`, place);
+  }
+  const one = hasHeads ? "is one head" : "is one for all heads";
+  const there = wanted === 1 ? one : `are ${wanted} heads`;
+  const problem = `${name}: ${claimed} matrices are claimed, and there ${there}`;
+  throw new UsageError(`${problem}. Give ${wanted}.`, place);
 };
 
 const claimedNumber = (cell, decimals, name, place) => {
