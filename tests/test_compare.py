@@ -1,6 +1,7 @@
 """One word in two sentences: positions exchanged and contributions of words, each computed again by hand."""
 
 import math
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -263,6 +264,14 @@ def test_the_verb(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compare", "demo", "bnak", *BANK, "--to", "fr"]) == 2
     assert "the model has no word 'bnak'. Near it: bank, " in capsys.readouterr().err
     assert main(["compare", "demo", "the", *BANK, "--to", "fr", "--which", "1", "2"]) == 0
+
+
+def test_the_verb_needs_a_standard_output(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "stdout", None)
+    assert main(["compare", "demo", "bank", *BANK, "--to", "fr"]) == 1
+    assert "standard output is closed. Give the command one" in capsys.readouterr().err
 
 
 def test_a_picture_of_it(chat: Comparison, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
@@ -50,7 +51,8 @@ def test_nothing_leaks_in_an_untrained_model(settings: dict[str, Any]) -> None:
     assert report.leaks == [] and report.rounding < 1e-4
     assert len(report.tried) == 2
     for mode, line in zip(BOTH, report.tried, strict=True):
-        assert line.startswith(f"{mode} mode: 7 of 8 tokens replaced, one at a time, by several others")
+        told = f"{mode} mode: 7 of 8 tokens replaced, one at a time, by 3 random ids, padding and the end"
+        assert line.startswith(told)
         assert line.endswith("; the target ended before each")
     assert "under the same dropout" in report.tried[1]
     assert str(report).startswith("nothing leaks")
@@ -345,12 +347,94 @@ def test_errors_say_what_to_give() -> None:
         find_leak(ours, target=torch.tensor([[2]]))
     with pytest.raises(UsageError, match="have the shapes"):
         find_leak(ours, source=torch.tensor([[5, 3]]), target=torch.tensor([[2, 5], [2, 6]]))
-    with pytest.raises(UsageError, match="vocabulary = 11, and the target's ids go from 2 to 40"):
+    with pytest.raises(
+        UsageError, match="the target's ids go from 2 to 40, and the vocabulary has 11: give ids from 0 to 10"
+    ):
         find_leak(ours, target=torch.tensor([[2, 40]]))
-    with pytest.raises(UsageError, match=r"label_smoothing = 1\.0"):
+    with pytest.raises(UsageError, match=r"label_smoothing = 1\.0 must be a number, at least 0"):
         find_leak(ours, label_smoothing=1.0)
     with pytest.raises(UsageError, match="NaN came out"):
         find_leak(lambda s, m, y: ours(s, m, y) * float("nan"), vocabulary=11)
+
+
+SHAPE = "in equally long rows, one for each sentence, of which there is at least one."
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"target": [2, 5]}, f"target is [2, 5]. It must be ids, from 0 on, {SHAPE}"),
+        ({"source": [[5, 6], [3]]}, f"source is [[5, 6], [3]]. It must be ids, from 0 on, {SHAPE}"),
+        ({"source": "abc"}, "source is 'abc'. It must be ids"),
+        ({"source": [[-1, 3]]}, "source is [[-1, 3]]. It must be ids"),
+        ({"source": np.array([[5.0, 3]])}, "source is (1, 2) of float64. It must be ids"),
+        ({"target": torch.tensor([[2.0, 5.0]])}, "target is (1, 2) of torch.float32. It must be ids"),
+        ({"target": torch.ones(1, 4, dtype=torch.bool)}, "target is (1, 4) of torch.bool. It must be ids"),
+        ({"target": torch.zeros(0, 5, dtype=torch.long)}, "target is (0, 5) of torch.int64. It must be ids"),
+        ({"source_mask": [[1, 0]]}, "source_mask is [[1, 0]]. It must be bools, True at real tokens, "),
+        (
+            {"source": [[5, 600]]},
+            "the source's ids go from 5 to 600, and the vocabulary has 11: give ids from 0 to 10.",
+        ),
+        (
+            {"vocabulary": "5"},
+            "vocabulary = '5' must be a whole number from 2 to 11: so many ids there are for a target.",
+        ),
+        ({"vocabulary": 10**6}, "vocabulary = 1000000 must be a whole number from 2 to 11"),
+        (
+            {"replacements": 1.5},
+            "replacements = 1.5 must be a whole number from 1 to 1,000: random ids for each token.",
+        ),
+        ({"replacements": True}, "replacements = True must be a whole number"),
+        ({"seed": "a"}, "seed = 'a' must be a whole number from 0 to 4,294,967,295."),
+        ({"label_smoothing": "a"}, "label_smoothing = 'a' must be a number, at least 0 and below 1."),
+        (
+            {"module": 3},
+            "module = 3 must be a torch.nn.Module: the one that the function calls, which is switched "
+            "between evaluation and training.",
+        ),
+    ],
+)
+def test_sentences_and_settings_that_are_none(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError) as error:
+        find_leak(model(), **given)
+    assert str(error.value).startswith(message)
+
+
+def test_what_comes_out_is_logits() -> None:
+    with pytest.raises(UsageError, match="no logits come out that would tell it, but NoneType"):
+        find_leak(lambda s, m, y: None)  # type: ignore[arg-type, return-value]
+    with pytest.raises(
+        UsageError, match=r"\(2, 8, 9\) of torch.int64 came out; find_leak needs floating-point"
+    ):
+        find_leak(lambda s, m, y: torch.zeros(*y.shape, 9, dtype=torch.long))
+
+
+def test_ids_may_be_lists_and_arrays() -> None:
+    ours, source, target = model(), [[5, 6, 3]], [[2, 5, 6, 7]]
+    report = find_leak(ours, source=torch.tensor(source), target=torch.tensor(target))
+    assert find_leak(ours, source=source, target=target) == report
+    arrays = np.array(source), np.array(target, dtype=np.int32)
+    assert find_leak(ours, source=arrays[0], target=arrays[1]) == report
+    mask = find_leak(ours, source_mask=[[True, True, False]])  # which gives the source its length
+    assert mask.leaks == []
+
+
+def test_how_many_others_a_token_is_replaced_by() -> None:
+    ours, targets = model(), list[Tensor]()
+
+    def counted(source: Tensor, source_mask: Tensor, target: Tensor) -> Tensor:
+        targets.append(target)
+        return ours(source, source_mask, target)
+
+    for given, expected in (({}, 3), ({"replacements": 1}, 1), ({"replacements": 99}, 10)):
+        targets.clear()
+        report = find_leak(counted, target=[[2, 5, 6]], vocabulary=11, **given)
+        for place in (1, 2):
+            here = {int(each[0, place]) for each in targets if each.shape[1] == 3}
+            assert len(here) == 1 + expected
+        told = "1 random id;" if expected == 1 else f"{expected} random ids;"
+        assert f"2 of 3 tokens replaced, one at a time, by {told}" in report.tried[0]
 
 
 def test_chance_that_cannot_be_repeated_is_refused() -> None:
@@ -385,6 +469,28 @@ def test_the_command_fails_when_something_leaks(pellucid: Command, monkeypatch: 
     assert outcome.out.startswith("random ids\nit leaks: 7 positions depend on what must be hidden\n")
     assert "\n  … and 16 more\n" in outcome.out
     assert outcome.err.startswith("pellucid: demo leaks: what it predicts depends on later words")
+
+
+def test_the_command_s_lines_fit(pellucid: Command) -> None:
+    outcome = pellucid("leak", "demo", "--device", "cpu")
+    assert outcome.code == 0 and max(map(len, outcome.out.splitlines())) <= 80
+    told = " ".join(outcome.out.split())
+    assert (
+        "by 3 random ids, padding and the end, under the same dropout; the target ended before each" in told
+    )
+
+
+def test_the_command_refuses_a_language_that_has_no_effect(pellucid: Command) -> None:
+    outcome = pellucid("leak", "demo", "--device", "cpu", "--to", "xx")
+    assert outcome.code == 2 and outcome.out == ""
+    assert outcome.err.startswith("pellucid: the model translates to ") and ", not 'xx'." in outcome.err
+    outcome = pellucid("leak", "demo", "--device", "cpu", "--to", "fr")
+    assert (outcome.code, outcome.out, outcome.err) == (
+        2,
+        "",
+        "pellucid: --to fr has no effect on random ids, which have no language. Leave it out, or give a "
+        "--sentence.\n",
+    )
 
 
 def test_the_command_refuses_an_empty_sentence(pellucid: Command) -> None:

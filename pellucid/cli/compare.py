@@ -28,7 +28,8 @@ def add(verbs: Verbs) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """The comparison goes to standard output."""
-    from pellucid.cli.lines import tell
+    from pellucid.cli.lines import put, tell
+    from pellucid.explain.columns import columns_of_terminal
     from pellucid.translate.translator import load
 
     translator = load(arguments.model, arguments.device, precision="fp32")
@@ -38,4 +39,4 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.png:
         comparison.plot(arguments.png)
         tell(f"written: {arguments.png}")
-    comparison.show()  # last, for who reads it may leave
+    put(comparison.lines(columns_of_terminal()))  # last, for who reads it may leave

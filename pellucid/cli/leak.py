@@ -1,6 +1,7 @@
 """pellucid leak: does a model look at words that come later?"""
 
 import argparse
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from pellucid.cli.arguments import Verbs, add_model, add_to, text, verb
@@ -43,28 +44,59 @@ def run(arguments: argparse.Namespace) -> None:
     """What was tried and what was found, sentence by sentence."""
     from pellucid.cli.lines import put
     from pellucid.errors import PellucidError
+    from pellucid.explain.columns import columns_of_terminal
     from pellucid.explain.leak.find import find_leak
     from pellucid.translate.translator import load
 
     translator = load(arguments.model, arguments.device, precision="fp32")
+    width = max(60, min(100, columns_of_terminal()))
     leaks = 0
     if not arguments.sentence:
+        _check_no_language(translator, arguments.to)
         report = find_leak(translator.model)
         leaks += len(report.leaks)
-        put(["random ids", *str(report).split("\n")])
+        put(_within(["random ids", *str(report).split("\n")], width))
     for sentence in arguments.sentence:
         source, target = _ids(translator, sentence, arguments.to)
         report = find_leak(translator.model, source=source, target=target)
         leaks += len(report.leaks)
         tokens = translator.vocabulary.target_tokens(target[0].tolist())
-        put([sentence, "  ".join(f"{place}:{token}" for place, token in enumerate(tokens))])
-        put([*str(report).split("\n"), ""])
+        said = "  ".join(f"{place}:{token}" for place, token in enumerate(tokens))
+        put(_within([sentence, said, *str(report).split("\n"), ""], width))
     if leaks:
         raise PellucidError(
             f"{arguments.model} leaks: what it predicts depends on later words, which a translator does not "
             "have. Its loss and its accuracy are too good to be true. Mend its mask (above: which positions "
             "see which) and train it again."
         )
+
+
+def _check_no_language(translator: "Translator", to: str | None) -> None:
+    """Random ids have no language."""
+    from pellucid.errors import UsageError
+
+    if to is not None:
+        translator.vocabulary.target_language(to)  # or it is refused as no language at all
+        raise UsageError(
+            f"--to {to} has no effect on random ids, which have no language. Leave it out, or give a "
+            "--sentence."
+        )
+
+
+def _within(lines: Iterable[str], width: int) -> Iterator[str]:
+    """Lines of at most `width` cells; what goes on is indented by two more."""
+    from rich.cells import cell_len
+
+    from pellucid.explain.columns import paragraph
+
+    for line in lines:
+        if cell_len(line) <= width:
+            yield line
+            continue
+        indent = line[: len(line) - len(line.lstrip())]
+        first, *others = paragraph(line.strip(), width - len(indent) - 2)
+        yield indent + first
+        yield from (f"{indent}  {other}" for other in others)
 
 
 def _ids(translator: "Translator", sentence: str, to: str | None) -> "tuple[torch.Tensor, torch.Tensor]":

@@ -70,6 +70,13 @@ class Probe:
         )
         return _as_rows(numbers, target, self.unshifted, drew)
 
+    @property
+    def others(self) -> str:
+        """What `replaced` puts in, in words."""
+        count = min(self.replacements, self.vocabulary - 1)
+        random = f"{count} random id{'s' if count > 1 else ''}"
+        return f"{random}, padding and the end" if isinstance(self.module, Transformer) else random
+
     def replaced(self, place: int) -> Iterator[Tensor]:
         """The target with other tokens at `place`, in all sentences at once: random ids, padding, the end."""
         random = torch.Generator().manual_seed(self.seed + place)
@@ -130,7 +137,7 @@ def replace_tokens(probe: Probe, trial: Trial) -> None:
         for position in range(plain.first, place - plain.hidden + 1):
             trial.judge(position, place, most[position - plain.first], limit, "replaced")
     dropped = ", under the same dropout" if plain.drew else ""
-    trial.did.append(f"{len(places)} of {length} tokens replaced, one at a time, by several others{dropped}")
+    trial.did.append(f"{len(places)} of {length} tokens replaced, one at a time, by {probe.others}{dropped}")
 
 
 def cut(probe: Probe, trial: Trial) -> None:
@@ -212,6 +219,10 @@ def _as_rows(numbers: Tensor, target: Tensor, unshifted: bool, drew: bool) -> Ro
     logits = isinstance(shape, tuple) and len(shape) == 3
     if not isinstance(shape, tuple) or not (logits or (unshifted and len(shape) == 2)):
         raise UsageError(f"{shape} came out; find_leak needs {wanted} here, with B L = {sentences} {length}.")
+    if not numbers.is_floating_point() or 0 in shape:
+        raise UsageError(
+            f"{shape} of {numbers.dtype} came out; find_leak needs floating-point numbers {wanted}."
+        )
     first = length - shape[1]
     if shape[0] != sentences or not 0 <= first < length or (first and not unshifted):
         raise UsageError(
