@@ -16,7 +16,7 @@ class _Watching(threading.local):
     def __init__(self) -> None:
         # Instance attributes: torch.compile guards them, a class attribute it would miss.
         self.watcher: Watcher | None = None
-        self.parts: frozenset[nn.Module] | None = None  # whose tensors it sees; None: everybody's
+        self.parts: frozenset[int] | None = None  # the id of each whose tensors it sees; None: everybody's
 
 
 _watching = _Watching()
@@ -41,7 +41,7 @@ def watching(watcher: Watcher, parts: frozenset[nn.Module] | None = None) -> Ite
             "somebody is watching already: one trace at a time in a thread. Leave the first `with` before "
             "the second."
         )
-    _watching.watcher, _watching.parts = watcher, parts
+    _watching.watcher, _watching.parts = watcher, None if parts is None else frozenset(map(id, parts))
     try:
         yield
     finally:
@@ -57,7 +57,7 @@ class Part(nn.Module):
         """Show `tensor` under a name that ends in its axes ("scores_BHLM"); returns what is to be used from
         here on."""
         watcher = _watching.watcher
-        if watcher is None or not (_watching.parts is None or self in _watching.parts):
+        if watcher is None or not (_watching.parts is None or id(self) in _watching.parts):
             return tensor
         name, _, axes = name_axes.rpartition("_")
         return watcher(self.path, name, axes, tensor)

@@ -385,6 +385,24 @@ def test_a_compiled_graph_has_no_operation_for_seeing(monkeypatch: pytest.Monkey
     assert with_see == without_see
 
 
+@pytest.mark.filterwarnings("ignore:.*lru_cache.*:UserWarning", "ignore:The .grad attribute:UserWarning")
+@pytest.mark.slow
+def test_a_compiled_model_is_seen_as_it_is() -> None:
+    model = small_model(decoder_layers=1)
+    torch._dynamo.reset()
+    compiled = torch.compile(model, backend="eager")
+    with torch.no_grad():
+        run(compiled)  # compiled while nobody watches
+        with trace(model) as plain:
+            run(model)
+        with trace(compiled) as seen:
+            run(compiled)
+    assert list(seen) == list(plain)
+    for name, record in seen.items():
+        assert torch.equal(record.tensor, plain[name].tensor), name
+        assert record.tokens == plain[name].tokens, name
+
+
 def test_any_callable_can_watch() -> None:
     names: list[str] = []
 
