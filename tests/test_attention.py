@@ -1,6 +1,7 @@
 """Worked examples: the equations again by plain loops in float64, and what is refused, word for word."""
 
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -374,3 +375,85 @@ concatenated  (1×2)
 
 """
     )
+
+
+def test_given_tensors_are_shown_and_written_without_a_word_of_torchs(tmp_path: Path) -> None:
+    inputs = torch.tensor(X[:, :2], dtype=torch.bfloat16, requires_grad=True)
+    worked = attention(inputs=inputs, w_query=torch.eye(2), mask=torch.zeros(3, 3, requires_grad=True))
+    worked.to_html(tmp_path / "page.html")  # warnings are errors here
+    assert "inputs  (3×2)" in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
+def test_a_negative_weight_has_no_share(capsys: pytest.CaptureFixture[str]) -> None:
+    attention(weights=[[-0.5, 1.5]]).show()
+    assert "−0.5000 " in (shown := capsys.readouterr().out) and "1.5000█" in shown
+
+
+def test_words_can_come_one_by_one() -> None:
+    worked = attention(inputs=X, tokens=(word for word in "abc"))
+    assert worked["weights"].labels("M") == worked.arguments["tokens"] == ["a", "b", "c"]
+
+
+WORDS = 'tokens must be a list of words, ["Me", "gustan"].'
+COMPLEX = "inputs holds complex numbers, and only their real parts would be used. Give those."
+ABOVE_0 = "must be a number above 0: it divides the scores."
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (dict(tokens=3), WORDS),
+        (dict(tokens=[1, None, 2]), WORDS),
+        (dict(memory_tokens="abc"), f"memory_{WORDS}"),
+        (
+            dict(mask=torch.ones(3, 3, dtype=torch.bfloat16)),
+            "mask: 1 is not 0 or below: a mask is added to the scores, 0 where a query may look, -inf where "
+            "it may not. Or give bools, True where a query may look.",
+        ),
+        (dict(inputs=X + 1j), COMPLEX),
+        (dict(inputs=torch.from_numpy(X) * 1j), COMPLEX),
+        (
+            dict(inputs=np.ma.masked_less(X, 0)),
+            "inputs is a masked array, whose masked numbers would be used. Give inputs.filled(numpy.nan): NaN "
+            "is a number that is not known.",
+        ),
+        (
+            dict(inputs=[[10**400, 1]]),
+            "inputs holds a number that is too large for float64. Give smaller ones.",
+        ),
+        (
+            dict(inputs=torch.from_numpy(X).to_sparse()),
+            "inputs is a sparse or nested tensor. Give a dense one, as of to_dense().",
+        ),
+        (
+            dict(inputs=torch.zeros(3, 3, device="meta")),
+            "inputs is a meta tensor, a shape without numbers. Give one on a real device.",
+        ),
+        (
+            dict(scale=10**400),
+            "scale is too large for float64. Give a number above 0: it divides the scores.",
+        ),
+        (dict(scale=1e-320), f"scale = 1e-320 {ABOVE_0}"),
+        (dict(scale=np.complex128(2)), f"scale = np.complex128(2+0j) {ABOVE_0}"),
+    ],
+)
+def test_what_only_python_can_give_is_refused(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError) as error:
+        attention(**{"inputs": X} | arguments)
+    assert str(error.value) == message
+
+
+def test_masks_of_any_kind_of_tensor() -> None:
+    hidden = causal(3, 3)
+    wanted = attention(queries=X, keys=X, mask=hidden)["weights"].tensor
+    as_tensor = torch.from_numpy(hidden)
+    for mask in (
+        as_tensor.bfloat16(),
+        as_tensor.clone().requires_grad_(),
+        as_tensor == 0,
+        list(as_tensor.clone().requires_grad_()),
+        list(as_tensor == 0),
+    ):
+        assert torch.equal(attention(queries=X, keys=X, mask=mask)["weights"].tensor, wanted)
+    lower = attention(queries=X, keys=X, mask=np.full((3, 3), -0.5))["masked_scores"].tensor
+    assert torch.equal(lower, attention(queries=X, keys=X)["scaled_scores"].tensor - 0.5), "below 0 is added"

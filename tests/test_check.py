@@ -10,6 +10,7 @@ import torch
 from pellucid.errors import UsageError
 from pellucid.explain.worked.attention import attention
 from pellucid.explain.worked.check import MORE_DIGITS, Report
+from pellucid.explain.worked.reporting import first_wrong
 
 LARGER = "a larger score never has a smaller weight"
 
@@ -169,6 +170,14 @@ def test_each_head_has_its_matrix() -> None:
         (1, "wrong"),
     ]
     assert "head  row  column" in str(report)
+    assert first_wrong(example.check({"weights": [[["0.5", "0.5"]], [["0.8", "0.2"]]]})) == (
+        "The first stage that goes wrong is weights, where 2 cells are wrong: masked weights are exactly 0."
+    )
+    again = attention(scores=[[[0.0]], [[0.0]]], values=[[[1.0]], [[2.0]]])
+    assert first_wrong(again.check({"scores": [[["0.0"]], [["0.1"]]]})) == (
+        "The first stage that goes wrong is scores, where one cell is wrong: head 1, row 0, column 0 claims "
+        "0.1, and 0.0000 is computed."
+    )
 
 
 def test_claims_as_arrays_and_tensors() -> None:

@@ -12,8 +12,9 @@ from pellucid.explain.code_lines import code_line
 from pellucid.explain.words import visible
 from pellucid.explain.worked.check import Report
 from pellucid.explain.worked.examples import Example
+from pellucid.explain.worked.matrices import matrix_of
 from pellucid.explain.worked.part_examples import PartExample
-from pellucid.explain.worked.reporting import digits, first_wrong, summary
+from pellucid.explain.worked.reporting import claimed_digits, first_wrong, summary
 from pellucid.explain.worked.stages import size
 from pellucid.explain.worked.worked_example import WorkedExample
 
@@ -84,9 +85,8 @@ def stages_text(
 ) -> Iterator[str]:
     """Every stage with its shape: as computed, and where there are claims, as claimed too."""
     for name, record in worked.items():
-        theirs = f" ({called[name]})" if called and name in called else ""
         line = f"  [line {at[name]}]" if at and name in at else ""
-        yield f"{name}{theirs}  {worked.shapes[name]}{line}"
+        yield f"{name}{_theirs(called or {}, name)}  {worked.shapes[name]}{line}"
         if name not in worked.given.matrices:
             yield from _code(name, width)
         tensor = record.tensor if "H" in record.axes else record.tensor[:, None]
@@ -147,10 +147,9 @@ def _given(example: Example, worked: WorkedExample, width: int) -> Iterator[str]
     for name, axis in GIVEN.items():
         if name not in example.arguments:
             continue
-        matrices = torch.tensor(example.arguments[name], dtype=torch.float64)
+        matrices = matrix_of(name, example.arguments[name])
         matrices = matrices if matrices.dim() == 3 else matrices[None]
-        theirs = f" ({example.called[name]})" if name in example.called else ""
-        yield f"{name}{theirs}  ({size(matrices)})"
+        yield f"{name}{_theirs(example.called, name)}  ({size(matrices)})"
         for head, matrix in enumerate(matrices):
             if len(matrices) > 1:
                 yield f"  head {head}"
@@ -169,12 +168,15 @@ def _labels(worked: WorkedExample, axis: str, length: int) -> list[str]:
 
 def _numbers(name: str, numbers: Tensor) -> list[str]:
     # What float64 leaves of terms that cancel is 0 to a reader.
-    shown = [digits(0.0 if abs(value) < 1e-12 else value) for value in numbers.tolist()]
+    shown = [claimed_digits(0.0 if abs(value) < 1e-12 else value) for value in numbers.tolist()]
     if name == "mask":
         return [text.removesuffix(".0000") for text in shown]
     if name != "weights":
         return shown
-    shares = ["" if math.isnan(value) else BLOCKS[round(4 * min(value, 1.0))] for value in numbers.tolist()]
+    shares = [
+        "" if math.isnan(value) else BLOCKS[round(4 * min(max(value, 0.0), 1.0))]
+        for value in numbers.tolist()
+    ]
     return [text + share for text, share in zip(shown, shares, strict=True)]
 
 

@@ -4,11 +4,13 @@ import math
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from pellucid.explain.columns import columns
 from pellucid.explain.worked.check import VERDICTS, Cell, Report
 
 if TYPE_CHECKING:
     from pellucid.explain.worked.examples import Example
 
+WIDE = 1000  # a line for each cell, however narrow the terminal
 BOTH = ("from the line before", "from the start")
 COLUMNS = ("line", "example", "stage", "row, column", "claimed", *BOTH, "verdict", "why")
 LINK = "../pellucid/explain/worked/examples/{}.toml"  # from a page in docs/
@@ -40,24 +42,29 @@ def first_wrong(report: Report) -> str:
     here = [cell for cell in wrong if cell.name == first.name]
     rules = [cell.rule for cell in here if cell.rule]
     count = "one cell is" if len(here) == 1 else f"{len(here)} cells are"
-    computed = digits(first.start if first.step is None else first.step)
-    place = f"row {first.row}, column {first.column} claims {first.written}, and {computed} is computed"
+    computed = claimed_digits(first.start if first.step is None else first.step)
+    several = {cell.name for cell in report.cells if cell.head}
+    head = f"head {first.head}, " if first.name in several else ""
+    place = f"{head}row {first.row}, column {first.column} claims {first.written}, and {computed} is computed"
     why = rules[0] if rules else place
     return f"The first stage that goes wrong is {first.name}, where {count} wrong: {why}."
 
 
 def _rows(cells: list[Cell]) -> Iterator[str]:
-    heads = ["head"] if any(cell.head for cell in cells) else []
-    rows = [[*heads, "row", "column", "claimed", *BOTH, "verdict"]]
-    for cell in cells:
-        place = [*([cell.head] if heads else []), cell.row, cell.column]
-        computed = [digits(cell.step), digits(cell.start)]
-        rows.append([*map(str, place), cell.written, *computed, cell.verdict])
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    yield "  " + "  ".join(title.rjust(width) for title, width in zip(rows[0], widths, strict=True))
-    for cell, row in zip(cells, rows[1:], strict=True):
-        numbers = [text.rjust(width) for text, width in zip(row[:-1], widths, strict=False)]
-        yield "  " + "  ".join([*numbers, row[-1]])
+    places = ["head", "row", "column"] if any(cell.head for cell in cells) else ["row", "column"]
+    rows = [
+        [
+            *(str(getattr(cell, place)) for place in places),
+            cell.written,
+            claimed_digits(cell.step),
+            claimed_digits(cell.start),
+        ]
+        for cell in cells
+    ]
+    first, *lines = columns([*places, "claimed", *BOTH], rows, WIDE, left=0, longest=WIDE)
+    yield f"  {first}  verdict"
+    for cell, line in zip(cells, lines, strict=True):
+        yield f"  {line}  {cell.verdict}"
         if why := cell.rule or cell.remark:
             yield f"      {why}"
 
@@ -72,13 +79,18 @@ def verdicts(examples: "Iterable[Example]") -> Iterator[str]:
             line = example.at.get(cell.name, "")
             place = f"{f'head {cell.head}: ' if cell.head else ''}{cell.row}, {cell.column}"
             texts = [f"[{example.name}]({LINK.format(example.name)})", cell.name, place, cell.written]
-            texts += [digits(cell.step), digits(cell.start), cell.verdict, cell.rule or cell.remark or ""]
+            texts += [
+                claimed_digits(cell.step),
+                claimed_digits(cell.start),
+                cell.verdict,
+                cell.rule or cell.remark or "",
+            ]
             rows.append((int(line or 0), f"| {line} | {' | '.join(texts)} |"))
     for _, row in sorted(rows, key=lambda numbered: numbered[0]):
         yield row.replace("|  |", "| |")
 
 
-def digits(value: float | None) -> str:
+def claimed_digits(value: float | None) -> str:
     """0.2120, −∞, and ? for what is not known."""
     if value is None or math.isnan(value):
         return "?"
