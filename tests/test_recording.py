@@ -1,6 +1,7 @@
 """Recording during training: the pass that learned, watched, and a training that does not notice."""
 
 import dataclasses
+import re
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from pellucid.config import to_toml
 from pellucid.data.batch import Batch
 from pellucid.errors import PellucidError, UsageError
 from pellucid.explain.recordings import write_recording
+from pellucid.train import recording
 from pellucid.train.learner import Learner
 from pellucid.train.loss import cross_entropy
 from pellucid.train.run import Step
@@ -128,6 +130,47 @@ def test_errors_come_before_the_first_step(tmp_path: Path) -> None:
     ):
         pellucid.train(config, tmp_path / "run", record=(6,), only="decoder.logit")
     pellucid.train(config, tmp_path / "run")  # nothing is in the way of the next try
+
+
+SIZES = r"has (\S+) MB in (\d+) tensors \(the largest, (\S+), (\S+) MB\), more than the 0 MB of a recording"
+
+
+def test_steps_too_large_to_record_are_refused_before_the_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = short_runs.config(tmp_path / "data")
+    monkeypatch.setattr(recording, "RECORDED_AT_MOST", 40_000)
+    with pytest.raises(UsageError) as error:
+        pellucid.train(config, tmp_path / "run", record=(6,))
+    assert re.fullmatch(
+        rf"record: a step of \[training\] batch_tokens = 60 {SIZES}\. "
+        r'Record fewer with only, as only="\*\.weights" \(--record-only\), or lower batch_tokens\.',
+        str(error.value),
+    )
+    assert not (tmp_path / "run" / "checkpoints").exists()
+    steps = trained(tmp_path, "run", record=(6,), only="*.weights")  # which is small enough
+    assert steps[-1].trace is not None
+
+
+def test_a_step_that_is_larger_than_usual_is_left_out_and_the_run_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes = {
+        step.number: sum(record.tensor.nbytes for record in step.trace.values())
+        for step in trained(tmp_path, "all", record=range(1, 7))
+        if step.trace is not None
+    }
+    limit = sorted(set(sizes.values()))[-2]  # the largest is beyond it, and what is usual is not
+    said: list[str] = []
+    monkeypatch.setattr(recording, "RECORDED_AT_MOST", limit)
+    steps = trained(tmp_path, "run", record=range(1, 7), report=said.append)
+    left_out = [step for step, size in sizes.items() if size > limit]
+    assert [step.number for step in steps if step.trace is None] == left_out != []
+    lines = [line for line in said if "is not recorded" in line]
+    for step, line in zip(left_out, lines, strict=True):
+        assert re.match(rf"step {step} is not recorded: its batch of \d+ × \d+ tokens {SIZES}", line)
+        assert "most_bytes" not in line
+    assert short_runs.same_run(tmp_path / "all", tmp_path / "run")
 
 
 # The command

@@ -5,16 +5,17 @@ is a second forward pass, with the same weights and the same dropout, that nothi
 goes on bit for bit as without it.
 """
 
-from collections.abc import Callable, Iterable
+import math
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 import torch
 
 from pellucid.data.batch import Batch
 from pellucid.errors import UsageError
-from pellucid.see import Labeller, Trace, trace
+from pellucid.see import RECORDED_AT_MOST, Trace, trace
 from pellucid.trace_bytes import tensor_bytes
-from pellucid.train.learner import Learner
+from pellucid.train.setting_up import Run
 
 
 @dataclass(frozen=True)
@@ -27,25 +28,29 @@ class Recording:
 
 @dataclass(frozen=True)
 class Recorder:
-    """Recordings of a learner's passes."""
+    """Recordings of a run's passes."""
 
     wanted: Recording
-    learner: Learner
-    vocabulary: Labeller
+    run: Run
     report: Callable[[str], None]
 
     def record(self, step: int, batch: Batch) -> Trace | None:
-        """The trace of the pass from which this step is about to learn, if the step is a wanted one."""
+        """The trace of the pass from which this step is about to learn, if the step is a wanted one and its
+        batch no larger than a recording may be: no recording is worth a run."""
         if step not in self.wanted.steps:
             return None
-        sizes = self.sizes(batch)
-        self.report(f"recording step {step:,}: {sum(sizes.values()) / 1e6:,.1f} MB in {len(sizes)} tensors")
-        return watched_pass(self.learner, batch, self.wanted.only, self.vocabulary)
-
-    def sizes(self, batch: Batch) -> dict[str, int]:
-        """The bytes of each tensor that a recording of this batch holds, by its name."""
         (sentences, source), target = batch.source.shape, batch.target_in.shape[1]
-        return tensor_bytes(self.learner.working, source, target, sentences, self.wanted.only)
+        sizes = self.sizes(sentences, source, target)
+        if sum(sizes.values()) > RECORDED_AT_MOST:
+            shape = f"{sentences:,} × {max(source, target):,}"
+            self.report(f"step {step:,} is not recorded: its batch of {shape} tokens {_too_large(sizes)}")
+            return None
+        self.report(f"recording step {step:,}: {sum(sizes.values()) / 1e6:,.1f} MB in {len(sizes)} tensors")
+        return watched_pass(self.run, batch, self.wanted.only)
+
+    def sizes(self, sentences: int, source: int, target: int) -> dict[str, int]:
+        """The bytes of each tensor that a recording of such a batch holds, by its name."""
+        return tensor_bytes(self.run.learner.working, source, target, sentences, self.wanted.only)
 
 
 def recording(steps: Iterable[int], only: str, last_step: int) -> Recording:
@@ -67,25 +72,42 @@ def recording(steps: Iterable[int], only: str, last_step: int) -> Recording:
     return Recording(frozenset(chosen), only)
 
 
-def start_recording(
-    wanted: Recording, learner: Learner, vocabulary: Labeller, first: Batch, report: Callable[[str], None]
-) -> Recorder:
-    """Ready to record; a name that no tensor has is an error now, not at the first step that is recorded."""
-    recorder = Recorder(wanted, learner, vocabulary, report)
-    if wanted.steps:
-        recorder.sizes(first)
+def start_recording(wanted: Recording, run: Run, report: Callable[[str], None]) -> Recorder:
+    """Ready to record; a name that no tensor has, or a step too large to record, is an error now and not at
+    the first step that is recorded."""
+    recorder = Recorder(wanted, run, report)
+    if wanted.steps and sum((sizes := recorder.sizes(*_usual_batch(run))).values()) > RECORDED_AT_MOST:
+        budget = run.config.training.batch_tokens
+        raise UsageError(f"record: a step of [training] batch_tokens = {budget:,} {_too_large(sizes)}")
     return recorder
 
 
-def watched_pass(learner: Learner, batch: Batch, only: str, vocabulary: Labeller) -> Trace:
+def watched_pass(run: Run, batch: Batch, only: str) -> Trace:
     """The pass that learns from this batch, watched: in training mode, with the dropout that comes next; the
     random numbers are left as they were."""
-    model, batch = learner.working.train(), batch.to(learner.device)
-    devices = [learner.device] if learner.device.type == "cuda" else []
+    device = run.learner.device
+    model, batch = run.learner.working.train(), batch.to(device)
     with (
-        torch.random.fork_rng(devices),
+        torch.random.fork_rng([device] if device.type == "cuda" else []),
         torch.no_grad(),
-        trace(model, only=only, vocabulary=vocabulary) as seen,
+        trace(model, only=only, vocabulary=run.vocabulary, most_bytes=math.inf) as seen,
     ):
         model(batch.source, batch.source_mask, batch.target_in)
     return seen
+
+
+def _usual_batch(run: Run) -> tuple[int, int, int]:
+    """Sentences, source and target tokens of a full batch of pairs that are as long as the average."""
+    count = len(run.examples)
+    source = math.ceil(sum(len(example.source) for example in run.examples) / count)
+    target = math.ceil(sum(len(example.target) for example in run.examples) / count)
+    return min(count, max(1, run.config.training.batch_tokens // max(source, target))), source, target
+
+
+def _too_large(sizes: Mapping[str, int]) -> str:
+    largest = max(sizes, key=sizes.__getitem__)
+    return (
+        f"has {sum(sizes.values()) / 1e6:,.0f} MB in {len(sizes)} tensors (the largest, {largest}, "
+        f"{sizes[largest] / 1e6:,.0f} MB), more than the {RECORDED_AT_MOST / 1e6:,.0f} MB of a recording. "
+        'Record fewer with only, as only="*.weights" (--record-only), or lower batch_tokens.'
+    )

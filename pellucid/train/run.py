@@ -73,11 +73,11 @@ def training(
         config = as_config(config)
         wanted = recording(record, only, config.training.steps)
         run = set_up(config, out, resume, accept, device, report)
-        # Before anything is written: where the settings allow no batch, or no tensor has the name, no run is
+        # Before anything is written: where the settings allow no batch, or a recording cannot be, no run is
         # left behind that would be in the way of the next try.
         batches = _batches(run)
         first = next(batches)
-        recorder = start_recording(wanted, run.learner, run.vocabulary, first[-1], report)
+        recorder = start_recording(wanted, run, report)
         yield from _steps(run, stop, itertools.chain([first], batches), recorder)
         _finish(run)
 
