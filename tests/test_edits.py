@@ -166,6 +166,19 @@ def test_gradients_pass_through_an_edit() -> None:
             f"rewrite of {OWN}.weights: [[1, 2], [3]] is no number and no array of numbers (expected "
             "sequence of length 2 at dim 1 (got 1)). Give one such as [0, 1, 0], with rows of equal length.",
         ),
+        *(
+            (
+                lambda values=values: edits.rewrite("decoder.logits", values),
+                f"rewrite of decoder.logits: {values!r:.60} is no number and no array of numbers ({why}). "
+                "Give one such as [0, 1, 0], with rows of equal length.",
+            )
+            for values, why in (
+                (10**400, "int too large to convert to float"),
+                (np.array([1j]), "they are complex"),
+                (torch.tensor([1j]), "they are complex"),
+                (1j, "must be real number, not complex"),
+            )
+        ),
     ],
 )
 def test_what_no_edit_can_be_made_of(make: Any, message: str) -> None:
@@ -190,9 +203,19 @@ def test_what_no_edit_can_be_made_of(make: Any, message: str) -> None:
             "Give numbers of that shape, or one number for all.",
         ),
         (
-            edits.rewrite(f"{CROSS}.weights", 1.0, at=(0, "x")),  # type: ignore[arg-type]
-            f"rewrite of {CROSS}.weights: () does not fit at (0, 'x') of a tensor (2, 2, 3, 4). "
-            "Give numbers of that shape, or one number for all.",
+            edits.rewrite(f"{CROSS}.weights", 1.0, at=slice(0, "x")),
+            f"rewrite of {CROSS}.weights: () does not fit at (slice(0, 'x', None),) of a tensor "
+            "(2, 2, 3, 4). Give numbers of that shape, or one number for all.",
+        ),
+        (
+            edits.rewrite(f"{CROSS}.weights", 1.0, at=(slice(5, 5),)),
+            f"rewrite of {CROSS}.weights: at = (slice(5, 5, None),) chooses nothing of a tensor "
+            "(2, 2, 3, 4).",
+        ),
+        (
+            edits.rewrite(f"{CROSS}.weights", [0.5, 1e300]),
+            f"rewrite of {CROSS}.weights: [0.5, 1e+300] has a number that torch.float32 cannot hold: it "
+            "would be infinite. Give smaller ones.",
         ),
     ],
 )
@@ -202,6 +225,44 @@ def test_what_does_not_fit_the_tensor(change: dict[str, Edit], message: str) -> 
     assert str(error.value) == message
 
 
+@pytest.mark.parametrize("at", [True, None, (0, "x"), "0", 1.0, (0, []), (0, [0, True]), [slice(1), None]])
+def test_what_is_no_place_of_a_tensor(at: Any) -> None:
+    with pytest.raises(UsageError) as error:
+        edits.rewrite(f"{CROSS}.weights", 1.0, at=at)
+    assert str(error.value) == (
+        f"rewrite of {CROSS}.weights: at = {at!r} is no place. Give an index for each axis, or a slice, as "
+        "in at=(0, 2, slice(1, 3)); leave it out for all of the tensor."
+    )
+
+
+@pytest.mark.parametrize(
+    "at", [np.int64(1), [1], (1, ...), slice(1, 2), (slice(1, 2), [0, 1]), ([1], -1), (1, 0)]
+)
+def test_a_place_chooses_as_in_numpy(at: Any) -> None:
+    changed = seen(small_model(), edits.rewrite("decoder.embedded", 7.0, at=at))["decoder.embedded"].tensor
+    expected = seen(small_model(), {})["decoder.embedded"].tensor.numpy()
+    expected[tuple(at) if isinstance(at, list) else at] = 7
+    assert np.array_equal(changed, expected)
+
+
+def test_infinity_may_be_meant() -> None:
+    change = edits.rewrite(f"{OWN}.mask", [0, -math.inf, -math.inf], at=(slice(None), 0, 1))
+    mask = seen(small_model(), change)[f"{OWN}.mask"].tensor
+    assert (mask[0, 0, 1] == -math.inf).tolist() == [False, True, True]
+
+
+@pytest.mark.parametrize(
+    "heads", [np.array([0, 1]), torch.tensor([0, 1]), range(2), (np.int64(0), np.int32(1))]
+)
+def test_heads_may_be_counted_by_numpy(heads: Any) -> None:
+    model = small_model()
+    assert torch.equal(
+        logits(model, edits.silence(CROSS, heads)), logits(model, edits.silence(CROSS, [0, 1]))
+    )
+    one = edits.silence(CROSS, np.array(1))
+    assert torch.equal(logits(model, one), logits(model, edits.silence(CROSS, 1)))
+
+
 def test_what_cannot_be_patched() -> None:
     model = small_model()
     other = seen(model, {}, only="decoder.*")
@@ -209,6 +270,19 @@ def test_what_cannot_be_patched() -> None:
         edits.patch(other, "decoder.logit")
     with pytest.raises(UsageError, match="patch: no name is given"):
         edits.patch(other)
+    for names in (["decoder.logits"], ("decoder.logits", "decoder.embedded"), None, 3):
+        with pytest.raises(UsageError) as error:
+            edits.patch(other, names)  # type: ignore[arg-type]
+        assert str(error.value) == (
+            f"patch: {names!r} is no name. Give names or globs one after the other: "
+            'patch(seen, "encoder.output", "decoder.embedded").'
+        )
+    with pytest.raises(UsageError) as error:
+        edits.patch(None, "decoder.logits")  # type: ignore[arg-type]
+    assert str(error.value) == (
+        "patch: trace is a NoneType and must be a trace: what `with trace(model) as seen` gave of the other "
+        "run."
+    )
     with (
         pytest.raises(UsageError, match=r"the edit of decoder.embedded returned \(2, 3, 8\); it must"),
         torch.no_grad(),

@@ -7,19 +7,24 @@ Each function returns {name or glob: edit}; `together` joins several. A part is 
 
 import fnmatch
 import math
-import operator
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from pellucid.errors import UsageError
-from pellucid.see import Edit, Trace
+from pellucid.records import Records
+from pellucid.see import Edit
+from pellucid.whole import is_whole
 
 Edits = dict[str, Edit]
-Heads = int | Sequence[int]
+Heads = int | Sequence[int] | np.ndarray[Any, Any] | Tensor
+Place = int | slice | Sequence[int]
+
+_COMPLEX = {torch.complex32, torch.complex64, torch.complex128, np.dtype("c8"), np.dtype("c16")}
 
 HOW = ("zero", "mean", "uniform")
 ATTENTIONS = ("self_attention", "cross_attention")
@@ -101,10 +106,20 @@ def without_residual(part: str) -> Edits:
     return {output: added.keep, f"{part}.sum": lambda total: added.tensor}
 
 
-def patch(trace: Trace, *names: str) -> Edits:
+def patch(trace: Records, *names: str) -> Edits:
     """The tensors of these names (or globs) are what they were in another run; their shapes must be equal."""
+    if not isinstance(trace, Records):
+        raise UsageError(
+            f"patch: trace is a {type(trace).__name__} and must be a trace: what `with trace(model) as seen` "
+            "gave of the other run."
+        )
     found: Edits = {}
     for name in names:
+        if not isinstance(name, str):
+            raise UsageError(
+                f"patch: {name!r:.60} is no name. Give names or globs one after the other: "
+                'patch(seen, "encoder.output", "decoder.embedded").'
+            )
         matching = [known for known in trace if fnmatch.fnmatchcase(known, name)]
         for known in matching or [trace[name].name]:  # which raises, with the nearest names
             found[known] = _always(trace[known].tensor)
@@ -113,16 +128,25 @@ def patch(trace: Trace, *names: str) -> Edits:
     return found
 
 
-def rewrite(name: str, values: Any, at: Sequence[int | slice] | int = ()) -> Edits:
+def rewrite(name: str, values: Any, at: Sequence[Place] | Place = ()) -> Edits:
     """Part of a tensor, or all of it, is these numbers: `rewrite("decoder.layers.0.cross_attention.weights",
     [0, 1, 0], at=(0, 2, 1))` has sentence 0, head 2, position 1 look at the second word alone. A single
     number fills all that `at` chooses."""
-    numbers = _numbers(name, values)
+    numbers, place = _numbers(name, values), _place(name, at)
 
     def put(tensor: Tensor) -> Tensor:
-        place: Any = tuple(at) if isinstance(at, Sequence) else (at,)
+        fitting = numbers.to(tensor.device, tensor.dtype)
+        if (fitting.isinf() & numbers.isfinite().to(tensor.device)).any():
+            raise UsageError(
+                f"rewrite of {name}: {values!r:.60} has a number that {tensor.dtype} cannot hold: it would "
+                "be infinite. Give smaller ones."
+            )
         try:
-            tensor[place] = numbers.to(tensor.device, tensor.dtype)
+            if not tensor[place].numel():
+                raise UsageError(
+                    f"rewrite of {name}: at = {at!r:.60} chooses nothing of a tensor {tuple(tensor.shape)}."
+                )
+            tensor[place] = fitting
         except (IndexError, RuntimeError, TypeError) as error:
             chosen = f" = {tuple(tensor[place].shape)}" if isinstance(error, RuntimeError) else ""
             raise UsageError(
@@ -163,12 +187,27 @@ def _one_after_the_other(first: Edit, second: Edit) -> Edit:
 def _numbers(name: str, values: Any) -> Tensor:
     """Python's numbers are float64: as float32 they would be others in a model of float64."""
     try:
+        if isinstance(values, np.ndarray | np.generic | Tensor) and values.dtype in _COMPLEX:
+            raise TypeError("they are complex")
         return values if isinstance(values, Tensor) else torch.as_tensor(values, dtype=torch.float64)
-    except (TypeError, ValueError, RuntimeError) as error:
+    except (TypeError, ValueError, RuntimeError, OverflowError) as error:
         raise UsageError(
             f"rewrite of {name}: {values!r:.60} is no number and no array of numbers ({error}). Give one "
             "such as [0, 1, 0], with rows of equal length."
         ) from None
+
+
+def _place(name: str, at: Any) -> tuple[Any, ...]:
+    """What chooses from a tensor, axis by axis: an index, several, or a slice."""
+    place = tuple(at) if isinstance(at, Sequence) and not isinstance(at, str) else (at,)
+    for each in place:
+        several = each if isinstance(each, Sequence) and not isinstance(each, str) and each else [each]
+        if each is not ... and not isinstance(each, slice) and not all(is_whole(index) for index in several):
+            raise UsageError(
+                f"rewrite of {name}: at = {at!r:.60} is no place. Give an index for each axis, or a slice, "
+                "as in at=(0, 2, slice(1, 3)); leave it out for all of the tensor."
+            )
+    return place
 
 
 def _always(tensor: Tensor) -> Callable[[Tensor], Tensor]:
@@ -196,10 +235,11 @@ def _at_heads(tensor: Tensor, heads: Heads, changed: Tensor) -> Tensor:
 
 def _each(heads: Any) -> list[int]:
     """One head or several, as numbers; True is none, and no head at all would be no edit."""
+    heads = heads.tolist() if isinstance(heads, np.ndarray | Tensor) else heads
     each = list(heads) if isinstance(heads, Sequence) and not isinstance(heads, str) else [heads]
-    if not each or any(isinstance(head, bool) or not hasattr(head, "__index__") for head in each):
+    if not each or not all(is_whole(head) for head in each):
         raise UsageError(f"head = {heads!r} is no head. Give its number, as 0, or several, as [0, 2].")
-    return [operator.index(head) for head in each]
+    return [int(head) for head in each]
 
 
 def _quoted(part: Any) -> str:
