@@ -414,8 +414,8 @@ ABOVE_0 = "must be a number above 0: it divides the scores."
         (dict(inputs=torch.from_numpy(X) * 1j), COMPLEX),
         (
             dict(inputs=np.ma.masked_less(X, 0)),
-            "inputs is a masked array, whose masked numbers would be used. Give inputs.filled(numpy.nan): NaN "
-            "is a number that is not known.",
+            "inputs is a masked array, whose masked numbers would be used. Give inputs.filled(numpy.nan): "
+            "NaN is a number that is not known.",
         ),
         (
             dict(inputs=[[10**400, 1]]),
