@@ -4,6 +4,7 @@ import dataclasses
 import json
 import math
 import random
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,8 @@ from pellucid.config import Config, from_table
 from pellucid.data.corpus import Pair
 from pellucid.errors import UsageError
 from pellucid.explain.experiments import feedback, leakage, parallel
-from pellucid.explain.experiments.leakage import Leakage
+from pellucid.explain.experiments.leakage import Leakage, Trained
+from pellucid.explain.held_out import Decoding
 from pellucid.explain.leak.find import find_leak
 from pellucid.explain.lookahead import LooksAhead, decode_anew
 from pellucid.explain.short_training import Material, learning, material, phrasebook_material
@@ -100,7 +102,7 @@ def test_find_leak_tells_them_apart(both: Leakage) -> None:
     assert both.masked.leaking == [] and both.unmasked.leaking == list(range(7))
 
 
-def test_the_conclusion_and_the_table_have_the_numbers(both: Leakage, tmp_path: Path) -> None:
+def test_the_conclusion_and_the_table_have_the_numbers(both: Leakage) -> None:
     lines = both.lines(80)
     assert fits(lines, 80) and fits(both.lines(40), 40)
     assert f"{both.unmasked.training_loss:.4f}" in lines[0]
@@ -108,12 +110,56 @@ def test_the_conclusion_and_the_table_have_the_numbers(both: Leakage, tmp_path: 
     accuracies = [f"{each.accuracy:.1%}" for each in (both.masked, both.unmasked)]
     assert table["validation, teacher forcing: words right"] == accuracies
     assert both.source in "\n".join(lines) and both.right[2:] == toy.reverse(both.source)
-    both.plot(tmp_path / "leakage.svg")
-    assert (
-        "with the mask" in (tmp_path / "leakage.svg").read_text()
-        or (tmp_path / "leakage.svg").stat().st_size > 9000
-    )
     json.dumps(dataclasses.asdict(both), allow_nan=False)
+
+
+def test_each_row_of_the_table_has_its_own_number(both: Leakage) -> None:
+    """No two numbers are alike, so none can stand in another's place."""
+
+    def numbered(trained: Trained, start: int) -> Trained:
+        n = start
+        return dataclasses.replace(
+            trained,
+            losses=[float(n)] * STEPS,
+            validations=[(1, n + 1.0, (n + 2) / 100)],
+            decoding=Decoding(n + 3, n + 4.0, n + 5.0, ""),
+            anew=Decoding(n + 6, n + 7.0, n + 8.0, ""),
+            leaking=[0] * (n + 9),
+            seconds=n + 10.0,
+        )
+
+    found = dataclasses.replace(
+        both, masked=numbered(both.masked, 20), unmasked=numbered(both.unmasked, 60), held_out=1000
+    )
+    lines = found.lines(100)
+    start = lines.index("") + 1
+    rows = [re.split(" {2,}", line.strip()) for line in lines[start : lines.index("", start)]]
+    assert rows == [
+        ["with the mask", "without"],
+        ["training: loss, last 50 steps", "20.0000", "60.0000"],
+        ["validation, teacher forcing: loss", "21.0000", "61.0000"],
+        ["validation, teacher forcing: words right", "22.0%", "62.0%"],
+        ["decoding 1,000 held-out: exactly right", "23 (2.3%)", "63 (6.3%)"],
+        ["BLEU", "24.0", "64.0"],
+        ["chrF", "25.0", "65.0"],
+        ["prefix read anew each step: exactly right", "26 (2.6%)", "66 (6.6%)"],
+        ["chrF", "28.0", "68.0"],
+        ["positions that see later words", "29", "69"],
+        ["seconds of training", "30", "70"],
+    ]
+
+
+def test_the_picture_of_leakage_names_its_axes_and_its_lines(both: Leakage, tmp_path: Path) -> None:
+    both.plot(tmp_path / "leakage.svg")
+    texts = re.findall("<!-- (.*?) -->", (tmp_path / "leakage.svg").read_text())
+    for name in ("step", "loss per target word (teacher forcing)", "of 100"):
+        assert texts.count(name) == 1, name
+    for model in ("with the mask", "without"):
+        for name in (f"training, {model}", f"validation, {model}", model):  # the last are the bars'
+            assert texts.count(name) == 1, name
+    assert "$\\mathdefault{10^{0}}$" in texts, "losses are on a logarithmic scale"
+    heights = [100 * both.masked.accuracy, 100 * both.unmasked.accuracy, both.unmasked.decoding.chrf]
+    assert all(f"{height:.1f}" in texts for height in heights)
 
 
 def test_only_the_mask_is_another() -> None:
