@@ -16,6 +16,7 @@ import test_check
 import test_examples
 from browser import chromium
 from test_page_views import CONTRAST
+from test_slips import SLIPS, written
 
 from pellucid.errors import UsageError
 from pellucid.explain.page.own_payload import as_table, examples_payload
@@ -190,6 +191,19 @@ def test_random_examples(script: Any) -> None:
     rules = {cell["rule"] for outcome in outcomes for cell in outcome.get("cells", [])}
     for rule in ("sums to 1", "never has a smaller", "exactly 0", "range of its values", "shapes multiply"):
         assert any(rule in each for each in rules if each), rule
+
+
+def test_known_slips(script: Any) -> None:
+    def plain(value: Any) -> Any:
+        return value.tolist() if isinstance(value, np.ndarray) else value
+
+    drawn = []
+    for arguments, stage, line, _ in SLIPS:
+        asked = {name: plain(value) for name, value in arguments.items()}
+        drawn.append(Example("slip", asked, claims={stage: written(line)}))
+    cases = [{"asked": each.arguments, "claims": each.claims, "decimals": None} for each in drawn]
+    for each, seen, (*_, told) in zip(drawn, script.evaluate(WORKED, cases), SLIPS, strict=True):
+        assert_same(seen, by_python(each), told)
 
 
 def refused(test: Any) -> list[Any]:

@@ -53,7 +53,7 @@ WORKED = Chapter(
     "worked examples, and claims about them",
     (
         *("matrices.js", "worked_given.js", "worked.js", "worked_run.js", "check.js", "claims.js"),
-        "rules.js",
+        *("rules.js", "slips.js"),
     ),
 )
 OWN = Chapter(
@@ -67,7 +67,7 @@ TRANSLATION = Chapter(
     "the page of a translation: sentence, drawing, stage, time and switches, tour",
     (
         *("sentence.js", "drawing.js", "strands.js", "stage.js", "layer.js", "time.js", "panel.js"),
-        *("both_ways.js", "effect.js", "typing.js", "given.js", "beside.js", "keys.js"),
+        *("both_ways.js", "effect.js", "typing.js", "offers.js", "given.js", "beside.js", "keys.js"),
         *("tour_stops.js", "tour.js", "main.js"),
     ),
 )

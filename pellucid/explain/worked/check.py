@@ -10,6 +10,7 @@ from torch import Tensor
 
 from pellucid.explain.worked.claims import EXACT, Claim, read_claims
 from pellucid.explain.worked.rules import Line, broken
+from pellucid.explain.worked.slips import slip
 from pellucid.explain.worked.stages import Given, run, size
 from pellucid.explain.worked.worked_example import WorkedExample
 
@@ -30,7 +31,7 @@ class Cell:
     step: float | None  # from the claimed line before; None: not derivable
     start: float | None  # from the first inputs
     verdict: str  # right, follows (the error is earlier), wrong, not derivable
-    rule: str | None  # what a wrong claim breaks, if a rule says why
+    rule: str | None  # what was done instead, and what a wrong claim breaks, where that is known
     remark: str | None
 
 
@@ -76,9 +77,10 @@ def check(example: WorkedExample, claims: Mapping[str, Any], decimals: int | Non
             cells += [_cell(name, claim, place, None, None, rule, "wrong") for place in _places(claim)]
             continue
         rules = broken(name, {**lines, name: Line(claim.numbers, claim.halves)})
+        done = slip(example.given, name, claim, used, steps[name]) if name in steps else None
         for place in _places(claim):
             step, start = _known(steps.get(name), place), _known(starts.get(name), place)
-            rule = "; ".join(rules.get(place, ()))
+            rule = "; ".join([*([done] if done else []), *rules.get(place, ())])
             cells.append(_cell(name, claim, place, step, start, rule, _verdict(claim, place, step, start)))
     return Report(cells, example.shapes, steps, starts)
 

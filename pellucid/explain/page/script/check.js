@@ -24,9 +24,10 @@ const checkClaims = (worked, claims, decimals = null) => {
       continue;
     }
     const rules = brokenRules(name, { ...lines, [name]: claim });
+    const done = steps[name] ? slipThatGives(given, name, claim, used, steps[name]) : "";
     for (const place of claimedPlaces(claim)) {
       const [step, start] = [knownAt(steps[name], place), knownAt(starts[name], place)];
-      const rule = (rules[place.join()] ?? []).join("; ");
+      const rule = [...(done ? [done] : []), ...(rules[place.join()] ?? [])].join("; ");
       cells.push(judgedCell(name, claim, place, step, start, rule, verdictOf(claim, place, step, start)));
     }
   }
@@ -113,7 +114,9 @@ const firstWrong = (report) => {
   const rules = [...new Set(here.map((cell) => cell.rule).filter(Boolean))];
   const count = here.length === 1 ? "one cell is" : `${here.length} cells are`;
   const computed = shownNumber(wrong.step ?? wrong.start);
-  const cell = `row ${wrong.row}, column ${wrong.column} claims ${wrong.written}, and ${computed} is computed`;
+  const several = report.cells.some((cell) => cell.name === wrong.name && cell.head);
+  const head = several ? `head ${wrong.head}, ` : "";
+  const cell = `${head}row ${wrong.row}, column ${wrong.column} claims ${wrong.written}, and ${computed} is computed`;
   return `The first stage that goes wrong is ${wrong.name}, where ${count} wrong: ${rules[0] ?? cell}.`;
 };
 
