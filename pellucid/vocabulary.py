@@ -1,4 +1,4 @@
-"""Text to tokens to ids, and back: SentencePiece, trained here or ready-made, kept in the model folder.
+"""Text to tokens to ids, and back: SentencePiece, kept in the model folder.
 
 What is normalised on the way is a setting, [vocabulary] normalization. "nmt_nfkc", the default, folds
 compatible characters (½ becomes 1⁄2, ﬁ becomes fi, U+00A0 a space), takes Devanagari letters like U+0958
@@ -6,27 +6,21 @@ apart into letter and nukta, drops control characters and makes U+200B a space; 
 alone; "identity" leaves all; "_cf" lower-cases too. Spaces are tidied always: none at the ends, no two.
 """
 
-import io
 import random
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import repeat
 from pathlib import Path
-from typing import Any
 
-from sentencepiece import SentencePieceProcessor, SentencePieceTrainer
+from sentencepiece import SentencePieceProcessor
 
-from pellucid.config import Config, DataConfig, VocabularyConfig
+from pellucid.config import Config, DataConfig
 from pellucid.errors import PellucidError, UsageError
 from pellucid.preparation import prepare, restore
 from pellucid.subwords import sampler
 
 JOINT_FILE, SOURCE_FILE, TARGET_FILE = (f"vocabulary{side}.model" for side in ("", ".source", ".target"))
 FILES = {JOINT_FILE, SOURCE_FILE, TARGET_FILE}
-
-# Threads: a fixed number, because the model file records it, and the same text is to give the same file.
-_TRAINER: dict[str, Any] = dict(pad_id=0, unk_id=1, bos_id=2, eos_id=3, num_threads=4, minloglevel=2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +54,7 @@ class Vocabulary:
     @property
     def target_languages(self) -> tuple[str, ...]:
         """The languages to choose from, each once, in the order of the corpora."""
-        return _targets(self.languages)
+        return targets_of(self.languages)
 
     def target_language(self, to: str | None = None) -> str | None:
         """The language to translate to, checked; None where the model has one that nobody named."""
@@ -80,7 +74,7 @@ class Vocabulary:
 
     def source_language(self, to: str | None) -> str | None:
         """The language that is translated to `to`, or None where it could be one of several."""
-        return _source_language(self.languages, to)
+        return source_language(self.languages, to)
 
     def direction(self, text: str, to: str | None = None) -> tuple[str, str | None]:
         """The sentence and its target language, which a leading >>xx<< may name where there are several."""
@@ -97,14 +91,14 @@ class Vocabulary:
         A `>>xx<<` in the text itself is text like any other: who wants it heeded asks `direction` first.
         """
         to = self.target_language(to)
-        prepared = prepare(_valid(text), self.preparation, self.source_language(to))
+        prepared = prepare(valid(text), self.preparation, self.source_language(to))
         return [*self._tag(to), *self._encode(self.source, prepared, sampling, seed), self.end_id]
 
     def encode_target(
         self, text: str, to: str | None = None, sampling: float = 0.0, seed: int | None = None
     ) -> list[int]:
         """The ids of a target sentence with its end token, without a start token."""
-        prepared = prepare(_valid(text), self.preparation, self.target_language(to))
+        prepared = prepare(valid(text), self.preparation, self.target_language(to))
         return [*self._encode(self.target, prepared, sampling, seed), self.end_id]
 
     def decode_target(self, ids: Sequence[int], to: str | None = None) -> str:
@@ -148,48 +142,6 @@ class Vocabulary:
         return [piece.removeprefix("▁") for piece in pieces] if self.kind == "word" else pieces
 
 
-def train_vocabulary(
-    sources: Iterable[str],
-    targets: Iterable[str],
-    config: VocabularyConfig,
-    data: DataConfig,
-    to: Iterable[str | None] | None = None,
-) -> Vocabulary:
-    """A vocabulary learned from parallel text, or the ready-made one that the configuration names.
-
-    `to`: the target language of each pair, for the preparation; not needed where there is only one.
-    With kind = "word", `size` is an upper limit: every word of a smaller text is a token.
-    """
-    if len(config.model) > 2:
-        raise UsageError(
-            f"[vocabulary] model names {len(config.model)} files. Give one, or one for each side."
-        )
-    if config.model:
-        return _ready_made({name: _read(Path(name)) for name in config.model}, config.kind, data)
-    if config.kind == "word" and config.sampling:
-        raise UsageError(
-            f'[vocabulary] sampling = {config.sampling}: with kind = "word" there is nothing to sample, '
-            "a word is one token. Set sampling = 0, or another kind."
-        )
-    offered = _targets(data.languages)
-    languages = list(to) if to is not None else repeat(offered[0] if len(offered) == 1 else None)
-    source_text = [
-        prepare(_valid(line), data.preparation, _source_language(data.languages, language))
-        for line, language in zip(sources, languages, strict=False)
-    ]
-    target_text = [
-        prepare(_valid(line), data.preparation, language)
-        for line, language in zip(targets, languages, strict=False)
-    ]
-    tags = [f">>{language}<<" for language in offered] if len(offered) > 1 else []
-    if config.joint:
-        source = target = _train(source_text + target_text, "", config, tags)
-    else:
-        source = _train(source_text, "the source side of ", config, tags)
-        target = _train(target_text, "the target side of ", config, [])
-    return Vocabulary(source, target, data.languages, data.preparation, config.kind)
-
-
 def load_vocabulary(folder: Path, config: Config, files: Mapping[str, bytes]) -> Vocabulary:
     """The vocabulary among the files of a model folder, which must be the one that the model was made for."""
     names = [JOINT_FILE] if JOINT_FILE in files else [SOURCE_FILE, TARGET_FILE]
@@ -197,7 +149,7 @@ def load_vocabulary(folder: Path, config: Config, files: Mapping[str, bytes]) ->
         if name not in files:
             raise PellucidError(f"{folder / name}: the vocabulary is missing. Copy the model folder again.")
     protos = {str(folder / name): files[name] for name in names}
-    vocabulary = _ready_made(protos, config.vocabulary.kind, config.data)
+    vocabulary = ready_made(protos, config.vocabulary.kind, config.data)
     sizes = {"source size": vocabulary.source_size, "target size": vocabulary.target_size}
     expected = {"source size": config.model.vocabulary, "target size": config.model.target_size}
     expected |= {name: getattr(config.model, name) for name in vocabulary.ids()}
@@ -210,44 +162,7 @@ def load_vocabulary(folder: Path, config: Config, files: Mapping[str, bytes]) ->
     return vocabulary
 
 
-def _train(text: list[str], side: str, config: VocabularyConfig, tags: list[str]) -> SentencePieceProcessor:
-    proto = io.BytesIO()
-    try:
-        SentencePieceTrainer.train(
-            sentence_iterator=iter(text),
-            model_writer=proto,
-            model_type=config.kind,
-            vocab_size=config.size,
-            hard_vocab_limit=config.kind != "word",
-            normalization_rule_name=config.normalization,
-            character_coverage=config.character_coverage,
-            byte_fallback=config.byte_fallback,
-            control_symbols=tags,  # no text can spell one, so nobody changes the language inside a sentence
-            **_TRAINER,
-        )
-    except RuntimeError as error:
-        raise _explained(str(error), side, config) from None
-    return SentencePieceProcessor(model_proto=proto.getvalue())
-
-
-def _explained(error: str, side: str, config: VocabularyConfig) -> PellucidError:
-    start = f"[vocabulary] size = {config.size}: "
-    if most := re.search(r"value <= (\d+)", error):
-        return UsageError(
-            f"{start}the corpus is too small for its vocabulary: {side}the training text yields at most "
-            f"{most[1]} tokens. Set size = {most[1]} or less, or give more text."
-        )
-    if least := re.search(r"required_chars\. \d+ vs (\d+)", error):
-        return UsageError(
-            f"{start}{side}the training text needs at least {least[1]} tokens, one for each character. "
-            f"Set size = {least[1]} or more, or lower character_coverage."
-        )
-    if "sentences_.empty()" in error or "all_chars_count" in error:
-        return PellucidError(f"{start}{side}the training text is empty. Look at the files in [data] train.")
-    return PellucidError(f"{start}SentencePiece could not learn it from {side}the training text: {error}")
-
-
-def _ready_made(protos: Mapping[str, bytes], kind: str, data: DataConfig) -> Vocabulary:
+def ready_made(protos: Mapping[str, bytes], kind: str, data: DataConfig) -> Vocabulary:
     """A vocabulary of one or two SentencePiece models, by the names of their files."""
     paths, models = list(protos), [_parse(proto, path) for path, proto in protos.items()]
     ids = [_ids(model) for model in models]
@@ -272,13 +187,6 @@ def _ready_made(protos: Mapping[str, bytes], kind: str, data: DataConfig) -> Voc
     return vocabulary
 
 
-def _read(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise PellucidError(f"{path}: the vocabulary cannot be read: {error.strerror}.") from None
-
-
 def _parse(proto: bytes, path: str) -> SentencePieceProcessor:
     model = SentencePieceProcessor()
     try:
@@ -288,7 +196,7 @@ def _parse(proto: bytes, path: str) -> SentencePieceProcessor:
     return model
 
 
-def _valid(text: str) -> str:
+def valid(text: str) -> str:
     """Half a surrogate pair is no character, and UTF-8 cannot write it: it becomes a question mark."""
     return text.encode("utf-8", errors="replace").decode("utf-8")
 
@@ -308,10 +216,12 @@ def _known(ids: Sequence[int], model: SentencePieceProcessor) -> list[int]:
     return [int(token) for token in ids]
 
 
-def _targets(languages: Iterable[tuple[str, str]]) -> tuple[str, ...]:
+def targets_of(languages: Iterable[tuple[str, str]]) -> tuple[str, ...]:
+    """The target languages of (source, target) pairs, each once."""
     return tuple(dict.fromkeys(target for _, target in languages))
 
 
-def _source_language(languages: Iterable[tuple[str, str]], to: str | None) -> str | None:
+def source_language(languages: Iterable[tuple[str, str]], to: str | None) -> str | None:
+    """The language that is translated to `to`, or None where it could be one of several."""
     possible = {source for source, target in languages if target == to}
     return possible.pop() if len(possible) == 1 else None

@@ -11,7 +11,8 @@ from pellucid.config import Config, DataConfig, ModelConfig, VocabularyConfig
 from pellucid.model import Transformer
 from pellucid.translate.translation import Translation
 from pellucid.translate.translator import Translator
-from pellucid.vocabulary import Vocabulary, train_vocabulary
+from pellucid.vocabulary import Vocabulary
+from pellucid.vocabulary_training import train_vocabulary
 
 NOUNS = ["dog", "cat", "cow", "horse", "man", "woman", "child", "houses"]
 WORDS = [*NOUNS, "the", "saw", "two", "three", "four", "bigger", *",.!?\"'()"]

@@ -31,7 +31,8 @@ from pellucid.checkpoint import (
 from pellucid.config import Config, DataConfig, ModelConfig, VocabularyConfig
 from pellucid.errors import PellucidError, UsageError
 from pellucid.model import Transformer
-from pellucid.vocabulary import Vocabulary, train_vocabulary
+from pellucid.vocabulary import Vocabulary
+from pellucid.vocabulary_training import train_vocabulary
 
 WORDS = ["a dog runs", "a cat sleeps", "the cat saw the dog"]
 FILES = ["MANIFEST.json", "config.toml", "vocabulary.model", "weights.safetensors"]

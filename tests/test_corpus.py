@@ -11,7 +11,7 @@ from pellucid.config import DataConfig, VocabularyConfig
 from pellucid.data.corpus import Pair, Report, decode, fingerprint, read_pairs
 from pellucid.data.examples import encode_pairs, sample_examples
 from pellucid.errors import PellucidError, UsageError
-from pellucid.vocabulary import train_vocabulary
+from pellucid.vocabulary_training import train_vocabulary
 
 
 def corpus(folder: Path, source: bytes, target: bytes) -> tuple[str, str]:

@@ -22,7 +22,7 @@ from pellucid.explain.page import payload
 from pellucid.model import Transformer
 from pellucid.see import trace
 from pellucid.translate.translator import Translator
-from pellucid.vocabulary import train_vocabulary
+from pellucid.vocabulary_training import train_vocabulary
 
 pytestmark = pytest.mark.browser
 WORDS = 37_000

@@ -10,7 +10,7 @@ from test_page_views import Opened
 from pellucid.config import Config, DataConfig, ModelConfig, VocabularyConfig
 from pellucid.model import Transformer
 from pellucid.translate.translator import Translator
-from pellucid.vocabulary import train_vocabulary
+from pellucid.vocabulary_training import train_vocabulary
 
 pytestmark = pytest.mark.browser
 

@@ -20,7 +20,7 @@ from pellucid.demo import SEED
 from pellucid.errors import UsageError
 from pellucid.model import Transformer
 from pellucid.translate.translator import Translator
-from pellucid.vocabulary import train_vocabulary
+from pellucid.vocabulary_training import train_vocabulary
 
 pytestmark = pytest.mark.browser
 # Capitals, punctuation, elision, numbers, Devanagari with vowel signs and nuktas, spaces of many kinds,

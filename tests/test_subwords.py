@@ -14,7 +14,8 @@ from sentencepiece import SentencePieceProcessor
 
 from pellucid.config import DataConfig, VocabularyConfig
 from pellucid.subwords import Sampler
-from pellucid.vocabulary import Vocabulary, train_vocabulary
+from pellucid.vocabulary import Vocabulary
+from pellucid.vocabulary_training import train_vocabulary
 
 TEXT = ["ab ba cab dab", "bad ad cad dac", "abba dada baba cada", "ab ab abad", "dab ba dac"] * 4
 

@@ -9,7 +9,8 @@ from sentencepiece import SentencePieceTrainer
 
 from pellucid.config import Config, DataConfig, ModelConfig, VocabularyConfig
 from pellucid.errors import PellucidError, UsageError
-from pellucid.vocabulary import Vocabulary, load_vocabulary, train_vocabulary
+from pellucid.vocabulary import Vocabulary, load_vocabulary
+from pellucid.vocabulary_training import train_vocabulary
 
 SOURCES = [
     f"the {animal} saw the {person} and {count} bigger houses"

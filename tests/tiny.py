@@ -7,7 +7,7 @@ import torch
 from pellucid.config import Config, DataConfig, ModelConfig, TranslationConfig, VocabularyConfig
 from pellucid.model import Transformer
 from pellucid.translate.translator import Translator
-from pellucid.vocabulary import train_vocabulary
+from pellucid.vocabulary_training import train_vocabulary
 
 HOSTILE = "</title><script>alert(1)</script>"
 PAIRS = [

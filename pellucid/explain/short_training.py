@@ -14,7 +14,8 @@ from pellucid.data.batch import Batch, batches
 from pellucid.data.corpus import Pair
 from pellucid.data.examples import Example, encode_pairs
 from pellucid.train.learner import Learner, Update
-from pellucid.vocabulary import Vocabulary, train_vocabulary
+from pellucid.vocabulary import Vocabulary
+from pellucid.vocabulary_training import train_vocabulary
 
 SPLIT = 1  # the demo's own: which sentences of the phrasebook are held out
 

@@ -22,7 +22,8 @@ from pellucid.seal import MANIFEST
 from pellucid.train.learner import Learner
 from pellucid.train.resume import check_accepted, refuse_changes
 from pellucid.translate.translator import device_named
-from pellucid.vocabulary import Vocabulary, train_vocabulary
+from pellucid.vocabulary import Vocabulary
+from pellucid.vocabulary_training import train_vocabulary
 
 UNKNOWN = 0.01  # of a side's tokens: a larger share of unknown ones is worth a warning
 
