@@ -6,9 +6,9 @@ from pellucid.explain.experiments import experiment
 from pellucid.explain.leak.find import find_leak
 from pellucid.explain.tracing import edits
 from pellucid.explain.tracing.gradients import gradients
-from pellucid.explain.tracing.nonfinite import find_nonfinite
 from pellucid.explain.worked.attention import attention
 from pellucid.model import Transformer
+from pellucid.nonfinite import find_nonfinite
 from pellucid.see import trace
 from pellucid.trace_bytes import trace_bytes
 from pellucid.train.run import train, training

@@ -4,6 +4,7 @@ import dataclasses
 import errno
 import math
 import os
+import re
 import shutil
 import time
 from collections.abc import Callable, Iterator
@@ -13,6 +14,7 @@ from typing import Any
 
 import pytest
 import short_runs
+import torch
 
 import pellucid
 from pellucid import checkpoint
@@ -85,10 +87,36 @@ def test_too_many_in_a_row_stop_it_with_the_lines(
     assert str(error) == (
         "[training] max_skipped = 2: the loss or the gradient was not finite in 3 steps in a row, "
         f"the last of them step 5 with the lines {lines}, ... "
+        "Each tensor of their passes forward was finite, so it is a gradient that is not. "
         "Lower peak_rate, raise warmup_steps, or look at these lines; the checkpoints before it are intact."
     )
     saved = newest_state(tmp_path / "run")
     assert saved and saved.step == 4 and all(tensor.isfinite().all() for tensor in saved.tensors.values())
+
+
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+def test_the_first_tensor_that_is_not_finite_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, precision: str
+) -> None:
+    settings = {"training.max_skipped": 0, "training.accumulate": 2, "training.precision": precision}
+    learn = Learner.learn
+
+    def planting(self: Learner, taken: list[Batch], step: int) -> Any:
+        if step == 2:
+            with torch.no_grad():
+                self.model.decoder.layers[0].feed_forward.outer.weight[3, 0] = math.nan
+            self.refresh()
+        return learn(self, taken, step)
+
+    monkeypatch.setattr(Learner, "learn", planting)
+    message = str(failing(short_runs.config(tmp_path / "data", settings), tmp_path / "run"))
+    assert re.search(
+        rf"step 2 with the lines .*\.\.\. With {re.escape(str(tmp_path))}/data/train.source:\d+, "
+        r"decoder.layers.0.feed_forward.output is nan at B 0, L 0 \(<s>\), D 3; .* values are not finite, in "
+        r"pass 1\. The tensor before it, decoder.layers.0.feed_forward.activated, was finite\. Parameters "
+        r"that are not finite: decoder.layers.0.feed_forward.outer.weight\. Lower peak_rate, raise",
+        message,
+    )
 
 
 def test_what_was_left_out_before_a_stop_is_counted_after_it(

@@ -11,11 +11,14 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from pellucid import checkpoint
 from pellucid.config import Config, to_table
 from pellucid.data.batch import Batch
 from pellucid.errors import PellucidError, UsageError
 from pellucid.model import Transformer
+from pellucid.nonfinite import find_nonfinite
 from pellucid.see import Trace
 from pellucid.train.average import averaged_weights, keep_for_average
 from pellucid.train.learner import Update
@@ -138,9 +141,24 @@ def _stop_if_hopeless(run: Run, batches: Sequence[Batch]) -> None:
     raise PellucidError(
         f"[training] max_skipped = {run.config.training.max_skipped}: the loss or the gradient was not "
         f"finite in {run.position.skipped} steps in a row, the last of them step {run.position.step} "
-        f"with the lines {lines}, ... "
+        f"with the lines {lines}, ... {_where_not_finite(run, batches)}"
         "Lower peak_rate, raise warmup_steps, or look at these lines; the checkpoints before it are intact."
     )
+
+
+def _where_not_finite(run: Run, batches: Sequence[Batch]) -> str:
+    """The first of the lines, and the first tensor in its pass, that is not finite; the weights are still
+    those of the step, for it was skipped."""
+    model = run.learner.working.train()
+    for batch in batches:
+        origins, batch = batch.origins, batch.to(run.learner.device)
+        for row, origin in enumerate(origins):  # one at a time: the logits of all may not fit into memory
+            one = slice(row, row + 1)
+            with torch.no_grad(), find_nonfinite(model, run.vocabulary) as found:
+                model(batch.source[one], batch.source_mask[one], batch.target_in[one])
+            if found.first is not None:
+                return f"With {origin}, {found} "
+    return "Each tensor of their passes forward was finite, so it is a gradient that is not. "
 
 
 def _validated(run: Run, update: Update) -> Step:

@@ -1,0 +1,100 @@
+"""Where a number first stops being one: a watcher that names the first tensor with NaN or infinity."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor, nn
+
+from pellucid.errors import UsageError
+from pellucid.records import Record
+from pellucid.see import Labeller, Labels, watching_tokens
+
+# There -inf is what is meant: a key that may not be looked at.
+MASKED = ("mask", "masked_scores")
+
+
+@dataclass(frozen=True)
+class NonFinite:
+    """The first tensor that holds NaN or infinity, and the first place in it."""
+
+    name: str
+    axes: str
+    shape: tuple[int, ...]
+    index: tuple[int, ...]  # along the axes
+    tokens: dict[str, str]  # at this place, along L and M
+    value: float
+    count: int  # of such values in this tensor
+    in_pass: int  # counted from 1
+
+    def __str__(self) -> str:
+        place = ", ".join(self._at(*each) for each in zip(self.axes, self.index, strict=True))
+        many = f"{self.count:,} of its {torch.Size(self.shape).numel():,} values are not finite"
+        return f"{self.name} is {self.value} at {place}; {many}, in pass {self.in_pass}"
+
+    def _at(self, axis: str, place: int) -> str:
+        return f"{axis} {place} ({self.tokens[axis]})" if axis in self.tokens else f"{axis} {place}"
+
+
+@dataclass
+class Finding:
+    """What `find_nonfinite` has found so far."""
+
+    first: NonFinite | None = None
+    passes: int = 0
+    parameters: list[str] = field(default_factory=list)  # of the model, that hold NaN or infinity
+    _begins_with: str = field(default="", repr=False)  # what each pass shows first
+    _last: str = field(default="", repr=False)
+
+    def __str__(self) -> str:
+        if not self.passes:
+            return "no pass of this model has run"
+        if self.first is None:
+            return f"every tensor of {self.passes} pass{'' if self.passes == 1 else 'es'} was finite"
+        before = f" The tensor before it, {self._last}, was finite." if self._last else ""
+        wrong = f" Parameters that are not finite: {', '.join(self.parameters)}." if self.parameters else ""
+        return f"{self.first}.{before}{wrong}"
+
+
+@contextmanager
+def find_nonfinite(model: nn.Module, vocabulary: Labeller | None = None) -> Iterator[Finding]:
+    """Watches every pass of the model inside the `with` (in this thread) for the first tensor with NaN or
+    infinity, -inf in a mask apart: `with find_nonfinite(model) as found: …`, then found.first or
+    print(found)."""
+    finding, labels = Finding(), Labels(vocabulary)
+
+    def watch(path: str, name: str, axes: str, tensor: Tensor) -> Tensor:
+        full = f"{path}.{name}" if path else name
+        finding._begins_with = finding._begins_with or full
+        finding.passes += full == finding._begins_with
+        if finding.first is None:
+            wrong = ~tensor.isfinite()
+            if name in MASKED:
+                wrong &= tensor != -torch.inf
+            if bool(wrong.any()):
+                record = Record(full, axes, tensor, labels.of(full, axes))
+                finding.first = _first(record, wrong, finding.passes)
+            else:
+                finding._last = full
+        return tensor
+
+    with watching_tokens(model, watch, labels):
+        yield finding
+    if not finding.passes:
+        raise UsageError("find_nonfinite saw nothing: no forward pass of this model ran inside the `with`.")
+    if finding.first is not None:
+        finding.parameters = [
+            name for name, parameter in model.named_parameters() if not bool(parameter.isfinite().all())
+        ]
+
+
+def _first(record: Record, wrong: Tensor, in_pass: int) -> NonFinite:
+    index = tuple(int(place) for place in wrong.nonzero()[0])
+    places = dict(zip(record.axes, index, strict=True))
+    tokens = {
+        axis: record.labels(axis, places.get("B", 0))[places[axis]] for axis in record.axes if axis in "LM"
+    }
+    value = float(record.tensor[index])
+    shape = tuple(record.tensor.shape)
+    return NonFinite(record.name, record.axes, shape, index, tokens, value, int(wrong.sum()), in_pass)
