@@ -103,9 +103,9 @@ def _ids(translator: "Translator", sentence: str, to: str | None) -> "tuple[torc
     """The source, and what the decoder reads of the model's own translation."""
     import torch
 
+    from pellucid.device import device_of
     from pellucid.errors import UsageError
     from pellucid.explain.words import check_known
-    from pellucid.translate.decoding import device_of
     from pellucid.translate.sentences import read_source
 
     vocabulary, device = translator.vocabulary, device_of(translator.model)

@@ -79,11 +79,21 @@ def plan_batches(
 
 def make_batch(examples: Sequence[Example], start_id: int, pad_id: int) -> Batch:
     """The examples side by side, padded on the right."""
-    source, source_mask = _pad([example.source for example in examples], pad_id)
-    target_out, target_mask = _pad([example.target for example in examples], pad_id)
-    target_in, _ = _pad([[start_id, *example.target[:-1]] for example in examples], pad_id)
+    source, source_mask = pad([example.source for example in examples], pad_id)
+    target_out, target_mask = pad([example.target for example in examples], pad_id)
+    target_in, _ = pad([[start_id, *example.target[:-1]] for example in examples], pad_id)
     origins = tuple(example.origin for example in examples)
     return Batch(source, source_mask, target_in, target_out, target_mask, origins)
+
+
+def pad(
+    rows: Sequence[Sequence[int]], pad_id: int, device: torch.device | str = "cpu"
+) -> tuple[Tensor, Tensor]:
+    """Rows of ids -> B M with padding on the right, and B M of bools, True where a token is real."""
+    longest = max(map(len, rows))
+    ids = torch.tensor([[*row, *[pad_id] * (longest - len(row))] for row in rows], device=device)
+    lengths = torch.tensor([len(row) for row in rows], device=device)
+    return ids, torch.arange(longest, device=device) < lengths[:, None]
 
 
 def _cut(rows: Sequence[int], lengths: Sequence[tuple[int, int]], batch_tokens: int) -> list[list[int]]:
@@ -102,8 +112,3 @@ def _shuffled(items: Sequence[int], chance: random.Random) -> list[int]:
     return sorted(items, key=keys.__getitem__)
 
 
-def _pad(rows: Sequence[list[int]], pad_id: int) -> tuple[Tensor, Tensor]:
-    lengths = torch.tensor([len(row) for row in rows])
-    width = int(lengths.max())
-    ids = torch.tensor([row + [pad_id] * (width - len(row)) for row in rows])
-    return ids, torch.arange(width) < lengths[:, None]

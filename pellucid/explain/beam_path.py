@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 
 from torch import Tensor
 
+from pellucid.data.batch import pad
+from pellucid.device import device_of
 from pellucid.errors import PellucidError
 from pellucid.translate.beam import best
-from pellucid.translate.decoding import TransformerDecoding, device_of, evaluating, pad
+from pellucid.translate.decoding import TransformerDecoding, evaluating
 from pellucid.translate.hypotheses import Candidates, Found, Hypotheses
 from pellucid.translate.search import Rules, search
 from pellucid.translate.sentences import TOKENS, read_source

@@ -6,8 +6,9 @@ import torch
 from torch import Tensor
 
 from pellucid.cache import Mask, NoPast
+from pellucid.data.batch import pad
 from pellucid.model import Transformer
-from pellucid.translate.decoding import evaluating, pad
+from pellucid.translate.decoding import evaluating
 
 
 class WholeTarget(NoPast):

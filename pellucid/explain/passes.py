@@ -6,9 +6,10 @@ from contextlib import contextmanager
 
 import torch
 
+from pellucid.device import device_of
 from pellucid.model import Transformer
 from pellucid.see import Edit, Trace, trace
-from pellucid.translate.decoding import device_of, evaluating
+from pellucid.translate.decoding import evaluating
 from pellucid.vocabulary import Vocabulary
 
 

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
+from pellucid.device import device_of
 from pellucid.errors import PellucidError
 from pellucid.explain.explanation import Explanation, explain, log_probabilities
 from pellucid.explain.looking import attentions
 from pellucid.explain.passes import in_float32, quietly
 from pellucid.model import Transformer
 from pellucid.see import Edit, Trace, trace
-from pellucid.translate.decoding import device_of
 
 if TYPE_CHECKING:
     from pellucid.translate.translator import Translator

@@ -13,10 +13,10 @@ import torch
 from torch import Tensor
 
 from pellucid.cache import GrowingPast, Memory, NoPast
+from pellucid.device import device_of
 from pellucid.explain.passes import in_float32, quietly
 from pellucid.model import Transformer
 from pellucid.see import Record, Trace, trace
-from pellucid.translate.decoding import device_of
 
 if TYPE_CHECKING:
     from pellucid.explain.explanation import Explanation

@@ -16,12 +16,12 @@ from pellucid.config import Config, from_table, read
 from pellucid.data.batch import Batch, batches
 from pellucid.data.corpus import Pair, fingerprint, read_pairs
 from pellucid.data.examples import Example, encode_pairs, sample_examples, unknown_shares
+from pellucid.device import device_named
 from pellucid.errors import UsageError
 from pellucid.model import Transformer
 from pellucid.seal import MANIFEST
 from pellucid.train.learner import Learner
 from pellucid.train.resume import check_accepted, refuse_changes
-from pellucid.translate.translator import device_named
 from pellucid.vocabulary import Vocabulary
 from pellucid.vocabulary_training import train_vocabulary
 

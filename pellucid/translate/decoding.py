@@ -8,6 +8,8 @@ import torch
 from torch import Tensor
 
 from pellucid.cache import GrowingPast
+from pellucid.data.batch import pad
+from pellucid.device import device_of
 from pellucid.model import Transformer
 from pellucid.translate.beam import best
 from pellucid.translate.hypotheses import Found
@@ -81,11 +83,6 @@ def decode_batch(
     return search(TransformerDecoding(model, source, source_mask), requests, rules, choose)
 
 
-def device_of(model: Transformer) -> torch.device:
-    """Where the model computes."""
-    return next(model.parameters()).device
-
-
 @contextmanager
 def evaluating(model: Transformer) -> Iterator[None]:
     """Without dropout; afterwards the model is in training again if it was."""
@@ -97,14 +94,6 @@ def evaluating(model: Transformer) -> Iterator[None]:
     finally:
         if was_training:
             model.train()
-
-
-def pad(rows: Sequence[Sequence[int]], pad_id: int, device: torch.device) -> tuple[Tensor, Tensor]:
-    """Rows of ids -> B M with padding on the right, and B M of bools, True where a token is real."""
-    longest = max(map(len, rows))
-    ids = torch.tensor([[*row, *[pad_id] * (longest - len(row))] for row in rows], device=device)
-    lengths = torch.tensor([len(row) for row in rows], device=device)
-    return ids, torch.arange(longest, device=device) < lengths[:, None]
 
 
 def batches(lengths: Sequence[int], batch_tokens: int) -> Iterator[list[int]]:

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 
 import torch
 
+from pellucid.data.batch import pad
+from pellucid.device import device_of
 from pellucid.errors import PellucidError
 from pellucid.model import Transformer
-from pellucid.translate.decoding import batches, device_of, evaluating, pad
+from pellucid.translate.decoding import batches, evaluating
 
 POSITIONS = 1024  # whose probabilities over the whole vocabulary are in memory at once
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Unpack, overload
 import torch
 
 from pellucid.config import Config
+from pellucid.device import device_named
 from pellucid.errors import PellucidError, UsageError
 from pellucid.model import Transformer
 from pellucid.translate.decoding import decode, decode_batch, evaluating
@@ -273,20 +274,3 @@ def demo_folder() -> Path:
             "for a model folder of your own that is called demo, write ./demo."
         )
     return folder
-
-
-def device_named(device: str | torch.device) -> torch.device:
-    """The device of this name, checked."""
-    if device == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    remedy = 'Use "auto", "cpu" or "cuda".'
-    try:
-        chosen = torch.device(device)
-    except (RuntimeError, TypeError, ValueError):
-        raise UsageError(f'device = "{device}": there is none of this name. {remedy}') from None
-    try:
-        torch.zeros(1, device=chosen).item()  # which some devices that have a name cannot
-    except (RuntimeError, AssertionError, ImportError) as error:
-        reason = str(error).splitlines()[0].partition(". ")[0].rstrip(".")
-        raise UsageError(f'device = "{device}": {reason}. {remedy}') from None
-    return chosen

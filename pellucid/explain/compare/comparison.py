@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any, cast
 import torch
 from torch import Tensor
 
+from pellucid.device import device_of
 from pellucid.errors import UsageError
 from pellucid.explain.compare.movers import LayerChange, layer_change
 from pellucid.explain.compare.occurrence import Occurrence, find
@@ -34,7 +35,6 @@ from pellucid.explain.merging import said_words
 from pellucid.explain.passes import in_float32, quietly
 from pellucid.model import EncoderLayer, Transformer, sinusoids
 from pellucid.see import Edit, Trace, trace
-from pellucid.translate.decoding import device_of
 
 if TYPE_CHECKING:
     from pellucid.explain.explanation import Explanation

@@ -13,6 +13,7 @@ from pathlib import Path
 import torch
 
 from pellucid.cache import GrowingPast
+from pellucid.device import device_of
 from pellucid.errors import UsageError
 from pellucid.explain.columns import columns, paragraph
 from pellucid.explain.drawing import drawing
@@ -23,7 +24,6 @@ from pellucid.explain.whole_settings import whole_setting
 from pellucid.explain.words import visible
 from pellucid.model import Transformer
 from pellucid.train.learner import Learner
-from pellucid.translate.decoding import device_of
 from pellucid.translate.sentences import TOKENS, read_source
 from pellucid.translate.translator import Translator, never_said
 from pellucid.vocabulary import Vocabulary

@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from pellucid.data.batch import pad
 from pellucid.explain.columns import columns, digits, paragraph
 from pellucid.explain.drawing import drawing
 from pellucid.explain.passes import quietly
@@ -22,7 +23,6 @@ from pellucid.explain.said import Said, said
 from pellucid.explain.tracing.edits import lift_mask
 from pellucid.explain.words import visible
 from pellucid.see import Edit, Trace, trace
-from pellucid.translate.decoding import pad
 
 if TYPE_CHECKING:
     from pellucid.translate.translator import Translator
