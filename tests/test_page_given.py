@@ -110,15 +110,15 @@ def test_errors_stand_beside_the_field_that_they_are_about(browser: Any, path: P
                 "I like cats",
                 "Me gustan los gatoz",
                 "target",
-                'target: the model has no word "gatoz". Near it: gato',
+                'The model has no word "gatoz". Near it: gato',
             ),
             (
                 "I like catz",
                 "Me gustan los gatos",
                 "sentence",
-                'sentence: the model has no word "catz". Near it: cat',
+                'The model has no word "catz". Near it: cat',
             ),
-            ("I like cats", "los " * 300, "target", "the target is longer than the 256 tokens"),
+            ("I like cats", "los " * 300, "target", "The target is longer than the 256 tokens"),
         ]:
             ask(opened, text, "es", target)
             opened.until(f"document.querySelector('{ERROR.format(wrong)}').textContent !== ''")

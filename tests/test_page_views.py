@@ -325,8 +325,8 @@ def test_errors_stand_beside_the_field_and_nothing_typed_is_lost(browser: Any, d
     with Opened(browser, demo_path) as opened:
         field, error = opened.page.locator("#own-sentence"), opened.page.locator("#own-sentence-error")
         for text, told in [
-            ("I like catz", 'the model has no word "catz". Near it: cat'),
-            ("   ", "the sentence is empty"),
+            ("I like catz", 'The model has no word "catz". Near it: cat'),
+            ("   ", "The sentence is empty"),
             ("cat " * 300, "longer than the 256 tokens"),
         ]:
             field.fill(text)

@@ -11,33 +11,30 @@ const besideOf = async (before) => {
 
 const otherRun = () => (state.run === 0 ? 1 : 0);
 
-/** The chooser of the page's explanations, and whether they stand side by side. */
+/** The chooser of the page's explanations, and whether they stand side by side. A sentence of the reader's own is
+ *  computed by the model of the chosen one. */
 const drawChoiceOfRuns = (place) => {
   place.hidden = page.runs.length < 2;
   if (place.hidden) return;
+  const isOwn = state.text !== null;
+  const choices = page.runs.map((run, at) => ({
+    label: runName(run, at),
+    key: `run-${at}`,
+    chosen: state.run === at,
+    choose: () => setState({ run: at, ...(run.computes ? {} : NO_SENTENCE) }),
+  }));
+  choices.push({
+    label: "Side by side",
+    key: "beside",
+    chosen: state.beside === "other" && !isOwn,
+    choose: () => setState({ beside: state.beside === "other" && !isOwn ? "" : "other", ...NO_SENTENCE }),
+  });
+  const back = () => setState(NO_SENTENCE);
   redraw(
     place,
-    element("span", { class: "label" }, "Two explanations:"),
-    page.runs.map((run, at) =>
-      element(
-        "button",
-        {
-          "data-key": `run-${at}`,
-          "aria-pressed": String(state.run === at && state.text === null),
-          click: () => setState({ run: at, text: null, to: null, target: null }),
-        },
-        runName(run, at),
-      ),
-    ),
-    element(
-      "button",
-      {
-        "data-key": "beside",
-        "aria-pressed": String(state.beside === "other"),
-        click: () => setState({ beside: state.beside === "other" ? "" : "other", text: null, to: null, target: null }),
-      },
-      "Side by side",
-    ),
+    element("span", { class: "label" }, isOwn ? "Your sentence, computed by:" : "Two explanations:"),
+    choices.map(choiceButton),
+    isOwn && button("Back to the two", back, { "data-key": "no-sentence" }),
   );
 };
 

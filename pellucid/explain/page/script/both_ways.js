@@ -30,7 +30,6 @@ const drawBothWays = async (run, place) => {
   const { difference, where } = await differenceOfWays(ways);
   if (!isNewest()) return;
   const show = () => setState({ beside: isAsked ? "" : "ways" });
-  const shown = { "data-key": "both-ways", "aria-pressed": String(isAsked), click: show };
   redraw(
     place,
     element("h2", {}, `Step ${t}, with a cache and without`),
@@ -41,7 +40,7 @@ const drawBothWays = async (run, place) => {
       })),
     element("p", { class: "equality" }, `Largest difference of any number in the new row: ${inExponents(difference)}${where ? ` (${where})` : ""}.`,
       !run.switches.causal && difference > 1e-3 ? WAYS_WITHOUT_MASK : ""),
-    element("button", shown, "Both ways in every matrix"),
+    button("Both ways in every matrix", show, { "data-key": "both-ways", pressed: isAsked }),
   );
 };
 

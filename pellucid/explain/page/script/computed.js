@@ -18,14 +18,14 @@ const translateText = async (text, to, model = page.runs[0].model) => {
 /** A run over a sentence of the reader's own: translated, unless the target says what it is to become. */
 const explainText = async (text, to, target = null, model = page.runs[0].model) => {
   const source = tokenise(text, to, model);
-  checkTokens(source, "sentence", model.vocabulary.source);
+  checkTokens(source, "sentence", model.vocabulary);
   const sentence = { text, to: source.to, forced: target !== null, source: source.ids };
   if (target === null) {
     const translated = await translateText(text, to, model);
     return computedRun(model, { ...sentence, translation: translated.text, expected: translated.ids });
   }
   const wanted = tokeniseTarget(target, source.to, model);
-  checkTokens(wanted, "target", model.vocabulary.target);
+  checkTokens(wanted, "target", model.vocabulary);
   return computedRun(model, {
     ...sentence, translation: textOfTarget(wanted.ids, source.to, model), expected: wanted.ids,
   });

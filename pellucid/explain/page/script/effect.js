@@ -1,51 +1,45 @@
 // What a switch changed, in words and numbers: each sentence is made from the two runs, before and after.
 
 const drawEffect = async (run, before, place) => {
+  const isNewest = ticketOf(place);
   place.hidden = !before;
   if (!before) return redraw(place);
   const leak = await leakOf(run, state.switches);
   const sentences = await effectsOf(run, before, state.switches, leak);
-  say(
-    element(
-      "p",
-      {},
-      sentences.map((sentence) => [sentence, " "]),
-    ).textContent,
-  );
+  if (!isNewest()) return;
+  const says = element("p", { class: "effect-says" }, sentences.map((sentence) => [sentence, " "]));
+  say(says.textContent);
   redraw(
     place,
-    element(
-      "div",
-      { class: "effect-head" },
-      element(
-        "p",
-        { class: "effect-says" },
-        sentences.map((sentence) => [sentence, " "]),
-      ),
-      leak ? seeLeak(leak) : null,
-      element("button", { "data-key": "effect-reset", click: resetSwitches }, "Reset"),
-    ),
-    element(
-      "ol",
-      { class: "changes", "aria-label": "probability of each expected word, before and after" },
-      run.steps.map((step, at) => changeOf(step, before.steps[at])),
-    ),
+    ...changesOf(run, before),
+    element("div", { class: "effect-head" }, says, leak ? seeLeak(leak) : null, resetEffect()),
   );
 };
 
 /** Why this page cannot show what its switches ask for. */
 const drawRefusal = (reason, place) => {
+  ticketOf(place);
   place.hidden = false;
   say(reason);
-  redraw(
-    place,
-    element(
-      "div",
-      { class: "effect-head" },
-      element("p", { class: "effect-says" }, reason),
-      element("button", { "data-key": "effect-reset", click: resetSwitches }, "Reset"),
-    ),
-  );
+  redraw(place, element("div", { class: "effect-head" }, element("p", { class: "effect-says" }, reason), resetEffect()));
+};
+
+const resetEffect = () => button("Reset", resetSwitches, { "data-key": "effect-reset" });
+
+const MANY_CHANGES = 8; // more than these push what they mean out of sight
+const LARGEST_CHANGES = 5;
+
+/** Each expected word's probability before and after; of many, those that changed most. */
+const changesOf = (run, before) => {
+  const change = (at) => Math.abs(run.steps[at].probability - before.steps[at].probability);
+  const all = run.steps.map((_, at) => at);
+  const isLong = all.length > MANY_CHANGES;
+  const shown = isLong ? all.toSorted((a, b) => change(b) - change(a)).slice(0, LARGEST_CHANGES).sort((a, b) => a - b) : all;
+  const label = "probability of each expected word, before and after";
+  return [
+    element("ol", { class: "changes", "aria-label": label }, shown.map((at) => changeOf(run.steps[at], before.steps[at]))),
+    isLong && element("p", { class: "note" }, `The ${LARGEST_CHANGES} largest changes of ${all.length}; the table of steps has them all.`),
+  ];
 };
 
 const changeOf = (step, was) => {
@@ -105,17 +99,13 @@ const leakSentence = (run, leak) =>
         ` (${leak.share.toFixed(2)}, head ${leak.head} of ${fullTitleOf(leak.part)}), the word that it is asked to predict: `,
         "training would leak. This model learned with the mask, so lifting it afterwards makes its words worse.",
       ]
-    : "Without the mask nothing changes here: no position comes later.";
+    : "Without the mask nothing changes here: there is no later position to look at.";
 
 const seeLeak = ({ part, head, row }) =>
-  element(
-    "button",
-    {
-      "data-key": "see-leak",
-      click: () => setState({ ...placeOf(`${part}.weights`), head, row, column: row + 1 }),
-    },
-    "See this cell",
-  );
+  button("See this cell", () => setState({ ...placeOf(`${part}.weights`), head, row, column: row + 1 }), {
+    class: "primary",
+    "data-key": "see-leak",
+  });
 
 /** How sharp the weights become when scores are not made smaller. */
 const scaleSentence = async (run, before, switches) => {

@@ -66,7 +66,7 @@ const words = (text, properties = {}) => element("bdi", properties, visibleText(
 /** Control characters and half pairs cannot be seen: a � stands for each. */
 const visibleText = (text) => String(text).replace(/\p{Cc}|\p{Cs}/gu, "�");
 
-const capitalised = (text) => text[0].toUpperCase() + text.slice(1);
+const capitalised = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
 /** New children for a place; what had the focus has it again, known by its data-key. */
 const redraw = (place, ...children) => {

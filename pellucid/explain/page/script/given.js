@@ -1,11 +1,11 @@
 // A translation that was given, not found: what the model would have said instead, and where the two part.
 
 const drawGiven = async (run, place) => {
-  const mine = (place.asked = run);
+  const isNewest = ticketOf(place);
   place.hidden = true;
   if (!run.forced) return;
   const said = run.computes ? await foundInstead(run) : null;
-  if (place.asked !== mine) return;
+  if (!isNewest()) return;
   redraw(place, "This translation was given, not found by the model", ...(said ? givenAgainst(run, said) : ["."]));
   place.hidden = false;
 };
@@ -13,7 +13,7 @@ const drawGiven = async (run, place) => {
 /** What the model itself makes of the sentence; null where it cannot be said. */
 const foundInstead = async (run) => {
   try {
-    return await ownRun(run.text, run.to);
+    return await ownRun(run.text, run.to, null, run.model);
   } catch {
     return null;
   }

@@ -13,16 +13,20 @@ const roam = (place) => {
       place.querySelector("[aria-current]") ??
       buttons()[0],
   );
-  place.onfocusin = (event) => event.target.closest("button") && choose(event.target.closest("button"));
-  place.onkeydown = (event) => {
+  if (roamed.has(place)) return;
+  roamed.add(place);
+  place.addEventListener("focusin", ({ target }) => target.closest("button") && choose(target.closest("button")));
+  place.addEventListener("keydown", (event) => {
     const direction = ARROWS[event.key];
-    if (!direction || event.altKey || event.ctrlKey || event.metaKey || !event.target.closest("button")) return;
-    const next = nearestButton(event.target.closest("button"), buttons(), direction);
+    const from = event.target.closest("button");
+    if (!direction || event.altKey || event.ctrlKey || event.metaKey || !from) return;
     event.preventDefault();
     event.stopPropagation();
-    next?.focus();
-  };
+    nearestButton(from, buttons(), direction)?.focus();
+  });
 };
+
+const roamed = new WeakSet(); // places that listen already: what stands in them may be drawn again
 
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
@@ -65,8 +69,9 @@ addEventListener("keydown", (event) => {
 
 /** One level up: from a matrix to its part, from a part to its layer, from a layer to the model. */
 const goUp = (event) => {
-  if (found("dock").classList.contains("unfolded")) return foldDock();
-  if (state.tensor !== null) setState({ tensor: null, row: null, column: null }, { left: null });
+  const isElsewhere = found("stage").contains(event.target);
+  if (found("dock").classList.contains("unfolded") && !isElsewhere) return foldDock();
+  if (state.tensor !== null) setState(NO_MATRIX, { left: null });
   else if (state.block) setState({ ...CLOSED, block: blockAbove(state.block) }, { left: state.block });
   else return;
   event.preventDefault();
@@ -111,6 +116,13 @@ const focusLevel = (left) => {
 const scrollToLevel = () => {
   const top = state.block ? found("stage") : found("drawing");
   const box = top.getBoundingClientRect();
-  if (state.block || box.top < 0 || box.top > innerHeight * 0.6)
-    top.scrollIntoView({ block: "start", behavior: stillness.matches ? "auto" : "smooth" });
+  if (state.block || box.top < 0 || box.top > innerHeight * 0.6) bringUp(top);
+};
+
+/** Scrolls a place to the top: at once where it is further than one window, for the way would be long motion. */
+const bringUp = (place) => {
+  const isNear = Math.abs(place.getBoundingClientRect().top) < innerHeight;
+  const isFirst = document.body.dataset.shown === undefined;
+  const behavior = isNear && !isFirst && !stillness.matches ? "smooth" : "instant";
+  place.scrollIntoView({ block: "start", behavior });
 };

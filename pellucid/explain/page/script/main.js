@@ -6,25 +6,15 @@ let viewsAsked = 0;
 /** Draws what the state says. Of several asked for in a row, the last is drawn. */
 const showView = async (focus = null) => {
   const asked = (viewsAsked += 1);
-  let runs;
   try {
-    runs = await runsOfView();
-  } catch (error) {
-    // an address asks for a sentence that cannot be explained
-    if (asked !== viewsAsked) return;
-    tellFault(error.message);
-    state = { ...state, text: null, to: null, target: null, switches: UNSWITCHED };
-    runs = await runsOfView();
-  }
-  if (asked !== viewsAsked) return;
-  const changed = current && current.whole !== runs.whole;
-  current = runs;
-  state = {
-    ...state,
-    position: Math.max(0, Math.min(state.position, runs.whole.target.length - 1)),
-    head: Math.min(state.head, runs.heads - 1),
-  };
-  try {
+    const runs = await runsToShow(() => asked === viewsAsked);
+    if (!runs) return;
+    const changed = current && current.whole !== runs.whole;
+    current = runs;
+    state = withinRuns(state, runs);
+    if (!state.fault) writeAddress();
+    stopIfLeft();
+    tellFault(state.fault);
     await drawView(runs, changed);
     if (asked !== viewsAsked) return;
     if (focus) focusLevel(focus.left);
@@ -36,10 +26,34 @@ const showView = async (focus = null) => {
   }
 };
 
+/** The address says what is shown, where it asked for what there is not. */
+const writeAddress = () => {
+  const hash = hashOf(state);
+  if (location.hash !== (hash === "#" ? "" : hash))
+    history.replaceState(null, "", `${location.pathname}${location.search}${hash}`);
+};
+
+/** The runs of the state; where an address asks for a sentence that cannot be explained, those of the page's own, and
+ *  the sentence stays in its field. Null if meanwhile another view is wanted. */
+const runsToShow = async (isWanted) => {
+  try {
+    const runs = await runsOfView();
+    return isWanted() ? runs : null;
+  } catch (error) {
+    if (state.text === null) throw error;
+    if (!isWanted()) return null;
+    notExplained = state;
+    state = { ...state, ...NO_SENTENCE, switches: UNSWITCHED, fault: error.message };
+    const runs = await runsOfView();
+    return isWanted() ? runs : null;
+  }
+};
+
 /** The runs that the state asks for: the sentence, switched or not, as all positions at once and as this step has it,
  *  and what stands beside it. */
 const runsOfView = async () => {
-  const base = state.text === null ? (page.runs[state.run] ?? page.runs[0]) : await ownRun(state.text, state.to, state.target);
+  const chosen = page.runs[state.run];
+  const base = state.text === null ? chosen : await ownRun(state.text, state.to, state.target, chosen.model);
   const reason = isSwitched(state.switches) ? cannotShow(base, state.switches) : "";
   const whole = isSwitched(state.switches) && !reason ? await runSwitched(base, state.switches) : base;
   const [run, before] = [runInTime(whole), whole === base ? null : runInTime(base)];
@@ -68,12 +82,19 @@ const runSwitched = (base, switches) => {
 
 const drawnFor = new Map();
 
-/** Draws a place again only if what it shows has changed; who asks while it is drawn waits for it too. */
+/** Draws a place again only if what it shows has changed; who asks while it is drawn waits for it too. What cannot be
+ *  drawn is told, and tried again when next asked for. */
 const drawFor = (name, facts, draw) => {
   const known = drawnFor.get(name);
   if (known?.facts.length === facts.length && known.facts.every((fact, at) => fact === facts[at])) return known.drawing;
+  drawnFor.delete(name);
   const drawing = Promise.resolve(draw());
   drawnFor.set(name, { facts, drawing });
+  drawing.catch((error) => {
+    if (drawnFor.get(name)?.drawing === drawing) drawnFor.delete(name);
+    tellFault(error.message);
+    throw error;
+  });
   return drawing;
 };
 
@@ -85,11 +106,12 @@ const drawView = async ({ whole, run, before, beside, reason }, changed) => {
   found("stage").hidden = block === "";
   await drawFor("sentence", [whole], () => drawSentence(whole, found("sentence")));
   drawFor("given", [whole], () => drawGiven(whole, found("given")));
-  drawFor("typed", [state.text, state.to, state.target], showTyped);
+  drawFor("typing", [whole.model], () => drawTyping(whole.model, found("typing")));
+  drawFor("typed", [state.text, state.to, state.target, whole.model, state.fault], showTyped);
   drawFor("runs", [state.run, state.text, besideAsked], () => drawChoiceOfRuns(found("runs")));
-  drawFor("time", [whole, mode, position, cached, playing], () => drawTime(whole, found("time")));
+  drawFor("time", [whole, mode, position, cached, besideAsked, playing], () => drawTime(whole, found("time")));
   drawFor("moment", [run, mode, position, cached], () => drawMoment(run, found("moment")));
-  drawFor("switches", [run, switches, besideAsked, block, head], () => drawSwitches(run, found("switches")));
+  drawFor("switches", [whole, switches, mode, besideAsked, block, head], () => drawSwitches(whole, found("switches")));
   found("unfold").querySelector(".count").textContent = countSwitched(switches) || "";
   drawFor("steps", [run, before, position], () => drawSteps(run, before, found("steps")));
   drawFor("looked", [run], () => drawAlignment(run, found("looked")));
@@ -105,9 +127,10 @@ const drawView = async ({ whole, run, before, beside, reason }, changed) => {
   await drawFor("effect", [run, before, block, head, position, reason], () =>
     reason ? drawRefusal(reason, found("effect")) : drawEffect(run, before, found("effect")),
   );
-  if (changed) await pulseChanges(run, before);
+  if (changed && before) pulseChanges();
 };
 
+const isNarrow = matchMedia("(max-width: 640px)"); // as the style has it
 let matrixShown = null;
 
 /** A matrix that an address or the tour opens comes into view; one that was opened by hand has the focus already. */
@@ -116,12 +139,10 @@ const showOpenMatrix = () => {
   matrixShown = state.tensor ? `${state.block} ${state.tensor}` : state.open === "tour" ? "the model" : null;
   const plates = found("stage").querySelector(".stage-plates");
   if (!matrixShown || matrixShown === before || plates.contains(document.activeElement)) return;
-  const behavior = stillness.matches ? "auto" : "smooth";
-  if (!state.tensor) return found("drawing-place").scrollIntoView({ block: "start", behavior });
+  if (!state.tensor) return bringUp(found("drawing-place"));
   // On a phone the chosen cell would lie far below the heading.
-  plates
-    .querySelector(state.row !== null && innerWidth < 700 ? ".opened-matrix" : ".opened")
-    ?.scrollIntoView({ block: "start", behavior });
+  const opened = plates.querySelector(state.row !== null && isNarrow.matches ? ".opened-matrix" : ".opened");
+  if (opened) bringUp(opened);
 };
 
 /** The tour and the form for one's own matrices, each in its place, drawn by their own files. */
@@ -149,47 +170,24 @@ const openOrClose = async (name) => {
 };
 
 /** What a switch changed is lit for a moment: words, and the plates whose numbers are others now. */
-const pulseChanges = async (run, before) => {
-  if (!before || stillness.matches) return;
-  const changed = [...document.querySelectorAll("#drawing .said, #effect .changed")];
-  for (const plate of document.querySelectorAll(".stage-plates .plate")) {
-    const name = plate.spec?.name;
-    if (
-      run.names.includes(name) &&
-      before.names.includes(name) &&
-      differ(await run.get(name), await before.get(name))
-    )
-      changed.push(plate);
-  }
-  for (const place of changed) {
-    animate(
-      place,
-      [
-        { outline: "3px solid var(--link)", outlineOffset: "0" },
-        { outline: "3px solid transparent", outlineOffset: "8px" },
-      ],
-      900,
-    );
-  }
+const pulseChanges = () => {
+  const changed = "#drawing .said, #effect .changed, .stage-plates .plate:has(.plate-changed)";
+  const frames = [
+    { outline: "3px solid var(--link)", outlineOffset: "0" },
+    { outline: "3px solid transparent", outlineOffset: "8px" },
+  ];
+  for (const place of document.querySelectorAll(changed)) animate(place, frames, 900);
 };
 
-const differ = (one, other) =>
-  one.data.length !== other.data.length || one.data.some((value, at) => value !== other.data[at]);
-
+/** Says why something is not shown; "" takes back what was said. */
 const tellFault = (message) => {
-  found("fault").hidden = false;
+  found("fault").hidden = !message;
   found("fault").textContent = message;
 };
 
 const showAddress = () => {
   state = stateOf(location.hash);
-  found("fault").hidden = true;
-  if (state.missing) tellMissing(state.missing);
   return showView();
-};
-
-const tellMissing = (name) => {
-  page.runs[0].get(name).catch((error) => tellFault(error.message));
 };
 
 const startPage = async () => {
@@ -198,7 +196,6 @@ const startPage = async () => {
   found("open-tour").addEventListener("click", () => openOrClose("tour"));
   found("open-own").addEventListener("click", () => openOrClose("own"));
   found("unfold").addEventListener("click", () => foldDock(!found("dock").classList.contains("unfolded")));
-  if (page.runs[0].computes) drawTyping(found("typing"));
   found("dock").hidden = false;
   addEventListener("popstate", showAddress);
   addEventListener("hashchange", () => location.hash !== hashOf(state) && showAddress());

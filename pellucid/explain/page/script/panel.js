@@ -22,28 +22,25 @@ const drawSwitches = (run, place) => {
     element(
       "div",
       { class: "switch-end" },
-      element(
-        "button",
-        { class: "reset", "data-key": "reset", disabled: !isSwitched(switches), click: () => resetSwitches() },
-        "Reset all",
-      ),
-      element(
-        "button",
-        {
-          "data-key": "switch-beside",
-          "aria-pressed": String(state.beside === "before"),
-          disabled: !isSwitched(switches),
-          click: () => setState({ beside: state.beside === "before" ? "" : "before" }),
-        },
-        "Before beside after",
-      ),
+      button("Reset all", resetSwitches, {
+        class: "reset",
+        "data-key": "reset",
+        "aria-disabled": isSwitched(switches) ? null : "true", // and not disabled, which would lose the focus
+      }),
+      button("Before beside after", () => setState({ beside: state.beside === "before" ? "" : "before" }), {
+        "data-key": "switch-beside",
+        pressed: state.beside === "before",
+        disabled: !isSwitched(switches),
+      }),
     ),
   );
 };
 
-const resetSwitches = () => {
+const resetSwitches = async () => {
+  if (!isSwitched(state.switches)) return;
   say("all switches as the model has them");
-  return setState({ switches: UNSWITCHED, beside: state.beside === "before" ? "" : state.beside });
+  await setState({ switches: UNSWITCHED, beside: state.beside === "before" ? "" : state.beside });
+  if (document.activeElement === document.body) found("unfold").focus({ preventScroll: true });
 };
 
 const onOff = (name, title, says, change) => {
@@ -52,26 +49,27 @@ const onOff = (name, title, says, change) => {
   return element(
     "div",
     { class: "switch" },
-    element(
-      "button",
+    button(
+      [
+        element("span", { class: "track", "aria-hidden": "true" }),
+        element("b", {}, title),
+        element("span", { class: "state" }, on ? "on" : "off"),
+      ],
+      () => (reason ? say(reason) : change({ [name]: !on })),
       {
         role: "switch",
         "aria-checked": String(on),
         "data-key": `switch-${name}`,
         "aria-describedby": `says-${name}`,
         "aria-disabled": reason ? "true" : null,
-        click: () => (reason ? say(reason) : change({ [name]: !on })),
       },
-      element("span", { class: "track", "aria-hidden": "true" }),
-      element("b", {}, title),
-      element("span", { class: "state" }, on ? "on" : "off"),
     ),
     element("p", { id: `says-${name}`, class: reason ? "reason" : null }, reason || says),
   );
 };
 
 const paddingChoice = (switches, change) =>
-  choices(
+  switchOf(
     "Padding",
     "two pad tokens after the source",
     [
@@ -93,16 +91,15 @@ const headChoice = (run, switches, change) => {
   const silent = switches.silent[part] ?? [];
   const toggled = (head) =>
     silent.includes(head) ? silent.filter((other) => other !== head) : [...silent, head].sort((a, b) => a - b);
-  return choices(
+  return switchOf(
     "Heads",
     `of ${fullTitleOf(part)}; off: it adds nothing`,
     Array.from({ length: current.heads }, (_, head) => {
       const next = { ...switches.silent, [part]: toggled(head) };
       return {
-        label: head,
+        label: [head, element("span", { class: "unseen" }, silent.includes(head) ? " off" : " on")],
         key: `silent-${head}`,
         chosen: !silent.includes(head),
-        on: true,
         reason: cannotShow(current.base, { ...switches, silent: next }),
         choose: () => change({ silent: next }),
       };
@@ -144,32 +141,16 @@ const whereChoice = (switches, change) => {
       head: option.key === "where-head" ? state.head : null,
     });
   }
-  return choices("Where", at ? "mask, scale and residual" : "open a part to switch there alone", options);
+  return switchOf("Where", at ? "mask, scale and residual" : "open a part to switch there alone", options);
 };
 
-const choices = (title, says, options) => {
-  const reason = options.find((option) => option.reason && !option.chosen)?.reason;
+/** A row of choices with what they mean under them, or why one of them cannot be had. */
+const switchOf = (title, says, choices) => {
+  const reason = choices.find((choice) => choice.reason && !choice.chosen)?.reason;
   return element(
     "div",
-    { class: "switch", role: "group", "aria-label": title },
-    element(
-      "div",
-      { class: "choices" },
-      element("b", {}, title),
-      options.map((option) =>
-        element(
-          "button",
-          {
-            "data-key": option.key,
-            "aria-pressed": String(option.chosen),
-            "aria-disabled": option.reason ? "true" : null,
-            click: () => (option.reason ? say(option.reason) : option.choose()),
-          },
-          option.label,
-          option.on ? element("span", { class: "unseen" }, option.chosen ? " on" : " off") : null,
-        ),
-      ),
-    ),
+    { class: "switch" },
+    choiceOf(title, element("b", {}, title), choices, { class: "choices" }),
     element("p", { class: reason ? "reason" : null }, reason || says),
   );
 };

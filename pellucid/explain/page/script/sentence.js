@@ -95,7 +95,9 @@ const stepRow = (step, at, before) => {
 
 /** Where each step looked: the alignment of words, as a table. */
 const drawAlignment = async (run, place) => {
+  const isNewest = ticketOf(place);
   const shares = await alignmentOf(run);
+  if (!isNewest()) return;
   const table = tableOf(
     { class: "alignment" },
     {

@@ -28,15 +28,20 @@ const FIRST_STATE = {
   open: "", // "tour", "own": a place that has been opened
   stop: null, // of the tour
   form: "", // what the form for one's own matrices holds
+  fault: "", // why what was asked for is not shown; no part of the address
 };
+
+/** What changes where no matrix is open any more, and where no sentence of the reader's own is. */
+const NO_MATRIX = { tensor: null, row: null, column: null };
+const NO_SENTENCE = { text: null, to: null, target: null };
 
 let state = FIRST_STATE;
 
-/** Changes what is shown. A new view is a step in the browser's history; moving within one is not. With
+/** Changes what is shown; what was at fault before is over. A new view is a step in the browser's history; moving within one is not. With
  *  `focus` the focus goes along to another level, and {left} says from which block it comes. */
 const setState = (changes, focus = null) => {
   const before = state;
-  state = { ...state, ...changes };
+  state = { ...state, fault: "", ...changes };
   const steps = ["run", "text", "to", "target", "block", "tensor", "mode", "switches", "beside", "open", "stop"];
   const address = `${location.pathname}${location.search}${hashOf(state)}`;
   if (hashOf(before) !== hashOf(state) || location.hash !== hashOf(state)) {
@@ -86,13 +91,16 @@ const stateOf = (hash) => {
   const [name, query = ""] = hash.replace(/^#/, "").split(/\?(.*)/s);
   const asked = new URLSearchParams(query);
   const number = (key, otherwise) => (/^\d+$/.test(asked.get(key) ?? "") ? Number(asked.get(key)) : otherwise);
+  const run = page.runs[number("run", 0)] ?? page.runs[0];
+  const { missing, ...place } = placeOf(decodedName(name), asked.get("in"), run);
   const [row, column] = /^\d+,\d+$/.test(asked.get("cell") ?? "")
     ? asked.get("cell").split(",").map(Number)
     : [null, null];
   return {
     ...FIRST_STATE,
-    ...placeOf(decodedName(name), asked.get("in")),
-    run: number("run", 0),
+    ...place,
+    fault: missing ? noSuchName(missing, run.names) : "",
+    run: page.runs.indexOf(run),
     text: asked.get("text"),
     to: asked.get("to"),
     target: (asked.has("text") && asked.get("target")) || null,
@@ -138,14 +146,32 @@ const switchesOf = (asked) => {
   };
 };
 
-/** Where a name of the address leads: a tensor and its block, or a block. */
-const placeOf = (name, block = null) => {
-  const blocks = blocksOf(page.runs[0]);
+/** Where a name of a run leads: a tensor and its block, or a block. */
+const placeOf = (name, block = null, run = page.runs[state.run]) => {
+  const blocks = blocksOf(run);
   if (name === "") return { block: "", tensor: null };
-  if (page.runs[0].names.includes(name))
+  if (run.names.includes(name))
     return { block: blocks.includes(block) ? block : blockOf(name), tensor: name };
   if (blocks.includes(name)) return { block: name, tensor: null };
   return { block: "", tensor: null, missing: name };
+};
+
+/** What is shown, within what these runs have: an address may ask for a head, a cell or a step that there is not. */
+const withinRuns = (asked, { whole, run, before, heads }) => {
+  const place = placeOf(asked.tensor ?? asked.block, asked.block, whole);
+  const { rows, columns } = place.tensor ? panelOf(run.shapes[place.tensor]) : { rows: 0, columns: 0 };
+  const within = (number, count) => (number === null ? null : Math.max(0, Math.min(number, count - 1)));
+  const { missing, ...shown } = place;
+  return {
+    ...asked,
+    ...shown,
+    fault: missing ? noSuchName(missing, whole.names) : asked.fault,
+    position: within(asked.position, whole.target.length),
+    head: within(asked.head, heads),
+    row: place.tensor ? within(asked.row, rows) : null,
+    column: place.tensor ? within(asked.column, columns) : null,
+    beside: asked.beside === "before" && !before ? "" : asked.beside,
+  };
 };
 
 const isSwitched = (switches) =>

@@ -1,31 +1,20 @@
 // Time: all positions at once, as in training, or one step after another, as when it translates.
 
-let playing = null;
+let playing = null; // {timer, whole, open, position}: the view that it goes on from
 const PLAY_EVERY = 1300; // milliseconds
 
 /** The controls of time for a run. */
 const drawTime = (run, place) => {
-  const step = state.mode === "step";
-  const toTraining = () => {
-    pause();
-    setState({ mode: "training" });
-  };
+  const isStep = state.mode === "step";
   const steps = run.target.map((_, at) =>
     timeButton(`step-${at}`, "step", at + 1, () => setState({ mode: "step", position: at }), {
-      "aria-pressed": String(step && at === state.position),
+      pressed: isStep && at === state.position,
       "aria-label": `step ${at + 1}`,
     }),
   );
-  const cached = timeButton(
-    "cached",
-    "cached",
-    state.cached ? "with cache" : "without cache",
-    () => setState({ cached: !state.cached }),
-    { "aria-pressed": String(state.cached) },
-  );
   redraw(
     place,
-    timeButton("training", "mode", "Training", toTraining, { "aria-pressed": String(!step) }),
+    timeButton("training", "mode", "Training", () => setState({ mode: "training" }), { pressed: !isStep }),
     element(
       "div",
       { class: "steps-of-time", role: "group", "aria-label": "steps" },
@@ -38,13 +27,13 @@ const drawTime = (run, place) => {
       "aria-label": playing ? "pause" : "play, step by step",
       title: "space",
     }),
-    step ? cached : null,
+    isStep ? cacheChoice(run) : null,
   );
   roam(place);
 };
 
 const timeButton = (key, kind, sign, click, properties) =>
-  element("button", { class: kind, "data-key": key, click, ...properties }, sign);
+  button(sign, click, { class: kind, "data-key": key, ...properties });
 
 /** A step back or on; where there is room, the steps' own buttons stand instead. */
 const stepBy = (run, by, sign, says) => {
@@ -55,13 +44,27 @@ const stepBy = (run, by, sign, says) => {
   });
 };
 
+/** How a step is decoded: with a cache, without one, or, where the page can compute, in both ways. */
+const cacheChoice = (run) => {
+  const isBoth = state.beside === "ways" && run.computes;
+  const beside = state.beside === "ways" ? "" : state.beside;
+  const choice = (label, says, chosen, changes) => ({
+    label, says, chosen, key: `cache-${label}`, choose: () => setState(changes),
+  });
+  return choiceOf("cache", element("span", { class: "label" }, "Cache"), [
+    choice("with", "with a cache", !isBoth && state.cached, { cached: true, beside }),
+    choice("without", "without a cache", !isBoth && !state.cached, { cached: false, beside }),
+    ...(run.computes ? [choice("both", "both ways in every matrix", isBoth, { beside: "ways" })] : []),
+  ], { class: "chooser cached" });
+};
+
 /** What this moment is, in a sentence. */
 const drawMoment = async (run, place) => {
   const isNewest = ticketOf(place);
   const sentence = momentOf(run);
   redraw(place, element("p", {}, sentence));
-  if (state.mode === "step") say(place.textContent);
   if (state.mode !== "step") return;
+  say(place.textContent);
   const equality = await equalityOf(wholeOf(run), state.cached);
   if (isNewest() && equality)
     redraw(place, element("p", {}, sentence, " ", element("span", { class: "equality" }, equality)));
@@ -102,19 +105,37 @@ const equalityOf = async (run, cached) => {
 // Playing
 
 const playOrPause = () => {
-  if (playing) return pause(true);
-  const last = current.run.target.length - 1;
-  const atEnd = state.mode === "step" && state.position >= last;
-  playing = setInterval(() => playOn(last), PLAY_EVERY);
-  setState({ mode: "step", position: state.mode === "training" || atEnd ? 0 : state.position });
+  if (playing) {
+    pause();
+    return showView();
+  }
+  const { whole } = current;
+  const isAtEnd = state.position >= whole.target.length - 1;
+  const position = state.mode === "training" || isAtEnd ? 0 : state.position;
+  playing = { timer: setInterval(playOn, PLAY_EVERY), whole, open: state.open, position };
+  return setState({ mode: "step", position });
 };
 
-const playOn = (last) => {
-  if (state.position >= last) return pause(true);
+const playOn = () => {
+  if (playing.position >= playing.whole.target.length - 1) return playOrPause();
   const said = found("drawing")
     .querySelector(`.said[data-position="${state.position}"] bdi`)
     ?.getBoundingClientRect();
-  setState({ position: state.position + 1 }).then(() => feedBack(said));
+  playing.position += 1;
+  return setState({ position: playing.position }).then(() => feedBack(said));
+};
+
+const pause = () => {
+  clearInterval(playing?.timer);
+  playing = null;
+};
+
+/** Playing ends where something else changes what is played: another sentence, switch or step, the tour. */
+const stopIfLeft = () => {
+  if (!playing) return;
+  const { whole, open, position } = playing;
+  const isPlayed = current.whole === whole && state.mode === "step" && state.position === position;
+  if (!isPlayed || state.open !== open) pause();
 };
 
 /** The word that was said moves to where it is read: the decoder's own output is its next input. */
@@ -130,10 +151,4 @@ const feedBack = (from) => {
     ],
     290,
   );
-};
-
-const pause = (redrawn = false) => {
-  clearInterval(playing);
-  playing = null;
-  if (redrawn) showView();
 };

@@ -1,65 +1,38 @@
-// A sentence of the reader's own, and where wanted a translation of their own: why not this one? The words that the
-// model knows are offered while typing; errors stand beside their field, and nothing that was typed is lost.
+// A sentence of the reader's own, and where wanted a translation of their own: why not this one? Errors stand beside
+// their field, and nothing that was typed is lost.
 
-const OFFERED = 6;
 let typed = null; // a sentence that is being computed
+let notExplained = null; // {text, to, target} of an address: what cannot be explained can still be mended
 
-const drawTyping = (place) => {
-  const directions = page.runs[0].model.vocabulary.languages ?? [];
-  const targets = [...new Set(directions.map(([, to]) => to))];
-  const field = typingField("own-sentence", "text", page.runs[0].text);
-  const target = typingField("own-target", "target", page.runs[0].translation);
-  const to =
-    targets.length > 1
-      ? element(
-          "select",
-          { name: "to", "aria-label": "languages" },
-          targets.map((target) =>
-            element(
-              "option",
-              { value: target, selected: target === page.runs[0].to },
-              directionName(directions, target),
-            ),
-          ),
-        )
-      : null;
-  redraw(
-    place,
-    element(
-      "form",
-      {
-        class: "typing",
-        submit: (event) => {
-          event.preventDefault();
-          submitSentence(field, to?.value ?? page.runs[0].to, target);
-        },
-      },
-      element(
-        "div",
-        { class: "typing-top" },
-        element("label", { for: "own-sentence" }, "Try your own sentence"),
-        element(
-          "button",
-          { type: "button", id: "unfold-target", "aria-controls": "target-line", click: () => unfoldTarget(target) },
-          "Why not another?",
-        ),
-      ),
-      element("div", { class: "typing-line" }, field, to, element("button", { class: "go" }, "Translate")),
-      element("p", { id: "own-sentence-error", class: "error", role: "alert" }),
-      element(
-        "div",
-        { id: "target-line" },
-        element("label", { for: "own-target" }, "It is to become (empty: what the model says)"),
-        target,
-        element("p", { id: "own-target-error", class: "error", role: "alert" }),
-      ),
-      element("div", { id: "offers", class: "offers", role: "group", "aria-label": "words that the model knows" }),
-    ),
-  );
-  foldTarget(true);
+/** The form for a model; what was typed into it for another one stays. */
+const drawTyping = (model, place) => {
+  const [text, wanted] = ["own-sentence", "own-target"].map((id) => found(id)?.value ?? "");
+  place.hidden = !model.computes;
+  if (place.hidden) return redraw(place);
+  const shown = page.runs[state.run];
+  const field = typingField("own-sentence", "text", shown.text, text);
+  const target = typingField("own-target", "target", shown.translation, wanted);
+  const to = directionChooser(model, shown.to);
+  const submit = (event) => {
+    event.preventDefault();
+    submitSentence(field, to?.value ?? shown.to, target);
+  };
+  const unfold = { type: "button", id: "unfold-target", "aria-controls": "target-line" };
+  redraw(place, element("form", { class: "typing", submit },
+    element("div", { class: "typing-top" },
+      element("label", { for: "own-sentence" }, "Try your own sentence"),
+      button("Why not another?", () => unfoldTarget(target), unfold)),
+    element("div", { class: "typing-line" }, field, to, element("button", { class: "go" }, "Translate")),
+    element("p", { id: "own-sentence-error", class: "error", role: "alert" }),
+    element("div", { id: "target-line" },
+      element("label", { for: "own-target" }, "It is to become (empty: what the model says)"),
+      target,
+      element("p", { id: "own-target-error", class: "error", role: "alert" })),
+    element("div", { id: "offers", class: "offers", role: "group", "aria-label": "words that the model knows" })));
+  foldTarget(!wanted);
 };
 
-const typingField = (id, name, placeholder) => {
+const typingField = (id, name, placeholder, value) => {
   const field = element("input", {
     id,
     name,
@@ -71,10 +44,38 @@ const typingField = (id, name, placeholder) => {
     "aria-describedby": `${id}-error`,
     "aria-controls": "offers",
     placeholder,
-    input: () => offerWords(field),
+    value: value || null,
+    input: () => {
+      if (playing) playOrPause();
+      offerWords(field);
+    },
     keydown: (event) => offerKeys(event, field),
   });
   return field;
+};
+
+/** The languages that a model translates into; null where there is one. */
+const directionChooser = ({ vocabulary }, to) => {
+  const directions = vocabulary.languages ?? [];
+  const targets = [...new Set(directions.map(([, target]) => target))];
+  const option = (target) =>
+    element("option", { value: target, selected: target === to }, directionName(directions, target));
+  return targets.length > 1 ? element("select", { name: "to", "aria-label": "languages" }, targets.map(option)) : null;
+};
+
+/** "English → Hindi": the languages that are translated into this one. */
+const directionName = (directions, target) =>
+  `${directions
+    .filter(([, to]) => to === target)
+    .map(([from]) => languageName(from))
+    .join(", ")} → ${languageName(target)}`;
+
+const languageName = (code) => {
+  try {
+    return new Intl.DisplayNames(["en"], { type: "language" }).of(code);
+  } catch {
+    return code;
+  }
 };
 
 // The second field
@@ -94,29 +95,16 @@ const unfoldTarget = (target) => {
   } else target.focus();
 };
 
-/** "English → Hindi": the languages that are translated into this one. */
-const directionName = (directions, target) =>
-  `${directions
-    .filter(([, to]) => to === target)
-    .map(([from]) => languageName(from))
-    .join(", ")} → ${languageName(target)}`;
-
-/** The fields say what is shown, unless somebody is typing in them. */
+/** The fields say what is shown, or what an address asked for in vain, unless somebody is typing in them. */
 const showTyped = () => {
   const [field, target] = [found("own-sentence"), found("own-target")];
-  if (!field || state.text === null || [field, target].includes(document.activeElement)) return;
-  field.value = state.text;
-  target.value = state.target ?? "";
-  foldTarget(state.target === null);
-  if (field.form.elements.to && state.to) field.form.elements.to.value = state.to;
-};
-
-const languageName = (code) => {
-  try {
-    return new Intl.DisplayNames(["en"], { type: "language" }).of(code);
-  } catch {
-    return code;
-  }
+  const shown = state.text === null ? notExplained : state;
+  notExplained = null;
+  if (!field || !shown || [field, target].includes(document.activeElement)) return;
+  field.value = shown.text;
+  target.value = shown.target ?? "";
+  foldTarget(!shown.target);
+  if (field.form.elements.to && shown.to) field.form.elements.to.value = shown.to;
 };
 
 /** Translates what was typed and shows it; an error stays beside its field. */
@@ -128,106 +116,48 @@ const submitSentence = async (field, to, targetField) => {
   tellTyping("", targetField);
   field.form.setAttribute("aria-busy", "true");
   try {
-    const run = await ownRun(text, to, target);
+    const run = await ownRun(text, to, target, page.runs[state.run].model);
     if (typed !== asked) return;
     say(`${run.text} becomes ${run.translation}`);
     field.value = text;
-    await setState({ text, to, target, run: 0, position: 0, row: null, column: null, mode: "training" });
+    await setState({ text, to, target, position: 0, row: null, column: null, mode: "training" });
     redraw(found("offers"));
   } catch (error) {
-    if (typed === asked) tellTyping(error.message, error.side === "target" ? targetField : field);
+    if (typed === asked) tellTyping(error.message, error.side === "target" ? targetField : field, error.unknown);
   } finally {
     field.form.removeAttribute("aria-busy");
   }
 };
 
-const tellTyping = (message, field) => {
-  found(`${field.id}-error`).textContent = message;
+/** What is wrong with a field's text, without the field's name; words near an unknown one can take its place. */
+const tellTyping = (message, field, unknown = null) => {
+  const told = capitalised(message.replace(/^(sentence|target): /, ""));
+  const near = unknown?.near ?? [];
+  const takeNear = (word) =>
+    button(words(word), () => takeInstead(field, unknown.word, word), { type: "button", class: "offer" });
+  const children = near.length ? [told.replace(/Near it: .*$/su, "Near it: "), near.map((word) => [takeNear(word), " "])] : [told];
+  found(`${field.id}-error`).replaceChildren(...children.flat(Infinity));
   field.setAttribute("aria-invalid", String(Boolean(message)));
+};
+
+/** Another word in the place of an unknown one. */
+const takeInstead = (field, unknown, word) => {
+  const text = visibleText(field.value);
+  const start = text.indexOf(unknown);
+  if (start >= 0) field.value = field.value.slice(0, start) + word + field.value.slice(start + unknown.length);
+  tellTyping("", field);
+  field.focus();
 };
 
 const ownRuns = new Map();
 
-/** The run over a sentence of the reader's own, made once. */
-const ownRun = (text, to, target = null) => {
-  const key = JSON.stringify([text, to, target]);
+/** The run of a model over a sentence of the reader's own, made once. */
+const ownRun = (text, to, target, model) => {
+  const key = JSON.stringify([page.models.indexOf(model), text, to, target]);
   if (!ownRuns.has(key)) {
-    const made = explainText(text, to, target);
+    const made = explainText(text, to, target, model);
     ownRuns.set(key, made);
     made.catch(() => ownRuns.delete(key));
   }
   return ownRuns.get(key);
-};
-
-// Words that the model knows
-
-const knownWords = new Map(); // of the source, of the target
-
-const wordsKnown = (side) => {
-  const { kind, [side]: pieces } = page.runs[0].model.vocabulary;
-  const sorted = () => wordsOfSide(pieces).sort((a, b) => a.length - b.length || (a < b ? -1 : 1));
-  if (!knownWords.has(side)) knownWords.set(side, kind === "word" && pieces ? sorted() : []);
-  return knownWords.get(side);
-};
-
-/** The word at the caret: where it begins, where it ends. */
-const wordAtCaret = (field) => {
-  const caret = field.selectionStart ?? field.value.length;
-  const start = field.value.slice(0, caret).search(/\S*$/);
-  const end = caret + field.value.slice(caret).search(/\s|$/);
-  return { start, end, text: field.value.slice(start, caret) };
-};
-
-const offerWords = (field) => {
-  tellTyping("", field);
-  const { text } = wordAtCaret(field);
-  const begin = text.toLocaleLowerCase();
-  const offers = begin
-    ? wordsKnown(field.id === "own-target" ? "target" : "source")
-        .filter((word) => word.toLocaleLowerCase().startsWith(begin) && word !== text)
-        .slice(0, OFFERED)
-    : [];
-  redraw(
-    found("offers"),
-    offers.map((word) =>
-      element(
-        "button",
-        {
-          type: "button",
-          class: "offer",
-          click: () => takeWord(field, word),
-          keydown: (event) => offerKeys(event, field),
-        },
-        words(word),
-      ),
-    ),
-  );
-};
-
-const takeWord = (field, word) => {
-  const { start, end } = wordAtCaret(field);
-  const after = field.value.slice(end);
-  field.value = `${field.value.slice(0, start)}${word}${after || " "}`;
-  field.focus();
-  const caret = start + word.length + (after ? 0 : 1);
-  field.setSelectionRange(caret, caret);
-  offerWords(field);
-};
-
-/** Down goes to the words offered, up and Escape back to the field. */
-const offerKeys = (event, field) => {
-  const offers = [...found("offers").children];
-  const at = offers.indexOf(event.target);
-  const to = {
-    ArrowDown: at + 1,
-    ArrowRight: at < 0 ? null : at + 1,
-    ArrowUp: at - 1,
-    ArrowLeft: at < 0 ? null : at - 1,
-  }[event.key];
-  if (event.key === "Escape" && at >= 0) field.focus();
-  else if (to === undefined || to === null || offers.length === 0) return;
-  else if (to < 0) field.focus();
-  else (offers[to] ?? offers.at(-1)).focus();
-  event.preventDefault();
-  event.stopPropagation();
 };

@@ -31,7 +31,7 @@ const tokenise = (text, to, model = page.runs[0].model) => {
   const tag = vocabulary.targets.length > 1 ? [vocabulary.source.pieces.indexOf(`>>${language}<<`)] : [];
   const from = sourceLanguageOf(vocabulary, language);
   const ids = [...tag, ...idsOfText(vocabulary.source, prepared(vocabulary, untagged, from)), model.config.end_id];
-  const unknown = unknownWords(vocabulary, vocabulary.source, prepared(vocabulary, visibleText(untagged), from));
+  const unknown = unknownWords(vocabulary, vocabulary.source, prepared(vocabulary, visibleText(untagged), from), ids);
   return { ids, tokens: ids.map((id) => vocabulary.tokens.source[id]), unknown, to: language, tags: tag.length };
 };
 
@@ -41,7 +41,7 @@ const tokeniseTarget = (text, to, model = page.runs[0].model) => {
   if (text.length > MOST_CHARACTERS) throw tooLong("target");
   const language = targetLanguageOf(vocabulary, to);
   const ids = [...idsOfText(vocabulary.target, prepared(vocabulary, text, language)), model.config.end_id];
-  const unknown = unknownWords(vocabulary, vocabulary.target, prepared(vocabulary, visibleText(text), language));
+  const unknown = unknownWords(vocabulary, vocabulary.target, prepared(vocabulary, visibleText(text), language), ids);
   return { ids, tokens: ids.map((id) => vocabulary.tokens.target[id]), unknown, to: language, tags: 0 };
 };
 
@@ -94,8 +94,8 @@ const sourceLanguageOf = ({ languages }, to) => {
 };
 
 /** Where a word is one token: those that the vocabulary does not have, each with the nearest, found when asked for. */
-const unknownWords = (vocabulary, side, text) => {
-  if (vocabulary.kind !== "word") return [];
+const unknownWords = (vocabulary, side, text, ids) => {
+  if (vocabulary.kind !== "word" || !ids.includes(side.unknownId)) return [];
   const unknown = splitAtSpaces(text).filter((word) => idsOfText(side, word).includes(side.unknownId));
   return [...new Set(unknown)].map((word) => ({ word, get near() { return nearestWords(side, word); } }));
 };
@@ -108,21 +108,27 @@ const nearestWords = (side, word) => {
 const wordsOfSide = ({ pieces }) => pieces.filter((piece) => /^▁./u.test(piece)).map((piece) => piece.slice(1));
 
 /** Raises for what cannot be explained: an empty sentence, one that is too long, a word that the model does not have. */
-const checkTokens = ({ ids, unknown, tags }, side, sides) => {
+const checkTokens = ({ ids, unknown, tags, to }, side, { targets = [], ...sides } = {}) => {
   if (side === "sentence" && ids.length === tags + 1) {
     throw new Error('the sentence is empty: nothing to explain. Give one, such as "How are you".');
   }
   if (ids.length > MOST_TOKENS) throw tooLong(side);
   if (!unknown.length) return;
   const [{ word, near }] = unknown;
+  const tag = /^>>([^<>]+)<<$/u.exec(word)?.[1];
+  if (side === "sentence" && targets.includes(tag)) throw ofSide(side, tagTooMany(word, tag, to));
   const advice = near.length
     ? `Near it: ${near.join(", ")}.`
-    : `It knows ${wordsOfSide(sides).length} words, and none is near this one. Say it with others.`;
-  throw ofSide(side, `${side}: the model has no word "${word}". ${advice}`);
+    : `It knows ${wordsOfSide(sides[side === "target" ? side : "source"]).length} words, and none is near this one. Say it with others.`;
+  throw ofSide(side, `${side}: the model has no word "${word}". ${advice}`, { unknown: { word, near } });
 };
 
+const tagTooMany = (word, tag, to) =>
+  `sentence: ${word} asks for ${tag}, and the translation goes to ${to}. A tag is read only where the sentence ` +
+  "begins and no other language is asked for: leave one of them out.";
+
 /** An error that knows whether it is about the sentence or the target: it stands beside that field. */
-const ofSide = (side, message) => Object.assign(new Error(message), { side });
+const ofSide = (side, message, more = {}) => Object.assign(new Error(message), { side, ...more });
 
 const tooLong = (side) => ofSide(side,
   `the ${side} is longer than the ${MOST_TOKENS} tokens that an explanation shows: ` +
