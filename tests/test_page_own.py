@@ -460,6 +460,25 @@ def test_what_is_wrong_is_said_beside_the_field_and_nothing_is_lost(opened: Open
     page.locator("#own-tokens-error", has_text="tokens: 1 words for 2 rows. Give one for each.").wait_for()
 
 
+def test_a_form_too_large_for_an_address_says_so(opened: Open) -> None:
+    page = opened(example("004-self"))
+    page.get_by_role("button", name="scores", exact=True).first.click()
+    page.get_by_role("button", name="Empty the form").click()
+    rows = lambda size: "\n".join([" ".join(["0.125"] * size)] * size)  # noqa: E731
+    fill(page, "scores", rows(40))
+    warning = page.locator(".own-about", has_text="Too large for the address of this page")
+    page.wait_for_timeout(400)  # the pause after typing, and the address
+    assert page.evaluate("location.hash.length") > 6000
+    assert warning.count() == 0
+    fill(page, "scores", rows(80))
+    warning.wait_for()
+    assert page.evaluate("location.hash") == "", "half a form is none"
+    assert (
+        opened(example("004-self"), hash="#?form=eyJfX3Byb3RvX18iOiB7ImEiOiAxfX0").locator(".own").count()
+        == 1
+    )
+
+
 def test_examples_and_back_and_the_address(opened: Open) -> None:
     page = opened(example("004-self"))
     assert page.evaluate("location.hash") == "", "nothing was changed"

@@ -114,8 +114,9 @@ const drawOwnTools = (own, examples) => {
 /** Computes everything from what is typed; where that cannot be, says why, and leaves what was there. */
 const workOut = async (own, remember) => {
   const isAsBegun = JSON.stringify(own.form) === JSON.stringify(own.begun);
-  remember(isAsBegun ? "" : formIntoAddress(own.form));
-  showAbout(own, isAsBegun);
+  const carried = isAsBegun ? "" : formIntoAddress(own.form);
+  remember(carried ?? "");
+  showAbout(own, isAsBegun, carried === null);
   showFieldSizes(own.fields);
   try {
     const table = tableOfForm(own.form);
@@ -145,11 +146,13 @@ const workOut = async (own, remember) => {
 };
 
 /** Which example this is, where the page's own heading does not say it. */
-const showAbout = ({ about, form, begun, namesIt }, isAsBegun) => {
+const showAbout = ({ about, form, begun, namesIt }, isAsBegun, isTooLarge) => {
   const lines = form.note ? element("small", {}, ` note ${form.note}, lines ${form.lines}`) : "";
   const own = namesIt && begun.name ? `Changed: no longer ${begun.name}.` : "Your own numbers.";
   about.hidden = namesIt && isAsBegun;
   about.replaceChildren(...(form.name ? [element("b", {}, form.name), ` ${form.about} `, lines] : [own]));
+  if (isTooLarge)
+    about.append(" Too large for the address of this page: it is gone when the page is closed. Keep it as a file, below.");
 };
 
 /** The verdict once more, small, where one types; it is also what is said aloud. */

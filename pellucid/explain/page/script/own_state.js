@@ -145,9 +145,9 @@ const wordsAsText = (words = []) => words.join(words.some((word) => /[\s,]/.test
 /** What only speaks of the example as it was: gone once a number of it has changed. */
 const withoutSource = (form) => ({ ...form, name: "", about: "", note: "", lines: "", at: {}, products: [] });
 
-const ADDRESS_HOLDS = 6000; // letters of a form that an address carries; browsers and mail programs cut long ones
+const ADDRESS_HOLDS = 30000; // letters of a form that an address carries: the least that browsers take is more
 
-/** A form as part of an address; "" where it is too large for one. */
+/** A form as part of an address; "" for an empty one, null where it is too large for one. */
 const formIntoAddress = (form) => {
   const changed = Object.entries(form).filter(
     ([key, value]) => JSON.stringify(value) !== JSON.stringify(EMPTY_FORM[key]),
@@ -158,7 +158,7 @@ const formIntoAddress = (form) => {
     .replace(/\+/g, "-")
     .replace(/\//g, "_")
     .replace(/=+$/, "");
-  return letters.length > ADDRESS_HOLDS ? "" : letters;
+  return letters.length > ADDRESS_HOLDS ? null : letters;
 };
 
 /**
@@ -181,6 +181,7 @@ const formFromAddress = (letters) => {
 
 const isPartOfForm = (key, value) => {
   const expected = EMPTY_FORM[key];
+  if (!Object.hasOwn(EMPTY_FORM, key)) return false;
   if (key === "start") return Object.hasOwn(STARTS, value);
   if (key === "claimed") return Array.isArray(value) && value.every((name) => STAGE_NAMES.includes(name));
   if (key === "products")
