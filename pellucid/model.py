@@ -34,10 +34,10 @@ class Transformer(Part):
         initialise(self)
 
     def forward(
-        self, source: Tensor, source_mask: Tensor, target: Tensor, target_mask: Tensor | None = None
+        self, source: Tensor, source_mask: Tensor | None, target: Tensor, target_mask: Tensor | None = None
     ) -> Tensor:
-        """Ids B M, bool B M (True = real token), ids B L, bool B L -> logits B L V: teacher forcing, all
-        positions at once."""
+        """Ids B M, bool B M (True = real token; None: all are), ids B L, bool B L -> logits B L V: teacher
+        forcing, all positions at once."""
         return self.logits(self.read(source, source_mask, target, target_mask))
 
     def read(
@@ -107,6 +107,7 @@ class EncoderLayer(Part):
         self.residual_2 = Residual(config)
 
     def forward(self, x: Tensor, mask: Mask) -> Tensor:
+        """B L D -> B L D; the mask hides padding."""
         x = self.residual_1(x, lambda y: self.self_attention(y, *self.self_attention.remember(y), mask))
         return self.residual_2(x, self.feed_forward)
 
@@ -155,6 +156,8 @@ class DecoderLayer(Part):
         self.residual_3 = Residual(config)
 
     def forward(self, x: Tensor, mask: Mask, memory: Memory, past: Past) -> Tensor:
+        """B L D -> B L D; `memory` is the source's keys and values, `past` the target's so far."""
+
         def look_back(y: Tensor) -> Tensor:
             return self.self_attention(y, *past.extend(self.index, *self.self_attention.remember(y)), mask)
 
@@ -250,6 +253,7 @@ class FeedForward(Part):
         self.dropout = Dropout(config.activation_dropout)
 
     def forward(self, x: Tensor) -> Tensor:
+        """B L D -> B L D, each position for itself."""
         hidden = self.see("hidden_BLF", self.inner(x))
         activated = self.see("activated_BLF", self.activation(hidden))
         return self.see("output_BLD", self.outer(self.dropout(activated)))
@@ -266,6 +270,7 @@ class Residual(Part):
         self.dropout = Dropout(config.dropout)
 
     def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
+        """B L D, and a sublayer B L D -> B L D, -> B L D."""
         added = self.dropout(sublayer(self.norm(x) if self.norm_first else x))
         total = self.see("sum_BLD", x + added)
         return self.see("output_BLD", total if self.norm_first else self.norm(total))
@@ -283,6 +288,7 @@ class Norm(Part):
         self.bias = nn.Parameter(torch.zeros(width))
 
     def forward(self, x: Tensor) -> Tensor:
+        """B L D -> B L D, each position for itself."""
         if not watched():
             if x.dtype == torch.bfloat16 and torch.is_grad_enabled():
                 # With its weight and bias in, the kernel adds up their gradients in bf16 and loses up to half

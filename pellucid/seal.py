@@ -126,9 +126,11 @@ def whole(path: Path) -> Iterator[BinaryIO]:
             shutil.copymode(target, part)
         to_disk(part)
         os.replace(part, target)
-    except BaseException:  # Ctrl-C too must leave nothing behind
+    except BaseException as error:  # Ctrl-C too must leave nothing behind
         with suppress(OSError):
             part.unlink()
+        if isinstance(error, OSError) and error.filename == str(part):
+            error.filename = str(path)  # the one that the caller knows
         raise
 
 

@@ -120,6 +120,13 @@ def test_standard_output_may_be_a_pipe(tmp_path: Path) -> None:
     assert found.stdout == b"new"
 
 
+def test_an_error_names_the_file_that_was_asked_for(tmp_path: Path) -> None:
+    for path in (tmp_path / "none" / "out", tmp_path / ("n" * 256)):
+        with pytest.raises(OSError) as error:
+            write_whole(path, b"new")
+        assert error.value.filename == str(path)
+
+
 def test_a_folder_is_no_file(tmp_path: Path) -> None:
     with pytest.raises(IsADirectoryError):
         write_whole(tmp_path, b"new")

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pellucid.data.download import File, obtain, write_whole
+from pellucid.data.download import File, obtain
 from pellucid.errors import PellucidError, UsageError
+from pellucid.seal import write_whole
 
 
 @dataclass(frozen=True)

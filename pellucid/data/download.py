@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from pellucid.errors import PellucidError
+from pellucid.seal import write_whole
 
 
 @dataclass(frozen=True)
@@ -90,10 +91,3 @@ def _verify(text: bytes, file: File, place: str, remedy: str) -> None:
     found = hashlib.sha256(text).hexdigest()
     if found != file.sha256:
         raise PellucidError(f"{place}: the SHA-256 of its text is {found}, expected {file.sha256}. {remedy}")
-
-
-def write_whole(path: Path, content: bytes) -> None:
-    """Under a temporary name first, so that a file of this name is always whole."""
-    temporary = path.with_name(path.name + ".part")
-    temporary.write_bytes(content)
-    temporary.replace(path)

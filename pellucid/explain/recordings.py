@@ -5,15 +5,15 @@ target, shifted right) have a row for each sentence of the batch; they are there
 that axis. Numbers of 16 bits are widened to float32, exactly.
 """
 
-import os
 from pathlib import Path
 
 import numpy as np
 import torch
 
 from pellucid.checkpoint import check_writable
-from pellucid.seal import writing
-from pellucid.see import Trace, stack_of
+from pellucid.records import stack_of
+from pellucid.seal import whole, writing
+from pellucid.see import Trace
 
 FOLDER = "traces"
 
@@ -22,15 +22,10 @@ def write_recording(trace: Trace, run: Path, step: int) -> Path:
     """Writes traces/step-N.npz in the folder of a run, whole or not at all."""
     folder = run / FOLDER
     check_writable(folder, sum(record.tensor.nbytes for record in trace.values()))
-    path, part = folder / f"step-{step}.npz", folder / f".step-{step}.npz.part"
+    path = folder / f"step-{step}.npz"
     arrays = {name: _wide(record.tensor).numpy() for name, record in trace.items()}
-    with writing(folder):
-        try:
-            with part.open("wb") as file:
-                np.savez(file, **arrays, **_tokens(trace))  # type: ignore[arg-type]
-            os.replace(part, path)
-        finally:
-            part.unlink(missing_ok=True)
+    with writing(folder), whole(path) as file:
+        np.savez(file, **arrays, **_tokens(trace))  # type: ignore[arg-type]
     return path
 
 
