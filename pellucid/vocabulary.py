@@ -47,6 +47,11 @@ class Vocabulary:
         """The number of target tokens."""
         return self.target.get_piece_size()
 
+    @property
+    def joint(self) -> bool:
+        """Whether both sides have the same tokens."""
+        return self.source is self.target
+
     def ids(self) -> dict[str, int]:
         """The special ids, named as ModelConfig has them."""
         return _ids(self.target)
@@ -119,9 +124,8 @@ class Vocabulary:
 
     def save(self, folder: Path) -> None:
         """Writes vocabulary.model, or one such file for each side."""
-        joint = self.source is self.target
-        files = {JOINT_FILE: self.source} if joint else {SOURCE_FILE: self.source, TARGET_FILE: self.target}
-        for name, model in files.items():
+        sides = {SOURCE_FILE: self.source, TARGET_FILE: self.target}
+        for name, model in ({JOINT_FILE: self.source} if self.joint else sides).items():
             (folder / name).write_bytes(model.serialized_model_proto())
 
     def _encode(
