@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import safetensors.torch
 import torch
@@ -43,6 +43,15 @@ class TrainingState:
     state: dict[str, Any]
 
 
+class Loaded(NamedTuple):
+    """What a model folder holds, checked; the manifest says where it comes from."""
+
+    model: Transformer
+    vocabulary: Vocabulary
+    config: Config
+    manifest: dict[str, Any]
+
+
 def save_model(
     folder: str | Path,
     model: Transformer,
@@ -62,9 +71,7 @@ def save_model(
     _replace_model(folder)
 
 
-def load_model(
-    folder: str | Path, device: str | torch.device = "cpu"
-) -> tuple[Transformer, Vocabulary, Config, dict[str, Any]]:
+def load_model(folder: str | Path, device: str | torch.device = "cpu") -> Loaded:
     """The model in a folder, ready to translate, with its vocabulary, configuration and manifest."""
     folder = Path(folder)
     manifest, files = _read_model(folder)
@@ -76,7 +83,7 @@ def load_model(
     with torch.device("meta"), _ShapesOnly():
         model = Transformer(config.model)
     model.load_state_dict(_weights(files.pop(WEIGHTS), folder / WEIGHTS, model), assign=True)
-    return model.to(device).eval(), load_vocabulary(folder, config, files), config, manifest
+    return Loaded(model.to(device).eval(), load_vocabulary(folder, config, files), config, manifest)
 
 
 def average(states: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:

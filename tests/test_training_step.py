@@ -47,6 +47,18 @@ def test_two_steps_of_a_training_stand_side_by_side(run: Path, pellucid: Command
     assert len(runs) == 2 and runs[0]["steps"] != runs[1]["steps"]
 
 
+def test_a_step_is_inspected_as_a_model_is(run: Path, pellucid: Command) -> None:
+    step, last = run / "checkpoints" / "step-2", run / "last"
+    outcome, whole = pellucid("inspect", step), pellucid("inspect", last)
+    assert outcome.code == 0, outcome.err
+    assert outcome.out.startswith(
+        f"{step}: step 2 of a training run; the hashes of its 2 files are right\n\nprovenance\n  steps: 2\n"
+    )
+    for part in ("vocabulary\n", "parameters\n", "configuration\n"):
+        assert outcome.out.split(part)[1] == whole.out.split(part)[1]
+    assert pellucid("inspect", step, "--tensors").out == pellucid("inspect", last, "--tensors").out
+
+
 def test_a_step_without_its_run_or_with_damage_says_so(run: Path, tmp_path: Path) -> None:
     alone = shutil.copytree(run / "checkpoints" / "step-2", tmp_path / "a" / "b" / "step-2")
     with pytest.raises(PellucidError, match=r"last.MANIFEST.json.*This is not the folder of a model"):

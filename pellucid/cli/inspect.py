@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pellucid.cli.arguments import Verbs, verb
+from pellucid.cli.arguments import Verbs, model, verb
 
 if TYPE_CHECKING:
     from pellucid.model import Transformer
@@ -21,7 +21,12 @@ def add(verbs: Verbs) -> None:
     about = "say what a model folder is: where it comes from, its parts, the tensors that a trace shows"
     examples = "pellucid inspect demo\npellucid inspect demo --tensors | grep weights"
     parser = verb(verbs, "inspect", about, run, examples)
-    parser.add_argument("model", metavar="MODEL", help="a model folder, or the word demo")
+    parser.add_argument(
+        "model",
+        metavar="MODEL",
+        type=model,
+        help="a model folder, a checkpoint of a training run, or the word demo",
+    )
     parser.add_argument(
         "--tensors", action="store_true", help="only the names of all traced tensors, a tab, their axes"
     )
@@ -29,24 +34,25 @@ def add(verbs: Verbs) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Everything is checked against the manifest's hashes first."""
-    from pellucid.checkpoint import load_model
     from pellucid.cli.lines import put
     from pellucid.config import to_toml
+    from pellucid.translate.training_step import load_model_or_step
     from pellucid.translate.translator import demo_folder
 
     folder = demo_folder() if arguments.model == "demo" else Path(arguments.model)
-    model, vocabulary, config, manifest = load_model(folder)
-    tensors = traced(model)
+    loaded = load_model_or_step(folder, "cpu")
+    tensors, manifest = traced(loaded.model), loaded.manifest
     if arguments.tensors:
         put(f"{name}\t{axes}" for name, axes in tensors.items())
         return
-    put([f"{folder}: a model; the hashes of its {len(manifest['files'])} files are right", ""])
-    put(_provenance(manifest["provenance"]))
-    put(["vocabulary", *_indented(_vocabulary(vocabulary)), ""])
-    put(["parameters", *_indented(_table(parameters_by_part(model))), ""])
+    what = f"step {manifest['step']} of a training run" if "step" in manifest else "a model"
+    put([f"{folder}: {what}; the hashes of its {len(manifest['files'])} files are right", ""])
+    put(_provenance(manifest.get("provenance", {"steps": manifest.get("step")})))
+    put(["vocabulary", *_indented(_vocabulary(loaded.vocabulary)), ""])
+    put(["parameters", *_indented(_table(parameters_by_part(loaded.model))), ""])
     put(["tensors that a trace shows, and their axes ({l} is a layer)"])
     put([*_indented(_table(dict(_without_layers(tensors)))), ""])
-    put(["configuration", *_indented(to_toml(config).strip().split("\n"))])
+    put(["configuration", *_indented(to_toml(loaded.config).strip().split("\n"))])
 
 
 def traced(model: "Transformer") -> dict[str, str]:
@@ -88,9 +94,8 @@ def _tree(table: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _vocabulary(vocabulary: "Vocabulary") -> Iterator[str]:
-    joint = vocabulary.source is vocabulary.target
-    sizes = [vocabulary.source_size] if joint else [vocabulary.source_size, vocabulary.target_size]
-    sides = "one for both sides" if joint else "source and target"
+    sizes = [vocabulary.source_size] if vocabulary.joint else [vocabulary.source_size, vocabulary.target_size]
+    sides = "one for both sides" if vocabulary.joint else "source and target"
     yield f"{' and '.join(f'{size:,}' for size in sizes)} tokens ({vocabulary.kind}), {sides}"
     yield f"preparation: {vocabulary.preparation}"
     directions = ", ".join(f"{source} → {target}" for source, target in vocabulary.languages)
