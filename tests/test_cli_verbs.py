@@ -96,6 +96,12 @@ def test_explain_prints_the_steps_and_writes_what_is_asked(
     ]
 
 
+def test_an_empty_name_of_a_model_is_none(pellucid: Command) -> None:
+    outcome = pellucid("explain", "", "a b c")
+    assert outcome.code == 2
+    assert outcome.err.endswith("error: argument MODEL: it is empty: name a model folder, or write demo\n")
+
+
 def test_a_missing_extra_is_one_line(
     pellucid: Command, toy_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

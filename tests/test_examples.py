@@ -213,6 +213,24 @@ weights (Weights)  softmax of each row of (2×2) = (2×2)  [line 364]
     assert outcome.out.endswith("20 cells: 10 right, 4 follow, 2 wrong, 4 not derivable\n")
 
 
+def test_which_line_a_number_is_computed_from(pellucid: Command) -> None:
+    """004-cross-4 divides twice, so the two computations differ at the scaled scores and at the weights."""
+    shown = " ".join(re.sub("[░▒▓█]", "", pellucid("example", "004-cross-4").out).split())
+    twice, once = softmax(S233), softmax(Q @ E.T / 2)
+    for claimed, step, start in (
+        ("0.15 0.35 0.55", S223[0] / 2, (Q @ E.T / 2)[0]),
+        ("0.13 0.31 0.49", S223[1] / 2, (Q @ E.T / 2)[1]),
+        ("0.2 0.3 0.5", twice[0], once[0]),
+        ("0.25 0.35 0.4", twice[1], once[1]),
+    ):
+        from_line, from_start = (" ".join(f"{number:.4f}" for number in row) for row in (step, start))
+        assert from_line != from_start
+        computed = f"from their previous line {from_line} from the start {from_start} verdict"
+        assert f"the notes say {claimed} {computed}" in shown
+    from_line, from_start = ("0.1500 0.3500 0.5500", "0.3000 0.7000 1.1000")
+    assert f"Me from their previous line {from_line} from the start {from_start} gustan" in shown, "no claims"
+
+
 def test_the_list_and_the_claims_alone(pellucid: Command) -> None:
     listed = pellucid("example", "--list").out.splitlines()
     assert listed[::2] == sorted([*names(), *part_names()]) and all(
@@ -290,12 +308,25 @@ def test_what_a_file_must_be(files: Any, text: str, message: str) -> None:
          "004-cross-512. All: pellucid example --list."),
         ([], 2, "example: give a NAME or --file YOURS.toml, one of the two; --list says the names."),
         (["--verdicts", "005"], 2, "--verdicts 005: no claims are known of it. Known: 004."),
+        (["--list", "foo", "--html", "q.html"], 2, "example: beside --list, NAME and --html have no effect. "
+         "Leave one of them out."),
+        (["--verdicts", "004", "004-self", "--claims"], 2, "example: beside --verdicts, NAME and --claims "
+         "have no effect. Leave one of them out."),
+        (["--list", "--verdicts", "004"], 2, "example: beside --list, --verdicts has no effect. Leave one of "
+         "them out."),
+        (["--file", "."], 1, ".: a folder. Give the path of a TOML file with a [given] table."),
         (["--file", "none.toml"], 1, "none.toml: no such file. Give the path of a TOML file with a [given] "
          "table."),
     ],
 )  # fmt: skip
 def test_what_the_command_refuses(pellucid: Command, arguments: list[str], code: int, message: str) -> None:
     assert pellucid("example", *arguments) == (code, "", f"pellucid: {message}\n")
+
+
+def test_an_empty_name_of_a_file_is_none(pellucid: Command) -> None:
+    for option in ("--file", "--html"):
+        outcome = pellucid("example", option, "")
+        assert outcome.code == 2 and f"argument {option}: it is empty: name a file\n" in outcome.err
 
 
 def test_shapes_that_do_not_multiply(pellucid: Command, files: Any) -> None:

@@ -36,7 +36,7 @@ def verb(
 
 def add_model(parser: argparse.ArgumentParser) -> None:
     """MODEL and --device."""
-    parser.add_argument("model", metavar="MODEL", help="a model folder, or the word demo")
+    parser.add_argument("model", metavar="MODEL", type=model, help="a model folder, or the word demo")
     add_device(parser)
 
 
@@ -70,6 +70,20 @@ def text(argument: str) -> str:
         return os.fsencode(argument).decode()
     except UnicodeError:
         raise argparse.ArgumentTypeError(f"{argument!r} is not UTF-8") from None
+
+
+def model(argument: str) -> str:
+    """The name of a model folder; an empty one is that of a variable that is not set."""
+    if not argument:
+        raise argparse.ArgumentTypeError("it is empty: name a model folder, or write demo")
+    return argument
+
+
+def file(argument: str) -> Path:
+    """A file to read or to write; an empty name, as of a variable that is not set, would be this folder."""
+    if not argument:
+        raise argparse.ArgumentTypeError("it is empty: name a file")
+    return Path(argument)
 
 
 def setting(argument: str) -> tuple[str, Any]:

@@ -2,9 +2,9 @@
 
 import argparse
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 
-from pellucid.cli.arguments import Verbs, text, verb
+from pellucid.cli.arguments import Verbs, file, text, verb
+from pellucid.errors import UsageError
 
 EXAMPLES = """
 pellucid example --list
@@ -27,43 +27,68 @@ def add(verbs: Verbs) -> None:
     option = parser.add_argument
     option("name", metavar="NAME", nargs="?", type=text, help="an example that --list names")
     option("--list", action="store_true", help="the examples, with the lines of the notes that they follow")
-    option("--file", metavar="YOURS.toml", type=Path, help="an example of your own")
+    option("--file", metavar="YOURS.toml", type=file, help="an example of your own")
     every = "all claims of a note (004) with their verdicts, as a Markdown table"
     option("--verdicts", metavar="NOTE", help=every)
-    option("--html", metavar="FILE", type=Path, help="a page of it, one file, with a form to change it")
+    option(
+        "--html",
+        metavar="FILE",
+        type=file,
+        help="a page of it, one file; of an attention with a form to change it",
+    )
     option("--claims", action="store_true", help="only the claims, a line for each cell, with its verdict")
 
 
 def run(arguments: argparse.Namespace) -> None:
     """What the notes say, from their previous line, from the start."""
     from pellucid.cli.lines import put
-    from pellucid.errors import UsageError
     from pellucid.explain.columns import columns_of_terminal
     from pellucid.explain.worked.example_text import example_text, part_text
     from pellucid.explain.worked.examples import example, read_example
     from pellucid.explain.worked.part_examples import part_example, part_names
 
     if arguments.list:
+        _check_alone("--list", arguments)
         put(_listed())
         return
     if arguments.verdicts is not None:
+        _check_alone("--verdicts", arguments)
         put(_verdicts(arguments.verdicts))
         return
     if (arguments.name is None) == (arguments.file is None):
         raise UsageError("example: give a NAME or --file YOURS.toml, one of the two; --list says the names.")
     width = max(40, columns_of_terminal())
     if arguments.name in part_names():
-        if arguments.html or arguments.claims:
+        if arguments.claims:
             raise UsageError(
-                f"{arguments.name}: it is no attention, so it has no page and no claims. Leave --html and "
-                "--claims out."
+                f"{arguments.name}: it is no attention, and nothing is claimed. Leave --claims out."
             )
-        put(part_text(part_example(arguments.name), width))
+        part = part_example(arguments.name)
+        if arguments.html:
+            part.to_html(arguments.html)
+        put(part_text(part, width))
         return
     chosen = read_example(arguments.file) if arguments.file else example(arguments.name)
     if arguments.html:
         chosen.to_html(arguments.html)
     put(str(chosen.report()).split("\n") if arguments.claims else example_text(chosen, width))
+
+
+def _check_alone(option: str, arguments: argparse.Namespace) -> None:
+    """Raises where something else is asked for too, which would be passed over."""
+    asked = {
+        "NAME": arguments.name,
+        "--file": arguments.file,
+        "--verdicts": arguments.verdicts if option == "--list" else None,
+        "--html": arguments.html,
+        "--claims": arguments.claims or None,
+    }
+    idle = [name for name, value in asked.items() if value is not None]
+    if idle:
+        has = "have" if len(idle) > 1 else "has"
+        raise UsageError(
+            f"example: beside {option}, {' and '.join(idle)} {has} no effect. Leave one of them out."
+        )
 
 
 def _listed() -> Iterator[str]:
@@ -79,7 +104,6 @@ def _listed() -> Iterator[str]:
 
 def _verdicts(note: str) -> Iterable[str]:
     """All claims of a note with their verdicts."""
-    from pellucid.errors import UsageError
     from pellucid.explain.worked.examples import example, names
     from pellucid.explain.worked.reporting import verdicts
 

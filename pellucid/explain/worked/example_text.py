@@ -13,8 +13,8 @@ from pellucid.explain.words import visible
 from pellucid.explain.worked.check import Report
 from pellucid.explain.worked.examples import Example
 from pellucid.explain.worked.matrices import matrix_of
-from pellucid.explain.worked.part_examples import PartExample
-from pellucid.explain.worked.reporting import claimed_digits, first_wrong, summary
+from pellucid.explain.worked.part_examples import PartExample, Row, given_rows, stage_rows
+from pellucid.explain.worked.reporting import first_wrong, shown_digits, summary
 from pellucid.explain.worked.stages import size
 from pellucid.explain.worked.worked_example import WorkedExample
 
@@ -22,7 +22,6 @@ BLOCKS = " ░▒▓█"  # a weight's share, so that the pattern shows without 
 GIVEN = {"inputs": "L", "memory": "M", "w_query": "", "w_key": "", "w_value": "", "w_output": ""}
 NOTES = ("the notes say", "from their previous line", "from the start", "verdict")
 OWN = ("claimed", "from the line before", "from the start", "verdict")
-Row = tuple[str, list[str]]  # a label, cells
 
 
 def example_text(example: Example, width: int = 80) -> Iterator[str]:
@@ -52,22 +51,12 @@ def part_text(example: PartExample, width: int = 80) -> Iterator[str]:
     yield ""
     for name, matrix in example.given.items():
         yield f"{name}{_theirs(example.called, name)}  ({size(matrix)})"
-        rows = (
-            example.tokens if len(matrix) == len(example.tokens) else [str(row) for row in range(len(matrix))]
-        )
-        numbers = [[f"{number:g}" for number in row] for row in matrix.tolist()]
-        yield from _matrix(list(zip(rows if len(matrix) > 1 else [""], numbers, strict=True)), [], width)
+        yield from _matrix(given_rows(example, name), [], width)
         yield ""
-    for name, record in example.stages.items():
-        yield f"{name}{_theirs(example.called, name)}  {example.shapes[name]}"
+    for name, shape in example.shapes.items():
+        yield f"{name}{_theirs(example.called, name)}  {shape}"
         yield from _code(name, width)
-        matrix = record.tensor[0] if record.axes.startswith("B") else record.tensor
-        matrix = matrix if matrix.dim() == 2 else matrix[:, None]
-        yield from _matrix(
-            [(token, _numbers(name, row)) for token, row in zip(example.tokens, matrix, strict=True)],
-            [],
-            width,
-        )
+        yield from _matrix(stage_rows(example, name), [], width)
         yield ""
 
 
@@ -167,8 +156,7 @@ def _labels(worked: WorkedExample, axis: str, length: int) -> list[str]:
 
 
 def _numbers(name: str, numbers: Tensor) -> list[str]:
-    # What float64 leaves of terms that cancel is 0 to a reader.
-    shown = [claimed_digits(0.0 if abs(value) < 1e-12 else value) for value in numbers.tolist()]
+    shown = [shown_digits(value) for value in numbers.tolist()]
     if name == "mask":
         return [text.removesuffix(".0000") for text in shown]
     if name != "weights":

@@ -7,15 +7,19 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from pellucid.config import ModelConfig
+from pellucid.explain.worked.reporting import shown_digits
 from pellucid.explain.worked.stages import product, size
 from pellucid.model import Decoder, FeedForward, Residual, embed
 from pellucid.see import Record, name_parts, trace
+
+Row = tuple[str, list[str]]  # a label, cells
 
 FOLDER = resources.files("pellucid.explain.worked.examples") / "parts"
 
@@ -33,6 +37,34 @@ class PartExample:
     given: Mapping[str, Tensor]  # matrices; vectors as one row
     stages: Mapping[str, Record]
     shapes: Mapping[str, str]
+
+    def to_html(self, path: str | Path) -> None:
+        """One page that needs no network and no script: what is given, and each stage as a table."""
+        from pellucid.explain.files import write
+        from pellucid.explain.page.part_document import part_page
+
+        write(path, part_page(self).encode("utf-8", "replace"))
+
+
+def given_rows(example: PartExample, name: str) -> list[Row]:
+    """What is given, with a label for each row: the tokens where there are as many, nothing for a vector."""
+    matrix = example.given[name]
+    labels = (
+        example.tokens if len(matrix) == len(example.tokens) else [str(row) for row in range(len(matrix))]
+    )
+    numbers = [[f"{number:g}".replace("-", "−") for number in row] for row in matrix.tolist()]
+    return list(zip(labels if len(matrix) > 1 else [""], numbers, strict=True))
+
+
+def stage_rows(example: PartExample, name: str) -> list[Row]:
+    """A stage's numbers, with the token of each row."""
+    record = example.stages[name]
+    matrix = record.tensor[0] if record.axes.startswith("B") else record.tensor
+    matrix = matrix if matrix.dim() == 2 else matrix[:, None]
+    return [
+        (token, [shown_digits(number) for number in row])
+        for token, row in zip(example.tokens, matrix.tolist(), strict=True)
+    ]
 
 
 def part_names() -> list[str]:

@@ -98,3 +98,8 @@ def claimed_digits(value: float | None) -> str:
         return "∞" if value > 0 else "−∞"
     small_or_large = value != 0 and not 5e-4 <= abs(value) < 1e6
     return f"{value:{'.3g' if small_or_large else 'z.4f'}}".replace("-", "−")
+
+
+def shown_digits(value: float) -> str:
+    """A computed number: what float64 leaves of terms that cancel is 0 to a reader."""
+    return claimed_digits(0.0 if abs(value) < 1e-12 else value)

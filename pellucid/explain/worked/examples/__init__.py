@@ -1,6 +1,5 @@
 """The notes' worked examples, and anybody's own: numbers in a TOML file, worked out and judged."""
 
-import difflib
 import math
 import re
 import tomllib
@@ -16,6 +15,7 @@ from pellucid.explain.worked.check import Report
 from pellucid.explain.worked.claims import number
 from pellucid.explain.worked.stages import product
 from pellucid.explain.worked.worked_example import WorkedExample
+from pellucid.nearest import nearest
 
 SETTINGS = ("heads", "scale", "mask", "tokens", "memory_tokens")
 TEXTS = ("like", "about", "note", "lines", "decimals")
@@ -89,6 +89,8 @@ def read_example(path: str | Path) -> Example:
         raise PellucidError(
             f"{path}: no such file. Give the path of a TOML file with a [given] table."
         ) from None
+    except IsADirectoryError:
+        raise PellucidError(f"{path}: a folder. Give the path of a TOML file with a [given] table.") from None
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise PellucidError(f"{path}: not TOML: {error}. Mend it there.") from None
     return _example(Path(path).stem, _with_base(table), str(path))
@@ -96,7 +98,7 @@ def read_example(path: str | Path) -> Example:
 
 def _table(name: str) -> dict[str, Any]:
     if name not in names():
-        near = difflib.get_close_matches(name, names(), n=3, cutoff=0.4)
+        near = nearest(name, names(), cutoff=0.4)
         raise UsageError(
             f'no example is called "{name}". '
             + (f"Nearest: {', '.join(near)}. All: " if near else "All: ")
@@ -175,7 +177,7 @@ def _product(entry: Mapping[str, Any], where: str) -> Product:
 def _known(table: Mapping[str, Any], known: Sequence[str], where: str) -> None:
     for key in table:
         if key not in known:
-            near = difflib.get_close_matches(key, known, n=2, cutoff=0.5)
+            near = nearest(key, known, n=2, cutoff=0.5)
             raise UsageError(
                 f"{where}: {key} is not known. {'Nearest' if near else 'Known'}: {', '.join(near or known)}."
             )
