@@ -1,9 +1,13 @@
 """An explanation: what was served, seen again in one pass; its numbers, its files and its errors."""
 
+import functools
 import io
 import json
 import math
+import os
+import stat
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +19,10 @@ from test_see import contract
 from tiny import translator
 
 from pellucid.errors import PellucidError, UsageError
+from pellucid.explain import explanation as explanation_module
 from pellucid.explain.explanation import Explanation
 from pellucid.explain.terminal import Report
+from pellucid.explain.whole_file import write
 
 
 @pytest.fixture(scope="module")
@@ -184,11 +190,73 @@ def test_npz_holds_every_tensor_and_the_tokens(hindi: Explanation, tmp_path: Pat
 
 def test_a_file_that_cannot_be_written_is_named(hindi: Explanation, tmp_path: Path) -> None:
     path = tmp_path / "nowhere" / "page.html"
-    for write in (hindi.to_html, hindi.to_json, hindi.to_npz):
+    for to_file in (hindi.to_html, hindi.to_json, hindi.to_npz):
         with pytest.raises(PellucidError) as error:
-            write(path)
+            to_file(path)
         expected = f"{path}: cannot be written: No such file or directory. Choose another place."
         assert str(error.value) == expected
+
+
+@pytest.mark.parametrize("path", ["", None, 3, "a\0b.html", b"page.html"])
+def test_what_is_no_path_is_refused_before_the_work(
+    hindi: Explanation, path: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for work in ("page", "as_json", "as_npz", "plot"):
+        monkeypatch.setattr(explanation_module, work, None)  # which nobody may come to
+    for to_file in (hindi.to_html, hindi.to_json, hindi.to_npz, functools.partial(hindi.plot, "looked")):
+        with pytest.raises(UsageError) as error:
+            to_file(path)  # type: ignore[arg-type]
+        expected = f'path = {path!r} is not the name of a file. Give one, such as "page.html".'
+        assert str(error.value) == expected
+
+
+def test_a_folder_is_no_file(hindi: Explanation, tmp_path: Path) -> None:
+    for folder in (tmp_path, Path("/"), Path(".")):
+        with pytest.raises(PellucidError) as error:
+            hindi.to_html(folder)
+        assert str(error.value) == f"{folder}: cannot be written: it is a folder. Name a file in it."
+
+
+def test_what_stands_at_the_path_stays_what_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    target, link = tmp_path / "there.json", tmp_path / "link.json"
+    target.write_bytes(b"old")
+    link.symlink_to(target)
+    write(link, b"new")
+    assert link.is_symlink() and target.read_bytes() == b"new"
+    pipe, got = tmp_path / "pipe", []
+    os.mkfifo(pipe)
+    reader = threading.Thread(target=lambda: got.append(pipe.read_bytes()))
+    reader.start()
+    write(pipe, b"through")
+    reader.join(10)
+    assert got == [b"through"] and stat.S_ISFIFO(pipe.stat().st_mode)
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "replace", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        write(target, b"newer")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["link.json", "pipe", "there.json"]
+    assert target.read_bytes() == b"new"
+
+
+def test_a_page_beside_what_is_no_explanation(hindi: Explanation, tmp_path: Path) -> None:
+    path = tmp_path / "page.html"
+    with pytest.raises(UsageError) as error:
+        hindi.to_html(path, beside="x")  # type: ignore[arg-type]
+    assert str(error.value) == (
+        "beside = 'x' is no explanation. Give what translator.explain returns, of another model or of "
+        "another target."
+    )
+    for names in ((None, None), "ab", ("a",), ("a", " ")):
+        with pytest.raises(UsageError) as error:
+            hindi.to_html(path, beside=hindi, names=names)  # type: ignore[arg-type]
+        assert str(error.value) == (
+            f"names = {names!r} are not two names. Give what the two are called in the page, such as "
+            '("step 1000", "step 3000").'
+        )
+    assert not path.exists()
 
 
 @pytest.mark.parametrize(

@@ -3,16 +3,21 @@
 import dataclasses
 import json
 import re
+import shutil
+import sys
 from html.parser import HTMLParser
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from command import Command
 from tiny import HOSTILE, translator
 
 import pellucid
+from pellucid import demo
 from pellucid.cli.command import main
+from pellucid.cli.explain import labels
 from pellucid.explain.explanation import Explanation
 from pellucid.explain.files import VERSION
 from pellucid.explain.pictures import NAMES, picture, whole_set
@@ -229,3 +234,64 @@ def test_the_verb_says_why_not_another_target(capsys: pytest.CaptureFixture[str]
     with pytest.raises(SystemExit) as left:
         main(["explain", "demo", "I like cats", "--to", "es", "--more", "--alignment"])
     assert left.value.code == 2
+
+
+@pytest.mark.parametrize("option", ["--html", "--json", "--npz"])
+def test_the_verb_refuses_what_is_no_file_before_it_works(
+    option: str, pellucid: Command, tmp_path: Path
+) -> None:
+    outcome = pellucid("explain", "no model", "I like cats", option, "")
+    assert outcome == (
+        2,
+        "",
+        f"pellucid: {option}: path = '' is not the name of a file. Give one, such as \"page.html\".\n",
+    )
+    outcome = pellucid("explain", "no model", "I like cats", option, tmp_path)
+    said = f"pellucid: {option}: {tmp_path}: cannot be written: it is a folder. Name a file in it.\n"
+    assert outcome == (1, "", said)
+
+
+def test_the_verb_refuses_one_file_for_two(pellucid: Command, tmp_path: Path) -> None:
+    path, same = tmp_path / "a", tmp_path / "b"
+    same.symlink_to(path)
+    outcome = pellucid("explain", "no model", "I like cats", "--npz", path, "--json", same)
+    assert outcome.code == 2 and outcome.err == (
+        f"pellucid: --json and --npz both name {path}: the second would replace the first. Give each a file "
+        "of its own.\n"
+    )
+
+
+def test_the_verb_says_that_standard_output_is_closed(
+    pellucid: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(sys, "stdout", None)
+    outcome = pellucid("explain", "demo", "I like cats", "--to", "es", "--html", tmp_path / "page.html")
+    assert outcome.code == 1 and outcome.err == (
+        "pellucid: standard output is closed. Give the command one, such as > FILE.\n"
+    )
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_two_models_are_called_in_a_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = str(tmp_path / "runs" / "a" / "step-1000")
+    for one, other, called in (
+        (path, path.replace("1000", "3000"), ("step-1000", "step-3000")),
+        (path, path.replace("/a/", "/b/"), ("a/step-1000", "b/step-1000")),
+        ("demo", path + "/", ("demo", "step-1000")),
+        ("runs/a/step-1000", path, ("step-1000", "step-1000")),
+        ("demo", "demo", ("demo", "demo")),
+    ):
+        assert labels(one, other) == called
+
+
+def test_an_error_of_the_model_beside_names_it(pellucid: Command, tmp_path: Path) -> None:
+    given = ["explain", "demo", "I like cats", "--to", "es", "--html", tmp_path / "a.html"]
+    outcome = pellucid(*given, "--beside", tmp_path / "none")
+    assert outcome.code != 0 and outcome.err.startswith(f"pellucid: --beside {tmp_path / 'none'}: ")
+    assert not (tmp_path / "a.html").exists()
+    (tmp_path / "runs").mkdir()
+    shutil.copytree(Path(demo.__file__).parent / "demo_model", tmp_path / "runs" / "step-1")
+    assert pellucid(*given, "--beside", tmp_path / "runs" / "step-1").code == 0
+    page = (tmp_path / "a.html").read_text("utf-8")
+    assert '"name":"step-1"' in page.replace('"name": ', '"name":') and str(tmp_path) not in page

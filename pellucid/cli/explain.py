@@ -1,6 +1,7 @@
 """pellucid explain: a translation, and every matrix of the pass that made it."""
 
 import argparse
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ pellucid explain demo "How are you" --to hi
 pellucid explain demo "I like cats" --to es --html cats.html
 pellucid explain demo "I like cats" --to es --against "Me gustan los perros"
 pellucid explain demo "I like cats" --to es --alignment
+pellucid explain demo "I like cats" --to es --tensor "decoder.layers.0.*.weights" --head 0
 pellucid explain demo "je suis étudiant" --to en --target "I am a student" --json steps.json
 """
 NOTES = "A TEXT that begins with - is taken for an option, unless -- stands before it, after all options."
@@ -36,14 +38,17 @@ def add(verbs: Verbs) -> None:
     shown.add_argument(
         "--more", action="store_true", help="the search, the heads and the steps as tables too"
     )
-    option("--html", metavar="FILE", type=Path, help="a page, one file, with every matrix")
+    matrix = "one matrix of the model in the terminal, by its name, or all that match a glob"
+    shown.add_argument("--tensor", metavar="NAME", type=text, help=matrix)
+    option("--head", metavar="N", type=int, help="of --tensor one head alone, counted from 0")
+    option("--html", metavar="FILE", help="a page, one file, with every matrix")
     option(
         "--beside",
         metavar="MODEL",
         help="another model, such as a checkpoint, in that page too: same sentence and target, side by side",
     )
-    option("--json", metavar="FILE", type=Path, help="the steps and every matrix")
-    option("--npz", metavar="FILE", type=Path, help="every matrix, for numpy.load")
+    option("--json", metavar="FILE", help="the steps and every matrix")
+    option("--npz", metavar="FILE", help="every matrix, for numpy.load")
     option(
         "--png",
         metavar="DIR",
@@ -55,20 +60,24 @@ def add(verbs: Verbs) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """What it shows goes to standard output, the matrices to the files that were asked for."""
     from pellucid.cli.lines import put, tell
-    from pellucid.errors import UsageError
     from pellucid.translate.translator import load
 
-    if arguments.beside and not arguments.html:
-        raise UsageError("--beside puts another model into a page. Say with --html which file the page is.")
+    put([])  # says at once if there is no standard output
+    files = _files(arguments)
+    _check(arguments)
     translator = load(arguments.model, arguments.device, precision="fp32")
     explanation = translator.explain(arguments.text, to=arguments.to, target=arguments.target)
-    if arguments.html:
-        explanation.to_html(arguments.html, _beside(arguments, explanation), _names(arguments))
-        tell(f"written: {arguments.html}")
-    for path, write in ((arguments.json, explanation.to_json), (arguments.npz, explanation.to_npz)):
-        if path:
-            write(path)
-            tell(f"written: {path}")
+    if "html" in files:
+        if arguments.beside is None:
+            explanation.to_html(files["html"])
+        else:
+            names = labels(arguments.model, arguments.beside)
+            explanation.to_html(files["html"], _beside(arguments, explanation), names)
+        tell(f"written: {files['html']}")
+    for name, write in (("json", explanation.to_json), ("npz", explanation.to_npz)):
+        if name in files:
+            write(files[name])
+            tell(f"written: {files[name]}")
     if arguments.png:
         _draw(explanation, arguments.png)
     # Last, for who reads it may leave.
@@ -78,22 +87,70 @@ def run(arguments: argparse.Namespace) -> None:
         other = translator.explain(arguments.text, to=arguments.to, target=arguments.against)
         explanation.against(other).show()
     else:
-        explanation.show(more=arguments.more)
+        explanation.show(more=arguments.more, tensor=arguments.tensor, head=arguments.head)
 
 
-def _beside(arguments: argparse.Namespace, explanation: "Explanation") -> "Explanation | None":
+def _files(arguments: argparse.Namespace) -> dict[str, Path]:
+    """The files that are asked for, each one that can be written, and no two the same."""
+    from pellucid.errors import PellucidError, UsageError
+    from pellucid.explain.whole_file import place
+
+    files: dict[str, Path] = {}
+    for name in ("html", "json", "npz"):
+        given = getattr(arguments, name)
+        if given is None:
+            continue
+        try:
+            path = place(given)
+        except PellucidError as error:
+            raise type(error)(f"--{name}: {error}") from None
+        for other, theirs in files.items():
+            if os.path.realpath(theirs) == os.path.realpath(path):
+                raise UsageError(
+                    f"--{other} and --{name} both name {path}: the second would replace the first. Give each "
+                    "a file of its own."
+                )
+        files[name] = path
+    return files
+
+
+def _check(arguments: argparse.Namespace) -> None:
+    """Raises for an option that belongs to another one."""
+    from pellucid.errors import UsageError
+
+    if arguments.beside is not None and arguments.html is None:
+        raise UsageError("--beside puts another model into a page. Say with --html which file the page is.")
+    if arguments.head is not None and arguments.tensor is None:
+        raise UsageError(
+            f"--head {arguments.head}: it is a head of a matrix. Say with --tensor of which, such as "
+            "decoder.layers.0.self_attention.weights."
+        )
+
+
+def _beside(arguments: argparse.Namespace, explanation: "Explanation") -> "Explanation":
     """The other model's pass over the same sentence and target."""
+    from pellucid.errors import PellucidError, UsageError
     from pellucid.translate.translator import load
 
-    if not arguments.beside:
-        return None
-    other = load(arguments.beside, arguments.device, precision="fp32")
-    return other.explain(arguments.text, to=arguments.to, target=explanation.translation.text)
+    try:
+        other = load(arguments.beside, arguments.device, precision="fp32")
+        return other.explain(arguments.text, to=arguments.to, target=explanation.translation.text)
+    except PellucidError as error:
+        kind = UsageError if isinstance(error, UsageError) else PellucidError
+        raise kind(f"--beside {arguments.beside}: {error}") from None
 
 
-def _names(arguments: argparse.Namespace) -> tuple[str, str]:
-    """What the two are called in the page."""
-    return str(arguments.model), str(arguments.beside)
+def labels(one: str, other: str) -> tuple[str, str]:
+    """What two models are called in a page: the name of the folder, with as many of those around it as it
+    takes to tell them apart; a whole path is nobody's business whom the page is given to."""
+    ours, theirs = (
+        (path,) if path == "demo" else Path(os.path.realpath(path)).parts[1:] or (path,)
+        for path in (one, other)
+    )
+    if ours == theirs:
+        return ours[-1], theirs[-1]
+    count = next(n for n in range(1, 1 + max(len(ours), len(theirs))) if ours[-n:] != theirs[-n:])
+    return "/".join(ours[-count:]), "/".join(theirs[-count:])
 
 
 def _draw(explanation: "Explanation", folder: Path) -> None:

@@ -10,11 +10,12 @@ from torch import Tensor
 
 from pellucid.errors import UsageError
 from pellucid.explain.columns import known
+from pellucid.explain.steps import Step
 from pellucid.explain.words import visible
 from pellucid.see import Record
 
 if TYPE_CHECKING:
-    from pellucid.explain.explanation import Explanation, Step
+    from pellucid.explain.explanation import Explanation
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class Difference:
     unlike: list[str]  # tensors that cannot be compared: only one has them, or their shapes differ
 
     @property
-    def steps(self) -> "list[tuple[Step | None, Step | None]]":
+    def steps(self) -> list[tuple[Step | None, Step | None]]:
         """Step by step; the shorter target ends in None."""
         return list(zip_longest(self.ours.steps, self.theirs.steps))
 

@@ -8,42 +8,37 @@ import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-import torch
 from torch import Tensor
 
 from pellucid.errors import UsageError
-from pellucid.explain.looking import attentions
+from pellucid.explain import terminal
+from pellucid.explain.against import Difference, against
+from pellucid.explain.alignment import Alignment, alignment
+from pellucid.explain.beam_path import BeamPath, beam_path
+from pellucid.explain.files import as_json, as_npz
+from pellucid.explain.looking import HeadLook, attentions, looked_at
+from pellucid.explain.merging import Merged, merged
+from pellucid.explain.notebook import explanation_html
+from pellucid.explain.page.document import page
 from pellucid.explain.passes import watched_pass
+from pellucid.explain.plot import plot
+from pellucid.explain.steps import Step as Step
+from pellucid.explain.steps import log_probabilities as log_probabilities
+from pellucid.explain.steps import most_probable as most_probable
+from pellucid.explain.steps import steps_of
+from pellucid.explain.stepwise import Stepwise, stepwise
+from pellucid.explain.whole_file import place, write
 from pellucid.explain.words import TOKENS as TOKENS
-from pellucid.explain.words import source_of, target_of
-from pellucid.see import Trace, watched
+from pellucid.explain.words import source_of, target_of, visible
+from pellucid.see import Trace
 from pellucid.translate.translation import Hypothesis, Translation
 from pellucid.vocabulary import Vocabulary
+from pellucid.watching import watched
 
 if TYPE_CHECKING:
-    from pellucid.explain.against import Difference
-    from pellucid.explain.alignment import Alignment
-    from pellucid.explain.beam_path import BeamPath
-    from pellucid.explain.looking import HeadLook
-    from pellucid.explain.merging import Merged
-    from pellucid.explain.stepwise import Stepwise
     from pellucid.translate.translator import Translator
-
-ALTERNATIVES = 5
-
-
-@dataclass(frozen=True)
-class Step:
-    """One position of the target: what went in, what was expected, and what the model held probable."""
-
-    input: str  # the token before, as the decoder read it: the target shifted right
-    expected: str
-    predicted: str  # the most probable token
-    probability: float  # of the expected token
-    loss: float  # its negative logarithm
-    alternatives: list[tuple[str, float]]  # the most probable tokens, the best first
 
 
 @dataclass(frozen=True)
@@ -80,42 +75,40 @@ class Explanation:
         """Where each target position looked, L M: the mean of the last cross-attention's heads."""
         return self.trace[f"{self.watched_layer}.weights"].tensor[0].mean(0)
 
-    @functools.cached_property
-    def stepwise(self) -> "Stepwise":
-        """The target decoded token by token, with a cache and without, each tensor held against this pass."""
-        from pellucid.explain.stepwise import stepwise
+    @property
+    def read_ids(self) -> list[int]:
+        """What the decoder read, as ids: the start token and the target, without its end."""
+        return [self.translator.model.config.start_id, *self.target_ids[:-1]]
 
+    @property
+    def title(self) -> str:
+        """The sentence and what it became, "How are you → आप कैसे हैं", fit for any terminal, page or file."""
+        return f"{visible(self.translation.source)} → {visible(self.translation.text)}"
+
+    @functools.cached_property
+    def stepwise(self) -> Stepwise:
+        """The target decoded token by token, with a cache and without, each tensor held against this pass."""
         return stepwise(self)
 
     @functools.cached_property
-    def beam_path(self) -> "BeamPath":
+    def beam_path(self) -> BeamPath:
         """The search once more: the way of the translation, or of a given target, and what it beat."""
-        from pellucid.explain.beam_path import beam_path
-
         return beam_path(self)
 
-    def looked_at(self, part: str | None = None) -> "list[HeadLook]":
+    def looked_at(self, part: str | None = None) -> list[HeadLook]:
         """Which words each head of an attention looked at; without a name, of every cross-attention."""
-        from pellucid.explain.looking import looked_at
-
         return looked_at(self, part)
 
-    def merged(self) -> "Merged":
+    def merged(self) -> Merged:
         """The attention weights between words instead of pieces, by their names in the trace."""
-        from pellucid.explain.merging import merged
-
         return merged(self)
 
-    def alignment(self, layer: int = -1, heads: int | Sequence[int] | None = None) -> "Alignment":
+    def alignment(self, layer: int = -1, heads: int | Sequence[int] | None = None) -> Alignment:
         """The source word of each target word; str(alignment) is a line of Pharaoh pairs, "0-0 1-2"."""
-        from pellucid.explain.alignment import alignment
-
         return alignment(self, layer, heads)
 
-    def against(self, other: "Explanation") -> "Difference":
+    def against(self, other: "Explanation") -> Difference:
         """This target beside another one of the same source: where they part, and what differs most."""
-        from pellucid.explain.against import against
-
         return against(self, other)
 
     @property
@@ -136,41 +129,34 @@ class Explanation:
     ) -> None:
         """Writes a page, one file that needs no network, with every matrix; `beside`, another explanation
         (say, of a checkpoint), puts both into it, side by side, under these names."""
-        from pellucid.explain.files import write
-        from pellucid.explain.page.document import page
-
-        write(path, page(self, beside, names).encode())
+        chosen = place(path)
+        _check_beside(beside, names)
+        write(chosen, page(self, beside, names).encode())
 
     def to_json(self, path: str | Path) -> None:
         """Writes the translation, the steps and every tensor; the schema is in pellucid/explain/files.py."""
-        from pellucid.explain.files import as_json, write
-
-        write(path, as_json(self))
+        write(place(path), as_json(self))
 
     def to_npz(self, path: str | Path) -> None:
         """Writes every tensor by its name, and the tokens, for numpy.load."""
-        from pellucid.explain.files import as_npz, write
-
-        write(path, as_npz(self))
+        write(place(path), as_npz(self))
 
     def plot(self, name: str, path: str | Path) -> None:
         """Draws a tensor or a part (all its heads), or "looked", "words", "heads", "entropy", "mask" or
         "positions", to a .png, .svg or .pdf; needs pip install "pellucid[plot]"."""
-        from pellucid.explain.plot import plot
-
-        plot(self, name, path)
+        plot(self, name, place(path))
 
     def _repr_html_(self) -> str:
-        from pellucid.explain.notebook import explanation_html
-
         return explanation_html(self)
 
-    def show(self, more: bool = False) -> None:
+    def show(self, more: bool = False, tensor: str | None = None, head: int | None = None) -> None:
         """Prints the steps and the cross-attention as tables; with `more` the search, the heads and the steps
-        with a cache and without."""
-        from pellucid.explain.terminal import show
-
-        show(self, more)
+        with a cache and without. With `tensor`, a name or a glob, prints these matrices instead, of all heads
+        or of one."""
+        if tensor is None and head is None:
+            terminal.show(self, more)
+        else:
+            terminal.show_tensors(self, tensor, head)
 
 
 def explain(
@@ -190,7 +176,8 @@ def explain(
     else:
         target_ids = list(target_of(target, source.to, vocabulary).ids)
     seen = watched_pass(translator.model, vocabulary, source.ids, target_ids)
-    log_p = log_probabilities(seen, target_ids)
+    steps = steps_of(seen, vocabulary, target_ids)
+    log_p = [-step.loss for step in steps]
     difference = None
     if target is None:
         served = translation.hypotheses[0].log_probabilities
@@ -198,40 +185,24 @@ def explain(
     else:
         length_penalty = translator.config.translation.length_penalty
         translation = _given(text, target_ids, log_p, length_penalty, source.to, vocabulary)
-    steps = _steps(seen, vocabulary, target_ids, log_p)
     forced = target is not None
     ids = [list(source.ids), target_ids]
     return Explanation(translation, source.to, forced, steps, seen, difference, vocabulary, translator, *ids)
 
 
-def steps_of(seen: Trace, vocabulary: Vocabulary, target_ids: Sequence[int]) -> list[Step]:
-    """What a watched pass says at each position of this target."""
-    return _steps(seen, vocabulary, target_ids, log_probabilities(seen, target_ids))
-
-
-def log_probabilities(seen: Trace, target_ids: Sequence[int]) -> list[float]:
-    """Of each expected token, in this pass."""
-    log_p_LV = seen["decoder.logits"].tensor[0].log_softmax(-1)
-    return log_p_LV.gather(1, torch.tensor(target_ids)[:, None])[:, 0].tolist()
-
-
-def _steps(
-    seen: Trace, vocabulary: Vocabulary, target_ids: Sequence[int], log_p: Sequence[float]
-) -> list[Step]:
-    record = seen["decoder.probabilities"]
-    inputs, expected = record.labels("L"), vocabulary.target_tokens(target_ids)
-    steps = []
-    for place, probabilities in enumerate(record.tensor[0]):
-        best = most_probable(probabilities, vocabulary, ALTERNATIVES)
-        probability = probabilities[target_ids[place]].item()
-        steps.append(Step(inputs[place], expected[place], best[0][0], probability, -log_p[place], best))
-    return steps
-
-
-def most_probable(numbers_V: Tensor, vocabulary: Vocabulary, count: int) -> list[tuple[str, float]]:
-    """The tokens with the highest numbers, the best first; of equals, the lower id."""
-    values, ids = numbers_V.sort(descending=True, stable=True)
-    return list(zip(vocabulary.target_tokens(ids[:count].tolist()), values[:count].tolist(), strict=True))
+def _check_beside(beside: Any, names: Any) -> None:
+    """Raises unless these can be put into a page."""
+    if beside is not None and not isinstance(beside, Explanation):
+        raise UsageError(
+            f"beside = {beside!r:.60} is no explanation. Give what translator.explain returns, of another "
+            "model or of another target."
+        )
+    good = isinstance(names, Sequence) and not isinstance(names, str) and len(names) == 2
+    if not good or not all(isinstance(name, str) and name.strip() for name in names):
+        raise UsageError(
+            f"names = {names!r:.60} are not two names. Give what the two are called in the page, such as "
+            '("step 1000", "step 3000").'
+        )
 
 
 def _given(

@@ -19,43 +19,27 @@ The .npz holds each tensor by its name, and schema_version, source_tokens, targe
 source_ids, target_ids, and alignment (its pairs: source word, target word).
 """
 
-import contextlib
 import io
 import json
-import os
 from dataclasses import asdict
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from torch import Tensor
 
-from pellucid.errors import PellucidError
-from pellucid.explain.explanation import Explanation
+from pellucid.explain.whole_file import write as write  # the old place of the name
 from pellucid.explain.words import visible
+from pellucid.records import Record
 from pellucid.seal import jsonable
-from pellucid.see import Record
 from pellucid.version import __version__
+
+if TYPE_CHECKING:
+    from pellucid.explain.explanation import Explanation
 
 SCHEMA, VERSION = "pellucid.explanation", 2
 
 
-def write(path: str | Path, content: bytes) -> None:
-    """A file with this content, whole or as it was before; or an error that says why not."""
-    path = Path(path)
-    part = path.with_name(f".{path.name}.part")
-    try:
-        part.write_bytes(content)
-        os.replace(part, path)
-    except OSError as error:
-        with contextlib.suppress(OSError):
-            part.unlink()
-        raise PellucidError(
-            f"{path}: cannot be written: {error.strerror or error}. Choose another place."
-        ) from None
-
-
-def as_json(explanation: Explanation) -> bytes:
+def as_json(explanation: "Explanation") -> bytes:
     """The whole explanation; the schema is this module's docstring."""
     translation = explanation.translation
     table = {
@@ -80,7 +64,7 @@ def as_json(explanation: Explanation) -> bytes:
     return json.dumps(jsonable(table), ensure_ascii=False, allow_nan=False).encode()
 
 
-def as_npz(explanation: Explanation) -> bytes:
+def as_npz(explanation: "Explanation") -> bytes:
     """Every tensor by its name, and the tokens."""
     arrays = {name: record.tensor.numpy() for name, record in explanation.trace.items()}
     arrays["source_tokens"] = np.array(explanation.source_tokens)
@@ -96,7 +80,7 @@ def as_npz(explanation: Explanation) -> bytes:
     return content.getvalue()
 
 
-def _derived(explanation: Explanation) -> dict[str, Any]:
+def _derived(explanation: "Explanation") -> dict[str, Any]:
     """What follows from the pass and the search."""
     alignment, merged, path = explanation.alignment(), explanation.merged(), explanation.beam_path
     return {

@@ -3,9 +3,11 @@
 A share of attention is a number and a block (░ ▒ ▓ █), so that nothing is said by colour alone.
 """
 
+import fnmatch
 import math
 import sys
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 from rich import box
 from rich.cells import cell_len
@@ -13,11 +15,16 @@ from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.table import Table
 from rich.text import Text
 
-from pellucid.errors import PellucidError
+from pellucid.errors import PellucidError, UsageError
 from pellucid.explain.columns import columns_of_terminal, known, paragraph, print_lines, short_share
 from pellucid.explain.details import heads_lines, merged_lines
-from pellucid.explain.explanation import Explanation, Step
+from pellucid.explain.record_text import record_lines
+from pellucid.explain.steps import Step
 from pellucid.explain.words import visible
+from pellucid.records import UnknownTensor, no_such_name
+
+if TYPE_CHECKING:
+    from pellucid.explain.explanation import Explanation
 
 BLOCKS = " ░▒▓█"
 COLOURS = ("", "on #e9e1f7", "on #c9b6ec", "on #9c7ddb", "on #6b43bd")  # with black text, white on the last
@@ -30,7 +37,7 @@ NOT_A_NUMBER = (
 SHARE = 5  # columns that ".97▓" and a space take
 
 
-def show(explanation: Explanation, more: bool = False) -> None:
+def show(explanation: "Explanation", more: bool = False) -> None:
     """Print the translation, its steps, where each of them looked in the source, and with `more` every table
     that is only summed up otherwise."""
     console = Console()
@@ -44,7 +51,36 @@ def show(explanation: Explanation, more: bool = False) -> None:
         print_lines(more_lines(explanation, columns_of_terminal()))
 
 
-def more_lines(explanation: Explanation, width: int) -> list[str]:
+def show_tensors(explanation: "Explanation", name: Any, head: int | None = None) -> None:
+    """Print the matrices of a tensor, of a part (its weights or its output), or of all that match a glob."""
+    print_lines(tensor_lines(explanation, name, columns_of_terminal(), head))
+
+
+def tensor_lines(explanation: "Explanation", name: Any, width: int, head: int | None = None) -> list[str]:
+    """A matrix for each head of each, with the tokens along its axes."""
+    trace, vocabulary = explanation.trace, explanation.vocabulary
+    if not isinstance(name, str):
+        given = "no tensor is named for it" if name is None else f"tensor = {name!r:.60} is no text"
+        asked = f"head = {head!r:.60}: " if name is None else ""
+        raise UsageError(
+            f"{asked}{given}. Give the name of a tensor, or a glob of names, such as "
+            f'"{explanation.watched_layer}.weights" or "decoder.*.weights".'
+        )
+    names = (
+        fnmatch.filter(trace, name)
+        or [full for full in (f"{name}.weights", f"{name}.output") if full in trace][:1]
+    )
+    if not names:
+        raise UnknownTensor(no_such_name(name, trace))
+    with_heads = [full for full in names if "H" in trace[full].axes]
+    words = vocabulary.target_tokens(range(vocabulary.target_size))
+    lines: list[str] = []
+    for full in names if head is None else with_heads or names:
+        lines += ["", *record_lines(trace[full], width, head, words)]
+    return lines[1:]
+
+
+def more_lines(explanation: "Explanation", width: int) -> list[str]:
     """Every table that `show` sums up in a line."""
     lines = ["", *heads_lines(explanation.looked_at(), width)]
     merged = explanation.merged()
@@ -60,7 +96,7 @@ def more_lines(explanation: Explanation, width: int) -> list[str]:
 class Report:
     """What `show` prints, for any rich console."""
 
-    def __init__(self, explanation: Explanation) -> None:
+    def __init__(self, explanation: "Explanation") -> None:
         self.explanation = explanation
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
@@ -80,7 +116,7 @@ class Report:
         yield Text(f"{len(explanation.trace)} tensors are in the trace, and all in the page.", style="dim")
 
 
-def _brief(explanation: Explanation) -> Table:
+def _brief(explanation: "Explanation") -> Table:
     """A line or two for each of what has tables of its own."""
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(style="bold", no_wrap=True)
@@ -90,7 +126,7 @@ def _brief(explanation: Explanation) -> Table:
     return table
 
 
-def summaries(explanation: Explanation) -> Iterator[tuple[str, str, str]]:
+def summaries(explanation: "Explanation") -> Iterator[tuple[str, str, str]]:
     """What, in words, and how to see more of it."""
     if any(math.isnan(step.loss) for step in explanation.steps):
         yield "NaN", NOT_A_NUMBER, ""
@@ -116,7 +152,7 @@ def summaries(explanation: Explanation) -> Iterator[tuple[str, str, str]]:
     yield "more", "explanation.show(more=True), or --more: these as tables; --html: every number.", ""
 
 
-def _search(explanation: Explanation) -> str:
+def _search(explanation: "Explanation") -> str:
     """What the search did, or why there is none."""
     try:
         path = explanation.beam_path
@@ -148,7 +184,7 @@ def _alternative(token: str, probability: float) -> Text:
     return Text.assemble(_word(token), (f" {short_share(probability)}", "dim"))
 
 
-def _cross_attention(explanation: Explanation, width: int) -> Iterator[RenderableType]:
+def _cross_attention(explanation: "Explanation", width: int) -> Iterator[RenderableType]:
     """One table, or several below each other where the source has more words than the width has room for."""
     shares = explanation.attention_to_source().tolist()
     heads = explanation.trace[f"{explanation.watched_layer}.weights"].tensor.shape[1]

@@ -1,8 +1,8 @@
 """The page of a translation: what stands in the file, the script that brings it to life, and its numbers."""
 
 from html import escape
+from typing import TYPE_CHECKING
 
-from pellucid.explain.explanation import Explanation
 from pellucid.explain.page.assembly import html_page, styles
 from pellucid.explain.page.chapters import TRANSLATION_PAGE, script
 from pellucid.explain.page.own_payload import examples_payload
@@ -11,12 +11,15 @@ from pellucid.explain.page.summary import alignment_table, headline, steps_table
 from pellucid.explain.words import visible
 from pellucid.version import __version__
 
+if TYPE_CHECKING:
+    from pellucid.explain.explanation import Explanation
+
 STYLES = ("style.css", "drawing.css", "stage.css", "dock.css", "plates.css", "own.css", "tour.css")
 
 
 def page(
-    explanation: Explanation,
-    beside: Explanation | None = None,
+    explanation: "Explanation",
+    beside: "Explanation | None" = None,
     names: tuple[str, str] = ("this one", "the other"),
 ) -> str:
     """The whole page as HTML; with another explanation, both in one page, under these names."""
@@ -28,7 +31,7 @@ def page(
     return html_page(title, body, styles(STYLES), script(TRANSLATION_PAGE), carried.html())
 
 
-def _body(explanation: Explanation) -> str:
+def _body(explanation: "Explanation") -> str:
     what = "Given, not found by the model: every number" if explanation.forced else "Every number"
     return f"""<div id=tour-place hidden></div>
 <main id=page>

@@ -18,12 +18,11 @@ row, "log_sum_exp": of each row of logits}.
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import groupby
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pellucid.explain.code_lines import code_line, kind_of
-from pellucid.explain.explanation import Explanation
 from pellucid.explain.page.assembly import json_block
 from pellucid.explain.page.best_words import KEPT, best_words
 from pellucid.explain.page.blocks import Blocks
@@ -37,6 +36,9 @@ from pellucid.seal import jsonable
 from pellucid.see import AXES
 from pellucid.translate.translator import Translator
 from pellucid.version import __version__
+
+if TYPE_CHECKING:
+    from pellucid.explain.explanation import Explanation
 
 VERSION = 1
 COMPUTES = 300_000  # parameters: a page of a model with at most so many carries all of them
@@ -59,7 +61,7 @@ class Payload:
         return "\n".join([json_block("payload", self.header), *blocks])
 
 
-def payload(explanations: Sequence[Explanation]) -> Payload:
+def payload(explanations: "Sequence[Explanation]") -> Payload:
     """What a page of these explanations carries: one, or some to be seen side by side."""
     blocks = Blocks()
     translators = list({id(each.translator): each.translator for each in explanations}.values())
@@ -107,7 +109,7 @@ def _model(translator: Translator, parameters: Arrays, blocks: Blocks) -> dict[s
     }
 
 
-def _run(explanation: Explanation, model: int, parameters: Arrays, blocks: Blocks) -> dict[str, Any]:
+def _run(explanation: "Explanation", model: int, parameters: Arrays, blocks: Blocks) -> dict[str, Any]:
     translation = explanation.translation
     tensors = _tensors(explanation, parameters, blocks)
     small = computes(explanation.translator)
@@ -130,7 +132,7 @@ def _run(explanation: Explanation, model: int, parameters: Arrays, blocks: Block
     }
 
 
-def _tensors(explanation: Explanation, parameters: Arrays, blocks: Blocks) -> dict[str, Any]:
+def _tensors(explanation: "Explanation", parameters: Arrays, blocks: Blocks) -> dict[str, Any]:
     """Each tensor and where it is, or how it is derived; those of a part of the model are in one block."""
     trace, config = explanation.trace, explanation.translator.model.config
     arrays = {name: record.tensor.numpy() for name, record in trace.items()}

@@ -2,9 +2,13 @@
 
 from collections.abc import Sequence
 from html import escape
+from typing import TYPE_CHECKING
 
-from pellucid.explain.explanation import Explanation, Step
+from pellucid.explain.steps import Step
 from pellucid.explain.words import visible
+
+if TYPE_CHECKING:
+    from pellucid.explain.explanation import Explanation
 
 
 def number(value: float) -> str:
@@ -17,13 +21,13 @@ def word(token: str) -> str:
     return f"<bdi>{escape(visible(token))}</bdi>"
 
 
-def title_of(explanation: Explanation) -> str:
+def title_of(explanation: "Explanation") -> str:
     """The sentence and what it became."""
     translation = explanation.translation
     return f"{visible(translation.source)} → {visible(translation.text)}"
 
 
-def headline(explanation: Explanation) -> str:
+def headline(explanation: "Explanation") -> str:
     """The sentence and what it became, large."""
     translation, to = explanation.translation, explanation.to or ""
     language = f" lang={to}" if to.isalnum() and to.isascii() else ""
@@ -57,7 +61,7 @@ def _step(place: int, step: Step) -> str:
     )
 
 
-def alignment_table(explanation: Explanation) -> str:
+def alignment_table(explanation: "Explanation") -> str:
     """Which source words each step looked at: the mean of the last cross-attention's heads."""
     columns = "".join(f"<th scope=col>{word(token)}" for token in explanation.source_tokens)
     rows = "".join(

@@ -7,15 +7,15 @@ equal to the recording: in the first decoder layer without its mask, all but wha
 
 from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pellucid.explain.explanation import Explanation, steps_of
 from pellucid.explain.page.best_words import KEPT, best_words
 from pellucid.explain.page.blocks import Blocks
 from pellucid.explain.page.derived import as_table, derivation, same_bits
 from pellucid.explain.passes import watched_pass
+from pellucid.explain.steps import steps_of
 from pellucid.explain.tracing.edits import (
     ADDED,
     ATTENTIONS,
@@ -25,6 +25,9 @@ from pellucid.explain.tracing.edits import (
     without_residual,
     without_scale,
 )
+
+if TYPE_CHECKING:
+    from pellucid.explain.explanation import Explanation
 
 # As script/state.js has them.
 UNSWITCHED = {
@@ -41,7 +44,7 @@ Arrays = Mapping[str, np.ndarray]
 Table = dict[str, Any]
 
 
-def variants(explanation: Explanation, recorded: Table, parameters: Arrays, blocks: Blocks) -> list[Table]:
+def variants(explanation: "Explanation", recorded: Table, parameters: Arrays, blocks: Blocks) -> list[Table]:
     """The causal mask, the scale and the residuals off, each in all parts. recorded: the recording's
     tensors."""
     unscaled = [without_scale(f"*.{attention}") for attention in ATTENTIONS]
@@ -61,7 +64,7 @@ def variants(explanation: Explanation, recorded: Table, parameters: Arrays, bloc
 
 
 def _variant(
-    explanation: Explanation, edits: Edits, recorded: Table, parameters: Arrays, blocks: Blocks
+    explanation: "Explanation", edits: Edits, recorded: Table, parameters: Arrays, blocks: Blocks
 ) -> Table:
     translator, vocabulary, expected = explanation.translator, explanation.vocabulary, explanation.target_ids
     seen = watched_pass(translator.model, vocabulary, explanation.source_ids, expected, edits)
