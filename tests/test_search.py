@@ -13,7 +13,7 @@ from torch import Tensor
 from pellucid.errors import PellucidError
 from pellucid.translate.beam import best, best_of_each
 from pellucid.translate.hypotheses import Found, Hypotheses
-from pellucid.translate.search import Request, Rules, Step, search
+from pellucid.translate.search import Request, Rules, SearchStep, search
 
 
 def run(table: Table, requests: Sequence[Request], rules: Rules) -> list[list[Found]]:
@@ -271,7 +271,7 @@ def test_what_the_model_says_where_no_hypothesis_is_does_not_matter() -> None:
 
 def test_a_step_shows_the_hypotheses_so_far() -> None:
     table = random_table(seed=14, size=8, end=-1e9)
-    steps: list[Step] = list(
+    steps: list[SearchStep] = list(
         search(TableDecoding(table, 1), [Request(0, 3)], rules(1), functools.partial(best, beam=1))
     )
     assert [step.open.tokens.shape[-1] - 1 for step in steps[:-1]] == [1, 2]

@@ -23,9 +23,6 @@ One line out for every line in, in UTF-8 and in order; an empty line stays empty
 hypothesis is a line, `index ||| text ||| score`, the index counting the lines in from 0. Lines are
 translated as they arrive, so it can stand in a pipe.
 """
-OPTIONS = (
-    "beam n_best length_penalty min_length max_length prefix sample temperature top_k top_p seed batch_tokens"
-)
 
 
 def add(verbs: Verbs) -> None:
@@ -54,10 +51,11 @@ def add(verbs: Verbs) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Reads, translates and writes what has arrived, again and again."""
     from pellucid.cli.lines import STANDARD_INPUT, put, standard_input, tell
+    from pellucid.translate.options import TranslationOptions
     from pellucid.translate.translator import load
 
     translator = load(arguments.model, arguments.device, arguments.precision)
-    options = {name: getattr(arguments, name) for name in OPTIONS.split()}
+    options = {name: getattr(arguments, name) for name in TranslationOptions.__annotations__}
     translator.translate([], arguments.to, **options)  # what is wrong with the options shows before any line
     if sys.stdin is not None and sys.stdin.isatty():
         tell("Type a sentence and Enter; Ctrl-D (on Windows Ctrl-Z and Enter) ends.")

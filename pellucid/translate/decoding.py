@@ -15,7 +15,7 @@ from pellucid.translate.beam import best
 from pellucid.translate.hypotheses import Found
 from pellucid.translate.options import Options
 from pellucid.translate.sample import Chance, draw, seeds
-from pellucid.translate.search import Choose, Request, Rules, Step, search
+from pellucid.translate.search import Choose, Request, Rules, SearchStep, search
 
 # Source tokens times hypotheses that are decoded together unless a call says otherwise: more is not faster.
 TOGETHER = {"cpu": 10_000, "cuda": 100_000}
@@ -73,7 +73,7 @@ def decode_batch(
     sentence_seeds: Sequence[int],
     rules: Rules,
     options: Options,
-) -> Iterator[Step]:
+) -> Iterator[SearchStep]:
     """Sources decoded together, a token a step."""
     source, source_mask = pad(sources, model.config.pad_id, device_of(model))
     choose: Choose = functools.partial(best, beam=options.beam)

@@ -1,21 +1,25 @@
 """How a call wants its translations: each option checked once, before anything is computed."""
 
-import difflib
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, TypedDict
 
 from pellucid.config import TranslationConfig
 from pellucid.errors import UsageError
+from pellucid.nearest import did_you_mean
 from pellucid.translate.sample import Sampling
 from pellucid.translate.sentences import Prefix
 
+RANGES = {  # of the settings that a configuration has too
+    setting.name: (setting.metadata["low"], setting.metadata["high"]) for setting in fields(TranslationConfig)
+}
+BEAM, LENGTH, PENALTY = (RANGES[name] for name in ("beam", "max_length", "length_penalty"))
 WHOLE: dict[str, tuple[int | None, int | None]] = {  # options that are whole numbers: the least, the most
-    "beam": (1, 1000),
-    "n_best": (1, 1000),
-    "min_length": (0, 1_000_000),
-    "max_length": (1, 1_000_000),
+    "beam": BEAM,
+    "n_best": BEAM,
+    "min_length": (0, LENGTH[1]),
+    "max_length": LENGTH,
     "top_k": (1, None),
     "batch_tokens": (1, None),
     "seed": (None, None),
@@ -59,9 +63,11 @@ class Options:
         for name, (least, most) in WHOLE.items():
             if getattr(self, name) is not None:
                 _whole(name, getattr(self, name), least, most)
-        if not _number(self.length_penalty) or not 0 <= self.length_penalty <= 100:
+        least_penalty, most_penalty = PENALTY
+        if not _number(self.length_penalty) or not least_penalty <= self.length_penalty <= most_penalty:
             raise UsageError(
-                f"length_penalty = {self.length_penalty!r} must be a number from 0 to 100. "
+                f"length_penalty = {self.length_penalty!r} must be a number from {least_penalty:g} to "
+                f"{most_penalty:g}. "
                 "With 1, hypotheses are compared by the mean of their log-probabilities, with 0 by the sum."
             )
         self._check_together()
@@ -113,8 +119,7 @@ def options_of(given: Mapping[str, Any], config: TranslationConfig) -> Options:
     known = TranslationOptions.__annotations__
     for name in given:
         if name not in known:
-            nearest = difflib.get_close_matches(name, known, n=1)
-            hint = f' Did you mean "{nearest[0]}"?' if nearest else f" There are: {', '.join(known)}."
+            hint = did_you_mean(name, known) or f" There are: {', '.join(known)}."
             raise UsageError(f'translation has no option "{name}".{hint}')
     defaults = {"beam": config.beam, "length_penalty": config.length_penalty}
     said = {name: value for name, value in given.items() if value is not None and name != "prefix"}

@@ -48,7 +48,7 @@ class Rules:
 
 
 @dataclass(frozen=True)
-class Step:
+class SearchStep:
     """What a step left: the open hypotheses, and by place in the batch what was found for those now done."""
 
     open: Hypotheses
@@ -60,7 +60,9 @@ Choose = Callable[[Tensor, Hypotheses], Candidates]
 
 
 @torch.no_grad()
-def search(decoding: Decoding, requests: Sequence[Request], rules: Rules, choose: Choose) -> Iterator[Step]:
+def search(
+    decoding: Decoding, requests: Sequence[Request], rules: Rules, choose: Choose
+) -> Iterator[SearchStep]:
     """Decode a batch, a token a step; a sentence is done when `width` hypotheses ended, or at its limit."""
     hypotheses = Hypotheses.at_start(len(requests), rules.start_id, decoding.device)
     limits = torch.tensor([request.max_length for request in requests], device=decoding.device)
@@ -95,7 +97,7 @@ def search(decoding: Decoding, requests: Sequence[Request], rules: Rules, choose
             hypotheses, limits, ended_so_far = hypotheses.of(left), limits[left], ended_so_far[left]
         if len(hypotheses.places) and (closed or rules.width > 1):
             decoding.select(hypotheses.rows.flatten(), left)
-        yield Step(hypotheses, closed)
+        yield SearchStep(hypotheses, closed)
 
 
 def _check(log_p_SWV: Tensor, hypotheses: Hypotheses, requests: Sequence[Request]) -> None:

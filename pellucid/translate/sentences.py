@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
 
+from pellucid.data.corpus import CHARACTERS_PER_TOKEN
 from pellucid.errors import UsageError
 from pellucid.vocabulary import Vocabulary
 
 TOKENS = 1024  # of a source or a target that the model reads, unless it was trained on longer ones
 # For each of these tokens: what is further on is cut off before a vocabulary spends time on it.
-CHARACTERS = 20
+CHARACTERS = CHARACTERS_PER_TOKEN
 
 Prefix = str | Sequence[int]
 

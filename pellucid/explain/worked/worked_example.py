@@ -1,20 +1,20 @@
 """A worked example: every stage of an attention by its name, and what can be asked of it."""
 
-import difflib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from torch import Tensor
 
 from pellucid.explain.worked.stages import STAGES, Given, run, shapes
-from pellucid.see import Record, UnknownTensor
+from pellucid.nearest import nearest
+from pellucid.records import Record, Records
 
 if TYPE_CHECKING:
     from pellucid.explain.worked.check import Report
 
 
-class WorkedExample(Mapping[str, Record]):
+class WorkedExample(Records):
     """Every stage of an attention by its name, in the order of computation, in float64."""
 
     def __init__(
@@ -22,30 +22,22 @@ class WorkedExample(Mapping[str, Record]):
     ) -> None:
         self.given = given
         self.arguments = dict(arguments or {})  # of `attention`, as they were given
-        self._records: dict[str, Record] = {}
+        records: dict[str, Record] = {}
 
         def record(name_axes: str, tensor: Tensor) -> Tensor:
             name, _, axes = name_axes.rpartition("_")
             here = {axis: words for axis, words in tokens.items() if axis in axes}
-            self._records[name] = Record(name, axes, tensor.clone(), here)
+            records[name] = Record(name, axes, tensor.clone(), here)
             return tensor
 
         run(given, record)
+        super().__init__(records)
 
-    def __getitem__(self, name: str) -> Record:
-        if name not in self._records:
-            near = difflib.get_close_matches(name, STAGES, n=3, cutoff=0.5)
-            raise UnknownTensor(
-                f"no stage {name!r} in this example. It has: {', '.join(self._records)}."
-                + (f" Near it: {', '.join(near)}." if near and near[0] not in self._records else "")
-            )
-        return self._records[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._records)
-
-    def __len__(self) -> int:
-        return len(self._records)
+    def no_such(self, name: str) -> str:
+        """What is said of a stage that is not there."""
+        near = nearest(name, STAGES, cutoff=0.5)
+        hint = f" Near it: {', '.join(near)}." if near and near[0] not in self else ""
+        return f"no stage {name!r} in this example. It has: {', '.join(self)}.{hint}"
 
     @property
     def shapes(self) -> dict[str, str]:
