@@ -15,7 +15,7 @@ from benchmarks.report import machine, write_report
 from pellucid.cache import GrowingPast
 from pellucid.config import ModelConfig
 from pellucid.model import Transformer
-from pellucid.see import Part
+from pellucid.watching import Part
 
 MODELS = {
     "demo (2+2 layers, width 64)": ModelConfig(

@@ -14,7 +14,8 @@ from pellucid.errors import UsageError
 from pellucid.explain.worked import stages
 from pellucid.explain.worked.attention import attention
 from pellucid.model import Attention, Transformer
-from pellucid.see import AXES, trace
+from pellucid.records import AXES
+from pellucid.see import trace
 
 Array = np.ndarray[Any, Any]
 RANDOM = np.random.default_rng(3)

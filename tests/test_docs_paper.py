@@ -11,7 +11,8 @@ import torch
 
 from pellucid.config import ModelConfig
 from pellucid.model import Transformer
-from pellucid.see import AXES, trace
+from pellucid.records import AXES
+from pellucid.see import trace
 
 PAGE = Path(__file__).parents[1] / "docs" / "paper.md"
 TEXT = PAGE.read_text(encoding="utf-8")

@@ -15,8 +15,8 @@ from torch import Tensor
 import pellucid
 from pellucid import edits
 from pellucid.errors import UsageError
-from pellucid.explain.tracing.nonfinite import find_nonfinite
 from pellucid.model import Transformer
+from pellucid.nonfinite import find_nonfinite
 from pellucid.records import UnknownTensor
 from pellucid.see import Edit, Trace, trace
 from pellucid.trace_bytes import trace_bytes

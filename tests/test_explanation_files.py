@@ -22,7 +22,7 @@ from pellucid.explain.explanation import Explanation
 from pellucid.explain.files import VERSION
 from pellucid.explain.pictures import NAMES, picture, whole_set
 from pellucid.model import sinusoids
-from pellucid.see import UnknownTensor
+from pellucid.records import UnknownTensor
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,8 @@ from pellucid.explain.columns import paragraph
 from pellucid.explain.explanation import Explanation
 from pellucid.explain.looking import entropies, heads_entropies
 from pellucid.explain.terminal import Report
-from pellucid.see import UnknownTensor, trace
+from pellucid.records import UnknownTensor
+from pellucid.see import trace
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from tiny import translator
 from pellucid.cache import GrowingPast
 from pellucid.explain.explanation import Explanation
 from pellucid.explain.stepwise import largest_gap
-from pellucid.see import Record
+from pellucid.records import Record
 
 TARGET = "आप कैसे हैं ?"
 

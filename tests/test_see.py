@@ -9,8 +9,8 @@ from torch import Tensor
 
 from pellucid.config import ModelConfig
 from pellucid.errors import UsageError
-from pellucid.explain.tracing.nonfinite import find_nonfinite
 from pellucid.model import Transformer
+from pellucid.nonfinite import find_nonfinite
 from pellucid.records import AXES
 from pellucid.see import trace
 from pellucid.watching import Part, watching

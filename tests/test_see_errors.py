@@ -9,8 +9,8 @@ from torch import Tensor, nn
 
 from pellucid.config import ModelConfig
 from pellucid.errors import UsageError
-from pellucid.explain.tracing.nonfinite import find_nonfinite
 from pellucid.model import Transformer
+from pellucid.nonfinite import find_nonfinite
 from pellucid.records import Record, UnknownTensor
 from pellucid.see import trace
 from pellucid.trace_bytes import trace_bytes

@@ -20,8 +20,9 @@ from pellucid.explain.tracing.edits import (
     without_scale,
 )
 from pellucid.model import Transformer
-from pellucid.see import Edit, Part, trace
+from pellucid.see import Edit, trace
 from pellucid.trace_bytes import trace_bytes
+from pellucid.watching import Part
 
 SOURCE = torch.tensor([[5, 7, 4, 8, 3], [9, 6, 3, 0, 0]])
 TARGET = torch.tensor([[2, 5, 8, 9], [2, 6, 4, 0]])

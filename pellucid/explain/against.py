@@ -12,7 +12,7 @@ from pellucid.errors import UsageError
 from pellucid.explain.columns import known
 from pellucid.explain.steps import Step
 from pellucid.explain.words import visible
-from pellucid.see import Record
+from pellucid.records import Record
 
 if TYPE_CHECKING:
     from pellucid.explain.explanation import Explanation

@@ -11,7 +11,7 @@ from torch import Tensor
 from pellucid.errors import UsageError
 from pellucid.explain.columns import known
 from pellucid.explain.words import visible
-from pellucid.see import UnknownTensor, no_such_name
+from pellucid.records import UnknownTensor, no_such_name
 
 if TYPE_CHECKING:
     from pellucid.explain.explanation import Explanation

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 from pellucid.explain.columns import known
 from pellucid.explain.terminal import summaries
 from pellucid.explain.words import visible
-from pellucid.see import AXES, Record, Trace
+from pellucid.records import AXES, Record
+from pellucid.see import Trace
 
 if TYPE_CHECKING:
     import numpy as np

@@ -22,7 +22,7 @@ from pellucid.errors import UsageError
 from pellucid.explain.columns import short
 from pellucid.explain.looking import attentions, heads_entropies
 from pellucid.explain.words import visible
-from pellucid.see import AXES, Record, UnknownTensor, no_such_name
+from pellucid.records import AXES, Record, UnknownTensor, no_such_name
 
 if TYPE_CHECKING:
     from pellucid.explain.explanation import Explanation

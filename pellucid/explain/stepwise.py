@@ -16,7 +16,8 @@ from pellucid.cache import GrowingPast, Memory, NoPast
 from pellucid.device import device_of
 from pellucid.explain.passes import in_float32, quietly
 from pellucid.model import Transformer
-from pellucid.see import Record, Trace, trace
+from pellucid.records import Record
+from pellucid.see import Trace, trace
 
 if TYPE_CHECKING:
     from pellucid.explain.explanation import Explanation

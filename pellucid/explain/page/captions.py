@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from pellucid.see import AXES
+from pellucid.records import AXES
 
 
 @dataclass(frozen=True)

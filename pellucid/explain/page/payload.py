@@ -32,8 +32,8 @@ from pellucid.explain.page.spelling import spelling
 from pellucid.explain.page.variants import variants
 from pellucid.explain.passes import in_float32
 from pellucid.explain.words import visible
+from pellucid.records import AXES
 from pellucid.seal import jsonable
-from pellucid.see import AXES
 from pellucid.translate.translator import Translator
 from pellucid.version import __version__
 

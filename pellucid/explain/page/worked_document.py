@@ -13,7 +13,7 @@ from pellucid.explain.words import visible
 from pellucid.explain.worked.example_text import example_text
 from pellucid.explain.worked.examples import Example
 from pellucid.explain.worked.stages import STAGES
-from pellucid.see import AXES
+from pellucid.records import AXES
 from pellucid.version import __version__
 
 STYLES = ("style.css", "plates.css", "own.css")

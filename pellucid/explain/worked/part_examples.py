@@ -17,7 +17,9 @@ from pellucid.config import ModelConfig
 from pellucid.explain.worked.reporting import shown_digits
 from pellucid.explain.worked.stages import product, size
 from pellucid.model import Decoder, FeedForward, Residual, embed
-from pellucid.see import Record, name_parts, trace
+from pellucid.records import Record
+from pellucid.see import trace
+from pellucid.watching import name_parts
 
 Row = tuple[str, list[str]]  # a label, cells
 

@@ -15,7 +15,7 @@ from torch import Tensor
 from pellucid.cache import Mask
 from pellucid.dropout import Dropout
 from pellucid.model import See, attend
-from pellucid.see import watched, watching
+from pellucid.watching import watched, watching
 
 STAGES = {
     "queries": "BHLK",
