@@ -50,6 +50,40 @@ def test_how_pieces_are_spelled(pieces: list[str], text: str) -> None:
     assert spelled(pieces) == text
 
 
+@pytest.mark.parametrize(
+    "pieces,words",
+    [
+        ("▁ ▁Me ▁gustan", ["Me", "gustan"]),
+        ("▁Me ▁ ▁gus tan", ["Me", "gustan"]),
+        ("▁Me ▁gustan ▁", ["Me", "gustan"]),
+        ("▁ ▁▁ ▁Me ▁ ▁", ["Me"]),
+        ("▁ Me ▁ gustan", ["Me", "gustan"]),
+        ("▁ ▁", []),
+    ],
+)
+def test_a_space_by_itself_is_no_word(pieces: str, words: list[str]) -> None:
+    made = translator(kind="bpe").vocabulary
+    tokens = ["<s>", *pieces.split(), "</s>"]
+    other = next(token for token in range(made.target_size) if made.target_tokens([token])[0] == "▁")
+    ids = [made.start_id, *(other for _ in pieces.split()), made.end_id]
+    found = words_of(ids, tokens, made)
+    assert [word.text for word in found if not word.special] == words
+    assert [place for word in found for place in word.places] == list(range(len(ids)))
+    assert (found[0].places, found[-1].places) == ((0,), (len(ids) - 1,))
+
+
+def test_pharaoh_pairs_count_the_words_of_the_text() -> None:
+    explanation = translator(kind="bpe").explain("I  like cats", to="es", target="Me gustan los gatos q")
+    assert any(step.expected == "▁" for step in explanation.steps)
+    for layer in range(2):
+        alignment = explanation.alignment(layer=layer)
+        assert alignment.target_words == ["Me", "gustan", "los", "gatos", "<unk>"]
+        assert alignment.source_words == explanation.translation.source.split()
+        assert [link.target for link in sorted(alignment.links, key=lambda link: link.target)] == list(
+            range(5)
+        )
+
+
 def test_in_a_vocabulary_of_words_each_token_is_one() -> None:
     explanation = translator().explain("I like cats", to="es", target="Me gustan los gatos")
     merged = explanation.merged()
@@ -173,6 +207,9 @@ def test_nothing_to_align_is_an_empty_line() -> None:
         ({"heads": []}, "heads = []: the layer has 2. Give numbers from 0 to 1."),
         ({"heads": 2}, "heads = [2]: the layer has 2. Give numbers from 0 to 1."),
         ({"heads": [0.5]}, "heads = [0.5]: the layer has 2. Give numbers from 0 to 1."),
+        ({"heads": True}, "heads = [True]: the layer has 2. Give numbers from 0 to 1."),
+        ({"heads": [-1]}, "heads = [-1]: the layer has 2. Give numbers from 0 to 1."),
+        ({"layer": True}, "layer = True: the decoder has 2 layers. Give 0 to 1, or -1 for the last."),
         ({"layer": 0.5}, "layer = 0.5: the decoder has 2 layers. Give 0 to 1, or -1 for the last."),
     ],
 )

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from pellucid.errors import UsageError
 from pellucid.explain.looking import attentions
 from pellucid.explain.merging import between, said_words, source_words
+from pellucid.whole import is_whole
 
 if TYPE_CHECKING:
     from pellucid.explain.explanation import Explanation
@@ -54,7 +55,7 @@ def alignment(
 ) -> Alignment:
     """The alignment by a decoder layer's cross-attention (-1 is the last), and by the mean of these heads."""
     layers = attentions(explanation.trace, "cross")
-    if not isinstance(layer, int) or not -len(layers) <= layer < len(layers):
+    if not is_whole(layer, -len(layers), len(layers) - 1):
         raise UsageError(
             f"layer = {layer!r}: the decoder has {len(layers)} layers. Give 0 to {len(layers) - 1}, or -1 "
             "for the last."
@@ -62,7 +63,7 @@ def alignment(
     weights = explanation.trace[f"{layers[layer]}.weights"].tensor[0]
     every = list(range(len(weights)))
     heads = every if heads is None else list(heads) if isinstance(heads, Sequence) else [heads]
-    if not heads or any(not isinstance(head, int) or head not in every for head in heads):
+    if not heads or not all(is_whole(head, 0, len(weights) - 1) for head in heads):
         raise UsageError(
             f"heads = {heads}: the layer has {len(weights)}. Give numbers from 0 to {len(weights) - 1}."
         )

@@ -1,13 +1,14 @@
 """Pieces as words: which tokens make up a word, and attention between words instead of between pieces.
 
 A word begins where a piece begins with ▁ (a space), or with each token where the vocabulary is one of words;
-byte pieces belong to the word that they spell. The special tokens (start, end, the tag >>xx<< of a language)
-stand for themselves. What a word is looked at with is the sum over its pieces, and how it looks itself is the
-mean over its pieces: so that each row still sums to 1.
+byte pieces belong to the word that they spell, and spaces by themselves to the word after them or, where none
+follows, before them. The special tokens (start, end, the tag >>xx<< of a language) stand for themselves. What
+a word is looked at with is the sum over its pieces, and how it looks itself is the mean over its pieces: so
+that each row still sums to 1.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ import torch
 from torch import Tensor
 
 from pellucid.explain.looking import attentions
-from pellucid.see import Record, UnknownTensor, no_such_name, stack_of
+from pellucid.records import Record, Records, stack_of
 from pellucid.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -34,23 +35,12 @@ class Word:
     special: bool = False  # start, end, padding, or a language's tag
 
 
-class Merged(Mapping[str, Record]):
+class Merged(Records):
     """The attention weights of a pass between words: by the names that they have in the trace."""
 
-    def __init__(self, records: dict[str, Record], source: list[Word], target: list[Word]) -> None:
-        self._records = records
+    def __init__(self, records: Mapping[str, Record], source: list[Word], target: list[Word]) -> None:
+        super().__init__(records)
         self.source, self.target = source, target  # what the encoder read, and the decoder
-
-    def __getitem__(self, name: str) -> Record:
-        if name not in self._records:
-            raise UnknownTensor(no_such_name(name, self._records))
-        return self._records[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._records)
-
-    def __len__(self) -> int:
-        return len(self._records)
 
 
 def merged(explanation: "Explanation") -> Merged:
@@ -78,8 +68,7 @@ def source_words(explanation: "Explanation") -> list[Word]:
 
 def read_words(explanation: "Explanation") -> list[Word]:
     """The words that the decoder read: the target shifted right, the start token first."""
-    ids = [explanation.vocabulary.start_id, *explanation.target_ids[:-1]]
-    return words_of(ids, explanation.target_tokens, explanation.vocabulary)
+    return words_of(explanation.read_ids, explanation.target_tokens, explanation.vocabulary)
 
 
 def said_words(explanation: "Explanation") -> list[Word]:
@@ -91,18 +80,33 @@ def said_words(explanation: "Explanation") -> list[Word]:
 def words_of(ids: Sequence[int], tokens: Sequence[str], vocabulary: Vocabulary) -> list[Word]:
     """The words of a sentence's tokens, given as ids and as the labels that the vocabulary has for them."""
     alone = special_ids(vocabulary)
+    by_words = vocabulary.kind == "word"
     groups: list[list[int]] = []
-    begins = True  # whether the next token begins a word whatever it is
+    is_text: list[bool] = []
     for place, (token, label) in enumerate(zip(ids, tokens, strict=True)):
-        if begins or token in alone or vocabulary.kind == "word" or label.startswith(SPACE):
-            groups.append([place])
-        else:
+        goes_on = bool(groups) and is_text[-1] and token not in alone and not by_words
+        # A piece goes on with a word, and whatever it is with spaces that are no word yet.
+        if goes_on and (not label.startswith(SPACE) or _is_blank(groups[-1], tokens)):
             groups[-1].append(place)
-        begins = token in alone
+            continue
+        groups.append([place])
+        is_text.append(token not in alone)
+    for number in reversed(range(len(groups))):
+        if not by_words and is_text[number] and _is_blank(groups[number], tokens):
+            if number and is_text[number - 1]:
+                groups[number - 1] += groups.pop(number)
+                del is_text[number]
+            else:
+                is_text[number] = False  # nothing but spaces: no part of a text
     return [
-        Word(spelled([tokens[place] for place in group]), tuple(group), ids[group[0]] in alone)
-        for group in groups
+        Word(spelled([tokens[place] for place in group]), tuple(group), not text)
+        for group, text in zip(groups, is_text, strict=True)
     ]
+
+
+def _is_blank(places: Sequence[int], tokens: Sequence[str]) -> bool:
+    """Whether these pieces spell nothing but spaces."""
+    return not "".join(tokens[place] for place in places).strip(SPACE)
 
 
 def special_ids(vocabulary: Vocabulary) -> set[int]:
