@@ -153,7 +153,7 @@ def test_without_its_mask_a_step_is_decoded_by_itself(
             ours, theirs = torch.tensor(numbers)[0], steps[-1][name]
             last = (..., -1) if ours.dim() == 1 else (..., -1, slice(None))
             assert torch.allclose(ours[last], theirs[last], atol=1e-5), name
-        best = steps[-1]["decoder.probabilities"][-1].argmax().item()
+        best = int(steps[-1]["decoder.probabilities"][-1].argmax())
         word = opened.page.evaluate(f"current.run.steps[{t - 1}].predicted")
         assert word == hindi.translator.vocabulary.target.id_to_piece(best).removeprefix("▁")
         assert f"{word} out." in opened.text("#moment")

@@ -48,7 +48,8 @@ def test_a_big_model_is_a_recording(browser: Any, as_if_big: Explanation, tmp_pa
         assert list(found) == list(seen)
         kept = page.evaluate("page.runs[0].get('decoder.logits').then(({ kept }) => kept)")
         labels = page.evaluate("page.runs[0].labels('decoder.probabilities', 'V')")
-        best = page.evaluate("page.runs[0].best(1, 4)")
+        best = page.evaluate("""page.runs[0].get("decoder.probabilities").then((found) =>
+          mostProbable(found, 1, 4, page.models[0].vocabulary.tokens.target))""")
         parameters = page.evaluate("[...page.models[0].parameters.keys()]")
         mistakes = {
             call: error_of(page, call)

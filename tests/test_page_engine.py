@@ -274,7 +274,8 @@ def test_names_and_labels(page: Any, spanish: Explanation) -> None:
         error_of(page, "page.runs[0].labels('encoder.output', 'H')")
         == 'encoder.output has no axis "H". Its axes are BLD.'
     )
-    best = page.evaluate("page.runs[0].best(2, 3)")
+    best = page.evaluate("""page.runs[0].get("decoder.probabilities").then((found) =>
+      mostProbable(found, 2, 3, page.models[0].vocabulary.tokens.target))""")
     probabilities = spanish.trace["decoder.probabilities"].tensor[0, 2]
     top = probabilities.topk(3)
     assert [each["token"] for each in best] == spanish.vocabulary.target_tokens(top.indices.tolist())

@@ -5,7 +5,6 @@ from typing import Any
 from sentencepiece import SentencePieceProcessor
 
 from pellucid.translate.translator import Translator
-from pellucid.vocabulary import Vocabulary
 
 PREPARATIONS = ("none", "words")
 NORMALIZATIONS = ("identity", "nfkc", "nmt_nfkc")
@@ -15,12 +14,11 @@ BYTES = 256
 def spelling(translator: Translator, carried: bool) -> dict[str, Any]:
     """{"kind", "preparation", "normalization", "languages", "cannot": "" or why the page cannot cut text,
     "source": {"pieces", "scores" (where the kind needs them), "unspoken": ids that no text spells, "bytes":
-    the ids of the byte pieces, or None}, "target": the same, or None where it is the source's,
-    "words": those that one can type, where a word is a token}; if it is not carried, no pieces."""
+    the ids of the byte pieces, or None}, "target": the same, or None where it is the source's}; if it is
+    not carried, no pieces."""
     vocabulary, setting = translator.vocabulary, translator.config.vocabulary
-    joint = vocabulary.source is vocabulary.target
     if not carried:
-        return {"kind": vocabulary.kind, "languages": vocabulary.languages, "cannot": "", "words": []}
+        return {"kind": vocabulary.kind, "languages": vocabulary.languages, "cannot": ""}
     return {
         "kind": vocabulary.kind,
         "preparation": vocabulary.preparation,
@@ -28,8 +26,7 @@ def spelling(translator: Translator, carried: bool) -> dict[str, Any]:
         "languages": vocabulary.languages,
         "cannot": _obstacle(translator),
         "source": _side(vocabulary.source, vocabulary.kind),
-        "target": None if joint else _side(vocabulary.target, vocabulary.kind),
-        "words": _words(vocabulary),
+        "target": None if vocabulary.joint else _side(vocabulary.target, vocabulary.kind),
     }
 
 
@@ -64,10 +61,3 @@ def _side(model: SentencePieceProcessor, kind: str) -> dict[str, Any]:
         "unspoken": [token for token in ids if any(test(token) for test in unspoken)],
         "bytes": found if all(map(model.is_byte, found)) else None,
     }
-
-
-def _words(vocabulary: Vocabulary) -> list[str]:
-    if vocabulary.kind != "word":
-        return []
-    pieces = (vocabulary.source.id_to_piece(token) for token in range(vocabulary.source_size))
-    return [piece[1:] for piece in pieces if piece.startswith("▁") and len(piece) > 1]

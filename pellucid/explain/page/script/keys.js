@@ -87,7 +87,7 @@ const stepHead = (by) => {
 const stepLayer = (by) => {
   const layer = layerOf(state.block);
   if (!layer) return;
-  const layers = layersOf(current.run, layer.split(".")[0]);
+  const layers = layersOf(current.run, stackOf(layer));
   const next = layers[layers.indexOf(layer) + by];
   if (!next) return;
   say(fullTitleOf(next));

@@ -6,6 +6,12 @@ const splitName = (name) => {
   return { path: at < 0 ? "" : name.slice(0, at), last: name.slice(at + 1) };
 };
 
+/** "decoder" of all that belongs to it. */
+const stackOf = (name) => name.split(".")[0];
+
+/** What a block is, whichever layer it is in: "cross_attention"; of a layer its number. */
+const kindOf = (block) => block.split(".").at(-1);
+
 /** The name beside another one in the same part. */
 const sibling = (name, last) => (name.includes(".") ? `${splitName(name).path}.${last}` : last);
 
@@ -58,31 +64,31 @@ const blockAbove = (block) => (block !== layerOf(block) ? layerOf(block) : "");
 
 /** What a block is called: "Cross-attention". */
 const titleOf = (block) => {
-  const last = block.split(".").at(-1);
+  const kind = kindOf(block);
   if (block === "encoder" || block === "decoder") return "Embedding and positions";
   if (block === "encoder.output") return "Memory";
   if (block === "decoder.word") return "The next word";
-  if (block === layerOf(block)) return `Layer ${last}`;
-  if (last === "self_attention") return block.startsWith("decoder") ? "Masked self-attention" : "Self-attention";
-  if (last === "cross_attention") return "Cross-attention";
-  if (last === "feed_forward") return "Feed-forward";
+  if (block === layerOf(block)) return `Layer ${kind}`;
+  if (kind === "self_attention") return block.startsWith("decoder") ? "Masked self-attention" : "Self-attention";
+  if (kind === "cross_attention") return "Cross-attention";
+  if (kind === "feed_forward") return "Feed-forward";
   return "Add & Norm";
 };
 
 /** The same with its place: "decoder, layer 0: cross-attention". */
 const fullTitleOf = (block) => {
-  const stack = block.split(".")[0];
+  const stack = stackOf(block);
   const layer = layerOf(block);
   if (block === "encoder.output" || block === "decoder.word") return titleOf(block).toLowerCase();
   if (layer === block && layer) return `${stack}, ${titleOf(block).toLowerCase()}`;
   return layer
-    ? `${stack}, layer ${layer.split(".").at(-1)}: ${titleOf(block).toLowerCase()}`
+    ? `${stack}, layer ${kindOf(layer)}: ${titleOf(block).toLowerCase()}`
     : `${stack}: ${titleOf(block).toLowerCase()}`;
 };
 
 /** The tensor that runs into a layer: the embedded tokens, or what the layer below sent on. */
 const inputOf = (run, layer) => {
-  const [stack, , number] = layer.split(".");
+  const [stack, number] = [stackOf(layer), kindOf(layer)];
   if (number === "0") return `${stack}.embedded`;
   return `${sublayersOf(run, `${stack}.layers.${number - 1}`).sublayers.at(-1).residual}.output`;
 };

@@ -43,7 +43,7 @@ const readerOf = (tensors, model, ids) => {
     if (how) {
       const sources = await Promise.all(of.map(get));
       const found = parameters.map((each) => model.parameters.get(each));
-      return derive({ axes, shape, how, by }, sources, found, ids[name.split(".")[0]]);
+      return derive({ axes, shape, how, by }, sources, found, ids[stackOf(name)]);
     }
     const tensor = makeTensor(axes, shape, numbersIn(await openBlock(place.block), place, sizeOfShape(shape)));
     return kept ? { ...tensor, kept } : tensor;

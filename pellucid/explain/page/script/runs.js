@@ -4,7 +4,7 @@
 // targetIds, steps, names, model, config, switches, computes (whether the page can compute others of this model),
 // await get(name) -> tensor (where its numbers are not in the page, {unknown: true} and NaN), origin(name) ->
 // "recorded" | "derived" | "computed" | "not in the page", labels(name, axis) -> [string],
-// parameter(name) -> tensor or null, await best(row, count) -> [{token, probability}]}.
+// parameter(name) -> tensor or null}.
 
 /** What the file carries: {header, models, runs}. */
 const page = { header: null, models: [], runs: [] };
@@ -16,10 +16,7 @@ const openPage = async () => {
   page.runs = header.runs.map(recordedRun);
   const names = page.runs.flatMap((run) => run.names);
   const byName = (table) => Object.fromEntries(names.map((name) => [name, table[kindOfTensor(name)] ?? null]));
-  page.header = {
-    ...header, captions: byName(header.captions), code: byName(header.code),
-    languages: page.models[0].vocabulary.languages, source_words: page.models[0].vocabulary.words,
-  };
+  page.header = { ...header, captions: byName(header.captions), code: byName(header.code) };
   return page;
 };
 
@@ -55,8 +52,6 @@ const finishRun = (run) => {
     origin: (name) => run.origin(known(name) && name),
     labels: (name, axis) => labelsAlong(run, known(name), name, axis),
     parameter: (name) => model.parameters.get(name) ?? null,
-    best: async (row, count) =>
-      mostProbable(await run.get("decoder.probabilities"), row, count, model.vocabulary.tokens.target),
   };
 };
 
