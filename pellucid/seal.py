@@ -31,7 +31,7 @@ def sealed(folder: Path, kind: str, about: Mapping[str, Any]) -> Iterator[Path]:
         try:
             yield folder
             _seal(folder, kind, about)
-        except Exception:  # whatever went wrong, a folder half written must not stay; it is raised again
+        except BaseException:  # whatever went wrong, and Ctrl-C: a folder half written must not stay
             shutil.rmtree(folder, ignore_errors=True)
             raise
 

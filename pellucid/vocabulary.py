@@ -6,6 +6,7 @@ apart into letter and nukta, drops control characters and makes U+200B a space; 
 alone; "identity" leaves all; "_cf" lower-cases too. Spaces are tidied always: none at the ends, no two.
 """
 
+import operator
 import random
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -202,6 +203,8 @@ def _parse(proto: bytes, path: str) -> SentencePieceProcessor:
 
 def valid(text: str) -> str:
     """Half a surrogate pair is no character, and UTF-8 cannot write it: it becomes a question mark."""
+    if not isinstance(text, str):
+        raise UsageError(f"text = {text!r:.60} is no text. Give a sentence.")
     return text.encode("utf-8", errors="replace").decode("utf-8")
 
 
@@ -215,9 +218,13 @@ def _ids(model: SentencePieceProcessor) -> dict[str, int]:
 
 def _known(ids: Sequence[int], model: SentencePieceProcessor) -> list[int]:
     size = model.get_piece_size()
-    if outside := [token for token in ids if not 0 <= token < size]:
+    try:
+        tokens = [operator.index(token) for token in ids]
+    except TypeError:
+        raise UsageError(f"ids = {ids!r:.60} are no ids. Give whole numbers, such as [5, 3].") from None
+    if outside := [token for token in tokens if not 0 <= token < size]:
         raise UsageError(f"id {outside[0]} is outside the vocabulary, whose ids are 0 to {size - 1}.")
-    return [int(token) for token in ids]
+    return tokens
 
 
 def targets_of(languages: Iterable[tuple[str, str]]) -> tuple[str, ...]:

@@ -73,8 +73,8 @@ def test_a_number_of_another_pass_has_no_gradients_here() -> None:
         with pytest.raises(UsageError) as error:
             gradients(number, seen)
         assert str(error.value) == (
-            "no tensor of the trace leads to this number: it comes from another pass. Compute it inside the "
-            "`with` of this trace, from what the model returned there."
+            "no tensor of the trace leads to this number: it comes from another pass, or from what was "
+            "computed before these tensors. Compute it inside the `with` of this trace, from what the model returned."
         )
     assert gradients(here, seen)["encoder.output"].any()
 

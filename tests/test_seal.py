@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from pellucid.seal import jsonable, whole, write_whole
+from pellucid.seal import is_sealed, jsonable, sealed, whole, write_whole
 
 
 def test_json_has_words_for_what_is_not_a_finite_number() -> None:
@@ -47,6 +47,17 @@ def test_what_goes_wrong_leaves_nothing_behind(tmp_path: Path, error: type[BaseE
         raise error
     assert path.read_bytes() == b"old"
     assert names(tmp_path) == ["out.json"]
+
+
+def test_a_folder_half_written_does_not_stay(tmp_path: Path) -> None:
+    for error in (KeyboardInterrupt, ValueError):
+        with pytest.raises(error), sealed(tmp_path / "model", "model", {}) as folder:
+            (folder / "weights").write_bytes(b"half")
+            raise error
+        assert names(tmp_path) == []
+    with sealed(tmp_path / "model", "model", {}) as folder:
+        (folder / "weights").write_bytes(b"all")
+    assert is_sealed(tmp_path / "model")
 
 
 def test_two_threads_do_not_write_into_each_other(tmp_path: Path) -> None:

@@ -3,8 +3,11 @@
 import pickle
 import threading
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
+import torch
 from sentencepiece import SentencePieceTrainer
 
 from pellucid.config import Config, DataConfig, ModelConfig, VocabularyConfig
@@ -342,3 +345,29 @@ def test_a_damaged_vocabulary_is_our_error(tmp_path: Path) -> None:
         f"{path}: source size = 50, but the model was made with 51: another model's vocabulary. "
         "Copy the model folder again."
     )
+
+
+@pytest.mark.parametrize("ids", ["ab", [1.5], [None], 3, None, [[3]]])
+def test_what_are_no_ids(ids: Any) -> None:
+    vocabulary = learn()
+    for read in (vocabulary.source_tokens, vocabulary.target_tokens, vocabulary.decode_target):
+        with pytest.raises(UsageError) as error:
+            read(ids)
+        assert str(error.value) == f"ids = {ids!r} are no ids. Give whole numbers, such as [5, 3]."
+
+
+def test_ids_may_be_those_of_numpy_and_torch() -> None:
+    vocabulary = learn()
+    ids = vocabulary.encode_target("the dog")
+    for others in (np.array(ids), torch.tensor(ids), tuple(ids)):
+        assert vocabulary.decode_target(others) == vocabulary.decode_target(ids)
+        assert vocabulary.target_tokens(others) == vocabulary.target_tokens(ids)
+
+
+@pytest.mark.parametrize("text", [None, 3, b"hund", ["ein", "hund"]])
+def test_what_is_no_text(text: Any) -> None:
+    vocabulary = learn()
+    for encode in (vocabulary.encode_source, vocabulary.encode_target):
+        with pytest.raises(UsageError) as error:
+            encode(text)
+        assert str(error.value) == f"text = {text!r} is no text. Give a sentence."

@@ -41,8 +41,8 @@ def gradients(of: Tensor, trace: Trace) -> dict[str, Tensor]:
         ) from None
     if all(gradient is None for gradient in found):
         raise UsageError(
-            "no tensor of the trace leads to this number: it comes from another pass. Compute it inside the "
-            "`with` of this trace, from what the model returned there."
+            "no tensor of the trace leads to this number: it comes from another pass, or from what was "
+            "computed before these tensors. Compute it inside the `with` of this trace, from what the model returned."
         )
     return {
         name: torch.zeros_like(tensor) if gradient is None else gradient
