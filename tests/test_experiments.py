@@ -14,6 +14,7 @@ from torch import Tensor
 
 from pellucid.explain.experiments import experiment
 from pellucid.explain.explanation import Explanation
+from pellucid.explain.passes import as_read, watch
 from pellucid.explain.said import said
 from pellucid.translate.translator import Translator
 
@@ -77,6 +78,19 @@ def expected_log_p(model: ByHand, pair: Explanation) -> list[float]:
 
 def probability(norm: str, changes: Changes) -> float:
     return math.exp(sum(log_p(norm, changes)))
+
+
+def test_a_watched_pass_takes_all_tokens_as_real_unless_told() -> None:
+    model, real = tiny().model, torch.ones(1, 4, dtype=torch.bool)
+    source, target = as_read(model, [5, 6, 7, 3], [8, 9, 3])
+    assert source.tolist() == [[5, 6, 7, 3]] and target.tolist() == [[model.config.start_id, 8, 9]]
+    plain = watch(model, source, target)
+    told = watch(model, source, target, source_mask=real, target_mask=real[:, :3])
+    assert list(told) == list(plain)
+    assert all(torch.equal(told[name].tensor, plain[name].tensor) for name in plain)
+    hidden = watch(model, source, target, source_mask=real & (source != 7), only="encoder.*.weights")
+    assert {name.rpartition(".")[2] for name in hidden} == {"weights"}
+    assert not any(hidden[name].tensor[..., 2].any() for name in hidden)
 
 
 @NORMS

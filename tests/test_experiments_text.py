@@ -12,12 +12,16 @@ import numpy as np
 import pytest
 import torch
 from command import Command
+from matplotlib.figure import Figure
 from rich.cells import cell_len
 from test_experiments import OF_A_SENTENCE, TEXT, tiny
 
 from pellucid.errors import PellucidError, UsageError
 from pellucid.explain import experiments
+from pellucid.explain.columns import stacked
+from pellucid.explain.drawing import shade
 from pellucid.explain.experiments import experiment, heads, leakage
+from pellucid.explain.words import visible
 from pellucid.translate.translator import load
 
 # What is printed
@@ -35,6 +39,7 @@ def test_what_an_experiment_prints_and_draws(name: str, sentence: str, tmp_path:
     lines = result.lines(80)
     assert max(map(cell_len, lines)) <= 80
     assert lines[0] and not any(line != line.rstrip() for line in lines)
+    assert " ".join(lines).startswith(visible(result.conclusion) + " ")
     json.dumps(dataclasses.asdict(result))  # plain data, all of it
     if is_hindi:
         result.plot(tmp_path / "a.svg")
@@ -45,6 +50,25 @@ def test_every_experiment_says_what_it_shows_and_needs() -> None:
     assert {*OF_A_SENTENCE, "positions", "float16"} <= set(experiments.names())
     for name in experiments.names():
         assert len(experiments.about(name)) > 20 and experiments.needs(name) in experiments.NEEDED
+
+
+def test_parts_are_stacked_with_an_empty_line_between_them() -> None:
+    told = stacked(12, "a text that is wrapped", ["a line that is not", "another"], "end")
+    assert told == ["a text that", "is wrapped", "", "a line that is not", "another", "", "end"]
+    assert stacked(12) == []
+
+
+def test_shades_have_their_names_their_texts_and_their_limits() -> None:
+    axes = Figure().subplots()
+    image = shade(axes, [[1.0, -4.0]], 5.0, signed=True, rows=["a"], columns=["b", "c"], written=[["x", "y"]])
+    assert image.get_clim() == (-5.0, 5.0) and image.get_array().tolist() == [[1.0, -4.0]]
+    ticks = [axis.get_ticklabels() for axis in (axes.xaxis, axes.yaxis)]
+    assert [[label.get_text() for label in labels] for labels in ticks] == [["b", "c"], ["a"]]
+    assert [(each.get_text(), *each.get_position(), each.get_color()) for each in axes.texts] == [
+        ("x", 0, 0, "black"),
+        ("y", 1, 0, "white"),
+    ]
+    assert shade(Figure().subplots(), [[1.0]], 5.0).get_clim() == (0.0, 5.0)
 
 
 # What is refused

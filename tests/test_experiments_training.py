@@ -105,6 +105,7 @@ def test_find_leak_tells_them_apart(both: Leakage) -> None:
 def test_the_conclusion_and_the_table_have_the_numbers(both: Leakage) -> None:
     lines = both.lines(80)
     assert fits(lines, 80) and fits(both.lines(40), 40)
+    assert " ".join(lines).startswith(both.conclusion)
     assert f"{both.unmasked.training_loss:.4f}" in lines[0]
     table = {line[:43].strip(): line[43:].split() for line in lines}
     accuracies = [f"{each.accuracy:.1%}" for each in (both.masked, both.unmasked)]
@@ -309,6 +310,7 @@ def test_what_parallel_says(small: Translator, tmp_path: Path) -> None:
     assert result.timings[1].ratio > 2 and result.words == 1 + 2 + 3 + 4
     lines = result.lines(80)
     assert fits(lines, 80) and "times as long" in lines[0]
+    assert " ".join(lines).startswith(result.conclusion)
     assert f"With 24 words step by step takes {result.timings[1].ratio:.1f} times" in lines[0]
     result.plot(tmp_path / "parallel.png")
     assert (tmp_path / "parallel.png").read_bytes()[:4] == b"\x89PNG"
@@ -389,6 +391,7 @@ def test_an_error_that_is_fed_back(demo: Translator, tmp_path: Path) -> None:
         assert each is not None and each.loss == pytest.approx(-float(log_p[place, gold[place]]), abs=1e-4)
     lines = result.lines(80)
     assert fits(lines, 80) and "chien for chat" in lines[0]
+    assert " ".join(lines).startswith(result.conclusion)
     assert f"{slipped.losses[1]:.4f}" in " ".join(lines[:3])
     result.plot(tmp_path / "feedback.svg")
     json.dumps(dataclasses.asdict(result), allow_nan=False)

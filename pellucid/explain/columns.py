@@ -68,6 +68,16 @@ def paragraph(text: str, width: int) -> list[str]:
     return lines
 
 
+def stacked(width: int, *parts: str | list[str]) -> list[str]:
+    """Parts with an empty line between them: a text as a paragraph, lines as they are."""
+    lines: list[str] = []
+    for part in parts:
+        if lines:
+            lines.append("")
+        lines += paragraph(part, width) if isinstance(part, str) else part
+    return lines
+
+
 def short(path: str) -> str:
     """A part's path as a table has room for it: decoder.layers.1.cross_attention -> decoder 1 cross."""
     words = path.replace(".layers.", " ").replace("_attention", "").replace(".", " ")

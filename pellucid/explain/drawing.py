@@ -3,7 +3,7 @@
 import functools
 import io
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,9 +12,12 @@ from pellucid.errors import PellucidError, UsageError
 from pellucid.explain.files import write
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.image import AxesImage
 
 FORMATS = ("png", "svg", "pdf")
+PURPLE, PALE_PURPLE, ORANGE = "#6b43bd", "#c9b6ec", "#c4621d"
 
 
 @contextmanager
@@ -38,6 +41,32 @@ def drawing(path: str | Path, name: str, letters: str = "") -> Iterator["Figure"
         yield figure
         figure.savefig(content, format=form, dpi=150, metadata={"Date": None} if form == "svg" else None)
     write(path, content.getvalue())
+
+
+def shade(
+    axes: "Axes",
+    grid: Any,
+    most: float,
+    *,
+    signed: bool = False,
+    rows: Sequence[str] | None = None,
+    columns: Sequence[str] | None = None,
+    written: Sequence[Sequence[str]] | None = None,
+    turned: bool = False,
+) -> "AxesImage":
+    """A matrix as shades from 0 to `most`, or signed from -most to it, with the names of its rows and columns
+    (`turned`: upright) and a text in each cell."""
+    low, colours = (-most, "PuOr") if signed else (0.0, "Purples")
+    image = axes.imshow(grid, cmap=colours, vmin=low, vmax=most, aspect="auto")
+    if columns is not None:
+        axes.set_xticks(range(len(columns)), columns, fontsize=7, rotation=90 if turned else 0)
+    if rows is not None:
+        axes.set_yticks(range(len(rows)), rows, fontsize=7)
+    for row, texts in enumerate(written or ()):
+        for column, text in enumerate(texts):
+            ink = "white" if abs(grid[row][column]) > 0.65 * most else "black"
+            axes.text(column, row, text, ha="center", va="center", fontsize=7, color=ink)
+    return image
 
 
 def _fonts(text: str) -> list[str]:

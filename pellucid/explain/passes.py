@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 import torch
+from torch import Tensor
 
 from pellucid.device import device_of
 from pellucid.model import Transformer
@@ -26,6 +27,33 @@ def quietly(model: Transformer) -> Iterator[None]:
         yield
 
 
+def as_read(
+    model: Transformer, source_ids: Sequence[int], target_ids: Sequence[int]
+) -> tuple[Tensor, Tensor]:
+    """What the encoder reads, 1 M, and the decoder, 1 L: the start token and the target but its last."""
+    device, shifted = device_of(model), [model.config.start_id, *target_ids[:-1]]
+    return torch.tensor([list(source_ids)], device=device), torch.tensor([shifted], device=device)
+
+
+def watch(
+    model: Transformer,
+    source: Tensor,
+    target: Tensor,
+    *,
+    source_mask: Tensor | None = None,
+    target_mask: Tensor | None = None,
+    only: str = "*",
+    edits: Mapping[str, Edit] | None = None,
+    vocabulary: Vocabulary | None = None,
+) -> Trace:
+    """The tensors of one teacher-forced pass, with `edits` in effect; without a mask all tokens are real."""
+    model = in_float32(model)
+    real = torch.ones_like(source, dtype=torch.bool) if source_mask is None else source_mask
+    with quietly(model), trace(model, only=only, edits=edits, vocabulary=vocabulary) as seen:
+        model(source, real, target, target_mask)
+    return seen
+
+
 def watched_pass(
     model: Transformer,
     vocabulary: Vocabulary,
@@ -33,11 +61,5 @@ def watched_pass(
     target_ids: Sequence[int],
     edits: Mapping[str, Edit] | None = None,
 ) -> Trace:
-    """Every tensor of one teacher-forced pass: the decoder reads the start token and the target but its
-    last."""
-    model, device = in_float32(model), device_of(model)
-    source = torch.tensor([list(source_ids)], device=device)
-    shifted = torch.tensor([[model.config.start_id, *target_ids[:-1]]], device=device)
-    with quietly(model), trace(model, edits=edits, vocabulary=vocabulary) as seen:
-        model(source, torch.ones_like(source, dtype=torch.bool), shifted)
-    return seen
+    """`watch` for a sentence and its translation as ids."""
+    return watch(model, *as_read(model, source_ids, target_ids), edits=edits, vocabulary=vocabulary)

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from pellucid.device import device_of
 from pellucid.errors import PellucidError
 from pellucid.explain.explanation import Explanation, explain, log_probabilities
 from pellucid.explain.looking import attentions
-from pellucid.explain.passes import in_float32, quietly
+from pellucid.explain.passes import as_read, in_float32, watch
 from pellucid.model import Transformer
-from pellucid.see import Edit, Trace, trace
+from pellucid.see import Edit, Trace
 
 if TYPE_CHECKING:
     from pellucid.translate.translator import Translator
@@ -47,24 +46,21 @@ class Said:
     @property
     def source(self) -> Tensor:
         """The source's ids, 1 M."""
-        return torch.tensor([self.explanation.source_ids], device=device_of(self.model))
+        return self._as_read[0]
 
     @property
     def target(self) -> Tensor:
         """What the decoder reads, 1 L: the start token and the target, shifted right by one."""
-        shifted = [self.model.config.start_id, *self.explanation.target_ids[:-1]]
-        return torch.tensor([shifted], device=device_of(self.model))
+        return self._as_read[1]
+
+    @cached_property
+    def _as_read(self) -> tuple[Tensor, Tensor]:
+        return as_read(self.model, self.explanation.source_ids, self.explanation.target_ids)
 
     @property
     def attentions(self) -> list[str]:
         """The paths of all attentions, the encoder's first."""
         return attentions(self.trace)
-
-    def watch(self, only: str = "*", edits: Mapping[str, Edit] | None = None) -> Trace:
-        """The same pass with `edits` in effect."""
-        with quietly(self.model), trace(self.model, only=only, edits=edits) as seen:
-            self.model(self.source, torch.ones_like(self.source, dtype=torch.bool), self.target)
-        return seen
 
     def log_probabilities(self, seen: Trace) -> list[float]:
         """Of each expected token, in this pass."""
@@ -72,7 +68,8 @@ class Said:
 
     def probability(self, edits: Mapping[str, Edit] | None = None) -> float:
         """Of the whole translation, its words multiplied, with `edits` in effect."""
-        return self.probability_in(self.watch("decoder.logits", edits))
+        seen = watch(self.model, self.source, self.target, only="decoder.logits", edits=edits)
+        return self.probability_in(seen)
 
     def probability_in(self, seen: Trace) -> float:
         """Of the whole translation, in this pass."""

@@ -10,7 +10,7 @@ from torch import Tensor
 from pellucid.explain.compare.occurrence import Occurrence
 from pellucid.explain.merging import Word
 from pellucid.model import Attention
-from pellucid.see import Record
+from pellucid.records import Record
 
 Key = tuple[str, int]  # a word's text, and which of its occurrences
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pellucid.explain.compare.comparison import Comparison
-from pellucid.explain.drawing import drawing
+from pellucid.explain.drawing import drawing, shade
 from pellucid.explain.words import visible
 
 if TYPE_CHECKING:
@@ -55,14 +55,10 @@ def _movers(axes: "Axes", layer: "LayerChange") -> None:
     movers = layer.movers[:MOVERS]
     shares = np.array([mover.shares for mover in movers])
     most = max(float(np.abs(shares).max()), 1e-9)
-    axes.imshow(shares, cmap="PuOr", vmin=-most, vmax=most, aspect="auto")
     labels = [
         f"{visible(mover.word)}{' itself' if mover.itself else f' ({mover.sentences})'}" for mover in movers
     ]
-    axes.set_yticks(range(len(movers)), labels, fontsize=8)
-    axes.set_xticks(range(shares.shape[1]), [f"head {head}" for head in range(shares.shape[1])], fontsize=8)
+    heads = [f"head {head}" for head in range(shares.shape[1])]
+    written = [[f"{share:+.2f}" for share in row] for row in shares]
+    shade(axes, shares, most, signed=True, rows=labels, columns=heads, written=written)
     axes.set_title(f"moved by: {layer.attention}", fontsize=9)
-    for row, values in enumerate(shares):
-        for column, value in enumerate(values):
-            ink = "white" if abs(value) > 0.7 * most else "black"
-            axes.text(column, row, f"{value:+.2f}", ha="center", va="center", fontsize=7, color=ink)

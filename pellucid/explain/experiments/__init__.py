@@ -27,8 +27,13 @@ NEEDED = {
 class Result(Protocol):
     """What an experiment found: plain data, which can be printed and drawn."""
 
+    @property
+    def conclusion(self) -> str:
+        """What came out, in a sentence."""
+        ...
+
     def lines(self, width: int) -> list[str]:
-        """The conclusion in one sentence, and below it the numbers, in lines of at most `width` cells."""
+        """The conclusion, and below it the numbers, in lines of at most `width` cells."""
         ...
 
     def plot(self, path: str | Path) -> None:

@@ -13,8 +13,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from pellucid.explain.columns import columns, digits, paragraph
-from pellucid.explain.drawing import drawing
+from pellucid.explain.columns import columns, digits, stacked
+from pellucid.explain.drawing import drawing, shade
 from pellucid.explain.said import Said, said
 from pellucid.explain.whole_settings import whole_setting
 from pellucid.explain.words import visible
@@ -97,31 +97,26 @@ class Attribution:
             "(Gauss-Legendre) from embeddings of zero; gradient × input looks at the words as they are "
             "alone: small where the model is sure, and its sum means nothing."
         )
-        return [
-            *paragraph(self.conclusion, width),
-            "",
-            *paragraph(self.title, width),
-            "",
-            "integrated gradients, the source's words",
-            *self._table("integrated", slice(0, len(self.source)), self.source, width),
-            "",
-            "integrated gradients, what the decoder had read (later words: 0)",
-            *self._table("integrated", slice(len(self.source), None), self.read, width),
-            "",
-            "completeness: sum = log p − log p without words",
-            *columns(["", "sum", "log p", "without", "missing"], sums, width),
-            "",
-            "gradient × input, the source's words",
-            *self._table("gradient_times_input", slice(0, len(self.source)), self.source, width),
-            "",
-            *paragraph(legend, width),
-        ]
+        source, read = slice(0, len(self.source)), slice(len(self.source), None)
+        title = "integrated gradients, what the decoder had read (later words: 0)"
+        completeness = columns(["", "sum", "log p", "without", "missing"], sums, width)
+        return stacked(
+            width,
+            self.conclusion,
+            self.title,
+            self._table("integrated gradients, the source's words", "integrated", source, width),
+            self._table(title, "integrated", read, width),
+            ["completeness: sum = log p − log p without words", *completeness],
+            self._table("gradient × input, the source's words", "gradient_times_input", source, width),
+            legend,
+        )
 
-    def _table(self, which: str, part: slice, header: list[str], width: int) -> list[str]:
+    def _table(self, title: str, which: str, part: slice, width: int) -> list[str]:
+        header = [*self.source, *self.read][part]
         rows = [
             [each.word, *(f"{share:z.2f}" for share in getattr(each, which)[part])] for each in self.words
         ]
-        return columns(["", *header], rows, width)
+        return [title, *columns(["", *header], rows, width)]
 
     def plot(self, path: str | Path) -> None:
         """Both attributions as shades, the source left and what the decoder read right."""
@@ -133,13 +128,11 @@ class Attribution:
             for axes, which in zip(panels, ("integrated", "gradient_times_input"), strict=True):
                 grid = np.array([getattr(each, which) for each in self.words])
                 most = float(np.abs(grid).max()) or 1.0
-                image = axes.imshow(grid, cmap="PuOr", vmin=-most, vmax=most, aspect="auto")
+                image = shade(axes, grid, most, signed=True, rows=words, columns=labels, turned=True)
                 axes.axvline(len(self.source) - 0.5, color="0.3")
                 axes.set_title(
                     which.replace("_times_", " × ").replace("integrated", "integrated gradients"), fontsize=8
                 )
-                axes.set_xticks(range(len(labels)), labels, fontsize=7, rotation=90)
-                axes.set_yticks(range(len(words)), words, fontsize=7)
                 figure.colorbar(image, ax=axes).set_label("nats of log p", fontsize=7)
 
 

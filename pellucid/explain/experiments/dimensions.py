@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pellucid.explain.columns import columns, paragraph
-from pellucid.explain.drawing import drawing
+from pellucid.explain.columns import columns, paragraph, stacked
+from pellucid.explain.drawing import PALE_PURPLE, PURPLE, drawing
 from pellucid.explain.said import Said, said
 
 if TYPE_CHECKING:
@@ -88,25 +88,18 @@ class Dimensions:
 
     def lines(self, width: int) -> list[str]:
         """The sizes, then each table: component, shape in symbols, in numbers, meaning."""
-        tables: list[str] = []
+        tables = []
         for title, components in self.tables.items():
             rows = [
                 [each.name, each.symbols, " × ".join(map(str, each.numbers)), each.meaning]
                 for each in components
             ]
             header = ["component", "shape", "here", "meaning"]
-            tables += ["", title, *columns(header, rows, width, left=4, longest=32)]
+            tables.append([title, *columns(header, rows, width, left=4, longest=32)])
         sizes = ", ".join(f"{symbol} = {size}" for symbol, size in self.sizes.items())
         names = "Of one sentence, and where it says so of one head: a trace has B and H in front."
-        return [
-            *paragraph(self.conclusion, width),
-            "",
-            *paragraph(self.title, width),
-            *paragraph(sizes, width),
-            *tables,
-            "",
-            *paragraph(names, width),
-        ]
+        here = [*paragraph(self.title, width), *paragraph(sizes, width)]
+        return stacked(width, self.conclusion, here, *tables, names)
 
     def plot(self, path: str | Path) -> None:
         """Each matrix as a rectangle, to scale."""
@@ -169,4 +162,4 @@ def _shapes(pair: Said) -> Callable[[str], tuple[int, ...]]:
 def _rectangle(width: float, height: float) -> "Rectangle":
     from matplotlib.patches import Rectangle
 
-    return Rectangle((0, 0), width, height, facecolor="#c9b6ec", edgecolor="#6b43bd")
+    return Rectangle((0, 0), width, height, facecolor=PALE_PURPLE, edgecolor=PURPLE)

@@ -15,8 +15,8 @@ import torch
 from pellucid.cache import GrowingPast
 from pellucid.device import device_of
 from pellucid.errors import UsageError
-from pellucid.explain.columns import columns, paragraph
-from pellucid.explain.drawing import drawing
+from pellucid.explain.columns import columns, stacked
+from pellucid.explain.drawing import ORANGE, PURPLE, drawing
 from pellucid.explain.passes import quietly
 from pellucid.explain.said import said
 from pellucid.explain.short_training import learning, phrasebook_material
@@ -46,7 +46,7 @@ class Fed:
 
 
 @dataclass(frozen=True)
-class Position:
+class FedPosition:
     """The same position with the right words read before it, and with the model's own."""
 
     expected: str
@@ -55,11 +55,11 @@ class Position:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class BothWays:
     """One model over one sentence, both ways."""
 
     title: str
-    positions: list[Position]
+    positions: list[FedPosition]
     said: str  # its own words
 
     @property
@@ -82,49 +82,12 @@ class Feedback:
 
     source: str
     target: str
-    comparisons: list[Comparison]
+    comparisons: list[BothWays]
     slip: tuple[int, str, str]  # at this position, counted from 1, this word was fed back in place of that
 
-    def lines(self, width: int) -> list[str]:
-        """What the error did, and a table for each model."""
-        lines = [
-            *paragraph(self._conclusion(), width),
-            "",
-            f"{visible(self.source)}  →  {visible(self.target)}",
-        ]
-        for comparison in self.comparisons:
-            lines += ["", *paragraph(f"{comparison.title}. Its own words: {comparison.said}", width), ""]
-            lines += _table(comparison, width)
-        return lines
-
-    def plot(self, path: str | Path) -> None:
-        """The loss at each position, both ways, a panel for each model."""
-        letters = "".join(each.expected for comparison in self.comparisons for each in comparison.positions)
-        with drawing(path, "feedback", letters) as figure:
-            figure.set_size_inches(7, 2.2 * len(self.comparisons) + 0.6)
-            panels = figure.subplots(len(self.comparisons), 1, sharey=True, squeeze=False)[:, 0]
-            for axes, comparison in zip(panels, self.comparisons, strict=True):
-                places = range(len(comparison.positions))
-                forced = [each.forced.loss for each in comparison.positions]
-                own = [each.own.loss if each.own else 0.0 for each in comparison.positions]
-                axes.bar(
-                    [place - 0.2 for place in places], forced, 0.38, color="#6b43bd", label="right words read"
-                )
-                axes.bar(
-                    [place + 0.2 for place in places],
-                    own,
-                    0.38,
-                    color="#c4621d",
-                    hatch="///",
-                    edgecolor="white",
-                    label="own words read",
-                )
-                axes.set_xticks(places, [visible(each.expected) for each in comparison.positions])
-                axes.set_title(comparison.title, fontsize=9)
-                axes.set_ylabel("loss", fontsize=8)
-            panels[0].legend(fontsize=8)
-
-    def _conclusion(self) -> str:
+    @property
+    def conclusion(self) -> str:
+        """What the wrong word did to those after it."""
         place, wrong, right = self.slip
         slipped = self.comparisons[1]
         later = slipped.positions[place:]
@@ -139,6 +102,40 @@ class Feedback:
             f"the loss of the {reached} position{'s' if reached != 1 else ''} reached is {own:.4f}, and "
             f"{forced:.4f} where the right words are read."
         )
+
+    def lines(self, width: int) -> list[str]:
+        """What the error did, and a table for each model."""
+        parts: list[str | list[str]] = [self.conclusion, f"{self.source}  →  {self.target}"]
+        for each in self.comparisons:
+            parts += [f"{each.title}. Its own words: {each.said}", _table(each, width)]
+        return stacked(width, *parts)
+
+    def plot(self, path: str | Path) -> None:
+        """The loss at each position, both ways, a panel for each model."""
+        letters = "".join(each.expected for comparison in self.comparisons for each in comparison.positions)
+        with drawing(path, "feedback", letters) as figure:
+            figure.set_size_inches(7, 2.2 * len(self.comparisons) + 0.6)
+            panels = figure.subplots(len(self.comparisons), 1, sharey=True, squeeze=False)[:, 0]
+            for axes, comparison in zip(panels, self.comparisons, strict=True):
+                places = range(len(comparison.positions))
+                forced = [each.forced.loss for each in comparison.positions]
+                own = [each.own.loss if each.own else 0.0 for each in comparison.positions]
+                axes.bar(
+                    [place - 0.2 for place in places], forced, 0.38, color=PURPLE, label="right words read"
+                )
+                axes.bar(
+                    [place + 0.2 for place in places],
+                    own,
+                    0.38,
+                    color=ORANGE,
+                    hatch="///",
+                    edgecolor="white",
+                    label="own words read",
+                )
+                axes.set_xticks(places, [visible(each.expected) for each in comparison.positions])
+                axes.set_title(comparison.title, fontsize=9)
+                axes.set_ylabel("loss", fontsize=8)
+            panels[0].legend(fontsize=8)
 
 
 def experiment(
@@ -191,15 +188,15 @@ class _Task:
         return self.vocabulary.target_tokens([word])[0]
 
 
-def _compared(title: str, task: _Task, slips: Mapping[int, int] | None = None) -> Comparison:
+def _compared(title: str, task: _Task, slips: Mapping[int, int] | None = None) -> BothWays:
     """Both ways; `slips` are words that go in at some places whatever the model says."""
     forced, _ = _read(task, dict(enumerate(task.gold)))
     own, words = _read(task, slips or {})
     expected = task.vocabulary.target_tokens(list(task.gold))
     positions = [
-        Position(*each) for each in zip(expected, forced, [*own, *[None] * len(expected)], strict=False)
+        FedPosition(*each) for each in zip(expected, forced, [*own, *[None] * len(expected)], strict=False)
     ]
-    return Comparison(title, positions, task.vocabulary.decode_target(words, task.to))
+    return BothWays(title, positions, task.vocabulary.decode_target(words, task.to))
 
 
 def _read(task: _Task, given: Mapping[int, int]) -> tuple[list[Fed], list[int]]:
@@ -244,7 +241,7 @@ def _slip(task: _Task, place: int, word: str | None) -> int:
     return int(logits.argmax())
 
 
-def _early(text: str, to: str | None, target: str, steps: int) -> Comparison:
+def _early(text: str, to: str | None, target: str, steps: int) -> BothWays:
     """A model that has begun to learn the demo's corpus, over the same sentence."""
     short = {"training.batch_tokens": 2048, "training.warmup_steps": 200}
     lessons = phrasebook_material(short)
@@ -260,7 +257,7 @@ def _early(text: str, to: str | None, target: str, steps: int) -> Comparison:
     return _compared(f"A model after {steps:,} steps of training", task)
 
 
-def _table(comparison: Comparison, width: int) -> list[str]:
+def _table(comparison: BothWays, width: int) -> list[str]:
     """Right words read on the left, own words read on the right."""
     rows = []
     for number, each in enumerate(comparison.positions, start=1):

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from pellucid.errors import UsageError
-from pellucid.explain.columns import columns, digits, paragraph
+from pellucid.explain.columns import columns, digits, paragraph, stacked
 from pellucid.explain.drawing import drawing
 from pellucid.whole import is_whole
 
@@ -50,6 +50,22 @@ class Float16:
         """The row of this number in this precision."""
         return next(row for row in self.rows if (row.number, row.precision) == (number, precision))
 
+    @property
+    def conclusion(self) -> str:
+        """Whether a finite number masks as -inf does, in both precisions."""
+        finite = [row.number for row in self.rows if row.number > -math.inf]
+        large = -1e9 if -1e9 in finite else min(finite)
+        single, half = self.row(large, "float32"), self.row(large, "float16")
+        infinite = self.row(-math.inf, "float32")
+        agree = "the very same weights as" if single.weights == infinite.weights else "other weights than"
+        text = f"In float32 {_number(large)} gives {agree} -∞; "
+        if half.held == -math.inf and half.number != -math.inf:
+            return (
+                text
+                + f"float16 has no {_number(large)} (its largest number is {LARGEST}): it becomes -∞ itself."
+            )
+        return text + f"in float16 it is held as {_number(half.held)}."
+
     def lines(self, width: int) -> list[str]:
         """What holds, then a line for each number and precision."""
         header = ["precision", "number", "is held as", "masked weight", "off -inf by", "a row all masked"]
@@ -68,16 +84,8 @@ class Float16:
         about = f"Scores {scores}; the number is added to the last, or, in the last column, to all of them."
         refused = "(refused): masked_fill raises an error, for the number has no float16; adding it gives -∞."
         empty = "Where a row is all masked, -∞ gives 0/0 (nan): our model gives such a row weights of 0."
-        return [
-            *paragraph(self._conclusion(), width),
-            "",
-            *paragraph(about, width),
-            "",
-            *columns(header, table, width, left=2),
-            "",
-            *paragraph(refused, width),
-            *paragraph(empty, width),
-        ]
+        notes = [*paragraph(refused, width), *paragraph(empty, width)]
+        return stacked(width, self.conclusion, about, columns(header, table, width, left=2), notes)
 
     def plot(self, path: str | Path) -> None:
         """The masked weight and the largest number that float16 has, as bars for each number."""
@@ -96,20 +104,6 @@ class Float16:
             axes.set_ylabel("largest difference of a weight\nfrom what −∞ gives in float64", fontsize=8)
             axes.set_xlabel("the number that masks", fontsize=8)
             axes.legend(fontsize=8)
-
-    def _conclusion(self) -> str:
-        finite = [row.number for row in self.rows if row.number > -math.inf]
-        large = -1e9 if -1e9 in finite else min(finite)
-        single, half = self.row(large, "float32"), self.row(large, "float16")
-        infinite = self.row(-math.inf, "float32")
-        agree = "the very same weights as" if single.weights == infinite.weights else "other weights than"
-        text = f"In float32 {_number(large)} gives {agree} -∞; "
-        if half.held == -math.inf and half.number != -math.inf:
-            return (
-                text
-                + f"float16 has no {_number(large)} (its largest number is {LARGEST}): it becomes -∞ itself."
-            )
-        return text + f"in float16 it is held as {_number(half.held)}."
 
 
 def experiment(

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from pellucid.errors import UsageError
-from pellucid.explain.columns import columns, digits, paragraph, short
-from pellucid.explain.drawing import drawing
+from pellucid.explain.columns import columns, digits, short, stacked
+from pellucid.explain.drawing import drawing, shade
 from pellucid.explain.looking import HeadLook, looked_at
 from pellucid.explain.said import Said, said
 from pellucid.explain.tracing.edits import HOW, silence
@@ -79,15 +79,8 @@ class Heads:
             f"of this translation with the head silenced ({digits(self.probability)} with none): its context "
             "zero, its mean over the positions, or its weights uniform over what it may look at."
         )
-        return [
-            *paragraph(self.conclusion, width),
-            "",
-            *paragraph(self.title, width),
-            "",
-            *columns(header, table, width, left=2, longest=18),
-            "",
-            *paragraph(legend, width),
-        ]
+        rows = columns(header, table, width, left=2, longest=18)
+        return stacked(width, self.conclusion, self.title, rows, legend)
 
     @property
     def conclusion(self) -> str:
@@ -117,6 +110,7 @@ class Heads:
         values = {"entropy, bits": [head.entropy for head in self.heads]}
         values |= {f"p, silenced: {how}": [head.silenced[how] for head in self.heads] for how in hows}
         count = len(self.heads) // len(parts)
+        names, each = [short(part) for part in parts], [str(head) for head in range(count)]
         with drawing(path, "heads") as figure:
             figure.set_size_inches(2.2 + 0.6 * count * len(values), 1.6 + 0.35 * len(parts))
             panels = figure.subplots(1, len(values), sharey=True, squeeze=False)[0]
@@ -124,18 +118,11 @@ class Heads:
                 grid = torch.tensor(numbers).view(len(parts), count).numpy()
                 is_share = title.startswith("p")
                 most = 1.0 if is_share else max(1.0, float(grid.max()))
-                image = axes.imshow(grid, vmin=0, vmax=most, cmap="Purples", aspect="auto")
-                for row, numbers_of in enumerate(grid):
-                    for column, number in enumerate(numbers_of):
-                        colour = "white" if number > 0.6 * most else "black"
-                        axes.text(
-                            column, row, f"{number:.2f}", ha="center", va="center", fontsize=7, color=colour
-                        )
+                written = [[f"{number:.2f}" for number in row] for row in grid]
+                image = shade(axes, grid, most, rows=names, columns=each, written=written)
                 axes.set_title(title, fontsize=8)
-                axes.set_xticks(range(count))
                 axes.set_xlabel("head", fontsize=8)
                 figure.colorbar(image, ax=axes, shrink=0.8)
-            panels[0].set_yticks(range(len(parts)), [short(part) for part in parts], fontsize=8)
 
 
 def experiment(

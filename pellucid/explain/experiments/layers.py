@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from pellucid.explain.columns import columns, digits, paragraph
-from pellucid.explain.drawing import drawing
+from pellucid.explain.columns import columns, digits, stacked
+from pellucid.explain.drawing import drawing, shade
 from pellucid.explain.explanation import most_probable
 from pellucid.explain.passes import quietly
 from pellucid.explain.said import Said, said
@@ -83,19 +83,15 @@ class Layers:
         )
         if self.tied:
             lens += " It is the embedding matrix, so an embedding is read as the very word that it is of."
-        return [
-            *paragraph(self.conclusion, width),
-            "",
-            *paragraph(self.title, width),
-            "",
-            "the most probable word after each layer, with its probability",
-            *columns(header, words, width),
-            "",
-            "the expected word's probability and rank",
-            *columns(header, numbers, width),
-            "",
-            *paragraph(lens, width),
-        ]
+        most = "the most probable word after each layer, with its probability"
+        return stacked(
+            width,
+            self.conclusion,
+            self.title,
+            [most, *columns(header, words, width)],
+            ["the expected word's probability and rank", *columns(header, numbers, width)],
+            lens,
+        )
 
     def plot(self, path: str | Path) -> None:
         """The expected word's probability after each layer, a cell for each position, with the word said."""
@@ -106,13 +102,9 @@ class Layers:
         with drawing(path, "layers", letters) as figure:
             figure.set_size_inches(2.5 + 1.1 * len(expected), 1.6 + 0.45 * len(self.layers))
             axes = figure.subplots()
-            image = axes.imshow(grid, vmin=0, vmax=1, cmap="Purples", aspect="auto", origin="lower")
-            for row, words in enumerate(said_words):
-                for column, word in enumerate(words):
-                    colour = "white" if grid[row, column] > 0.6 else "black"
-                    axes.text(column, row, word, ha="center", va="center", fontsize=8, color=colour)
-            axes.set_xticks(range(len(expected)), expected, fontsize=8)
-            axes.set_yticks(range(len(self.layers)), [layer.name for layer in self.layers], fontsize=8)
+            names = [layer.name for layer in self.layers]
+            image = shade(axes, grid, 1.0, rows=names, columns=expected, written=said_words)
+            axes.invert_yaxis()  # the first layer at the bottom, as in the paper's figure
             axes.set_xlabel("expected", fontsize=8)
             bar = figure.colorbar(image, ax=axes)
             bar.set_label("probability of the expected word", fontsize=8)

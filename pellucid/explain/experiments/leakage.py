@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import torch
 
 from pellucid.errors import UsageError
-from pellucid.explain.columns import columns, digits, paragraph
-from pellucid.explain.drawing import drawing
+from pellucid.explain.columns import columns, digits, paragraph, stacked
+from pellucid.explain.drawing import ORANGE, PURPLE, drawing
 from pellucid.explain.held_out import Decoding, decoded, decoded_anew, teacher_forced
 from pellucid.explain.leak.find import find_leak
 from pellucid.explain.lookahead import LooksAhead
@@ -82,25 +82,32 @@ class Leakage:
     right: str
     signatures: tuple[str, str]  # of BLEU and chrF
 
+    @property
+    def conclusion(self) -> str:
+        """How the model without the mask looks, and how it translates."""
+        masked, unmasked = self.masked, self.unmasked
+        return (
+            f"Without the causal mask the training loss ends at {digits(unmasked.training_loss)} (with it "
+            f"{digits(masked.training_loss)}) and {unmasked.accuracy:.1%} of the next words are right "
+            f"({masked.accuracy:.1%}), and of {self.held_out:,} held-out sentences "
+            f"{unmasked.decoding.exactly_right:,} are translated right ({masked.decoding.exactly_right:,})."
+        )
+
     def lines(self, width: int) -> list[str]:
         """What the two models look like and what they are, in a table."""
         both = (self.masked, self.unmasked)
         table = [[name, *(show(each) for each in both)] for name, show in self._figures()]
-        return [
-            *paragraph(self._conclusion(), width),
-            "",
-            *columns(["", *KINDS.values()], table, width, longest=min(44, width - 17)),
-            "",
+        first = [
             *paragraph(f"{self.source}  →  {self.right}", width),
             *paragraph(f"with the mask: {_beginning(self.masked.decoding.first)}", width),
             *paragraph(f"without: {_beginning(self.unmasked.decoding.first)}", width),
-            "",
-            *paragraph(
-                f"{self.masked.parameters:,} parameters, {self.steps:,} steps; the same first weights, "
-                "batches and dropout. Without the mask padding stays hidden.",
-                width,
-            ),
         ]
+        about = (
+            f"{self.masked.parameters:,} parameters, {self.steps:,} steps; the same first weights, "
+            "batches and dropout. Without the mask padding stays hidden."
+        )
+        rows = columns(["", *KINDS.values()], table, width, longest=min(44, width - 17))
+        return stacked(width, self.conclusion, rows, first, about)
 
     def plot(self, path: str | Path) -> None:
         """The losses of all steps, and bars of what looks good beside what is."""
@@ -112,15 +119,6 @@ class Leakage:
             curves.set(yscale="log", xlabel="step", ylabel="loss per target word (teacher forcing)")
             curves.legend(fontsize=8)
             _draw_bars(bars, self.masked, self.unmasked, self.held_out)
-
-    def _conclusion(self) -> str:
-        masked, unmasked = self.masked, self.unmasked
-        return (
-            f"Without the causal mask the training loss ends at {digits(unmasked.training_loss)} (with it "
-            f"{digits(masked.training_loss)}) and {unmasked.accuracy:.1%} of the next words are right "
-            f"({masked.accuracy:.1%}), and of {self.held_out:,} held-out sentences "
-            f"{unmasked.decoding.exactly_right:,} are translated right ({masked.decoding.exactly_right:,})."
-        )
 
     def _figures(self) -> list[tuple[str, Callable[[Trained], str]]]:
         def share(decoding: Decoding) -> str:
@@ -198,7 +196,7 @@ def _trained(kind: type[Transformer], lessons: Material, steps: int) -> Trained:
 
 def _draw_losses(axes: "Axes", trained: Trained, style: str) -> None:
     """Means of some steps, for a step's own loss jumps; the points are validations."""
-    colour, name = ("#6b43bd" if trained.masked else "#c4621d"), KINDS[trained.masked]
+    colour, name = (PURPLE if trained.masked else ORANGE), KINDS[trained.masked]
     group = max(1, len(trained.losses) // 60)
     starts = range(0, len(trained.losses) - group + 1, group)
     means = [sum(trained.losses[start : start + group]) / group for start in starts]
@@ -212,7 +210,7 @@ def _draw_bars(axes: "Axes", masked: Trained, unmasked: Trained, held_out: int) 
     names = ["next words right,\nteacher forcing", "sentences right,\ndecoded", "chrF,\ndecoded"]
     for shift, each in ((-0.2, masked), (0.2, unmasked)):
         heights = [100 * each.accuracy, 100 * each.decoding.exactly_right / held_out, each.decoding.chrf]
-        colour, hatch = ("#6b43bd", "") if each.masked else ("#c4621d", "///")
+        colour, hatch = (PURPLE, "") if each.masked else (ORANGE, "///")
         places = [place + shift for place in range(len(names))]
         bars = axes.bar(
             places, heights, 0.38, color=colour, hatch=hatch, edgecolor="white", label=KINDS[each.masked]

@@ -5,8 +5,9 @@ input of the softmax which correspond to illegal connections" (Vaswani et al. 20
 come later, and padding, which makes the sentences of a batch equally long and is no word at all.
 """
 
+import functools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,13 +17,13 @@ import torch
 from torch import Tensor
 
 from pellucid.data.batch import pad
-from pellucid.explain.columns import columns, digits, paragraph
+from pellucid.explain.columns import columns, digits, paragraph, stacked
 from pellucid.explain.drawing import drawing
-from pellucid.explain.passes import quietly
+from pellucid.explain.passes import watch
 from pellucid.explain.said import Said, said
 from pellucid.explain.tracing.edits import lift_mask
 from pellucid.explain.words import visible
-from pellucid.see import Edit, Trace, trace
+from pellucid.see import Trace
 
 if TYPE_CHECKING:
     from pellucid.translate.translator import Translator
@@ -90,15 +91,9 @@ class Masks:
         header = ["the shorter sentence", "p", "log p differs by"]
         rows = [["alone", digits(self.alone), ""]]
         rows += [[each.mask, digits(each.probability), digits(each.difference)] for each in self.without]
-        return [
-            *paragraph(self.conclusion, width),
-            "",
-            *paragraph(f"1: {self.title}", width),
-            *paragraph(f"2: {self.shorter}", width),
-            *(line for mask in self.masks for line in ["", *mask.lines(width)]),
-            "",
-            *columns(header, rows, width, longest=40),
-        ]
+        both = [*paragraph(f"1: {self.title}", width), *paragraph(f"2: {self.shorter}", width)]
+        masks = [mask.lines(width) for mask in self.masks]
+        return stacked(width, self.conclusion, both, *masks, columns(header, rows, width, longest=40))
 
     def plot(self, path: str | Path) -> None:
         """The masks side by side; −∞ is hatched."""
@@ -128,13 +123,14 @@ def experiment(
     sources, source_real = _padded(first, [first.explanation.source_ids, second.explanation.source_ids])
     begun = [[first.model.config.start_id, *each.explanation.target_ids[:-1]] for each in (first, second)]
     targets, target_real = _padded(first, begun)
-    batch = sources, source_real, targets, target_real
-    seen = _pass(first, batch, {})
+    run = functools.partial(watch, first.model, sources, targets, vocabulary=first.explanation.vocabulary)
+    seen = run(source_mask=source_real, target_mask=target_real)
+    uncausal = run(source_mask=source_real, target_mask=target_real, edits=lift_mask(CAUSAL))
     left_out: list[tuple[str, Trace]] = [
         ("in the batch, with both masks", seen),
-        ("without the source's padding mask", _pass(first, (sources, None, targets, target_real), {})),
-        ("without the target's padding mask", _pass(first, (sources, source_real, targets, None), {})),
-        ("without the causal mask", _pass(first, batch, lift_mask(CAUSAL))),
+        ("without the source's padding mask", run(target_mask=target_real)),
+        ("without the target's padding mask", run(source_mask=source_real)),
+        ("without the causal mask", uncausal),
     ]
     alone = torch.tensor(second.log_probabilities(second.trace), dtype=torch.float64)
     without = []
@@ -158,17 +154,6 @@ def _padded(pair: Said, rows: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
     return torch.cat((ids, blank), dim=1), torch.cat(
         (real, blank.new_zeros(blank.shape, dtype=torch.bool)), dim=1
     )
-
-
-def _pass(
-    pair: Said, batch: tuple[Tensor, Tensor | None, Tensor, Tensor | None], edits: Mapping[str, Edit]
-) -> Trace:
-    vocabulary = pair.explanation.vocabulary
-    source, source_real, target, target_real = batch
-    everything = torch.ones_like(source, dtype=torch.bool) if source_real is None else source_real
-    with quietly(pair.model), trace(pair.model, edits=edits, vocabulary=vocabulary) as seen:
-        pair.model(source, everything, target, target_real)
-    return seen
 
 
 def _log_probabilities(pair: Said, seen: Trace) -> Tensor:

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 from torch import Tensor
 
 from pellucid.errors import UsageError
-from pellucid.explain.columns import columns, digits, paragraph, short
-from pellucid.explain.drawing import drawing
+from pellucid.explain.columns import columns, digits, paragraph, short, stacked
+from pellucid.explain.drawing import drawing, shade
 from pellucid.explain.said import Said, said
 from pellucid.explain.words import visible
-from pellucid.see import no_such_name
+from pellucid.records import no_such_name
 
 if TYPE_CHECKING:
     from pellucid.translate.translator import Translator
@@ -26,7 +26,7 @@ SHOWN = 6  # dimensions of a vector that a table has room for
 
 
 @dataclass(frozen=True)
-class Position:
+class NormedPosition:
     """One position at one norm."""
 
     token: str
@@ -43,7 +43,7 @@ class Norm:
     """One norm, and all positions at it."""
 
     part: str
-    positions: list[Position]
+    positions: list[NormedPosition]
 
     def spread(self, name: str) -> tuple[float, float]:
         """The least and the greatest of the positions' numbers of this name."""
@@ -89,18 +89,10 @@ class Norms:
             for norm in self.norms
         ]
         legend = "From the least to the greatest of the positions; final: after the norm's weight and bias."
-        return [
-            *paragraph(self.conclusion, width),
-            "",
-            *paragraph(self.title, width),
-            "",
-            *columns(header, table, width),
-            *paragraph(legend, width),
-            "",
-            *self._one(width),
-        ]
+        rows = [*columns(header, table, width), *paragraph(legend, width)]
+        return stacked(width, self.conclusion, self.title, rows, *self._one(width))
 
-    def _one(self, width: int) -> list[str]:
+    def _one(self, width: int) -> tuple[list[str], list[str]]:
         norm = next(norm for norm in self.norms if norm.part == self.part)
         numbers = [
             [
@@ -120,11 +112,12 @@ class Norms:
         for stage, vector in (("weight", self.weight), ("bias", self.bias)):
             vectors.append(["", stage, *(f"{number:z.4f}" for number in vector[:dimensions])])
         header = ["", "", *(f"d {place}" for place in range(dimensions))]
+        about = f"the first {dimensions} of {len(self.weight)} dimensions"
         return [
             f"{self.part}, position by position",
             *columns(["", "mean", "variance", "then mean", "variance"], numbers, width, longest=14),
-            "",
-            f"the first {dimensions} of {len(self.weight)} dimensions: standardized · weight + bias = final",
+        ], [
+            f"{about}: standardized · weight + bias = final",
             *columns(header, vectors, width, left=2, longest=14),
         ]
 
@@ -137,9 +130,8 @@ class Norms:
             stages = (("before", self.before), ("standardized", self.standardized), ("final", self.final))
             for axes, (title, grid) in zip(panels, stages, strict=True):
                 most = max(abs(number) for row in grid for number in row) or 1.0
-                image = axes.imshow(grid, cmap="PuOr", vmin=-most, vmax=most, aspect="auto")
+                image = shade(axes, grid, most, signed=True, rows=tokens)
                 axes.set_title(f"{self.part}: {title}", fontsize=8)
-                axes.set_yticks(range(len(tokens)), tokens, fontsize=7)
                 figure.colorbar(image, ax=axes)
             panels[-1].set_xlabel("dimension", fontsize=8)
 
@@ -184,7 +176,7 @@ def _norm(pair: Said, part: str) -> Norm:
     ]
     tokens = pair.trace[f"{part}.mean"].labels("L")
     rows = zip(tokens, *(each.tolist() for each in numbers), strict=True)
-    return Norm(part, [Position(*row) for row in rows])
+    return Norm(part, [NormedPosition(*row) for row in rows])
 
 
 def _tensor(pair: Said, part: str, name: str) -> Tensor:

@@ -20,8 +20,8 @@ from pellucid.cache import GrowingPast
 from pellucid.data.batch import Batch, make_batch
 from pellucid.data.corpus import Pair
 from pellucid.data.examples import Example
-from pellucid.explain.columns import columns, paragraph
-from pellucid.explain.drawing import drawing
+from pellucid.explain.columns import columns, stacked
+from pellucid.explain.drawing import ORANGE, PURPLE, drawing
 from pellucid.explain.whole_settings import seed_setting, whole_list, whole_setting
 from pellucid.model import Transformer
 from pellucid.translate.translator import Translator
@@ -76,6 +76,16 @@ class Parallel:
     repeats: int
     threads: int
 
+    @property
+    def conclusion(self) -> str:
+        """How much longer step by step takes, and that it computes the same."""
+        exact, longest = self.equalities[0], self.timings[-1]
+        return (
+            f"With {longest.length} words step by step takes {longest.ratio:.1f} times as long as all at "
+            f"once; the loss is the same ({_apart(exact.loss_difference)}), and so are the gradients "
+            f"({_apart(exact.gradient_difference)}, in {exact.precision})."
+        )
+
     def lines(self, width: int) -> list[str]:
         """The conclusion, the losses and gradients, and the times."""
         equal = [
@@ -98,26 +108,23 @@ class Parallel:
             for each in self.timings
         ]
         single = self.equalities[-1]
-        return [
-            *paragraph(self._conclusion(), width),
-            "",
-            *columns(["", "loss at once", "step by step", "difference", "of gradients"], equal, width),
-            "",
-            *paragraph(
-                f"Loss per word of {self.words} words in {self.sentences} sentences of unequal length; "
-                f"gradients of all parameters, of which the largest entry is {single.gradient:.2g}; the "
-                f"largest difference in {single.precision} is in {single.furthest}.",
-                width,
-            ),
-            "",
-            *columns(["words", "at once, ms", "step by step, ms", "times as long"], times, width),
-            "",
-            *paragraph(
-                f"Forward and backward of {self.sentences} sentences, the median of {self.repeats}, "
-                f"{self.threads} thread{'s' * (self.threads != 1)}.",
-                width,
-            ),
-        ]
+        compared = (
+            f"Loss per word of {self.words} words in {self.sentences} sentences of unequal length; "
+            f"gradients of all parameters, of which the largest entry is {single.gradient:.2g}; the "
+            f"largest difference in {single.precision} is in {single.furthest}."
+        )
+        timed = (
+            f"Forward and backward of {self.sentences} sentences, the median of {self.repeats}, "
+            f"{self.threads} thread{'s' * (self.threads != 1)}."
+        )
+        return stacked(
+            width,
+            self.conclusion,
+            columns(["", "loss at once", "step by step", "difference", "of gradients"], equal, width),
+            compared,
+            columns(["words", "at once, ms", "step by step, ms", "times as long"], times, width),
+            timed,
+        )
 
     def plot(self, path: str | Path) -> None:
         """Time against length, both ways, and how many times as long step by step takes."""
@@ -126,9 +133,9 @@ class Parallel:
             axes = figure.subplots()
             lengths = [each.length for each in self.timings]
             stepwise = [1000 * each.stepwise for each in self.timings]
-            axes.plot(lengths, stepwise, "^--", color="#c4621d", label="step by step")
+            axes.plot(lengths, stepwise, "^--", color=ORANGE, label="step by step")
             parallel = [1000 * each.parallel for each in self.timings]
-            axes.plot(lengths, parallel, "o-", color="#6b43bd", label="all positions at once")
+            axes.plot(lengths, parallel, "o-", color=PURPLE, label="all positions at once")
             for each, height in zip(self.timings, stepwise, strict=True):
                 place = (each.length, height)
                 axes.annotate(
@@ -140,14 +147,6 @@ class Parallel:
             axes.minorticks_off()
             axes.margins(y=0.15)
             axes.legend(fontsize=8)
-
-    def _conclusion(self) -> str:
-        exact, longest = self.equalities[0], self.timings[-1]
-        return (
-            f"With {longest.length} words step by step takes {longest.ratio:.1f} times as long as all at "
-            f"once; the loss is the same ({_apart(exact.loss_difference)}), and so are the gradients "
-            f"({_apart(exact.gradient_difference)}, in {exact.precision})."
-        )
 
 
 def experiment(

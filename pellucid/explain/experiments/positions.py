@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import torch
 
 from pellucid.errors import UsageError
-from pellucid.explain.columns import columns, paragraph
-from pellucid.explain.drawing import drawing
+from pellucid.explain.columns import columns, stacked
+from pellucid.explain.drawing import drawing, shade
 from pellucid.explain.whole_settings import whole_list, whole_setting
 from pellucid.model import sinusoids
 
@@ -71,13 +71,10 @@ class Positions:
     def lines(self, width: int) -> list[str]:
         """The conclusion, a table for each width, and how alike positions are."""
         alike = [[str(k), f"{cosine:.4f}"] for k, cosine in enumerate(self.neighbours)]
-        return [
-            *paragraph(self.conclusion, width),
-            *(line for table in self.tables for line in ["", *table.lines(width)]),
-            "",
-            "cosine of positions i and i + k, the same for every i: a distance, not a place",
-            *columns(["k", *(row[0] for row in alike)], [["", *(row[1] for row in alike)]], width),
-        ]
+        title = "cosine of positions i and i + k, the same for every i: a distance, not a place"
+        cosines = columns(["k", *(row[0] for row in alike)], [["", *(row[1] for row in alike)]], width)
+        tables = [table.lines(width) for table in self.tables]
+        return stacked(width, self.conclusion, *tables, [title, *cosines])
 
     def plot(self, path: str | Path) -> None:
         """The model's own table, positions × dimensions."""
@@ -86,7 +83,7 @@ class Positions:
         with drawing(path, "positions") as figure:
             figure.set_size_inches(8, 5)
             axes = figure.subplots()
-            image = axes.imshow(grid.numpy(), cmap="PuOr", vmin=-1, vmax=1, aspect="auto")
+            image = shade(axes, grid.numpy(), 1.0, signed=True)
             axes.set_xlabel(f"dimension of {width}: sin at even, cos at odd ones", fontsize=8)
             axes.set_ylabel("position", fontsize=8)
             figure.colorbar(image, ax=axes)

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 from torch import Tensor
 
-from pellucid.explain.columns import columns, digits, paragraph, short
-from pellucid.explain.drawing import drawing
+from pellucid.explain.columns import columns, digits, short, stacked
+from pellucid.explain.drawing import PURPLE, drawing
+from pellucid.explain.passes import watch
 from pellucid.explain.said import Said, said
 from pellucid.explain.tracing.edits import ADDED, together, without_residual
 
@@ -78,15 +79,7 @@ class Residuals:
             "goes on alone. p without: the translation's probability then. moved: how far the decoder's "
             "output lies from where it was, as a share of its length."
         )
-        return [
-            *paragraph(self.conclusion, width),
-            "",
-            *paragraph(self.title, width),
-            "",
-            *columns(header, table, width, left=2),
-            "",
-            *paragraph(legend, width),
-        ]
+        return stacked(width, self.conclusion, self.title, columns(header, table, width, left=2), legend)
 
     def plot(self, path: str | Path) -> None:
         """The probability without each residual, and the lengths of what flows through it."""
@@ -95,7 +88,7 @@ class Residuals:
         with drawing(path, "residuals") as figure:
             figure.set_size_inches(9, 1.6 + 0.35 * len(names))
             left, right = figure.subplots(1, 2, sharey=True)
-            left.barh(places, [each.probability for each in self.removed], color="#6b43bd")
+            left.barh(places, [each.probability for each in self.removed], color=PURPLE)
             left.axvline(self.probability, color="0.3", linestyle="--", label="with all")
             left.set_xlabel("probability of the translation without it", fontsize=8)
             left.set_yticks(places, names, fontsize=8)
@@ -126,7 +119,8 @@ def _removed(pair: Said, part: str) -> Removed:
     layer, _, number = part.rpartition(".residual_")
     sublayer = ADDED[part.partition(".")[0]][number]
     total, added = pair.trace[f"{part}.sum"].tensor, pair.trace[f"{layer}.{sublayer}.output"].tensor
-    seen = pair.watch("decoder.*", without_residual(part))
+    edits = without_residual(part)
+    seen = watch(pair.model, pair.source, pair.target, only="decoder.*", edits=edits)
     before, after = pair.trace["decoder.output"].tensor, seen["decoder.output"].tensor
     moves = _length(after - before) / _length(before)
     return Removed(

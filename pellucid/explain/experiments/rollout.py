@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from pellucid.explain.columns import columns, paragraph
-from pellucid.explain.drawing import drawing
+from pellucid.explain.columns import columns, stacked
+from pellucid.explain.drawing import drawing, shade
 from pellucid.explain.said import said
 from pellucid.explain.words import visible
 
@@ -57,22 +57,13 @@ class Rollout:
             "Derived, not in the model: mean of the heads, half for the residual, nothing of values, norms "
             "and feed-forward layers (Abnar and Zuidema 2020). The cross-attention through it is ours."
         )
-        return [
-            *paragraph(self.conclusion, width),
-            "",
-            *paragraph(self.title, width),
-            "",
-            "encoder output: what each position would be made of",
-            *_table(self.source, self.source, self.encoder, width),
-            "",
-            "last cross-attention, as it is: rows are the words to be said",
-            *_table(self.expected, self.source, self.direct, width),
-            "",
-            "last cross-attention, through the rollout",
-            *_table(self.expected, self.source, self.through, width),
-            "",
-            *paragraph(derived, width),
-        ]
+        tables = (
+            ("encoder output: what each position would be made of", self.source, self.encoder),
+            ("last cross-attention, as it is: rows are the words to be said", self.expected, self.direct),
+            ("last cross-attention, through the rollout", self.expected, self.through),
+        )
+        shown = [[title, *_table(rows, self.source, shares, width)] for title, rows, shares in tables]
+        return stacked(width, self.conclusion, self.title, *shown, derived)
 
     def plot(self, path: str | Path) -> None:
         """The three tables as shades."""
@@ -85,10 +76,8 @@ class Rollout:
         with drawing(path, "rollout", "".join([*source, *expected])) as figure:
             figure.set_size_inches(3.2 + 1.3 * len(source), 1.8 + 0.4 * max(len(source), len(expected)))
             for axes, (title, rows, grid) in zip(figure.subplots(1, 3), panels, strict=True):
-                image = axes.imshow(grid, vmin=0, vmax=1, cmap="Purples", aspect="auto")
+                image = shade(axes, grid, 1.0, rows=rows, columns=source, turned=True)
                 axes.set_title(f"{title}\n(derived)" if "roll" in title else title, fontsize=8)
-                axes.set_xticks(range(len(source)), source, fontsize=7, rotation=90)
-                axes.set_yticks(range(len(rows)), rows, fontsize=7)
             figure.colorbar(image, ax=axes, shrink=0.8)
 
 

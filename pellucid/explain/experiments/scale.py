@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from pellucid.explain.columns import columns, digits, paragraph, short
+from pellucid.explain.columns import columns, digits, short, stacked
 from pellucid.explain.drawing import drawing
 from pellucid.explain.looking import entropies
 from pellucid.explain.said import Said, said
@@ -90,18 +90,15 @@ class Scale:
             "look at one word alone do not count. (Seen from Q Kᵀ, the divided gradient is a √d_k-th of "
             "that: one factor for all rows, and no closed softmax.)"
         )
-        return [
-            *paragraph(self.conclusion, width),
-            "",
-            *paragraph(self.title, width),
-            "",
-            *_table("attention", self.parts, width),
-            "",
-            f"random vectors, components N(0, 1), {KEYS} keys",
-            *_table("d_k", self.random, width),
-            "",
-            *paragraph(legend, width),
-        ]
+        random = f"random vectors, components N(0, 1), {KEYS} keys"
+        return stacked(
+            width,
+            self.conclusion,
+            self.title,
+            _table("attention", self.parts, width),
+            [random, *_table("d_k", self.random, width)],
+            legend,
+        )
 
     def plot(self, path: str | Path) -> None:
         """Entropy and gradient against d_k for random vectors, and the model's attentions as dots."""
