@@ -74,7 +74,7 @@ def test_a_number_of_another_pass_has_no_gradients_here() -> None:
             gradients(number, seen)
         assert str(error.value) == (
             "no tensor of the trace leads to this number: it comes from another pass, or from what was "
-            "computed before these tensors. Compute it inside the `with` of this trace, from what the model returned."
+            "computed before these tensors. Compute it inside this trace, from what the model returned."
         )
     assert gradients(here, seen)["encoder.output"].any()
 

@@ -42,7 +42,7 @@ def gradients(of: Tensor, trace: Trace) -> dict[str, Tensor]:
     if all(gradient is None for gradient in found):
         raise UsageError(
             "no tensor of the trace leads to this number: it comes from another pass, or from what was "
-            "computed before these tensors. Compute it inside the `with` of this trace, from what the model returned."
+            "computed before these tensors. Compute it inside this trace, from what the model returned."
         )
     return {
         name: torch.zeros_like(tensor) if gradient is None else gradient
