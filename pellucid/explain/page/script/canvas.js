@@ -1,16 +1,16 @@
 // A matrix that is painted: for many cells, in colour only. One element stands for the chosen cell, so that
 // a screen reader hears what the eye sees, and moving costs no painting.
 
-/** {element, show(row, column, focus), cellAt(event)} for a grid's state. */
-function canvasOfCells(state) {
-  const { panel, width, height } = state;
+/** {element, show(row, column, focus), cellAt(event)} for a grid's matrix. */
+const canvasOfCells = (matrix) => {
+  const { panel, width, height } = matrix;
   const [across, down] = [panel.columns * width, panel.rows * height];
   const sizes = { "--cell": `${width}px`, "--row": `${height}px` };
   const canvas = element("canvas", { "aria-hidden": "true" });
   const ring = element("div", { class: "ring", ...sizes });
   const band = element("div", { class: "band" });
-  const labels = rowLabels(state);
-  const spoken = spokenCell(state);
+  const labels = rowLabels(matrix);
+  const spoken = spokenCell(matrix);
   const field = { class: "field", "--across": `${across}px`, "--down": `${down}px` };
   const whole = element(
     "div",
@@ -18,22 +18,22 @@ function canvasOfCells(state) {
       class: "painted",
       role: "grid",
       tabindex: "0",
-      "aria-label": state.title,
+      "aria-label": matrix.title,
       "aria-readonly": "true",
       "aria-rowcount": panel.rows,
       "aria-colcount": panel.columns,
       "aria-activedescendant": spoken.id,
       ...sizes,
     },
-    state.asks
+    matrix.asks
       ? element("div", { class: "painted-corner", "aria-hidden": "true" }, "asks ↓", element("br"), "is asked →")
       : null,
     labels,
-    columnLabels(state),
+    columnLabels(matrix),
     element("div", field, canvas, band, ring),
     spoken.element,
   );
-  paintWhenShown(canvas, state, across, down);
+  paintWhenShown(canvas, matrix, across, down);
   const show = (row, column, focus) => {
     ring.style.transform = `translate(${column * width}px, ${row * height}px)`;
     band.style.transform = `translateY(${row * height}px)`;
@@ -42,49 +42,49 @@ function canvasOfCells(state) {
     spoken.show(row, column);
     if (focus) followRing(whole, ring);
   };
-  return { element: whole, show, cellAt: (event) => cellOfCanvas(event, canvas, state) };
-}
+  return { element: whole, show, cellAt: (event) => cellOfCanvas(event, canvas, matrix) };
+};
 
 /** The one cell that a screen reader finds in the painting: {element, id, show(row, column)}. */
-function spokenCell(state) {
+const spokenCell = (matrix) => {
   const heading = element("span", { role: "rowheader" });
   const cell = element("span", { role: "gridcell", id: newId("cell"), "aria-selected": "true" });
   const spoken = element("div", { role: "row", class: "spoken" }, heading, cell);
   const show = (row, column) => {
     spoken.setAttribute("aria-rowindex", row + 1);
     cell.setAttribute("aria-colindex", column + 1);
-    heading.textContent = state.rows[row];
-    cell.textContent = cellInWords(state, row, column);
+    heading.textContent = matrix.rows[row];
+    cell.textContent = cellInWords(matrix, row, column);
   };
   return { element: spoken, id: cell.id, show };
-}
+};
 
 let idsGiven = 0;
 
 /** An id that nothing else on the page has. */
-function newId(kind) {
+const newId = (kind) => {
   idsGiven += 1;
   return `${kind}-${idsGiven}`;
-}
+};
 
-function followRing(whole, ring) {
+const followRing = (whole, ring) => {
   if (document.activeElement !== whole) whole.focus({ preventScroll: true });
   ring.scrollIntoView({ block: "nearest", inline: "nearest" });
-}
+};
 
-function cellOfCanvas(event, canvas, state) {
+const cellOfCanvas = (event, canvas, matrix) => {
   const box = canvas.getBoundingClientRect();
-  const column = Math.floor((event.clientX - box.left) / state.width);
-  const row = Math.floor((event.clientY - box.top) / state.height);
-  const inside = row >= 0 && column >= 0 && row < state.panel.rows && column < state.panel.columns;
+  const column = Math.floor((event.clientX - box.left) / matrix.width);
+  const row = Math.floor((event.clientY - box.top) / matrix.height);
+  const inside = row >= 0 && column >= 0 && row < matrix.panel.rows && column < matrix.panel.columns;
   return inside ? { row, column } : null;
-}
+};
 
 /** The rows' labels beside the canvas: all that have room. */
-function rowLabels(state) {
-  const every = labelsEvery(state.height, 15, state.asks || !state.rowWord);
-  const labels = state.rows.map((label, row) => {
-    const told = state.rowState[row];
+const rowLabels = (matrix) => {
+  const every = labelsEvery(matrix.height, 15, matrix.asks || !matrix.rowWord);
+  const labels = matrix.rows.map((label, row) => {
+    const told = matrix.rowState[row];
     const shown = row % every === 0;
     return element(
       "span",
@@ -94,32 +94,32 @@ function rowLabels(state) {
     );
   });
   return element("div", { class: "row-labels", "aria-hidden": "true" }, ...labels);
-}
+};
 
-function columnLabels(state) {
-  const tokens = state.asks || state.tokensAbove;
-  const every = labelsEvery(state.width, tokens ? 15 : 36, tokens);
-  const labels = state.columns.map((label, column) =>
-    column % every ? null : element("span", { "--at": `${column * state.width}px` }, words(label)),
+const columnLabels = (matrix) => {
+  const tokens = matrix.asks || matrix.tokensAbove;
+  const every = labelsEvery(matrix.width, tokens ? 15 : 36, tokens);
+  const labels = matrix.columns.map((label, column) =>
+    column % every ? null : element("span", { "--at": `${column * matrix.width}px` }, words(label)),
   );
   return element(
     "div",
     { class: tokens ? "column-labels tokens" : "column-labels", "aria-hidden": "true" },
     ...labels,
   );
-}
+};
 
 /** Each how manieth label has room; of numbers every 8th, 16th, … is shown. */
-function labelsEvery(size, room, areTokens) {
+const labelsEvery = (size, room, areTokens) => {
   const every = Math.ceil(room / size);
   return areTokens || every === 1 ? every : Math.ceil(every / 8) * 8;
-}
+};
 
 const paintedCanvases = new Set();
 
 /** Paints once it is in the page (its colours come from there), and again when light turns to dark. */
-function paintWhenShown(canvas, state, across, down) {
-  canvas.paint = () => paintCells(canvas, state, across, down);
+const paintWhenShown = (canvas, matrix, across, down) => {
+  canvas.paint = () => paintCells(canvas, matrix, across, down);
   paintedCanvases.add(new WeakRef(canvas));
   const observer = new IntersectionObserver(
     (entries) => {
@@ -130,20 +130,20 @@ function paintWhenShown(canvas, state, across, down) {
     { rootMargin: "400px" },
   );
   observer.observe(canvas);
-}
+};
 
-function paintAgain() {
+const paintAgain = () => {
   for (const reference of paintedCanvases) {
     const canvas = reference.deref();
     if (canvas?.isConnected) canvas.paint();
     else if (!canvas) paintedCanvases.delete(reference);
   }
-}
+};
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", paintAgain);
 addEventListener("beforeprint", paintAgain);
 
-function paintCells(canvas, state, across, down) {
-  const { panel } = state;
+const paintCells = (canvas, matrix, across, down) => {
+  const { panel } = matrix;
   const density = across * down > 2e6 ? 1 : devicePixelRatio;
   canvas.width = across * density;
   canvas.height = down * density;
@@ -159,8 +159,8 @@ function paintCells(canvas, state, across, down) {
   const masked = [];
   for (let row = 0, place = 0; row < panel.rows; row++) {
     for (let column = 0; column < panel.columns; column++, place += 4) {
-      const depth = depthOf(state.scale, panel.at(row, column));
-      if (depth === null || state.forbidden?.(row, column)) masked.push([row, column]);
+      const depth = depthOf(matrix.scale, panel.at(row, column));
+      if (depth === null || matrix.forbidden?.(row, column)) masked.push([row, column]);
       else pixels.data.set([...(depth < 0 ? hues.below : hues.above), Math.round(235 * Math.abs(depth))], place);
     }
   }
@@ -169,12 +169,12 @@ function paintCells(canvas, state, across, down) {
   brush.imageSmoothingEnabled = false;
   brush.drawImage(small, 0, 0, canvas.width, canvas.height);
   brush.scale(density, density);
-  paintSigns(brush, state, style.getPropertyValue("--paper"));
-  hatchCells(brush, masked, state, style.color);
-}
+  paintSigns(brush, matrix, style.getPropertyValue("--paper"));
+  hatchCells(brush, masked, matrix, style.color);
+};
 
 /** Where there is room, what is below zero has a dash, so that the sign is not told by colour alone. */
-function paintSigns(brush, { panel, width, height, scale }, paper) {
+const paintSigns = (brush, { panel, width, height, scale }, paper) => {
   if (width < 7 || height < 7 || scale.kind !== "numbers") return;
   brush.fillStyle = paper || "#fff";
   for (let row = 0; row < panel.rows; row++) {
@@ -183,9 +183,9 @@ function paintSigns(brush, { panel, width, height, scale }, paper) {
       brush.fillRect(column * width + width / 4, (row + 0.5) * height - 0.75, width / 2, 1.5);
     }
   }
-}
+};
 
-function hatchCells(brush, masked, { width, height }, ink) {
+const hatchCells = (brush, masked, { width, height }, ink) => {
   brush.strokeStyle = ink;
   brush.globalAlpha = 0.45;
   brush.lineWidth = 1;
@@ -201,15 +201,15 @@ function hatchCells(brush, masked, { width, height }, ink) {
   }
   brush.stroke();
   brush.globalAlpha = 1;
-}
+};
 
 let colourProbe = null;
 
 /** Red, green and blue of a colour of the style sheet, whichever way it is written. */
-function colourParts(colour) {
+const colourParts = (colour) => {
   colourProbe ??= new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
   colourProbe.clearRect(0, 0, 1, 1);
   colourProbe.fillStyle = colour.trim() || "#666";
   colourProbe.fillRect(0, 0, 1, 1);
   return [...colourProbe.getImageData(0, 0, 1, 1).data.slice(0, 3)];
-}
+};

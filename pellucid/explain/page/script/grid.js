@@ -10,57 +10,57 @@ const CELLS_AS_ELEMENTS = { plate: 640, open: 64 * 64 }; // more of them are pai
  *  `tensor` and `head`, or a `panel` of one's own; `rows` and `columns` are the labels; `rowState[r]` is null,
  *  "new", "cached", … ; `size` is "plate" (small, among others) or "open" (alone, with its numbers). Several
  *  grids may share one `readout`. */
-function grid(options) {
-  const state = stateOfGrid(options);
-  const drawn = state.asElements ? tableOfCells(state) : canvasOfCells(state);
+const grid = (options) => {
+  const matrix = matrixOfGrid(options);
+  const drawn = matrix.asElements ? tableOfCells(matrix) : canvasOfCells(matrix);
   const readout = options.readout ?? element("output", { class: "readout", role: "status" });
   const box = element("div", { class: "matrix-box" }, drawn.element);
   const whole = element(
     "div",
-    { class: `matrix role-${state.role} as-${state.size}`, "data-name": state.name },
+    { class: `matrix role-${matrix.role} as-${matrix.size}`, "data-name": matrix.name },
     box,
     options.readout ? null : readout,
   );
   const tell = (row, column, aloud) => {
     readout.setAttribute("aria-live", aloud ? "polite" : "off");
-    readout.replaceChildren(...readoutOf(state, row, column));
+    readout.replaceChildren(...readoutOf(matrix, row, column));
   };
-  whole.chosen = () => ({ row: state.row, column: state.column });
+  whole.chosen = () => ({ row: matrix.row, column: matrix.column });
   whole.holdsFocus = () => whole.contains(document.activeElement);
   whole.choose = (row, column, focus = false) => {
-    state.row = Math.max(0, Math.min(state.panel.rows - 1, row));
-    state.column = Math.max(0, Math.min(state.panel.columns - 1, column));
-    drawn.show(state.row, state.column, focus);
-    if (focus || !options.readout) tell(state.row, state.column, focus || whole.holdsFocus());
+    matrix.row = Math.max(0, Math.min(matrix.panel.rows - 1, row));
+    matrix.column = Math.max(0, Math.min(matrix.panel.columns - 1, column));
+    drawn.show(matrix.row, matrix.column, focus);
+    if (focus || !options.readout) tell(matrix.row, matrix.column, focus || whole.holdsFocus());
   };
   const moved = (row, column) => {
     whole.choose(row, column, true);
-    state.onMove?.(state.row, state.column);
+    matrix.onMove?.(matrix.row, matrix.column);
   };
-  drawn.element.addEventListener("keydown", (event) => gridKey(event, state, moved));
+  drawn.element.addEventListener("keydown", (event) => gridKey(event, matrix, moved));
   drawn.element.addEventListener("click", (event) => {
     const cell = drawn.cellAt(event);
     if (!cell) return;
     moved(cell.row, cell.column);
-    if (state.size === "plate") state.onEnter?.(state.row, state.column);
+    if (matrix.size === "plate") matrix.onEnter?.(matrix.row, matrix.column);
   });
   drawn.element.addEventListener("pointermove", (event) => {
     const cell = drawn.cellAt(event);
     if (cell) tell(cell.row, cell.column, false);
   });
-  drawn.element.addEventListener("pointerleave", () => tell(state.row, state.column, false));
-  drawn.element.addEventListener("focusin", () => tell(state.row, state.column, true));
+  drawn.element.addEventListener("pointerleave", () => tell(matrix.row, matrix.column, false));
+  drawn.element.addEventListener("focusin", () => tell(matrix.row, matrix.column, true));
   whole.choose(options.row ?? 0, options.column ?? 0);
   return whole;
-}
+};
 
 /** What a grid knows: its numbers, its labels, and how large and in which scale it is drawn. */
-function stateOfGrid(options) {
+const matrixOfGrid = (options) => {
   const { tensor, head = 0, name, size = "open" } = options;
   const panel = options.panel ?? panelOf(tensor, head);
   const kind = options.kind ?? kindOfNumbers(name);
   const asks = options.asks ?? (tensor ? tensor.axes.endsWith("LM") : false);
-  const state = {
+  const matrix = {
     ...options,
     panel,
     kind,
@@ -76,11 +76,11 @@ function stateOfGrid(options) {
     row: 0,
     column: 0,
   };
-  return { ...state, ...sizesOf(state) };
-}
+  return { ...matrix, ...sizesOf(matrix) };
+};
 
 /** How large its cells are, whether they show their numbers, and whether they are elements. */
-function sizesOf({ panel, size, asks, kind, pick, small }) {
+const sizesOf = ({ panel, size, asks, kind, pick, small }) => {
   const cells = panel.rows * panel.columns;
   const asElements = cells <= CELLS_AS_ELEMENTS[size];
   if (size === "open" && asElements) return { asElements, numbers: true, width: 62, height: 32 };
@@ -93,10 +93,10 @@ function sizesOf({ panel, size, asks, kind, pick, small }) {
   const width = Math.max(1, Math.min(asks ? 26 : 14, Math.floor(room.across / panel.columns)));
   const height = Math.max(1, Math.min(28, Math.floor(room.down / panel.rows)));
   return { asElements: asElements && width >= 8, numbers: false, width, height };
-}
+};
 
-function gridKey(event, state, moved) {
-  const { row, column, panel } = state;
+const gridKey = (event, matrix, moved) => {
+  const { row, column, panel } = matrix;
   const last = { row: panel.rows - 1, column: panel.columns - 1 };
   const to = {
     ArrowLeft: [row, column - 1],
@@ -110,45 +110,45 @@ function gridKey(event, state, moved) {
   }[event.key];
   if (event.altKey || event.metaKey) return;
   if (to) moved(...to);
-  else if (event.key === "Enter" && state.onEnter) state.onEnter(row, column);
-  else if (event.key === "Escape" && state.onEscape) state.onEscape();
+  else if (event.key === "Enter" && matrix.onEnter) matrix.onEnter(row, column);
+  else if (event.key === "Escape" && matrix.onEscape) matrix.onEscape();
   else return;
   event.preventDefault();
   event.stopPropagation();
-}
+};
 
 /** The read-out: who asks, who is asked, the number; then the number with all its digits. */
-function readoutOf(state, row, column) {
-  const value = state.panel.at(row, column);
-  const masked = state.forbidden?.(row, column) ? ", masked" : "";
-  const told = `${masked}${state.rowState[row] ? `, ${state.rowState[row]}` : ""}`;
+const readoutOf = (matrix, row, column) => {
+  const value = matrix.panel.at(row, column);
+  const masked = matrix.forbidden?.(row, column) ? ", masked" : "";
+  const told = `${masked}${matrix.rowState[row] ? `, ${matrix.rowState[row]}` : ""}`;
   return [
-    ...cellPlace(state, row, column),
-    `, ${state.word} ${fourDecimals(value)}${told}`,
+    ...cellPlace(matrix, row, column),
+    `, ${matrix.word} ${fourDecimals(value)}${told}`,
     element("span", { class: "digits" }, ` = ${allDigits(value)}`),
   ];
-}
+};
 
 /** "gustan asks, like is asked": the words for a cell's place, tokens isolated. */
-function cellPlace(state, row, column) {
-  const right = state.pick ? state.pick(row, column).label : state.columns[column];
-  const left = [state.rowWord, state.rowWord ? " " : "", words(state.rows[row])];
-  if (state.asks) return [...left, " asks, ", words(right), " is asked"];
-  if (state.panel.columns === 1 && !right) return left;
-  return [...left, `, ${state.columnWord}${state.columnWord ? " " : ""}`, words(right)];
-}
+const cellPlace = (matrix, row, column) => {
+  const right = matrix.pick ? matrix.pick(row, column).label : matrix.columns[column];
+  const left = [matrix.rowWord, matrix.rowWord ? " " : "", words(matrix.rows[row])];
+  if (matrix.asks) return [...left, " asks, ", words(right), " is asked"];
+  if (matrix.panel.columns === 1 && !right) return left;
+  return [...left, `, ${matrix.columnWord}${matrix.columnWord ? " " : ""}`, words(right)];
+};
 
 /** The place in plain text, for aria-label. */
-function cellPlaceInWords(state, row, column) {
-  return cellPlace(state, row, column)
+const cellPlaceInWords = (matrix, row, column) => {
+  return cellPlace(matrix, row, column)
     .map((part) => part.textContent ?? part)
     .join("");
-}
+};
 
 /** The place and the number. */
-function cellInWords(state, row, column) {
-  return `${cellPlaceInWords(state, row, column)}, ${state.word} ${fourDecimals(state.panel.at(row, column))}`;
-}
+const cellInWords = (matrix, row, column) => {
+  return `${cellPlaceInWords(matrix, row, column)}, ${matrix.word} ${fourDecimals(matrix.panel.at(row, column))}`;
+};
 
 const NUMBER_WORDS = {
   queries: "query",
@@ -166,7 +166,7 @@ const NUMBER_WORDS = {
 };
 
 /** What one number of a tensor is called: "weight", "score", "query". */
-function wordOfNumber(name) {
+const wordOfNumber = (name) => {
   const { last } = splitName(name);
   return NUMBER_WORDS[last] ?? last.replaceAll("_", " ");
-}
+};

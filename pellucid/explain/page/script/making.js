@@ -4,33 +4,8 @@
 // {label, numbers, value}, under `headings`; `steps` are what is done one after the other, {label, value}.
 // All is computed again in double precision from the numbers that the pass recorded.
 
-const MAKINGS = {
-  queries: projectedCell,
-  keys: projectedCell,
-  values: projectedCell,
-  hidden: projectedCell,
-  logits: projectedCell,
-  scores: scoreCell,
-  scaled_scores: scaledCell,
-  mask: maskCell,
-  masked_scores: maskedCell,
-  weights: weightCell,
-  context: contextCell,
-  concatenated: concatenatedCell,
-  activated: activatedCell,
-  sum: sumCell,
-  mean: meanCell,
-  variance: varianceCell,
-  standardized: standardizedCell,
-  token_embeddings: tokenEmbeddingCell,
-  positions: positionCell,
-  embedded: embeddedCell,
-  probabilities: probabilityCell,
-  output: outputCell,
-};
-
 /** How the cell at this row and column of a tensor (of one head, where it has several) was made. */
-async function makingOf(run, name, head = 0, row = 0, column = 0) {
+const makingOf = async (run, name, head = 0, row = 0, column = 0) => {
   const { path, last } = splitName(name);
   const tensor = await run.get(name);
   const panel = panelOf(tensor, head);
@@ -68,44 +43,44 @@ async function makingOf(run, name, head = 0, row = 0, column = 0) {
     difference: differenceOf(making.total, recorded),
     written: making.filled ?? writtenOut(making),
   };
-}
+};
 
 const NOT_KEPT = "Not kept for this switch; the recording without it has it.";
 
 /** What is made of numbers that the page does not have is not shown as if it had them. */
-function keptOrNot(run, recorded, made) {
+const keptOrNot = (run, recorded, made) => {
   const isUnknown = Number.isNaN(recorded) || made.terms?.some(({ value }) => Number.isNaN(value));
   if (!isUnknown && !Number.isNaN(made.total)) return made;
   const { equation } = made;
   if (run.stepwise) return { equation, total: recorded, missing: true, note: "With a cache this is never computed: the key came later." };
   return { equation, total: recorded, missing: true, note: `What it is made of: ${NOT_KEPT.toLowerCase()}` };
-}
+};
 
-function differenceOf(total, recorded) {
+const differenceOf = (total, recorded) => {
   return total === recorded ? 0 : Math.abs(total - recorded);
-}
+};
 
-function isGiven(run, name) {
+const isGiven = (run, name) => {
   return run.given !== undefined && name in run.given.matrices;
-}
+};
 
-function givenCell({ panel, row, column }) {
+const givenCell = ({ panel, row, column }) => {
   return { equation: "given", total: panel.at(row, column), note: "This matrix is what the example starts from." };
-}
+};
 
 /** The labels of a tensor's two axes: {rows, columns}. */
-function labelsOfTensor(run, name, tensor) {
+const labelsOfTensor = (run, name, tensor) => {
   const [first, second] = tensor.axes.replace(/[BH]/g, "");
   return { rows: run.labels(name, first), columns: second ? run.labels(name, second) : [""] };
-}
+};
 
 /** The labels for one row's cell: of a big vocabulary each row has its own best words. */
-function labelsOfCell(run, name, tensor, row) {
+const labelsOfCell = (run, name, tensor, row) => {
   const labels = labelsOfTensor(run, name, tensor);
   return tensor.kept ? { ...labels, columns: tensor.kept.tokens[row] } : labels;
-}
+};
 
-function titleOfCell({ tensor, labels, row, column, panel }) {
+const titleOfCell = ({ tensor, labels, row, column, panel }) => {
   const asks = tensor.axes.endsWith("LM");
   const columnWord = asks || panel.columns === 1 || tensor.axes.endsWith("V") ? "" : "dimension";
   return cellPlaceInWords(
@@ -113,10 +88,10 @@ function titleOfCell({ tensor, labels, row, column, panel }) {
     row,
     column,
   );
-}
+};
 
 /** A cell of x · W + b; where the page has no weights, its shapes, and why. */
-async function projectedCell({ run, name, head, row, column, tensor, panel, labels }) {
+const projectedCell = async ({ run, name, head, row, column, tensor, panel, labels }) => {
   const product = await productBehind(run, name, head);
   const general = captionOfTensor(name).equation;
   const equation = run.given ? general.replace(/ \+ b<sup>.<\/sup>/, "") : general; // on paper, no bias
@@ -142,9 +117,9 @@ async function projectedCell({ run, name, head, row, column, tensor, panel, labe
     total: sumOfTerms(terms),
     note: `${told}${product.bias ? ", plus its bias" : ""}.`,
   };
-}
+};
 
-function productWithoutWeights(panel, row, column, equation, { xTensor, x, weightName }, columns) {
+const productWithoutWeights = (panel, row, column, equation, { xTensor, x, weightName }, columns) => {
   const inputs = xTensor.shape.at(-1);
   const shapes = `(${xTensor.shape.at(-2)}×${inputs})·(${inputs}×${columns}) = (${panel.rows}×${columns})`;
   const why = `The model has more parameters than a page can carry, so ${weightName} is not here`;
@@ -154,10 +129,10 @@ function productWithoutWeights(panel, row, column, equation, { xTensor, x, weigh
     missing: true,
     note: `${shapes}. ${why}: this is the number that the pass recorded, the sum of ${inputs} products with ${x}.`,
   };
-}
+};
 
 /** Without a W (a worked example may leave it out) a head takes its slice of the columns. */
-function headSlice(run, name, head, row, column, panel) {
+const headSlice = (run, name, head, row, column, panel) => {
   const made = run.given.projections[name];
   const from = (head * columnsOf(made.matrix)) / run.given.heads + column;
   const value = made.matrix[row][from];
@@ -167,10 +142,10 @@ function headSlice(run, name, head, row, column, panel) {
     steps: [{ label: `${made.source}, column ${from}`, value }],
     note: `No W is given: ${name} are the ${made.source} themselves${panel.columns < columnsOf(made.matrix) ? ", a slice for each head" : ""}.`,
   };
-}
+};
 
 /** The output of an attention, a feed-forward, a residual connection, a norm or a stack. */
-async function outputCell(cell) {
+const outputCell = async (cell) => {
   const { run, path, row, column } = cell;
   if (path === "" || isAttention(path) || path.endsWith("feed_forward")) return projectedCell(cell);
   if (path.endsWith("norm")) return normOutputCell(cell);
@@ -184,16 +159,16 @@ async function outputCell(cell) {
     steps: [{ label: from, value }],
     note: `The same number as in ${from}: it is passed on as it is.`,
   };
-}
+};
 
 const isNormFirst = (run, residual) => layerOf(residual) !== "" && sublayersOf(run, layerOf(residual)).normFirst;
 
-function sumOfTerms(terms) {
+const sumOfTerms = (terms) => {
   return terms.reduce((sum, term) => sum + term.value, 0);
-}
+};
 
 /** "0.2000·0.1000 + 0.4000·0.2000 + … = 0.6000": the sum as one writes it; the middle of a long one left out. */
-function writtenOut({ terms, total, headings }) {
+const writtenOut = ({ terms, total, headings }) => {
   if (!terms.length || !headings.length) return "";
   const written = terms.map(({ numbers, value }) => {
     const factors = numbers.filter((number) => number !== null);
@@ -201,8 +176,8 @@ function writtenOut({ terms, total, headings }) {
   });
   const shown = written.length > 6 ? [...written.slice(0, 4), "…", written.at(-1)] : written;
   return `${shown.join(" + ")} = ${fourDecimals(total)}`;
-}
+};
 
-function inSum(number) {
+const inSum = (number) => {
   return number < 0 ? `(${fourDecimals(number)})` : fourDecimals(number);
-}
+};

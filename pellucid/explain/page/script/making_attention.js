@@ -1,7 +1,7 @@
 // How the cells of an attention are made, from its queries, keys and values to its concatenated heads.
 
 /** A score: a query times a key, dimension by dimension. */
-async function scoreCell({ run, name, head, row, column, labels }) {
+const scoreCell = async ({ run, name, head, row, column, labels }) => {
   const queries = panelOf(await run.get(sibling(name, "queries")), head);
   const keys = panelOf(await run.get(sibling(name, "keys")), head);
   const terms = Array.from({ length: queries.columns }, (_, i) => ({
@@ -16,9 +16,9 @@ async function scoreCell({ run, name, head, row, column, labels }) {
     total: sumOfTerms(terms),
     note: `The query of ${labels.rows[row]} times the key of ${labels.columns[column]}: the more alike, the higher.`,
   };
-}
+};
 
-async function scaledCell({ run, name, path, head, row, column, panel }) {
+const scaledCell = async ({ run, name, path, head, row, column, panel }) => {
   const score = panelOf(await run.get(sibling(name, "scores")), head).at(row, column);
   const { divisor, words: said } = await divisorOfRun(run, name, path);
   const given = plainNumber(divisor);
@@ -36,17 +36,17 @@ async function scaledCell({ run, name, path, head, row, column, panel }) {
         ? "The scale is off: the score goes on as it is."
         : `Divided by ${said}${said === given ? "" : ` = ${given}`}, so that longer queries and keys do not make the softmax sharper. The same for all ${panel.rows * panel.columns} cells.`,
   };
-}
+};
 
 /** What divides the scores, and how one writes it. */
-async function divisorOfRun(run, name, path) {
+const divisorOfRun = async (run, name, path) => {
   if (run.given) return { divisor: run.given.divisor ?? 1, words: plainNumber(run.given.divisor ?? 1) };
   if (run.switches?.scale === false && isMeant(run.switches, path)) return { divisor: 1, words: "1" };
   const width = (await run.get(sibling(name, "queries"))).shape.at(-1);
   return { divisor: Math.sqrt(width), words: `√${width}` };
-}
+};
 
-function maskCell({ path, panel, row, column, labels }) {
+const maskCell = ({ path, panel, row, column, labels }) => {
   const value = panel.at(row, column);
   const [asks, asked] = [labels.rows[row], labels.columns[column]];
   const own = path.startsWith("decoder") && path.endsWith("self_attention");
@@ -58,9 +58,9 @@ function maskCell({ path, panel, row, column, labels }) {
       : `${asks} may not look at ${asked}: −∞ leaves its weight exactly 0.`;
   } else if (own && column > row) note = `The mask is lifted: ${asks} sees ${asked}, which comes after it.`;
   return { equation: "0 or −∞", total: value, note };
-}
+};
 
-async function maskedCell({ run, name, head, row, column }) {
+const maskedCell = async ({ run, name, head, row, column }) => {
   const scaled = panelOf(await run.get(sibling(name, "scaled_scores")), head).at(row, column);
   const mask = panelOf(await run.get(sibling(name, "mask")), head).at(row, column);
   const note = mask === 0 ? "The mask adds 0." : "The mask adds −∞: whatever the score was, it is gone.";
@@ -75,9 +75,9 @@ async function maskedCell({ run, name, head, row, column }) {
     total,
     note,
   };
-}
+};
 
-async function weightCell({ run, name, path, head, row, column, labels, panel }) {
+const weightCell = async ({ run, name, path, head, row, column, labels, panel }) => {
   if (isSilent(run, path, head) && panel.at(row, column) === 0) return silentCell("weights");
   const masked = panelOf(await run.get(sibling(name, "masked_scores")), head);
   const { most, sum, columns } = softmaxSteps(rowOfPanel(masked, row));
@@ -107,16 +107,16 @@ async function weightCell({ run, name, path, head, row, column, labels, panel })
     filled: `exp(${inSum(x)} − ${inSum(most)}) ÷ ${all} = ${fourDecimals(power)} ÷ ${all} = ${fourDecimals(share)}`,
     note: `${labels.rows[row]} shares a whole 1 among what it looks at.`,
   };
-}
+};
 
 const isSilent = (run, path, head) => run.switches?.silent?.[path]?.includes(head) ?? false;
 
-function silentCell(what) {
+const silentCell = (what) => {
   return { equation: "switched off", total: 0, note: `This head is silenced: its ${what} are set to 0.` };
-}
+};
 
 /** A context: the values' column, weighted by the row of weights. */
-async function contextCell({ run, name, path, head, row, column, labels, panel }) {
+const contextCell = async ({ run, name, path, head, row, column, labels, panel }) => {
   if (isSilent(run, path, head) && panel.at(row, column) === 0) return silentCell("contexts");
   const weights = panelOf(await run.get(sibling(name, "weights")), head);
   const values = panelOf(await run.get(sibling(name, "values")), head);
@@ -138,10 +138,10 @@ async function contextCell({ run, name, path, head, row, column, labels, panel }
     },
     note: `${labels.rows[row]} takes of each value as much as its weight says, and adds it up.`,
   };
-}
+};
 
 /** The concatenated heads: a column belongs to one head. */
-async function concatenatedCell({ run, name, row, column }) {
+const concatenatedCell = async ({ run, name, row, column }) => {
   const context = await run.get(sibling(name, "context"));
   const width = context.shape.at(-1);
   const head = Math.floor(column / width);
@@ -152,4 +152,4 @@ async function concatenatedCell({ run, name, row, column }) {
     steps: [{ label: `context of head ${head}, dimension ${column % width}`, value }],
     note: `Column ${column} belongs to head ${head}: each head has ${width} columns. Nothing is computed here.`,
   };
-}
+};

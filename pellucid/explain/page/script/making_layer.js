@@ -1,7 +1,7 @@
 // How the cells of the rest of a layer are made: sums, norms, the activation.
 
 /** A residual connection: the stream plus what the sublayer adds. */
-async function sumCell({ run, path, row, column, panel }) {
+const sumCell = async ({ run, path, row, column, panel }) => {
   const sublayer = sublayerAddedBy(path);
   const stream = panelOf(await run.get(streamBefore(run, path))).at(row, column);
   const added = panelOf(await run.get(`${sublayer}.output`)).at(row, column);
@@ -24,18 +24,18 @@ async function sumCell({ run, path, row, column, panel }) {
     total: stream + added,
     note: "The stream goes on, and the sublayer adds to it.",
   };
-}
+};
 
 /** Whether this sum was made with the residual connection switched off. */
 const isRemoved = (run, stream, added, recorded) =>
   run.switches?.residual === false && Math.abs(added - recorded) < Math.abs(stream + added - recorded);
 
-async function normed({ run, path, row }) {
+const normed = async ({ run, path, row }) => {
   const name = normalisedBy(run, path);
   return { name, numbers: rowOfPanel(panelOf(await run.get(name)), row) };
-}
+};
 
-async function meanCell(cell) {
+const meanCell = async (cell) => {
   const { name, numbers } = await normed(cell);
   const terms = numbers.map((value, place) => ({ label: String(place), numbers: [], value }));
   const sum = sumOfTerms(terms);
@@ -52,9 +52,9 @@ async function meanCell(cell) {
     filled: `${inSum(sum)} ÷ ${numbers.length} = ${fourDecimals(sum / numbers.length)}`,
     note: `The mean of the ${numbers.length} numbers of this position in ${name}.`,
   };
-}
+};
 
-async function varianceCell(cell) {
+const varianceCell = async (cell) => {
   const { name, numbers } = await normed(cell);
   const mean = numbers.reduce((sum, x) => sum + x, 0) / numbers.length;
   const terms = numbers.map((x, place) => ({ label: String(place), numbers: [x, x - mean], value: (x - mean) ** 2 }));
@@ -73,9 +73,9 @@ async function varianceCell(cell) {
     filled: `${inSum(sum)} ÷ ${numbers.length} = ${fourDecimals(sum / numbers.length)}`,
     note: `How far the ${numbers.length} numbers of this position in ${name} lie from their mean.`,
   };
-}
+};
 
-async function standardizedCell(cell) {
+const standardizedCell = async (cell) => {
   const { run, path, row, column } = cell;
   const { name, numbers } = await normed(cell);
   const mean = panelOf(await run.get(`${path}.mean`)).at(row, 0);
@@ -95,9 +95,9 @@ async function standardizedCell(cell) {
     filled: `(${inSum(numbers[column])} − ${inSum(mean)}) ÷ ${fourDecimals(root)} = ${fourDecimals(total)}`,
     note: "After this the position’s numbers have mean 0 and variance 1.",
   };
-}
+};
 
-async function normOutputCell({ run, path, row, column, panel }) {
+const normOutputCell = async ({ run, path, row, column, panel }) => {
   const standardized = panelOf(await run.get(`${path}.standardized`)).at(row, column);
   const weight = run.parameter(`${path}.weight`)?.data[column];
   const bias = run.parameter(`${path}.bias`)?.data[column];
@@ -122,11 +122,11 @@ async function normOutputCell({ run, path, row, column, panel }) {
     ],
     note: "Each dimension has a weight and a bias of its own, which training found.",
   };
-}
+};
 
 const ACTIVATION_WORDS = { relu: "max(0, x)", gelu: "x · Φ(x)", silu: "x ÷ (1 + exp(−x))" };
 
-async function activatedCell({ run, name, row, column }) {
+const activatedCell = async ({ run, name, row, column }) => {
   const x = panelOf(await run.get(sibling(name, "hidden"))).at(row, column);
   const activation = run.config.activation;
   const total = ACTIVATIONS[activation](x);
@@ -141,4 +141,4 @@ async function activatedCell({ run, name, row, column }) {
     ],
     note,
   };
-}
+};

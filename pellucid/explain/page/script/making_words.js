@@ -2,7 +2,7 @@
 
 const ROWS_OF_WORDS = 20; // of a vocabulary, in a sum over all of it
 
-async function tokenEmbeddingCell({ run, path, row, column, panel, labels, tensor }) {
+const tokenEmbeddingCell = async ({ run, path, row, column, panel, labels, tensor }) => {
   const width = tensor.shape.at(-1);
   const scale = run.config.scale_embeddings === false ? 1 : Math.sqrt(width);
   const id = idOfToken(run, path, row);
@@ -28,7 +28,7 @@ async function tokenEmbeddingCell({ run, path, row, column, panel, labels, tenso
     ],
     note: "Looking up a row is the same as multiplying a row of zeros and one 1 with the matrix.",
   };
-}
+};
 
 /** The embedding matrix of a stack: its own, or the one that all share. */
 const embeddingName = (run, stack) =>
@@ -37,7 +37,7 @@ const embeddingName = (run, stack) =>
 /** The id of the token at a position of a stack; null where the page does not know it. */
 const idOfToken = (run, stack, row) => (stack === "encoder" ? run.sourceIds : run.targetIds)?.[row] ?? null;
 
-function positionCell({ row, column, tensor }) {
+const positionCell = ({ row, column, tensor }) => {
   const width = tensor.shape.at(-1);
   const pair = column - (column % 2);
   const power = 10000 ** (pair / width);
@@ -55,9 +55,9 @@ function positionCell({ row, column, tensor }) {
     ],
     note: "Even columns hold a sine, odd ones a cosine; each pair turns more slowly than the one before it.",
   };
-}
+};
 
-async function embeddedCell({ run, name, row, column }) {
+const embeddedCell = async ({ run, name, row, column }) => {
   const token = panelOf(await run.get(sibling(name, "token_embeddings"))).at(row, column);
   const position = panelOf(await run.get(sibling(name, "positions"))).at(row, column);
   const terms = [
@@ -71,9 +71,9 @@ async function embeddedCell({ run, name, row, column }) {
     total: token + position,
     note: "What the word is, and where it stands.",
   };
-}
+};
 
-async function probabilityCell({ run, name, row, column, labels, tensor }) {
+const probabilityCell = async ({ run, name, row, column, labels, tensor }) => {
   if (tensor.kept) return keptProbabilityCell({ run, name, row, column, labels, tensor });
   const logits = rowOfPanel(panelOf(await run.get(sibling(name, "logits"))), row);
   const { most, sum, columns } = softmaxSteps(logits);
@@ -114,10 +114,10 @@ async function probabilityCell({ run, name, row, column, labels, tensor }) {
     filled: `exp(${inSum(x)} − ${inSum(most)}) ÷ ${fourDecimals(sum)} = ${fourDecimals(share)}`,
     note: `After ${labels.rows[row]}: all ${columns.length} words share a whole 1.`,
   };
-}
+};
 
 /** Of a big vocabulary the page has the best words, and the logarithm of the sum over all. */
-async function keptProbabilityCell({ run, name, row, column, labels, tensor }) {
+const keptProbabilityCell = async ({ run, name, row, column, labels, tensor }) => {
   const x = panelOf(await run.get(sibling(name, "logits"))).at(row, column);
   const all = tensor.kept.log_sum_exp[row];
   const total = Math.exp(x - all);
@@ -132,4 +132,4 @@ async function keptProbabilityCell({ run, name, row, column, labels, tensor }) {
     ],
     note: `After ${labels.rows[row]}: all ${tensor.kept.size} words share a whole 1. The page has the best of them, and the sum over all.`,
   };
-}
+};

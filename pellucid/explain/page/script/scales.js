@@ -2,39 +2,39 @@
 // a round number that holds for all heads of a tensor; so the same shade is the same number.
 
 /** What a tensor of this name holds: "weights" lie between 0 and 1, a "mask" is 0 or −∞, the rest "numbers". */
-function kindOfNumbers(name) {
+const kindOfNumbers = (name) => {
   const { last } = splitName(name);
   if (last === "mask") return "mask";
   return last === "weights" || last === "probabilities" ? "weights" : "numbers";
-}
+};
 
 /** The scale for these numbers: {kind, most}; of several tensors that are shown side by side, give all. */
-function scaleOf(kind, ...tensors) {
+const scaleOf = (kind, ...tensors) => {
   if (kind !== "numbers") return { kind, most: 1 };
   let most = 0;
   for (const tensor of tensors) {
     for (const value of tensor.data) if (Number.isFinite(value) && Math.abs(value) > most) most = Math.abs(value);
   }
   return { kind, most: roundNumber(most) };
-}
+};
 
 /** The next of 1, 1.5, 2, 3, 5, 7 times a power of ten. */
-function roundNumber(value) {
+const roundNumber = (value) => {
   if (!(value > 0)) return 1;
   const power = 10 ** Math.floor(Math.log10(value));
   const digit = [1, 1.5, 2, 3, 5, 7, 10].find((step) => step * power >= value * (1 - 1e-9));
   return digit * power;
-}
+};
 
 /** How deep the colour is, from −1 (the least) over 0 to 1 (the most); null for −∞, NaN for what is not known. */
-function depthOf(scale, value) {
+const depthOf = (scale, value) => {
   if (Number.isNaN(value)) return NaN;
   if (!Number.isFinite(value)) return null;
   return Math.max(-1, Math.min(1, value / scale.most));
-}
+};
 
 /** The legend of a scale, in words and shades; `hatched` says whether some cells are, or what they are. */
-function legendOf(scale, hatched) {
+const legendOf = (scale, hatched) => {
   const shades = scale.kind === "numbers" ? [-1, -0.6, -0.25, 0, 0.25, 0.6, 1] : [0, 0.25, 0.5, 0.75, 1];
   const swatches = shades.map((depth) => element("i", shadeOf(depth)));
   const ends = scale.kind === "numbers" ? [`−${plainNumber(scale.most)}`, plainNumber(scale.most)] : ["0", "1"];
@@ -42,16 +42,16 @@ function legendOf(scale, hatched) {
   const no = element("span", { class: "legend-scale" }, element("i", { class: "hatched" }), ` ${hatched === "masked" ? "masked" : "−∞"}`);
   if (scale.kind === "mask") return element("p", { class: "legend" }, "blank: 0 · ", no);
   return element("p", { class: "legend" }, colours, hatched ? " · " : null, hatched ? no : null);
-}
+};
 
 /** Attributes that give an element its shade. */
-function shadeOf(depth) {
+const shadeOf = (depth) => {
   if (depth === null) return { class: "hatched" };
   if (Number.isNaN(depth)) return { class: "unknown" };
   return { class: depth < 0 ? "shade below" : "shade", "--level": Math.abs(depth).toFixed(3) };
-}
+};
 
 /** A round number as people write it: 0.5, 20, 3000. */
-function plainNumber(value) {
+const plainNumber = (value) => {
   return String(Number(value.toPrecision(6)));
-}
+};

@@ -1,7 +1,7 @@
 // The softmax of one row, step by step: x, x − max, exp, the sum, the ratio.
 
 /** The softmax of a row, in numbers: {columns: [{x, less, power, share}], most, sum}. */
-function softmaxSteps(numbers) {
+const softmaxSteps = (numbers) => {
   const most = numbers.reduce((left, right) => Math.max(left, right), -Infinity);
   const isEmpty = most === -Infinity; // a row that may look nowhere has weights of 0
   const columns = numbers.map((x) => ({
@@ -11,7 +11,7 @@ function softmaxSteps(numbers) {
   }));
   const sum = columns.reduce((total, { power }) => total + power, 0);
   return { most, sum, columns: columns.map((each) => ({ ...each, share: isEmpty ? 0 : each.power / sum })) };
-}
+};
 
 /** The same as a table, for a row of masked scores; `labels` are the tokens that are asked. */
 const softmaxTable = (numbers, labels, who) => {

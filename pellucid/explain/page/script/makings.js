@@ -1,0 +1,26 @@
+// Which way each tensor is made: its last name, and the function that makes one cell of it again.
+
+const MAKINGS = {
+  queries: projectedCell,
+  keys: projectedCell,
+  values: projectedCell,
+  hidden: projectedCell,
+  logits: projectedCell,
+  scores: scoreCell,
+  scaled_scores: scaledCell,
+  mask: maskCell,
+  masked_scores: maskedCell,
+  weights: weightCell,
+  context: contextCell,
+  concatenated: concatenatedCell,
+  activated: activatedCell,
+  sum: sumCell,
+  mean: meanCell,
+  variance: varianceCell,
+  standardized: standardizedCell,
+  token_embeddings: tokenEmbeddingCell,
+  positions: positionCell,
+  embedded: embeddedCell,
+  probabilities: probabilityCell,
+  output: outputCell,
+};
