@@ -66,9 +66,9 @@ OWN = Chapter(
 TRANSLATION = Chapter(
     "the page of a translation: sentence, drawing, stage, time and switches, tour",
     (
-        *("sentence.js", "drawing.js", "strands.js", "stage.js", "layer.js", "time.js", "panel.js"),
-        *("both_ways.js", "effect.js", "typing.js", "offers.js", "given.js", "beside.js", "keys.js"),
-        *("tour_stops.js", "tour.js", "main.js"),
+        *("sentence.js", "drawing.js", "lighting.js", "strands.js", "stage.js", "layer.js", "time.js"),
+        *("panel.js", "both_ways.js", "effect.js", "typing.js", "offers.js", "given.js", "beside.js"),
+        *("keys.js", "tour_stops.js", "tour.js", "main.js"),
     ),
 )
 EXAMPLE = Chapter("the page of a worked example", ("worked_page.js",))

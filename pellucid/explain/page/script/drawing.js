@@ -5,7 +5,9 @@ const COMPACT = 3; // more layers than this stand as one row each
 
 /** Draws the model of a run into a place, with the current position lit up. */
 const drawModel = async (run, place) => {
+  const isNewest = ticketOf(place);
   const shares = await alignmentOf(run);
+  if (!isNewest()) return;
   const compact = Math.max(layersOf(run, "encoder").length, layersOf(run, "decoder").length) > COMPACT;
   const model = element("div", { class: compact ? "model compact" : "model" });
   model.append(
@@ -29,10 +31,10 @@ const drawModel = async (run, place) => {
   );
   model.prepend(drawn("svg", { class: "strands", "aria-hidden": "true" }));
   redraw(place, model);
-  turnLongTokens(model);
+  fitTokens(model);
   roam(model);
   lightUp(model, run, shares);
-  await drawStrands(model, run, shares);
+  await drawStrands(model, run);
 };
 
 const stackTitle = (title, says) =>
@@ -92,14 +94,17 @@ const tokenRow = (run, side, token) => {
   );
 };
 
-/** Where a token is wider than its place, the tokens of its row are written upwards. */
-const turnLongTokens = (model) => {
+const SMALLEST = 0.74; // of a token's size, to which a row is made smaller for its longest token
+const MOST_UPRIGHT = 8; // tokens: a longer row of long tokens is written upwards
+
+/** A row of tokens, one of which is wider than its place: smaller, upwards where they are many, or cut short. */
+const fitTokens = (model) => {
   for (const row of model.querySelectorAll(".token-row")) {
-    const room = row.clientWidth / row.children.length;
-    row.classList.toggle(
-      "turned",
-      [...row.querySelectorAll("bdi")].some((text) => text.getBoundingClientRect().width > room),
-    );
+    const room = row.clientWidth / row.children.length - 4;
+    const widest = Math.max(...[...row.querySelectorAll("bdi:not(.raw)")].map((text) => text.scrollWidth));
+    const fit = Math.min(1, room / widest);
+    row.classList.toggle("turned", fit < SMALLEST && row.children.length > MOST_UPRIGHT);
+    if (fit < 1) row.style.setProperty("--fit", Math.max(SMALLEST, fit).toFixed(3));
   }
 };
 
@@ -113,8 +118,7 @@ const sourceToken = (run, text, place) =>
   element(
     "span",
     { class: "token", "data-source": place, mouseenter: () => lookBack(place), mouseleave: () => lookBack(null) },
-    words(text, { class: tokenNote(text) ? "special" : null }),
-    tokenNote(text),
+    tokenText(text),
   );
 
 const targetToken = (run, text, place) =>
@@ -126,18 +130,28 @@ const targetToken = (run, text, place) =>
       mouseenter: () => glance(place),
       mouseleave: () => glance(null),
     },
-    words(text, { class: tokenNote(text) ? "special" : null }),
-    tokenNote(text),
+    tokenText(text),
   );
 
-/** What a token that is no word stands for. */
-const tokenNote = (text) => {
-  const language = /^>>([^<>]+)<<$/.exec(text)?.[1];
-  const note = language
-    ? `into ${languageName(language)}`
-    : { "<s>": "start", "</s>": "end", "<pad>": "padding", "<unk>": "unknown" }[text];
-  return note ? element("small", { class: "token-note" }, note) : null;
+/** A token; where it is no word, what it stands for, with the token itself small beneath. */
+const tokenText = (text) => {
+  const meaning = meaningOf(text);
+  return meaning
+    ? [element("bdi", { class: "special", title: text }, meaning), words(text, { class: "raw" })]
+    : words(text, { title: visibleText(text) });
 };
+
+const meaningOf = (text) => {
+  const language = /^>>([^<>]+)<<$/.exec(text)?.[1];
+  return language ? `to ${languageName(language)}` : MEANINGS.get(text);
+};
+
+const MEANINGS = new Map([
+  ["<s>", "start"],
+  ["</s>", "end"],
+  ["<pad>", "padding"],
+  ["<unk>", "unknown"],
+]);
 
 /** The word that a position says, with its probability: a button that makes it the current position. */
 const saidToken = (run, text, place) => {
@@ -156,19 +170,11 @@ const saidToken = (run, text, place) => {
       focus: () => glance(place),
       blur: () => glance(null),
     },
-    words(text, { class: tokenNote(text) ? "special" : null }),
+    tokenText(text),
     element("span", { class: "probability" }, step.probability.toFixed(2)),
     shareBar(step.probability),
-    tokenNote(text),
   );
 };
-
-const shareBar = (share) =>
-  element("span", {
-    class: "share-bar",
-    "aria-hidden": "true",
-    "--share": Math.max(0, Math.min(1, share)).toFixed(4),
-  });
 
 /** The memory: a vector for each source token, and how much the current position takes of each. */
 const memoryBand = (run, shares) =>
@@ -191,87 +197,17 @@ const memoryBand = (run, shares) =>
       "ol",
       { class: "memory-tokens" },
       run.source.map((text, place) =>
-        element("li", { "data-source": place }, words(text), shareBar(0), element("span", { class: "share" })),
+        element(
+          "li",
+          { "data-source": place },
+          element("bdi", { title: text }, meaningOf(text) ?? visibleText(text)),
+          shareBar(0),
+          element("span", { class: "share" }),
+        ),
       ),
     ),
+    run.source.length > MOST_ROWS
+      ? element("p", { class: "memory-more" }, `… ${run.source.length - MOST_ROWS} more, looked at less`)
+      : null,
     shares.length ? element("p", { class: "memory-who" }) : null,
   );
-
-// Lighting up
-
-let onShow = null; // {model, run, shares}: what the drawing shows, for glances
-
-const lightUp = (model, run, shares) => {
-  onShow = { model, run, shares };
-  lightPosition(state.position);
-};
-
-/** Lights a position up while a pointer or the focus is on it; null goes back to the current one. */
-const glance = (place) => {
-  if (!onShow || (place !== null && !isReached(place))) return;
-  lightPosition(place ?? state.position);
-  lightStrands(place ?? state.position);
-};
-
-/** In step mode, positions after the current step do not exist yet. */
-const isReached = (place) => state.mode === "training" || place <= state.position;
-
-const lightPosition = (position) => {
-  const { model, run, shares } = onShow;
-  for (const token of model.querySelectorAll("[data-position]")) {
-    const place = Number(token.dataset.position);
-    token.classList.toggle("lit", place === position);
-    token.classList.toggle("to-come", !isReached(place));
-    token.classList.toggle("cached", state.mode === "step" && state.cached && place < state.position);
-    if (token.tagName === "BUTTON") token.setAttribute("aria-pressed", String(place === position));
-  }
-  drawNext(run, position, model.querySelector(".next"));
-  shareOut(shares[position] ?? [], `looked at when it said ${visibleText(run.expected[position] ?? "")}; the mean of the last layer’s heads`);
-};
-
-/** Shows shares of the source, on the memory and under the encoder. */
-const shareOut = (row, who) => {
-  for (const place of onShow.model.querySelectorAll("[data-source]")) {
-    const share = row[Number(place.dataset.source)] ?? 0;
-    place.style.setProperty("--share", share.toFixed(4));
-    const number = place.querySelector(".share");
-    if (number) number.textContent = share.toFixed(2);
-    place.querySelector(".share-bar")?.style.setProperty("--share", share.toFixed(4));
-  }
-  const caption = onShow.model.querySelector(".memory-who");
-  if (caption) caption.textContent = who;
-};
-
-/** The other way round: a source token lights up the words that looked at it. */
-const lookBack = (source) => {
-  if (!onShow) return;
-  for (const token of onShow.model.querySelectorAll(".said")) {
-    const share = source === null ? 0 : (onShow.shares[Number(token.dataset.position)]?.[source] ?? 0);
-    token.style.setProperty("--looked", share.toFixed(4));
-  }
-};
-
-/** Opens a block of the model, in place. */
-const goToBlock = async (block) => {
-  const from = document.activeElement?.closest("[data-block]")?.getBoundingClientRect();
-  await setState({ block, tensor: null, row: null, column: null }, { left: null });
-  growFrom(from);
-};
-
-/** What was opened grows from where it was. */
-const growFrom = (from) => {
-  const place = found("stage");
-  const to = place.getBoundingClientRect();
-  if (!from?.width || !to.width || from.top > innerHeight) return;
-  const x = from.left + from.width / 2 - to.left;
-  const y = from.top + from.height / 2 - to.top;
-  place.style.transformOrigin = `${x}px ${y}px`;
-  animate(
-    place,
-    [
-      { transform: "scale(.86)", opacity: 0.2 },
-      { transform: "none", opacity: 1 },
-    ],
-    220,
-  );
-};

@@ -63,6 +63,14 @@ const rowHead = (...children) => element("th", { scope: "row" }, children);
 /** A token or a sentence, kept from turning its neighbours round where it is written from the right. */
 const words = (text, properties = {}) => element("bdi", properties, visibleText(text));
 
+/** A share of 1 as a bar; the number stands beside it. */
+const shareBar = (share) =>
+  element("span", {
+    class: "share-bar",
+    "aria-hidden": "true",
+    "--share": Math.max(0, Math.min(1, share)).toFixed(4),
+  });
+
 /** Control characters and half pairs cannot be seen: a � stands for each. */
 const visibleText = (text) => String(text).replace(/\p{Cc}|\p{Cs}/gu, "�");
 

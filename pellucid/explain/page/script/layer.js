@@ -1,20 +1,16 @@
 // A layer from inside: its sublayers as a row. Along the bottom runs the stream, one vector for each position; each
 // sublayer reads it and adds its own vectors, and a norm makes the sums comparable again.
 
-/** Draws a layer of the run into a place. */
+/** Draws a layer of the run into a place; of several asked for in a row, the last. */
 const drawLayer = async (run, layer, place) => {
-  const { sublayers, normFirst } = sublayersOf(run, layer);
-  const position = Math.min(state.position, run[layer.startsWith("encoder") ? "source" : "target"].length - 1);
-  const groups = [];
-  let flows = await run.get(inputOf(run, layer));
-  groups.push(element("div", { class: "stream-in" }, strip(flows, position, "what comes in")));
-  for (const { part, residual } of sublayers) {
-    const added = await run.get(`${part}.output`);
-    const next = await run.get(`${residual}.output`);
-    groups.push(sublayerGroup(part, residual, normFirst, { flows, added, next, position }));
-    flows = next;
-  }
-  const token = layer.startsWith("encoder") ? run.source[position] : run.target[position];
+  const isNewest = ticketOf(place);
+  const { normFirst, streams } = await streamsOf(run, layer);
+  if (!isNewest()) return;
+  const tokens = layer.startsWith("encoder") ? run.source : run.target;
+  const at = Math.min(state.position, tokens.length - 1);
+  const tensors = streams.flatMap(({ flows, added, next }) => [flows, added, next]).filter(({ unknown }) => !unknown);
+  const most = Math.max(0, ...tensors.map((tensor) => scaleOf("numbers", tensor).most)) || 1;
+  const lit = { at, token: tokens[at], most };
   redraw(
     place,
     element(
@@ -22,19 +18,39 @@ const drawLayer = async (run, layer, place) => {
       { class: "layer-says" },
       normFirst ? LAYER_SAYS.first : LAYER_SAYS.last,
       " Lit up: position ",
-      position + 1,
+      at + 1,
       ", ",
-      words(token),
+      words(lit.token),
       ".",
     ),
     element(
       "div",
-      { class: "sublayers", role: "group", "aria-label": `the parts of ${fullTitleOf(layer)}` },
-      groups,
+      {
+        class: "sublayers",
+        role: "group",
+        "aria-label": `the parts of ${fullTitleOf(layer)}`,
+        "--rows": tokens.length,
+      },
+      element("div", { class: "stream-in" }, strip(streams[0].flows, lit, "what comes in")),
+      streams.map((stream) => sublayerGroup(stream, normFirst, lit)),
     ),
+    stripLegend(streams[0].flows, most),
   );
   for (const canvas of place.querySelectorAll("canvas")) canvas.paint();
   roam(place.querySelector(".sublayers"));
+};
+
+/** What each part of a layer takes in, what it adds, and what goes on. */
+const streamsOf = async (run, layer) => {
+  const { sublayers, normFirst } = sublayersOf(run, layer);
+  const streams = [];
+  let flows = await run.get(inputOf(run, layer));
+  for (const { part, residual } of sublayers) {
+    const [added, next] = [await run.get(`${part}.output`), await run.get(`${residual}.output`)];
+    streams.push({ part, residual, flows, added, next });
+    flows = next;
+  }
+  return { normFirst, streams };
 };
 
 const LAYER_SAYS = {
@@ -42,9 +58,9 @@ const LAYER_SAYS = {
   first: "Each part reads the stream of vectors through a norm, and adds its own (the residual connection).",
 };
 
-const sublayerGroup = (part, residual, normFirst, { flows, added, next, position }) => {
+const sublayerGroup = ({ part, residual, flows, added, next }, normFirst, lit) => {
   const [stack, kind] = [part.split(".")[0], part.split(".").at(-1)];
-  const [length, stream] = [lengthOf(added, position), lengthOf(flows, position)];
+  const [length, stream] = [lengthOf(added, lit.at), lengthOf(flows, lit.at)];
   const ratio = stream ? length / stream : 0;
   const isKnown = !Number.isNaN(ratio); // of a switch that was precomputed the page has not every vector
   const told = isKnown ? `: its vector is ${ratio.toFixed(2)} of the stream's length` : "";
@@ -59,24 +75,19 @@ const sublayerGroup = (part, residual, normFirst, { flows, added, next, position
     "div",
     { class: "sublayer-group" },
     element("div", { class: "boxes" }, box, element("span", { class: "arrow", "aria-hidden": "true" }, "→"), add),
-    element("div", { class: "adds" }, strip(added, position, "adds"), isKnown ? lengthLine(length, stream, ratio) : null),
-    element("div", { class: "stream-out" }, strip(next, position, "goes on")),
+    element("div", { class: "adds" }, strip(added, lit, "adds"), isKnown ? lengthLine(length, stream, ratio) : null),
+    element("div", { class: "stream-out" }, strip(next, lit, "goes on")),
   );
 };
 
 const sublayerButton = (block, kind, label, children) =>
-  element(
-    "button",
-    {
-      class: `sublayer ${kind}`,
-      "data-block": block,
-      "data-key": `row-${block}`,
-      click: () => goToBlock(block),
-      "aria-current": block === state.block ? "true" : null,
-      "aria-label": label,
-    },
-    children,
-  );
+  button(children, () => goToBlock(block), {
+    class: `sublayer ${kind}`,
+    "data-block": block,
+    "data-key": `row-${block}`,
+    "aria-current": block === state.block ? "true" : null,
+    "aria-label": label,
+  });
 
 const LONGEST_RATIO = 1.5; // of the bar
 
@@ -111,28 +122,40 @@ const lengthOf = (tensor, position) => {
 };
 
 /** A tensor of positions and dimensions as a small picture: a row for each position, the current one marked. */
-const strip = (tensor, position, label) => {
+const strip = (tensor, { at, token, most }, label) => {
   const [rows, columns] = tensor.shape.slice(-2);
   if (tensor.unknown) return element("p", { class: "strip note" }, `${label}: ${NOT_KEPT.toLowerCase()}`);
-  const most = scaleOf("numbers", tensor).most;
-  const canvas = element("canvas", {
-    width: columns,
-    height: rows,
-    role: "img",
-    "aria-label": `${label}: ${rows} vectors of ${columns} numbers`,
-  });
-  canvas.paint = () => paintStrip(canvas, tensor.data, most);
-  paintedCanvases.add(new WeakRef(canvas)); // painted again when light turns to dark
+  const says = `${label}: ${rows} vectors of ${columns} numbers`;
   return element(
     "figure",
     { class: "strip" },
     element("figcaption", {}, label, " ", element("span", { class: "shape" }, `${rows} × ${columns}`)),
     element(
       "div",
-      { class: "strip-field", "--rows": rows, "--at": position },
-      canvas,
-      element("span", { class: "strip-mark", "aria-hidden": "true" }),
+      { class: "strip-field", "--rows": rows, "--at": at },
+      stripCanvas(tensor.data, rows, columns, most, says),
+      element("span", { class: "strip-mark", "aria-hidden": "true" }, words(token)),
     ),
+  );
+};
+
+const stripCanvas = (data, height, width, most, says) => {
+  const canvas = element("canvas", { width, height, role: "img", "aria-label": says });
+  canvas.paint = () => paintStrip(canvas, data, most);
+  paintedCanvases.add(new WeakRef(canvas)); // painted again when light turns to dark
+  return canvas;
+};
+
+/** What the colours of all these strips mean: the same numbers everywhere. */
+const stripLegend = (tensor, most) => {
+  const shades = Float32Array.from({ length: 21 }, (_, at) => ((at - 10) / 10) * most);
+  return element(
+    "p",
+    { class: "strip-legend" },
+    element("span", { class: "number" }, (-most).toFixed(2).replace("-", "−")),
+    stripCanvas(shades, 1, shades.length, most, "from the smallest number to the largest"),
+    element("span", { class: "number" }, most.toFixed(2)),
+    ` in every strip: a row for each position, a column for each of ${tensor.shape.at(-1)} numbers of its vector`,
   );
 };
 

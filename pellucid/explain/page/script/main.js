@@ -98,18 +98,19 @@ const drawFor = (name, facts, draw) => {
   return drawing;
 };
 
-const drawView = async ({ whole, run, before, beside, reason }, changed) => {
+const drawView = async ({ base, whole, run, before, beside, reason }, changed) => {
   const { block, head, position, mode, cached, switches, open, stop, beside: besideAsked } = state;
   document.body.classList.toggle("deep", block !== "" || open === "own");
   document.body.classList.toggle("own-open", open === "own");
   found("drawing-place").hidden = block !== "";
   found("stage").hidden = block === "";
+  holdBehind(block !== "" && open !== "own");
   await drawFor("sentence", [whole], () => drawSentence(whole, found("sentence")));
-  drawFor("given", [whole], () => drawGiven(whole, found("given")));
+  drawFor("given", [base], () => drawGiven(base, found("given")));
   drawFor("typing", [whole.model], () => drawTyping(whole.model, found("typing")));
   drawFor("typed", [state.text, state.to, state.target, whole.model, state.fault], showTyped);
   drawFor("runs", [state.run, state.text, besideAsked], () => drawChoiceOfRuns(found("runs")));
-  drawFor("time", [whole, mode, position, cached, besideAsked, playing], () => drawTime(whole, found("time")));
+  drawFor("time", [whole, mode, position, cached, playing], () => drawTime(whole, found("time")));
   drawFor("moment", [run, mode, position, cached], () => drawMoment(run, found("moment")));
   drawFor("switches", [whole, switches, mode, besideAsked, block, head], () => drawSwitches(whole, found("switches")));
   found("unfold").querySelector(".count").textContent = countSwitched(switches) || "";
@@ -130,7 +131,7 @@ const drawView = async ({ whole, run, before, beside, reason }, changed) => {
   if (changed && before) pulseChanges();
 };
 
-const isNarrow = matchMedia("(max-width: 640px)"); // as the style has it
+const isNarrow = matchMedia("(max-width: 640px), (max-height: 32rem)"); // as the style has it
 let matrixShown = null;
 
 /** A matrix that an address or the tour opens comes into view; one that was opened by hand has the focus already. */
@@ -140,7 +141,7 @@ const showOpenMatrix = () => {
   const plates = found("stage").querySelector(".stage-plates");
   if (!matrixShown || matrixShown === before || plates.contains(document.activeElement)) return;
   if (!state.tensor) return bringUp(found("drawing-place"));
-  // On a phone the chosen cell would lie far below the heading.
+  // Where there is little room the chosen cell would lie far below the heading.
   const opened = plates.querySelector(state.row !== null && isNarrow.matches ? ".opened-matrix" : ".opened");
   if (opened) bringUp(opened);
 };

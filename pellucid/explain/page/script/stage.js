@@ -16,6 +16,46 @@ const drawStage = async (run, beside, place) => {
   if (isPart && state.block === block) await drawOpenPlates(run, beside, plates);
 };
 
+/** Opens a block of the model, in place. */
+const goToBlock = async (block) => {
+  const from = document.activeElement?.closest("[data-block]")?.getBoundingClientRect();
+  await setState({ block, ...NO_MATRIX }, { left: null });
+  growFrom(from);
+};
+
+/** What was opened grows from where it was. */
+const growFrom = (from) => {
+  const place = found("stage");
+  const to = place.getBoundingClientRect();
+  if (!from?.width || !to.width || from.top > innerHeight) return;
+  const x = from.left + from.width / 2 - to.left;
+  const y = from.top + from.height / 2 - to.top;
+  place.style.transformOrigin = `${x}px ${y}px`;
+  animate(
+    place,
+    [
+      { transform: "scale(.86)", opacity: 0.2 },
+      { transform: "none", opacity: 1 },
+    ],
+    220,
+  );
+};
+
+const isSheet = matchMedia("(max-width: 40rem)"); // as the style has it
+
+/** Where the screen is narrow the stage is a sheet over the page: nobody comes by Tab to what lies behind it. */
+const holdBehind = (isOpen) => {
+  for (const behind of found("page").children) behind.inert = isOpen && isSheet.matches && behind !== found("stage");
+  found("stage").setAttribute("role", isSheet.matches ? "dialog" : "region");
+};
+
+isSheet.addEventListener("change", () => holdBehind(state.block !== "" && state.open !== "own"));
+
+/** The sheet ends where the dock begins, however high that is. */
+new ResizeObserver(([{ target }]) =>
+  document.body.style.setProperty("--dock", `${target.offsetHeight}px`),
+).observe(found("dock"));
+
 /** The map: the drawing once more, as one line of small boxes; the open block is lit up. */
 const drawMap = (run, place) => {
   const stacks = ["encoder", "decoder"].map((stack) =>
@@ -74,20 +114,17 @@ const drawWay = (run, place) => {
   const { block } = state;
   const layer = layerOf(block);
   const wayTo = (above, key, title) =>
-    element(
-      "button",
-      { "data-key": key, "aria-current": above === block ? "true" : null, click: () => goToBlock(above) },
-      title,
-    );
+    button(title, () => goToBlock(above), { "data-key": key, "aria-current": above === block ? "true" : null });
   const toModel = () => setState(CLOSED, { left: block });
   redraw(
     place,
     element(
       "nav",
       { class: "way", "aria-label": "the way here" },
-      element("button", { "data-key": "way-model", click: toModel }, "← The whole model"),
+      button("← The whole model", toModel, { "data-key": "way-model" }),
       layer ? wayTo(layer, "way-layer", capitalised(fullTitleOf(layer))) : null,
       block === layer ? null : wayTo(block, "way-part", titleOf(block)),
+      button("×", toModel, { class: "close-sheet", "data-key": "way-close", "aria-label": "Close" }),
     ),
     element(
       "div",
@@ -99,52 +136,31 @@ const drawWay = (run, place) => {
   for (const group of place.querySelectorAll(".way, .chooser")) roam(group);
 };
 
-const CLOSED = { block: "", tensor: null, row: null, column: null };
+const CLOSED = { block: "", ...NO_MATRIX };
 
 const layerChooser = (run, layer) =>
-  chooser(
+  choiceOf(
     "layer",
-    layersOf(run, layer.split(".")[0]).map((other) => ({
-      label: other.split(".").at(-1),
-      chosen: other === layer,
-      key: `layer-${other}`,
-      choose: () => changeLayer(other),
-    })),
-    ", .",
+    chooserHead("layer", ", ."),
+    layersOf(run, layer.split(".")[0]).map((other) => {
+      const label = other.split(".").at(-1);
+      const choose = () => changeLayer(other);
+      return { label, says: `layer ${label}`, key: `layer-${other}`, chosen: other === layer, choose };
+    }),
   );
 
 const headChooser = () =>
-  chooser(
+  choiceOf(
     "head",
-    Array.from({ length: headsIn() }, (_, head) => ({
-      label: head,
-      chosen: head === state.head,
-      key: `head-${head}`,
-      choose: () => setState({ head }),
-    })),
-    "[ ]",
+    chooserHead("head", "[ ]"),
+    Array.from({ length: current.heads }, (_, head) => {
+      const choose = () => setState({ head });
+      return { label: head, says: `head ${head}`, key: `head-${head}`, chosen: head === state.head, choose };
+    }),
   );
 
-const chooser = (name, choices, keys) =>
-  element(
-    "div",
-    { class: "chooser", role: "group", "aria-label": name },
-    element("span", { class: "label" }, name, " ", element("kbd", { title: "keys" }, keys)),
-    choices.map((choice) =>
-      element(
-        "button",
-        {
-          "aria-pressed": String(choice.chosen),
-          "data-key": choice.key,
-          click: choice.choose,
-          "aria-label": `${name} ${choice.label}`,
-        },
-        choice.label,
-      ),
-    ),
-  );
-
-const headsIn = () => current.heads;
+const chooserHead = (name, keys) =>
+  element("span", { class: "label" }, name, " ", element("kbd", { title: "keys" }, keys));
 
 /** The same part in another layer of the stack. */
 const changeLayer = (layer) => {

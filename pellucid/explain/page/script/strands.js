@@ -7,12 +7,14 @@ let strandsOf = null; // {model, run, weights}: drawn again when the drawing cha
 
 /** Draws all lines; the mean of the heads' weights is as strong as the line. */
 const drawStrands = async (model, run) => {
+  const isNewest = ticketOf(found("drawing"));
   const weights = {};
   for (const part of model.classList.contains("compact") ? [] : attentionsOf(run)) {
     if (part.endsWith(".self_attention") && run.source.length <= MOST_LINES && run.target.length <= MOST_LINES) {
       weights[part] = meanOfHeads(await run.get(`${part}.weights`));
     }
   }
+  if (!isNewest()) return;
   strandsOf = { model, run, weights };
   lightStrands(state.position);
   watchSize.disconnect();
@@ -44,6 +46,7 @@ const lightStrands = (position) => {
     ...rising(model, box, ".encoder", ".source .token", null),
     ...rising(model, box, ".decoder", ".target .token", position),
     ...bridges(model, box, position),
+    ...saying(model, box),
   );
 };
 
@@ -101,7 +104,8 @@ const crossings = (places, block, weight, lit, upwards) => {
 /** From the encoder to the memory, and from there keys and values to each cross-attention, as far as the lit line. */
 const bridges = (model, box, position) => {
   const memory = box(model.querySelector(".memory"));
-  const encoder = box([...model.querySelectorAll(".encoder .block")].at(-1));
+  const last = [...model.querySelectorAll(".encoder .block")].at(-1);
+  const encoder = { ...box(last), right: box(last.closest(".layer") ?? last).right };
   const asking = model.querySelector(`.target [data-position="${position}"]`);
   const beside = memory.left >= encoder.right;
   const lines = [];
@@ -135,6 +139,18 @@ const bridges = (model, box, position) => {
     if (end !== cross.left) lines.push(drawn("circle", { class: "arrival", cx: end, cy: cross.y, r: 6 }));
   });
   return lines;
+};
+
+/** From the last block to the probabilities beside it. */
+const saying = (model, box) => {
+  const [word, best] = [".block.word", ".next .best"].map((part) => box(model.querySelector(part)));
+  if (best.right > word.left) return []; // below each other, where the screen is narrow
+  const row = model.querySelector(".best .expected") ?? model.querySelector(".best li");
+  const y = row ? box(row).y : best.y;
+  return [
+    drawn("path", { class: "bridge says", d: curveBetween(word.left, word.y, best.right + 10, y) }),
+    drawn("path", { class: "says-end", d: `M${best.right + 4},${y} l9,-5 v10 z` }),
+  ];
 };
 
 const curveBetween = (x1, y1, x2, y2) => `M${x1},${y1} C${(x1 + x2) / 2},${y1} ${(x1 + x2) / 2},${y2} ${x2},${y2}`;

@@ -18,10 +18,11 @@ const goToStop = async (number) => {
   if (stop) await setState(await stateOfStop(run, stop, number));
 };
 
-/** Ends the tour, with the view as it is; the focus goes back to where the tour began. */
+/** Ends the tour, with the view as it is; the focus goes back to where the tour began, or into the sheet before it. */
 const leaveTour = async () => {
   await setState({ open: "", stop: null });
-  found("open-tour").focus();
+  const isBehind = found("open-tour").closest("[inert]");
+  (isBehind ? found("stage").querySelector(".close-sheet") : found("open-tour")).focus();
 };
 
 /** What a trial changes, or the reason why this page cannot. */
@@ -49,47 +50,59 @@ const isTried = (wanted) => hashOf({ ...state, ...wanted }) === hashOf(state);
 
 /** The card of the present stop, in `place`; a stop that one comes to is said aloud. */
 const drawTour = async (place) => {
-  const asked = (place.asked = {});
+  const isNewest = ticketOf(place);
   const run = tourRun();
   const stops = stopsOf(run);
   const number = Math.min(state.stop ?? 0, stops.length - 1);
   const stop = stops[number];
   const [text, trial] = [await stop.text(run), await trialOf(run, stop, number)];
-  if (place.asked !== asked) return; // something newer is being drawn
+  if (!isNewest()) return;
   const held = place.contains(document.activeElement);
   redraw(place, tourCard({ stop, number, count: stops.length, text, trial }));
   if (held && !place.contains(document.activeElement)) place.querySelector(".primary").focus();
-  keepBelowTour(place);
+  keepBelowTour();
   if (place.told !== stop) say([...place.querySelector(".tour-says").children].map((part) => part.textContent).join(". "));
   place.told = stop;
 };
 
+let isUnfolded = false; // the card's text, where there is room for two lines of it or none
+
 const tourCard = ({ stop, number, count, text, trial }) => {
-  const button = (key, label, action, properties = {}) =>
-    element("button", { type: "button", "data-key": `tour-${key}`, click: action, ...properties }, label);
   const isLast = number + 1 === count;
+  const onwards = () => (isLast ? leaveTour() : goToStop(number + 1));
   return element(
     "section",
-    { class: "tour", "aria-label": "Tour", keydown: leaveWithEscape },
+    { class: isUnfolded ? "tour unfolded" : "tour", "aria-label": "Tour", keydown: leaveWithEscape },
     element("div", { class: "tour-says" },
       element("p", { class: "tour-count" }, `Stop ${number + 1} of ${count}`),
       element("h2", {}, stop.title),
       element("p", { class: "tour-text" }, ...text)),
     element("div", { class: "tour-does" },
-      trialButton(stop.trial.label, trial, number, button),
+      tourButton("more", isUnfolded ? "less" : "more", unfold, { class: "tour-more", "aria-expanded": String(isUnfolded) }),
+      trialButton(stop.trial.label, trial, number),
       element("div", { class: "tour-buttons" },
-        button("back", "Back", () => goToStop(number - 1), { disabled: number === 0 }),
-        button("next", isLast ? "Finish" : "Next", () => (isLast ? leaveTour() : goToStop(number + 1)), { class: "primary" }),
-        button("leave", "Leave", leaveTour, { "aria-label": "Leave the tour" }))),
+        tourButton("back", "Back", () => goToStop(number - 1), { disabled: number === 0 }),
+        tourButton("next", isLast ? "Finish" : "Next", onwards, { class: "primary" }),
+        tourButton("leave", "Leave", leaveTour, { "aria-label": "Leave the tour" }))),
   );
 };
 
+const tourButton = (key, label, action, properties = {}) =>
+  button(label, action, { type: "button", "data-key": `tour-${key}`, ...properties });
+
+const unfold = ({ currentTarget }) => {
+  isUnfolded = !isUnfolded;
+  currentTarget.closest(".tour").classList.toggle("unfolded", isUnfolded);
+  currentTarget.setAttribute("aria-expanded", String(isUnfolded));
+  currentTarget.textContent = isUnfolded ? "less" : "more";
+};
+
 /** What there is to try; pressed again, it is undone. */
-const trialButton = (label, { wanted, reason }, number, button) => {
+const trialButton = (label, { wanted, reason }, number) => {
   if (reason) return element("p", { class: "tour-reason" }, `${label}: ${reason}`);
-  const tried = isTried(wanted);
-  const change = () => (tried ? goToStop(number) : setState(wanted));
-  return button("try", label, change, { class: "try", "aria-pressed": String(tried) });
+  const pressed = isTried(wanted);
+  const change = () => (pressed ? goToStop(number) : setState(wanted));
+  return tourButton("try", label, change, { class: "try", pressed });
 };
 
 const leaveWithEscape = (event) => {
@@ -99,5 +112,7 @@ const leaveWithEscape = (event) => {
 };
 
 /** What scrolls into view stops below the card, however high it is. */
-const keepBelowTour = (place) =>
-  document.documentElement.style.setProperty("--tour-height", `${place.offsetHeight}px`);
+const keepBelowTour = () =>
+  document.documentElement.style.setProperty("--tour-height", `${found("tour-place").offsetHeight}px`);
+
+new ResizeObserver(keepBelowTour).observe(found("tour-place"));

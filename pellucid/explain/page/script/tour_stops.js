@@ -75,7 +75,7 @@ const TOUR = [
         " looks most at ", words(run.source[column]), ` (${fourDecimals(value)}). The weights of a row add up to 1.`,
       ];
     },
-    trial: { label: "Another head", changes: () => ({ head: 1 }), heads: 2 },
+    trial: { label: "Another head", changes: () => ({ head: 1 }) },
   },
   {
     title: "The memory",
