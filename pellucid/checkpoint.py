@@ -9,7 +9,7 @@ import os
 import shutil
 import tomllib
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +23,7 @@ from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
 from pellucid.config import Config, from_table, to_toml
-from pellucid.errors import PellucidError, UsageError
+from pellucid.errors import PellucidError
 from pellucid.model import Transformer
 from pellucid.seal import MANIFEST, copy, is_sealed, read_manifest, remove, sealed, to_disk, verified, writing
 from pellucid.vocabulary import FILES as VOCABULARY_FILES
@@ -84,16 +84,6 @@ def load_model(folder: str | Path, device: str | torch.device = "cpu") -> Loaded
         model = Transformer(config.model)
     model.load_state_dict(_weights(files.pop(WEIGHTS), folder / WEIGHTS, model), assign=True)
     return Loaded(model.to(device).eval(), load_vocabulary(folder, config, files), config, manifest)
-
-
-def average(states: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:
-    """The mean of several models' parameters, summed in float64."""
-    if not states or any(state.keys() != states[0].keys() for state in states):
-        raise UsageError("an average needs at least one model, and the same parameters in all of them.")
-    return {
-        name: torch.stack([state[name].double() for state in states]).mean(0).to(first.dtype)
-        for name, first in states[0].items()
-    }
 
 
 def save_state(

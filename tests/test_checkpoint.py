@@ -19,7 +19,6 @@ from torch import Tensor
 
 from pellucid import checkpoint, seal
 from pellucid.checkpoint import (
-    average,
     check_writable,
     load_model,
     lock,
@@ -29,7 +28,7 @@ from pellucid.checkpoint import (
     save_state,
 )
 from pellucid.config import Config, DataConfig, ModelConfig, VocabularyConfig
-from pellucid.errors import PellucidError, UsageError
+from pellucid.errors import PellucidError
 from pellucid.model import Transformer
 from pellucid.vocabulary import Vocabulary
 from pellucid.vocabulary_training import train_vocabulary
@@ -109,7 +108,7 @@ def test_16_bits_are_widened_exactly(dtype: torch.dtype, tmp_path: Path) -> None
     save_model(tmp_path, model, vocabulary, config, {}, stored_as=dtype)
     narrow = {name: tensor.to(dtype) for name, tensor in model.state_dict().items()}
     assert same(load_file(tmp_path / "weights.safetensors"), narrow)
-    loaded = load_model(tmp_path)[0].state_dict()
+    loaded = load_model(tmp_path).model.state_dict()
     assert same(loaded, {name: tensor.float() for name, tensor in narrow.items()})
 
 
@@ -122,13 +121,13 @@ def test_numbers_that_16_bits_cannot_hold_are_not_saved(tmp_path: Path) -> None:
         save_model(tmp_path, model, vocabulary, config, {}, stored_as=torch.float16)
     expected = "embedding.weight holds numbers that are not finite in torch.float16: the model was not saved."
     assert str(error.value) == expected
-    assert same(load_model(tmp_path)[0].state_dict(), before.state_dict())
+    assert same(load_model(tmp_path).model.state_dict(), before.state_dict())
 
 
 def test_infinity_in_the_provenance_is_a_word(tmp_path: Path) -> None:
     model, vocabulary, config = make()
     save_model(tmp_path, model, vocabulary, config, {"best": -math.inf, "all": (1.5, math.nan)})
-    assert load_model(tmp_path)[3]["provenance"] == {"best": "-inf", "all": [1.5, "nan"]}
+    assert load_model(tmp_path).manifest["provenance"] == {"best": "-inf", "all": [1.5, "nan"]}
 
 
 def test_a_better_model_replaces_all_of_the_old_one(tmp_path: Path) -> None:
@@ -145,7 +144,7 @@ def test_a_better_model_replaces_all_of_the_old_one(tmp_path: Path) -> None:
         "weights.safetensors",
     }
     (tmp_path / "vocabulary.model").write_text("a stray file is no part of the model")
-    assert same(load_model(tmp_path)[0].state_dict(), second.state_dict())
+    assert same(load_model(tmp_path).model.state_dict(), second.state_dict())
 
 
 class Killed(BaseException):
@@ -191,11 +190,11 @@ def test_a_replacement_cut_off_anywhere_leaves_the_old_model_or_the_new(
         shutil.copytree(tmp_path / "before", run)
         with killed_at(monkeypatch, call) as calls:
             save_model(run, new_model, vocabulary, config, {})
-        read = load_model(run)[0].state_dict()  # as a reader finds it
+        read = load_model(run).model.state_dict()  # as a reader finds it
         outcomes.append(same(read, new_model.state_dict()))
         assert outcomes[-1] or same(read, first.state_dict())
         recover(run)  # as the next start leaves it
-        assert same(load_model(run)[0].state_dict(), read)
+        assert same(load_model(run).model.state_dict(), read)
         assert not (run / ".new").exists()
         if outcomes[-1]:
             assert not (run / "vocabulary.model").exists()
@@ -221,7 +220,7 @@ for seed in range(12):
         seen.add(manifest["provenance"]["steps"])
         assert config.model == model.config
     assert process.returncode == 0
-    assert load_model(tmp_path)[3]["provenance"]["steps"] == 11 and len(seen) > 1
+    assert load_model(tmp_path).manifest["provenance"]["steps"] == 11 and len(seen) > 1
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -237,7 +236,7 @@ def test_a_damaged_file_is_named_with_its_hash(name: str, tmp_path: Path) -> Non
         assert message.startswith(f"{path}: ")
         assert name == "MANIFEST.json" or "SHA-256" in message
     path.write_bytes(whole)
-    assert same(load_model(tmp_path)[0].state_dict(), model.state_dict())
+    assert same(load_model(tmp_path).model.state_dict(), model.state_dict())
     path.unlink()
     assert error_of(tmp_path).startswith(f"{path}: ")
 
@@ -352,17 +351,6 @@ def test_weights_are_compared_with_the_configuration_before_they_are_loaded(
         assert error_of(tmp_path) == expected
 
 
-def test_the_average_is_the_mean() -> None:
-    states = [
-        {"a": torch.tensor([1.0, 1e8]), "b": torch.tensor(3.0)},
-        {"a": torch.tensor([2.0, 1.0]), "b": torch.tensor(4.0)},
-    ]
-    assert same(average(states), {"a": torch.tensor([1.5, 50000000.5]), "b": torch.tensor(3.5)})
-    for wrong in ([], [states[0], {"a": states[0]["a"]}]):
-        with pytest.raises(UsageError):
-            average(wrong)
-
-
 def test_a_state_comes_back_bit_for_bit(tmp_path: Path) -> None:
     tensors = {
         "weights": torch.randn(3, 4).mT,
@@ -439,7 +427,7 @@ def test_a_full_disk_leaves_what_was_there(size: int, tmp_path: Path) -> None:
     with disk_full_after(size), pytest.raises(PellucidError) as error:
         save_state(tmp_path, 2, {"x": torch.ones(5000)}, {})
     assert str(error.value).startswith(f"{tmp_path / 'checkpoints' / 'step-2'}: cannot be written: ")
-    assert same(load_model(tmp_path)[0].state_dict(), model.state_dict())
+    assert same(load_model(tmp_path).model.state_dict(), model.state_dict())
     newest = newest_state(tmp_path)  # without a warning: what was begun is gone
     assert newest is not None and newest.step == 1
     with disk_full_after(size), pytest.raises(PellucidError) as error:

@@ -120,7 +120,7 @@ def test_twenty_kills_lose_nothing(tmp_path: Path, capsys: pytest.CaptureFixture
 
 def check(run: Path, said: dict[str, int]) -> None:
     """What was said to be saved is there, whole, for a reader now and for the next start."""
-    read = load_model(run)[3]["provenance"]["steps"] if "model" in said else None
+    read = load_model(run).manifest["provenance"]["steps"] if "model" in said else None
     recover(run)
     newest = newest_state(run)  # any warning would be an error
     assert newest is not None and newest.step in (said["state"], said["state"] + 1)

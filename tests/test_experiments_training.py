@@ -19,7 +19,7 @@ from torch import Tensor
 
 import pellucid
 from pellucid.config import Config, from_table
-from pellucid.data.corpus import Pair
+from pellucid.data.corpus import Pair, target_language
 from pellucid.errors import UsageError
 from pellucid.explain.experiments import feedback, leakage, parallel
 from pellucid.explain.experiments.leakage import Leakage, Trained
@@ -246,7 +246,7 @@ def test_the_demo_s_corpus_is_the_demo_s(corpus: Material) -> None:
     assert len(corpus.held_out) == 1000 and len(corpus.config.data.languages) == 4
     held_out = {(pair.language, pair.source.casefold()) for pair in corpus.held_out}
     assert not any((each.pair.language, each.pair.source.casefold()) in held_out for each in corpus.examples)
-    assert corpus.language(corpus.held_out[0]) == "hi"
+    assert target_language(corpus.held_out[0], corpus.config.data.languages) == "hi"
 
 
 @pytest.mark.parametrize("steps", [0, 2.5, "many", True])

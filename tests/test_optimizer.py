@@ -11,8 +11,9 @@ from pellucid.config import ModelConfig, TrainingConfig
 from pellucid.data.batch import Batch, make_batch
 from pellucid.data.corpus import Pair
 from pellucid.data.examples import Example
+from pellucid.errors import UsageError
 from pellucid.model import Transformer
-from pellucid.train.average import averaged_weights, keep_for_average
+from pellucid.train.average import average, averaged_weights, keep_for_average
 from pellucid.train.learner import Learner, precision_for
 from pellucid.train.optimizer import learning_rate, optimizer_for
 
@@ -195,3 +196,16 @@ def test_the_average_is_of_the_last_ones_up_to_a_step(tmp_path: Path) -> None:
     assert averaged_weights(tmp_path, 10)["w"].item() == pytest.approx((3 + 9 + 10) / 3)
     assert averaged_weights(tmp_path, 9)["w"].item() == pytest.approx((3 + 9) / 2)
     assert averaged_weights(tmp_path / "nowhere", 9) == {}
+
+
+def test_the_average_is_the_mean() -> None:
+    states = [
+        {"a": torch.tensor([1.0, 1e8]), "b": torch.tensor(3.0)},
+        {"a": torch.tensor([2.0, 1.0]), "b": torch.tensor(4.0)},
+    ]
+    found = average(states)
+    assert found["a"].tolist() == [1.5, 50000000.0]  # float32 has no nearer number to 50000000.5
+    assert found["b"].item() == 3.5 and found.keys() == {"a", "b"}
+    for wrong in ([], [states[0], {"a": states[0]["a"]}]):
+        with pytest.raises(UsageError):
+            average(wrong)

@@ -109,7 +109,7 @@ def test_what_is_said_to_be_saved_is_saved(tmp_path: Path) -> None:
     stop(config, tmp_path / "run", 5)
     saved = newest_state(tmp_path / "run")
     assert saved and saved.step == 5
-    assert load_model(tmp_path / "run" / "last")[3]["provenance"]["steps"] == 5
+    assert load_model(tmp_path / "run" / "last").manifest["provenance"]["steps"] == 5
 
 
 def test_signals_are_pythons_again_afterwards(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import short_runs
 import torch
 
 import pellucid
-from pellucid.checkpoint import average, load_model, newest_state
+from pellucid.checkpoint import load_model, newest_state
 from pellucid.errors import UsageError
 from pellucid.train import run as run_module
 from pellucid.train.metrics import open_metrics, write_metrics
@@ -135,7 +135,7 @@ def test_patience_stops_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     steps = trained(tmp_path, {"training.steps": 100, "training.validate_every": 2, "training.patience": 3})
     assert [step.best for step in steps if step.validation] == [True, True, False, False, False]
     assert steps[-1].number == 10
-    assert load_model(tmp_path / "run")[3]["provenance"]["steps"] == 4
+    assert load_model(tmp_path / "run").manifest["provenance"]["steps"] == 4
 
 
 def test_best_averaged_and_last_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -147,9 +147,9 @@ def test_best_averaged_and_last_are_kept(tmp_path: Path, monkeypatch: pytest.Mon
         if step.best:
             at[step.number] = short_runs.weights(run)
     best, last, averaged = (load_model(run / name) for name in (".", "last", "averaged"))
-    assert [each[3]["provenance"]["steps"] for each in (best, last, averaged)] == [4, 7, 7]
+    assert [each.manifest["provenance"]["steps"] for each in (best, last, averaged)] == [4, 7, 7]
     assert best[3]["provenance"]["scores"]["validation"]["bleu"] == 30.0
-    assert averaged[3]["provenance"]["scores"]["validation"]["bleu"] == 25.0
+    assert averaged.manifest["provenance"]["scores"]["validation"]["bleu"] == 25.0
     assert all(torch.equal(best[0].state_dict()[name], tensor) for name, tensor in at[4].items())
     saved = newest_state(run)
     assert saved and saved.step == 7
@@ -166,7 +166,8 @@ def test_averaged_is_the_mean_of_the_last_validated(tmp_path: Path, monkeypatch:
     run, seen = tmp_path / "run", []
     for _ in pellucid.training(short_runs.config(tmp_path / "data", {"training.validate_every": 1}), run):
         seen.append(short_runs.weights(run))
-    expected = average(seen[-2:])
+    one, other = seen[-2:]
+    expected = {name: ((one[name].double() + other[name].double()) / 2).float() for name in one}
     assert len(seen) == 6
     assert all(
         torch.equal(expected[name], tensor) for name, tensor in short_runs.weights(run / "averaged").items()
@@ -200,7 +201,7 @@ def test_the_metric_decides_what_is_best(metric: str, best: int) -> None:
 
 def test_the_manifest_says_where_the_model_comes_from(tmp_path: Path) -> None:
     trained(tmp_path, {"data.licence": "ours"})
-    manifest = load_model(tmp_path / "run")[3]
+    manifest = load_model(tmp_path / "run").manifest
     provenance = manifest["provenance"]
     assert provenance["licence"] == "ours" and provenance["steps"] in (3, 6)
     assert provenance["data"].keys() == {
@@ -318,9 +319,9 @@ def test_fine_tuning_goes_on_from_a_model(tmp_path: Path) -> None:
         LEARNING | start | {"training.steps": 2, "training.validate_every": 1, "training.peak_rate": 1e-9}
     )
     steps = trained(tmp_path / "second", settings | {"model.dropout": 0.3})  # dropout may differ
-    first = load_model(tmp_path / "first" / "run")[3]["provenance"]["scores"]["validation"]
+    first = load_model(tmp_path / "first" / "run").manifest["provenance"]["scores"]["validation"]
     assert steps[0].validation and steps[0].validation.loss == pytest.approx(first["loss"], rel=1e-4)
-    config = load_model(tmp_path / "second" / "run")[2]
+    config = load_model(tmp_path / "second" / "run").config
     assert config.model.dropout == 0.3 and config.training.start_from == str(tmp_path / "first" / "run")
     again = trained(tmp_path / "second", settings | {"model.dropout": 0.3, "training.steps": 4}, resume=True)
     assert [step.number for step in again] == [3, 4]  # from where it was, not from the first model

@@ -98,6 +98,19 @@ def read_pairs(corpora: Sequence[Sequence[str]], data: DataConfig) -> tuple[list
     return pairs, report
 
 
+def target_language(pair: Pair, languages: Sequence[tuple[str, str]]) -> str | None:
+    """The language that a pair's target is in, where [data] languages names it."""
+    return languages[pair.language][1] if languages else None
+
+
+def by_language(pairs: Sequence[Pair], languages: Sequence[tuple[str, str]]) -> dict[str | None, list[int]]:
+    """The places of the pairs whose targets are in the same language, by this language."""
+    places: dict[str | None, list[int]] = {}
+    for place, pair in enumerate(pairs):
+        places.setdefault(target_language(pair, languages), []).append(place)
+    return places
+
+
 def nothing_left(file: str, report: Report) -> PellucidError:
     """The error for data of which nothing is kept."""
     return PellucidError(

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from pellucid.config import DataConfig
-from pellucid.data.corpus import Pair, Report, nothing_left
+from pellucid.data.corpus import Pair, Report, nothing_left, target_language
 from pellucid.vocabulary import Vocabulary
 
 
@@ -81,7 +81,7 @@ def sample_examples(
 
 
 def _encode(pair: Pair, vocabulary: Vocabulary, sampling: float = 0.0, seed: int | None = None) -> Example:
-    to = vocabulary.languages[pair.language][1] if vocabulary.languages else None
+    to = target_language(pair, vocabulary.languages)
     source = vocabulary.encode_source(pair.source, to, sampling, seed)
     return Example(source, vocabulary.encode_target(pair.target, to, sampling, seed), pair)
 

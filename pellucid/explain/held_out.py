@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import torch
 
-from pellucid.data.corpus import Pair
+from pellucid.data.corpus import Pair, by_language
 from pellucid.explain.lookahead import decode_anew
 from pellucid.explain.short_training import Material
 from pellucid.model import Transformer
@@ -69,8 +69,7 @@ def _judged(lessons: Material, say: Say) -> Decoding:
     """What is said to each held-out sentence, language by language, against the right translations."""
     pairs = lessons.held_out
     said = [""] * len(pairs)
-    for to in dict.fromkeys(map(lessons.language, pairs)):
-        places = [place for place, pair in enumerate(pairs) if lessons.language(pair) == to]
+    for to, places in by_language(pairs, lessons.config.data.languages).items():
         for place, text in zip(places, say([pairs[place] for place in places], to), strict=True):
             said[place] = text
     right = [pair.target for pair in pairs]

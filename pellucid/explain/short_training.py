@@ -14,8 +14,8 @@ from pellucid.data.batch import Batch, batches
 from pellucid.data.corpus import Pair
 from pellucid.data.examples import Example, encode_pairs
 from pellucid.train.learner import Learner, Update
+from pellucid.train.setting_up import fitted, learned_vocabulary
 from pellucid.vocabulary import Vocabulary
-from pellucid.vocabulary_training import train_vocabulary
 
 SPLIT = 1  # the demo's own: which sentences of the phrasebook are held out
 
@@ -29,10 +29,6 @@ class Material:
     examples: list[Example]
     validation: list[Batch]
     held_out: list[Pair]
-
-    def language(self, pair: Pair) -> str | None:
-        """The language that a pair's target is in, where there are several."""
-        return self.config.data.languages[pair.language][1] if self.config.data.languages else None
 
 
 def phrasebook_material(settings: dict[str, Any]) -> Material:
@@ -52,12 +48,8 @@ def material(
     config: Config, train: Sequence[Pair], validation: Sequence[Pair], held_out: Sequence[Pair]
 ) -> Material:
     """A vocabulary learned from the pairs, and the pairs as ids."""
-    languages = config.data.languages
-    to = [languages[pair.language][1] for pair in train] if languages else None
-    sources, targets = (pair.source for pair in train), (pair.target for pair in train)
-    vocabulary = train_vocabulary(sources, targets, config.vocabulary, config.data, to)
-    sizes: dict[str, Any] = {"vocabulary": vocabulary.source_size, **vocabulary.ids()}
-    config = dataclasses.replace(config, model=dataclasses.replace(config.model, **sizes))
+    vocabulary = learned_vocabulary(train, config)
+    config = dataclasses.replace(config, model=fitted(config, vocabulary))
     examples, _ = encode_pairs(train, vocabulary, config.data)
     judged, _ = encode_pairs(validation, vocabulary, config.data)
     special = vocabulary.start_id, vocabulary.pad_id

@@ -1,10 +1,13 @@
 """Averaging of checkpoints (Vaswani et al. 2017, section 6.1): the mean of the last validations' weights."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import torch
 from torch import Tensor
 
 from pellucid import checkpoint
+from pellucid.errors import UsageError
 from pellucid.seal import writing
 
 FOLDER = "averaging"
@@ -20,4 +23,14 @@ def keep_for_average(run: Path, step: int, weights: dict[str, Tensor], most: int
 def averaged_weights(run: Path, up_to_step: int) -> dict[str, Tensor]:
     """The mean of the weights put aside at steps up to this one; nothing if there are none."""
     states = [state.tensors for state in checkpoint.whole_states(run / FOLDER) if state.step <= up_to_step]
-    return checkpoint.average(states) if states else {}
+    return average(states) if states else {}
+
+
+def average(states: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:
+    """The mean of several models' parameters, summed in float64."""
+    if not states or any(state.keys() != states[0].keys() for state in states):
+        raise UsageError("an average needs at least one model, and the same parameters in all of them.")
+    return {
+        name: torch.stack([state[name].double() for state in states]).mean(0).to(first.dtype)
+        for name, first in states[0].items()
+    }

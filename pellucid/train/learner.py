@@ -12,7 +12,7 @@ from pellucid.config import TrainingConfig
 from pellucid.data.batch import Batch
 from pellucid.errors import UsageError
 from pellucid.model import Transformer
-from pellucid.train.loss import cross_entropy
+from pellucid.train.loss import loss_of
 from pellucid.train.optimizer import learning_rate, optimizer_for
 
 ADAM_STATE = ("step", "exp_avg", "exp_avg_sq")
@@ -69,11 +69,7 @@ class Learner:
                 torch._foreach_copy_(list(self.working.parameters()), list(self.model.parameters()))
 
     def _backward(self, batch: Batch, tokens: int) -> tuple[float, float]:
-        batch = batch.to(self.device)
-        output = self.working.read(batch.source, batch.source_mask, batch.target_in)
-        projection, bias = self.working.projection_weight, self.working.decoder.projection.bias
-        smoothing = self.training.label_smoothing
-        loss = cross_entropy(output, projection, bias, batch.target_out, batch.target_mask, smoothing)
+        loss = loss_of(self.working, batch, self.training.label_smoothing)
         (loss.smoothed / tokens).backward()
         return float(loss.smoothed.detach()), float(loss.plain)
 

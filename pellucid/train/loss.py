@@ -7,6 +7,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from pellucid.data.batch import Batch
+from pellucid.model import Transformer
+
 # positions whose logits exist at a time: they stay in the processor's cache, and B L V is never held at once
 ROWS = 512
 
@@ -19,6 +22,15 @@ class Loss:
     smoothed: Tensor
     plain: Tensor
     tokens: int
+
+
+def loss_of(model: Transformer, batch: Batch, smoothing: float) -> Loss:
+    """The loss of what the model says after each right word of a batch (teacher forcing)."""
+    weight = model.projection_weight
+    batch = batch.to(weight.device)
+    output = model.read(batch.source, batch.source_mask, batch.target_in)
+    bias = model.decoder.projection.bias
+    return cross_entropy(output, weight, bias, batch.target_out, batch.target_mask, smoothing)
 
 
 def cross_entropy(

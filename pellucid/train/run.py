@@ -181,21 +181,21 @@ def _keep_if_best(run: Run, model: Transformer, validation: Validation) -> bool:
     score, best_score = validation.score(run.config.training.validation_metric), run.position.best_score
     if best_score is not None and score <= best_score:
         return False
-    save_model(run, run.out, model, validation)
+    keep_model(run, run.out, model, validation)
     run.position = dataclasses.replace(run.position, best_score=score)
     return True
 
 
 def save(run: Run) -> None:
     """The state, to go on from; and the model as it is now, in last/."""
-    save_model(run, run.out / "last", run.learner.model, None)
+    keep_model(run, run.out / "last", run.learner.model, None)
     state = {"position": dataclasses.asdict(run.position), "config": to_table(run.config), "data": run.data}
     checkpoint.save_state(
         run.out, run.position.step, run.learner.tensors(), state, keep=run.config.training.keep_checkpoints
     )
 
 
-def save_model(run: Run, folder: Path, model: Transformer, validation: Validation | None) -> None:
+def keep_model(run: Run, folder: Path, model: Transformer, validation: Validation | None) -> None:
     """A model folder with where it comes from."""
     provenance = {
         "steps": run.position.step,
@@ -216,11 +216,11 @@ def _finish(run: Run) -> None:
         model = copy.deepcopy(run.learner.model)
         model.load_state_dict(weights)
         validation = _validate(run, model)
-        save_model(run, run.out / "averaged", model, validation)
+        keep_model(run, run.out / "averaged", model, validation)
         _keep_if_best(run, model, validation)
     elif run.position.best_score is None:
         only = _validate(run, run.learner.model) if run.validation_pairs else None
-        save_model(run, run.out, run.learner.model, only)
+        keep_model(run, run.out, run.learner.model, only)
     save(run)
 
 

@@ -12,9 +12,9 @@ from typing import Any
 import torch
 
 from pellucid import checkpoint
-from pellucid.config import Config, from_table, read
+from pellucid.config import Config, ModelConfig, from_table, read
 from pellucid.data.batch import Batch, batches
-from pellucid.data.corpus import Pair, fingerprint, read_pairs
+from pellucid.data.corpus import Pair, fingerprint, read_pairs, target_language
 from pellucid.data.examples import Example, encode_pairs, sample_examples, unknown_shares
 from pellucid.device import device_named
 from pellucid.errors import UsageError
@@ -82,12 +82,40 @@ def set_up(
             '[data] train is missing: name the parallel text, as in train = ["train.en", "train.de"].'
         )
     check_accepted(accept)
+    _set_up_torch(config)
+    saved, data = _saved(config, out, resume, accept, report)
+    pairs, counts = read_pairs(config.data.train, config.data)
+    vocabulary, start = _vocabulary(config, out if saved else None, pairs)
+    examples, counts = encode_pairs(pairs, vocabulary, config.data, counts)
+    report(f"training data: {counts}; {_unknown(examples, vocabulary, config)}")
+    validation = _validation(config, vocabulary, report)
+    config = dataclasses.replace(config, model=fitted(config, vocabulary))
+    learner = Learner((start or Transformer(config.model)).to(device_named(device)), config.training)
+    report(
+        f"{parameters(learner.model):,} parameters, a vocabulary of {config.model.vocabulary:,}, "
+        f"{learner.precision} on {learner.device}"
+    )
+    run = Run(out, config, vocabulary, learner, examples, *validation, data)
+    if saved:
+        learner.restore(saved.tensors)
+        run.position = Position(**saved.state["position"])
+        report(f"going on from step {run.position.step}")
+    return run
+
+
+def _set_up_torch(config: Config) -> None:
     if config.training.threads:
         torch.set_num_threads(config.training.threads)
     # oneDNN keeps what it compiles for a shape, for up to 1,024 of them: in bf16, where few batches have the
     # shape of another, hundreds of megabytes for nothing. It looks here before its first product.
     os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "128")
     torch.manual_seed(config.training.seed)
+
+
+def _saved(
+    config: Config, out: Path, resume: bool, accept: Sequence[str], report: Callable[[str], None]
+) -> tuple[checkpoint.TrainingState | None, dict[str, str]]:
+    """The state to go on from, which fits what is asked for, and the data's fingerprint."""
     checkpoint.recover(out)
     saved = checkpoint.newest_state(out)
     if not saved:
@@ -103,33 +131,20 @@ def set_up(
         refuse_changes(config, from_table(saved.state["config"]), data, saved.state["data"], accept)
     elif resume:
         report(f"{out} holds no checkpoint: starting from the beginning.")
+    return saved, data
 
-    pairs, counts = read_pairs(config.data.train, config.data)
-    vocabulary, start = _vocabulary(config, out if saved else None, pairs)
+
+def _validation(
+    config: Config, vocabulary: Vocabulary, report: Callable[[str], None]
+) -> tuple[list[Pair], list[Batch]]:
+    """The validation pairs, and the batches of their ids."""
+    if not config.data.validation:
+        return [], []
+    pairs, counts = read_pairs(config.data.validation, config.data)
     examples, counts = encode_pairs(pairs, vocabulary, config.data, counts)
-    report(f"training data: {counts}; {_unknown(examples, vocabulary, config)}")
-    validation_pairs: list[Pair] = []
-    validation_examples: list[Example] = []
-    if config.data.validation:
-        validation_pairs, counts = read_pairs(config.data.validation, config.data)
-        validation_examples, counts = encode_pairs(validation_pairs, vocabulary, config.data, counts)
-        report(f"validation data: {counts}")
+    report(f"validation data: {counts}")
     special = vocabulary.start_id, vocabulary.pad_id
-    validation_batches = list(batches(validation_examples, 0, 0, config.training.batch_tokens, *special))
-
-    config = dataclasses.replace(config, model=_fitted(config, vocabulary))
-    model = start or Transformer(config.model)
-    learner = Learner(model.to(device_named(device)), config.training)
-    run = Run(out, config, vocabulary, learner, examples, validation_pairs, validation_batches, data)
-    report(
-        f"{parameters(model):,} parameters, a vocabulary of {config.model.vocabulary:,}, {learner.precision} "
-        f"on {learner.device}"
-    )
-    if saved:
-        learner.restore(saved.tensors)
-        run.position = Position(**saved.state["position"])
-        report(f"going on from step {run.position.step}")
-    return run
+    return pairs, list(batches(examples, 0, 0, config.training.batch_tokens, *special))
 
 
 def _unknown(examples: Sequence[Example], vocabulary: Vocabulary, config: Config) -> str:
@@ -170,18 +185,24 @@ def _vocabulary(
     """The run's own vocabulary on a resume; that of the model to start from, and the model; or one learned
     from the pairs."""
     if resumed:
-        return checkpoint.load_model(resumed / "last")[1], None
+        return checkpoint.load_model(resumed / "last").vocabulary, None
     if config.training.start_from:
         return _started_from(config.training.start_from, config)
+    return learned_vocabulary(pairs, config), None
+
+
+def learned_vocabulary(pairs: Sequence[Pair], config: Config) -> Vocabulary:
+    """The vocabulary of the pairs' text, as the configuration says."""
     languages = config.data.languages
-    to = [languages[pair.language][1] for pair in pairs] if languages else None
+    to = [target_language(pair, languages) for pair in pairs] if languages else None
     sources, targets = (pair.source for pair in pairs), (pair.target for pair in pairs)
-    return train_vocabulary(sources, targets, config.vocabulary, config.data, to), None
+    return train_vocabulary(sources, targets, config.vocabulary, config.data, to)
 
 
 def _started_from(folder: str, config: Config) -> tuple[Vocabulary, Transformer]:
     """The vocabulary and the model in a folder, where the configuration fits them; dropout may differ."""
-    loaded, vocabulary, started, _ = checkpoint.load_model(folder)
+    loaded = checkpoint.load_model(folder)
+    started = loaded.config
     shape = [name for name in vars(config.model) if not name.endswith(("dropout", "_id", "vocabulary"))]
     if different := _different(config.model, started.model, shape):
         raise UsageError(
@@ -195,9 +216,9 @@ def _started_from(folder: str, config: Config) -> tuple[Vocabulary, Transformer]
             f"[training] start_from = {folder}: its model was made for other text: {different}. "
             "Give [data] and [vocabulary] the same values."
         )
-    model = Transformer(_fitted(config, vocabulary))
-    model.load_state_dict(loaded.state_dict())
-    return vocabulary, model
+    model = Transformer(fitted(config, loaded.vocabulary))
+    model.load_state_dict(loaded.model.state_dict())
+    return loaded.vocabulary, model
 
 
 def _different(ours: Any, theirs: Any, names: Sequence[str]) -> str:
@@ -207,12 +228,11 @@ def _different(ours: Any, theirs: Any, names: Sequence[str]) -> str:
     )
 
 
-def _fitted(config: Config, vocabulary: Vocabulary) -> Any:
+def fitted(config: Config, vocabulary: Vocabulary) -> ModelConfig:
     """The model's settings with the vocabulary's true sizes and ids."""
-    two = vocabulary.source is not vocabulary.target
     sizes = {
         "vocabulary": vocabulary.source_size,
-        "target_vocabulary": vocabulary.target_size if two else None,
+        "target_vocabulary": None if vocabulary.joint else vocabulary.target_size,
     }
     changes: dict[str, Any] = sizes | vocabulary.ids()
     return dataclasses.replace(config.model, **changes)

@@ -8,10 +8,10 @@ import torch
 
 from pellucid.config import Config
 from pellucid.data.batch import Batch
-from pellucid.data.corpus import Pair
+from pellucid.data.corpus import Pair, by_language, target_language
 from pellucid.model import Transformer
 from pellucid.preparation import prepare, restore, stays_tokenised
-from pellucid.train.loss import cross_entropy
+from pellucid.train.loss import loss_of
 from pellucid.translate.decoding import evaluating
 from pellucid.translate.evaluate import evaluate
 from pellucid.translate.translator import Translator
@@ -48,7 +48,8 @@ def validate(
     with evaluating(model):
         loss = validation_loss(model, batches)
         hypotheses = _translations(Translator(model, vocabulary, config), config, pairs)
-    references = [prepared(pair.target, config, target_language(pair, config)) for pair in pairs]
+    languages = config.data.languages
+    references = [prepared(pair.target, config, target_language(pair, languages)) for pair in pairs]
     tokenize = "none" if stays_tokenised(config.data.preparation) else "13a"
     scores = evaluate(hypotheses, references, tokenize=tokenize)
     return Validation(loss, math.exp(min(loss, 100.0)), **vars(scores))
@@ -57,31 +58,21 @@ def validate(
 def _translations(translator: Translator, config: Config, pairs: Sequence[Pair]) -> list[str]:
     """What the model says to each source, in the language of its target."""
     said = [""] * len(pairs)
-    for to in dict.fromkeys(target_language(pair, config) for pair in pairs):
-        chosen = [index for index, pair in enumerate(pairs) if target_language(pair, config) == to]
-        translations = translator.translate([pairs[index].source for index in chosen], to=to)
-        for index, translation in zip(chosen, translations, strict=True):
-            said[index] = translation.text
+    for to, places in by_language(pairs, config.data.languages).items():
+        translations = translator.translate([pairs[place].source for place in places], to=to)
+        for place, translation in zip(places, translations, strict=True):
+            said[place] = translation.text
     return said
 
 
 @torch.no_grad()
 def validation_loss(model: Transformer, batches: Sequence[Batch]) -> float:
     """-log p(token), the mean over all real target tokens."""
-    device = next(model.parameters()).device
     total, tokens = 0.0, 0
     for batch in batches:
-        batch = batch.to(device)
-        output = model.read(batch.source, batch.source_mask, batch.target_in)
-        weight, bias = model.projection_weight, model.decoder.projection.bias
-        loss = cross_entropy(output, weight, bias, batch.target_out, batch.target_mask, smoothing=0.0)
+        loss = loss_of(model, batch, smoothing=0.0)
         total, tokens = total + float(loss.plain), tokens + loss.tokens
     return total / max(tokens, 1)
-
-
-def target_language(pair: Pair, config: Config) -> str | None:
-    """The language that a pair's target is in, where the configuration names it."""
-    return config.data.languages[pair.language][1] if config.data.languages else None
 
 
 def prepared(text: str, config: Config, language: str | None) -> str:
