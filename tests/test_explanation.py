@@ -21,7 +21,7 @@ from tiny import translator
 from pellucid.errors import PellucidError, UsageError
 from pellucid.explain import explanation as explanation_module
 from pellucid.explain.explanation import Explanation
-from pellucid.explain.terminal import Report
+from pellucid.explain.terminal import Printed
 from pellucid.explain.whole_file import write
 
 
@@ -32,7 +32,7 @@ def hindi() -> Explanation:
 
 def shown(explanation: Explanation, width: int = 80, **console: Any) -> str:
     stream = io.StringIO()
-    Console(file=stream, width=width, **console).print(Report(explanation))
+    Console(file=stream, width=width, **console).print(Printed(explanation))
     return stream.getvalue()
 
 

@@ -15,8 +15,9 @@ from pellucid.errors import UsageError
 from pellucid.explain import terminal
 from pellucid.explain.columns import paragraph
 from pellucid.explain.explanation import Explanation
-from pellucid.explain.looking import entropies, heads_entropies
-from pellucid.explain.terminal import Report
+from pellucid.explain.looking import entropies, heads_entropies, heads_lines
+from pellucid.explain.merging import merged_lines
+from pellucid.explain.terminal import Printed
 from pellucid.records import UnknownTensor
 from pellucid.see import trace
 
@@ -150,7 +151,7 @@ def test_the_difference_is_shown(spanish: Explanation, capsys: pytest.CaptureFix
 
 def test_show_sums_up_and_more_shows_all(spanish: Explanation, capsys: pytest.CaptureFixture[str]) -> None:
     stream = io.StringIO()
-    Console(file=stream, width=80).print(Report(spanish))
+    Console(file=stream, width=80).print(Printed(spanish))
     brief = stream.getvalue()
     for word in ("words ", "heads ", "search ", "steps ", "served ", "more "):
         assert f"\n{word}" in brief
@@ -164,6 +165,43 @@ def test_show_sums_up_and_more_shows_all(spanish: Explanation, capsys: pytest.Ca
     assert any(line.startswith("Step by step with a cache") for line in lines)
 
 
+def test_the_table_of_heads_names_the_word_each_position_looked_at_most(spanish: Explanation) -> None:
+    part = "decoder.layers.1.cross_attention"
+    weights = spanish.trace[f"{part}.weights"].tensor[0].double()
+    lines = heads_lines(spanish.looked_at(part), 200)
+    assert lines[0] == part
+    for place, step in enumerate(spanish.steps):
+        cells = next(line.split() for line in lines if line.split()[:2] == [step.input, step.expected])
+        best = weights[:, place].argmax(-1).tolist()
+        assert cells[2::2] == [spanish.source_tokens[word] for word in best]
+        shares = [float(weights[head, place, word]) for head, word in enumerate(best)]
+        assert [float(cell) for cell in cells[3::2]] == pytest.approx(shares, abs=5.1e-3)
+    bits = (-weights * weights.log2()).sum(-1).mean(-1).tolist()
+    assert [float(cell) for cell in lines[-1].split()[1:]] == pytest.approx(bits, abs=5.1e-3)
+
+
+def test_the_table_between_words_is_the_mean_of_all_heads() -> None:
+    explanation = translator(kind="unigram").explain("I like cats", to="es", target="Me gustan los gatos")
+    name, merged = "decoder.layers.0.cross_attention.weights", explanation.merged()
+    weights = explanation.trace[name].tensor[0].tolist()
+    lines = merged_lines(merged, name, 200)
+    assert len(merged.source) < len(explanation.source_tokens) and "the mean of 2 heads" in lines[0]
+    header, rows = lines[1].split(), [line.split() for line in lines[2:]]
+    assert header == [word.text for word in merged.source]
+    for asks, cells in zip(merged.target, rows, strict=True):
+        shares: list[list[float]] = [[], [], []]  # of head 0, of head 1, of both
+        for asked in merged.source:
+            each = [
+                sum(head[row][column] for row in asks.places for column in asked.places) / len(asks.places)
+                for head in weights
+            ]
+            for kept, share in zip(shares, (*each, sum(each) / 2), strict=True):
+                kept.append(share)
+        assert cells[0] == asks.text
+        assert [float(cell) for cell in cells[1:]] == pytest.approx(shares[2], abs=5.1e-3)
+        assert shares[0] != pytest.approx(shares[2], abs=5.1e-3)
+
+
 def test_more_merges_pieces(capsys: pytest.CaptureFixture[str]) -> None:
     translator(kind="unigram").explain("I like cats", to="es", target="Me gustan").show(more=True)
     text = capsys.readouterr().out
@@ -175,11 +213,11 @@ def test_what_would_take_long_is_not_decoded_again_for_a_line(monkeypatch: pytes
     parameters = sum(each.numel() for each in translator().model.parameters())
     monkeypatch.setattr(terminal, "STEPWISE", 6 * parameters - 1)  # 1 + 2 + 3 rows
     stream = io.StringIO()
-    Console(file=stream, width=80).print(Report(explanation))
+    Console(file=stream, width=80).print(Printed(explanation))
     assert "not decoded again one by one, which would take long." in stream.getvalue()
     assert "stepwise" not in vars(explanation)
     monkeypatch.setattr(terminal, "STEPWISE", 6 * parameters)
-    Console(file=stream, width=80).print(Report(explanation))
+    Console(file=stream, width=80).print(Printed(explanation))
     assert "Step by step, with a cache and without" in stream.getvalue()
 
 

@@ -176,3 +176,17 @@ def test_the_path_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
     assert max(map(len, text.splitlines())) <= 80
     assert "The search with beam" in text and "What came out, best first:" in text
     assert f"{explanation.translation.score:.4f}" in text
+
+
+def test_each_row_of_the_path_has_its_log_probability_and_their_sum() -> None:
+    explanation = translator().explain("I like cats", to="es")
+    found = explanation.trace["decoder.logits"].tensor[0].double().log_softmax(-1)
+    log_p = [float(found[place, token]) for place, token in enumerate(explanation.target_ids)]
+    assert len(log_p) > 2 and abs(sum(log_p)) > abs(log_p[-1]) + 0.1
+    lines = explanation.beam_path.lines(200)
+    for number, step in enumerate(explanation.beam_path.steps[: len(log_p)], start=1):
+        cells = next(line.split() for line in lines if line.split()[:1] == [str(number)])
+        assert cells[1] == explanation.steps[number - 1].expected
+        assert float(cells[2]) == pytest.approx(log_p[number - 1], abs=1e-3)
+        assert float(cells[3]) == pytest.approx(sum(log_p[:number]), abs=1e-2)
+        assert cells[4] == f"{(step.place or 0) + 1}/{len(step.candidates)}"

@@ -129,3 +129,21 @@ def test_both_ways_stand_side_by_side(hindi: Explanation, capsys: pytest.Capture
 def test_a_step_of_the_record_has_one_row(hindi: Explanation) -> None:
     assert isinstance(hindi.trace["decoder.logits"], Record)
     assert hindi.stepwise is hindi.stepwise  # computed once
+
+
+def test_the_times_of_both_ways_are_in_thousandths_of_a_second(hindi: Explanation) -> None:
+    steps = [
+        dataclasses.replace(
+            step,
+            cached=dataclasses.replace(step.cached, seconds=0.0125, difference=1e-7),
+            whole=dataclasses.replace(step.whole, seconds=0.5 * (step.number + 1), difference=3e-6),
+        )
+        for step in hindi.stepwise.steps
+    ]
+    lines = dataclasses.replace(hindi.stepwise, steps=steps).lines(200)
+    rows = [cells for cells in map(str.split, lines) if cells and cells[0].isdigit()]
+    assert [cells[2:] for cells in rows] == [
+        ["1", "12.50", "1.0e-07", str(row), f"{500 * row}.00", "3.0e-06"] for row in range(1, 6)
+    ]
+    totals = next(line.split() for line in lines if line.startswith("all"))
+    assert totals == ["all", "5", "62.50", "15", "7500.00"]

@@ -1,6 +1,7 @@
 """Two targets of one source, or one target by two models: where they part, and what differs most."""
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import TYPE_CHECKING
@@ -8,14 +9,18 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from pellucid.errors import UsageError
-from pellucid.explain.columns import known
+from pellucid.errors import PellucidError, UsageError
+from pellucid.explain.columns import columns, columns_of_terminal, digits, known, paragraph, print_lines
 from pellucid.explain.steps import Step
 from pellucid.explain.words import visible
 from pellucid.records import Record
 
 if TYPE_CHECKING:
     from pellucid.explain.explanation import Explanation
+
+ROUNDING = 1e-5  # a relative difference below it is that of sums in another order
+CHANGES = 10  # tensors of a difference that are named
+INSIDE = (".mean", ".variance", ".standardized", ".sum", ".concatenated", ".scores", ".masked_scores")
 
 
 @dataclass(frozen=True)
@@ -88,14 +93,10 @@ class Difference:
 
     def lines(self, width: int = 80) -> list[str]:
         """All of it as text."""
-        from pellucid.explain.details import against_lines
-
         return against_lines(self, width)
 
     def show(self) -> None:
         """Prints it."""
-        from pellucid.explain.columns import columns_of_terminal, print_lines
-
         print_lines(self.lines(columns_of_terminal()))
 
 
@@ -156,3 +157,46 @@ def _change(name: str, ours: Tensor, theirs: Tensor) -> Change:
         return Change(name, math.inf, math.inf)
     relative = 0.0 if distance == 0 else distance / mean if mean else math.inf
     return Change(name, relative, float(gap.abs().max()) if gap.numel() else 0.0)
+
+
+def against_lines(difference: Difference, width: int) -> list[str]:
+    """Two targets step by step, where they part, and which tensors differ most."""
+    return [*_parting_lines(difference, width), "", *_change_lines(difference, width)]
+
+
+def _parting_lines(difference: Difference, width: int) -> Iterator[str]:
+    for which, each in (("A", difference.ours), ("B", difference.theirs)):
+        total = -sum(step.loss for step in each.steps)
+        text = f"{which}: {visible(each.translation.text)} (log-probability {known(total, '.4f')}"
+        yield from paragraph(f"{text}, {'given' if each.forced else 'found by the search'})", width)
+    yield ""
+    rows = []
+    for number, (ours, theirs) in enumerate(difference.steps):
+        cells = [[step.expected, digits(step.probability)] if step else ["", ""] for step in (ours, theirs)]
+        mark = "← they part" if number == difference.parts_at else ""
+        rows.append([str(number + 1), cells[0][0], cells[1][0], cells[0][1], cells[1][1], mark])
+    yield from columns(["step", "A", "B", "p(A)", "p(B)", ""], rows, width, left=3)
+    yield ""
+    yield from paragraph(f"{difference.parting} {difference.verdict}", width)
+    for each in (difference.ours, difference.theirs):
+        if each.forced:
+            try:
+                verdict = each.beam_path.verdict
+            except PellucidError as error:  # of a model that computes NaN
+                verdict = f"No search: {error}"
+            yield from paragraph(f"{visible(each.translation.text)!r}: {verdict}", width)
+
+
+def _change_lines(difference: Difference, width: int) -> Iterator[str]:
+    same = [change for change in difference.changes if change.relative == 0]
+    rounded = [change for change in difference.changes if 0 < change.relative < ROUNDING]
+    shown = [change for change in difference.changes if not change.name.endswith(INSIDE)][:CHANGES]
+    shown = [change for change in shown if change.relative >= ROUNDING]
+    alike = f"Of {len(difference.changes)} tensors, on the positions that both have, {len(same)} are the same"
+    alike += f" to the bit, and {len(rounded)} but for rounding" if rounded else " to the bit"
+    if not shown:
+        yield from paragraph(f"{alike}. No tensor differs by more.", width)
+        return
+    yield from paragraph(f"{alike}. Most differ (the length of the difference / the mean length):", width)
+    most = [[change.name, f"{change.relative:.3f}", f"{change.largest:.3g}"] for change in shown]
+    yield from columns(["tensor", "relative", "largest"], most, width, longest=width - 24)

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from pellucid.cache import GrowingPast, Memory, NoPast
 from pellucid.device import device_of
+from pellucid.explain.columns import columns, columns_of_terminal, paragraph, print_lines
 from pellucid.explain.passes import in_float32, quietly
 from pellucid.model import Transformer
 from pellucid.records import Record
@@ -101,14 +102,10 @@ class Stepwise:
 
     def lines(self, width: int = 80) -> list[str]:
         """All of it as text."""
-        from pellucid.explain.details import stepwise_lines
-
         return stepwise_lines(self, width)
 
     def show(self) -> None:
         """Prints it."""
-        from pellucid.explain.columns import columns_of_terminal, print_lines
-
         print_lines(self.lines(columns_of_terminal()))
 
 
@@ -116,15 +113,14 @@ def stepwise(explanation: "Explanation") -> Stepwise:
     """Decode an explanation's target token by token in both ways, and compare every tensor."""
     translator, vocabulary = explanation.translator, explanation.vocabulary
     model = in_float32(translator.model)
-    ids = [model.config.start_id, *explanation.target_ids[:-1]]
     source = torch.tensor([explanation.source_ids], device=device_of(model))
-    target = torch.tensor([ids], device=device_of(model))
+    target = torch.tensor([explanation.read_ids], device=device_of(model))
     mask = torch.ones_like(source, dtype=torch.bool)
     parallel = explanation.trace
     with quietly(model):
         with trace(model, vocabulary=vocabulary) as seen:
             encoded = model.encode(source, mask)
-        memory, compared = model.remember(encoded, mask), Comparison(parallel)
+        memory, compared = model.remember(encoded, mask), AgainstParallel(parallel)
         encoder = compared.add(seen, 0, source.shape[1], 0.0)
         times = _times(model, memory, target)
         past, steps = GrowingPast(), []
@@ -139,7 +135,7 @@ def stepwise(explanation: "Explanation") -> Stepwise:
     return Stepwise(steps, encoder, len(compared.names), compared.numbers)
 
 
-class Comparison:
+class AgainstParallel:
     """Traces of some rows held against the trace of all of them."""
 
     def __init__(self, parallel: Trace) -> None:
@@ -195,3 +191,23 @@ def _times(model: Transformer, memory: Memory, target: Tensor) -> list[tuple[flo
         (min(cached), min(whole))
         for cached, whole in (zip(*each, strict=True) for each in zip(*runs, strict=True))
     ]
+
+
+def stepwise_lines(steps: Stepwise, width: int) -> list[str]:
+    """With a cache and without, side by side: rows, time, and the largest difference from the pass."""
+    header = ["step", "reads", "cache: rows", "ms", "differs", "none: rows", "ms", "differs"]
+    rows = []
+    for step in steps.steps:
+        ways = [
+            [str(way.rows), f"{1000 * way.seconds:.2f}", f"{way.difference:.1e}"]
+            for way in (step.cached, step.whole)
+        ]
+        rows.append([str(step.number + 1), step.input, *ways[0], *ways[1]])
+    totals = [str(steps.cached_rows), f"{1000 * steps.cached_seconds:.2f}", ""]
+    totals += [str(steps.whole_rows), f"{1000 * steps.whole_seconds:.2f}", ""]
+    table = columns(header, [*rows, ["all", "", *totals]], width, left=2)
+    title = (
+        "Step by step with a cache, a new row each; and without one, all rows of the prefix again. In both "
+        "the source's keys and values are computed once, for all steps."
+    )
+    return [*paragraph(title, width), "", *table, "", *paragraph(str(steps), width)]

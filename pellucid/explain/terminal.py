@@ -17,7 +17,8 @@ from rich.text import Text
 
 from pellucid.errors import PellucidError, UsageError
 from pellucid.explain.columns import columns_of_terminal, known, paragraph, print_lines, short_share
-from pellucid.explain.details import heads_lines, merged_lines
+from pellucid.explain.looking import heads_lines
+from pellucid.explain.merging import merged_lines
 from pellucid.explain.record_text import record_lines
 from pellucid.explain.steps import Step
 from pellucid.explain.words import visible
@@ -42,10 +43,10 @@ def show(explanation: "Explanation", more: bool = False) -> None:
     that is only summed up otherwise."""
     console = Console()
     if console.encoding.startswith("utf"):
-        console.print(Report(explanation))
+        console.print(Printed(explanation))
     else:
         with console.capture() as captured:  # a letter that this output cannot write becomes a question mark
-            console.print(Report(explanation))
+            console.print(Printed(explanation))
         sys.stdout.write(captured.get().encode(console.encoding, "replace").decode(console.encoding))
     if more:
         print_lines(more_lines(explanation, columns_of_terminal()))
@@ -93,7 +94,7 @@ def more_lines(explanation: "Explanation", width: int) -> list[str]:
     return [*lines, "", *explanation.stepwise.lines(width)]
 
 
-class Report:
+class Printed:
     """What `show` prints, for any rich console."""
 
     def __init__(self, explanation: "Explanation") -> None:
