@@ -220,6 +220,8 @@ def test_labels_and_names() -> None:
     assert crossed["weights"].labels("M") == ["0", "1", "2", "3"]
     with pytest.raises(KeyError, match=r"no stage 'weigths' in this example. It has: queries, keys, .*"):
         seen["weigths"]
+    with pytest.raises(KeyError, match=r"no stage None in this example\. It has: queries, keys, "):
+        seen[None]  # type: ignore[index]
 
 
 Q, K = X[:, :4], MEMORY[:, :5]

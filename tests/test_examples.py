@@ -290,6 +290,8 @@ def test_an_example_of_ones_own(pellucid: Command, files: Any) -> None:
         ("[given]\nquery = [[1.0]]", "[given]: query is not known. Nearest: w_query, queries."),
         ('[given]\nscores = [["one"]]', 'scores: "one" is not a number. Write 0.25, -inf, or … for one left '
          "out."),
+        ('[given]\nscores = "… 10000×101"', 'scores: "… 10000×101" is too large for an example. Give '
+         "1,000,000 cells at most."),
         ("[given]\nscores = [[1.0]]\n[[products]]\nwritten = 1", 'a product is written = "W_O · Concat", '
          "left = [8, 8], right = [2, 8]."),
     ],

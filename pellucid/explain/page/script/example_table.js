@@ -5,6 +5,7 @@ const EXAMPLE_SETTINGS = ["heads", "scale", "mask", "tokens", "memory_tokens"];
 const EXAMPLE_TEXTS = ["like", "about", "note", "lines", "decimals"];
 const EXAMPLE_TABLES = ["given", "claims", "at", "called", "products"];
 const ELIDED = /^…\s*(\d+)\s*×\s*(\d+)$/; // "… 8×4": a matrix of which only the shape is known
+const ELIDED_CELLS = 1_000_000; // of such a matrix
 
 /** {name, asked (what workedExample takes), claims, decimals, about, note, lines, at, called, products}. */
 const exampleOf = (table, where) => {
@@ -118,6 +119,10 @@ const readMatrix = (value, where, place) => {
   if (typeof value === "boolean") return value;
   if (Array.isArray(value)) return value.map((entry) => readMatrix(entry, where, place));
   const shape = typeof value === "string" && ELIDED.exec(value);
+  if (shape && Number(shape[1]) * Number(shape[2]) > ELIDED_CELLS) {
+    const problem = `${where}: "${value.slice(0, 40)}" is too large for an example`;
+    throw new UsageError(`${problem}. Give 1,000,000 cells at most.`, place);
+  }
   if (shape) return emptyMatrix(Number(shape[1]), Number(shape[2]), NaN);
   try {
     return writtenNumber(value, 0, where).number;

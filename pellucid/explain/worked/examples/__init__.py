@@ -21,6 +21,7 @@ SETTINGS = ("heads", "scale", "mask", "tokens", "memory_tokens")
 TEXTS = ("like", "about", "note", "lines", "decimals")
 TABLES = ("given", "claims", "at", "called", "products")
 ELIDED = re.compile(r"…\s*(\d+)\s*×\s*(\d+)")  # "… 8×4": a matrix of which only the shape is known
+CELLS = 1_000_000  # of such a matrix: a slip of the keyboard should be told before memory runs out
 
 
 @dataclass(frozen=True)
@@ -190,5 +191,9 @@ def _matrix(value: Any, where: str) -> Any:
     if isinstance(value, list):
         return [_matrix(entry, where) for entry in value]
     if isinstance(value, str) and (shape := ELIDED.fullmatch(value)):
-        return [[math.nan] * int(shape[2]) for _ in range(int(shape[1]))]
+        if max(map(len, shape.groups())) > 7 or (rows := int(shape[1])) * (columns := int(shape[2])) > CELLS:
+            raise UsageError(
+                f'{where}: "{value:.40}" is too large for an example. Give {CELLS:,} cells at most.'
+            )
+        return [[math.nan] * columns for _ in range(rows)]
     return number(value, 0, where)[0]
