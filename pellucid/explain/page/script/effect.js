@@ -164,13 +164,13 @@ const silentSentence = (part, heads) =>
 const changeSentence = (run, before) => {
   let most = 0;
   run.steps.forEach((step, at) => {
-    const change = (place) => Math.abs(run.steps[place].probability - before.steps[place].probability);
-    if (change(at) > change(most)) most = at;
+    const changeAt = (place) => Math.abs(run.steps[place].probability - before.steps[place].probability);
+    if (changeAt(at) > changeAt(most)) most = at;
   });
   const [was, now] = [before.steps[most].probability, run.steps[most].probability];
   const other = run.steps.filter((step, at) => step.predicted !== before.steps[at].predicted).length;
-  if (Math.abs(now - was) < 0.00005)
-    return `No probability changes by more than ${Math.max(Math.abs(now - was), 1e-9).toExponential(0)}.`;
+  const change = Math.abs(now - was);
+  if (change < 0.00005) return change ? `No probability changes by more than ${change.toExponential(0)}.` : "No probability changes.";
   return [
     "Of the expected words’ probabilities that of ",
     words(run.expected[most], { class: "quoted" }),

@@ -27,7 +27,7 @@ const drawTime = (run, place) => {
       "aria-label": playing ? "pause" : "play, step by step",
       title: "space",
     }),
-    isStep ? cacheChoice(run) : null,
+    isStep ? cacheButton() : null,
   );
   roam(place);
 };
@@ -44,19 +44,9 @@ const stepBy = (run, by, sign, says) => {
   });
 };
 
-/** How a step is decoded: with a cache, without one, or, where the page can compute, in both ways. */
-const cacheChoice = (run) => {
-  const isBoth = state.beside === "ways" && run.computes;
-  const beside = state.beside === "ways" ? "" : state.beside;
-  const choice = (label, says, chosen, changes) => ({
-    label, says, chosen, key: `cache-${label}`, choose: () => setState(changes),
-  });
-  return choiceOf("cache", element("span", { class: "label" }, "Cache"), [
-    choice("with", "with a cache", !isBoth && state.cached, { cached: true, beside }),
-    choice("without", "without a cache", !isBoth && !state.cached, { cached: false, beside }),
-    ...(run.computes ? [choice("both", "both ways in every matrix", isBoth, { beside: "ways" })] : []),
-  ], { class: "chooser cached" });
-};
+/** Whether a step has a cache; the name stays, and the state is said once. */
+const cacheButton = () =>
+  timeButton("cached", "cached", "Cache", () => setState({ cached: !state.cached }), { pressed: state.cached });
 
 /** What this moment is, in a sentence. */
 const drawMoment = async (run, place) => {
@@ -93,12 +83,12 @@ const momentOf = (run) => {
   return [`Step ${position + 1}, one new row: `, ...read, ` Of the target, ${kept}. `, source];
 };
 
-/** That step by step gives what all positions at once give, with the largest difference of a logit. */
+/** That step by step gives what all positions at once give, with the largest difference of any number. */
 const equalityOf = async (run, cached) => {
   if (!run.computes) return "";
-  const { largestDifference } = await comparedInTime(run, cached);
+  const { largestDifference, where } = await comparedInTime(run, cached);
   if (largestDifference > 1e-3)
-    return `Step by step differs from all at once, by up to ${largestDifference.toFixed(2)} in a logit: a step cannot see later words.`;
+    return `Step by step differs from all at once, by up to ${largestDifference.toFixed(2)} (${where}): a step cannot see later words.`;
   return `Step by step equals all at once: largest difference ${inExponents(largestDifference)}.`;
 };
 
