@@ -120,7 +120,7 @@ class Labels:
     """The tokens that went into each stack in this pass, to label axes with."""
 
     def __init__(self, vocabulary: Labeller | None) -> None:
-        if vocabulary is not None and not hasattr(vocabulary, "source_tokens"):
+        if isinstance(vocabulary, type) or not (vocabulary is None or hasattr(vocabulary, "source_tokens")):
             raise UsageError(
                 f"vocabulary is a {type(vocabulary).__name__}, which cannot label tokens. Give a Vocabulary: "
                 "of a translator, its .vocabulary."

@@ -88,6 +88,15 @@ def test_together_keeps_what_a_plain_union_would_lose() -> None:
     assert torch.equal(in_order, 2 * (plain + 1))
 
 
+@pytest.mark.parametrize("each", [None, [], "decoder.logits", small_model])
+def test_only_edits_go_together(each: Any) -> None:
+    with pytest.raises(UsageError) as error:
+        edits.together(edits.silence(OWN, 0), each)
+    assert str(error.value) == (
+        f"together: {each!r:.60} is no edit. Give edits one after the other: together(silence(…), rewrite(…))."
+    )
+
+
 def test_a_patch_of_all_tensors_gives_the_other_run() -> None:
     model = small_model()
     with torch.no_grad(), trace(model) as other:

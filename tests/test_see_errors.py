@@ -14,6 +14,7 @@ from pellucid.nonfinite import find_nonfinite
 from pellucid.records import Record, UnknownTensor
 from pellucid.see import trace
 from pellucid.trace_bytes import trace_bytes
+from pellucid.vocabulary import Vocabulary
 from pellucid.watching import Part
 
 SOURCE = torch.tensor([[5, 7, 4, 3], [9, 3, 0, 0]])
@@ -142,12 +143,13 @@ def test_most_bytes_is_a_number(most: Any) -> None:
 
 @pytest.mark.parametrize("watch", [trace, find_nonfinite])
 def test_a_vocabulary_labels_tokens(watch: Any) -> None:
-    with pytest.raises(UsageError) as error, watch(small_model(), vocabulary=small_model()):
-        pass
-    assert str(error.value) == (
-        "vocabulary is a Transformer, which cannot label tokens. Give a Vocabulary: of a translator, its "
-        ".vocabulary."
-    )
+    for vocabulary, kind in ((small_model(), "Transformer"), (Vocabulary, "type"), ("demo", "str")):
+        with pytest.raises(UsageError) as error, watch(small_model(), vocabulary=vocabulary):
+            pass
+        assert str(error.value) == (
+            f"vocabulary is a {kind}, which cannot label tokens. Give a Vocabulary: of a translator, its "
+            ".vocabulary."
+        )
 
 
 @pytest.mark.parametrize("edits", [[1], [], 0, {3: abs}, {"decoder.logits": 3}])

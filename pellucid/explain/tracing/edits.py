@@ -165,6 +165,11 @@ def together(*edits: Mapping[str, Edit]) -> Edits:
     """
     joined: Edits = {}
     for each in edits:
+        if not isinstance(each, Mapping):
+            raise UsageError(
+                f"together: {each!r:.60} is no edit. Give edits one after the other: together(silence(…), "
+                "rewrite(…))."
+            )
         for name, edit in each.items():
             joined[name] = _one_after_the_other(joined[name], edit) if name in joined else edit
     return joined
