@@ -93,7 +93,8 @@ def test_only_edits_go_together(each: Any) -> None:
     with pytest.raises(UsageError) as error:
         edits.together(edits.silence(OWN, 0), each)
     assert str(error.value) == (
-        f"together: {each!r:.60} is no edit. Give edits one after the other: together(silence(…), rewrite(…))."
+        f"together: {each!r:.60} is no edit. Give edits one after the other: together(silence(…), "
+        "rewrite(…))."
     )
 
 
