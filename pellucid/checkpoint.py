@@ -22,7 +22,8 @@ from safetensors import SafetensorError
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
-from pellucid.config import Config, from_table, to_toml
+from pellucid.config import Config
+from pellucid.config_file import from_table, to_toml
 from pellucid.errors import PellucidError
 from pellucid.model import Transformer
 from pellucid.seal import MANIFEST, copy, is_sealed, read_manifest, remove, sealed, to_disk, verified, writing

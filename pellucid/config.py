@@ -1,31 +1,12 @@
-"""What a user may set: frozen dataclasses, read from strict TOML, checked once, handed down in sections."""
+"""What a user may set: frozen dataclasses in sections, checked once, handed down."""
 
-import dataclasses
-import difflib
-import math
-import os
-import tomllib
-import types
-import typing
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
-from pathlib import Path
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
-import tomli_w
-
 from pellucid.errors import UsageError
-
-
-def number(default: Any, low: float, high: float) -> Any:
-    """A numeric setting that must lie within [low, high]."""
-    return field(default=default, metadata={"low": low, "high": high})
-
-
-def choice(default: str, *others: str) -> Any:
-    """A setting that must be one of a few words; the first is the default."""
-    return field(default=default, metadata={"choices": (default, *others)})
-
+from pellucid.preparation import NAMES
+from pellucid.settings import check, check_value, choice, number
 
 PARAMETERS_AT_MOST = 20_000_000_000  # a slip of the keyboard should be told before memory runs out
 
@@ -39,7 +20,7 @@ class DataConfig:
     validation: tuple[tuple[str, ...], ...] = ()
     # (source, target) of each corpus in train and in validation
     languages: tuple[tuple[str, str], ...] = ()
-    preparation: str = choice("none", "moses", "moses-lowercase", "words")
+    preparation: str = choice(*NAMES)
     bad_utf8: str = choice("error", "replace", "skip")
     # tokens, the end token included
     max_length: int = number(256, 1, 100_000)
@@ -50,7 +31,7 @@ class DataConfig:
     licence: str = ""
 
     def __post_init__(self) -> None:
-        _check(self)
+        check(self)
         _check_corpora("train", self.train)
         _check_corpora("validation", self.validation)
 
@@ -71,7 +52,7 @@ class VocabularyConfig:
     model: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        _check(self)
+        check(self)
 
 
 @dataclass(frozen=True)
@@ -99,7 +80,7 @@ class ModelConfig:
     end_id: int = number(3, 0, 10_000_000)
 
     def __post_init__(self) -> None:
-        _check(self)
+        check(self)
         if self.width % self.heads:
             nearest = [heads for heads in range(1, self.width + 1) if self.width % heads == 0]
             nearest = sorted(sorted(nearest, key=lambda heads: abs(heads - self.heads))[:3])
@@ -189,9 +170,9 @@ class TrainingConfig:
     start_from: str | None = None
 
     def __post_init__(self) -> None:
-        _check(self)
+        check(self)
         for beta in self.betas:
-            _check_value("[training] betas", beta, {"low": 0.0, "high": 0.999999})
+            check_value("[training] betas", beta, {"low": 0.0, "high": 0.999999})
 
 
 @dataclass(frozen=True)
@@ -204,7 +185,7 @@ class TranslationConfig:
     max_length: int = number(512, 1, 1_000_000)
 
     def __post_init__(self) -> None:
-        _check(self)
+        check(self)
 
 
 @dataclass(frozen=True)
@@ -227,185 +208,17 @@ PRESETS: dict[str, dict[str, Any]] = {
 }
 
 
-def read(path: str | Path, overrides: Mapping[str, Any] | None = None) -> Config:
-    """The configuration in a TOML file; `overrides` are {"section.key": value}; relative paths are the file's
-    own folder's."""
-    path = Path(path)
-    try:
-        table = tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except FileNotFoundError:
-        raise UsageError(
-            f"{path}: no such file. Give the path of a TOML configuration (examples/ has some)."
-        ) from None
-    except IsADirectoryError:
-        raise UsageError(f"{path} is a folder, not a TOML configuration. Give the path of a file.") from None
-    except OSError as error:
-        raise UsageError(
-            f"{path} cannot be read: {error.strerror}. Give the path of a TOML configuration."
-        ) from None
-    except ValueError as error:  # syntax, UTF-8, and numbers of thousands of digits
-        raise UsageError(f"{path}: this is not TOML: {error}.") from None
-    except RecursionError:
-        raise UsageError(f"{path}: this is not a configuration: its lists are nested too deeply.") from None
-    for dotted, value in (overrides or {}).items():
-        section, _, key = dotted.partition(".")
-        if not key:
-            raise UsageError(f"{dotted}={value}: a setting is named section.key, as in training.steps=500.")
-        if not isinstance(table.setdefault(section, {}), dict):
-            raise UsageError(f"{path}: [{section}] must be a section.")
-        table[section][key] = value
-    return from_table(table, where=str(path), folder=path.parent)
-
-
-def from_table(table: Mapping[str, Any], where: str = "configuration", folder: Path | None = None) -> Config:
-    """A Config from nested dictionaries, as TOML gives them; an unknown section or key is an error."""
-    sections = {"data": DataConfig, "vocabulary": VocabularyConfig, "model": ModelConfig}
-    sections |= {"training": TrainingConfig, "translation": TranslationConfig}
-    for name in table:
-        if name not in sections:
-            raise UsageError(f"{where}: there is no section [{name}].{_nearest(name, sections)}")
-        if not isinstance(table[name], Mapping):
-            raise UsageError(f"{where}: {name} must be a section, [{name}], not a single value.")
-    given = {name: dict(table.get(name, {})) for name in sections}
-    _shorthand(given["data"], where, folder)
-    if folder and isinstance(given["training"].get("start_from"), str):
-        given["training"]["start_from"] = os.path.abspath(folder / given["training"]["start_from"])
-    if isinstance(given["vocabulary"].get("model"), str):
-        given["vocabulary"]["model"] = [given["vocabulary"]["model"]]
-    models = given["vocabulary"].get("model")
-    if folder and isinstance(models, list) and all(isinstance(name, str) for name in models):
-        given["vocabulary"]["model"] = [os.path.abspath(folder / name) for name in models]
-    preset = given["model"].pop("preset", None)
-    if preset is not None:
-        if not isinstance(preset, str) or preset not in PRESETS:
-            nearest = _nearest(str(preset), PRESETS)
-            raise UsageError(
-                f"{where}: [model] preset = {preset!r} is not one of {', '.join(PRESETS)}.{nearest}"
-            )
-        given["model"] = PRESETS[preset] | given["model"]
-    if "size" in given["vocabulary"] and "vocabulary" not in given["model"]:
-        given["model"]["vocabulary"] = given["vocabulary"]["size"]
-    return Config(**{name: _section(kind, given[name], where) for name, kind in sections.items()})
-
-
-def to_table(config: Config) -> dict[str, Any]:
-    """The configuration as nested dictionaries for TOML; settings that are None are left out."""
-    return {
-        section.name: {
-            key: value
-            for key, value in dataclasses.asdict(getattr(config, section.name)).items()
-            if value is not None
-        }
-        for section in fields(config)
-    }
-
-
-def to_toml(config: Config) -> str:
-    """The whole configuration, resolved, as TOML text that `read` takes back unchanged."""
-    return tomli_w.dumps(_lists(to_table(config)))
-
-
-def _lists(value: Any) -> Any:
-    """tomli_w writes lists, not tuples."""
-    if isinstance(value, dict):
-        return {key: _lists(entry) for key, entry in value.items()}
-    return [_lists(entry) for entry in value] if isinstance(value, tuple | list) else value
-
-
-def _shorthand(data: dict[str, Any], where: str, folder: Path | None) -> None:
-    """train = ["a.en", "a.de"] means one corpus; several are lists of lists. Languages likewise."""
-    for key in ("train", "validation", "languages"):
-        value = data.get(key)
-        if isinstance(value, str):
-            data[key] = value = [[value]]
-        elif isinstance(value, list) and value and all(isinstance(entry, str) for entry in value):
-            data[key] = value = [value]
-        if key == "languages" or not isinstance(value, list):
-            continue
-        for corpus in value:
-            texts = isinstance(corpus, list) and all(isinstance(name, str) for name in corpus)
-            if not texts or not 1 <= len(corpus) <= 2:
-                raise _not_a_corpus(f"{where}: [data] {key}", corpus)
-        if folder:
-            data[key] = [[os.path.abspath(folder / name) for name in corpus] for corpus in value]
-
-
-def _check_corpora(name: str, corpora: typing.Iterable[typing.Sequence[str]]) -> None:
+def _check_corpora(name: str, corpora: Iterable[Sequence[str]]) -> None:
     for corpus in corpora:
         if not 1 <= len(corpus) <= 2:
-            raise _not_a_corpus(f"[data] {name}", corpus)
+            raise not_a_corpus(f"[data] {name}", corpus)
 
 
-def _not_a_corpus(name: str, corpus: Any) -> UsageError:
+def not_a_corpus(name: str, corpus: Any) -> UsageError:
+    """The error for what is neither two files nor one table."""
     key = name.rpartition(" ")[2]
     shown = list(corpus) if isinstance(corpus, tuple) else corpus
     return UsageError(
         f"{name} holds {shown!r}. A corpus is a [source, target] pair of files or one .tsv: "
         f'{key} = ["{key}.en", "{key}.de"].'
     )
-
-
-def _section(kind: type, given: dict[str, Any], where: str) -> Any:
-    hints = typing.get_type_hints(kind)
-    known = [setting.name for setting in fields(kind)] + (["preset"] if kind is ModelConfig else [])
-    for key in given:
-        if key not in known:
-            raise UsageError(f'{where}: [{_title(kind)}] has no setting "{key}".{_nearest(key, known)}')
-    try:
-        return kind(
-            **{key: _convert(f"[{_title(kind)}] {key}", value, hints[key]) for key, value in given.items()}
-        )
-    except UsageError as error:
-        raise UsageError(f"{where}: {error}") from None
-
-
-def _convert(name: str, value: Any, kind: Any) -> Any:
-    """A TOML value as the type that the setting has; anything else is an error that shows the value."""
-    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
-    if origin is types.UnionType:
-        return None if value is None else _convert(name, value, arguments[0])
-    if origin is tuple:
-        if not isinstance(value, list | tuple):
-            raise UsageError(f"{name} = {value!r} must be a list.")
-        kinds = [arguments[0]] * len(value) if arguments[-1] is Ellipsis else arguments
-        if len(kinds) != len(value):
-            raise UsageError(f"{name} = {value!r} must have {len(kinds)} entries.")
-        return tuple(_convert(name, entry, each) for entry, each in zip(value, kinds, strict=True))
-    if type(value) is int and not -(2**63) <= value < 2**63:
-        raise UsageError(f"{name} is a number of more than 64 bits, which TOML does not have.")
-    if kind is float and type(value) is int:
-        return float(value)
-    if type(value) is not kind:
-        words = {int: "a whole number", float: "a number", str: "text in quotes", bool: "true or false"}
-        raise UsageError(f"{name} = {value!r} must be {words[kind]}.")
-    return value
-
-
-def _title(kind: type) -> str:
-    """The section's name in a TOML file: ModelConfig is [model]."""
-    return kind.__name__.removesuffix("Config").lower()
-
-
-def _check(section: Any) -> None:
-    hints = typing.get_type_hints(type(section))
-    for setting in fields(section):
-        name, value = f"[{_title(type(section))}] {setting.name}", getattr(section, setting.name)
-        _convert(name, value, hints[setting.name])  # for its errors: Python may make a section without TOML
-        _check_value(name, value, setting.metadata)
-
-
-def _check_value(name: str, value: Any, limits: Mapping[str, Any]) -> None:
-    if "choices" in limits and value not in limits["choices"]:
-        nearest = _nearest(value, limits["choices"]) if isinstance(value, str) else ""
-        raise UsageError(f"{name} = {value!r} is not one of {', '.join(limits['choices'])}.{nearest}")
-    if "low" in limits and value is not None:
-        if not math.isfinite(value):
-            raise UsageError(f"{name} = {value!r} must be a finite number.")
-        if not limits["low"] <= value <= limits["high"]:
-            raise UsageError(f"{name} = {value!r} must lie between {limits['low']} and {limits['high']}.")
-
-
-def _nearest(word: str, known: typing.Iterable[str]) -> str:
-    """` Did you mean "x"?`, or nothing when nothing is near."""
-    matches = difflib.get_close_matches(word, list(known), n=1)
-    return f' Did you mean "{matches[0]}"?' if matches else ""

@@ -12,7 +12,8 @@ from typing import Any
 import torch
 
 from pellucid.checkpoint import load_model, save_model
-from pellucid.config import Config, read
+from pellucid.config import Config
+from pellucid.config_file import read
 from pellucid.data import phrasebook
 from pellucid.train.run import Step, training
 from pellucid.translate.translator import Translator, load

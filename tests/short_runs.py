@@ -10,7 +10,8 @@ import torch
 import toy
 from safetensors.torch import load_file
 
-from pellucid.config import Config, from_table
+from pellucid.config import Config
+from pellucid.config_file import from_table
 
 WORDS = ("ab", "ba", "cab", "dab", "bad", "ad", "cad", "dac")
 

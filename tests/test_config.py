@@ -8,16 +8,8 @@ from typing import Any
 
 import pytest
 
-from pellucid.config import (
-    PRESETS,
-    Config,
-    DataConfig,
-    ModelConfig,
-    TrainingConfig,
-    from_table,
-    read,
-    to_toml,
-)
+from pellucid.config import PRESETS, Config, DataConfig, ModelConfig, TrainingConfig
+from pellucid.config_file import from_table, read, to_toml
 from pellucid.errors import UsageError
 
 # The configuration that DESIGN and the README promise.

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from pellucid.config import PRESETS, Config, from_table
+from pellucid.config import PRESETS, Config
+from pellucid.config_file import from_table
 
 PAGE = (Path(__file__).parent.parent / "docs" / "configuration.md").read_text("utf-8")
 

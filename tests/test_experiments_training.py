@@ -18,7 +18,8 @@ from rich.cells import cell_len
 from torch import Tensor
 
 import pellucid
-from pellucid.config import Config, from_table
+from pellucid.config import Config
+from pellucid.config_file import from_table
 from pellucid.data.corpus import Pair, target_language
 from pellucid.errors import UsageError
 from pellucid.explain.experiments import feedback, leakage, parallel

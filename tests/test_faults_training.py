@@ -19,7 +19,7 @@ import torch
 import pellucid
 from pellucid import checkpoint
 from pellucid.checkpoint import newest_state
-from pellucid.config import read, to_toml
+from pellucid.config_file import read, to_toml
 from pellucid.data.batch import Batch
 from pellucid.errors import PellucidError, UsageError
 from pellucid.train import run as run_module

@@ -13,7 +13,7 @@ from command import Command
 
 import pellucid
 from pellucid import checkpoint
-from pellucid.config import to_toml
+from pellucid.config_file import to_toml
 from pellucid.data.batch import Batch
 from pellucid.errors import PellucidError, UsageError
 from pellucid.explain.recordings import write_recording

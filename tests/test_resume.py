@@ -18,7 +18,7 @@ from short_runs import SAMPLED
 
 import pellucid
 from pellucid.checkpoint import load_model, newest_state
-from pellucid.config import to_toml
+from pellucid.config_file import to_toml
 from pellucid.data.corpus import fingerprint
 from pellucid.errors import UsageError
 from pellucid.train.stop import Interrupted

@@ -3,7 +3,7 @@
 import pytest
 from short_runs import SETTINGS, pairs
 
-from pellucid.config import from_table
+from pellucid.config_file import from_table
 from pellucid.data.corpus import Pair, by_language
 from pellucid.explain.held_out import teacher_forced
 from pellucid.explain.short_training import learning, material

@@ -14,6 +14,7 @@ import torch
 
 import pellucid
 from pellucid.checkpoint import load_model, newest_state
+from pellucid.config_file import to_toml
 from pellucid.errors import UsageError
 from pellucid.train import run as run_module
 from pellucid.train.metrics import open_metrics, write_metrics
@@ -78,7 +79,7 @@ def test_one_seed_is_one_run(tmp_path: Path) -> None:
 def test_a_path_trains_as_its_configuration_does(tmp_path: Path) -> None:
     config = short_runs.config(tmp_path / "data")
     path = tmp_path / "toy.toml"
-    path.write_text(pellucid.config.to_toml(config), "utf-8")
+    path.write_text(to_toml(config), "utf-8")
     pellucid.train(config, tmp_path / "one")
     pellucid.train(str(path), str(tmp_path / "two"))
     assert short_runs.same_run(tmp_path / "one", tmp_path / "two")

@@ -35,7 +35,7 @@ def add(verbs: Verbs) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Everything is checked against the manifest's hashes first."""
     from pellucid.cli.lines import put
-    from pellucid.config import to_toml
+    from pellucid.config_file import to_toml
     from pellucid.translate.training_step import load_model_or_step
     from pellucid.translate.translator import demo_folder
 

@@ -50,7 +50,7 @@ def add(verbs: Verbs) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """A bar on a terminal, plain lines elsewhere; then what to try next."""
     from pellucid.cli.lines import tell
-    from pellucid.config import read
+    from pellucid.config_file import read
     from pellucid.train.display import show
     from pellucid.train.run import training
     from pellucid.train.stop import Interrupted

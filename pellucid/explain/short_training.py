@@ -8,7 +8,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from pellucid.config import Config, read
+from pellucid.config import Config
+from pellucid.config_file import read
 from pellucid.data import phrasebook
 from pellucid.data.batch import Batch, batches
 from pellucid.data.corpus import Pair

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pellucid.config import Config, to_table
+from pellucid.config import Config
+from pellucid.config_file import to_table
 from pellucid.errors import UsageError
 
 Table = dict[str, dict[str, Any]]

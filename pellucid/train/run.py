@@ -14,7 +14,8 @@ from typing import Any
 import torch
 
 from pellucid import checkpoint
-from pellucid.config import Config, to_table
+from pellucid.config import Config
+from pellucid.config_file import to_table
 from pellucid.data.batch import Batch
 from pellucid.errors import PellucidError, UsageError
 from pellucid.model import Transformer

@@ -12,7 +12,8 @@ from typing import Any
 import torch
 
 from pellucid import checkpoint
-from pellucid.config import Config, ModelConfig, from_table, read
+from pellucid.config import Config, ModelConfig
+from pellucid.config_file import from_table, read
 from pellucid.data.batch import Batch, batches
 from pellucid.data.corpus import Pair, fingerprint, read_pairs, target_language
 from pellucid.data.examples import Example, encode_pairs, sample_examples, unknown_shares

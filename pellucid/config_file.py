@@ -1,0 +1,143 @@
+"""A configuration as strict TOML: read, shorthand and relative paths resolved, and written back whole."""
+
+import dataclasses
+import os
+import tomllib
+import typing
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+
+from pellucid.config import (
+    PRESETS,
+    Config,
+    DataConfig,
+    ModelConfig,
+    TrainingConfig,
+    TranslationConfig,
+    VocabularyConfig,
+    not_a_corpus,
+)
+from pellucid.errors import UsageError
+from pellucid.nearest import did_you_mean
+from pellucid.settings import convert, title
+
+
+def read(path: str | Path, overrides: Mapping[str, Any] | None = None) -> Config:
+    """The configuration in a TOML file; `overrides` are {"section.key": value}; relative paths are the file's
+    own folder's."""
+    path = Path(path)
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    except FileNotFoundError:
+        raise UsageError(
+            f"{path}: no such file. Give the path of a TOML configuration (examples/ has some)."
+        ) from None
+    except IsADirectoryError:
+        raise UsageError(f"{path} is a folder, not a TOML configuration. Give the path of a file.") from None
+    except OSError as error:
+        raise UsageError(
+            f"{path} cannot be read: {error.strerror}. Give the path of a TOML configuration."
+        ) from None
+    except ValueError as error:  # syntax, UTF-8, and numbers of thousands of digits
+        raise UsageError(f"{path}: this is not TOML: {error}.") from None
+    except RecursionError:
+        raise UsageError(f"{path}: this is not a configuration: its lists are nested too deeply.") from None
+    for dotted, value in (overrides or {}).items():
+        section, _, key = dotted.partition(".")
+        if not key:
+            raise UsageError(f"{dotted}={value}: a setting is named section.key, as in training.steps=500.")
+        if not isinstance(table.setdefault(section, {}), dict):
+            raise UsageError(f"{path}: [{section}] must be a section.")
+        table[section][key] = value
+    return from_table(table, where=str(path), folder=path.parent)
+
+
+def from_table(table: Mapping[str, Any], where: str = "configuration", folder: Path | None = None) -> Config:
+    """A Config from nested dictionaries, as TOML gives them; an unknown section or key is an error."""
+    sections = {"data": DataConfig, "vocabulary": VocabularyConfig, "model": ModelConfig}
+    sections |= {"training": TrainingConfig, "translation": TranslationConfig}
+    for name in table:
+        if name not in sections:
+            raise UsageError(f"{where}: there is no section [{name}].{did_you_mean(name, sections)}")
+        if not isinstance(table[name], Mapping):
+            raise UsageError(f"{where}: {name} must be a section, [{name}], not a single value.")
+    given = {name: dict(table.get(name, {})) for name in sections}
+    _shorthand(given["data"], where, folder)
+    if folder and isinstance(given["training"].get("start_from"), str):
+        given["training"]["start_from"] = os.path.abspath(folder / given["training"]["start_from"])
+    if isinstance(given["vocabulary"].get("model"), str):
+        given["vocabulary"]["model"] = [given["vocabulary"]["model"]]
+    models = given["vocabulary"].get("model")
+    if folder and isinstance(models, list) and all(isinstance(name, str) for name in models):
+        given["vocabulary"]["model"] = [os.path.abspath(folder / name) for name in models]
+    preset = given["model"].pop("preset", None)
+    if preset is not None:
+        if not isinstance(preset, str) or preset not in PRESETS:
+            nearest = did_you_mean(str(preset), PRESETS)
+            raise UsageError(
+                f"{where}: [model] preset = {preset!r} is not one of {', '.join(PRESETS)}.{nearest}"
+            )
+        given["model"] = PRESETS[preset] | given["model"]
+    if "size" in given["vocabulary"] and "vocabulary" not in given["model"]:
+        given["model"]["vocabulary"] = given["vocabulary"]["size"]
+    return Config(**{name: _section(kind, given[name], where) for name, kind in sections.items()})
+
+
+def to_table(config: Config) -> dict[str, Any]:
+    """The configuration as nested dictionaries for TOML; settings that are None are left out."""
+    return {
+        section.name: {
+            key: value
+            for key, value in dataclasses.asdict(getattr(config, section.name)).items()
+            if value is not None
+        }
+        for section in fields(config)
+    }
+
+
+def to_toml(config: Config) -> str:
+    """The whole configuration, resolved, as TOML text that `read` takes back unchanged."""
+    return tomli_w.dumps(_lists(to_table(config)))
+
+
+def _lists(value: Any) -> Any:
+    """tomli_w writes lists, not tuples."""
+    if isinstance(value, dict):
+        return {key: _lists(entry) for key, entry in value.items()}
+    return [_lists(entry) for entry in value] if isinstance(value, tuple | list) else value
+
+
+def _shorthand(data: dict[str, Any], where: str, folder: Path | None) -> None:
+    """train = ["a.en", "a.de"] means one corpus; several are lists of lists. Languages likewise."""
+    for key in ("train", "validation", "languages"):
+        value = data.get(key)
+        if isinstance(value, str):
+            data[key] = value = [[value]]
+        elif isinstance(value, list) and value and all(isinstance(entry, str) for entry in value):
+            data[key] = value = [value]
+        if key == "languages" or not isinstance(value, list):
+            continue
+        for corpus in value:
+            texts = isinstance(corpus, list) and all(isinstance(name, str) for name in corpus)
+            if not texts or not 1 <= len(corpus) <= 2:
+                raise not_a_corpus(f"{where}: [data] {key}", corpus)
+        if folder:
+            data[key] = [[os.path.abspath(folder / name) for name in corpus] for corpus in value]
+
+
+def _section(kind: type, given: dict[str, Any], where: str) -> Any:
+    hints = typing.get_type_hints(kind)
+    known = [setting.name for setting in fields(kind)] + (["preset"] if kind is ModelConfig else [])
+    for key in given:
+        if key not in known:
+            raise UsageError(f'{where}: [{title(kind)}] has no setting "{key}".{did_you_mean(key, known)}')
+    try:
+        return kind(
+            **{key: convert(f"[{title(kind)}] {key}", value, hints[key]) for key, value in given.items()}
+        )
+    except UsageError as error:
+        raise UsageError(f"{where}: {error}") from None
