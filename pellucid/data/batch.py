@@ -110,5 +110,3 @@ def _shuffled(items: Sequence[int], chance: random.Random) -> list[int]:
     """A permutation by random() alone, the one method that Python promises to keep between versions."""
     keys = [chance.random() for _ in items]
     return sorted(items, key=keys.__getitem__)
-
-
