@@ -143,6 +143,12 @@ SENTENCE = 'a model and a sentence, such as demo and "I like cats"'
         (("norms", tiny(), TEXT, "es"), {"part": []}, "part = [] must be text."),
         (("norms", tiny(), TEXT, "es"), {"part": ""}, 'part: no norm is called "".'),
         (("feedback", tiny(), TEXT, "es"), {"slip": 1}, "slip = 1 must be text."),
+        (
+            ("masks", tiny(), "cats", "es"),
+            {"shorter": TEXT},
+            "shorter = 'I like cats' has 5 tokens and the sentence 3. Give one that is not longer, for the "
+            "shorter one is padded.",
+        ),
         (("masks", tiny(), TEXT, "es"), {"shorter": ["I"]}, "shorter = ['I'] must be text."),
         (("heads", tiny(), TEXT, "es"), {"how": 3}, "how = 3 is not known."),
         (("heads", 7, TEXT), {}, 'model = 7 must be a translator, a model folder, or "demo".'),

@@ -48,9 +48,8 @@ def watch(
 ) -> Trace:
     """The tensors of one teacher-forced pass, with `edits` in effect; without a mask all tokens are real."""
     model = in_float32(model)
-    real = torch.ones_like(source, dtype=torch.bool) if source_mask is None else source_mask
     with quietly(model), trace(model, only=only, edits=edits, vocabulary=vocabulary) as seen:
-        model(source, real, target, target_mask)
+        model(source, source_mask, target, target_mask)
     return seen
 
 

@@ -4,7 +4,6 @@ Each module of this package is one: ABOUT says it in a sentence, NEEDS what it i
 and a sentence, "model", or "nothing"), and `experiment` measures. A new file is a new experiment.
 """
 
-import difflib
 import importlib
 import inspect
 import os
@@ -15,6 +14,7 @@ from types import ModuleType
 from typing import Any, Protocol
 
 from pellucid.errors import UsageError
+from pellucid.nearest import nearest
 from pellucid.translate.translator import Translator, load
 
 NEEDED = {
@@ -92,7 +92,7 @@ def experiment(
 def _module(name: str) -> ModuleType:
     known = names()
     if name not in known:
-        near = difflib.get_close_matches(str(name), known, n=3, cutoff=0.4)
+        near = nearest(name, known, cutoff=0.4)
         hint = f"Nearest: {', '.join(near)}. " if near else ""
         raise UsageError(f'no experiment is called "{name}". {hint}There are: {", ".join(known)}.')
     return importlib.import_module(f"{__name__}.{name.replace('-', '_')}")

@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from pellucid.data.batch import pad
+from pellucid.errors import UsageError
 from pellucid.explain.columns import columns, digits, paragraph, stacked
 from pellucid.explain.drawing import drawing
 from pellucid.explain.passes import watch
@@ -120,6 +121,12 @@ def experiment(
     second = said(
         translator, shorter if shorter is not None else _first_half(text), to or first.explanation.to
     )
+    sizes = [len(each.explanation.source_ids) for each in (first, second)]
+    if sizes[1] > sizes[0]:
+        raise UsageError(
+            f"shorter = {shorter!r:.60} has {sizes[1]} tokens and the sentence {sizes[0]}. Give one that is "
+            "not longer, for the shorter one is padded."
+        )
     sources, source_real = _padded(first, [first.explanation.source_ids, second.explanation.source_ids])
     begun = [[first.model.config.start_id, *each.explanation.target_ids[:-1]] for each in (first, second)]
     targets, target_real = _padded(first, begun)
