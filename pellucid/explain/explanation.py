@@ -81,6 +81,11 @@ class Explanation:
         return [self.translator.model.config.start_id, *self.target_ids[:-1]]
 
     @property
+    def ids_by_stack(self) -> dict[str, list[int]]:
+        """What the "encoder" and the "decoder" read, as ids."""
+        return {"encoder": self.source_ids, "decoder": self.read_ids}
+
+    @property
     def title(self) -> str:
         """The sentence and what it became, "How are you → आप कैसे हैं", fit for any terminal, page or file."""
         return f"{visible(self.translation.source)} → {visible(self.translation.text)}"

@@ -16,6 +16,7 @@ from pellucid.explain.tracing.edits import ADDED
 from pellucid.model import Norm
 
 Array = np.ndarray
+Arrays = Mapping[str, Array]
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,11 @@ class Derivation:
     of: tuple[str, ...]
     parameters: tuple[str, ...] = ()
     by: float | None = None
+
+    def table(self) -> dict[str, object]:
+        """As the header has it: only what there is."""
+        table = {"how": self.how, "of": self.of, "parameters": self.parameters, "by": self.by}
+        return {name: value for name, value in table.items() if value not in ((), None)}
 
 
 def _standardize(x: Array, mean: Array, variance: Array, by: float) -> Array:
@@ -57,17 +63,11 @@ HOW: dict[str, Callable[..., Array]] = {
 }
 
 
-def as_table(way: Derivation) -> dict[str, object]:
-    """As the header has it: only what there is."""
-    table = {"how": way.how, "of": way.of, "parameters": way.parameters, "by": way.by}
-    return {name: value for name, value in table.items() if value not in ((), None)}
-
-
 def derivation(
     name: str,
-    tensors: Mapping[str, Array],
+    tensors: Arrays,
     available: Mapping[str, object],
-    parameters: Mapping[str, Array],
+    parameters: Arrays,
     config: ModelConfig,
     ids: Mapping[str, Sequence[int]],
 ) -> Derivation | None:
@@ -98,7 +98,7 @@ def same_bits(one: Array, other: Array) -> bool:
 
 
 def _ways(
-    name: str, tensors: Mapping[str, Array], config: ModelConfig, ids: Mapping[str, Sequence[int]]
+    name: str, tensors: Arrays, config: ModelConfig, ids: Mapping[str, Sequence[int]]
 ) -> list[Derivation]:
     """What may give the tensor of this name."""
     path, _, last = name.rpartition(".")
@@ -146,7 +146,7 @@ def _ways_of_residual(path: str, last: str, config: ModelConfig) -> list[Derivat
 def _ways_of_stack(
     stack: str,
     last: str,
-    tensors: Mapping[str, Array],
+    tensors: Arrays,
     config: ModelConfig,
     ids: Mapping[str, Sequence[int]],
 ) -> list[Derivation]:

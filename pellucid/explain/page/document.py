@@ -7,7 +7,7 @@ from pellucid.explain.page.assembly import html_page, styles
 from pellucid.explain.page.chapters import TRANSLATION_PAGE, script
 from pellucid.explain.page.own_payload import examples_payload
 from pellucid.explain.page.payload import payload
-from pellucid.explain.page.summary import alignment_table, headline, steps_table, title_of
+from pellucid.explain.page.summary import alignment_table, headline, steps_table
 from pellucid.explain.words import visible
 from pellucid.version import __version__
 
@@ -27,7 +27,7 @@ def page(
     for run, name in zip(carried.header["runs"], names, strict=False):
         run["name"] = visible(name)
     carried.header["examples"] = examples_payload()
-    title, body = title_of(explanation), _body(explanation)
+    title, body = explanation.title, _body(explanation)
     return html_page(title, body, styles(STYLES), script(TRANSLATION_PAGE), carried.html())
 
 

@@ -15,19 +15,17 @@ each row and, last, the expected one: then there is "kept": {"size": of the voca
 row, "log_sum_exp": of each row of logits}.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from pellucid.explain.code_lines import code_line, kind_of
 from pellucid.explain.page.assembly import json_block
 from pellucid.explain.page.best_words import KEPT, best_words
 from pellucid.explain.page.blocks import Blocks
 from pellucid.explain.page.captions import caption
-from pellucid.explain.page.derived import as_table, derivation
+from pellucid.explain.page.derived import Arrays, derivation
 from pellucid.explain.page.spelling import spelling
 from pellucid.explain.page.variants import variants
 from pellucid.explain.passes import in_float32
@@ -42,7 +40,6 @@ if TYPE_CHECKING:
 
 VERSION = 1
 COMPUTES = 300_000  # parameters: a page of a model with at most so many carries all of them
-Arrays = Mapping[str, np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -99,6 +96,7 @@ def _model(translator: Translator, parameters: Arrays, blocks: Blocks) -> dict[s
     places = blocks.put(parameters.values())
     return {
         "computes": computes(translator),
+        "parameter_count": sum(value.numel() for value in translator.model.parameters()),
         "config": asdict(translator.model.config),
         "translation": asdict(translator.config.translation),
         "parameters": {
@@ -114,7 +112,7 @@ def _run(explanation: "Explanation", model: int, parameters: Arrays, blocks: Blo
     tensors = _tensors(explanation, parameters, blocks)
     small = computes(explanation.translator)
     return {
-        "title": f"{visible(translation.source)} → {visible(translation.text)}",
+        "title": explanation.title,
         "text": visible(translation.source),
         "translation": visible(translation.text),
         "to": explanation.to,
@@ -136,7 +134,7 @@ def _tensors(explanation: "Explanation", parameters: Arrays, blocks: Blocks) -> 
     """Each tensor and where it is, or how it is derived; those of a part of the model are in one block."""
     trace, config = explanation.trace, explanation.translator.model.config
     arrays = {name: record.tensor.numpy() for name, record in trace.items()}
-    ids = {"encoder": explanation.source_ids, "decoder": [config.start_id, *explanation.target_ids[:-1]]}
+    ids = explanation.ids_by_stack
     tensors: dict[str, dict[str, Any]] = {
         name: {"axes": record.axes, "shape": list(record.tensor.shape)} for name, record in trace.items()
     }
@@ -152,7 +150,7 @@ def _tensors(explanation: "Explanation", parameters: Arrays, blocks: Blocks) -> 
             if way is None:
                 kept.append(name)
             else:
-                tensors[name] |= as_table(way)
+                tensors[name] |= way.table()
         for name, place in zip(kept, blocks.put(arrays[name] for name in kept), strict=True):
             tensors[name] |= place
     return tensors

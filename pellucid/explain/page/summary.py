@@ -21,12 +21,6 @@ def word(token: str) -> str:
     return f"<bdi>{escape(visible(token))}</bdi>"
 
 
-def title_of(explanation: "Explanation") -> str:
-    """The sentence and what it became."""
-    translation = explanation.translation
-    return f"{visible(translation.source)} → {visible(translation.text)}"
-
-
 def headline(explanation: "Explanation") -> str:
     """The sentence and what it became, large."""
     translation, to = explanation.translation, explanation.to or ""

@@ -5,15 +5,12 @@ weights and contexts of every attention and the best words, and besides what fol
 equal to the recording: in the first decoder layer without its mask, all but what comes after the mask.
 """
 
-from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from pellucid.explain.page.best_words import KEPT, best_words
 from pellucid.explain.page.blocks import Blocks
-from pellucid.explain.page.derived import as_table, derivation, same_bits
+from pellucid.explain.page.derived import Arrays, derivation, same_bits
 from pellucid.explain.passes import watched_pass
 from pellucid.explain.steps import steps_of
 from pellucid.explain.tracing.edits import (
@@ -40,7 +37,6 @@ UNSWITCHED = {
     "head": None,
 }
 STORED = ("weights", "context")
-Arrays = Mapping[str, np.ndarray]
 Table = dict[str, Any]
 
 
@@ -70,7 +66,7 @@ def _variant(
     seen = watched_pass(translator.model, vocabulary, explanation.source_ids, expected, edits)
     arrays = {name: record.tensor.numpy() for name, record in seen.items()}
     config = translator.model.config
-    ids = {"encoder": explanation.source_ids, "decoder": [config.start_id, *expected[:-1]]}
+    ids = explanation.ids_by_stack
     tensors: dict[str, Table] = {}
     stored = []
     for name, record in seen.items():
@@ -78,7 +74,7 @@ def _variant(
         if name in KEPT:
             continue
         if way := derivation(name, arrays, tensors, parameters, config, ids):
-            tensors[name] = entry | as_table(way)
+            tensors[name] = entry | way.table()
         elif "block" in recorded[name] and same_bits(arrays[name], explanation.trace[name].tensor.numpy()):
             tensors[name] = recorded[name]
         elif name.rpartition(".")[2] in STORED:

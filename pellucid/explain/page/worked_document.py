@@ -9,6 +9,7 @@ from pellucid.explain.page.assembly import html_page, json_block, styles
 from pellucid.explain.page.captions import caption
 from pellucid.explain.page.chapters import EXAMPLE_PAGE, script
 from pellucid.explain.page.own_payload import as_table, examples_payload
+from pellucid.explain.page.payload import VERSION
 from pellucid.explain.words import visible
 from pellucid.explain.worked.example_text import example_text
 from pellucid.explain.worked.examples import Example
@@ -49,7 +50,7 @@ def _visible_lines(text: str) -> str:
 def _header(example: Example) -> dict[str, Any]:
     """As that of an explanation's page, without models and runs."""
     return {
-        "version": 1,
+        "version": VERSION,
         "pellucid": __version__,
         "axes": AXES,
         "captions": {name: asdict(caption(f"self_attention.{name}")) for name in STAGES},
