@@ -47,8 +47,14 @@ class Record:
             return rows[sentence]
         return [str(index) for index in range(sizes[axis])]
 
+    def show(self, head: int | None = None) -> None:
+        """Prints its matrix, the tokens along both sides: of each head, or of one."""
+        from pellucid.explain.record_text import show_record  # here, because explaining stands above seeing
+
+        show_record(self, head)
+
     def _repr_html_(self) -> str:
-        from pellucid.explain.notebook import record_html  # here, because explaining stands above seeing
+        from pellucid.explain.notebook import record_html
 
         return record_html(self)
 

@@ -1,5 +1,6 @@
 """Seeing: every name and its axes, nothing changed by looking, and edits that take effect."""
 
+import re
 import threading
 from typing import Any
 
@@ -316,6 +317,21 @@ def test_labels() -> None:
     with trace(model) as seen:
         run(model)
     assert seen["decoder.layers.0.cross_attention.weights"].labels("M", sentence=1) == ["9", "3", "0", "0"]
+
+
+def test_a_record_shows_its_matrix_in_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    model, name = small_model(), "decoder.layers.0.cross_attention.weights"
+    with torch.no_grad(), trace(model, only=name, vocabulary=Words()) as seen:
+        run(model)
+    seen[name].show()
+    both = capsys.readouterr().out
+    seen[name].show(head=1)
+    one = capsys.readouterr().out
+    assert name in both and "head 0 of 2" in both and "head 1 of 2" in both and "head 0 of 2" not in one
+    row = seen[name].tensor[0, 1, 2].tolist()  # what t8 asks of s5 s7 s4 s3
+    (line,) = [line for line in one.splitlines() if line.split()[:1] == ["t8"]]
+    assert [float(number) for number in re.findall(r"\d\.\d+", line)] == pytest.approx([*row, 1.0], abs=0.006)
+    assert all(f"s{token}" in one for token in (5, 7, 4, 3))
 
 
 def test_threads_do_not_see_one_anothers_watcher() -> None:
