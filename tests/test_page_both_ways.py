@@ -157,6 +157,9 @@ def test_without_its_mask_a_step_is_decoded_by_itself(
         word = opened.page.evaluate(f"current.run.steps[{t - 1}].predicted")
         assert word == hindi.translator.vocabulary.target.id_to_piece(best).removeprefix("▁")
         assert f"{word} out." in opened.text("#moment")
+        opened.until("document.querySelector('#moment .equality') !== null")
+        told = opened.text("#moment .equality")
+        assert re.match(r"Step by step differs from all at once, by up to \d+\.\d\d \(decoder\.\S+\): ", told)
         opened.until("document.querySelector('#both-ways h2') !== null")
         assert word in cells(opened, "#both-ways tbody tr")[4][1 if cached else 2]
         opened.go(address.replace(f"{SELF}.weights", f"{SELF}.context") + "&cell=1,1")

@@ -247,6 +247,16 @@ def test_a_first_view_needs_no_long_motion(browser: Any, path: Path) -> None:
     context.close()
 
 
+def test_a_given_translation_is_compared_as_the_model_is(browser: Any, path: Path) -> None:
+    given = "document.querySelector('#given').textContent"
+    with Opened(browser, path) as opened:
+        opened.until(f"{given}.includes('They part at')")
+        before = opened.page.evaluate(given)
+        opened.go("#?scale=off")
+        opened.page.wait_for_timeout(300)
+        assert opened.page.evaluate(given) == before
+
+
 def test_of_many_changes_the_largest_are_shown(browser: Any, tmp_path: Path) -> None:
     long = translator().explain("How are you ?", to="hi", target="आप कैसे हैं ? " * 3)
     long.to_html(tmp_path / "page.html")
