@@ -12,7 +12,7 @@ from pellucid.errors import UsageError
 from pellucid.explain.alignment import Alignment
 from pellucid.explain.explanation import Explanation
 from pellucid.explain.merging import between, spelled, words_of
-from pellucid.see import Record, UnknownTensor
+from pellucid.records import Record, UnknownTensor
 
 
 def test_words_of_pieces_begin_at_spaces_and_specials_stand_alone() -> None:

@@ -1,11 +1,11 @@
 """The words of a sentence, as a vocabulary knows them and as people can see them."""
 
-import difflib
 import re
 import unicodedata
 from collections.abc import Sequence
 
 from pellucid.errors import UsageError
+from pellucid.nearest import nearest
 from pellucid.preparation import prepare
 from pellucid.translate.sentences import Sentence, read_source, read_target
 from pellucid.vocabulary import Vocabulary
@@ -77,7 +77,7 @@ def advice(word: str, vocabulary: Vocabulary, is_target: bool = False) -> str:
     pieces = [model.id_to_piece(token) for token in range(model.get_piece_size())]
     words = [piece.removeprefix("▁") for piece in pieces if piece.startswith("▁") and piece != "▁"]
     by_letters = {known.casefold(): known for known in words}
-    near = difflib.get_close_matches(word.casefold(), by_letters, n=3, cutoff=0.6)
+    near = nearest(word.casefold(), by_letters)
     if near:
         return f"Near it: {', '.join(by_letters[letters] for letters in near)}."
     return f"It knows {len(words)} words, and none is near this one. Say it with others."
