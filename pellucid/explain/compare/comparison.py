@@ -184,7 +184,7 @@ def _read(model: Transformer, occurrence: Occurrence, places: Places) -> Trace:
     """The encoder's pass with the word at these places."""
     source = torch.tensor([occurrence.ids], device=device_of(model))
     with quietly(model), trace(model, only="encoder.*", edits=moved(occurrence.places, places)) as seen:
-        model.encode(source, torch.ones_like(source, dtype=torch.bool))
+        model.encode(source, None)
     return seen
 
 

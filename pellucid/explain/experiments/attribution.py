@@ -187,13 +187,12 @@ def _log_p(pair: Said, words: list[Tensor], points: Tensor) -> tuple[list[Tensor
     inputs = [(scale * word).requires_grad_() for word in words]
     edits = {SOURCE: lambda _: inputs[0], READ: lambda _: inputs[1]}
     source, target = pair.source.expand(count, -1), pair.target.expand(count, -1)
-    real = torch.ones_like(source, dtype=torch.bool)
     with (
         evaluating(pair.model),
         torch.enable_grad(),
         torch.autocast(source.device.type, enabled=False),
         trace(pair.model, only="decoder.logits", edits=edits),
     ):
-        log_p = pair.model(source, real, target).log_softmax(-1)
+        log_p = pair.model(source, None, target).log_softmax(-1)
     expected = torch.tensor(pair.explanation.target_ids, device=source.device).expand(count, -1)
     return inputs, log_p.gather(2, expected[:, :, None])[:, :, 0]

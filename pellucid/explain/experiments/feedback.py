@@ -17,7 +17,7 @@ from pellucid.device import device_of
 from pellucid.errors import UsageError
 from pellucid.explain.columns import columns, stacked
 from pellucid.explain.drawing import ORANGE, PURPLE, drawing
-from pellucid.explain.passes import quietly
+from pellucid.explain.passes import as_read, quietly
 from pellucid.explain.said import said
 from pellucid.explain.short_training import learning, phrasebook_material
 from pellucid.explain.whole_settings import whole_setting
@@ -233,10 +233,10 @@ def _slip(task: _Task, place: int, word: str | None) -> int:
                 f"{task.token(right)!r}."
             )
         return ids[0]
-    model, before = task.model, [task.model.config.start_id, *task.gold[: place - 1]]
-    source = torch.tensor([list(task.source)], device=device_of(model))
+    model = task.model
+    source, before = as_read(model, task.source, task.gold[:place])
     with quietly(model):
-        logits = model(source, torch.ones_like(source, dtype=torch.bool), source.new_tensor([before]))[0, -1]
+        logits = model(source, None, before)[0, -1]
     logits[[*never_said(model, task.vocabulary), model.config.end_id, right]] = -torch.inf
     return int(logits.argmax())
 
