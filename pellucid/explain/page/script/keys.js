@@ -114,6 +114,7 @@ const focusLevel = (left) => {
 };
 
 const scrollToLevel = () => {
+  if (isSheet.matches) return (found("stage").scrollTop = 0); // the page behind it stays where it was
   const top = state.block ? found("stage") : found("drawing");
   const box = top.getBoundingClientRect();
   if (state.block || box.top < 0 || box.top > innerHeight * 0.6) bringUp(top);

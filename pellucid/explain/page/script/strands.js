@@ -86,7 +86,8 @@ const lineClass = (at, lit) => {
 
 /** Inside an attention, a line from each position that is looked at to the position that asks. */
 const crossings = (places, block, weight, lit, upwards) => {
-  const [in_, out] = upwards ? [block.bottom - 3, block.top + 3] : [block.top + 3, block.bottom - 3];
+  const name = block.part.querySelector("span").getBoundingClientRect().height; // on top, where the screen is narrow
+  const [in_, out] = upwards ? [block.bottom - 3, block.top + 3] : [block.top + name + 8, block.bottom - 3];
   const lines = [];
   places.forEach((asks, row) => {
     if (lit !== null && !isReached(row)) return;
