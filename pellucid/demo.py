@@ -4,7 +4,7 @@ explains one."""
 import dataclasses
 import shutil
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,8 @@ from pellucid.checkpoint import load_model, save_model
 from pellucid.config import Config
 from pellucid.config_file import read
 from pellucid.data import phrasebook
-from pellucid.train.run import Step, training
+from pellucid.train.display import show
+from pellucid.train.run import training
 from pellucid.translate.translator import Translator, load
 
 SEED = 1  # of the split into what is learnt and what is held out
@@ -59,10 +60,8 @@ def exactly_right(translator: Translator, pairs: list[tuple[str, str]], to: str)
     ]
 
 
-def run(
-    out: Path, train: bool, show: Callable[[Iterator[Step], Config], None], say: Callable[[str], None]
-) -> None:
-    """The whole tour. show: displays the steps of training. say: prints a line."""
+def run(out: Path, train: bool, say: Callable[[str], None]) -> None:
+    """The whole tour. say: prints a line."""
     out.mkdir(parents=True, exist_ok=True)
     say("1. The phrasebook: sentences that a grammar makes in English, French, Spanish and Hindi.")
     config = configuration(out)
@@ -72,7 +71,7 @@ def run(
     translators = {"packaged model": load("demo")}
     if train:
         say("2. Training a Transformer on the rest, from random numbers.")
-        translators = {"newly trained model": load(train_model(config, out, show)), **translators}
+        translators = {"newly trained model": load(train_model(config, out)), **translators}
     say("3. Held-out sentences, exactly right (case and final punctuation apart):")
     for name, translator in translators.items():
         say(f"   {name}: {score_line(translator, sentences)}")
@@ -102,23 +101,24 @@ def score_line(translator: Translator, sentences: dict[tuple[str, str], list[tup
     return ", ".join(counts)
 
 
-def rebuild(out: Path, show: Callable[[Iterator[Step], Config], None]) -> None:
+def rebuild(out: Path) -> None:
     """Train the demo model anew and put it into the package, its weights in 16 bits: `make demo-model` calls
     this."""
     config = configuration(out)
-    model, vocabulary, config, manifest = load_model(train_model(config, out, show))
+    loaded = load_model(train_model(config, out))
     named: dict[str, Any] = {
-        part: tuple((Path(file).name,) for (file,) in getattr(config.data, part))
+        part: tuple((Path(file).name,) for (file,) in getattr(loaded.config.data, part))
         for part in ("train", "validation")
     }
-    config = dataclasses.replace(config, data=dataclasses.replace(config.data, **named))
+    config = dataclasses.replace(loaded.config, data=dataclasses.replace(loaded.config.data, **named))
     package = Path(str(files("pellucid"))) / "demo_model"
     package.mkdir(exist_ok=True)
-    save_model(package, model, vocabulary, config, manifest["provenance"], stored_as=torch.float16)
+    provenance = loaded.manifest["provenance"]
+    save_model(package, loaded.model, loaded.vocabulary, config, provenance, stored_as=torch.float16)
 
 
-def train_model(config: Config, out: Path, show: Callable[[Iterator[Step], Config], None]) -> Path:
-    """The folder of a model trained from the beginning."""
+def train_model(config: Config, out: Path) -> Path:
+    """The folder of a model trained from the beginning; how it goes is shown on standard error."""
     model = out / "model"
     shutil.rmtree(model, ignore_errors=True)
     show(training(config, model), config)

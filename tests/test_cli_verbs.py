@@ -131,7 +131,7 @@ def test_inspect_names_every_traced_tensor(pellucid: Command, toy_model: Path) -
 
 
 def test_demo_takes_the_tour(pellucid: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def tour(out: Path, train: bool, show: object, say: Callable[[str], None]) -> None:
+    def tour(out: Path, train: bool, say: Callable[[str], None]) -> None:
         say(f"{out} {train}")
 
     monkeypatch.setattr("pellucid.demo.run", tour)

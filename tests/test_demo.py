@@ -85,11 +85,12 @@ def test_the_tour_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def show(steps: Iterator[object], config: pellucid.Config) -> None:
         assert len(list(steps)) == 2
 
+    monkeypatch.setattr(demo, "show", show)
     few = {direction: pairs[:3] for direction, pairs in demo.held_out(_written(tmp_path)).items()}
     monkeypatch.setattr(demo, "configuration", short)
     monkeypatch.setattr(demo, "held_out", lambda out: few)
     said: list[str] = []
-    demo.run(tmp_path, train=True, show=show, say=said.append)
+    demo.run(tmp_path, train=True, say=said.append)
     text = "\n".join(said)
     assert "newly trained model: en→hi 0/3 (0.0%)" in text
     assert "packaged model: en→hi 3/3 (100.0%)" in text

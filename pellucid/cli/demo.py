@@ -19,6 +19,5 @@ def run(arguments: argparse.Namespace) -> None:
     """Needs no network and no data. The tour goes to standard output, how the training goes does not."""
     from pellucid import demo
     from pellucid.cli.lines import put
-    from pellucid.train.display import show
 
-    demo.run(arguments.out, train=not arguments.no_train, show=show, say=lambda line: put([line]))
+    demo.run(arguments.out, train=not arguments.no_train, say=lambda line: put([line]))

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from pellucid.config import TrainingConfig
 from pellucid.data.batch import Batch
+from pellucid.device import device_of
 from pellucid.errors import UsageError
 from pellucid.model import Transformer
 from pellucid.train.loss import loss_of
@@ -41,7 +42,7 @@ class Learner:
         self.model = model
         self.training = training
         self.optimizer = optimizer_for(model, training)
-        self.device = next(model.parameters()).device
+        self.device = device_of(model)
         self.precision = precision_for(training, self.device)
         self.working = copy.deepcopy(model).bfloat16() if self.precision == "bf16" else model
 
