@@ -8,22 +8,9 @@ from typing import Any, Protocol
 from torch import Tensor, nn
 
 from pellucid.errors import UsageError
-from pellucid.records import AXES, Record, Records, UnknownTensor, globs, no_such_name, stack_of
-from pellucid.watching import Part, Watcher, name_parts, parts_of, watched, watches, watching
+from pellucid.records import AXES, Record, Records, globs, no_such_name, stack_of
+from pellucid.watching import Watcher, parts_of, watches, watching
 from pellucid.whole import is_whole
-
-__all__ = [  # the old names, until everybody has switched
-    "AXES",
-    "Part",
-    "Record",
-    "UnknownTensor",
-    "Watcher",
-    "name_parts",
-    "no_such_name",
-    "stack_of",
-    "watched",
-    "watching",
-]
 
 RECORDED_AT_MOST = 4 * 2**30  # bytes, unless the caller says otherwise: looking must not take all memory
 

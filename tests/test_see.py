@@ -242,6 +242,7 @@ def test_only_keeps_what_matches() -> None:
         f"decoder.layers.{layer}.{part}_attention.weights" for layer in (0, 1) for part in ("self", "cross")
     ]
     assert list(seen) == expected  # in the order of computation
+    assert repr(seen) == f"<Trace of 4 tensors, {expected[0]} … {expected[3]}>"
     assert "decoder.logits" not in seen
 
 

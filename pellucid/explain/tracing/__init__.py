@@ -1,1 +1,1 @@
-"""What a trace can change and find: edits, gradients, the first number that is none."""
+"""What a trace can change and find: edits, and gradients by name."""
