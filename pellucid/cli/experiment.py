@@ -96,7 +96,7 @@ def write(result: Any, name: str, out: Path) -> None:
     import dataclasses
     import json
 
-    from pellucid.explain.files import write as write_file
+    from pellucid.explain.whole_file import write as write_file
     from pellucid.seal import jsonable
 
     out.mkdir(parents=True, exist_ok=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pellucid.errors import PellucidError, UsageError
-from pellucid.explain.files import write
+from pellucid.explain.whole_file import write
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

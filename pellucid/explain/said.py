@@ -10,9 +10,10 @@ import torch
 from torch import Tensor
 
 from pellucid.errors import PellucidError
-from pellucid.explain.explanation import Explanation, explain, log_probabilities
+from pellucid.explain.explanation import Explanation, explain
 from pellucid.explain.looking import attentions
 from pellucid.explain.passes import as_read, in_float32, watch
+from pellucid.explain.steps import log_probabilities
 from pellucid.model import Transformer
 from pellucid.see import Edit, Trace
 

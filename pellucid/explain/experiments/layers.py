@@ -14,9 +14,9 @@ from torch import Tensor
 
 from pellucid.explain.columns import columns, digits, stacked
 from pellucid.explain.drawing import drawing, shade
-from pellucid.explain.explanation import most_probable
 from pellucid.explain.passes import quietly
 from pellucid.explain.said import Said, said
+from pellucid.explain.steps import most_probable
 from pellucid.explain.words import visible
 
 if TYPE_CHECKING:

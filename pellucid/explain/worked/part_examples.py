@@ -42,8 +42,8 @@ class PartExample:
 
     def to_html(self, path: str | Path) -> None:
         """One page that needs no network and no script: what is given, and each stage as a table."""
-        from pellucid.explain.files import write
         from pellucid.explain.page.part_document import part_page
+        from pellucid.explain.whole_file import write
 
         write(path, part_page(self).encode("utf-8", "replace"))
 

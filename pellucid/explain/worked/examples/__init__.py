@@ -65,8 +65,8 @@ class Example:
 
     def to_html(self, path: str | Path) -> None:
         """One page that needs no network: plates, claims with their verdicts, and a form to change them."""
-        from pellucid.explain.files import write
         from pellucid.explain.page.worked_document import worked_page
+        from pellucid.explain.whole_file import write
 
         write(path, worked_page(self).encode("utf-8", "replace"))
 
