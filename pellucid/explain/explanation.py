@@ -24,13 +24,9 @@ from pellucid.explain.notebook import explanation_html
 from pellucid.explain.page.document import page
 from pellucid.explain.passes import watched_pass
 from pellucid.explain.plot import plot
-from pellucid.explain.steps import Step as Step
-from pellucid.explain.steps import log_probabilities as log_probabilities
-from pellucid.explain.steps import most_probable as most_probable
-from pellucid.explain.steps import steps_of
+from pellucid.explain.steps import Step, steps_of
 from pellucid.explain.stepwise import Stepwise, stepwise
 from pellucid.explain.whole_file import place, write
-from pellucid.explain.words import TOKENS as TOKENS
 from pellucid.explain.words import source_of, target_of, visible
 from pellucid.see import Trace
 from pellucid.translate.translation import Hypothesis, Translation

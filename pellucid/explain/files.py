@@ -27,7 +27,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from torch import Tensor
 
-from pellucid.explain.whole_file import write as write  # the old place of the name
 from pellucid.explain.words import visible
 from pellucid.records import Record
 from pellucid.seal import jsonable
