@@ -192,3 +192,6 @@ def test_rows_that_do_not_sum_to_one_show_it(spanish: Explanation) -> None:
     record = spanish.trace[CROSS]
     halved = dataclasses.replace(record, tensor=record.tensor / 2)
     assert {line.split()[-1] for line in record_lines(halved, 120, 0)[-5:]} == {"0.5000"}
+    endless = dataclasses.replace(record, tensor=torch.full_like(record.tensor, math.inf).cumsum(-1))
+    endless.tensor[..., 0] = -math.inf
+    assert {line.split()[-1] for line in record_lines(endless, 120, 0)[-5:]} == {"?"}

@@ -38,7 +38,7 @@ def add(verbs: Verbs) -> None:
     shown.add_argument(
         "--more", action="store_true", help="the search, the heads and the steps as tables too"
     )
-    matrix = "one matrix of the model in the terminal, by its name, or all that match a glob"
+    matrix = "a matrix, by name, or all that match a glob; pellucid inspect MODEL --tensors names them"
     shown.add_argument("--tensor", metavar="NAME", type=text, help=matrix)
     option("--head", metavar="N", type=int, help="of --tensor one head alone, counted from 0")
     option("--html", metavar="FILE", help="a page, one file, with every matrix")

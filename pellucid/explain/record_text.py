@@ -136,7 +136,7 @@ def _matrix(
     table = []
     for label, numbers in zip(rows, panel.tolist(), strict=True):
         cells = ["…" if place is None else _cell(numbers[place], largest) for place in places]
-        table.append([label, *cells, *([digits(math.fsum(numbers))] if is_shares else [])])
+        table.append([label, *cells, *([digits(sum(numbers))] if is_shares else [])])
     header += ["sum"] if is_shares else []
     lines = columns(header, table, width, longest=LONGEST)
     return [*lines, *paragraph(left_out, width)] if left_out else lines
@@ -145,7 +145,8 @@ def _matrix(
 def _titles(record: Record, axes: str, words: Sequence[str]) -> list[str]:
     if len(axes) == 1:
         return [""]
-    return list(words) if axes[1] == "V" and words else record.labels(axes[1])
+    own = record.labels(axes[1])
+    return list(words) if axes[1] == "V" and len(words) == len(own) else own
 
 
 def _places(axes: str, panel: Tensor, first: int, last: int) -> tuple[list[int | None], str]:

@@ -150,7 +150,8 @@ def summaries(explanation: "Explanation") -> Iterator[tuple[str, str, str]]:
     else:
         yield "steps", "not decoded again one by one, which would take long.", "explanation.stepwise"
     yield "served", explanation.difference, ""
-    yield "more", "explanation.show(more=True), or --more: these as tables; --html: every number.", ""
+    ways = "explanation.show(more=True), or --more: these as tables; show(tensor=NAME), or --tensor: a matrix"
+    yield "more", f"{ways}; --html: every number.", ""
 
 
 def _search(explanation: "Explanation") -> str:
