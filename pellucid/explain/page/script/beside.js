@@ -18,7 +18,7 @@ const drawChoiceOfRuns = (place) => {
   if (place.hidden) return;
   const isOwn = state.text !== null;
   const choices = page.runs.map((run, at) => ({
-    label: runName(run, at),
+    label: element("span", { title: runName(run, at) }, runName(run, at)), // which may be cut short
     key: `run-${at}`,
     chosen: state.run === at,
     choose: () => setState({ run: at, ...(run.computes ? {} : NO_SENTENCE) }),
