@@ -217,7 +217,7 @@ def test_a_walk_through_a_matrix(opened: Any, hindi: Explanation) -> None:
     read = place.locator(".opened .readout")
 
     def at(row: int, column: int) -> None:
-        said = f"{tokens[row]} asks, {tokens[column]} is asked, weight {weights[row, column]:.4f}"
+        said = f"{tokens[row]} asks, {tokens[column]} is attended to, weight {weights[row, column]:.4f}"
         assert read.inner_text().startswith(said) and read.get_attribute("aria-live") == "polite"
         focused = opened.evaluate("document.activeElement.getAttribute('aria-label')")
         assert focused == said
@@ -239,7 +239,7 @@ def test_a_walk_through_a_matrix(opened: Any, hindi: Explanation) -> None:
         at(row, column)
     until(opened, f"told.at(-1)?.tensor === '{SELF}.weights' && told.at(-1).row === 3")
     assert opened.evaluate("told.at(-1)") == {"tensor": f"{SELF}.weights", "row": 3, "column": 4}
-    until(opened, "document.querySelector('#tried .making h5').textContent.includes('is asked')")
+    until(opened, "document.querySelector('#tried .making h5').textContent.includes('is attended to')")
     keys.press("Enter")
     assert opened.evaluate("document.activeElement.className") == "making"
     keys.press("Escape")
@@ -283,8 +283,14 @@ def test_what_a_plate_says(opened: Any, hindi: Explanation) -> None:
     place = shown(opened, block=SELF)
     scores = place.locator(f"[data-plate='{SELF}.scores'] figcaption").inner_text()
     assert "(5×4)·(4×5) = (5×5)" in scores and "5 × 5 = target × target, in each of 2 heads" in scores
-    assert f"{SELF}.scores" in scores.replace("\u200b", "") and "Attention Scores" in scores
-    assert "queries @ keys.mT" in scores and "model.py:" in scores
+    told = place.locator(f"[data-of='{SELF}.scores']")
+    assert told.count() == 1 and told.is_visible()
+    for part in (f"{SELF}.scores", "Attention Scores", "queries @ keys.mT", "model.py:"):
+        assert part in told.inner_text().replace("\u200b", "")
+    code = opened.evaluate("page.header.code")
+    for fact in place.locator(".line-facts li:not(.of-parameter)").all():
+        name = fact.get_attribute("data-of")
+        assert code[name]["text"] in fact.inner_text(), name
     queries = place.locator(f"[data-plate='{SELF}.queries'] figcaption").inner_text()
     assert "(5×8)·(8×4) = (5×4)" in queries and "5 × 4 = target × d_k" in queries
     heads = place.locator(".heads-line button")
@@ -485,7 +491,13 @@ def test_a_model_too_big_for_the_page_shows_shapes_and_results(
         assert number(recorded) == value and abs(number(total) - value) <= 1e-5 * max(1, abs(value)), name
     place = shown(opened, block=SELF)
     missing = place.locator(".missing-matrix")
-    assert missing.count() == 4 and missing.first.inner_text().startswith("8 × 4")
+    assert missing.all_inner_texts() == ["8 × 4", "8 × 4", "8 × 4", "8 × 8"]
+    assert "too many" not in place.inner_text() and "Not kept" not in place.inner_text()
+    count = sum(value.numel() for value in hindi.translator.model.parameters())
+    assert place.locator(".outlines").inner_text() == (
+        f"{count:,} parameters: products with weight matrices show shapes and results."
+    )
+    assert opened.evaluate("[1396224, 999_999, 312].map(countInWords)") == ["1.4 million", "999,999", "312"]
     place = shown(opened, block="decoder.word", tensor="decoder.probabilities", row=1, column=2)
     until(opened, "document.querySelector('#tried .making') !== null")
     probabilities = panels(hindi, "decoder.probabilities")[0, 1]

@@ -38,8 +38,15 @@ MATRIX = Chapter(
 CELL = Chapter(
     "how one cell was made",
     (
-        *("making.js", "lineage.js", "making_attention.js", "making_layer.js", "making_words.js", "makings.js"),
-        *("softmax_steps.js", "show_making.js"),
+        *(
+            "making.js",
+            "lineage.js",
+            "making_attention.js",
+            "making_layer.js",
+            "making_words.js",
+            "makings.js",
+        ),
+        *("softmax_steps.js", "strips.js", "show_making.js"),
     ),
 )
 EQUATION = Chapter(

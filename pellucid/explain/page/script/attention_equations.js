@@ -49,17 +49,16 @@ const maskLine = async (view, has) => {
     const name = inBlock(view, "scaled_scores");
     const { words: said } = has("scores") ? await divisorOfRun(view.run, name, view.block) : { words: "" };
     const scaled = await tensorPlate(view, name);
-    const size = `(${scaled.panel.rows}×${scaled.panel.columns})`;
+    const size = sizeInWords(scaled.panel);
     if (said) items.push(sign(`÷ ${said} =`, `divided by ${said} equals`));
     items.push({ ...scaled, product: said ? `${size} ÷ ${said} = ${size}` : "" });
   }
   if (has("mask")) items.push(PLUS, await tensorPlate(view, inBlock(view, "mask")));
   if (has("masked_scores")) {
     const masked = await tensorPlate(view, inBlock(view, "masked_scores"));
-    const size = `(${masked.panel.rows}×${masked.panel.columns})`;
     items.push(...(items.length ? [EQUALS] : []), {
       ...masked,
-      product: items.length ? `${size} + ${size} = ${size}` : "",
+      product: items.length ? sumOfShapes(masked.panel) : "",
     });
   }
   return { title: "Scale and mask", items };
@@ -98,6 +97,7 @@ const headsLine = async (view) => {
     items.push(...(head ? [sign("|", "beside")] : []), {
       ...plate,
       caption: { ...plate.caption, title: `Head ${head}` },
+      shape: `${plate.panel.rows} × ${plate.panel.columns}`,
     });
   }
   const concatenated = await tensorPlate(view, inBlock(view, "concatenated"));

@@ -26,7 +26,7 @@ const canvasOfCells = (matrix) => {
       ...sizes,
     },
     matrix.asks
-      ? element("div", { class: "painted-corner", "aria-hidden": "true" }, "asks ↓", element("br"), "is asked →")
+      ? element("div", { class: "painted-corner", "aria-hidden": "true" }, "asks ↓", element("br"), "attended to →")
       : null,
     labels,
     columnLabels(matrix),
@@ -161,7 +161,7 @@ const paintCells = (canvas, matrix, across, down) => {
     for (let column = 0; column < panel.columns; column++, place += 4) {
       const depth = depthOf(matrix.scale, panel.at(row, column));
       if (depth === null || matrix.forbidden?.(row, column)) masked.push([row, column]);
-      else pixels.data.set([...(depth < 0 ? hues.below : hues.above), Math.round(235 * Math.abs(depth))], place);
+      else pixels.data.set([...(depth < 0 ? hues.below : hues.above), Math.round(DEEPEST * Math.abs(depth))], place);
     }
   }
   small.getContext("2d").putImageData(pixels, 0, 0);

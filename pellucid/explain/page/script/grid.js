@@ -4,6 +4,7 @@
 // rows, Enter goes down a level and Escape up. A read-out says the chosen number, with all its digits.
 
 const PAGE_OF_ROWS = 8;
+const PLATE_ROW = 24; // pixels, at most
 const CELLS_AS_ELEMENTS = { plate: 640, open: 64 * 64 }; // more of them are painted on a canvas
 
 /** A matrix as an element. Its `.choose(row, column, focus)` moves to a cell; `.chosen` says which it is.
@@ -80,7 +81,7 @@ const matrixOfGrid = (options) => {
 };
 
 /** How large its cells are, whether they show their numbers, and whether they are elements. */
-const sizesOf = ({ panel, size, asks, kind, pick, small }) => {
+const sizesOf = ({ panel, size, asks, kind, pick, small, rowWord }) => {
   const cells = panel.rows * panel.columns;
   const asElements = cells <= CELLS_AS_ELEMENTS[size];
   if (size === "open" && asElements) return { asElements, numbers: true, width: 62, height: 32 };
@@ -88,10 +89,11 @@ const sizesOf = ({ panel, size, asks, kind, pick, small }) => {
     ((asks || kind === "mask" || panel.columns === 1) && panel.columns <= 10) ||
     (!small && panel.columns <= 8 && panel.rows <= 8);
   if (pick || (asElements && few))
-    return { asElements: true, numbers: true, width: kind === "mask" ? 34 : 54, height: 28 };
-  const room = size === "open" ? { across: 900, down: 600 } : { across: small ? 120 : 250, down: 190 };
+    return { asElements: true, numbers: true, width: kind === "mask" ? 34 : 54, height: PLATE_ROW };
+  const ofDimensions = rowWord === "dimension"; // such a plate is looked at as a whole
+  const room = size === "open" ? { across: 900, down: 600 } : { across: small ? 120 : 250, down: ofDimensions ? 128 : 190 };
   const width = Math.max(1, Math.min(asks ? 26 : 14, Math.floor(room.across / panel.columns)));
-  const height = Math.max(1, Math.min(28, Math.floor(room.down / panel.rows)));
+  const height = Math.max(1, Math.min(PLATE_ROW, Math.floor(room.down / panel.rows)));
   return { asElements: asElements && width >= 8, numbers: false, width, height };
 };
 
@@ -117,7 +119,7 @@ const gridKey = (event, matrix, moved) => {
   event.stopPropagation();
 };
 
-/** The read-out: who asks, who is asked, the number; then the number with all its digits. */
+/** The read-out: who asks, who is attended to, the number; then the number with all its digits. */
 const readoutOf = (matrix, row, column) => {
   const value = matrix.panel.at(row, column);
   const masked = matrix.forbidden?.(row, column) ? ", masked" : "";
@@ -129,11 +131,11 @@ const readoutOf = (matrix, row, column) => {
   ];
 };
 
-/** "gustan asks, like is asked": the words for a cell's place, tokens isolated. */
+/** "gustan asks, like is attended to": the words for a cell's place, tokens isolated. */
 const cellPlace = (matrix, row, column) => {
   const right = matrix.pick ? matrix.pick(row, column).label : matrix.columns[column];
   const left = [matrix.rowWord, matrix.rowWord ? " " : "", words(matrix.rows[row])];
-  if (matrix.asks) return [...left, " asks, ", words(right), " is asked"];
+  if (matrix.asks) return [...left, " asks, ", words(right), " is attended to"];
   if (matrix.panel.columns === 1 && !right) return left;
   return [...left, `, ${matrix.columnWord}${matrix.columnWord ? " " : ""}`, words(right)];
 };

@@ -82,7 +82,7 @@ const columnHeading = (matrix, label, column) => {
 
 const cornerOf = (matrix) => {
   if (!matrix.asks) return element("td", { class: "axes-corner" });
-  return element("td", { class: "axes-corner" }, element("span", {}, "asks ↓"), element("span", {}, "is asked →"));
+  return element("td", { class: "axes-corner" }, element("span", {}, "asks ↓"), element("span", {}, "attended to →"));
 };
 
 const cellOf = (matrix, row, column) => {

@@ -1,7 +1,8 @@
 // How one cell was made: every tensor of the trace, multiplied out, added up, normalised.
 //
 // A making is {title, equation, headings, terms, steps, total, recorded, note}: `terms` are what is added up,
-// {label, numbers, value}, under `headings`; `steps` are what is done one after the other, {label, value}.
+// {label, numbers, value}, under `headings`; `steps` are what is done one after the other, {label, value}; `strips` are
+// the rows and columns that it was made from, as strips.js draws them.
 // All is computed again in double precision from the numbers that the pass recorded.
 
 /** How the cell at this row and column of a tensor (of one head, where it has several) was made. */
@@ -34,13 +35,14 @@ const makingOf = async (run, name, head = 0, row = 0, column = 0) => {
     headings: [],
     terms: [],
     steps: [],
+    strips: [],
     note: "",
     total: recorded,
     ...made,
   };
   return {
     ...making,
-    difference: differenceOf(making.total, recorded),
+    difference: apart(making.total, recorded),
     written: making.filled ?? writtenOut(making),
   };
 };
@@ -54,10 +56,6 @@ const keptOrNot = (run, recorded, made) => {
   const { equation } = made;
   if (run.stepwise) return { equation, total: recorded, missing: true, note: "With a cache this is never computed: the key came later." };
   return { equation, total: recorded, missing: true, note: `What it is made of: ${NOT_KEPT.toLowerCase()}` };
-};
-
-const differenceOf = (total, recorded) => {
-  return total === recorded ? 0 : Math.abs(total - recorded);
 };
 
 const isGiven = (run, name) => {
@@ -101,11 +99,13 @@ const projectedCell = async ({ run, name, head, row, column, tensor, panel, labe
   if (!product.weight)
     return productWithoutWeights(panel, row, column, equation, product, tensor.kept?.size ?? panel.columns);
   const w = weightPanel(product, panel.columns);
-  const terms = Array.from({ length: x.columns }, (_, i) => ({
-    label: String(i),
-    numbers: [x.at(row, i), w.at(i, column)],
-    value: x.at(row, i) * w.at(i, column),
-  }));
+  const [reads, weights] = [rowOfPanel(x, row), columnOfPanel(w, column)];
+  const terms = productTerms(numbered(x.columns), reads, weights);
+  const strips = productStrips(
+    { symbol: "X", role: "x", label: labels.rows[row], numbers: reads, scale: scaleOf("numbers", product.xTensor), of: product.x },
+    { symbol: "W", role: captionOfTensor(name).role, label: `column ${column}`, numbers: weights, scale: scaleOf("numbers", product.weight), of: `${product.weightName}|${product.columns}` },
+    captionOfTensor(name).role,
+  );
   if (product.bias) {
     const bias = product.bias.data[product.columns + column];
     terms.push({ label: "bias", numbers: [null, bias], value: bias });
@@ -113,6 +113,7 @@ const projectedCell = async ({ run, name, head, row, column, tensor, panel, labe
   return {
     equation,
     terms,
+    strips,
     headings: ["dimension", "x", "W", "x · W"],
     total: sumOfTerms(terms),
     note: `${told}${product.bias ? ", plus its bias" : ""}.`,
@@ -162,6 +163,14 @@ const outputCell = async (cell) => {
 };
 
 const isNormFirst = (run, residual) => layerOf(residual) !== "" && sublayersOf(run, layerOf(residual)).normFirst;
+
+/** What two rows of numbers give, multiplied one by one. */
+const productTerms = (labels, left, right) =>
+  left.map((number, place) => ({
+    label: labels[place],
+    numbers: [number, right[place]],
+    value: number * right[place],
+  }));
 
 const sumOfTerms = (terms) => {
   return terms.reduce((sum, term) => sum + term.value, 0);

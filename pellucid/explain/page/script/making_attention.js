@@ -2,16 +2,17 @@
 
 /** A score: a query times a key, dimension by dimension. */
 const scoreCell = async ({ run, name, head, row, column, labels }) => {
-  const queries = panelOf(await run.get(sibling(name, "queries")), head);
-  const keys = panelOf(await run.get(sibling(name, "keys")), head);
-  const terms = Array.from({ length: queries.columns }, (_, i) => ({
-    label: String(i),
-    numbers: [queries.at(row, i), keys.at(column, i)],
-    value: queries.at(row, i) * keys.at(column, i),
-  }));
+  const query = await rowOfTensor(run, sibling(name, "queries"), head, row);
+  const key = await rowOfTensor(run, sibling(name, "keys"), head, column);
+  const terms = productTerms(numbered(query.numbers.length), query.numbers, key.numbers);
   return {
     equation: "Q · K<sup>T</sup>",
     terms,
+    strips: productStrips(
+      { ...query, symbol: "Q", role: "q", label: labels.rows[row] },
+      { ...key, symbol: "K<sup>T</sup>", role: "k", label: labels.columns[column] },
+      "w",
+    ),
     headings: ["dimension", `Q of ${labels.rows[row]}`, `K of ${labels.columns[column]}`, "Q · K"],
     total: sumOfTerms(terms),
     note: `The query of ${labels.rows[row]} times the key of ${labels.columns[column]}: the more alike, the higher.`,
@@ -79,32 +80,15 @@ const maskedCell = async ({ run, name, head, row, column }) => {
 
 const weightCell = async ({ run, name, path, head, row, column, labels, panel }) => {
   if (isSilent(run, path, head) && panel.at(row, column) === 0) return silentCell("weights");
-  const masked = panelOf(await run.get(sibling(name, "masked_scores")), head);
-  const { most, sum, columns } = softmaxSteps(rowOfPanel(masked, row));
-  const terms = columns.map((each, place) => ({
-    label: labels.columns[place],
-    numbers: [each.x, each.less],
-    value: each.power,
-    after: each.share,
-    chosen: place === column,
-  }));
-  const { x, less, power, share } = columns[column];
-  const all = fourDecimals(sum);
+  const scores = await rowOfTensor(run, sibling(name, "masked_scores"), head, row);
   return {
-    equation: "exp(x − max) ÷ Σ exp",
-    headings: ["is asked", "x, masked score", "x − max", "exp(x − max)"],
-    afterHeading: "exp ÷ Σ",
-    terms,
-    sum,
-    steps: [
-      { label: "x, the masked score", value: x },
-      { label: `x − max, the max being ${fourDecimals(most)}`, value: less },
-      { label: "exp", value: power },
-      { label: "Σ of the row", value: sum },
-      { label: "exp ÷ Σ", value: share },
-    ],
-    total: share,
-    filled: `exp(${inSum(x)} − ${inSum(most)}) ÷ ${all} = ${fourDecimals(power)} ÷ ${all} = ${fourDecimals(share)}`,
+    ...softmaxMaking(scores.numbers, column, {
+      labels: labels.columns,
+      headings: ["attended to", "x, masked score"],
+      said: "x, the masked score",
+      over: "Σ of the row",
+    }),
+    strips: softmaxStrips({ ...scores, symbol: "S", label: labels.rows[row], labels: labels.columns }, column),
     note: `${labels.rows[row]} shares a whole 1 among what it looks at.`,
   };
 };
@@ -118,23 +102,27 @@ const silentCell = (what) => {
 /** A context: the values' column, weighted by the row of weights. */
 const contextCell = async ({ run, name, path, head, row, column, labels, panel }) => {
   if (isSilent(run, path, head) && panel.at(row, column) === 0) return silentCell("contexts");
-  const weights = panelOf(await run.get(sibling(name, "weights")), head);
-  const values = panelOf(await run.get(sibling(name, "values")), head);
+  const share = await rowOfTensor(run, sibling(name, "weights"), head, row);
+  const valuesName = sibling(name, "values");
+  const tensor = await run.get(valuesName);
+  const values = panelOf(tensor, head);
   const asked = run.labels(sibling(name, "weights"), "M");
-  const terms = Array.from({ length: values.rows }, (_, place) => ({
-    label: asked[place],
-    numbers: [weights.at(row, place), values.at(place, column)],
-    value: weights.at(row, place) * values.at(place, column),
-  }));
+  const given = columnOfPanel(values, column);
+  const terms = productTerms(asked, share.numbers, given);
   return {
     equation: "A · V",
-    headings: ["is asked", "weight", "V", "weight · V"],
+    headings: ["attended to", "weight", "V", "weight · V"],
     terms,
+    strips: productStrips(
+      { ...share, symbol: "A", role: "w", label: labels.rows[row], labels: asked },
+      { symbol: "V", role: "v", label: `column ${column}`, numbers: given, scale: await scaleOfTensor(run, valuesName, tensor), of: valuesName },
+      "v",
+    ),
     total: sumOfTerms(terms),
     weighted: {
       rows: asked,
-      shares: rowOfPanel(weights, row),
-      panel: { rows: values.rows, columns: values.columns, at: (r, c) => weights.at(row, r) * values.at(r, c) },
+      shares: share.numbers,
+      panel: { rows: values.rows, columns: values.columns, at: (r, c) => share.numbers[r] * values.at(r, c) },
     },
     note: `${labels.rows[row]} takes of each value as much as its weight says, and adds it up.`,
   };

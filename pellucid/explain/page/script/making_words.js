@@ -1,6 +1,6 @@
 // How the cells before the first layer and after the last are made: embeddings, positions, words.
 
-const ROWS_OF_WORDS = 20; // of a vocabulary, in a sum over all of it
+const BEST_WORDS = 20; // of a vocabulary are shown, in a plate and in a sum over all of it
 
 const tokenEmbeddingCell = async ({ run, path, row, column, panel, labels, tensor }) => {
   const width = tensor.shape.at(-1);
@@ -76,43 +76,15 @@ const embeddedCell = async ({ run, name, row, column }) => {
 const probabilityCell = async ({ run, name, row, column, labels, tensor }) => {
   if (tensor.kept) return keptProbabilityCell({ run, name, row, column, labels, tensor });
   const logits = rowOfPanel(panelOf(await run.get(sibling(name, "logits"))), row);
-  const { most, sum, columns } = softmaxSteps(logits);
-  const order = columns
-    .map((each, id) => ({ ...each, id }))
-    .sort((left, right) => right.x - left.x || left.id - right.id);
-  const shown = order.filter((each, rank) => rank < ROWS_OF_WORDS || each.id === column);
-  const terms = shown.map((each) => ({
-    label: labels.columns[each.id],
-    numbers: [each.x, each.less],
-    value: each.power,
-    after: each.share,
-    chosen: each.id === column,
-  }));
-  const rest = sum - sumOfTerms(terms);
-  if (shown.length < order.length)
-    terms.push({
-      label: `${order.length - shown.length} other words`,
-      numbers: [null, null],
-      value: rest,
-      after: rest / sum,
-    });
-  const { x, less, power, share } = columns[column];
   return {
-    equation: "exp(x − max) ÷ Σ exp",
-    headings: ["word", "logit x", "x − max", "exp(x − max)"],
-    afterHeading: "exp ÷ Σ",
-    terms,
-    sum,
-    total: share,
-    steps: [
-      { label: `logit of ${labels.columns[column]}`, value: x },
-      { label: `x − max, the max being ${fourDecimals(most)}`, value: less },
-      { label: "exp", value: power },
-      { label: "Σ over the vocabulary", value: sum },
-      { label: "exp ÷ Σ", value: share },
-    ],
-    filled: `exp(${inSum(x)} − ${inSum(most)}) ÷ ${fourDecimals(sum)} = ${fourDecimals(share)}`,
-    note: `After ${labels.rows[row]}: all ${columns.length} words share a whole 1.`,
+    ...softmaxMaking(logits, column, {
+      labels: labels.columns,
+      headings: ["word", "logit x"],
+      said: `logit of ${labels.columns[column]}`,
+      over: "Σ over the vocabulary",
+      best: BEST_WORDS,
+    }),
+    note: `After ${labels.rows[row]}: all ${logits.length} words share a whole 1.`,
   };
 };
 

@@ -25,12 +25,17 @@ const headsOfTensor = ({ axes, shape }) => (axes.includes("H") ? shape[axes.inde
 /** A row of a panel as a list. */
 const rowOfPanel = ({ columns, at }, row) => Array.from({ length: columns }, (_, column) => at(row, column));
 
+const columnOfPanel = ({ rows, at }, column) => Array.from({ length: rows }, (_, row) => at(row, column));
+
 /** All numbers of a panel, row by row. */
 const numbersOf = (panel) => {
   const numbers = new Float32Array(panel.rows * panel.columns);
   for (let row = 0; row < panel.rows; row++) numbers.set(rowOfPanel(panel, row), row * panel.columns);
   return numbers;
 };
+
+/** How far apart two numbers are; equal ones, infinities too, not at all. */
+const apart = (x, y) => (x === y ? 0 : Math.abs(x - y));
 
 /** The mean of a tensor's heads, as a panel. */
 const meanOfHeads = (tensor) => {
@@ -48,6 +53,10 @@ const fourDecimals = (x) => {
   const digits = (tied ? Math.floor(size) / 10000 : Math.abs(x)).toFixed(4);
   return x < 0 && Number(digits) !== 0 ? `-${digits}` : digits;
 };
+
+/** How many there are, as one says it: "1.4 million", "312,400". */
+const countInWords = (count) =>
+  count >= 1e6 ? `${(count / 1e6).toFixed(1)} million` : String(count).replace(/\B(?=(\d{3})+$)/g, ",");
 
 /** The fewest digits that give the same float32: "0.45019999", "1e-7". */
 const allDigits = (x) => {

@@ -58,7 +58,7 @@ const openedColumn = (view, spec, matrices, step) => {
     { class: "opened-matrix" },
     namedMatrices(view, spec, matrices),
     stepper(step),
-    legendOfMatrix(spec, matrices[0]),
+    legendOfMatrix(spec),
     element("div", { class: "twin-row" }, twin.copy, twin.fold),
   );
 };
@@ -150,6 +150,8 @@ const drawMaking = (view, spec, place, row, column) => {
     if (place.asked !== asked) return;
     const held = place.contains(document.activeElement);
     place.replaceChildren(...made);
+    const plates = place.closest(".plates");
+    if (plates) bringStrips(place, plates);
     if (held) place.querySelector(".making")?.focus({ preventScroll: true });
   });
 };

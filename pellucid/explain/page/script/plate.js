@@ -1,6 +1,7 @@
-// One plate: a matrix as a small picture, and under it its names, its shape, and the line of code that makes it.
+// One plate: a matrix as a small picture with its shape; its names and the line of code that makes it stand under its
+// line. Without its numbers it is an outline.
 
-/** A plate as a figure. `actions`: {readout, open(spec, row, column), follow(spec, row, column)}. */
+/** A plate as a figure: its symbol and name, the matrix, its shape. `actions`: {readout, open(spec, row, column), follow(spec, row, column)}. */
 const plateFigure = (view, spec, actions) => {
   const figure = element("figure", {
     class: [
@@ -16,24 +17,25 @@ const plateFigure = (view, spec, actions) => {
     "data-plate": spec.key,
     "aria-current": spec.chosenHead ? "true" : null,
   });
-  const grids = isKept(spec) ? gridsOfPlate(view, spec, actions) : [missingMatrix(spec)];
+  const grids = isKept(spec) ? gridsOfPlate(view, spec, actions) : [{ matrix: outlineOfMatrix(spec) }];
   figure.append(
     plateHeading(spec),
     ...grids.flatMap(({ title, matrix }) => [title, matrix].filter(Boolean)),
     plateCaption(view, spec),
   );
-  if (isKept(spec) && !spec.brief) figure.lastChild.append(legendOfMatrix(spec, grids[0].matrix));
   figure.grids = grids.map(({ matrix }) => matrix).filter((matrix) => matrix.choose);
   figure.spec = spec;
+  figure.addEventListener("click", ({ target }) => {
+    const { row, column } = figure.grids[0]?.chosen() ?? {};
+    if (target.closest(".matrix-box") === target) actions.open(spec, row, column); // a finger, which no cell takes
+  });
   return figure;
 };
 
-/** The legend, in the depth of colour that the matrix has: paler where it shows numbers. */
-const legendOfMatrix = ({ scale, panel, forbidden }, matrix) => {
+/** The legend of what a plate shows, which says what is hatched in it. */
+const legendOfMatrix = ({ scale, panel, forbidden }) => {
   const isMasked = forbidden && numbersOf({ ...panel, at: (row, column) => Number(forbidden(row, column)) }).includes(1);
-  const legend = legendOf(scale, isMasked ? "masked" : holdsMasked(panel));
-  legend.classList.toggle("colour-only", matrix.querySelector(".colour-only, .painted") !== null);
-  return legend;
+  return legendOf(scale, isMasked ? "masked" : holdsMasked(panel));
 };
 
 const holdsMasked = (panel) => numbersOf(panel).includes(-Infinity);
@@ -67,27 +69,7 @@ const besideTitles = ({ run, beside }) => {
 };
 
 /** A grid for what a plate shows. */
-const gridOfSpec = (spec, also) =>
-  grid({
-    panel: spec.panel,
-    rows: spec.rows,
-    columns: spec.columns,
-    name: spec.name,
-    kind: spec.kind,
-    role: spec.role,
-    asks: spec.asks && !spec.transposed,
-    rowState: spec.rowState,
-    scale: spec.scale,
-    word: spec.word,
-    rowWord: spec.rowWord,
-    columnWord: spec.columnWord,
-    pick: spec.pick,
-    rowSums: spec.rowSums,
-    tokensAbove: spec.tokensAbove,
-    small: spec.small,
-    forbidden: spec.forbidden,
-    ...also,
-  });
+const gridOfSpec = (spec, also) => grid({ ...spec, asks: spec.asks && !spec.transposed, size: "open", ...also });
 
 const plateHeading = ({ caption }) =>
   element(
@@ -98,27 +80,32 @@ const plateHeading = ({ caption }) =>
     element("span", {}, caption.title),
   );
 
-/** The words under a plate: its name in the notes, in the trace, its shape, and the line of our code. */
+/** The words under a plate: how its shape comes about, and what differs from the run beside. */
 const plateCaption = (view, spec) => {
-  const { name, caption, brief, small, isParameter, shape, product, code } = spec;
   const lines = [];
   if (spec.other) lines.push(element("p", { class: "largest-difference" }, ...largestDifference(spec)));
   else if (view.beside && spec.tensor && !spec.pick && isKept(spec))
     lines.push(element("p", {}, "the other run has none of this shape"));
-  if (!brief && caption.notes)
-    lines.push(
-      element(
-        "p",
-        { class: "in-notes" },
-        element("span", { class: "label" }, "in the notes "),
-        withScripts(caption.notes),
-      ),
-    );
-  if (!small) lines.push(element("p", { class: "in-trace" }, dottedName(name)));
-  if (product) lines.push(element("p", { class: "product" }, product));
-  lines.push(element("p", { class: "shape" }, shape));
-  if (!brief && !isParameter && code) lines.push(codeLine(code));
+  if (spec.product) lines.push(element("p", { class: "product" }, spec.product));
+  if (isKept(spec)) lines.push(element("p", { class: "shape" }, spec.shape));
   return element("figcaption", {}, lines);
+};
+
+/** Under a line, a line of small type for each plate that is new in it: its symbol, its legend, its name in the trace
+ *  and in the notes, and the line of our code that computes it. */
+const factsOfPlates = (specs) => element("ul", { class: "line-facts" }, specs.filter(({ brief }) => !brief).map(factOfPlate));
+
+const factOfPlate = (spec) => {
+  const { key, name, role, caption, isParameter, code } = spec;
+  return element(
+    "li",
+    { class: `role-${role}${isParameter ? " of-parameter" : ""}`, "data-of": key },
+    element("b", { class: "symbol" }, withScripts(caption.symbol)),
+    isKept(spec) ? legendOfMatrix(spec) : null,
+    element("span", { class: "in-trace" }, dottedName(name)),
+    caption.notes ? element("span", { class: "in-notes" }, element("span", { class: "label" }, "in the notes "), withScripts(caption.notes)) : null,
+    code && !isParameter ? codeLine(code) : null,
+  );
 };
 
 /** A name that may break after its dots alone. */
@@ -131,7 +118,7 @@ const dottedName = (name) =>
 
 const codeLine = ({ file, line, text }) =>
   element(
-    "p",
+    "span",
     { class: "code-line" },
     element("code", {}, text),
     " ",
@@ -144,8 +131,7 @@ const largestDifference = ({ panel, other, rows, columns, pick }) => {
     place = null;
   for (let row = 0; row < panel.rows; row++) {
     for (let column = 0; column < panel.columns; column++) {
-      const [here, there] = [panel.at(row, column), other.at(row, column)];
-      const difference = here === there ? 0 : Math.abs(here - there);
+      const difference = apart(panel.at(row, column), other.at(row, column));
       if (difference > most) [most, place] = [difference, [row, column]];
     }
   }
@@ -161,12 +147,23 @@ const largestDifference = ({ panel, other, rows, columns, pick }) => {
 /** Whether the page has the numbers of a plate: of big models weights are missing, and after a switch more. */
 const isKept = (spec) => Boolean(spec.panel) && !spec.tensor?.unknown;
 
-/** Where the page has no numbers of a matrix, its place is kept. */
-const missingMatrix = ({ shape, panel }) => ({
-  matrix: element(
-    "div",
-    { class: "missing-matrix" },
-    element("p", {}, shape),
-    element("p", {}, panel ? NOT_KEPT : "Not in this page: the model has too many weights."),
-  ),
-});
+const OUTLINE = { longest: 120, shortest: 34 }; // pixels
+
+/** Where the page has no numbers of a matrix, an outline of its shape keeps its place. */
+const outlineOfMatrix = (spec) => {
+  const { rows, columns } = spec.size ?? spec.panel;
+  const pixels = (length) =>
+    `${Math.max(OUTLINE.shortest, Math.round((OUTLINE.longest * length) / Math.max(rows, columns)))}px`;
+  return element("p", { class: "missing-matrix", "--across": pixels(columns), "--down": pixels(rows) }, `${rows} × ${columns}`);
+};
+
+/** Why there are outlines among these plates; null where there are none. */
+const sentenceOfOutlines = ({ run }, specs) => {
+  const missing = specs.filter((spec) => !isKept(spec));
+  if (!missing.length) return null;
+  const isSwitch = missing.some(({ panel }) => panel);
+  const told = isSwitch
+    ? `Outlines: ${NOT_KEPT.charAt(0).toLowerCase()}${NOT_KEPT.slice(1)}`
+    : `${countInWords(run.model.parameter_count)} parameters: products with weight matrices show shapes and results.`;
+  return element("p", { class: "note outlines" }, told);
+};

@@ -60,27 +60,19 @@ const inputPlate = (view, { x, xTensor }) => {
   const rows = asking
     ? view.run.labels("queries", "L")
     : view.run.labels(names.includes("keys") ? "keys" : "values", "M");
-  const caption = {
+  return parameterPlate({
+    name: x,
     symbol: x === "inputs" ? "X" : "Y",
     title: x === "inputs" ? "Inputs" : "Memory",
     role: "x",
-    notes: "",
-  };
-  return {
-    key: x,
-    name: x,
-    caption,
-    role: "x",
-    kind: "numbers",
+    tensor: xTensor,
     word: "input",
     shape: `${panel.rows} × ${panel.columns}`,
-    isParameter: true,
     brief: true,
     panel,
     rows,
     columns: numbered(panel.columns),
-    scale: scaleOf("numbers", xTensor),
-  };
+  });
 };
 
 const feedForwardLines = async (view) => {
@@ -123,10 +115,9 @@ const sumLine = async (view) => {
   const stream = await tensorPlate(view, streamBefore(run, block), { brief: true, asInput: true });
   const added = await tensorPlate(view, `${sublayerAddedBy(block)}.output`, { brief: true });
   const sum = await tensorPlate(view, `${block}.sum`);
-  const size = `(${sum.panel.rows}×${sum.panel.columns})`;
   return {
     title: "Add: the stream and what the sublayer found",
-    items: [stream, PLUS, added, EQUALS, { ...sum, product: `${size} + ${size} = ${size}` }],
+    items: [stream, PLUS, added, EQUALS, { ...sum, product: sumOfShapes(sum.panel) }],
   };
 };
 
@@ -154,7 +145,7 @@ const normLines = async (view, norm, input) => {
       ]
     : [];
   const again = await plate("standardized", { brief: true, key: `${norm}.standardized|again` });
-  const size = `(${result.panel.rows}×${width})`;
+  const size = sizeInWords(result.panel);
   const second = trained.length
     ? [again, ...trained, EQUALS, result]
     : [sign("· weight + bias →", "times weight plus bias gives"), result];
@@ -174,14 +165,13 @@ const embeddingLines = async (view) => {
   const [tokens, positions, sum] = await Promise.all(
     ["token_embeddings", "positions", "embedded"].map((last) => tensorPlate(view, `${stack}.${last}`)),
   );
-  const size = `(${sum.panel.rows}×${sum.panel.columns})`;
   const looked = await lookupLine(view, tokens);
   const first = looked ? { ...tokens, brief: true } : tokens;
   return [
     ...(looked ? [looked] : []),
     {
       title: "What the words are, and where they stand",
-      items: [first, PLUS, positions, EQUALS, { ...sum, product: `${size} + ${size} = ${size}` }],
+      items: [first, PLUS, positions, EQUALS, { ...sum, product: sumOfShapes(sum.panel) }],
     },
   ];
 };
@@ -195,21 +185,19 @@ const lookupLine = async (view, tokens) => {
   if (!weight || !ids) return null;
   const [count, width] = weight.shape;
   const scale = run.config.scale_embeddings === false ? "" : `√${width} `;
-  const rows = {
-    key: name,
+  const rows = parameterPlate({
     name,
-    caption: { symbol: "W<sub>E</sub>", title: "The rows of these tokens", role: "x", notes: "W<sub>E</sub>" },
+    symbol: "W<sub>E</sub>",
+    title: "The rows of these tokens",
     role: "x",
-    kind: "numbers",
-    word: "weight",
-    isParameter: true,
+    notes: "W<sub>E</sub>",
+    tensor: weight,
     panel: { rows: ids.length, columns: width, at: (row, column) => weight.data[ids[row] * width + column] },
     rows: ids.map((id, row) => `${tokens.rows[row]} (${id})`),
     columns: numbered(width),
-    scale: scaleOf("numbers", weight),
     shape: `rows of ${count} × ${width} = vocabulary × width`,
     product: `one-hot (${ids.length}×${count})·(${count}×${width}) = (${ids.length}×${width})`,
-  };
+  });
   const times = scale ? sign(`· ${scale}=`, `times ${scale}equals`) : EQUALS;
   return { title: "Looking up each token’s row in the embedding matrix", items: [rows, times, tokens] };
 };

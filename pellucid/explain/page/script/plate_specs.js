@@ -75,7 +75,6 @@ const turnedPlate = (spec) => ({
   rowWord: "dimension",
   columnWord: "",
   tokensAbove: true,
-  columnState: spec.rowState,
   back: (row, column) => [column, row],
 });
 
@@ -114,60 +113,61 @@ const shapeInWords = (name, tensor, { rows, columns }, transposed = false) => {
 
 const axisInWords = (letter, name) => {
   if (letter !== "L" && letter !== "M") return AXIS_WORDS[letter];
-  if (!name.includes(".")) return letter === "L" ? "asks" : "is asked";
+  if (!name.includes(".")) return letter === "L" ? "asks" : "attended to";
   const source = name.startsWith("encoder") || (letter === "M" && name.includes("cross_attention"));
   return source ? "source" : "target";
 };
 
+/** "(6×64)". */
+const sizeInWords = ({ rows, columns }) => `(${rows}×${columns})`;
+
 /** "(6×64)·(64×16) = (6×16)". */
 const productOfShapes = (left, right) =>
-  `(${left.rows}×${left.columns})·(${right.rows}×${right.columns}) = (${left.rows}×${right.columns})`;
+  `${sizeInWords(left)}·${sizeInWords(right)} = ${sizeInWords({ rows: left.rows, columns: right.columns })}`;
+
+/** "(6×64) + (6×64) = (6×64)". */
+const sumOfShapes = (panel) => Array(2).fill(sizeInWords(panel)).join(" + ") + ` = ${sizeInWords(panel)}`;
+
+/** What training found, or what an example starts from, as a plate. `tensor` gives its colours their scale. */
+const parameterPlate = ({ symbol, title, role, notes = "", tensor = null, ...spec }) => ({
+  key: spec.name,
+  caption: { symbol, title, role, notes },
+  role,
+  kind: "numbers",
+  word: "weight",
+  isParameter: true,
+  scale: tensor && scaleOf("numbers", tensor),
+  ...spec,
+});
 
 /** A weight matrix as a plate: a row for each dimension that comes in; without weights, its shape alone. */
 const weightPlate = (product, count, symbol, title, role) => {
   const rows = product.xTensor.shape.at(-1);
-  const shape = `${rows} × ${count}`;
-  const caption = { symbol, title, role, notes: "" };
-  const common = {
+  return parameterPlate({
     key: `${product.weightName}|${product.columns}`,
     name: product.weightName,
-    caption,
-    role,
-    kind: "numbers",
-    word: "weight",
-    shape,
-    isParameter: true,
-  };
-  if (!product.weight) return { ...common, panel: null };
-  const panel = weightPanel(product, count);
-  return {
-    ...common,
-    panel,
+    ...{ symbol, title, role, tensor: product.weight },
+    shape: `${rows} × ${count}`,
+    size: { rows, columns: count },
+    panel: product.weight && weightPanel(product, count),
     rows: numbered(rows),
     columns: numbered(count),
     rowWord: "dimension",
-    scale: scaleOf("numbers", product.weight),
-  };
+  });
 };
 
 /** A bias, or the weight of a norm: one row, added or multiplied to every row. */
-const rowPlate = (tensor, name, from, count, symbol, title, role) => {
-  const panel = { rows: 1, columns: count, at: (_, column) => tensor.data[from + column] };
-  return {
+const rowPlate = (tensor, name, from, count, symbol, title, role) =>
+  parameterPlate({
     key: `${name}|${from}`,
     name,
-    caption: { symbol, title, role, notes: "" },
-    role,
-    kind: "numbers",
+    ...{ symbol, title, role, tensor },
     word: "bias",
     shape: `1 × ${count}`,
-    isParameter: true,
-    panel,
+    panel: { rows: 1, columns: count, at: (_, column) => tensor.data[from + column] },
     rows: [""],
     columns: numbered(count),
-    scale: scaleOf("numbers", tensor),
-  };
-};
+  });
 
 const numbered = (count) => Array.from({ length: count }, (_, place) => String(place));
 

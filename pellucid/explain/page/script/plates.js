@@ -10,10 +10,9 @@ const drawPlates = async (asked, place) => {
     before.view = view;
     return showChoice(before);
   }
-  const ticket = {};
-  place.platesTicket = ticket;
+  const isNewest = ticketOf(place);
   const lines = await equationLines(view);
-  if (place.platesTicket !== ticket) return undefined; // something newer is being drawn
+  if (!isNewest()) return undefined; // something newer is being drawn
   const held = heldFocus(place);
   const drawing = {
     view,
@@ -26,6 +25,7 @@ const drawPlates = async (asked, place) => {
   place.classList.add("plates");
   place.replaceChildren(
     timeSentence(view) ?? "",
+    sentenceOfOutlines(view, lines.flatMap(platesOfLine)) ?? "",
     chosenHeads(drawing, lines) ?? "",
     ...drawing.lines,
     drawing.readout,
@@ -70,10 +70,13 @@ const lineElement = (drawing, { title, items, softmax }) => {
     { class: "equation-line", "aria-label": title },
     element("h4", {}, title),
     element("div", { class: "equation" }, parts),
+    factsOfPlates(platesOfLine({ items })),
   );
   if (softmax) line.append(softmaxFold(drawing, softmax));
   return line;
 };
+
+const platesOfLine = ({ items }) => items.filter((item) => !item.sign);
 
 const signElement = ({ sign, words: said }) =>
   element(

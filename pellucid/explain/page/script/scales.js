@@ -1,5 +1,8 @@
 // How a number becomes a colour. The scales are fixed: weights from 0 to 1, everything else around 0, up to
-// a round number that holds for all heads of a tensor; so the same shade is the same number.
+// a round number that holds for all heads of a tensor; so the same shade is the same number. There is one ramp, from
+// nothing at 0 to the whole hue at 1: DEEPEST for what is painted, 100% in `.shade` of plates.css for elements.
+
+const DEEPEST = 255; // how opaque the hue is at depth 1
 
 /** What a tensor of this name holds: "weights" lie between 0 and 1, a "mask" is 0 or −∞, the rest "numbers". */
 const kindOfNumbers = (name) => {

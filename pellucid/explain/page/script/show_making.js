@@ -10,6 +10,7 @@ const showMaking = (making) =>
       { class: "making-words" },
       element("h5", {}, "How it was made: ", element("b", {}, making.title)),
       element("p", { class: "making-equation" }, withScripts(making.equation)),
+      stripsOfMaking(making),
       making.written ? element("p", { class: "making-written" }, making.written) : null,
       element(
         "p",
@@ -41,13 +42,20 @@ const stepsList = ({ steps }) =>
 
 /** Every term under its headings; a bar says how much of the total it is, to the left what is below zero. */
 const termsTable = ({ headings, terms, total, sum = total, afterHeading }) => {
+  const lessAt = headings.indexOf("x − max") - 1; // of a softmax; a narrow screen leaves it out
   const most = Math.max(...terms.map(({ value }) => Math.abs(value)), 1e-30);
-  const number = (value) => element("td", {}, value === null ? "" : fourDecimals(value));
+  const number = (value, place) =>
+    element("td", { class: place === lessAt ? "less" : null }, value === null ? "" : fourDecimals(value));
   const after = (value) => (afterHeading ? number(value) : null);
   const table = tableOf(
     { class: terms.some(({ value }) => value < 0) ? "terms" : "terms one-sided" },
     {
-      heading: [[...headings, afterHeading].filter(Boolean).map((heading) => columnHead(words(heading))), element("td")],
+      heading: [
+        [...headings, afterHeading]
+          .filter(Boolean)
+          .map((heading, place) => element("th", { scope: "col", class: place && place - 1 === lessAt ? "less" : null }, words(heading))),
+        element("td", { class: "bar-cell" }),
+      ],
       rows: terms.map((term) =>
         element(
           "tr",
@@ -58,7 +66,7 @@ const termsTable = ({ headings, terms, total, sum = total, afterHeading }) => {
           element("td", { class: "bar-cell", "aria-hidden": "true" }, termBar(term.value, most)),
         ),
       ),
-      last: [rowHead("Σ"), headings.slice(2).map(() => element("td")), number(sum), after(1), element("td")],
+      last: [rowHead("Σ"), headings.slice(2).map((_, place) => element("td", { class: place === lessAt ? "less" : null })), number(sum), after(1), element("td", { class: "bar-cell" })],
     },
   );
   return element(

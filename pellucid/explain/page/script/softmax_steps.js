@@ -13,7 +13,46 @@ const softmaxSteps = (numbers) => {
   return { most, sum, columns: columns.map((each) => ({ ...each, share: isEmpty ? 0 : each.power / sum })) };
 };
 
-/** The same as a table, for a row of masked scores; `labels` are the tokens that are asked. */
+/** How one share of a softmax was made. `best`: of many words only so many are terms, and the chosen one, and the rest. */
+const softmaxMaking = (numbers, chosen, { labels, headings, said, over, best = Infinity }) => {
+  const { most, sum, columns } = softmaxSteps(numbers);
+  const { x, less, power, share } = columns[chosen];
+  const all = fourDecimals(sum);
+  return {
+    equation: "exp(x − max) ÷ Σ exp",
+    headings: [...headings, "x − max", "exp(x − max)"],
+    afterHeading: "exp ÷ Σ",
+    terms: softmaxTerms(columns, sum, labels, chosen, best),
+    sum,
+    steps: [
+      { label: said, value: x },
+      { label: `x − max, the max being ${fourDecimals(most)}`, value: less },
+      { label: "exp", value: power },
+      { label: over, value: sum },
+      { label: "exp ÷ Σ", value: share },
+    ],
+    total: share,
+    filled: `exp(${inSum(x)} − ${inSum(most)}) ÷ ${all} = ${fourDecimals(power)} ÷ ${all} = ${fourDecimals(share)}`,
+  };
+};
+
+const softmaxTerms = (columns, sum, labels, chosen, best) => {
+  const all = columns.map(({ x, less, power, share }, place) => ({
+    label: labels[place],
+    numbers: [x, less],
+    value: power,
+    after: share,
+    chosen: place === chosen,
+  }));
+  if (all.length <= best) return all;
+  const sorted = [...all].sort((one, other) => other.numbers[0] - one.numbers[0]); // stable: of equals, the lower id
+  const shown = sorted.filter((term, rank) => rank < best || term.chosen);
+  const rest = sum - sumOfTerms(shown);
+  const label = `${all.length - shown.length} other words`;
+  return [...shown, { label, numbers: [null, null], value: rest, after: rest / sum }];
+};
+
+/** The same as a table, for a row of masked scores; `labels` are the tokens attended to. */
 const softmaxTable = (numbers, labels, who) => {
   const { most, sum, columns } = softmaxSteps(numbers);
   const shares = columns.reduce((total, { share }) => total + share, 0);

@@ -1,7 +1,5 @@
 // The projection to the vocabulary: of thousands of words a plate shows the best of each row.
 
-const BEST_WORDS = 20;
-
 /** output · W_E^T → logits → softmax → probabilities. */
 const vocabularyLines = async (view) => {
   const x = await tensorPlate(view, "decoder.output");
