@@ -1,6 +1,7 @@
 """Worked examples: the equations again by plain loops in float64, and what is refused, word for word."""
 
 import math
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -385,6 +386,8 @@ def test_given_tensors_are_shown_and_written_without_a_word_of_torchs(tmp_path: 
     worked = attention(inputs=inputs, w_query=torch.eye(2), mask=torch.zeros(3, 3, requires_grad=True))
     worked.to_html(tmp_path / "page.html")  # warnings are errors here
     assert "inputs  (3×2)" in (tmp_path / "page.html").read_text(encoding="utf-8")
+    attention(scores=[[Decimal("0.25"), 1]]).to_html(tmp_path / "page.html")
+    assert '"given":{"scores":[[0.25,1.0]]}' in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 
 def test_a_negative_weight_has_no_share(capsys: pytest.CaptureFixture[str]) -> None:
@@ -407,6 +410,7 @@ ABOVE_0 = "must be a number above 0: it divides the scores."
     [
         (dict(tokens=3), WORDS),
         (dict(tokens=[1, None, 2]), WORDS),
+        (dict(tokens=torch.tensor(2.0)), WORDS),
         (dict(memory_tokens="abc"), f"memory_{WORDS}"),
         (
             dict(mask=torch.ones(3, 3, dtype=torch.bfloat16)),

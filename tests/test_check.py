@@ -298,6 +298,18 @@ def test_claims_are_a_table() -> None:
         )
 
 
+def test_a_claimed_tensor_has_numbers_to_read() -> None:
+    example = attention(scores=[[1.0, 0.8]])
+    claimed = torch.tensor([[0.5, 0.5]], dtype=torch.float64)
+    for tensor, message in (
+        (claimed.to_sparse(), "is a sparse or nested tensor. Give a dense one, as of to_dense()."),
+        (claimed.to("meta"), "is a meta tensor, a shape without numbers. Give one on a real device."),
+    ):
+        with pytest.raises(UsageError) as error:
+            example.check({"weights": tensor})
+        assert str(error.value) == f"the claim on weights {message}"
+
+
 def test_numbers_at_the_ends_of_what_can_be_written() -> None:
     report = attention(scores=[[1e300, -9e-300]], scale=None).check({"scores": [["1e300", "-9.0e-300"]]})
     assert [cell.verdict for cell in report.cells] == ["right", "right"]

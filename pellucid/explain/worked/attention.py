@@ -63,7 +63,7 @@ def attention(
         name: words_of(name, arguments[name]) for name in ("tokens", "memory_tokens") if name in arguments
     }
     complete = _given(arrays, heads, scale, mask)
-    worked = WorkedExample(complete, _along(words, complete, "memory" in arrays), arguments | words)
+    worked = WorkedExample(complete, _along(words, complete, "memory" in arrays), arguments | arrays | words)
     _refuse_overflow(worked)
     return worked
 

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from pellucid.errors import UsageError
+from pellucid.explain.worked.matrices import refuse_what_would_lose
 from pellucid.explain.worked.stages import STAGES
 from pellucid.nearest import nearest
 from pellucid.whole import is_whole
@@ -78,6 +79,7 @@ def number(written: Any, decimals: int | None = None, where: str = "claim") -> t
 
 def _claim(name: str, matrix: Any, heads: int, decimals: int | None) -> Claim:
     """A matrix, or one for each head where the stage has heads."""
+    refuse_what_would_lose(f"the claim on {name}", matrix)
     nested = matrix.tolist() if isinstance(matrix, Tensor) else matrix
     try:
         depth = 3 if _is_list(nested[0][0]) else 2

@@ -13,7 +13,7 @@ from pellucid.errors import UsageError
 
 def matrix_of(name: str, value: Any) -> Tensor:
     """A matrix, or one for each head, in float64."""
-    _refuse_what_would_lose(name, value)
+    refuse_what_would_lose(name, value)
     if isinstance(value, list | tuple):
         value = [_plain(part) for part in value]
     try:
@@ -39,7 +39,7 @@ def matrix_of(name: str, value: Any) -> Tensor:
     return array
 
 
-def _refuse_what_would_lose(name: str, value: Any) -> None:
+def refuse_what_would_lose(name: str, value: Any) -> None:
     """Raises for arrays of which only a part would be used, and for tensors without numbers to read."""
     if isinstance(value, Tensor):
         if value.is_meta:

@@ -2,7 +2,7 @@
 
 import math
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from numbers import Real
 from typing import Any
 
@@ -108,7 +108,10 @@ def _additive(mask: Any) -> Any:
 
 def words_of(name: str, words: Any) -> list[str]:
     """Words, one for each row."""
-    listed: list[Any] = list(words) if isinstance(words, Iterable) and not isinstance(words, str) else [None]
+    try:
+        listed: list[Any] = [None] if isinstance(words, str) else list(words)
+    except TypeError:
+        listed = [None]
     if not all(isinstance(word, str) for word in listed):
         raise UsageError(f'{name} must be a list of words, ["Me", "gustan"].')
     return listed

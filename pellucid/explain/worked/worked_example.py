@@ -21,7 +21,7 @@ class WorkedExample(Records):
         self, given: Given, tokens: Mapping[str, list[list[str]]], arguments: Mapping[str, Any] | None = None
     ) -> None:
         self.given = given
-        self.arguments = dict(arguments or {})  # of `attention`, as they were given
+        self.arguments = dict(arguments or {})  # of `attention`; its matrices in float64
         records: dict[str, Record] = {}
 
         def record(name_axes: str, tensor: Tensor) -> Tensor:
