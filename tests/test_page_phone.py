@@ -177,3 +177,13 @@ def test_of_two_layers_asked_for_in_a_row_the_last_is_drawn(browser: Any, path: 
           return [...place.querySelectorAll("[data-block]")].map((part) => part.dataset.block);
         }""")
         assert len(shown) == 4 and all(block.startswith("encoder.layers.0.") for block in shown)
+
+
+def test_what_the_form_says_moves_nothing(browser: Any, path: Path) -> None:
+    with Opened(browser, path) as opened:
+        before = box(opened, "#drawing")
+        opened.page.fill("#own-sentence", "")
+        opened.page.locator(".typing .go").click()
+        opened.page.locator("#own-sentence-error:not(:empty)").wait_for()
+        assert box(opened, "#drawing") == before
+        assert before[0] - box(opened, ".typing")[1] >= 20, "the form keeps its distance from the drawing"

@@ -101,8 +101,8 @@ const MOST_UPRIGHT = 8; // tokens: a longer row of long tokens is written upward
 const fitTokens = (model) => {
   for (const row of model.querySelectorAll(".token-row")) {
     const room = row.clientWidth / row.children.length - 4;
-    const widest = Math.max(...[...row.querySelectorAll("bdi:not(.raw)")].map((text) => text.scrollWidth));
-    const fit = Math.min(1, room / widest);
+    const widths = [...row.querySelectorAll("bdi:not(.raw, .special)")].map((text) => text.scrollWidth);
+    const fit = Math.min(1, room / Math.max(1, ...widths));
     row.classList.toggle("turned", fit < SMALLEST && row.children.length > MOST_UPRIGHT);
     if (fit < 1) row.style.setProperty("--fit", Math.max(SMALLEST, fit).toFixed(3));
   }

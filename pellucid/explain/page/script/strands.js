@@ -123,11 +123,12 @@ const bridges = (model, box, position) => {
       }),
     );
   else lines.push(drawn("path", { class: "bridge", d: `M${memory.x},${encoder.bottom} V${memory.top}` }));
+  const isCompact = model.classList.contains("compact"); // there a line ends at the row of the layer
   const crosses = [...model.querySelectorAll(".block.cross_attention")]
-    .map(box)
+    .map((cross) => (isCompact ? box(cross.closest(".layer")) : box(cross)))
     .sort((one, other) => one.y - other.y);
   crosses.forEach((cross, at) => {
-    const end = asking && !model.classList.contains("compact") ? box(asking).x : cross.left;
+    const end = asking && !isCompact ? box(asking).x : cross.left;
     for (const [kind, shift] of [
       ["keys", -3.5],
       ["values", 3.5],
