@@ -33,7 +33,7 @@ def explained(text: str, to: str, target: str | None) -> Explanation:
 
 
 def tensor(sentence: tuple[str, str, str | None], name: str) -> Draw:
-    """A tensor of a translation."""
+    """A tensor of a translation, or another plot of it."""
     return lambda path: explained(*sentence).plot(name, path)
 
 
@@ -44,6 +44,7 @@ def measured(name: str, sentence: tuple[str, str, str | None] | None = None) -> 
 
 
 FIGURES: dict[str, Draw] = {
+    "looked": tensor(HOW_ARE_YOU, "looked"),
     "steps": tensor(HOW_ARE_YOU, "decoder.probabilities"),
     "mask": tensor(SIX, "decoder.layers.0.self_attention.mask"),
     "masked-weights": tensor(SIX, "decoder.layers.0.self_attention.weights"),

@@ -83,6 +83,8 @@ def of_record(explanation: "Explanation", record: Record) -> Picture:
     shape = " × ".join(map(str, record.tensor.shape))
     titles = [f"head {head}" if len(panels) > 1 else "" for head in range(len(panels))]
     meanings = [f"{axis}: {AXES[axis]}" if axis else "" for axis in axes]
+    if record.name.endswith(".positions"):
+        meanings[0] = "L: position"  # which nobody asks from
     shares = record.name.rpartition(".")[2] in ("weights", "probabilities")
     title = f"{record.name}\n{shape} ({record.axes})"
     return Picture(title, panels, titles, _seen(rows), _seen(columns), meanings[0], meanings[1], shares)

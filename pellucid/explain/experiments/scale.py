@@ -37,7 +37,7 @@ class Softmax:
     """How open rows of attention are."""
 
     entropy: float  # bits, the mean of the rows
-    gradient: float  # ‖∂weights / ∂scores‖ (Frobenius), the median of the rows
+    gradient: float  # ‖∂weights / ∂(what the softmax gets)‖ (Frobenius), the median of the rows
     closed: float  # the share of rows where it is below CLOSED
 
 
@@ -106,9 +106,9 @@ class Scale:
             figure.set_size_inches(9, 3.6)
             for axes, which in zip(figure.subplots(1, 2), ("entropy", "gradient"), strict=True):
                 widths = [rows.width for rows in self.random]
-                for key, style, label in (
-                    ("scaled", "o-", "divided by √d_k"),
-                    ("unscaled", "s--", "not divided"),
+                for key, style, mark, label in (
+                    ("scaled", "o-", "x", "divided by √d_k"),
+                    ("unscaled", "s--", "+", "not divided"),
                 ):
                     axes.plot(
                         widths,
@@ -118,10 +118,10 @@ class Scale:
                     )
                     colour = axes.lines[-1].get_color()
                     here = [getattr(getattr(rows, key), which) for rows in self.parts]
-                    axes.plot([rows.width for rows in self.parts], here, "x", color=colour)
+                    axes.plot([rows.width for rows in self.parts], here, mark, color=colour, markersize=9)
                 axes.set_xscale("log", base=2)
-                axes.set_xlabel("d_k (crosses: this model's attentions)", fontsize=8)
-                unit = "entropy, bits" if which == "entropy" else "‖∂weights/∂scores‖, median"
+                axes.set_xlabel("d_k (this model's attentions: × divided, + not)", fontsize=8)
+                unit = "entropy, bits" if which == "entropy" else "‖∂weights/∂(softmax input)‖, median"
                 axes.set_ylabel(unit, fontsize=8)
                 axes.set_ylim(bottom=0)
                 axes.legend(fontsize=7)
