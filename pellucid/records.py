@@ -90,10 +90,6 @@ class Records(Mapping[str, Record]):
     def __len__(self) -> int:
         return len(self._records)
 
-    def __repr__(self) -> str:
-        between = f", {next(iter(self))} … {next(reversed(self._records))}" if self else ""
-        return f"<{type(self).__name__} of {len(self)} tensors{between}>"
-
     def no_such(self, name: str) -> str:
         """What is said of a name that is not there."""
         return no_such_name(name, self._records)

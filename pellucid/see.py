@@ -42,6 +42,10 @@ class Trace(Records):
         self._shown: set[str] = set()
         self._sizes: dict[tuple[str, str], int] = {}
 
+    def __repr__(self) -> str:
+        between = f", {next(iter(self))} … {next(reversed(self._records))}" if self else ""
+        return f"<Trace of {len(self)} tensors{between}>"
+
     def _repr_html_(self) -> str:
         from pellucid.explain.notebook import trace_html  # here, because explaining stands above seeing
 
