@@ -123,8 +123,14 @@ def test_the_tour_leaves_room_for_what_it_speaks_of(
         assert opened.page.evaluate(SMALL_TARGETS) == []
 
 
-def test_short_words_stand_upright_with_their_probabilities(browser: Any, path: Path) -> None:
-    with Opened(browser, path) as opened:
+CUT = """() => [...document.querySelectorAll(".token-row bdi:not(.raw, .special)")]
+  .filter((text) => text.scrollWidth > text.clientWidth + 1).map((text) => text.textContent)"""
+
+
+@pytest.mark.parametrize("width", [1440, 1024, 390])
+def test_short_words_stand_upright_with_their_probabilities(browser: Any, path: Path, width: int) -> None:
+    with Opened(browser, path, width=width) as opened:
+        assert opened.page.evaluate(CUT) == []
         assert opened.page.locator(".token-row.turned").count() == 0
         assert opened.page.evaluate(OVERLAPS) == []
         shown = opened.page.locator(".said .probability")
@@ -133,7 +139,9 @@ def test_short_words_stand_upright_with_their_probabilities(browser: Any, path: 
             opened.page.locator(place).first.bounding_box()
             for place in (".decoder .target", ".decoder .layer .block")
         )
-        assert block["x"] + block["width"] - (row["x"] + row["width"]) < 16, "lanes take the whole block"
+        assert width == 390 or block["x"] + block["width"] - (row["x"] + row["width"]) < 16, (
+            "lanes take the whole block"
+        )
 
 
 def test_many_pieces_keep_their_probabilities_and_the_memory_lists_eight(

@@ -94,13 +94,13 @@ const tokenRow = (run, side, token) => {
   );
 };
 
-const SMALLEST = 0.74; // of a token's size, to which a row is made smaller for its longest token
+const SMALLEST = 0.66; // of a token's size, to which a row is made smaller for its longest token
 const MOST_UPRIGHT = 8; // tokens: a longer row of long tokens is written upwards
 
 /** A row of tokens, one of which is wider than its place: smaller, upwards where they are many, or cut short. */
 const fitTokens = (model) => {
   for (const row of model.querySelectorAll(".token-row")) {
-    const room = row.clientWidth / row.children.length - 4;
+    const room = row.clientWidth / row.children.length - 8; // less the edge of a button
     const widths = [...row.querySelectorAll("bdi:not(.raw, .special)")].map((text) => text.scrollWidth);
     const fit = Math.min(1, room / Math.max(1, ...widths));
     row.classList.toggle("turned", fit < SMALLEST && row.children.length > MOST_UPRIGHT);
