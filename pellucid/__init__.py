@@ -1,6 +1,7 @@
 """Pellucid: an encoder-decoder Transformer that people can train, run and see through."""
 
 from pellucid.config import Config, ModelConfig
+from pellucid.editing import editing
 from pellucid.errors import PellucidError, UsageError
 from pellucid.explain.experiments import experiment
 from pellucid.explain.leak.find import find_leak
@@ -24,6 +25,7 @@ __all__ = [
     "UsageError",
     "__version__",
     "attention",
+    "editing",
     "edits",
     "experiment",
     "find_leak",

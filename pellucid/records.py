@@ -1,5 +1,6 @@
 """Records: tensors of a pass by their names, with what their axes mean and the tokens along them."""
 
+import fnmatch
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -90,6 +91,13 @@ class Records(Mapping[str, Record]):
     def __len__(self) -> int:
         return len(self._records)
 
+    def matching(self, glob: str) -> dict[str, Record]:
+        """The records whose names match a glob such as "decoder.*.weights", where there are some."""
+        found = {name: self[name] for name in self if fnmatch.fnmatchcase(name, glob)}
+        if not found:
+            raise UnknownTensor(self.no_such(glob))
+        return found
+
     def no_such(self, name: str) -> str:
         """What is said of a name that is not there."""
         return no_such_name(name, self._records)
@@ -100,6 +108,8 @@ def no_such_name(name: str, known: Any) -> str:
     last = str(name).rpartition(".")[2]
     near = nearest(name, known, n=3, cutoff=0.5)
     near += [full for full in known if full.rpartition(".")[2] == last][: 3 - len(near)]
+    if "*" in str(name) and fnmatch.filter(known, str(name)):
+        return f'"{name}" is a glob, and this takes one name. All that match: .matching("{name}").'
     hint = f" Nearest: {', '.join(dict.fromkeys(near))}." if near else ""
     return f'no tensor is called "{name}".{hint}'
 

@@ -64,7 +64,7 @@ class Trace(Records):
         for pattern, edit in self._edits.items():
             if fnmatch.fnmatchcase(full, pattern):
                 self._used.add(pattern)
-                tensor = _edited(full, tensor, edit)
+                tensor = edited(full, tensor, edit)
         if any(fnmatch.fnmatchcase(full, glob) for glob in self._only):
             self._make_room(full, tensor)
             kept = tensor if self._gradients else tensor.detach().cpu().clone()
@@ -175,13 +175,14 @@ def trace(
     if not is_whole(most_bytes, 1) and not (isinstance(most_bytes, float) and most_bytes >= 1):
         raise UsageError(f"most_bytes = {most_bytes!r:.60} must be a number of bytes, such as 2 * 10**9.")
     labels = Labels(vocabulary)
-    seen = Trace(only, {} if edits is None else _checked(edits), gradients, labels, most_bytes)
+    seen = Trace(only, {} if edits is None else checked_edits(edits), gradients, labels, most_bytes)
     with watching_tokens(model, seen.watch, labels):
         yield seen
     seen.close()
 
 
-def _checked(edits: Any) -> Mapping[str, Edit]:
+def checked_edits(edits: Any) -> Mapping[str, Edit]:
+    """The edits, if they map names or globs to functions."""
     good = isinstance(edits, Mapping) and all(isinstance(name, str) for name in edits)
     if good and all(callable(edit) for edit in edits.values()):
         return edits
@@ -191,7 +192,8 @@ def _checked(edits: Any) -> Mapping[str, Edit]:
     )
 
 
-def _edited(name: str, tensor: Tensor, edit: Edit) -> Tensor:
+def edited(name: str, tensor: Tensor, edit: Edit) -> Tensor:
+    """The tensor after an edit, which must keep its shape; in the type that it had."""
     changed = edit(tensor.clone())  # in place if it likes: what we have may be a view of something shared
     if not isinstance(changed, Tensor) or changed.shape != tensor.shape:
         shape = tuple(changed.shape) if isinstance(changed, Tensor) else type(changed).__name__

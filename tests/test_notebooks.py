@@ -15,7 +15,7 @@ PRINTED = {
         "weights        0, 1: 0.5   wrong   softmax without the mask gives this; masked weights are exactly 0",
         "context        0, 1: 0.0   follows",
         "mask causal: the contexts move by [0.0, 0.0, ",
-        "0 positions leak in the model as it is",
+        "0 leaks in the model as it is",
         "positions leak with the mask lifted in one layer",
         "1 + 2 + 3 + 3 + 3",
     ],

@@ -5,7 +5,7 @@ reads the start token and the target shifted right by one, and the end token is 
 """
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,13 +22,13 @@ from pellucid.explain.looking import HeadLook, attentions, looked_at
 from pellucid.explain.merging import Merged, merged
 from pellucid.explain.notebook import explanation_html
 from pellucid.explain.page.document import page
-from pellucid.explain.passes import watched_pass
+from pellucid.explain.passes import as_read, watch, watched_pass
 from pellucid.explain.plot import plot
 from pellucid.explain.steps import Step, steps_of
 from pellucid.explain.stepwise import Stepwise, stepwise
 from pellucid.explain.whole_file import place, write
 from pellucid.explain.words import source_of, target_of, visible
-from pellucid.see import Trace
+from pellucid.see import Edit, Trace
 from pellucid.translate.translation import Hypothesis, Translation
 from pellucid.vocabulary import Vocabulary
 from pellucid.watching import watched
@@ -95,6 +95,21 @@ class Explanation:
     def beam_path(self) -> BeamPath:
         """The search once more: the way of the translation, or of a given target, and what it beat."""
         return beam_path(self)
+
+    def again(
+        self,
+        edits: Mapping[str, Edit] | None = None,
+        *,
+        only: str | Sequence[str] = "*",
+        gradients: bool = False,
+    ) -> Trace:
+        """The same teacher-forced pass once more, with `edits` in effect: what would have been otherwise.
+
+        With `gradients` its tensors keep their graph, for `pellucid.gradients`.
+        """
+        model, vocabulary = self.translator.model, self.vocabulary
+        ids = as_read(model, self.source_ids, self.target_ids)
+        return watch(model, *ids, only=only, edits=edits, gradients=gradients, vocabulary=vocabulary)
 
     def looked_at(self, part: str | None = None) -> list[HeadLook]:
         """Which words each head of an attention looked at; without a name, of every cross-attention."""

@@ -21,9 +21,13 @@ def in_float32(model: Transformer) -> Transformer:
 
 
 @contextmanager
-def quietly(model: Transformer) -> Iterator[None]:
-    """Without dropout, without gradients, and in the precision that the model has."""
-    with evaluating(model), torch.no_grad(), torch.autocast(device_of(model).type, enabled=False):
+def quietly(model: Transformer, gradients: bool = False) -> Iterator[None]:
+    """Without dropout, without gradients (unless asked for), and in the precision that the model has."""
+    with (
+        evaluating(model),
+        torch.set_grad_enabled(gradients),
+        torch.autocast(device_of(model).type, enabled=False),
+    ):
         yield
 
 
@@ -42,13 +46,14 @@ def watch(
     *,
     source_mask: Tensor | None = None,
     target_mask: Tensor | None = None,
-    only: str = "*",
+    only: str | Sequence[str] = "*",
     edits: Mapping[str, Edit] | None = None,
+    gradients: bool = False,
     vocabulary: Vocabulary | None = None,
 ) -> Trace:
     """The tensors of one teacher-forced pass, with `edits` in effect; without a mask all tokens are real."""
     model = in_float32(model)
-    with quietly(model), trace(model, only=only, edits=edits, vocabulary=vocabulary) as seen:
+    with quietly(model, gradients), trace(model, only, edits, gradients, vocabulary) as seen:
         model(source, source_mask, target, target_mask)
     return seen
 

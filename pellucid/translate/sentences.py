@@ -141,6 +141,5 @@ def _no_prefix(prefix: Any) -> UsageError:
 
 def _check(text: str) -> None:
     if not isinstance(text, str):
-        raise UsageError(
-            f"a sentence must be text (str), not {type(text).__name__}: {text!r:.60}. Decode it first."
-        )
+        remedy = "Decode it first." if isinstance(text, bytes) else "Give one sentence, as text."
+        raise UsageError(f"a sentence must be text (str), not {type(text).__name__}: {text!r:.60}. {remedy}")

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from pellucid.errors import UsageError
-from pellucid.records import Records
+from pellucid.records import Record, Records, UnknownTensor, no_such_name
 from pellucid.see import Edit
 from pellucid.whole import is_whole
 
@@ -106,12 +106,13 @@ def without_residual(part: str) -> Edits:
     return {output: added.keep, f"{part}.sum": lambda total: added.tensor}
 
 
-def patch(trace: Records, *names: str) -> Edits:
-    """The tensors of these names (or globs) are what they were in another run; their shapes must be equal."""
-    if not isinstance(trace, Records):
+def patch(trace: Records | Mapping[str, Any], *names: str) -> Edits:
+    """The tensors of these names (or globs) are what they were in another run: a trace, or arrays by name, as
+    `numpy.load` reads those that `to_npz` wrote. Their shapes must be equal."""
+    if not isinstance(trace, Mapping):
         raise UsageError(
             f"patch: trace is a {type(trace).__name__} and must be a trace: what `with trace(model) as seen` "
-            "gave of the other run."
+            "gave of the other run, or the arrays of one by their names."
         )
     found: Edits = {}
     for name in names:
@@ -120,9 +121,11 @@ def patch(trace: Records, *names: str) -> Edits:
                 f"patch: {name!r:.60} is no name. Give names or globs one after the other: "
                 'patch(seen, "encoder.output", "decoder.embedded").'
             )
-        matching = [known for known in trace if fnmatch.fnmatchcase(known, name)]
-        for known in matching or [trace[name].name]:  # which raises, with the nearest names
-            found[known] = _always(trace[known].tensor)
+        matching = fnmatch.filter(trace, name)
+        if not matching:
+            raise UnknownTensor(no_such_name(name, list(trace)))
+        for known in matching:
+            found[known] = _always(known, trace[known])
     if not found:
         raise UsageError("patch: no name is given. Name tensors of the trace, such as decoder.embedded.")
     return found
@@ -215,8 +218,18 @@ def _place(name: str, at: Any) -> tuple[Any, ...]:
     return place
 
 
-def _always(tensor: Tensor) -> Callable[[Tensor], Tensor]:
-    return lambda here: tensor.to(here.device)
+def _always(name: str, recorded: Any) -> Callable[[Tensor], Tensor]:
+    tensor = recorded.tensor if isinstance(recorded, Record) else torch.as_tensor(recorded)
+
+    def put(here: Tensor) -> Tensor:
+        if here.shape != tensor.shape:
+            raise UsageError(
+                f"patch: {name} was {tuple(tensor.shape)} in the other run and is {tuple(here.shape)} here. "
+                "Take sentences of as many tokens, or put in part of it with rewrite(…, at=…)."
+            )
+        return tensor.to(here.device)
+
+    return put
 
 
 def _real_queries(self_mask_BHLM: Tensor, context_BHLU: Tensor) -> Tensor:
