@@ -14,17 +14,7 @@ const canvasOfCells = (matrix) => {
   const field = { class: "field", "--across": `${across}px`, "--down": `${down}px` };
   const whole = element(
     "div",
-    {
-      class: "painted",
-      role: "grid",
-      tabindex: "0",
-      "aria-label": matrix.title,
-      "aria-readonly": "true",
-      "aria-rowcount": panel.rows,
-      "aria-colcount": panel.columns,
-      "aria-activedescendant": spoken.id,
-      ...sizes,
-    },
+    { ...gridAttributes(matrix), class: "painted", tabindex: "0", "aria-activedescendant": spoken.id, ...sizes },
     matrix.asks
       ? element("div", { class: "painted-corner", "aria-hidden": "true" }, "asks ↓", element("br"), "attended to →")
       : null,
@@ -44,6 +34,14 @@ const canvasOfCells = (matrix) => {
   };
   return { element: whole, show, cellAt: (event) => cellOfCanvas(event, canvas, matrix) };
 };
+
+const gridAttributes = ({ title, panel }) => ({
+  role: "grid",
+  "aria-label": title,
+  "aria-readonly": "true",
+  "aria-rowcount": panel.rows,
+  "aria-colcount": panel.columns,
+});
 
 /** The one cell that a screen reader finds in the painting: {element, id, show(row, column)}. */
 const spokenCell = (matrix) => {

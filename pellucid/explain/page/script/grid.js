@@ -38,6 +38,14 @@ const grid = (options) => {
     whole.choose(row, column, true);
     matrix.onMove?.(matrix.row, matrix.column);
   };
+  listenToCells(drawn, matrix, moved, tell);
+  whole.choose(options.row ?? 0, options.column ?? 0);
+  return whole;
+};
+
+/** Keys and clicks move the choice; where the pointer rests, the number is told and nothing is chosen. */
+const listenToCells = (drawn, matrix, moved, tell) => {
+  const told = (aloud) => () => tell(matrix.row, matrix.column, aloud);
   drawn.element.addEventListener("keydown", (event) => gridKey(event, matrix, moved));
   drawn.element.addEventListener("click", (event) => {
     const cell = drawn.cellAt(event);
@@ -49,10 +57,8 @@ const grid = (options) => {
     const cell = drawn.cellAt(event);
     if (cell) tell(cell.row, cell.column, false);
   });
-  drawn.element.addEventListener("pointerleave", () => tell(matrix.row, matrix.column, false));
-  drawn.element.addEventListener("focusin", () => tell(matrix.row, matrix.column, true));
-  whole.choose(options.row ?? 0, options.column ?? 0);
-  return whole;
+  drawn.element.addEventListener("pointerleave", told(false));
+  drawn.element.addEventListener("focusin", told(true));
 };
 
 /** What a grid knows: its numbers, its labels, and how large and in which scale it is drawn. */

@@ -27,16 +27,11 @@ const headButton = (view, spec, head, choose) => {
   );
   const chosen = head === view.head;
   const silent = isSilent(view.run, splitName(spec.name).path, head);
-  return element(
-    "button",
-    {
-      type: "button",
-      class: `head role-${spec.role}`,
-      "aria-pressed": String(chosen),
-      "data-key": `strip-${spec.name}-${head}`,
-      click: choose,
-    },
-    canvas,
-    element("span", {}, `head ${head}${chosen ? ", chosen" : ""}${silent ? ", silenced" : ""}`),
-  );
+  const name = element("span", {}, `head ${head}${chosen ? ", chosen" : ""}${silent ? ", silenced" : ""}`);
+  return button([canvas, name], choose, {
+    type: "button",
+    class: `head role-${spec.role}`,
+    pressed: chosen,
+    "data-key": `strip-${spec.name}-${head}`,
+  });
 };

@@ -5,23 +5,17 @@
 // the rows and columns that it was made from, as strips.js draws them.
 // All is computed again in double precision from the numbers that the pass recorded.
 
+/** What a making starts from: the tensor, the head's panel, the place in it, the words along its axes. */
+const cellOfTensor = async (run, name, head, row, column) => {
+  const tensor = await run.get(name);
+  const labels = labelsOfCell(run, name, tensor, row);
+  return { run, name, ...splitName(name), tensor, panel: panelOf(tensor, head), head, row, column, labels };
+};
+
 /** How the cell at this row and column of a tensor (of one head, where it has several) was made. */
 const makingOf = async (run, name, head = 0, row = 0, column = 0) => {
-  const { path, last } = splitName(name);
-  const tensor = await run.get(name);
-  const panel = panelOf(tensor, head);
-  const cell = {
-    run,
-    name,
-    path,
-    last,
-    tensor,
-    panel,
-    head,
-    row,
-    column,
-    labels: labelsOfCell(run, name, tensor, row),
-  };
+  const cell = await cellOfTensor(run, name, head, row, column);
+  const { panel, last } = cell;
   const made = isGiven(run, name) ? givenCell(cell) : keptOrNot(run, panel.at(row, column), await MAKINGS[last](cell));
   const recorded = panel.at(row, column);
   const making = {

@@ -93,11 +93,7 @@ const openGrids = (view, spec, actions, moved, making) => {
 
 const openedHeading = (spec, actions) => {
   const { caption, name, shape, product, code } = spec;
-  const close = element(
-    "button",
-    { type: "button", class: "close", click: actions.close, "data-key": "close-matrix" },
-    "Close",
-  );
+  const close = button("Close", actions.close, { type: "button", class: "close", "data-key": "close-matrix" });
   return element(
     "header",
     {},
@@ -134,7 +130,7 @@ const stepper = (step) =>
       ["↓", "down", 1, 0],
       ["→", "right", 0, 1],
     ].map(([arrow, said, down, right]) =>
-      element("button", { type: "button", "aria-label": said, click: step(down, right) }, arrow),
+      button(arrow, step(down, right), { type: "button", "aria-label": said }),
     ),
   );
 

@@ -63,7 +63,7 @@ const largestDifferenceOf = (part, whole, first) => {
     for (let row = 0; row < one.rows; row++) {
       for (let column = 0; column < one.columns; column++) {
         const [x, y] = [one.at(row, column), other.at(start + row, column)];
-        const difference = x === y ? 0 : Math.abs(x - y); // −∞ equals −∞; what is no number equals nothing
+        const difference = apart(x, y); // −∞ equals −∞; what is no number equals nothing
         most = Math.max(most, Number.isNaN(difference) ? Infinity : difference);
       }
     }
@@ -149,7 +149,7 @@ const differenceOfWays = async ({ cached, again }) => {
     for (let head = 0; head < headsOfTensor(one); head++) {
       const [new_, same] = [one, other].map((tensor) => lastRowOf(panelOf(tensor, head)));
       new_.forEach((value, place) => {
-        const difference = value === same[place] ? 0 : Math.abs(value - same[place]);
+        const difference = apart(value, same[place]);
         if (!(difference <= most.difference)) most = { difference, where: name };
       });
     }
