@@ -95,6 +95,6 @@ def _first(record: Record, wrong: Tensor, in_pass: int) -> NonFinite:
     tokens = {
         axis: record.labels(axis, places.get("B", 0))[places[axis]] for axis in record.axes if axis in "LM"
     }
-    value = float(record.tensor[index])
+    value = float(record.tensor[index].detach())
     shape = tuple(record.tensor.shape)
     return NonFinite(record.name, record.axes, shape, index, tokens, value, int(wrong.sum()), in_pass)

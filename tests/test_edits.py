@@ -291,10 +291,12 @@ def test_what_cannot_be_patched() -> None:
         edits.patch(None, "decoder.logits")  # type: ignore[arg-type]
     assert str(error.value) == (
         "patch: trace is a NoneType and must be a trace: what `with trace(model) as seen` gave of the other "
-        "run."
+        "run, or the arrays of one by their names."
     )
     with (
-        pytest.raises(UsageError, match=r"the edit of decoder.embedded returned \(2, 3, 8\); it must"),
+        pytest.raises(
+            UsageError, match=r"decoder\.embedded was \(2, 3, 8\) in the other run and is \(2, 2, 8\)"
+        ),
         torch.no_grad(),
         trace(model, edits=edits.patch(other, "decoder.embedded")),
     ):
