@@ -27,6 +27,12 @@ const rowOfPanel = ({ columns, at }, row) => Array.from({ length: columns }, (_,
 
 const columnOfPanel = ({ rows, at }, column) => Array.from({ length: rows }, (_, row) => at(row, column));
 
+/** The places of the highest numbers, the best first; of equals, the earlier. */
+const bestPlaces = (numbers, count) =>
+  Array.from(numbers.keys())
+    .sort((one, other) => numbers[other] - numbers[one] || one - other)
+    .slice(0, count);
+
 /** All numbers of a panel, row by row. */
 const numbersOf = (panel) => {
   const numbers = new Float32Array(panel.rows * panel.columns);

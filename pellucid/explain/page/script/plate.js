@@ -163,7 +163,7 @@ const sentenceOfOutlines = ({ run }, specs) => {
   if (!missing.length) return null;
   const isSwitch = missing.some(({ panel }) => panel);
   const told = isSwitch
-    ? `Outlines: ${NOT_KEPT.charAt(0).toLowerCase()}${NOT_KEPT.slice(1)}`
+    ? "Outlines were not kept for this switch; the recording without it has their numbers."
     : `${countInWords(run.model.parameter_count)} parameters: products with weight matrices show shapes and results.`;
   return element("p", { class: "note outlines" }, told);
 };

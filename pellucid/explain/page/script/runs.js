@@ -78,8 +78,7 @@ const mostProbable = (probabilities, row, count, tokens) => {
     const best = probabilities.kept.tokens[row].slice(0, Math.min(count, size - 1));
     return best.map((token, rank) => ({ token, probability: numbers[rank] }));
   }
-  const ids = Array.from(numbers.keys()).sort((a, b) => numbers[b] - numbers[a] || a - b);
-  return ids.slice(0, count).map((id) => ({ token: tokens[id], probability: numbers[id] }));
+  return bestPlaces(numbers, count).map((id) => ({ token: tokens[id], probability: numbers[id] }));
 };
 
 const noSuchName = (name, known) => {

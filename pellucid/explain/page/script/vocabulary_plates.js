@@ -79,6 +79,5 @@ const bestWords = (run, name, tensor, row) => {
   const numbers = rowOfPanel(panelOf(tensor), row);
   if (tensor.kept) return tensor.kept.tokens[row].map((label, place) => ({ place, label, value: numbers[place] }));
   const labels = run.labels(name, "V");
-  const places = numbers.map((_, place) => place).sort((one, other) => numbers[other] - numbers[one] || one - other);
-  return places.slice(0, BEST_WORDS).map((place) => ({ place, label: labels[place], value: numbers[place] }));
+  return bestPlaces(numbers, BEST_WORDS).map((place) => ({ place, label: labels[place], value: numbers[place] }));
 };
