@@ -319,7 +319,7 @@ Q, K = X[:, :4], MEMORY[:, :5]
         (
             dict(queries=X, keys=X, mask=[[0, 1, 1], [0, 0, 1], [0, 0, 0]]),
             "mask: 1 is not 0 or below: a mask is added to the scores, 0 where a query may look, -inf where "
-            "it may not. Or give bools, True where a query may look.",
+            "it may not. Or give bools, True where a query may look: of 0 and 1, mask == 1 or mask == 0.",
         ),
         (
             dict(queries=X, keys=X, mask=[[True, False]]),
@@ -415,7 +415,7 @@ ABOVE_0 = "must be a number above 0: it divides the scores."
         (
             dict(mask=torch.ones(3, 3, dtype=torch.bfloat16)),
             "mask: 1 is not 0 or below: a mask is added to the scores, 0 where a query may look, -inf where "
-            "it may not. Or give bools, True where a query may look.",
+            "it may not. Or give bools, True where a query may look: of 0 and 1, mask == 1 or mask == 0.",
         ),
         (dict(inputs=X + 1j), COMPLEX),
         (dict(inputs=torch.from_numpy(X) * 1j), COMPLEX),

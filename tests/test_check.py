@@ -171,11 +171,12 @@ def test_each_head_has_its_matrix() -> None:
     ]
     assert "head  row  column" in str(report)
     assert first_wrong(example.check({"weights": [[["0.5", "0.5"]], [["0.8", "0.2"]]]})) == (
-        "The first stage that goes wrong is weights, where 2 cells are wrong: masked weights are exactly 0."
+        "The first stage that goes wrong is weights, where 2 cells are wrong. Head 1, row 0, column 1 claims "
+        "0.2, and 0.0000 is computed: masked weights are exactly 0."
     )
     again = attention(scores=[[[0.0]], [[0.0]]], values=[[[1.0]], [[2.0]]])
     assert first_wrong(again.check({"scores": [[["0.0"]], [["0.1"]]]})) == (
-        "The first stage that goes wrong is scores, where one cell is wrong: head 1, row 0, column 0 claims "
+        "The first stage that goes wrong is scores, where one cell is wrong. Head 1, row 0, column 0 claims "
         "0.1, and 0.0000 is computed."
     )
 
@@ -206,10 +207,15 @@ weights  softmax of each row of (2×2) = (2×2)
     0       0      1.0                1.0000          1.0000  right
     0       1      0.0                0.0000          0.0000  right
     1       0      0.4                0.4502          0.4502  wrong
+      may be rounding, as the line before shows 1 decimal
     1       1      0.6                0.5498          0.5498  wrong
+      may be rounding, as the line before shows 1 decimal
 
+The first stage that goes wrong is weights, where 2 cells are wrong. Row 1, column 0 claims 0.4, and 0.4502 \
+is computed: may be rounding, as the line before shows 1 decimal.
 8 cells: 6 right, 2 wrong"""
     )
+    assert report.first_wrong == first_wrong(report) and report.first_wrong in str(report)
 
 
 @pytest.mark.parametrize(
@@ -314,6 +320,120 @@ def test_numbers_at_the_ends_of_what_can_be_written() -> None:
     report = attention(scores=[[1e300, -9e-300]], scale=None).check({"scores": [["1e300", "-9.0e-300"]]})
     assert [cell.verdict for cell in report.cells] == ["right", "right"]
     assert attention(scores=[[1.0]]).check({"scores": [[1.0]]}, decimals=10**6).count("right") == 1
+
+
+GIVEN: dict[str, Any] = {"queries": [[1.0, -1.0], [0.5, 2.0]], "keys": [[0.5, 1.0], [1.0, 0.3]]}
+STAYS, MASKED = "a score that may be looked at stays as it is", "a masked score is −∞"
+
+
+def test_the_first_wrong_cell_with_its_tokens_numbers_and_reason() -> None:
+    example = attention(**GIVEN, tokens=["ich", "dich"], mask="causal")
+    report = example.check({"scaled_scores": [["-0.25", "0.35"], ["1.13", "0.55"]]})
+    assert report.first_wrong == (
+        "The first stage that goes wrong is scaled_scores, where 4 cells are wrong. Row 0 (ich), column 0 "
+        "(ich) claims −0.25, and −0.3536 is computed: dividing by d_k or dividing by d_model gives this."
+    )
+    assert example.check({"scaled_scores": [["-0.35", "0.49"], ["1.59", "0.78"]]}).first_wrong == ""
+
+
+def test_one_minus_sign_whichever_was_typed() -> None:
+    for minus in "-−–":
+        report = attention(scores=[[-0.7, -0.0007]]).check(
+            {"scores": [[f"{minus}0.50", f"{minus}7.0e{minus}4"]]}
+        )
+        assert [cell.written for cell in report.cells] == ["−0.50", "−7.0e−4"]
+        assert report.cells[1].verdict == "right" and "-" not in str(report)
+
+
+def test_what_a_mask_does_to_a_score() -> None:
+    example = attention(**GIVEN, mask="causal")
+    plain = [["-0.35", "0.49"], ["1.59", "0.78"]]
+    assert rules(example.check({"masked_scores": [["-0.35", "-1e9"], ["−∞", "0.80"]]})) == [
+        None, MASKED, STAYS, STAYS,
+    ]  # fmt: skip
+    right = example.check({"scaled_scores": plain, "masked_scores": [["-0.4", "-inf"], ["1.6", "0.8"]]})
+    assert {cell.verdict for cell in right.cells} == {"right"} and set(rules(right)) == {None}
+    off = example.check(
+        {"scores": [["-0.5", "0.7"], ["2.3", "1.1"]], "masked_scores": [["-0.35", "−∞"], ["1.63", "…"]]}
+    )
+    assert rules(off)[4:] == [None] * 3, "2.2 to 2.3, divided by √2, may be 1.63"
+
+
+def test_an_open_cell_has_a_weight_above_zero() -> None:
+    example = attention(scores=[[1.0, 2.0], [1.0, 2.0]], scale=None, mask="causal")
+    report = example.check({"weights": [["1.0", "0.0"], ["1.0", "0.0"]]})
+    assert rules(report) == [None, None, None, "an open cell has a weight above 0"], "not the softmax's fault"
+    assert report.first_wrong.endswith(
+        "Row 1, column 1 claims 0.0, and 0.7311 is computed: an open cell has a weight above 0."
+    )
+    far = attention(scores=[[1.0, 9.0]], scale=None).check({"weights": [["0.00", "1.00"]]})
+    assert {cell.verdict for cell in far.cells} == {"right"}
+
+
+def worked_out(divisor: float, digits: int, stages: tuple[str, ...], bump: str = "") -> dict[str, Any]:
+    """Somebody's lines, divided by another number, computed with all digits and written with few."""
+    random = np.random.default_rng(3)
+    queries, keys, values = (random.normal(size=(4, 3)) for _ in range(3))
+    numbers: dict[str, Any] = {"scores": queries @ keys.T}
+    numbers["scaled_scores"] = numbers["scores"] / divisor
+    numbers["weights"] = np.exp(numbers["scaled_scores"])
+    numbers["weights"] /= numbers["weights"].sum(-1, keepdims=True)
+    numbers["context"] = numbers["weights"] @ values
+    numbers["output"] = numbers["context"] @ np.eye(3)[::-1] * 3
+    if bump:
+        numbers[bump][1, 1] += 0.5
+    claims = {name: [[f"{cell:.{digits}f}" for cell in row] for row in numbers[name]] for name in stages}
+    example = attention(queries=queries, keys=keys, values=values, w_output=np.eye(3)[::-1] * 3)
+    return {"example": example, "claims": claims}
+
+
+def test_what_rounding_alone_may_have_done_says_so_and_comes_last() -> None:
+    stages = ("scaled_scores", "weights", "context", "output")
+    case = worked_out(2.0, 1, stages)
+    report = case["example"].check(case["claims"])
+    later = [cell for cell in report.cells if cell.verdict == "wrong" and cell.name != "scaled_scores"]
+    assert len(later) > 3, "the digits of the lines before leave that much"
+    assert {cell.remark for cell in later} == {"may be rounding, as the line before shows 1 decimal"}
+    assert {cell.rule for cell in later} == {None}
+    assert report.first_wrong.startswith("The first stage that goes wrong is scaled_scores, where ")
+    bumped = worked_out(2.0, 1, stages[1:], bump="output")
+    first = bumped["example"].check(
+        {"context": case["claims"]["context"], "output": bumped["claims"]["output"]}
+    )
+    assert any(cell.remark for cell in first.cells if cell.verdict == "wrong")
+    certain = [cell for cell in first.cells if cell.verdict == "wrong" and not cell.remark]
+    assert certain and f"is {certain[0].name}, where" in first.first_wrong
+
+
+def test_shares_that_sum_to_one_cannot_all_be_rounded_up() -> None:
+    """0.5 is not 0.39 by rounding: what one weight gains, the others lose."""
+    example = attention(weights=[[0.4, 0.3, 0.3]], values=[[0.3], [0.4], [0.5]])
+    (cell,) = example.check({"weights": [["0.4", "0.3", "0.3"]], "context": [["0.5"]]}).cells[3:]
+    assert (cell.verdict, cell.remark) == ("wrong", None)
+    (cell,) = example.check({"weights": [["0.4", "0.3", "0.3"]], "context": [["0.395"]]}).cells[3:]
+    assert (cell.verdict, cell.remark) == ("wrong", "may be rounding, as the line before shows 1 decimal")
+
+
+def test_queries_may_be_claimed_whole_for_all_heads() -> None:
+    inputs, weights = np.eye(3), np.arange(12.0).reshape(3, 4)
+    given: dict[str, Any] = {name: weights for name in ("w_query", "w_key", "w_value")}
+    example = attention(inputs=inputs, **given, heads=2, tokens=["a", "b", "c"])
+    whole = [[f"{cell:.1f}" for cell in row] for row in weights]
+    report = example.check({"queries": whole, "values": [whole]})
+    assert {cell.verdict for cell in report.cells} == {"right"} and len(report.cells) == 24
+    whole[1][2] = "5.0"
+    report = example.check({"queries": whole})
+    assert report.first_wrong == (
+        "The first stage that goes wrong is queries, where one cell is wrong. Row 1 (b), column 2 claims "
+        "5.0, and 6.0000 is computed."
+    )
+    places = [line.split()[:3] for line in str(report).splitlines() if line.startswith("    ")]
+    assert places == [[str(row), str(column), whole[row][column]] for row in range(3) for column in range(4)]
+    with pytest.raises(UsageError) as error:
+        example.check({"queries": [["0.0", "1.0"]] * 3})
+    assert str(error.value) == (
+        "queries: 2 heads have a matrix each, and one is claimed. Give 2, or the whole one, of 4 columns."
+    )
 
 
 def test_two_heads_need_two_claimed_matrices() -> None:

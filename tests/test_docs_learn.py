@@ -133,7 +133,9 @@ def test_an_exercise_takes_its_answer_and_refuses_others(name: str, pellucid: Co
         digits = asked.digits and asked.digits + 2
         written = [each if isinstance(each, str) else f"{each:.{digits}f}" for each in answers]
         outcome = pellucid("exercise", name, "--", *written)
-        assert (outcome.code, outcome.out, outcome.err) == (1, "", f"pellucid: not yet. {remark}\n")
+        assert (outcome.code, outcome.out) == (1, "")
+        assert " ".join(outcome.err.split()) == f"pellucid: not yet. {remark}"
+        assert max(map(len, outcome.err.splitlines())) <= 80
 
 
 def wrong_answers(asked: Exercise) -> list[str]:
@@ -196,6 +198,8 @@ COMMA = "A comma stands between numbers: decimals come after a point, as in 1.5.
         ("0.45, 0.55", True, "So it is."),
         ("0.45 0.56", False, "Right but for number 2. Divide."),
         ("0.5 0.5", False, "0.5 says too little: write 2 decimals."),
+        ("0.e0000 0.e0000", False, "0.e0000 says too little: write 2 decimals."),
+        ("4.5e-1 55e-2", True, "So it is."),
         ("0.45", False, "1 number given; wanted: 2 numbers to 2 decimals. Divide."),
         ("0,45 0,55", False, f"{COMMA} 0 says too little: write 2 decimals."),
         ("0.45,0.56", False, "Right but for number 2. Divide."),
@@ -203,6 +207,17 @@ COMMA = "A comma stands between numbers: decimals come after a point, as in 1.5.
 )
 def test_numbers_are_judged_by_their_digits(written: str, is_right: bool, said: str) -> None:
     assert judge(ASKED, [written]) == (verdict := exercises.Verdict(is_right, said)), verdict
+
+
+def test_a_name_is_as_good_in_capitals_but_not_in_part() -> None:
+    asked = exercises.exercise("first-mistake")
+    assert judge(asked, ["Scaled_Scores"]).is_right
+    for part in ("scaled", "Scaled", "scaled scores"):
+        said = "Yes: write the name as it is printed, scaled_scores."
+        assert judge(asked, [part]) == exercises.Verdict(False, said)
+    for later in ("weights", "context", "masked_scores"):
+        assert judge(asked, [later]).said.endswith("look one stage up.")
+    assert not judge(exercises.exercise("what-is-fed"), [asked.answer.upper()]).is_right
 
 
 def test_whole_numbers_with_a_point_or_a_comma() -> None:

@@ -206,10 +206,14 @@ weights (Weights)  softmax of each row of (2×2) = (2×2)  [line 364]
           from their previous line  0.4502▒  0.5498▒
           from the start            0.4502▒  0.5498▒
           verdict                     wrong    wrong
+    ! may be rounding, as the line before shows 1 decimal
 """.replace("{line}", str(code.line)) in outcome.out  # fmt: skip
     assert "values  (2×4)\n  Me " in outcome.out, "what is given has no line that computes it"
-    first = "The first stage that goes wrong is weights, where 2 cells are wrong: row 1, column 0 claims 0.4,"
-    assert f"{first} and 0.4502 is computed. 20 cells: " in " ".join(outcome.out.split())
+    first = (
+        "The first stage that goes wrong is weights, where 2 cells are wrong. Row 1 (gustan), column 0 (Me)"
+    )
+    why = "claims 0.4, and 0.4502 is computed: may be rounding, as the line before shows 1 decimal."
+    assert f"{first} {why} 20 cells: " in " ".join(outcome.out.split())
     assert outcome.out.endswith("20 cells: 10 right, 4 follow, 2 wrong, 4 not derivable\n")
 
 
@@ -237,8 +241,25 @@ def test_the_list_and_the_claims_alone(pellucid: Command) -> None:
         line.startswith("    ") for line in listed[1::2]
     )
     assert pellucid("example", "004-mask-4", "--claims").out.startswith("mask  (4×4)\n")
+    claims, full = pellucid("example", "004-self", "--claims").out, pellucid("example", "004-self").out
+    assert "first stage" not in claims and "first stage" in full, "an exercise has people find it"
     table = pellucid("example", "--verdicts", "004").out
     assert table in (DOCS / "notes-004-verdicts.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", names())
+def test_each_title_and_verdict_fits_80_columns(name: str) -> None:
+    shown = list(example_text(example(name)))
+    about = shown[: shown.index("")]
+    assert max(map(len, about)) <= 80 and " ".join(about).startswith(f"{name}: {example(name).about[:60]}")
+    verdicts_shown = [line for line in shown if line.lstrip().startswith("verdict ")]
+    assert all(len(line) <= 80 and "unknown" not in line for line in verdicts_shown)
+
+
+def test_a_page_needs_the_name_of_a_file() -> None:
+    for path in (None, 3):
+        with pytest.raises(UsageError, match=f"path = {path} is not the name of a file"):
+            example("004-self").worked().to_html(path)  # type: ignore[arg-type]
 
 
 def test_a_page_of_an_example(pellucid: Command, files: Any, tmp_path: Path) -> None:

@@ -51,8 +51,8 @@ def script(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
 WORKED = """(cases) => cases.map(({asked, claims, decimals}) => {
   try {
     const worked = workedExample(asked);
-    const {cells, steps, starts} = checkClaims(worked, claims, decimals);
-    const report = {cells};
+    const report = checkClaims(worked, claims, decimals);
+    const {cells, steps, starts} = report;
     return {stages: worked.stages, shapes: worked.shapes, cells, steps, starts,
             sentences: [firstWrong(report), verdictSummary(report)]};
   } catch (error) {
@@ -95,6 +95,7 @@ def assert_same(seen: dict[str, Any], expected: dict[str, Any], what: str) -> No
     assert len(seen["cells"]) == len(expected["cells"])
     for ours, theirs in zip(seen["cells"], expected["cells"], strict=True):
         assert [ours[key] for key in CELL] == [theirs[key] for key in CELL], what
+        assert ours["wholeColumn"] == theirs["whole_column"], what
         for key in ("claimed", "step", "start"):
             assert (ours[key] is None) == (theirs[key] is None)
             assert theirs[key] is None or ours[key] == pytest.approx(theirs[key], rel=1e-12, abs=1e-12)
@@ -204,6 +205,56 @@ def test_known_slips(script: Any) -> None:
     cases = [{"asked": each.arguments, "claims": each.claims, "decimals": None} for each in drawn]
     for each, seen, (*_, told) in zip(drawn, script.evaluate(WORKED, cases), SLIPS, strict=True):
         assert_same(seen, by_python(each), told)
+
+
+def test_sentences_of_whole_claims_minus_signs_and_rounding(script: Any) -> None:
+    """What random examples seldom have: a whole Q, a mask's errors, rounding alone, tokens, ties."""
+    asked: dict[str, Any] = {
+        "inputs": [[1.0, 0.5, -2.0], [0.3, 0.2, 0.1]], "w_query": W_WHOLE, "w_key": W_WHOLE,
+        "w_value": W_WHOLE, "heads": 2, "mask": "causal", "tokens": ["ich", "dich"],
+    }  # fmt: skip
+    lines = {name: record.tensor[0].numpy() for name, record in attention(**asked).items()}
+    whole = np.array(asked["inputs"]) @ np.array(W_WHOLE)
+    whole[1, 3] += 1
+    powers = np.exp(1.7 * lines["masked_scores"])
+    others = powers / powers.sum(-1, keepdims=True)
+    cases = [
+        {"queries": written(whole, 2)},
+        {"queries": [["0.5", "0.5"]] * 2},
+        {"masked_scores": written(np.where(lines["mask"] == 0, lines["scaled_scores"], -1e9))},
+        {"masked_scores": written(np.where(lines["mask"] == 0, lines["scaled_scores"] + 0.1, -np.inf))},
+        {"scaled_scores": written(lines["scaled_scores"] + 0.3, 1), "weights": written(lines["weights"], 1),
+         "context": written(lines["context"], 2)},
+        {"weights": [[["1.0", "0.0"], ["1.0", "0.0"]]] * 2},
+        {"weights": written(others, 1), "context": written(others @ lines["values"], 3)},
+        {"weights": [[["1.0", "0.0"]] * 2] * 2, "context": written(lines["context"] + 0.07, 1)},
+    ]  # fmt: skip
+    drawn = [Example("case", asked, claims=claims) for claims in cases]
+    drawn.append(Example("infinite", {"scores": [[1.0, 2.0]]}, claims={"scores": [["inf", "2.0"]],
+                 "weights": [["0.3", "0.4"]]}))  # fmt: skip
+    asks = [{"asked": each.arguments, "claims": each.claims, "decimals": None} for each in drawn]
+    outcomes = [by_python(each) for each in drawn]
+    for seen, expected in zip(script.evaluate(WORKED, asks), outcomes, strict=True):
+        assert_same(seen, expected, str(expected.get("sentences")))
+    told = " ".join(
+        outcome["sentences"][0] if "sentences" in outcome else outcome["error"] for outcome in outcomes
+    )
+    for part in ("Row 1 (dich), column 3 claims", "or the whole one, of 4 columns", "a masked score is −∞",
+                 "a score that may be looked at stays as it is",
+                 "an open cell has a weight above 0"):  # fmt: skip
+        assert part in told, told
+    remarks = {cell["remark"] for outcome in outcomes for cell in outcome.get("cells", [])}
+    assert "may be rounding, as the line before shows 1 decimal" in remarks
+
+
+W_WHOLE = [[0.1, 0.7, -0.3, 0.4], [0.5, -0.2, 0.9, 0.6], [0.3, 0.8, -0.1, 0.2]]
+
+
+def test_four_decimals_as_python_writes_them(script: Any) -> None:
+    numbers = [-0.65 * 0.125, 0.03125, 0.09375, 1.00005, 0.00005, 2.5 / 32, 0.08125, 1e-9, -3.99995]
+    assert script.evaluate("(numbers) => numbers.map(fourDecimals)", numbers) == [
+        f"{x:z.4f}" for x in numbers
+    ]
 
 
 def refused(test: Any) -> list[Any]:
@@ -412,7 +463,9 @@ def test_claims_typed_in_are_judged_at_once(opened: Open) -> None:
     assert right.get_attribute("data-verdict") == "right" and "✓" in right.inner_text()
     fill(page, "claims.weights", "1.0 0.0\n0.88 0.12")
     wrong = banner(
-        page, "The first stage that goes wrong is weights, where 2 cells are wrong: a larger score never has "
+        page,
+        "The first stage that goes wrong is weights, where 2 cells are wrong. Row 1, column 0 claims 0.88, "
+        "and 0.1192 is computed: a larger score never has a smaller weight.",
     )
     assert "✗" in wrong.inner_text() and "4 cells: 2 right, 2 wrong." in wrong.inner_text()
     table = page.locator("table.verdicts[data-stage=weights]")

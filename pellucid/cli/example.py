@@ -36,7 +36,12 @@ def add(verbs: Verbs) -> None:
         type=file,
         help="a page of it, one file; of an attention with a form to change it",
     )
-    option("--claims", action="store_true", help="only the claims, a line for each cell, with its verdict")
+    option(
+        "--claims",
+        action="store_true",
+        help="only the claims, a line for each cell, with its verdict; without it, also where it first goes "
+        "wrong",
+    )
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -46,6 +51,7 @@ def run(arguments: argparse.Namespace) -> None:
     from pellucid.explain.worked.example_text import example_text, part_text
     from pellucid.explain.worked.examples import example, read_example
     from pellucid.explain.worked.part_examples import part_example, part_names
+    from pellucid.explain.worked.reporting import table
 
     if arguments.list:
         _check_alone("--list", arguments)
@@ -71,7 +77,9 @@ def run(arguments: argparse.Namespace) -> None:
     chosen = read_example(arguments.file) if arguments.file else example(arguments.name)
     if arguments.html:
         chosen.to_html(arguments.html)
-    put(str(chosen.report()).split("\n") if arguments.claims else example_text(chosen, width))
+    # The full form says where it first goes wrong; here that is left to find, as in an exercise.
+    only = table(chosen.report(), says_first=False).split("\n") if arguments.claims else None
+    put(only or example_text(chosen, width))
 
 
 def _check_alone(option: str, arguments: argparse.Namespace) -> None:

@@ -19,6 +19,7 @@ NOTES = """
 The exercises of docs/learn/. A number is right within half a unit of its last digit as written; words are
 compared exactly. Exit code 0: right (or only asked); 1: wrong.
 """
+PREFIX = "pellucid: "  # that an error has on its first line
 
 
 def add(verbs: Verbs) -> None:
@@ -57,7 +58,8 @@ def run(arguments: argparse.Namespace) -> None:
         return
     verdict = exercises.judge(exercise, arguments.answer)
     if not verdict.is_right:
-        raise PellucidError(f"not yet. {verdict.said}")
+        told = "\n".join(paragraph(f"{PREFIX}not yet. {verdict.said}", width))
+        raise PellucidError(told.removeprefix(PREFIX))
     put(paragraph(f"Right. {verdict.said}", width))
 
 

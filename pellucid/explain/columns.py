@@ -11,6 +11,7 @@ from rich.cells import cell_len, chop_cells, set_cell_size
 from pellucid.explain.words import visible
 
 GAP = 2  # cells between columns
+BLOCKS = " ░▒▓█"  # a number's share, so that a pattern shows without colours and without reading the numbers
 
 
 def columns(

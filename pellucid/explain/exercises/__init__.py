@@ -4,13 +4,13 @@ A module of this package is a chapter: CHAPTER names its page in docs/learn, EXE
 first line of docstring says what each is about, and whose name, with hyphens, is the exercise's.
 """
 
-import difflib
 import importlib
 import pkgutil
 from collections.abc import Callable, Mapping
 
 from pellucid.errors import UsageError
 from pellucid.explain.exercises.judging import Exercise, Verdict, judge
+from pellucid.nearest import nearest
 
 __all__ = ["Exercise", "Verdict", "about", "chapters", "exercise", "judge", "names"]
 
@@ -50,7 +50,7 @@ def _chapters() -> Mapping[str, dict[str, Callable[[], Exercise]]]:
 def _function(name: str) -> Callable[[], Exercise]:
     found = {known: make for each in _chapters().values() for known, make in each.items()}
     if name not in found:
-        near = difflib.get_close_matches(name, found, n=3, cutoff=0.4)
+        near = nearest(name, found, cutoff=0.4)
         hint = f"Nearest: {', '.join(near)}. " if near else ""
         raise UsageError(f'no exercise is called "{name}". {hint}All: pellucid exercise --list.')
     return found[name]

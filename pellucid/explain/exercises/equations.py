@@ -11,6 +11,8 @@ from pellucid.explain.worked.examples import example, read_example
 from pellucid.model import Norm, sinusoids
 
 CHAPTER = "04-equations"
+FOLLOWS = "That follows from the line before, which is wrong already: look one stage up."
+AS_PRINTED = "Yes: write the name as it is printed, scaled_scores."
 
 
 def one_score() -> Exercise:
@@ -118,11 +120,12 @@ def first_mistake() -> Exercise:
         why="They divided by d_k = 4 instead of √d_k = 2. Everything after it follows from that, and is "
         "worked out well: one mistake, not seven.",
         remarks=[
-            (("weights",), "These follow from the line before, which is wrong already."),
-            (("context",), "That follows from the weights, and they from a line before."),
+            *(((name,), FOLLOWS) for name in ("masked_scores", "weights", "context", "concatenated")),
             (("scores",), "The dot products are right."),
-            (("scaled", "scores"), "Yes, and in one word: scaled_scores."),
+            (("scaled",), AS_PRINTED),
+            (("scaled", "scores"), AS_PRINTED),
         ],
+        any_case=True,
     )
 
 

@@ -1,5 +1,6 @@
 """An exercise, and what is said to an answer: numbers are judged like claims, words exactly."""
 
+import math
 import re
 import unicodedata
 from collections.abc import Sequence
@@ -24,6 +25,7 @@ class Exercise:
     digits: int = 0  # after the point, at least so many; 0: whole numbers
     tells_count: bool = True  # whether it says how many numbers are wanted
     remarks: Sequence[tuple[Answers, str]] = ()  # what a wrong answer tells about how it came about
+    any_case: bool = False  # of words: whether "Weights" is as good as "weights"
 
     @property
     def is_words(self) -> bool:
@@ -80,7 +82,9 @@ def judge(exercise: Exercise, written: Sequence[str]) -> Verdict:
     return Verdict(False, _which("number", right) + exercise.hint)
 
 
-def _judge_words(exercise: Exercise, words: Answers) -> Verdict:
+def _judge_words(exercise: Exercise, words: tuple[str, ...]) -> Verdict:
+    if exercise.any_case:
+        words = tuple(word.lower() for word in words)
     if words == exercise.answers:
         return Verdict(True, exercise.why)
     for answers, remark in exercise.remarks:
@@ -102,12 +106,10 @@ def _holding(read: Sequence[tuple[float, float, int]], answers: Answers, digits:
 
 def _number(part: str) -> tuple[float, float, int]:
     """A number, half a unit of its last digit, and how many digits stand after its point."""
-    value, half, text = number(part, None if "." in part else 0, "the answer")
+    value, half, text = number(part, 0, "the answer")
     if text == "…":
         raise UsageError(f'the answer: "{part}" is not a number. Write 0.25.')
-    if "." not in part:
-        half = 0.5
-    return value, half, len(part.partition(".")[2])
+    return value, half, round(-math.log10(2 * half)) if half else 0
 
 
 def _words(written: Sequence[str]) -> tuple[str, ...]:

@@ -60,7 +60,7 @@ WORKED = Chapter(
     "worked examples, and claims about them",
     (
         *("matrices.js", "worked_given.js", "worked.js", "worked_run.js", "check.js", "claims.js"),
-        *("rules.js", "slips.js"),
+        *("rounding.js", "rules.js", "slips.js"),
     ),
 )
 OWN = Chapter(

@@ -1,15 +1,16 @@
 """Claims about a worked example, judged cell by cell: from the claimed line before, and from the start."""
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from pellucid.explain.worked.claims import EXACT, Claim, read_claims
-from pellucid.explain.worked.rules import Line, broken
+from pellucid.explain.worked.rounding import Line, decimals_before, moved, reader_lines
+from pellucid.explain.worked.rules import broken
 from pellucid.explain.worked.slips import slip
 from pellucid.explain.worked.stages import Given, run, size
 from pellucid.explain.worked.worked_example import WorkedExample
@@ -32,7 +33,8 @@ class Cell:
     start: float | None  # from the first inputs
     verdict: str  # right, follows (the error is earlier), wrong, not derivable
     rule: str | None  # what was done instead, and what a wrong claim breaks, where that is known
-    remark: str | None
+    remark: str | None  # of a wrong claim: it may be so by rounding alone
+    whole_column: int | None = None  # in a matrix that was claimed whole, for all heads
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,14 @@ class Report:
     shapes: Mapping[str, str]
     steps: Mapping[str, Tensor]  # every stage from the claimed line before, H × rows × columns
     starts: Mapping[str, Tensor]  # every stage from the first inputs
+    tokens: Mapping[str, Sequence[str]] = field(default_factory=dict)  # along the axes L and M
+
+    @property
+    def first_wrong(self) -> str:
+        """The first stage that goes wrong, a cell of it and why, in a sentence or two; "" where none does."""
+        from pellucid.explain.worked.reporting import first_wrong
+
+        return first_wrong(self)
 
     def count(self, verdict: str) -> int:
         """How many cells have this verdict."""
@@ -66,23 +76,42 @@ def check(example: WorkedExample, claims: Mapping[str, Any], decimals: int | Non
     give the digits; whole numbers need `decimals`. A line that cannot be derived (its inputs are NaN, or
     missing) is what the lines after it start from.
     """
-    read = read_claims(claims, example.given.heads, decimals)
+    read = read_claims(claims, example.given.heads, decimals, _whole_widths(example))
     steps, used = _pass(example.given, read, always=True)
     starts, _ = _pass(example.given, read, always=False)
-    lines = _lines(example.given, used, read)
-    cells = []
+    lines = reader_lines(example.given, used, read)
+    cells: list[Cell] = []
     for name, claim in read.items():
         if name in starts and starts[name].shape != claim.numbers.shape:
             rule = f"shapes multiply: {example.shapes[name]}, not ({size(claim.numbers)})"
-            cells += [_cell(name, claim, place, None, None, rule, "wrong") for place in _places(claim)]
+            cells += [_cell(name, claim, place, None, None, "wrong", rule, None) for place in _places(claim)]
             continue
         rules = broken(name, {**lines, name: Line(claim.numbers, claim.halves)})
         done = slip(example.given, name, claim, used, steps[name]) if name in steps else None
+        off, shown = moved(example.given, name, claim.numbers, lines), decimals_before(name, lines)
         for place in _places(claim):
             step, start = _known(steps.get(name), place), _known(starts.get(name), place)
+            verdict = _verdict(claim, place, step, start)
             rule = "; ".join([*([done] if done else []), *rules.get(place, ())])
-            cells.append(_cell(name, claim, place, step, start, rule, _verdict(claim, place, step, start)))
-    return Report(cells, example.shapes, steps, starts)
+            remark = None
+            if verdict == "right" and not _holds(claim, place, step):
+                remark = MORE_DIGITS
+            elif verdict == "wrong" and not rule and _holds(claim, place, step, float(off[place])):
+                remark = _may_be_rounding(shown)
+            cells.append(_cell(name, claim, place, step, start, verdict, rule, remark))
+    return Report(cells, example.shapes, steps, starts, example.tokens)
+
+
+def _whole_widths(example: WorkedExample) -> dict[str, int]:
+    """How many columns queries, keys and values have, all heads side by side."""
+    names = [name for name in ("queries", "keys", "values") if name in example]
+    return {name: example.given.heads * example[name].tensor.shape[-1] for name in names}
+
+
+def _may_be_rounding(decimals: int | None) -> str:
+    """What is said of a wrong number that the digits of the line before leave open."""
+    shown = f"{decimals or 'no'} decimal{'' if decimals == 1 else 's'}"
+    return f"may be rounding, as the line before shows {shown}"
 
 
 def _pass(
@@ -107,25 +136,10 @@ def _pass(
     return computed, used
 
 
-def _lines(given: Given, used: Mapping[str, Tensor], claims: Mapping[str, Claim]) -> dict[str, Line]:
-    """What a reader of the claimed lines has at each stage, and how far rounding may have moved it."""
-    lines: dict[str, Line] = {}
-    for name, numbers in used.items():
-        halves = torch.zeros_like(numbers)
-        if name == "scaled_scores" and "scores" in lines:
-            halves = lines["scores"].halves / (given.divisor or 1.0)
-        if name == "masked_scores" and "scaled_scores" in lines:
-            halves = lines["scaled_scores"].halves
-        claim = claims.get(name)
-        if claim is not None and claim.numbers.shape == numbers.shape:
-            halves = torch.where(claim.numbers.isnan(), halves, claim.halves)
-        lines[name] = Line(numbers, halves)
-    return lines
-
-
 def _places(claim: Claim) -> list[tuple[int, int, int]]:
-    """Head, row and column of every cell that is not left out."""
-    return [(head, row, column) for head, row, column in (~claim.numbers.isnan()).nonzero().tolist()]
+    """Head, row and column of every cell that is not left out; row by row in a matrix of all heads."""
+    places = [(head, row, column) for head, row, column in (~claim.numbers.isnan()).nonzero().tolist()]
+    return sorted(places, key=lambda place: (place[1], place[0])) if claim.is_whole else places
 
 
 def _known(matrices: Tensor | None, place: tuple[int, int, int]) -> float | None:
@@ -142,13 +156,13 @@ def _verdict(claim: Claim, place: tuple[int, int, int], step: float | None, star
     return "follows" if _holds(claim, place, step) else "wrong"
 
 
-def _holds(claim: Claim, place: tuple[int, int, int], computed: float | None) -> bool:
+def _holds(claim: Claim, place: tuple[int, int, int], computed: float | None, moved: float = 0.0) -> bool:
     claimed = float(claim.numbers[place])
     if computed is None:
         return False
     if math.isinf(claimed) or math.isinf(computed):
         return claimed == computed
-    return abs(claimed - computed) <= float(claim.halves[place]) + EXACT
+    return abs(claimed - computed) <= float(claim.halves[place]) + moved + EXACT
 
 
 def _cell(
@@ -157,11 +171,12 @@ def _cell(
     place: tuple[int, int, int],
     step: float | None,
     start: float | None,
-    rule: str,
     verdict: str,
+    rule: str,
+    remark: str | None,
 ) -> Cell:
     head, row, column = place
-    remark = MORE_DIGITS if verdict == "right" and not _holds(claim, place, step) else None
     broken_rule = rule if rule and verdict in ("wrong", "not derivable") else None
     written, claimed = claim.written[head][row][column], float(claim.numbers[place])
-    return Cell(name, head, row, column, claimed, written, step, start, verdict, broken_rule, remark)
+    whole = head * claim.numbers.shape[-1] + column if claim.is_whole else None
+    return Cell(name, head, row, column, claimed, written, step, start, verdict, broken_rule, remark, whole)

@@ -28,10 +28,13 @@ class Claim:
     written: list[list[list[str]]]  # head, row, column
     numbers: Tensor  # H × rows × columns; H is 1 where the stage has no heads
     halves: Tensor
+    is_whole: bool = False  # one matrix for all heads, as a slide prints it; here a slice for each
 
 
-def read_claims(claims: Mapping[str, Any], heads: int, decimals: int | None) -> dict[str, Claim]:
-    """The claims in the order of computation."""
+def read_claims(
+    claims: Mapping[str, Any], heads: int, decimals: int | None, widths: Mapping[str, int]
+) -> dict[str, Claim]:
+    """The claims in the order of computation; `widths` says how wide queries, keys and values are whole."""
     if not isinstance(claims, Mapping):
         raise UsageError('claims are matrices by the names of stages: {"weights": [["0.4", "0.6"]]}.')
     if decimals is not None and not is_whole(decimals, 0):
@@ -40,7 +43,11 @@ def read_claims(claims: Mapping[str, Any], heads: int, decimals: int | None) -> 
         if name not in STAGES:
             near = nearest(name, STAGES, cutoff=0.5)
             raise UsageError(f"no stage is called {name!r}. Nearest: {', '.join(near or STAGES)}.")
-    return {name: _claim(name, claims[name], heads, decimals) for name in STAGES if name in claims}
+    return {
+        name: _claim(name, claims[name], heads, decimals, widths.get(name, 0))
+        for name in STAGES
+        if name in claims
+    }
 
 
 def number(written: Any, decimals: int | None = None, where: str = "claim") -> tuple[float, float, str]:
@@ -74,35 +81,43 @@ def number(written: Any, decimals: int | None = None, where: str = "claim") -> t
                 f'"{text.rstrip(".")}.0", or give decimals=0.'
             )
         places = min(decimals, POWERS)
-    return float(decimal), 0.5 * 10.0**-places, text
+    return float(decimal), 0.5 * 10.0**-places, text.replace("-", "−").replace("–", "−")
 
 
-def _claim(name: str, matrix: Any, heads: int, decimals: int | None) -> Claim:
-    """A matrix, or one for each head where the stage has heads."""
+def _claim(name: str, matrix: Any, heads: int, decimals: int | None, width: int) -> Claim:
+    """A matrix, or one for each head where the stage has heads, or the whole one, `width` columns wide."""
     refuse_what_would_lose(f"the claim on {name}", matrix)
     nested = matrix.tolist() if isinstance(matrix, Tensor) else matrix
     try:
         depth = 3 if _is_list(nested[0][0]) else 2
         matrices = nested if depth == 3 else [nested]
-        _check_heads(name, len(matrices), heads)
+        is_whole = len(matrices) == 1 < heads and {len(row) for row in matrices[0]} == {width}
+        if not is_whole:
+            _check_heads(name, len(matrices), heads, width)
         rows = [[[*row] for row in each] for each in matrices]
     except (TypeError, IndexError, KeyError):
         raise UsageError(f'{name}: the claim is not a matrix. Write rows, [["0.4", "0.6"], …].') from None
     if len({len(row) for each in rows for row in each}) != 1 or len({len(each) for each in rows}) != 1:
         raise UsageError(f"{name}: the claimed rows differ in length. Write … for what is left out.")
     cells = [[[number(cell, decimals, name) for cell in row] for row in each] for each in rows]
+    if is_whole:
+        own = width // heads
+        cells = [[row[head * own : (head + 1) * own] for row in cells[0]] for head in range(heads)]
     numbers, halves = (torch.tensor(_picked(cells, part), dtype=torch.float64) for part in (0, 1))
-    return Claim(_picked(cells, 2), numbers, halves)
+    return Claim(_picked(cells, 2), numbers, halves, is_whole)
 
 
-def _check_heads(name: str, claimed: int, heads: int) -> None:
+def _check_heads(name: str, claimed: int, heads: int, width: int) -> None:
     """Raises unless there is a claimed matrix for each of the stage's."""
     has_heads = "H" in STAGES[name]
     wanted = heads if has_heads else 1
     if claimed == wanted:
         return
     if claimed == 1:
-        raise UsageError(f"{name}: {heads} heads have a matrix each, and one is claimed. Give {heads}.")
+        whole = f", or the whole one, of {width} columns" if width else ""
+        raise UsageError(
+            f"{name}: {heads} heads have a matrix each, and one is claimed. Give {heads}{whole}."
+        )
     one = "is one head" if has_heads else "is one for all heads"
     there = one if wanted == 1 else f"are {wanted} heads"
     raise UsageError(f"{name}: {claimed} matrices are claimed, and there {there}. Give {wanted}.")

@@ -9,16 +9,16 @@ from rich.cells import cell_len
 from torch import Tensor
 
 from pellucid.explain.code_lines import code_line
+from pellucid.explain.columns import BLOCKS, paragraph
 from pellucid.explain.words import visible
 from pellucid.explain.worked.check import Report
 from pellucid.explain.worked.examples import Example
 from pellucid.explain.worked.matrices import matrix_of
 from pellucid.explain.worked.part_examples import PartExample, Row, given_rows, stage_rows
-from pellucid.explain.worked.reporting import first_wrong, shown_digits, summary
+from pellucid.explain.worked.reporting import shown_digits, summary
 from pellucid.explain.worked.stages import size
 from pellucid.explain.worked.worked_example import WorkedExample
 
-BLOCKS = " ░▒▓█"  # a weight's share, so that the pattern shows without reading the numbers
 GIVEN = {"inputs": "L", "memory": "M", "w_query": "", "w_key": "", "w_value": "", "w_output": ""}
 NOTES = ("the notes say", "from their previous line", "from the start", "verdict")
 OWN = ("claimed", "from the line before", "from the start", "verdict")
@@ -28,7 +28,7 @@ def example_text(example: Example, width: int = 80) -> Iterator[str]:
     """Lines: what is given, every stage, each claim with both computations and its verdict, its rules."""
     worked = example.worked()
     report = worked.check(example.claims, example.decimals)
-    yield f"{example.name}: {example.about}" if example.about else example.name
+    yield from paragraph(f"{example.name}: {example.about}" if example.about else example.name, width)
     if example.note:
         yield f"note {example.note}, lines {example.lines}"
     yield ""
@@ -40,13 +40,13 @@ def example_text(example: Example, width: int = 80) -> Iterator[str]:
     if example.products:
         yield ""
     if example.claims:
-        yield from textwrap.wrap(first_wrong(report), width)
+        yield from paragraph(report.first_wrong, width) if report.first_wrong else []
         yield summary(report)
 
 
 def part_text(example: PartExample, width: int = 80) -> Iterator[str]:
     """Lines: what is given, and every stage of what stands around an attention."""
-    yield f"{example.name}: {example.about}"
+    yield from paragraph(f"{example.name}: {example.about}", width)
     yield f"note {example.note}, lines {example.lines}"
     yield ""
     for name, matrix in example.given.items():
@@ -117,7 +117,7 @@ def _judged(
         yield _label(label, kinds[0]), [cell.written if cell else "…" for cell in here]
         yield _label("", kinds[1]), _numbers(name, step[row])
         yield _label("", kinds[2]), _numbers(name, start[row])
-        yield _label("", kinds[3]), [_short(cell.verdict) if cell else "" for cell in here]
+        yield _label("", kinds[3]), [cell.verdict if cell else "" for cell in here]
         for why in dict.fromkeys(cell.rule or cell.remark for cell in here if cell):
             if why:
                 yield f"! {why}", []
@@ -125,10 +125,6 @@ def _judged(
 
 def _label(label: str, kind: str) -> str:
     return f"{visible(label):<8}{kind}" if kind else visible(label)
-
-
-def _short(verdict: str) -> str:
-    return "unknown" if verdict == "not derivable" else verdict
 
 
 def _given(example: Example, worked: WorkedExample, width: int) -> Iterator[str]:

@@ -5,7 +5,9 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from pellucid.explain.columns import columns
+from pellucid.explain.words import visible
 from pellucid.explain.worked.check import VERDICTS, Cell, Report
+from pellucid.explain.worked.stages import STAGES
 
 if TYPE_CHECKING:
     from pellucid.explain.worked.examples import Example
@@ -16,13 +18,15 @@ COLUMNS = ("line", "example", "stage", "row, column", "claimed", *BOTH, "verdict
 LINK = "../pellucid/explain/worked/examples/{}.toml"  # from a page in docs/
 
 
-def table(report: Report) -> str:
-    """A line for each cell: claimed, from the claimed line before, from the start, verdict, rule."""
+def table(report: Report, says_first: bool = True) -> str:
+    """A line for each cell: claimed, from the claimed line before, from the start, verdict, rule; and below
+    them the first that goes wrong, unless that is somebody's exercise."""
     lines: list[str] = []
     for name in dict.fromkeys(cell.name for cell in report.cells):
         cells = [cell for cell in report.cells if cell.name == name]
         lines += [f"{name}  {report.shapes.get(name, '')}".rstrip(), *_rows(cells), ""]
-    return "\n".join([*lines, summary(report)])
+    first = [visible(report.first_wrong)] if says_first and report.first_wrong else []
+    return "\n".join([*lines, *first, summary(report)])
 
 
 def summary(report: Report) -> str:
@@ -34,27 +38,47 @@ def summary(report: Report) -> str:
 
 
 def first_wrong(report: Report) -> str:
-    """The first stage that goes wrong, and the rule that it breaks, in one sentence; "" where none does."""
+    """The first stage that goes wrong, a cell of it with its numbers, and why; "" where none does.
+
+    What may be rounding alone counts only where nothing else is wrong.
+    """
     wrong = [cell for cell in report.cells if cell.verdict == "wrong"]
     if not wrong:
         return ""
-    first = wrong[0]
-    here = [cell for cell in wrong if cell.name == first.name]
-    rules = [cell.rule for cell in here if cell.rule]
-    count = "one cell is" if len(here) == 1 else f"{len(here)} cells are"
-    computed = claimed_digits(first.start if first.step is None else first.step)
-    several = {cell.name for cell in report.cells if cell.head}
-    head = f"head {first.head}, " if first.name in several else ""
-    place = f"{head}row {first.row}, column {first.column} claims {first.written}, and {computed} is computed"
-    why = rules[0] if rules else place
-    return f"The first stage that goes wrong is {first.name}, where {count} wrong: {why}."
+    certain = [cell for cell in wrong if not cell.remark] or wrong
+    name = certain[0].name
+    cell = next((each for each in certain if each.name == name and each.rule), certain[0])
+    here = sum(each.name == name for each in wrong)
+    count = "one cell is" if here == 1 else f"{here} cells are"
+    stage = f"The first stage that goes wrong is {name}, where {count}"
+    why = cell.rule or cell.remark
+    if cell.step is None and cell.start is None:
+        return f"{stage} wrong: {why}."
+    computed = claimed_digits(cell.start if cell.step is None else cell.step)
+    told = f"{_place(report, cell)} claims {cell.written}, and {computed} is computed"
+    return f"{stage} wrong. {told[0].upper()}{told[1:]}{f': {why}' if why else ''}."
+
+
+def _place(report: Report, cell: Cell) -> str:
+    """head 1, row 2 (dich), column 0 (ich): a head where there are several, tokens where they are known."""
+    axes = STAGES[cell.name]
+    column = cell.column if cell.whole_column is None else cell.whole_column
+    places = [("row", cell.row, axes[-2]), ("column", column, axes[-1])]
+    told = [f"head {cell.head}"] if len(report.starts[cell.name]) > 1 and cell.whole_column is None else []
+    for kind, number, axis in places:
+        word = report.tokens[axis][number] if axis in report.tokens else ""
+        told.append(f"{kind} {number} ({word})" if word else f"{kind} {number}")
+    return ", ".join(told)
 
 
 def _rows(cells: list[Cell]) -> Iterator[str]:
-    places = ["head", "row", "column"] if any(cell.head for cell in cells) else ["row", "column"]
+    is_whole = cells[0].whole_column is not None
+    has_heads = any(cell.head for cell in cells) and not is_whole
+    places = ["head", "row", "column"] if has_heads else ["row", "column"]
+    fields = ["row", "whole_column"] if is_whole else places
     rows = [
         [
-            *(str(getattr(cell, place)) for place in places),
+            *(str(getattr(cell, place)) for place in fields),
             cell.written,
             claimed_digits(cell.step),
             claimed_digits(cell.start),
@@ -77,7 +101,9 @@ def verdicts(examples: "Iterable[Example]") -> Iterator[str]:
     for example in examples:
         for cell in example.report().cells:
             line = example.at.get(cell.name, "")
-            place = f"{f'head {cell.head}: ' if cell.head else ''}{cell.row}, {cell.column}"
+            head = f"head {cell.head}: " if cell.head and cell.whole_column is None else ""
+            column = cell.column if cell.whole_column is None else cell.whole_column
+            place = f"{head}{cell.row}, {column}"
             texts = [f"[{example.name}]({LINK.format(example.name)})", cell.name, place, cell.written]
             texts += [
                 claimed_digits(cell.step),

@@ -5,28 +5,22 @@ A rule counts as broken only beyond the slack that rounding leaves, half a unit 
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from pellucid.explain.worked.claims import EXACT
+from pellucid.explain.worked.rounding import Line, softmax_bounds
 
 Cell = tuple[int, int, int]  # head, row, column
-
-
-@dataclass(frozen=True)
-class Line:
-    """What a reader has at a stage, H × rows × columns, and how far rounding may have moved each number."""
-
-    numbers: Tensor
-    halves: Tensor
 
 
 def broken(name: str, lines: Mapping[str, Line]) -> dict[Cell, list[str]]:
     """The rules that the claimed line `name` breaks, by cell."""
     found: dict[Cell, list[str]] = {}
     rules = _of_weights(lines) if name == "weights" else ()
+    if name == "masked_scores" and "scaled_scores" in lines and "mask" in lines:
+        rules = _of_masked_scores(lines)
     if name in ("context", "concatenated") and "values" in lines:
         rules = _of_context(_by_heads(lines[name], len(lines["values"].numbers)), lines)
     for (head, row, column), rule in rules:
@@ -36,6 +30,20 @@ def broken(name: str, lines: Mapping[str, Line]) -> dict[Cell, list[str]]:
         if rule not in found.setdefault(cell, []):
             found[cell].append(rule)
     return found
+
+
+def _of_masked_scores(lines: Mapping[str, Line]) -> Iterator[tuple[Cell, str]]:
+    mask, before, after = lines["mask"].numbers, lines["scaled_scores"], lines["masked_scores"]
+    hidden = after.numbers == -math.inf
+    is_left = (mask == -math.inf) & ~hidden & ~after.numbers.isnan()
+    is_off = (after.numbers - before.numbers).abs() > after.halves + before.halves + EXACT
+    is_changed = (mask == 0) & (hidden & (before.numbers != -math.inf) | ~hidden & is_off)
+    for is_broken, rule in (
+        (is_left, "a masked score is −∞"),
+        (is_changed, "a score that may be looked at stays as it is"),
+    ):
+        for head, row, column in is_broken.nonzero().tolist():
+            yield (head, row, column), rule
 
 
 def _of_weights(lines: Mapping[str, Line]) -> Iterator[tuple[Cell, str]]:
@@ -61,9 +69,15 @@ def _against_scores(
     for cell in cells:
         if asked[cell[2]] == -math.inf and numbers[cell[2]] != 0:
             yield cell, "masked weights are exactly 0"
+    is_closed = torch.zeros_like(numbers, dtype=torch.bool)
+    if not bool(asked.isnan().any()):
+        lowest, _ = softmax_bounds(asked, moved)
+        is_closed = (numbers == 0) & (asked != -math.inf) & (lowest > halves + EXACT)
+    for column in is_closed.nonzero()[:, 0].tolist():
+        yield cells[column], "an open cell has a weight above 0"
     larger = asked[:, None] - asked[None, :] > moved[:, None] + moved[None, :] + EXACT
     smaller = numbers[None, :] - numbers[:, None] > halves[:, None] + halves[None, :] + EXACT
-    is_broken = larger & smaller & (asked[None, :] != -math.inf)
+    is_broken = larger & smaller & (asked[None, :] != -math.inf) & ~is_closed[:, None]
     for column in (is_broken.any(0) | is_broken.any(1)).nonzero()[:, 0].tolist():
         yield cells[column], "a larger score never has a smaller weight"
 
@@ -79,21 +93,12 @@ def _equal_rows(cells: list[Cell], weights: Line, scores: Line) -> Iterator[tupl
         shift = (asked[row] - asked[other])[seen]
         if not float(shift.max() - shift.min()) <= EXACT:  # false for NaN too
             continue
-        lowest, highest = _softmax_bounds(asked[row], scores.halves[head, [row, other]].amax())
+        half = scores.halves[head, [row, other]].amax()
+        lowest, highest = softmax_bounds(asked[row], half.expand(len(asked[row])))
         apart = (weights.numbers[head, row] - weights.numbers[head, other]).abs()
         slack = weights.halves[head, [row, other]].sum(0) + highest - lowest
         for column in (apart > slack + EXACT).nonzero()[:, 0].tolist():
             yield cells[column], "equal score differences give equal rows"
-
-
-def _softmax_bounds(scores: Tensor, half: Tensor) -> tuple[Tensor, Tensor]:
-    """The least and the largest weights that scores can have which were rounded to these."""
-    apart = scores[None, :] - scores[:, None]
-    apart = apart.nan_to_num(nan=-math.inf, posinf=math.inf, neginf=-math.inf)
-    off = 2 * half * (1 - torch.eye(len(scores), dtype=scores.dtype))
-    hidden = scores == -math.inf
-    bounds = (1 / (apart + off).exp().sum(-1), 1 / (apart - off).exp().sum(-1))
-    return bounds[0].masked_fill(hidden, 0.0), bounds[1].masked_fill(hidden, 0.0)
 
 
 def _of_context(context: Line, lines: Mapping[str, Line]) -> Iterator[tuple[Cell, str]]:

@@ -79,9 +79,11 @@ def mask_of(mask: Any, example: Given) -> Tensor:
     matrix = matrix_of("mask", _additive(mask))
     wrong = matrix[~(matrix <= 0)]
     if len(wrong):
+        is_zero_or_one = bool(((matrix == 0) | (matrix == 1)).all())
+        which = ": of 0 and 1, mask == 1 or mask == 0" if is_zero_or_one else ""
         raise UsageError(
             f"mask: {wrong[0]:g} is not 0 or below: a mask is added to the scores, 0 where a query may look, "
-            "-inf where it may not. Or give bools, True where a query may look."
+            f"-inf where it may not. Or give bools, True where a query may look{which}."
         )
     rows_columns = (example.queries, example.keys)
     if matrix.shape[-2:] != rows_columns or (matrix.dim() == 3 and len(matrix) != example.heads):

@@ -21,6 +21,7 @@ class WorkedExample(Records):
         self, given: Given, tokens: Mapping[str, list[list[str]]], arguments: Mapping[str, Any] | None = None
     ) -> None:
         self.given = given
+        self.tokens = {axis: words[0] for axis, words in tokens.items()}
         self.arguments = dict(arguments or {})  # of `attention`; its matrices in float64
         records: dict[str, Record] = {}
 
@@ -60,10 +61,12 @@ class WorkedExample(Records):
         self, path: str | Path, claims: Mapping[str, Any] | None = None, decimals: int | None = None
     ) -> None:
         """One page that needs no network: plates, claims with their verdicts, and a form to change them."""
+        from pellucid.explain.whole_file import place
         from pellucid.explain.worked.examples import Example
 
-        example = Example(Path(path).stem, self.arguments, claims=claims or {}, decimals=decimals)
-        example.to_html(path)
+        chosen = place(path)
+        example = Example(chosen.stem, self.arguments, claims=claims or {}, decimals=decimals)
+        example.to_html(chosen)
 
     def show(self) -> None:
         """Prints every stage: its matrix, and how its shape comes about."""

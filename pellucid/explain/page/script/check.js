@@ -4,14 +4,17 @@ const VERDICTS = ["right", "follows", "wrong", "not derivable"];
 const MORE_DIGITS = "computed with more digits than the line before shows";
 
 /**
- * {cells, shapes, steps, starts, shown}: every claimed cell with its verdict (right; follows: the error is
+ * {cells, shapes, steps, starts, shown, tokens}: every claimed cell with its verdict (right; follows: the error is
  * earlier; wrong; not derivable), and every stage from the claimed line before (steps) and from the first
  * inputs (starts; shown: with the claimed numbers where nothing else is known). A claim holds within half a
  * unit of its last digit as written; −∞ equals only −∞.
  */
 const checkClaims = (worked, claims, decimals = null) => {
   const { given, shapes } = worked;
-  const read = readClaims(claims, given.heads, decimals);
+  const widths = {};
+  for (const name of ["queries", "keys", "values"])
+    if (worked.stages[name]) widths[name] = given.heads * columnsOf(worked.stages[name][0]);
+  const read = readClaims(claims, given.heads, decimals, widths);
   const { computed: steps, used } = passWith(given, read, true);
   const { computed: starts, used: shown } = passWith(given, read, false);
   const lines = readersLines(given, used, read);
@@ -20,18 +23,24 @@ const checkClaims = (worked, claims, decimals = null) => {
     if (starts[name] && !sameShape(starts[name], claim.numbers)) {
       const rule = `shapes multiply: ${shapes[name]}, not (${sizeText(claim.numbers)})`;
       for (const place of claimedPlaces(claim))
-        cells.push(judgedCell(name, claim, place, null, null, rule, "wrong"));
+        cells.push(judgedCell(name, claim, place, [null, null], "wrong", rule, null));
       continue;
     }
     const rules = brokenRules(name, { ...lines, [name]: claim });
     const done = steps[name] ? slipThatGives(given, name, claim, used, steps[name]) : "";
+    const [off, decimalsShown] = [movedBy(given, name, claim.numbers, lines), decimalsBefore(name, lines)];
     for (const place of claimedPlaces(claim)) {
       const [step, start] = [knownAt(steps[name], place), knownAt(starts[name], place)];
       const rule = [...(done ? [done] : []), ...(rules[place.join()] ?? [])].join("; ");
-      cells.push(judgedCell(name, claim, place, step, start, rule, verdictOf(claim, place, step, start)));
+      const verdict = verdictOf(claim, place, step, start);
+      let remark = null;
+      if (verdict === "right" && !holdsAt(claim, place, step)) remark = MORE_DIGITS;
+      else if (verdict === "wrong" && !rule && holdsAt(claim, place, step, knownAt(off, place) ?? 0))
+        remark = mayBeRounding(decimalsShown);
+      cells.push(judgedCell(name, claim, place, [step, start], verdict, rule, remark));
     }
   }
-  return { cells, shapes, steps, starts, shown };
+  return { cells, shapes, steps, starts, shown, tokens: given.tokens };
 };
 
 /**
@@ -54,31 +63,13 @@ const passWith = (given, claims, always) => {
   return { computed, used };
 };
 
-/** What a reader of the claimed lines has at each stage, and how far rounding may have moved it. */
-const readersLines = (given, used, claims) => {
-  const lines = {};
-  for (const [name, numbers] of Object.entries(used)) {
-    let halves = numbers.map((matrix) => mapCells(matrix, () => 0));
-    if (name === "scaled_scores" && lines.scores) {
-      halves = lines.scores.halves.map((matrix) => mapCells(matrix, (half) => half / (given.divisor ?? 1)));
-    }
-    if (name === "masked_scores" && lines.scaled_scores) halves = lines.scaled_scores.halves;
-    const claim = claims[name];
-    if (claim && sameShape(claim.numbers, numbers)) {
-      const moved = (before, head, r, c) =>
-        Number.isNaN(claim.numbers[head][r][c]) ? before : claim.halves[head][r][c];
-      halves = halves.map((matrix, head) => mapCells(matrix, (before, r, c) => moved(before, head, r, c)));
-    }
-    lines[name] = { numbers, halves };
-  }
-  return lines;
-};
-
-/** Head, row and column of every cell that is not left out. */
-const claimedPlaces = (claim) =>
-  claim.numbers.flatMap((matrix, head) =>
+/** Head, row and column of every cell that is not left out, row by row where all heads are in one matrix. */
+const claimedPlaces = (claim) => {
+  const places = claim.numbers.flatMap((matrix, head) =>
     matrix.flatMap((row, r) => [...row.keys()].filter((c) => !Number.isNaN(row[c])).map((c) => [head, r, c])),
   );
+  return claim.isWhole ? places.sort((one, other) => one[1] - other[1]) : places;
+};
 
 const knownAt = (matrices, [head, row, column]) => {
   const value = matrices?.[head][row][column] ?? NaN;
@@ -91,33 +82,55 @@ const verdictOf = (claim, place, step, start) => {
   return holdsAt(claim, place, step) ? "follows" : "wrong";
 };
 
-const holdsAt = (claim, [head, row, column], computed) => {
+const holdsAt = (claim, [head, row, column], computed, moved = 0) => {
   if (computed === null) return false;
   const claimed = claim.numbers[head][row][column];
   if (!Number.isFinite(claimed) || !Number.isFinite(computed)) return claimed === computed;
-  return Math.abs(claimed - computed) <= claim.halves[head][row][column] + EXACT;
+  return Math.abs(claimed - computed) <= claim.halves[head][row][column] + moved + EXACT;
 };
 
-const judgedCell = (name, claim, place, step, start, rule, verdict) => {
-  const [head, row, column] = place;
-  const remark = verdict === "right" && !holdsAt(claim, place, step) ? MORE_DIGITS : null;
+const judgedCell = (name, claim, [head, row, column], [step, start], verdict, rule, remark) => {
   const broken = rule && (verdict === "wrong" || verdict === "not derivable") ? rule : null;
   const [claimed, written] = [claim.numbers[head][row][column], claim.written[head][row][column]];
-  return { name, head, row, column, claimed, written, step, start, verdict, rule: broken, remark };
+  const wholeColumn = claim.isWhole ? head * columnsOf(claim.numbers[head]) + column : null;
+  return { name, head, row, column, claimed, written, step, start, verdict, rule: broken, remark, wholeColumn };
 };
 
-/** The first stage that goes wrong, and the rule that it breaks, in one sentence; "" where none does. */
+/** What is said of a wrong number that the digits of the line before leave open. */
+const mayBeRounding = (decimals) =>
+  `may be rounding, as the line before shows ${decimals || "no"} decimal${decimals === 1 ? "" : "s"}`;
+
+/**
+ * The first stage that goes wrong, a cell of it with its numbers, and why; "" where none does. What may be
+ * rounding alone counts only where nothing else is wrong.
+ */
 const firstWrong = (report) => {
-  const wrong = report.cells.find((cell) => cell.verdict === "wrong");
-  if (!wrong) return "";
-  const here = report.cells.filter((cell) => cell.name === wrong.name && cell.verdict === "wrong");
-  const rules = [...new Set(here.map((cell) => cell.rule).filter(Boolean))];
-  const count = here.length === 1 ? "one cell is" : `${here.length} cells are`;
-  const computed = shownNumber(wrong.step ?? wrong.start);
-  const several = report.cells.some((cell) => cell.name === wrong.name && cell.head);
-  const head = several ? `head ${wrong.head}, ` : "";
-  const cell = `${head}row ${wrong.row}, column ${wrong.column} claims ${wrong.written}, and ${computed} is computed`;
-  return `The first stage that goes wrong is ${wrong.name}, where ${count} wrong: ${rules[0] ?? cell}.`;
+  const wrong = report.cells.filter((cell) => cell.verdict === "wrong");
+  if (!wrong.length) return "";
+  const sure = wrong.filter((cell) => !cell.remark);
+  const certain = sure.length ? sure : wrong;
+  const { name } = certain[0];
+  const cell = certain.find((each) => each.name === name && each.rule) ?? certain[0];
+  const here = wrong.filter((each) => each.name === name).length;
+  const stage = `The first stage that goes wrong is ${name}, where ${here === 1 ? "one cell is" : `${here} cells are`}`;
+  const why = cell.rule ?? cell.remark;
+  if (cell.step === null && cell.start === null) return `${stage} wrong: ${why}.`;
+  const told = `${placeOfCell(report, cell)} claims ${cell.written}, and ${shownNumber(cell.step ?? cell.start)} is computed`;
+  return `${stage} wrong. ${capitalised(told)}${why ? `: ${why}` : ""}.`;
+};
+
+/** head 1, row 2 (dich), column 0 (ich): the head where there are several, the tokens where they are known. */
+const placeOfCell = ({ starts, tokens }, cell) => {
+  const axes = STAGE_AXES[cell.name];
+  const head = starts[cell.name].length > 1 && cell.wholeColumn === null ? [`head ${cell.head}`] : [];
+  const places = [
+    ["row", cell.row, axes.at(-2)],
+    ["column", cell.wholeColumn ?? cell.column, axes.at(-1)],
+  ].map(([kind, number, axis]) => {
+    const word = tokens[axis]?.[number];
+    return word ? `${kind} ${number} (${word})` : `${kind} ${number}`;
+  });
+  return [...head, ...places].join(", ");
 };
 
 /** "12 cells: 7 right, 2 follow, 3 wrong". */

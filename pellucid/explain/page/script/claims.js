@@ -38,7 +38,7 @@ const writtenNumber = (written, decimals = null, where = "claim") => {
     }
     places = Math.min(decimals, POWERS);
   }
-  return { number: Number(plain), half: 0.5 * 10 ** -places, written: text };
+  return { number: Number(plain), half: 0.5 * 10 ** -places, written: text.replace(/[-–]/g, "−") };
 };
 
 const textOf = (written) =>
@@ -53,8 +53,11 @@ const plainDigits = (text) =>
     return String((code - zero) % 10);
   });
 
-/** The claims in the order of computation, by stage: {written, numbers, halves}, a matrix for each head. */
-const readClaims = (claims, heads, decimals = null) => {
+/**
+ * The claims in the order of computation, by stage: {written, numbers, halves, isWhole}, a matrix for each head.
+ * `widths` says how wide queries, keys and values are whole: so they may be claimed too.
+ */
+const readClaims = (claims, heads, decimals = null, widths = {}) => {
   if (decimals !== null && !(Number.isInteger(decimals) && decimals >= 0)) {
     throw new UsageError(`decimals = ${shownValue(decimals)} must be a whole number, 0 or more.`, "decimals");
   }
@@ -66,17 +69,19 @@ const readClaims = (claims, heads, decimals = null) => {
   }
   const read = {};
   for (const name of STAGE_NAMES)
-    if (name in claims) read[name] = readClaim(name, claims[name], heads, decimals);
+    if (name in claims) read[name] = readClaim(name, claims[name], heads, decimals, widths[name] ?? 0);
   return read;
 };
 
-/** A matrix, or one for each head where the stage has heads. */
-const readClaim = (name, matrix, heads, decimals) => {
+/** A matrix, or one for each head where the stage has heads, or the whole one, `width` columns wide. */
+const readClaim = (name, matrix, heads, decimals, width) => {
   const place = `claims.${name}`;
   const isMatrix = Array.isArray(matrix) && Array.isArray(matrix[0]) && matrix[0].length > 0;
   const perHead = isMatrix && Array.isArray(matrix[0][0]);
   const matrices = perHead ? matrix : [matrix];
-  if (isMatrix) checkHeads(name, matrices.length, heads, place);
+  const isWhole =
+    isMatrix && matrices.length === 1 && heads > 1 && matrices[0].every((row) => row?.length === width);
+  if (isMatrix && !isWhole) checkHeads(name, matrices.length, heads, width, place);
   if (!isMatrix || !matrices.every((each) => Array.isArray(each) && each.every(Array.isArray))) {
     throw new UsageError(`${name}: the claim is not a matrix. Write rows, [["0.4", "0.6"], …].`, place);
   }
@@ -84,19 +89,21 @@ const readClaim = (name, matrix, heads, decimals) => {
   if (widths.size !== 1 || new Set(matrices.map((each) => each.length)).size !== 1) {
     throw new UsageError(`${name}: the claimed rows differ in length. Write … for what is left out.`, place);
   }
-  const cells = matrices.map((each) => mapCells(each, (cell) => claimedNumber(cell, decimals, name, place)));
+  const typed = matrices.map((each) => mapCells(each, (cell) => claimedNumber(cell, decimals, name, place)));
+  const cells = isWhole ? splitHeads(typed[0], heads) : typed;
   const picked = (part) => cells.map((each) => mapCells(each, (cell) => cell[part]));
-  return { written: picked("written"), numbers: picked("number"), halves: picked("half") };
+  return { written: picked("written"), numbers: picked("number"), halves: picked("half"), isWhole };
 };
 
 /** Throws unless there is a claimed matrix for each of the stage's. */
-const checkHeads = (name, claimed, heads, place) => {
+const checkHeads = (name, claimed, heads, width, place) => {
   const hasHeads = STAGE_AXES[name].includes("H");
   const wanted = hasHeads ? heads : 1;
   if (claimed === wanted) return;
   if (claimed === 1) {
     const problem = `${name}: ${heads} heads have a matrix each, and one is claimed`;
-    throw new UsageError(`${problem}. Give ${heads}.`, place);
+    const whole = width ? `, or the whole one, of ${width} columns` : "";
+    throw new UsageError(`${problem}. Give ${heads}${whole}.`, place);
   }
   const one = hasHeads ? "is one head" : "is one for all heads";
   const there = wanted === 1 ? one : `are ${wanted} heads`;

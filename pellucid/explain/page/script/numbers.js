@@ -55,7 +55,8 @@ const fourDecimals = (x) => {
   if (!Number.isFinite(x)) return Number.isNaN(x) ? "?" : allDigits(x);
   if (Math.abs(x) >= 1e21) return allDigits(x); // too large for decimals
   const size = Math.abs(x) * 10000;
-  const tied = size % 1 === 0.5 && Math.floor(size) % 2 === 0;
+  const isExact = Number.isInteger(Math.abs(x) * 32); // as every number is that lies between two such
+  const tied = isExact && size % 1 === 0.5 && Math.floor(size) % 2 === 0;
   const digits = (tied ? Math.floor(size) / 10000 : Math.abs(x)).toFixed(4);
   return x < 0 && Number(digits) !== 0 ? `-${digits}` : digits;
 };

@@ -92,7 +92,9 @@ const verdictTable = (report, name, head, cells, labels, lines) => {
   const start = report.starts[name]?.[head] ?? [];
   const rows = Math.max(...cells.map((cell) => cell.row + 1), start.length);
   const columns = Math.max(...cells.map((cell) => cell.column + 1), start.length ? columnsOf(start) : 0);
-  const columnNames = Array.from({ length: columns }, (_, column) => labels.columns[column] ?? String(column));
+  const isWhole = cells.some((cell) => cell.wholeColumn !== null);
+  const first = isWhole ? head * columns : 0; // a matrix that was claimed whole counts on from head to head
+  const columnNames = Array.from({ length: columns }, (_, column) => labels.columns[column] ?? String(first + column));
   const table = element(
     "table",
     { class: "verdicts", "data-stage": name, "data-head": head },

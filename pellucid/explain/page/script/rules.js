@@ -1,7 +1,5 @@
 // Rules that true numbers keep, whatever was rounded: each says why a claim cannot be right. A rule counts
-// as broken only beyond the slack that rounding leaves, half a unit of each printed number. A line is what
-// a reader has at a stage: {numbers, halves}, a matrix for each head; halves say how far rounding may have
-// moved each number.
+// as broken only beyond the slack that rounding leaves, half a unit of each printed number.
 
 /** The rules that the claimed line `name` breaks, by cell: {"head,row,column": [rule, …]}. */
 const brokenRules = (name, lines) => {
@@ -13,6 +11,7 @@ const brokenRules = (name, lines) => {
     const rules = (found[cell.join()] ??= []);
     if (!rules.includes(rule)) rules.push(rule);
   };
+  if (name === "masked_scores" && lines.scaled_scores && lines.mask) rulesOfMaskedScores(lines, add);
   if (name === "weights") rulesOfWeights(lines, add);
   if ((name === "context" || name === "concatenated") && lines.values) {
     rulesOfContext(linesByHead(lines[name], lines.values.numbers.length), lines, add);
@@ -21,6 +20,19 @@ const brokenRules = (name, lines) => {
 };
 
 const sumOf = (numbers) => numbers.reduce((sum, value) => sum + value, 0);
+
+const rulesOfMaskedScores = ({ mask, scaled_scores: before, masked_scores: after }, add) => {
+  after.numbers.forEach((matrix, head) =>
+    mapCells(matrix, (claimed, row, column) => {
+      const [added, score] = [mask.numbers[head][row][column], before.numbers[head][row][column]];
+      const hidden = claimed === -Infinity;
+      if (added === -Infinity && !hidden && !Number.isNaN(claimed)) add(head, row, column, "a masked score is −∞");
+      const slack = after.halves[head][row][column] + before.halves[head][row][column] + EXACT;
+      const isChanged = hidden ? score !== -Infinity : Math.abs(claimed - score) > slack;
+      if (added === 0 && isChanged) add(head, row, column, "a score that may be looked at stays as it is");
+    }),
+  );
+};
 
 const rulesOfWeights = (lines, add) => {
   const { weights, masked_scores: scores } = lines;
@@ -45,12 +57,21 @@ const againstScores = (weights, scores, head, row, add) => {
   asked.forEach((score, column) => {
     if (score === -Infinity && numbers[column] !== 0) add(head, row, column, "masked weights are exactly 0");
   });
+  const isKnown = !asked.some(Number.isNaN);
+  const { lowest } = softmaxBounds(asked, moved);
+  const isClosed = numbers.map(
+    (weight, column) =>
+      isKnown && weight === 0 && asked[column] !== -Infinity && lowest[column] > halves[column] + EXACT,
+  );
+  isClosed.forEach((is, column) => {
+    if (is) add(head, row, column, "an open cell has a weight above 0");
+  });
   const broken = new Set();
   for (let i = 0; i < numbers.length; i++) {
     for (let j = 0; j < numbers.length; j++) {
       const larger = asked[i] - asked[j] > moved[i] + moved[j] + EXACT;
       const smaller = numbers[j] - numbers[i] > halves[i] + halves[j] + EXACT;
-      if (larger && smaller && asked[j] !== -Infinity) broken.add(i).add(j);
+      if (larger && smaller && asked[j] !== -Infinity && !isClosed[i]) broken.add(i).add(j);
     }
   }
   for (const column of [...broken].sort((a, b) => a - b)) {
@@ -70,7 +91,7 @@ const equalRows = (weights, scores, head, row, add) => {
       .filter((_, column) => seen[column]);
     if (!(Math.max(...shift) - Math.min(...shift) <= EXACT)) return; // not for NaN either
     const half = Math.max(...scores.halves[head][row], ...scores.halves[head][other]);
-    const { lowest, highest } = softmaxBounds(asked[row], half);
+    const { lowest, highest } = softmaxBounds(asked[row], asked[row].map(() => half));
     weights.numbers[head][row].forEach((weight, column) => {
       const apart = Math.abs(weight - weights.numbers[head][other][column]);
       const halves = weights.halves[head][row][column] + weights.halves[head][other][column];
@@ -79,17 +100,6 @@ const equalRows = (weights, scores, head, row, add) => {
       }
     });
   });
-};
-
-/** The least and the largest weights that scores can have which were rounded to these. */
-const softmaxBounds = (scores, half) => {
-  const bound = (sign) =>
-    scores.map((score, i) => {
-      if (score === -Infinity) return 0;
-      const apart = (other) => (Number.isFinite(other - score) ? other - score : -Infinity);
-      return 1 / sumOf(scores.map((other, j) => Math.exp(apart(other) + (i === j ? 0 : sign * 2 * half))));
-    });
-  return { lowest: bound(1), highest: bound(-1) };
 };
 
 const rulesOfContext = (context, lines, add) => {

@@ -242,7 +242,9 @@ const maskMatrices = (mask, given) => {
   const wrong = matrix.flat(2).find((value) => !(value <= 0));
   if (wrong !== undefined) {
     const what = `mask: ${sixDigits(wrong)} is not 0 or below: a mask is added to the scores, 0 where a query`;
-    const ways = "may look, -inf where it may not. Or give bools, True where a query may look";
+    const isZeroOrOne = matrix.flat(2).every((value) => value === 0 || value === 1);
+    const which = isZeroOrOne ? ": of 0 and 1, mask == 1 or mask == 0" : "";
+    const ways = `may look, -inf where it may not. Or give bools, True where a query may look${which}`;
     throw new UsageError(`${what} ${ways}.`, "mask");
   }
   const shape = shapeOf(matrix);

@@ -26,7 +26,6 @@ const runOfWorked = (worked, title = "", stages = worked.stages) => {
     steps: [],
     names,
     given,
-    worked,
     get: async (name) => {
       if (!tensors.has(name)) throw new Error(noSuchName(name, names));
       return tensors.get(name);
@@ -39,7 +38,6 @@ const runOfWorked = (worked, title = "", stages = worked.stages) => {
         : labels("", shape[axes.indexOf(axis)]);
     },
     parameter: () => null, // its matrices W are in `given`
-    best: async () => [],
   };
 };
 
