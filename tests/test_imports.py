@@ -17,6 +17,7 @@ PUBLIC = [
     "UsageError",
     "__version__",
     "attention",
+    "editing",
     "edits",
     "experiment",
     "find_leak",
