@@ -230,6 +230,8 @@ def test_sentences_of_whole_claims_minus_signs_and_rounding(script: Any) -> None
         {"weights": [[["1.0", "0.0"]] * 2] * 2, "context": written(lines["context"] + 0.07, 1)},
     ]  # fmt: skip
     drawn = [Example("case", asked, claims=claims) for claims in cases]
+    below = {"weights": [["-1.0", "0.0"]], "context": [["0.5"]]}
+    drawn.append(Example("below 0", {"scores": [[1.0, 2.0]], "values": [[-0.3], [-0.1]]}, claims=below))
     drawn.append(Example("infinite", {"scores": [[1.0, 2.0]]}, claims={"scores": [["inf", "2.0"]],
                  "weights": [["0.3", "0.4"]]}))  # fmt: skip
     asks = [{"asked": each.arguments, "claims": each.claims, "decimals": None} for each in drawn]

@@ -4,7 +4,6 @@ import math
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 
-import torch
 from rich.cells import cell_len
 from torch import Tensor
 
@@ -107,12 +106,12 @@ def _judged(
     for row, label in enumerate(labels):
         here = [claims.get((row, column)) for column in range(step.shape[1])]
         if not any(here):
-            same = torch.equal(step[row].nan_to_num(), start[row].nan_to_num())
-            computed = (
-                [("", start[row])] if same else list(zip(kinds[1:], (step[row], start[row]), strict=False))
-            )
-            for place, (kind, numbers) in enumerate(computed):
-                yield _label(label if place == 0 else "", kind), _numbers(name, numbers)
+            computed = [_numbers(name, step[row]), _numbers(name, start[row])]
+            if computed[0] == computed[1]:
+                yield visible(label), computed[0]
+                continue
+            for place, (kind, numbers) in enumerate(zip(kinds[1:], computed, strict=False)):
+                yield _label(label if place == 0 else "", kind), numbers
             continue
         yield _label(label, kinds[0]), [cell.written if cell else "…" for cell in here]
         yield _label("", kinds[1]), _numbers(name, step[row])
@@ -184,7 +183,7 @@ def _matrix(rows: Sequence[Row], columns: Sequence[str], width: int) -> Iterator
                 shown = "".join(_right(cell, needed) for cell in cells[begin : begin + together])
                 yield f"  {label}{shown}".rstrip()
             elif begin + together >= count:
-                yield f"    {label}"
+                yield from (f"    {line}" for line in paragraph(label, width - 4))
 
 
 def _right(text: str, width: int) -> str:

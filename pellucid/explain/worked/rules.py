@@ -54,7 +54,7 @@ def _of_weights(lines: Mapping[str, Line]) -> Iterator[tuple[Cell, str]]:
             halves = weights.halves[head, row]
             cells: list[Cell] = [(head, row, column) for column in range(len(numbers))]
             if abs(numbers.sum() - 1) > halves.sum() + EXACT:
-                rule = f"a row of weights sums to 1, this one to {numbers.sum():.6g}"
+                rule = f"a row of weights sums to 1, this one to {_six_digits(numbers.sum())}"
                 yield from ((cell, rule) for cell in cells)
             if scores is not None:
                 yield from _against_scores(cells, numbers, halves, scores)
@@ -122,8 +122,12 @@ def _of_context(context: Line, lines: Mapping[str, Line]) -> Iterator[tuple[Cell
                     if is_first_alone:
                         yield cell, "the first row of a causal context is the first value row"
                     low, high = values.numbers[head][seen].amin(0), values.numbers[head][seen].amax(0)
-                    span = f"{low[column]:.6g} to {high[column]:.6g}"
+                    span = f"{_six_digits(low[column])} to {_six_digits(high[column])}"
                     yield cell, f"a context lies within the range of its values, here {span}"
+
+
+def _six_digits(number: Tensor) -> str:
+    return f"{float(number):.6g}".replace("-", "−")
 
 
 def _by_heads(line: Line, heads: int) -> Line:

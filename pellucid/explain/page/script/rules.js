@@ -19,6 +19,8 @@ const brokenRules = (name, lines) => {
   return found;
 };
 
+const minusSigned = (number) => sixDigits(number).replaceAll("-", "−");
+
 const sumOf = (numbers) => numbers.reduce((sum, value) => sum + value, 0);
 
 const rulesOfMaskedScores = ({ mask, scaled_scores: before, masked_scores: after }, add) => {
@@ -40,7 +42,7 @@ const rulesOfWeights = (lines, add) => {
     rows.forEach((numbers, row) => {
       const sum = sumOf(numbers);
       if (Math.abs(sum - 1) > sumOf(weights.halves[head][row]) + EXACT) {
-        const rule = `a row of weights sums to 1, this one to ${sixDigits(sum)}`;
+        const rule = `a row of weights sums to 1, this one to ${minusSigned(sum)}`;
         numbers.forEach((_, column) => add(head, row, column, rule));
       }
       if (scores) {
@@ -117,7 +119,7 @@ const rulesOfContext = (context, lines, add) => {
         if (!(claimed < least - slack || claimed > most + slack)) return;
         if (isFirstAlone) add(head, row, column, "the first row of a causal context is the first value row");
         const between = seen.map((m) => numbersOf[m][column]);
-        const span = `${sixDigits(Math.min(...between))} to ${sixDigits(Math.max(...between))}`;
+        const span = `${minusSigned(Math.min(...between))} to ${minusSigned(Math.max(...between))}`;
         add(head, row, column, `a context lies within the range of its values, here ${span}`);
       });
     });
