@@ -115,7 +115,8 @@ const firstWrong = (report) => {
   const stage = `The first stage that goes wrong is ${name}, where ${here === 1 ? "one cell is" : `${here} cells are`}`;
   const why = cell.rule ?? cell.remark;
   if (cell.step === null && cell.start === null) return `${stage} wrong: ${why}.`;
-  const told = `${placeOfCell(report, cell)} claims ${cell.written}, and ${shownNumber(cell.step ?? cell.start)} is computed`;
+  const computed = shownNumber(cell.step ?? cell.start);
+  const told = `${placeOfCell(report, cell)} claims ${cell.written}, and ${computed} is computed`;
   return `${stage} wrong. ${capitalised(told)}${why ? `: ${why}` : ""}.`;
 };
 

@@ -86,7 +86,8 @@ const movedProduct = (left, right) => {
 const movedShares = (weights, values) => {
   const middles = transpose(values.numbers).map((column) => (Math.max(...column) + Math.min(...column)) / 2);
   const reach = mapCells(values.numbers, (value, r, c) => Math.abs(value - middles[c]) + values.halves[r][c]);
-  const [apart, ofValues] = [multiply(weights.halves, reach), multiply(mapCells(weights.numbers, Math.abs), values.halves)];
+  const apart = multiply(weights.halves, reach);
+  const ofValues = multiply(mapCells(weights.numbers, Math.abs), values.halves);
   return mapCells(apart, (moved, r, c) => {
     const missing = Math.abs(1 - sumOf(weights.numbers[r]));
     return moved + missing * Math.abs(middles[c]) + ofValues[r][c];
