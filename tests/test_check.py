@@ -409,6 +409,30 @@ def test_what_rounding_alone_may_have_done_says_so_and_comes_last() -> None:
     assert first.startswith("The first stage that goes wrong is context, where one cell is wrong.")
 
 
+@pytest.mark.parametrize("seed", range(9))
+def test_who_goes_on_with_all_digits_is_never_surely_wrong_again(seed: int) -> None:
+    """One mistake, the divisor; every later line is computed with all digits, and claimed with few."""
+    random = np.random.default_rng(seed)
+    given: dict[str, Any] = {name: random.normal(size=(4, 4)) for name in ("w_query", "w_key", "w_value")}
+    given |= {"inputs": random.normal(size=(4, 4)), "w_output": random.normal(size=(4, 3))}
+    given |= {"heads": 1 + seed % 2, "mask": "causal" if seed % 3 else None}
+
+    def written(part: Any) -> Any:
+        if isinstance(part, list):
+            return [written(each) for each in part]
+        return f"{part:.{1 + seed % 3}f}"
+
+    theirs = attention(**given, scale=1.7)
+    claims = {
+        name: written((record.tensor[0] if "H" in record.axes else record.tensor).tolist())
+        for name, record in theirs.items()
+        if name != "mask" and (name == "scaled_scores" or random.random() < 0.7)
+    }
+    cells = [cell for cell in attention(**given).check(claims).cells if cell.verdict == "wrong"]
+    assert cells[0].name == "scaled_scores"
+    assert all(cell.remark and cell.rule is None for cell in cells if cell.name != "scaled_scores")
+
+
 def test_shares_that_sum_to_one_cannot_all_be_rounded_up() -> None:
     """0.5 is not 0.39 by rounding: what one weight gains, the others lose."""
     example = attention(weights=[[0.4, 0.3, 0.3]], values=[[0.3], [0.4], [0.5]])
