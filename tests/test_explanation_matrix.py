@@ -54,7 +54,7 @@ def test_every_number_of_each_head_stands_in_its_row(spanish: Explanation) -> No
 def test_tokens_stand_on_both_axes_and_the_shape_is_in_words(spanish: Explanation) -> None:
     lines = tensor_lines(spanish, CROSS, 120, 1)
     assert lines[0] == CROSS and "head 1 of 2: 5 × 5 = target × source" in lines
-    assert "rows: target, which asks (L) · columns: source, which is asked (M)" in lines
+    assert "rows: target, which asks (L) · columns: source, which is attended to (M)" in lines
     assert lines[1].startswith("A · Attention weights: ") and "in the notes: Attention Weights, A" in lines
     header = next(line.split() for line in lines if line.split()[:1] == [">>es<<"])
     assert header == [*spanish.source_tokens, "sum"]

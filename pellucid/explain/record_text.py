@@ -1,4 +1,4 @@
-"""One tensor as a matrix for a terminal: tokens on both axes, who asks and who is asked, its shape in words.
+"""One tensor as a matrix for a terminal: tokens on both axes, who asks, what is attended to, shapes in words.
 
 Beside each number is a block (░ ▒ ▓ █) for its share: of 1 in weights and probabilities, elsewhere of the
 largest number without its sign. −∞ is hatched (╱), and what is exactly 0 is a bare 0.
@@ -15,12 +15,11 @@ from torch import Tensor
 
 from pellucid.errors import UsageError
 from pellucid.explain.code_lines import code_line
-from pellucid.explain.columns import columns, columns_of_terminal, digits, paragraph, print_lines
+from pellucid.explain.columns import BLOCKS, columns, columns_of_terminal, digits, paragraph, print_lines
 from pellucid.explain.page.captions import Caption, caption
 from pellucid.records import AXES, Record, stack_of
 from pellucid.whole import is_whole
 
-BLOCKS = " ░▒▓█"
 SHARES = ("weights", "probabilities")  # whose rows sum to 1
 ENDS = {
     72: (4, 2),
@@ -109,12 +108,12 @@ def _of(name: str, axis: str) -> str:
 
 
 def _sides(name: str, axes: str) -> str:
-    """Who asks, and who is asked."""
+    """Who asks, and what is attended to."""
     asks = ", which asks" if "M" in axes or name.endswith((".queries", ".context")) else ""
     rows = f"rows: {_of(name, axes[0])}{asks if axes[0] == 'L' else ''} ({axes[0]})"
     if len(axes) == 1:
         return rows
-    asked = ", which is asked" if axes[1] == "M" else ""
+    asked = ", which is attended to" if axes[1] == "M" else ""
     return f"{rows} · columns: {_of(name, axes[1])}{asked} ({axes[1]})"
 
 

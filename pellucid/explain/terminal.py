@@ -16,7 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pellucid.errors import PellucidError, UsageError
-from pellucid.explain.columns import columns_of_terminal, known, paragraph, print_lines, short_share
+from pellucid.explain.columns import BLOCKS, columns_of_terminal, known, paragraph, print_lines, short_share
 from pellucid.explain.looking import heads_lines
 from pellucid.explain.merging import merged_lines
 from pellucid.explain.record_text import record_lines
@@ -27,7 +27,6 @@ from pellucid.records import UnknownTensor, no_such_name
 if TYPE_CHECKING:
     from pellucid.explain.explanation import Explanation
 
-BLOCKS = " ░▒▓█"
 COLOURS = ("", "on #e9e1f7", "on #c9b6ec", "on #9c7ddb", "on #6b43bd")  # with black text, white on the last
 NAMED = 3  # alternatives that have a place beside the expected token
 PAIRS = 8  # of aligned words that are named
@@ -191,7 +190,7 @@ def _cross_attention(explanation: "Explanation", width: int) -> Iterator[Rendera
     shares = explanation.attention_to_source().tolist()
     heads = explanation.trace[f"{explanation.watched_layer}.weights"].tensor.shape[1]
     yield Text(f"{explanation.watched_layer}.weights, the mean of {heads} heads", style="bold")
-    yield Text("rows: what the decoder read, which asks · columns: the source, which is asked", style="dim")
+    yield Text("rows: what the decoder read, which asks · columns: the source, which is attended to", style="dim")
     words = [visible(token) for token in explanation.source_tokens]
     first = max(cell_len(visible(step.input)) for step in explanation.steps) + 2
     for start, end in _groups(words, width - min(first, width // 3)):
