@@ -33,6 +33,7 @@ demo-model: $(VENV)/.installed
 	$(BIN)/python -c 'from pathlib import Path; from pellucid.demo import rebuild; rebuild(Path("build/demo"))'
 
 bench: $(VENV)/.installed-bench
+	sh tests/install_chromium.sh
 	$(BIN)/python -m benchmarks
 
 clean:
@@ -49,7 +50,7 @@ $(VENV)/.installed-dev: pyproject.toml constraints.txt | $(VENV)/pyvenv.cfg
 	@touch $@ $(VENV)/.installed
 
 $(VENV)/.installed-bench: pyproject.toml constraints.txt | $(VENV)/pyvenv.cfg
-	$(PIP) --editable ".[interop]"
+	$(PIP) --editable ".[dev,interop]"
 	@touch $@ $(VENV)/.installed
 
 $(VENV)/pyvenv.cfg:

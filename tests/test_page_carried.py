@@ -178,12 +178,10 @@ def test_transformer_base_fits(browser: Any, base: Explanation, tmp_path: Path) 
     while page.evaluate("document.body.dataset.shown") is None:  # until the whole model is drawn
         page.wait_for_timeout(20)
     assert page.locator("#drawing .said").count() == 20
-    milliseconds = page.evaluate("performance.now()")
     name = "decoder.layers.5.feed_forward.hidden"
     shown = page.evaluate(f"page.runs[0].get('{name}').then(({{ data }}) => Array.from(data.slice(-3)))")
     assert shown == base.trace[name].tensor.flatten()[-3:].tolist()
     page.close()
-    assert milliseconds < 3000
 
 
 def test_each_kind_of_tensor_has_its_line_of_code() -> None:

@@ -2,7 +2,6 @@
 
 import gzip
 import os
-import time
 from pathlib import Path
 
 import pytest
@@ -63,8 +62,7 @@ def test_strange_text_passes(text: str, name: str) -> None:
     assert isinstance(restore(prepare(text, name, "fr"), name, "fr"), str)
 
 
+@pytest.mark.timeout(120)  # about 3 seconds; with time by the square it would be hours
 def test_a_million_characters_take_time_in_proportion() -> None:
-    start = time.perf_counter()
     for text in ("a." * 500_000, "'" * 1_000_000, 'a " ' * 250_000):
         restore(prepare(text, "words", "fr"), "words", "fr")
-    assert time.perf_counter() - start < 60  # about 3 seconds; with time by the square it would be hours
