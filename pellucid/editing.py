@@ -17,8 +17,9 @@ def editing(model: nn.Module, edits: Mapping[str, Edit]) -> Iterator[None]:
     """Inside the `with`, in this thread, all that the model does happens with these edits, whatever calls it:
     translating by beam search, scoring, evaluating, a loss. Nothing is recorded.
 
-    In decoding with a cache a pass is one new row (L = 1): an edit that puts in a whole recorded tensor
-    (`edits.patch`) fits the encoder's tensors there, and not the decoder's.
+    In decoding with a cache a pass is one new row (L = 1; in cross-attention a row for each hypothesis of the
+    beam): `edits.patch` of a whole recorded tensor fits the encoder's tensors there and not the decoder's,
+    and to lift the causal mask changes nothing, for no later word is there yet.
     """
     wanted, shown, used = checked_edits(edits), dict[str, None](), set[str]()
 

@@ -93,6 +93,8 @@ class Records(Mapping[str, Record]):
 
     def matching(self, glob: str) -> dict[str, Record]:
         """The records whose names match a glob such as "decoder.*.weights", where there are some."""
+        if not isinstance(glob, str):
+            raise UsageError(f'{glob!r:.60} is no glob of names. Give one such as "decoder.*.weights".')
         found = {name: self[name] for name in self if fnmatch.fnmatchcase(name, glob)}
         if not found:
             raise UnknownTensor(self.no_such(glob))

@@ -144,6 +144,70 @@ def test_patching_from_a_saved_run(demo: Any, explained: Any, tmp_path: Path) ->
         edits.patch(None, "encoder.output")  # type: ignore[arg-type]
 
 
+def test_a_patch_leaves_the_run_that_it_comes_from(demo: Any, explained: Any) -> None:
+    """Edits may write into what they get: it must not be the recording."""
+    other, weights = demo.explain("I like dogs", to="es"), f"{HEAD}.weights"
+    before = other.trace[weights].tensor.clone()
+    saved = {weights: before.numpy().copy()}
+    look = edits.rewrite(weights, [0, 1, 0, 0, 0], at=(0, 2, 1))
+    for run in (other.trace, saved):
+        seen = explained.again(edits.together(edits.patch(run, weights), look))
+        assert seen[weights].tensor[0, 2, 1].tolist() == [0, 1, 0, 0, 0]
+    assert torch.equal(other.trace[weights].tensor, before)
+    assert np.array_equal(saved[weights], before.numpy())
+
+
+@pytest.mark.parametrize(
+    ("changes", "kept", "rewritten"),
+    [
+        (edits.without_residual("decoder.layers.0.residual_2"), "decoder.layers.0.cross_attention.output",
+         "decoder.layers.0.residual_2.sum"),
+        (edits.without_scale(HEAD), f"{HEAD}.scores", f"{HEAD}.scaled_scores"),
+    ],
+)  # fmt: skip
+def test_a_recording_with_its_graph_is_not_written_into(
+    explained: Any, changes: Any, kept: str, rewritten: str
+) -> None:
+    zero = edits.rewrite(rewritten, 0.0, at=(0, 1))
+    seen = explained.again(edits.together(changes, zero), gradients=True)
+    assert float(seen[rewritten].tensor[0, 1].detach().abs().max()) == 0
+    assert torch.equal(seen[kept].tensor.detach(), explained.again(changes)[kept].tensor)
+
+
+def test_edits_in_a_beam_search(demo: Any) -> None:
+    """A residual removed is what it is in a pass over all positions; a mean over positions there is none."""
+    gone = edits.without_residual("decoder.layers.1.residual_2")
+    with pellucid.editing(demo.model, gone):
+        said = demo.translate(CATS, to="es", beam=4)
+    again = demo.explain(CATS, to="es", target=said.text).again(gone)
+    best = said.hypotheses[0]
+    log_p = again["decoder.logits"].tensor[0].log_softmax(-1)
+    parallel = [float(log_p[place, token]) for place, token in enumerate(best.token_ids)]
+    assert best.log_probabilities == pytest.approx(parallel, abs=1e-4)
+    with (
+        pytest.raises(UsageError, match="needs all positions of a sentence in one pass"),
+        pellucid.editing(demo.model, edits.silence(HEAD, 2, "mean")),
+    ):
+        demo.translate(CATS, to="es")
+
+
+def test_what_is_no_saved_run(demo: Any, tmp_path: Path) -> None:
+    demo.explain("I like dogs", to="es").to_npz(tmp_path / "dogs.npz")
+    with np.load(tmp_path / "dogs.npz") as saved:
+        assert set(edits.patch(saved, "*")) == {name for name in saved if "." in name}
+    for arrays in (
+        {"decoder.logits": [[1.0], [1.0, 2.0]]},
+        {"decoder.logits": None},
+        {"decoder.logits": "a"},
+    ):
+        with pytest.raises(UsageError, match=r"patch: decoder\.logits is no array of numbers"):
+            edits.patch(arrays, "decoder.logits")
+    with pytest.raises(UsageError, match="keys are not all names"):
+        edits.patch({3: [1.0]}, "decoder.logits")  # type: ignore[dict-item]
+    with pytest.raises(UsageError, match="is no glob of names"):
+        demo.explain(CATS, to="es").trace.matching(None)
+
+
 def test_names_that_match(explained: Any) -> None:
     found = explained.trace.matching("decoder.layers.*.cross_attention.weights")
     assert list(found) == [f"decoder.layers.{layer}.cross_attention.weights" for layer in (0, 1)]

@@ -87,7 +87,7 @@ def without_scale(part: str) -> Edits:
     """The scores are not divided by sqrt(d_k)."""
     _check_part(part, ATTENTIONS, "an attention")
     scores = _Kept()
-    return {f"{part}.scores": scores.keep, f"{part}.scaled_scores": lambda scaled: scores.tensor}
+    return {f"{part}.scores": scores.keep, f"{part}.scaled_scores": lambda scaled: scores.tensor.clone()}
 
 
 def without_residual(part: str) -> Edits:
@@ -103,7 +103,8 @@ def without_residual(part: str) -> Edits:
         )
     added = _Kept()
     output = f"{part.rpartition('.')[0]}.{sublayer}.output"
-    return {output: added.keep, f"{part}.sum": lambda total: added.tensor}
+    # In a beam search the rows of cross-attention are hypotheses, and those of the sum sentences.
+    return {output: added.keep, f"{part}.sum": lambda total: added.tensor.clone().view_as(total)}
 
 
 def patch(trace: Records | Mapping[str, Any], *names: str) -> Edits:
@@ -115,6 +116,8 @@ def patch(trace: Records | Mapping[str, Any], *names: str) -> Edits:
             "gave of the other run, or the arrays of one by their names."
         )
     found: Edits = {}
+    if not all(isinstance(known, str) for known in trace):
+        raise UsageError("patch: the run is a mapping whose keys are not all names of tensors.")
     for name in names:
         if not isinstance(name, str):
             raise UsageError(
@@ -125,7 +128,8 @@ def patch(trace: Records | Mapping[str, Any], *names: str) -> Edits:
         if not matching:
             raise UnknownTensor(no_such_name(name, list(trace)))
         for known in matching:
-            found[known] = _always(known, trace[known])
+            if "." in known:  # what to_npz wrote has the tokens too, under names that no tensor has
+                found[known] = _always(known, trace[known])
     if not found:
         raise UsageError("patch: no name is given. Name tensors of the trace, such as decoder.embedded.")
     return found
@@ -219,7 +223,7 @@ def _place(name: str, at: Any) -> tuple[Any, ...]:
 
 
 def _always(name: str, recorded: Any) -> Callable[[Tensor], Tensor]:
-    tensor = recorded.tensor if isinstance(recorded, Record) else torch.as_tensor(recorded)
+    tensor = recorded.tensor if isinstance(recorded, Record) else _recorded(name, recorded)
 
     def put(here: Tensor) -> Tensor:
         if here.shape != tensor.shape:
@@ -227,17 +231,19 @@ def _always(name: str, recorded: Any) -> Callable[[Tensor], Tensor]:
                 f"patch: {name} was {tuple(tensor.shape)} in the other run and is {tuple(here.shape)} here. "
                 "Take sentences of as many tokens, or put in part of it with rewrite(…, at=…)."
             )
-        return tensor.to(here.device)
+        return tensor.to(here.device, here.dtype, copy=True)  # a later edit may write into it
 
     return put
 
 
 def _real_queries(self_mask_BHLM: Tensor, context_BHLU: Tensor) -> Tensor:
-    """B L: the positions that are tokens: each of these may look at itself. Where a pass goes on from another
-    (fewer rows than keys), all are."""
+    """B L: the positions that are tokens: each of these may look at itself."""
     sentences, _, queries, keys = self_mask_BHLM.shape
     if queries != keys or context_BHLU.shape[::2] != (sentences, queries):
-        return torch.ones(context_BHLU.shape[::2], dtype=torch.bool, device=context_BHLU.device)
+        raise UsageError(
+            'how = "mean" needs all positions of a sentence in one pass, and decoding with a cache has one: '
+            'take explanation.again(…) or a trace, or silence with "zero" or "uniform".'
+        )
     return self_mask_BHLM[:, 0].diagonal(dim1=-2, dim2=-1) != -math.inf
 
 
@@ -270,3 +276,15 @@ def _check_part(part: str, endings: Sequence[str], what: str) -> None:
             f"part = {_quoted(part)} is not the path of {what}. Give one such as "
             f'"decoder.layers.0.{endings[0]}".'
         )
+
+
+def _recorded(name: str, array: Any) -> Tensor:
+    try:
+        numbers = np.array(array, order="C")
+        if numbers.dtype.kind not in "fiub":
+            raise TypeError(f"it holds {numbers.dtype}")
+    except (TypeError, ValueError) as error:
+        raise UsageError(
+            f"patch: {name} is no array of numbers ({error}). Give the arrays of one run by their names."
+        ) from None
+    return torch.as_tensor(numbers.astype(numbers.dtype.newbyteorder("=")))
