@@ -9,7 +9,7 @@ import torch
 
 from pellucid.errors import UsageError
 from pellucid.explain.worked.attention import attention
-from pellucid.explain.worked.check import MORE_DIGITS, Report
+from pellucid.explain.worked.check import FROM_THE_START, MORE_DIGITS, Report
 from pellucid.explain.worked.reporting import first_wrong
 
 LARGER = "a larger score never has a smaller weight"
@@ -45,6 +45,21 @@ def test_right_though_the_line_before_shows_too_few_digits() -> None:
     assert [(cell.verdict, cell.remark) for cell in report.cells if cell.name == "weights"] == [
         ("right", MORE_DIGITS)
     ] * 2
+
+
+WRONG_BEFORE: dict[str, Any] = {
+    "queries": [[1.0, 2.0], [3.0, 1.0]], "keys": [[1.0, 0.0], [0.0, 1.0]], "values": [[1.0, 2.0], [3.0, 4.0]],
+    "mask": "causal",
+}  # fmt: skip
+WRONG_CLAIMS = {"scores": [["3.0", "2.0"]] * 2, "weights": [["1.0", "0.0"], ["0.80", "0.20"]]}
+
+
+def test_right_though_the_line_before_is_wrong() -> None:
+    """Scores of 3 and 2 give 0.67 and 0.33, however they were rounded: no digits explain 0.80."""
+    report = attention(**WRONG_BEFORE).check(WRONG_CLAIMS)
+    assert verdicts(report, "scores") == ["wrong", "right", "right", "wrong"]
+    weights = [(cell.verdict, cell.remark) for cell in report.cells if cell.name == "weights"]
+    assert weights == [("right", None)] * 2 + [("right", FROM_THE_START)] * 2
 
 
 @pytest.mark.parametrize(

@@ -234,6 +234,7 @@ def test_sentences_of_whole_claims_minus_signs_and_rounding(script: Any) -> None
     drawn.append(Example("below 0", {"scores": [[1.0, 2.0]], "values": [[-0.3], [-0.1]]}, claims=below))
     drawn.append(Example("infinite", {"scores": [[1.0, 2.0]]}, claims={"scores": [["inf", "2.0"]],
                  "weights": [["0.3", "0.4"]]}))  # fmt: skip
+    drawn.append(Example("wrong before", test_check.WRONG_BEFORE, claims=test_check.WRONG_CLAIMS))
     asks = [{"asked": each.arguments, "claims": each.claims, "decimals": None} for each in drawn]
     outcomes = [by_python(each) for each in drawn]
     for seen, expected in zip(script.evaluate(WORKED, asks), outcomes, strict=True):
@@ -246,7 +247,7 @@ def test_sentences_of_whole_claims_minus_signs_and_rounding(script: Any) -> None
                  "an open cell has a weight above 0"):  # fmt: skip
         assert part in told, told
     remarks = {cell["remark"] for outcome in outcomes for cell in outcome.get("cells", [])}
-    assert "may be rounding, as the line before shows 1 decimal" in remarks
+    assert {"may be rounding, as the line before shows 1 decimal", test_check.FROM_THE_START} <= remarks
 
 
 W_WHOLE = [[0.1, 0.7, -0.3, 0.4], [0.5, -0.2, 0.9, 0.6], [0.3, 0.8, -0.1, 0.2]]

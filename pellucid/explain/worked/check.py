@@ -17,6 +17,7 @@ from pellucid.explain.worked.worked_example import WorkedExample
 
 VERDICTS = ("right", "follows", "wrong", "not derivable")
 MORE_DIGITS = "computed with more digits than the line before shows"
+FROM_THE_START = "right from the start, though not from the line before"
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ class Cell:
     start: float | None  # from the first inputs
     verdict: str  # right, follows (the error is earlier), wrong, not derivable
     rule: str | None  # what was done instead, and what a wrong claim breaks, where that is known
-    remark: str | None  # of a wrong claim: it may be so by rounding alone
+    remark: str | None  # what rounding alone may have done to a claim, or not
     whole_column: int | None = None  # in a matrix that was claimed whole, for all heads
 
 
@@ -95,7 +96,8 @@ def check(example: WorkedExample, claims: Mapping[str, Any], decimals: int | Non
             rule = "; ".join([*([done] if done else []), *rules.get(place, ())])
             remark = None
             if verdict == "right" and not _holds(claim, place, step):
-                remark = MORE_DIGITS
+                is_near = _holds(claim, place, step, float(off[place]))
+                remark = MORE_DIGITS if is_near else FROM_THE_START
             elif verdict == "wrong" and not rule and _holds(claim, place, step, float(off[place])):
                 remark = _may_be_rounding(shown)
             cells.append(_cell(name, claim, place, step, start, verdict, rule, remark))

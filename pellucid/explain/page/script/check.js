@@ -2,6 +2,7 @@
 
 const VERDICTS = ["right", "follows", "wrong", "not derivable"];
 const MORE_DIGITS = "computed with more digits than the line before shows";
+const FROM_THE_START = "right from the start, though not from the line before";
 
 /**
  * {cells, shapes, steps, starts, shown, tokens}: every claimed cell with its verdict (right; follows: the error is
@@ -34,9 +35,9 @@ const checkClaims = (worked, claims, decimals = null) => {
       const rule = [...(done ? [done] : []), ...(rules[place.join()] ?? [])].join("; ");
       const verdict = verdictOf(claim, place, step, start);
       let remark = null;
-      if (verdict === "right" && !holdsAt(claim, place, step)) remark = MORE_DIGITS;
-      else if (verdict === "wrong" && !rule && holdsAt(claim, place, step, knownAt(off, place) ?? 0))
-        remark = mayBeRounding(decimalsShown);
+      const isNear = holdsAt(claim, place, step, knownAt(off, place) ?? 0);
+      if (verdict === "right" && !holdsAt(claim, place, step)) remark = isNear ? MORE_DIGITS : FROM_THE_START;
+      else if (verdict === "wrong" && !rule && isNear) remark = mayBeRounding(decimalsShown);
       cells.push(judgedCell(name, claim, place, [step, start], verdict, rule, remark));
     }
   }
