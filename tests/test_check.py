@@ -371,9 +371,15 @@ def test_a_rule_has_the_same_minus_sign() -> None:
 def test_what_a_mask_does_to_a_score() -> None:
     example = attention(**GIVEN, mask="causal")
     plain = [["-0.35", "0.49"], ["1.59", "0.78"]]
-    assert rules(example.check({"masked_scores": [["-0.35", "-1e9"], ["−∞", "0.80"]]})) == [
-        None, MASKED, STAYS, STAYS,
-    ]  # fmt: skip
+    claimed = [["-0.35", "-1e9"], ["−∞", "0.80"]]
+    alone = rules(example.check({"masked_scores": claimed}))
+    assert alone == [None, MASKED, STAYS, None], "0.80 may be a score computed wrongly: none is written"
+    elided = [["-0.35", "0.49"], ["1.59", "…"]]
+    assert rules(example.check({"scaled_scores": elided, "masked_scores": claimed}))[3:] == alone
+    beside = example.check({"scaled_scores": plain, "masked_scores": claimed})
+    assert rules(beside)[4:] == [None, MASKED, STAYS, STAYS]
+    given = attention(scaled_scores=[[1.0, 2.0], [3.0, 4.0]], mask="causal")
+    assert rules(given.check({"masked_scores": [["1.5", "−∞"], ["3.0", "4.0"]]})) == [STAYS, None, None, None]
     right = example.check({"scaled_scores": plain, "masked_scores": [["-0.4", "-inf"], ["1.6", "0.8"]]})
     assert {cell.verdict for cell in right.cells} == {"right"} and set(rules(right)) == {None}
     off = example.check(

@@ -223,6 +223,8 @@ def test_sentences_of_whole_claims_minus_signs_and_rounding(script: Any) -> None
         {"queries": [["0.5", "0.5"]] * 2},
         {"masked_scores": written(np.where(lines["mask"] == 0, lines["scaled_scores"], -1e9))},
         {"masked_scores": written(np.where(lines["mask"] == 0, lines["scaled_scores"] + 0.1, -np.inf))},
+        {"scaled_scores": written(lines["scaled_scores"]),
+         "masked_scores": written(np.where(lines["mask"] == 0, lines["scaled_scores"] + 0.1, -np.inf))},
         {"scaled_scores": written(lines["scaled_scores"] + 0.3, 1), "weights": written(lines["weights"], 1),
          "context": written(lines["context"], 2)},
         {"weights": [[["1.0", "0.0"], ["1.0", "0.0"]]] * 2},

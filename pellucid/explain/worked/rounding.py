@@ -28,6 +28,7 @@ class Line:
     numbers: Tensor
     halves: Tensor
     decimals: int | None = None  # that it shows, or that what it is computed from does; None: exact
+    is_written: Tensor | None = None  # which numbers stand there, claimed or given; None: that is not asked
 
 
 def reader_lines(given: Given, used: Mapping[str, Tensor], claims: Mapping[str, Claim]) -> dict[str, Line]:
@@ -35,11 +36,13 @@ def reader_lines(given: Given, used: Mapping[str, Tensor], claims: Mapping[str, 
     lines: dict[str, Line] = {}
     for name, numbers in used.items():
         halves, decimals = moved(given, name, numbers, lines), decimals_before(name, lines)
+        is_written = torch.full_like(numbers, name in given.matrices, dtype=torch.bool)
         claim = claims.get(name)
         if claim is not None and claim.numbers.shape == numbers.shape:
             halves = torch.where(claim.numbers.isnan(), halves, claim.halves)
             decimals = _decimals(claim.halves)
-        lines[name] = Line(numbers, halves, decimals)
+            is_written = is_written | ~claim.numbers.isnan()
+        lines[name] = Line(numbers, halves, decimals, is_written)
     return lines
 
 

@@ -37,6 +37,8 @@ def _of_masked_scores(lines: Mapping[str, Line]) -> Iterator[tuple[Cell, str]]:
     hidden = after.numbers == -math.inf
     is_left = (mask == -math.inf) & ~hidden & ~after.numbers.isnan()
     is_off = (after.numbers - before.numbers).abs() > after.halves + before.halves + EXACT
+    if before.is_written is not None:
+        is_off &= before.is_written  # a score that stands nowhere may have been computed wrongly instead
     is_changed = (mask == 0) & (hidden & (before.numbers != -math.inf) | ~hidden & is_off)
     for is_broken, rule in (
         (is_left, "a masked score is −∞"),

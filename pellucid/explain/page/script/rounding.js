@@ -1,6 +1,7 @@
 // How far rounding may have moved a number: half a unit of each printed one, carried from line to line. A line
-// is what a reader has at a stage: {numbers, halves, decimals}, a matrix for each head; halves say how far
-// rounding may have moved each number, decimals what it shows (null: exact).
+// is what a reader has at a stage: {numbers, halves, decimals, isWritten}, a matrix for each head; halves say how
+// far rounding may have moved each number, decimals what it shows (null: exact), isWritten which numbers stand
+// there, claimed or given.
 
 const SOURCES = {
   scores: ["queries", "keys"],
@@ -17,14 +18,18 @@ const readersLines = (given, used, claims) => {
   const lines = {};
   for (const [name, numbers] of Object.entries(used)) {
     let [halves, decimals] = [movedBy(given, name, numbers, lines), decimalsBefore(name, lines)];
+    let isWritten = numbers.map((matrix) => mapCells(matrix, () => name in given.matrices));
     const claim = claims[name];
     if (claim && sameShape(claim.numbers, numbers)) {
       const half = (before, head, r, c) =>
         Number.isNaN(claim.numbers[head][r][c]) ? before : claim.halves[head][r][c];
       halves = halves.map((matrix, head) => mapCells(matrix, (before, r, c) => half(before, head, r, c)));
       decimals = decimalsOf(claim.halves);
+      isWritten = isWritten.map((matrix, head) =>
+        mapCells(matrix, (is, r, c) => is || !Number.isNaN(claim.numbers[head][r][c])),
+      );
     }
-    lines[name] = { numbers, halves, decimals };
+    lines[name] = { numbers, halves, decimals, isWritten };
   }
   return lines;
 };

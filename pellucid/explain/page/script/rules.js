@@ -30,7 +30,9 @@ const rulesOfMaskedScores = ({ mask, scaled_scores: before, masked_scores: after
       const hidden = claimed === -Infinity;
       if (added === -Infinity && !hidden && !Number.isNaN(claimed)) add(head, row, column, "a masked score is −∞");
       const slack = after.halves[head][row][column] + before.halves[head][row][column] + EXACT;
-      const isChanged = hidden ? score !== -Infinity : Math.abs(claimed - score) > slack;
+      // A score that stands nowhere may have been computed wrongly instead.
+      const isOff = before.isWritten[head][row][column] && Math.abs(claimed - score) > slack;
+      const isChanged = hidden ? score !== -Infinity : isOff;
       if (added === 0 && isChanged) add(head, row, column, "a score that may be looked at stays as it is");
     }),
   );
