@@ -16,11 +16,12 @@ import test_check
 import test_examples
 from browser import chromium
 from test_page_views import CONTRAST
-from test_slips import SLIPS, written
+from test_slips import HARDLY_CLAIMED, ONLY_ONE_CELL, ONLY_ONE_CLAIMS, SLIPS, written
 
 from pellucid.errors import UsageError
 from pellucid.explain.page.own_payload import as_table, examples_payload
 from pellucid.explain.worked.attention import attention
+from pellucid.explain.worked.check import FROM_THE_START
 from pellucid.explain.worked.example_text import example_text
 from pellucid.explain.worked.examples import Example, example, names, read_example
 from pellucid.explain.worked.reporting import first_wrong, summary
@@ -199,11 +200,14 @@ def test_known_slips(script: Any) -> None:
         return value.tolist() if isinstance(value, np.ndarray) else value
 
     drawn = []
-    for arguments, stage, line, _ in SLIPS:
+    claimed = [(arguments, {stage: written(line)}, told) for arguments, stage, line, told in SLIPS]
+    claimed += [(*hardly, "hardly claimed") for hardly in HARDLY_CLAIMED]
+    claimed.append((ONLY_ONE_CELL, ONLY_ONE_CLAIMS, "only one cell"))
+    for arguments, claims, _ in claimed:
         asked = {name: plain(value) for name, value in arguments.items()}
-        drawn.append(Example("slip", asked, claims={stage: written(line)}))
+        drawn.append(Example("slip", asked, claims=claims))
     cases = [{"asked": each.arguments, "claims": each.claims, "decimals": None} for each in drawn]
-    for each, seen, (*_, told) in zip(drawn, script.evaluate(WORKED, cases), SLIPS, strict=True):
+    for each, seen, (*_, told) in zip(drawn, script.evaluate(WORKED, cases), claimed, strict=True):
         assert_same(seen, by_python(each), told)
 
 
@@ -249,7 +253,7 @@ def test_sentences_of_whole_claims_minus_signs_and_rounding(script: Any) -> None
                  "an open cell has a weight above 0"):  # fmt: skip
         assert part in told, told
     remarks = {cell["remark"] for outcome in outcomes for cell in outcome.get("cells", [])}
-    assert {"may be rounding, as the line before shows 1 decimal", test_check.FROM_THE_START} <= remarks
+    assert {"may be rounding, as the line before shows 1 decimal", FROM_THE_START} <= remarks
 
 
 W_WHOLE = [[0.1, 0.7, -0.3, 0.4], [0.5, -0.2, 0.9, 0.6], [0.3, 0.8, -0.1, 0.2]]

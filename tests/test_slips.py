@@ -141,6 +141,39 @@ def test_one_number_alone_says_nothing() -> None:
     assert [cell.rule for cell in report.cells] == [None]
 
 
+HARDLY_CLAIMED: list[tuple[dict[str, Any], dict[str, Any]]] = [
+    (  # K Qᵀ has −1.0 there, but so has somebody who mistyped 1.0
+        {"queries": [[1.0, 0.0], [0.0, 1.0], [0.0, -1.0]], "keys": [[2.0, -1.0], [0.0, 3.0], [-1.0, 0.0]]},
+        {"scores": [["…", "…", "…"], ["…", "3.0", "…"], ["-1.0", "…", "…"]]},
+    ),
+    (  # the same among four cells, of which three would fit either way
+        {"queries": np.eye(4), "keys": np.eye(4) + np.eye(4)[[1, 2, 3, 0]]},
+        {"scores": [["1.0", "1.0", "…", "…"], ["…", "1.0", "…", "…"], ["…", "…", "1.0", "…"], ["…"] * 4]},
+    ),
+    (  # only one cell could show it, and there are three
+        {"scaled_scores": [[1.0, 2.0], [3.0, 4.0]], "mask": "causal"},
+        {"masked_scores": [["1.0", "2.0"], ["3.0", "…"]]},
+    ),
+]
+
+
+@pytest.mark.parametrize(("arguments", "claims"), HARDLY_CLAIMED)
+def test_one_wrong_cell_may_be_a_typing_error(arguments: dict[str, Any], claims: dict[str, Any]) -> None:
+    report = attention(**arguments).check(claims)
+    wrong = [cell for cell in report.cells if cell.verdict == "wrong"]
+    assert len(wrong) == 1 and "gives this" not in (wrong[0].rule or "")
+
+
+ONLY_ONE_CELL: dict[str, Any] = {"scaled_scores": [[1.0, 2.0], [3.0, 4.0]], "mask": "causal"}
+ONLY_ONE_CLAIMS = {"masked_scores": [["1.0", "2.0"], ["3.0", "4.0"]]}
+
+
+def test_one_wrong_cell_is_a_slip_where_no_other_can_be_wrong() -> None:
+    report = attention(**ONLY_ONE_CELL).check(ONLY_ONE_CLAIMS)
+    (rule,) = [cell.rule or "" for cell in report.cells if cell.verdict == "wrong"]
+    assert rule.startswith("leaving the mask out or a mask that leaves the next token open gives this")
+
+
 def test_what_is_not_known_gives_no_slip() -> None:
     scores = [[math.nan, 1.0], [2.0, 3.0]]
     report = attention(scores=scores, mask="causal", scale=2).check(

@@ -2,8 +2,8 @@
 
 A verdict says that a number is wrong; a slip says what was done instead. Each is computed from the lines
 before as claimed, so that only the step itself is judged, and counts only where it gives every claimed cell
-of the stage, and somewhere lies more than a unit of the last digit from what is right. Two that give the same
-numbers are both named; more would say nothing.
+of the stage, and two of them at least lie more than a unit of the last digit from what is right: a single one
+may be a typing error. Two slips that give the same numbers are both named; more would say nothing.
 """
 
 import math
@@ -15,15 +15,16 @@ from torch import Tensor
 from pellucid.explain.worked.claims import EXACT, Claim
 from pellucid.explain.worked.stages import Given, split
 
+ENOUGH = 4  # claimed cells that convince where a slip shows in a single one
 Slip = tuple[str, Tensor]  # what was done, and what it gives, H × rows × columns
 Lines = Mapping[str, Tensor]  # the stages before as claimed, or as computed where nothing is claimed
 
 
 def slip(given: Given, name: str, claim: Claim, lines: Lines, right: Tensor) -> str | None:
     """The known slip that gives every claimed cell of a stage: "dividing by d_k gives this"; None for more
-    than two, or for a stage with a single claimed cell, which much could give."""
+    than two, or where so few cells are claimed that much could give them."""
     made = _SLIPS.get(name)
-    if made is None or name in given.matrices or int((~claim.numbers.isnan()).sum()) < 2:
+    if made is None or name in given.matrices:
         return None
     found = [told for told, numbers in made(given, lines) if _gives(numbers, claim, right)]
     return f"{' or '.join(found)} gives this" if 0 < len(found) <= 2 else None
@@ -34,8 +35,11 @@ def _gives(numbers: Tensor, claim: Claim, right: Tensor) -> bool:
         return False
     known = ~claim.numbers.isnan()
     is_claimed = (numbers == claim.numbers) | ((numbers - claim.numbers).abs() <= claim.halves + EXACT)
-    is_right = (numbers == right) | ((numbers - right).abs() <= 2 * claim.halves + EXACT)
-    return bool(is_claimed[known].all() and not is_right[known].all())
+    halves = torch.where(known, claim.halves, claim.halves.max())
+    is_off = (numbers != right) & ~((numbers - right).abs() <= 2 * halves + EXACT)
+    off = int(is_off[known].sum())
+    is_only_one = off == 1 == int(is_off.sum()) and int(known.sum()) >= ENOUGH
+    return bool(is_claimed[known].all()) and (off > 1 or is_only_one)
 
 
 def _of_projection(name: str) -> Callable[[Given, Lines], Iterator[Slip]]:

@@ -2,23 +2,35 @@
 // has them. Each is computed from the lines before as claimed, and counts only where it gives every claimed
 // cell of the stage.
 
+const ENOUGH = 4; // claimed cells that convince where a slip shows in a single one
+
 /** "dividing by d_k gives this": the known slips that give a claim, if there are one or two; else "". */
 const slipThatGives = (given, name, claim, lines, right) => {
-  const known = claim.numbers.flat(2).filter((number) => !Number.isNaN(number)).length;
-  if (!SLIPS[name] || given.matrices[name] || known < 2) return "";
+  if (!SLIPS[name] || given.matrices[name]) return "";
   const found = SLIPS[name](given, lines).filter(([, numbers]) => givesClaim(numbers, claim, right));
   return found.length === 1 || found.length === 2 ? `${found.map(([told]) => told).join(" or ")} gives this` : "";
 };
 
-/** Whether the numbers are those claimed, and somewhere a unit of the last digit or more from what is right. */
+/**
+ * Whether the numbers are those claimed, and two of them at least more than a unit of the last digit from what is
+ * right: a single one may be a typing error, unless no other cell could show the slip.
+ */
 const givesClaim = (numbers, claim, right) => {
   if (!sameShape(numbers, claim.numbers)) return false;
   const known = claimedPlaces(claim);
+  const largest = Math.max(...claim.halves.flat(2));
   const isWithin = (others, halves) => ([head, row, column]) => {
     const [number, other] = [numbers[head][row][column], others[head][row][column]];
-    return number === other || Math.abs(number - other) <= halves * claim.halves[head][row][column] + EXACT;
+    const isLeftOut = Number.isNaN(claim.numbers[head][row][column]);
+    const half = isLeftOut ? largest : claim.halves[head][row][column];
+    return number === other || Math.abs(number - other) <= halves * half + EXACT;
   };
-  return known.every(isWithin(claim.numbers, 1)) && !known.every(isWithin(right, 2));
+  if (!known.every(isWithin(claim.numbers, 1))) return false;
+  const isRight = isWithin(right, 2);
+  const off = known.filter((place) => !isRight(place)).length;
+  if (off !== 1) return off > 1;
+  const everywhere = claimedPlaces({ numbers: eachHead(numbers, () => 0) });
+  return known.length >= ENOUGH && everywhere.filter((place) => !isRight(place)).length === 1;
 };
 
 const eachHead = (matrices, made) => matrices.map((matrix) => mapCells(matrix, made));
