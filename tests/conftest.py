@@ -3,12 +3,14 @@
 import io
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 import toy
+from browser import chromium
 from command import Command, Outcome
 
 from pellucid.cli import main
@@ -23,6 +25,13 @@ def toy_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a small model that has learned, not very well, to reverse letters; read it only."""
     folder = tmp_path_factory.mktemp("toy")
     return train(toy.write(folder), folder / "model", device="cpu")
+
+
+@pytest.fixture(scope="module")  # longer, and its event loop would be in the way of other tests
+def browser() -> Iterator[Any]:
+    """A real browser for pages."""
+    with chromium() as browser:
+        yield browser
 
 
 @pytest.fixture

@@ -1,13 +1,11 @@
 """A step with a cache and without one, next to each other in the page: rows, and numbers that are equal."""
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from browser import chromium
 from engine_page import numbers_of
 from test_page_views import SMALL_TARGETS, Opened
 from tiny import translator
@@ -22,12 +20,6 @@ pytestmark = pytest.mark.browser
 
 SELF = "decoder.layers.1.self_attention"
 CROSS = "decoder.layers.1.cross_attention"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as browser:
-        yield browser
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,6 @@
 
 import json
 import math
-from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,6 @@ import numpy as np
 import pytest
 import tiny
 import torch
-from browser import chromium
 from engine_page import engine_page, error_of, kept_sublayer, numbers_of
 
 import pellucid
@@ -26,12 +24,6 @@ from pellucid.vocabulary_training import train_vocabulary
 
 pytestmark = pytest.mark.browser
 WORDS = 37_000
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as browser:
-        yield browser
 
 
 @pytest.fixture

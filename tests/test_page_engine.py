@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 import tiny
 import torch
-from browser import chromium
 from engine_page import engine_page, error_of, kept_sublayer, numbers_of
 from torch import Tensor
 
@@ -30,12 +29,6 @@ CONFIGS = {
         activation="gelu", tied=False, joint=False, output_bias=True, decoder_layers=1, heads=1
     ),
 }
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as browser:
-        yield browser
 
 
 def shaken(**settings: Any) -> Translator:

@@ -1,13 +1,11 @@
 """A translation of the reader's own in the page: why not this one? By form and by address, as in Python."""
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import pytest
-from browser import chromium
 from test_page_views import SMALL_TARGETS, Opened
 
 import pellucid
@@ -18,12 +16,6 @@ pytestmark = pytest.mark.browser
 SELF = "decoder.layers.0.self_attention"
 CAT = "le chat était assis sur le tapis", "en", "The cat sat on mat"
 ERROR = "#own-{}-error"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as browser:
-        yield browser
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,6 @@ import pytest
 import test_attention
 import test_check
 import test_examples
-from browser import chromium
 from test_page_views import CONTRAST
 from test_slips import HARDLY_CLAIMED, ONLY_ONE_CELL, ONLY_ONE_CLAIMS, SLIPS, written
 
@@ -29,12 +28,6 @@ from pellucid.explain.worked.stages import ENTRIES
 
 pytestmark = pytest.mark.browser
 Open = Callable[..., Any]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as browser:
-        yield browser
 
 
 @pytest.fixture(scope="module")

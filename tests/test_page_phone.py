@@ -1,11 +1,9 @@
 """Little room: a level as a sheet on a phone, the tour at 200 per cent, forced colours, many words."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import chromium
 from test_page_views import SMALL_TARGETS, Opened
 from tiny import translator
 
@@ -20,12 +18,6 @@ OVERLAPS = """() => [...document.querySelectorAll(".token-row bdi:not(.raw)")].f
   const [word, place] = [text, text.closest(".token")].map((part) => part.getBoundingClientRect());
   return word.left < place.left - 1 || word.right > place.right + 1;
 }).map((text) => text.textContent)"""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as browser:
-        yield browser
 
 
 @pytest.fixture(scope="module")

@@ -1,11 +1,9 @@
 """How the plates look: one ramp of colour, forced colours, a phone, and where a cell came from."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import chromium
 from test_page_plates import CROSS, SELF, panels, until
 from tiny import translator
 
@@ -66,12 +64,6 @@ BOTH_WAYS = f"""async () => {{
   place.remove();
   return [painted, shaded];
 }}"""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as browser:
-        yield browser
 
 
 @pytest.fixture(scope="module")

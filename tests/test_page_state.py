@@ -1,12 +1,10 @@
 """What the page keeps and what it ends: addresses, faults, playing, the focus, drawings that are late."""
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import chromium
 from test_page_views import Opened
 from tiny import translator
 
@@ -16,12 +14,6 @@ from pellucid.explain.explanation import Explanation, explain
 pytestmark = pytest.mark.browser
 
 SELF = "decoder.layers.0.self_attention"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as browser:
-        yield browser
 
 
 @pytest.fixture(scope="module")

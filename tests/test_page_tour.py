@@ -1,12 +1,10 @@
 """The tour of the page from start to end by keyboard: each stop's view, its numbers against Python's trace,
 what there is to try; and the form for one's own matrices in the page of a translation."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import chromium
 from test_page_views import CONTRAST, SMALL_TARGETS, Opened
 from tiny import translator
 
@@ -34,12 +32,6 @@ STOPS = [
     (f"{SELF}.weights", "cache=off"),
     (f"{SELF}.weights", "#?open=tour"),
 ]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as browser:
-        yield browser
 
 
 @pytest.fixture(scope="module")

@@ -2,13 +2,11 @@
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from browser import chromium
 from test_see import contract
 from tiny import HOSTILE, translator
 
@@ -67,12 +65,6 @@ OPEN_EACH = """async (names) => {
   }
   return shown;
 }"""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as browser:
-        yield browser
 
 
 @pytest.fixture(scope="module")

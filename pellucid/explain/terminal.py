@@ -190,9 +190,7 @@ def _cross_attention(explanation: "Explanation", width: int) -> Iterator[Rendera
     shares = explanation.attention_to_source().tolist()
     heads = explanation.trace[f"{explanation.watched_layer}.weights"].tensor.shape[1]
     yield Text(f"{explanation.watched_layer}.weights, the mean of {heads} heads", style="bold")
-    yield Text(
-        "rows: what the decoder read, which asks · columns: the source, which is attended to", style="dim"
-    )
+    yield Text("rows: what the decoder read, which asks · columns: the source, attended to", style="dim")
     words = [visible(token) for token in explanation.source_tokens]
     first = max(cell_len(visible(step.input)) for step in explanation.steps) + 2
     for start, end in _groups(words, width - min(first, width // 3)):

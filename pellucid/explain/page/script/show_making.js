@@ -40,10 +40,10 @@ const stepsList = ({ steps }) =>
     steps.map(({ label, value }) => [element("dt", {}, label), element("dd", {}, fourDecimals(value))]),
   );
 
-/** Every term under its headings; a bar says how much of the total it is, to the left what is below zero. */
+/** Every term under its headings; a bar says how large it is beside the largest (of a softmax: its share). */
 const termsTable = ({ headings, terms, total, sum = total, afterHeading }) => {
   const lessAt = headings.indexOf("x − max") - 1; // of a softmax; a narrow screen leaves it out
-  const most = Math.max(...terms.map(({ value }) => Math.abs(value)), 1e-30);
+  const most = afterHeading ? 1 : Math.max(...terms.map(({ value }) => Math.abs(value)), 1e-30);
   const number = (value, place) =>
     element("td", { class: place === lessAt ? "less" : null }, value === null ? "" : fourDecimals(value));
   const after = (value) => (afterHeading ? number(value) : null);
@@ -63,7 +63,7 @@ const termsTable = ({ headings, terms, total, sum = total, afterHeading }) => {
           rowHead(words(term.label), term.chosen ? element("small", {}, " this one") : null),
           [...term.numbers, term.value].map(number),
           after(term.after),
-          element("td", { class: "bar-cell", "aria-hidden": "true" }, termBar(term.value, most)),
+          element("td", { class: "bar-cell", "aria-hidden": "true" }, termBar(term.after ?? term.value, most)),
         ),
       ),
       last: [rowHead("Σ"), headings.slice(2).map((_, place) => element("td", { class: place === lessAt ? "less" : null })), number(sum), after(1), element("td", { class: "bar-cell" })],
