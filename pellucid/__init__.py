@@ -1,20 +1,48 @@
-"""Pellucid: an encoder-decoder Transformer that people can train, run and see through."""
+"""Pellucid: an encoder-decoder Transformer that people can train, run and see through.
 
-from pellucid.config import Config, ModelConfig
-from pellucid.editing import editing
+Each public name is imported when it is first used: `pellucid --help` and a wrong command line need no torch.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from pellucid.errors import PellucidError, UsageError
-from pellucid.explain.experiments import experiment
-from pellucid.explain.leak.find import find_leak
-from pellucid.explain.tracing import edits
-from pellucid.explain.tracing.gradients import gradients
-from pellucid.explain.worked.attention import attention
-from pellucid.model import Transformer
-from pellucid.nonfinite import find_nonfinite
-from pellucid.see import trace
-from pellucid.trace_bytes import trace_bytes
-from pellucid.train.run import train, training
-from pellucid.translate.translator import Translator, load
 from pellucid.version import __version__
+
+if TYPE_CHECKING:
+    from pellucid.config import Config, ModelConfig
+    from pellucid.explain.experiments import experiment
+    from pellucid.explain.leak.find import find_leak
+    from pellucid.explain.tracing import edits
+    from pellucid.explain.tracing.gradients import gradients
+    from pellucid.explain.worked.attention import attention
+    from pellucid.learning.run import train, training
+    from pellucid.model import Transformer
+    from pellucid.see import trace
+    from pellucid.seeing.editing import editing
+    from pellucid.seeing.nonfinite import find_nonfinite
+    from pellucid.seeing.sizes import trace_bytes
+    from pellucid.translate.translator import Translator, load
+
+# Where each name comes from; `edits` is a module.
+_HOMES = {
+    "Config": "config",
+    "ModelConfig": "config",
+    "Transformer": "model",
+    "Translator": "translate.translator",
+    "attention": "explain.worked.attention",
+    "editing": "seeing.editing",
+    "edits": "explain.tracing.edits",
+    "experiment": "explain.experiments",
+    "find_leak": "explain.leak.find",
+    "find_nonfinite": "seeing.nonfinite",
+    "gradients": "explain.tracing.gradients",
+    "load": "translate.translator",
+    "trace": "see",
+    "trace_bytes": "seeing.sizes",
+    "train": "learning.run",
+    "training": "learning.run",
+}
 
 __all__ = [
     "Config",
@@ -37,3 +65,15 @@ __all__ = [
     "train",
     "training",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'pellucid' has no attribute {name!r}")
+    home = import_module(f"pellucid.{_HOMES[name]}")
+    globals()[name] = value = home if name == "edits" else getattr(home, name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

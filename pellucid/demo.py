@@ -15,8 +15,8 @@ from pellucid.checkpoint import load_model, save_model
 from pellucid.config import Config
 from pellucid.config_file import read
 from pellucid.data import phrasebook
-from pellucid.train.display import show
-from pellucid.train.run import training
+from pellucid.learning.display import show
+from pellucid.learning.run import training
 from pellucid.translate.translator import Translator, load
 
 SEED = 1  # of the split into what is learnt and what is held out

@@ -8,10 +8,10 @@ import pytest
 from rich.console import Console
 
 from pellucid.config import Config, TrainingConfig
-from pellucid.train.display import Pace, show, show_bar, show_lines
-from pellucid.train.learner import Update
-from pellucid.train.run import Step
-from pellucid.train.validation import Validation
+from pellucid.learning.display import Pace, show, show_bar, show_lines
+from pellucid.learning.learner import Update
+from pellucid.learning.run import Step
+from pellucid.learning.validation import Validation
 
 CONFIG = Config(training=TrainingConfig(steps=100))
 FOUND = Validation(2.0, 7.389, 31.25, 55.5, "signature", "signature")

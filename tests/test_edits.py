@@ -16,10 +16,10 @@ import pellucid
 from pellucid import edits
 from pellucid.errors import UsageError
 from pellucid.model import Transformer
-from pellucid.nonfinite import find_nonfinite
 from pellucid.records import UnknownTensor
 from pellucid.see import Edit, Trace, trace
-from pellucid.trace_bytes import trace_bytes
+from pellucid.seeing.nonfinite import find_nonfinite
+from pellucid.seeing.sizes import trace_bytes
 
 OWN, CROSS = "decoder.layers.0.self_attention", "decoder.layers.1.cross_attention"
 

@@ -28,8 +28,8 @@ from pellucid.explain.held_out import Decoding
 from pellucid.explain.leak.find import find_leak
 from pellucid.explain.lookahead import LooksAhead, decode_anew
 from pellucid.explain.short_training import Material, learning, material, phrasebook_material
+from pellucid.learning.learner import Learner
 from pellucid.model import Transformer
-from pellucid.train.learner import Learner
 from pellucid.translate.translator import Translator, never_said
 
 # Toy's language with fewer letters, and before each translation one of two words at random. However long it

@@ -22,8 +22,8 @@ from pellucid.checkpoint import newest_state
 from pellucid.config_file import read, to_toml
 from pellucid.data.batch import Batch
 from pellucid.errors import PellucidError, UsageError
-from pellucid.train import run as run_module
-from pellucid.train.learner import Learner
+from pellucid.learning import run as run_module
+from pellucid.learning.learner import Learner
 
 
 def failing(config: pellucid.Config | str | Path, out: Path, **options: Any) -> PellucidError:

@@ -7,8 +7,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from pellucid.train import loss as loss_module
-from pellucid.train.loss import cross_entropy
+from pellucid.learning import loss as loss_module
+from pellucid.learning.loss import cross_entropy
 
 VOCABULARY, WIDTH = 23, 8
 

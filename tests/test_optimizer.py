@@ -12,10 +12,10 @@ from pellucid.data.batch import Batch, make_batch
 from pellucid.data.corpus import Pair
 from pellucid.data.examples import Example
 from pellucid.errors import UsageError
+from pellucid.learning.average import average, averaged_weights, keep_for_average
+from pellucid.learning.learner import Learner, precision_for
+from pellucid.learning.optimizer import learning_rate, optimizer_for
 from pellucid.model import Transformer
-from pellucid.train.average import average, averaged_weights, keep_for_average
-from pellucid.train.learner import Learner, precision_for
-from pellucid.train.optimizer import learning_rate, optimizer_for
 
 SHAPE: dict[str, Any] = dict(
     vocabulary=12, width=16, heads=2, hidden=32, encoder_layers=1, decoder_layers=1, dropout=0.0

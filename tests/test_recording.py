@@ -17,10 +17,10 @@ from pellucid.config_file import to_toml
 from pellucid.data.batch import Batch
 from pellucid.errors import PellucidError, UsageError
 from pellucid.explain.recordings import write_recording
-from pellucid.train import recording
-from pellucid.train.learner import Learner
-from pellucid.train.loss import cross_entropy
-from pellucid.train.run import Step
+from pellucid.learning import recording
+from pellucid.learning.learner import Learner
+from pellucid.learning.loss import cross_entropy
+from pellucid.learning.run import Step
 
 RECORDED = (1, 4, 6)
 

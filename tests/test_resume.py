@@ -21,7 +21,7 @@ from pellucid.checkpoint import load_model, newest_state
 from pellucid.config_file import to_toml
 from pellucid.data.corpus import fingerprint
 from pellucid.errors import UsageError
-from pellucid.train.stop import Interrupted
+from pellucid.learning.stop import Interrupted
 
 # Two epochs of about ten batches, validated now and then, with dropout and subword sampling on.
 SETTINGS = SAMPLED | {"training.steps": 14, "training.batch_tokens": 80, "training.validate_every": 4}

@@ -11,9 +11,9 @@ from torch import Tensor
 from pellucid.config import ModelConfig
 from pellucid.errors import UsageError
 from pellucid.model import Transformer
-from pellucid.nonfinite import find_nonfinite
 from pellucid.records import AXES
 from pellucid.see import trace
+from pellucid.seeing.nonfinite import find_nonfinite
 from pellucid.watching import Part, watching
 
 SOURCE = torch.tensor([[5, 7, 4, 3], [9, 3, 0, 0]])

@@ -10,10 +10,10 @@ from torch import Tensor, nn
 from pellucid.config import ModelConfig
 from pellucid.errors import UsageError
 from pellucid.model import Transformer
-from pellucid.nonfinite import find_nonfinite
 from pellucid.records import Record, UnknownTensor
 from pellucid.see import trace
-from pellucid.trace_bytes import trace_bytes
+from pellucid.seeing.nonfinite import find_nonfinite
+from pellucid.seeing.sizes import trace_bytes
 from pellucid.vocabulary import Vocabulary
 from pellucid.watching import Part
 

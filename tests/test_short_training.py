@@ -7,8 +7,8 @@ from pellucid.config_file import from_table
 from pellucid.data.corpus import Pair, by_language
 from pellucid.explain.held_out import teacher_forced
 from pellucid.explain.short_training import learning, material
+from pellucid.learning.learner import Learner
 from pellucid.model import Transformer
-from pellucid.train.learner import Learner
 
 
 @pytest.mark.parametrize("joint", [True, False])

@@ -21,7 +21,7 @@ from pellucid.explain.tracing.edits import (
 )
 from pellucid.model import Transformer
 from pellucid.see import Edit, trace
-from pellucid.trace_bytes import trace_bytes
+from pellucid.seeing.sizes import trace_bytes
 from pellucid.watching import Part
 
 SOURCE = torch.tensor([[5, 7, 4, 8, 3], [9, 6, 3, 0, 0]])

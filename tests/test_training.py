@@ -16,10 +16,10 @@ import pellucid
 from pellucid.checkpoint import load_model, newest_state
 from pellucid.config_file import to_toml
 from pellucid.errors import UsageError
-from pellucid.train import run as run_module
-from pellucid.train.metrics import open_metrics, write_metrics
-from pellucid.train.run import Step
-from pellucid.train.validation import Validation
+from pellucid.learning import run as run_module
+from pellucid.learning.metrics import open_metrics, write_metrics
+from pellucid.learning.run import Step
+from pellucid.learning.validation import Validation
 
 # Enough to learn the language, in three seconds of a processor.
 LEARNING = {

@@ -11,7 +11,7 @@ from pellucid.cli.arguments import Verbs, add_device, folder, setting, verb
 
 if TYPE_CHECKING:
     from pellucid.config import Config
-    from pellucid.train.run import Step
+    from pellucid.learning.run import Step
 
 EXAMPLES = """
 pellucid train examples/reverse.toml
@@ -51,11 +51,13 @@ def run(arguments: argparse.Namespace) -> None:
     """A bar on a terminal, plain lines elsewhere; then what to try next."""
     from pellucid.cli.lines import tell
     from pellucid.config_file import read
-    from pellucid.train.display import show
-    from pellucid.train.run import training
-    from pellucid.train.stop import Interrupted
 
+    # Before torch is imported: what is wrong in the configuration shows at once.
     config = read(arguments.config, dict(arguments.settings))
+    from pellucid.learning.display import show
+    from pellucid.learning.run import training
+    from pellucid.learning.stop import Interrupted
+
     out = arguments.out or Path("runs") / Path(arguments.config).stem
     accept, device, record, only = arguments.accept, arguments.device, arguments.record, arguments.record_only
     learning = training(config, out, arguments.resume, accept, device, tell, record, only)

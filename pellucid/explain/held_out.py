@@ -8,8 +8,8 @@ import torch
 from pellucid.data.corpus import Pair, by_language
 from pellucid.explain.lookahead import decode_anew
 from pellucid.explain.short_training import Material
+from pellucid.learning.validation import validation_loss
 from pellucid.model import Transformer
-from pellucid.train.validation import validation_loss
 from pellucid.translate.decoding import evaluating
 from pellucid.translate.evaluate import evaluate
 from pellucid.translate.sentences import read_source

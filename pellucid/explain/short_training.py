@@ -14,8 +14,8 @@ from pellucid.data import phrasebook
 from pellucid.data.batch import Batch, batches
 from pellucid.data.corpus import Pair
 from pellucid.data.examples import Example, encode_pairs
-from pellucid.train.learner import Learner, Update
-from pellucid.train.setting_up import fitted, learned_vocabulary
+from pellucid.learning.learner import Learner, Update
+from pellucid.learning.setting_up import fitted, learned_vocabulary
 from pellucid.vocabulary import Vocabulary
 
 SPLIT = 1  # the demo's own: which sentences of the phrasebook are held out

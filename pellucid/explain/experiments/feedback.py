@@ -22,8 +22,8 @@ from pellucid.explain.said import said
 from pellucid.explain.short_training import learning, phrasebook_material
 from pellucid.explain.whole_settings import whole_setting
 from pellucid.explain.words import visible
+from pellucid.learning.learner import Learner
 from pellucid.model import Transformer
-from pellucid.train.learner import Learner
 from pellucid.translate.sentences import TOKENS, read_source
 from pellucid.translate.translator import Translator, never_said
 from pellucid.vocabulary import Vocabulary

@@ -21,8 +21,8 @@ from pellucid.explain.leak.find import find_leak
 from pellucid.explain.lookahead import LooksAhead
 from pellucid.explain.short_training import Material, learning, phrasebook_material
 from pellucid.explain.whole_settings import seed_setting, whole_setting
+from pellucid.learning.learner import Learner
 from pellucid.model import Transformer
-from pellucid.train.learner import Learner
 from pellucid.translate.evaluate import evaluate
 from pellucid.whole import is_whole
 

@@ -9,9 +9,9 @@ import torch
 from pellucid.config import Config
 from pellucid.data.batch import Batch
 from pellucid.data.corpus import Pair, by_language, target_language
+from pellucid.learning.loss import loss_of
 from pellucid.model import Transformer
 from pellucid.preparation import prepare, restore, stays_tokenised
-from pellucid.train.loss import loss_of
 from pellucid.translate.decoding import evaluating
 from pellucid.translate.evaluate import evaluate
 from pellucid.translate.translator import Translator

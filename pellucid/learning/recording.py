@@ -13,9 +13,9 @@ import torch
 
 from pellucid.data.batch import Batch
 from pellucid.errors import UsageError
+from pellucid.learning.setting_up import Run
 from pellucid.see import RECORDED_AT_MOST, Trace, trace
-from pellucid.trace_bytes import tensor_bytes
-from pellucid.train.setting_up import Run
+from pellucid.seeing.sizes import tensor_bytes
 
 
 @dataclass(frozen=True)

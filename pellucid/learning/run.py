@@ -18,16 +18,16 @@ from pellucid.config import Config
 from pellucid.config_file import to_table
 from pellucid.data.batch import Batch
 from pellucid.errors import PellucidError, UsageError
+from pellucid.learning.average import averaged_weights, keep_for_average
+from pellucid.learning.learner import Update
+from pellucid.learning.metrics import open_metrics, write_metrics
+from pellucid.learning.recording import Recorder, recording, start_recording
+from pellucid.learning.setting_up import Run, as_config, set_up
+from pellucid.learning.stop import Interrupted, StopRequest, stop_on_signal
+from pellucid.learning.validation import Validation, validate
 from pellucid.model import Transformer
-from pellucid.nonfinite import find_nonfinite
 from pellucid.see import Trace
-from pellucid.train.average import averaged_weights, keep_for_average
-from pellucid.train.learner import Update
-from pellucid.train.metrics import open_metrics, write_metrics
-from pellucid.train.recording import Recorder, recording, start_recording
-from pellucid.train.setting_up import Run, as_config, set_up
-from pellucid.train.stop import Interrupted, StopRequest, stop_on_signal
-from pellucid.train.validation import Validation, validate
+from pellucid.seeing.nonfinite import find_nonfinite
 from pellucid.version import __version__
 
 

@@ -12,8 +12,8 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
 from pellucid.config import Config, TrainingConfig
-from pellucid.train.run import Step
-from pellucid.train.validation import Validation
+from pellucid.learning.run import Step
+from pellucid.learning.validation import Validation
 
 EVERY = 10.0  # seconds between two plain lines
 MEMORY = 10.0  # seconds after which a step counts for 1/e in the mean loss and the speed

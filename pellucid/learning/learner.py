@@ -12,9 +12,9 @@ from pellucid.config import TrainingConfig
 from pellucid.data.batch import Batch
 from pellucid.device import device_of
 from pellucid.errors import UsageError
+from pellucid.learning.loss import loss_of
+from pellucid.learning.optimizer import learning_rate, optimizer_for
 from pellucid.model import Transformer
-from pellucid.train.loss import loss_of
-from pellucid.train.optimizer import learning_rate, optimizer_for
 
 ADAM_STATE = ("step", "exp_avg", "exp_avg_sq")
 

@@ -19,10 +19,10 @@ from pellucid.data.corpus import Pair, fingerprint, read_pairs, target_language
 from pellucid.data.examples import Example, encode_pairs, sample_examples, unknown_shares
 from pellucid.device import device_named
 from pellucid.errors import UsageError
+from pellucid.learning.learner import Learner
+from pellucid.learning.resume import check_accepted, refuse_changes
 from pellucid.model import Transformer
 from pellucid.seal import MANIFEST
-from pellucid.train.learner import Learner
-from pellucid.train.resume import check_accepted, refuse_changes
 from pellucid.vocabulary import Vocabulary
 from pellucid.vocabulary_training import train_vocabulary
 
