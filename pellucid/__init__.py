@@ -3,6 +3,7 @@
 Each public name is imported when it is first used: `pellucid --help` and a wrong command line need no torch.
 """
 
+import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
     from pellucid.seeing.nonfinite import find_nonfinite
     from pellucid.seeing.sizes import trace_bytes
     from pellucid.translate.translator import Translator, load
+
+# OpenMP's threads spin while they wait. Beside other busy processes two training threads are then slower than
+# one: benchmarks/results/training_threads.md. OpenMP reads this when torch is imported.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 # Where each name comes from; `edits` is a module.
 _HOMES = {

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import pellucid
 
 PUBLIC = [
@@ -95,3 +97,19 @@ def test_the_network_guard_can_fail(tmp_path: Path) -> None:
     code = NO_NETWORK + "import socket; socket.getaddrinfo('localhost', 80)"
     result = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
     assert result.returncode == 1 and "network: socket.getaddrinfo" in result.stderr
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="asks GNU's OpenMP, which torch brings on Linux")
+@pytest.mark.parametrize(("given", "spins"), [({}, 0), ({"OMP_WAIT_POLICY": "active"}, 30_000_000_000)])
+def test_waiting_threads_sleep_unless_the_environment_says_otherwise(
+    given: dict[str, str], spins: int, tmp_path: Path
+) -> None:
+    environment = {key: value for key, value in os.environ.items() if not key.startswith(("OMP_", "GOMP_"))}
+    root = str(Path(pellucid.__file__).parents[1])
+    result = subprocess.run(
+        [sys.executable, "-c", "import pellucid; pellucid.load"],
+        env={**environment, "PYTHONPATH": root, "OMP_DISPLAY_ENV": "verbose", **given},
+        capture_output=True,
+        encoding="utf-8",
+    )
+    assert f"GOMP_SPINCOUNT = '{spins}'" in result.stderr

@@ -18,6 +18,7 @@ from pellucid.config import Config
 from pellucid.config_file import to_table
 from pellucid.data.batch import Batch
 from pellucid.errors import PellucidError, UsageError
+from pellucid.learning import heap
 from pellucid.learning.average import averaged_weights, keep_for_average
 from pellucid.learning.learner import Update
 from pellucid.learning.metrics import open_metrics, write_metrics
@@ -111,6 +112,8 @@ def _steps(
             step = dataclasses.replace(_validated(run, update), trace=trace)
             run.position = dataclasses.replace(run.position, seconds=before + time.perf_counter() - started)
             write_metrics(metrics, _metrics(step))
+            if number % heap.EVERY == 0 or step.validation:
+                heap.trim()
             stopping = stop.requested  # a signal from here on is for the next step: this one may not be saved
             if stopping or number % settings.checkpoint_every == 0:
                 save(run)

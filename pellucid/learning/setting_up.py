@@ -107,9 +107,9 @@ def set_up(
 def _set_up_torch(config: Config) -> None:
     if config.training.threads:
         torch.set_num_threads(config.training.threads)
-    # oneDNN keeps what it compiles for a shape, for up to 1,024 of them: in bf16, where few batches have the
-    # shape of another, hundreds of megabytes for nothing. It looks here before its first product.
-    os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "128")
+    # oneDNN keeps what it compiles for a shape, about 2 MB each, for up to 1,024 shapes. In bf16 few batches
+    # share a shape, but the layers of one batch do. oneDNN reads this before its first product.
+    os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "16")
     torch.manual_seed(config.training.seed)
 
 
