@@ -156,7 +156,7 @@ class TrainingConfig:
     threads: int = number(0, 0, 1024)
     # steps
     validate_every: int = number(1000, 1, 100_000_000)
-    validation_metric: str = choice("bleu", "chrf", "loss")
+    validation_metric: str = choice("bleu", "chrf", "exact", "loss")
     # steps
     checkpoint_every: int = number(1000, 1, 100_000_000)
     keep_checkpoints: int = number(2, 2, 10_000)

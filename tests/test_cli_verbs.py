@@ -17,22 +17,36 @@ from pellucid.config import Config, DataConfig
 # evaluate and score
 
 
-def test_evaluate_prints_both_scores_with_signatures(
+def test_evaluate_prints_its_scores_with_signatures(
     pellucid: Command, toy_model: Path, files: Callable[..., Path]
 ) -> None:
     sources = ["a b c", "d e f g", "h i j k l"]
     said = pellucid("translate", toy_model, stdin="\n".join(sources).encode()).out.splitlines()
     source, reference = files("source", *sources), files("reference", *said)
     outcome = pellucid("evaluate", toy_model, "--source", source, "--reference", reference, "--json")
-    bleu, chrf, figures = outcome.out.splitlines()
+    bleu, chrf, exact, figures = outcome.out.splitlines()
     assert outcome.code == 0 and outcome.err == ""
     assert bleu.startswith("BLEU 100.00 (nrefs:1|case:mixed|") and "|tok:13a|" in bleu
     assert chrf.startswith("chrF 100.00 (nrefs:1|case:mixed|")
+    assert exact == "exact 100.00 (3 of 3)"
     assert json.loads(figures)["bleu"] == pytest.approx(100) and json.loads(figures)["sentences"] == 3
+    assert json.loads(figures)["exact"] == 100.0
     how = "--lowercase", "--tokenize", "none"
     upper = files("upper", *(line.upper() for line in said))
     outcome = pellucid("evaluate", toy_model, "--source", source, "--reference", upper, *how)
     assert outcome.out.startswith("BLEU 100.00 (nrefs:1|case:lc|") and "|tok:none|" in outcome.out
+
+
+def test_evaluate_says_what_bleu_is_worth_for_short_references(
+    pellucid: Command, toy_model: Path, files: Callable[..., Path]
+) -> None:
+    source, reference = files("source", "a b", "c d"), files("reference", "b a", "d c")
+    outcome = pellucid("evaluate", toy_model, "--source", source, "--reference", reference)
+    assert outcome.code == 0 and outcome.out.splitlines()[2].startswith("exact ")
+    assert outcome.err == (
+        "note: BLEU compares runs of four tokens, and 2 of 2 references have fewer than four: "
+        "look at exact.\n"
+    )
 
 
 def test_evaluate_says_which_file_is_wrong(

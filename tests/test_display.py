@@ -8,13 +8,13 @@ import pytest
 from rich.console import Console
 
 from pellucid.config import Config, TrainingConfig
-from pellucid.learning.display import Pace, show, show_bar, show_lines
+from pellucid.learning.display import Pace, deciding, show, show_bar, show_lines
 from pellucid.learning.learner import Update
 from pellucid.learning.run import Step
 from pellucid.learning.validation import Validation
 
 CONFIG = Config(training=TrainingConfig(steps=100))
-FOUND = Validation(2.0, 7.389, 31.25, 55.5, "signature", "signature")
+FOUND = Validation(2.0, 7.389, 31.25, 55.5, 12.5, 8, "signature", "signature")
 
 
 class Clock:
@@ -42,7 +42,8 @@ def test_a_line_every_ten_seconds_and_at_each_validation() -> None:
         "step 1/100",
         "step 11/100",
         "step 15/100",
-        "validation at step 15: loss 2.000, perplexity 7.39, BLEU 31.25, chrF 55.50 (the best so far)",
+        "validation at step 15: loss 2.000, perplexity 7.39, BLEU 31.25, chrF 55.50, exact 12.50 "
+        "(the best so far)",
         "step 25/100",
     ]
     assert said[1] == "step 11/100  loss 3.000  100 tokens/s  0:01:29 left"
@@ -80,6 +81,14 @@ def test_a_bar_on_a_terminal() -> None:
     assert "validation at step 50: loss 2.000" in written.getvalue()
     at_the_end = "━━━━━━━━━━━━ step 100/100  loss 3.000  100 tokens/s  0:00:00 left  BLEU 31.2"
     assert at_the_end in written.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("metric", "shown"),
+    [("bleu", "BLEU 31.2"), ("chrf", "chrF 55.5"), ("exact", "exact 12.5"), ("loss", "validation loss 2.00")],
+)
+def test_the_bar_ends_in_the_figure_that_decides(metric: str, shown: str) -> None:
+    assert deciding(FOUND, metric) == shown
 
 
 class Gone(io.StringIO):

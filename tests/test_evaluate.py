@@ -1,4 +1,4 @@
-"""BLEU and chrF: sacreBLEU's figures, with the signature that says how."""
+"""BLEU and chrF: sacreBLEU's figures, with the signature that says how; and what is exactly right."""
 
 import math
 from collections import Counter
@@ -7,7 +7,7 @@ import pytest
 import sacrebleu
 
 from pellucid.errors import PellucidError, UsageError
-from pellucid.translate.evaluate import evaluate
+from pellucid.translate.evaluate import evaluate, exactly_right, note_on_short
 
 HYPOTHESES = [
     "A dog runs through the tall grass .",
@@ -67,7 +67,27 @@ def test_signatures_say_how() -> None:
     assert str(scores).splitlines() == [
         f"BLEU {scores.bleu:.2f} ({scores.bleu_signature})",
         f"chrF {scores.chrf:.2f} ({scores.chrf_signature})",
+        "exact 0.00 (0 of 3)",
     ]
+    assert str(evaluate(["a"] * 37 + ["b"] * 563, ["a"] * 600)).splitlines()[2] == "exact 6.17 (37 of 600)"
+
+
+def test_exactly_right_is_equal_after_nfc_and_without_white_space_at_the_ends() -> None:
+    references = ["élan", "two words", "Case", "a", ""]
+    said = [" e\u0301lan\t", "two  words", "case", "b", " "]
+    assert exactly_right(said, references) == 40.0
+    assert exactly_right(said, references, lowercase=True) == 60.0
+    scores = evaluate(said, references)
+    assert (scores.exact, scores.sentences) == (40.0, 5)
+
+
+def test_a_note_where_most_references_are_too_short_for_bleu() -> None:
+    note = "note: BLEU compares runs of four tokens, and {} references have fewer than four: look at exact."
+    assert note_on_short(["1 2 3", "4", "a b c d"]) == note.format("2 of 3")
+    assert note_on_short(["1 2 3", "a b c d"]) is None
+    assert note_on_short(["yes, no, no"]) is None  # by 13a the commas are tokens too
+    assert note_on_short(["yes, no, no"], "none") == note.format("1 of 1")
+    assert note_on_short(["no, no"] * 1200, "none") == note.format("1,200 of 1,200")
 
 
 def test_empty_translations_score_nothing() -> None:

@@ -118,6 +118,23 @@ def test_signals_are_pythons_again_afterwards(tmp_path: Path) -> None:
     assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == before
 
 
+def test_a_checkpoint_from_before_the_best_loss_was_kept_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = short_runs.config(tmp_path / "data", {"training.validate_every": 1})
+    with monkeypatch.context() as patch:
+        asdict = dataclasses.asdict
+        patch.setattr(
+            dataclasses,
+            "asdict",
+            lambda value: {name: each for name, each in asdict(value).items() if name != "best_loss"},
+        )
+        stop(config, tmp_path / "run", 2)
+    saved = newest_state(tmp_path / "run")
+    assert saved and "best_loss" not in saved.state["position"]
+    assert [step.number for step in pellucid.training(config, tmp_path / "run", resume=True)] == [3, 4, 5, 6]
+
+
 # Refused, and let through
 
 

@@ -3,6 +3,7 @@
 import dataclasses
 import gzip
 import json
+import math
 import os
 import re
 import subprocess
@@ -43,13 +44,13 @@ def trained(folder: Path, settings: dict[str, Any] | None = None, **options: Any
     return list(pellucid.training(short_runs.config(folder / "data", settings), folder / "run", **options))
 
 
-def validated_as(monkeypatch: pytest.MonkeyPatch, *bleus: float) -> None:
-    """Validations find these scores, one after the other, and then the last of them."""
-    scores = list(bleus)
+def validated_as(monkeypatch: pytest.MonkeyPatch, *bleus: float, losses: tuple[float, ...] = (2.0,)) -> None:
+    """Validations find these scores and losses, one after the other, and then the last of them."""
+    left = [list(bleus), list(losses)]
 
     def validate(*_: Any) -> Validation:
-        bleu = scores.pop(0) if len(scores) > 1 else scores[0]
-        return Validation(2.0, 7.39, bleu, 50.0, "signature", "signature")
+        bleu, loss = (values.pop(0) if len(values) > 1 else values[0] for values in left)
+        return Validation(loss, 7.39, bleu, 50.0, 12.5, 8, "signature", "signature")
 
     monkeypatch.setattr(run_module, "validate", validate)
 
@@ -142,6 +143,32 @@ def test_patience_stops_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert load_model(tmp_path / "run").manifest["provenance"]["steps"] == 4
 
 
+def test_the_loss_decides_between_equal_scores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A task whose BLEU is 0 for a while: patience must not end it while the loss falls."""
+    validated_as(monkeypatch, 0.0, losses=(5.0, 4.0, math.nan, 4.0, 3.0, 3.5, 3.5))
+    settings = {"training.steps": 100, "training.validate_every": 1, "training.patience": 3}
+    steps = trained(tmp_path, settings | {"training.average": 0})
+    assert [step.best for step in steps] == [True, True, False, False, True, False, False, False]
+    assert load_model(tmp_path / "run").manifest["provenance"]["steps"] == 5
+    saved = newest_state(tmp_path / "run")
+    assert saved and saved.state["position"]["best_score"] == 0.0
+    assert saved.state["position"]["best_loss"] == 3.0
+
+
+def test_what_is_exactly_right_can_decide(tmp_path: Path) -> None:
+    lines: list[str] = []
+    steps = trained(
+        tmp_path, {"training.validation_metric": "exact", "training.average": 0}, report=lines.append
+    )
+    assert lines[2] == (
+        "note: BLEU compares runs of four tokens, and 5 of 8 references have fewer than four: look at exact."
+    )
+    found = load_model(tmp_path / "run").manifest["provenance"]["scores"]["validation"]
+    assert found["sentences"] == 8 and found["exact"] == max(
+        step.validation.exact for step in steps if step.validation
+    )
+
+
 def test_best_averaged_and_last_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     validated_as(monkeypatch, 10.0, 30.0, 20.0, 15.0, 25.0)  # steps 2, 4, 6, 7; the average
     config = short_runs.config(tmp_path / "data", {"training.validate_every": 2, "training.steps": 7})
@@ -194,10 +221,11 @@ def test_no_average_leaves_nothing_behind(tmp_path: Path) -> None:
     }
 
 
-@pytest.mark.parametrize(("metric", "best"), [("bleu", 1), ("chrf", 2), ("loss", 3)])
+@pytest.mark.parametrize(("metric", "best"), [("bleu", 1), ("chrf", 2), ("loss", 3), ("exact", 4)])
 def test_the_metric_decides_what_is_best(metric: str, best: int) -> None:
     validations = [
-        Validation(loss, 2.0, bleu, chrf, "", "") for bleu, chrf, loss in ((9, 5, 3), (7, 8, 3), (7, 5, 2))
+        Validation(loss, 2.0, bleu, chrf, exact, 8, "", "")
+        for bleu, chrf, loss, exact in ((9, 5, 3, 1), (7, 8, 3, 1), (7, 5, 2, 1), (7, 5, 3, 2))
     ]
     scores = [validation.score(metric) for validation in validations]
     assert scores.index(max(scores)) + 1 == best
@@ -232,7 +260,11 @@ def test_what_is_said_beside_the_steps(tmp_path: Path) -> None:
         "training data: 60 pairs read, 60 kept; 18 with target = source; unknown tokens: none",
         "validation data: 8 pairs read, 8 kept; 2 with target = source",
     ]
-    assert lines[2].endswith("parameters, a vocabulary of 12, fp32 on cpu")
+    assert lines[2] == (
+        "note: BLEU compares runs of four tokens, and 5 of 8 references have fewer than four: look at exact. "
+        'With [training] validation_metric = "exact" it decides.'
+    )
+    assert lines[3].endswith("parameters, a vocabulary of 12, fp32 on cpu")
 
 
 def test_a_vocabulary_that_knows_too_little_is_reported(tmp_path: Path) -> None:

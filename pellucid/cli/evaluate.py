@@ -21,7 +21,7 @@ TOGETHER = 500  # lines between two movements of the progress bar
 
 def add(verbs: Verbs) -> None:
     """The verb and its arguments."""
-    about = "translate a file and compare it with a reference: BLEU and chrF with their signatures"
+    about = "translate a file and compare it with a reference: BLEU, chrF, and how many are exactly right"
     parser = verb(verbs, "evaluate", about, run, EXAMPLES, NOTES)
     add_model(parser)
     option = parser.add_argument
@@ -38,11 +38,11 @@ def add(verbs: Verbs) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Two lines: BLEU, chrF."""
+    """Three lines: BLEU, chrF, exact."""
     from pellucid.cli.lines import check_same_count, file_lines, put, tell
     from pellucid.cli.translate import tell_unfinished, translated, unfinished
     from pellucid.preparation import stays_tokenised
-    from pellucid.translate.evaluate import evaluate
+    from pellucid.translate.evaluate import evaluate, note_on_short
     from pellucid.translate.translator import load
 
     sources = file_lines(arguments.source, arguments.bad_utf8)
@@ -62,6 +62,8 @@ def run(arguments: argparse.Namespace) -> None:
     tell_unfinished(cut_off, arguments.source)
     scores = evaluate(texts, references, **how)
     put(str(scores).split("\n"))
+    if note := note_on_short(references, arguments.tokenize):
+        tell(note)
     if arguments.json:
         put([json.dumps({**dataclasses.asdict(scores), "sentences": len(texts)})])
 

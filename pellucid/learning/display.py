@@ -97,15 +97,21 @@ def show_bar(steps: Iterable[Step], config: Config, console: Console, clock: Clo
             if step.validation:
                 line = validation_line(step.number, step.validation, step.best)
                 console.print(line, markup=False, highlight=False, emoji=False)
-                last = f"  BLEU {step.validation.bleu:.1f}"
+                last = f"  {deciding(step.validation, config.training.validation_metric)}"
             progress.update(task, completed=pace.fraction(step), line=pace.line(step) + last)
 
 
 def validation_line(number: int, validation: Validation, best: bool) -> str:
     """What a validation found, in one line."""
     figures = f"loss {validation.loss:.3f}, perplexity {validation.perplexity:.2f}"
-    quality = f"BLEU {validation.bleu:.2f}, chrF {validation.chrf:.2f}"
+    quality = f"BLEU {validation.bleu:.2f}, chrF {validation.chrf:.2f}, exact {validation.exact:.2f}"
     return f"validation at step {number:,}: {figures}, {quality}{' (the best so far)' if best else ''}"
+
+
+def deciding(validation: Validation, metric: str) -> str:
+    """The figure that decides which model is best, in short."""
+    name = {"bleu": "BLEU", "chrf": "chrF", "loss": "validation loss"}.get(metric, metric)
+    return f"{name} {getattr(validation, metric):.{2 if metric == 'loss' else 1}f}"
 
 
 class Pace:

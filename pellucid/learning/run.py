@@ -4,6 +4,7 @@ generator."""
 import copy
 import dataclasses
 import itertools
+import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -181,12 +182,16 @@ def _validated(run: Run, update: Update) -> Step:
 
 
 def _keep_if_best(run: Run, model: Transformer, validation: Validation) -> bool:
-    """The best model so far becomes the folder itself."""
-    score, best_score = validation.score(run.config.training.validation_metric), run.position.best_score
-    if best_score is not None and score <= best_score:
-        return False
+    """The best model so far becomes the folder itself; of two with the same score, the one with the lower
+    loss."""
+    metric, position = run.config.training.validation_metric, run.position
+    score, loss = validation.score(metric), -validation.score("loss")
+    if position.best_score is not None:
+        best_loss = -math.inf if position.best_loss is None else position.best_loss
+        if (score, -loss) <= (position.best_score, -best_loss):
+            return False
     keep_model(run, run.out, model, validation)
-    run.position = dataclasses.replace(run.position, best_score=score)
+    run.position = dataclasses.replace(run.position, best_score=score, best_loss=loss)
     return True
 
 

@@ -21,8 +21,10 @@ from pellucid.device import device_named
 from pellucid.errors import UsageError
 from pellucid.learning.learner import Learner
 from pellucid.learning.resume import check_accepted, refuse_changes
+from pellucid.learning.validation import references_of, tokenizer_for
 from pellucid.model import Transformer
 from pellucid.seal import MANIFEST
+from pellucid.translate.evaluate import note_on_short
 from pellucid.vocabulary import Vocabulary
 from pellucid.vocabulary_training import train_vocabulary
 
@@ -39,6 +41,7 @@ class Position:
     seconds: float = 0.0
     skipped: int = 0  # steps in a row without an update
     best_score: float | None = None
+    best_loss: float | None = None  # of the same validation: among equal scores the lower loss is better
     stale: int = 0  # validations since the best one
 
 
@@ -144,6 +147,9 @@ def _validation(
     pairs, counts = read_pairs(config.data.validation, config.data)
     examples, counts = encode_pairs(pairs, vocabulary, config.data, counts)
     report(f"validation data: {counts}")
+    if note := note_on_short(references_of(pairs, config), tokenizer_for(config)):
+        decides = config.training.validation_metric == "bleu"
+        report(f'{note} With [training] validation_metric = "exact" it decides.' if decides else note)
     special = vocabulary.start_id, vocabulary.pad_id
     return pairs, list(batches(examples, 0, 0, config.training.batch_tokens, *special))
 

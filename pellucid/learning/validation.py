@@ -21,12 +21,14 @@ from pellucid.vocabulary import Vocabulary
 @dataclass(frozen=True)
 class Validation:
     """How good a model is on the validation pairs: loss per token (no smoothing), perplexity, BLEU and chrF
-    with signatures."""
+    with signatures, and the percentage of exactly right translations."""
 
     loss: float
     perplexity: float
     bleu: float
     chrf: float
+    exact: float
+    sentences: int
     bleu_signature: str
     chrf_signature: str
 
@@ -48,10 +50,7 @@ def validate(
     with evaluating(model):
         loss = validation_loss(model, batches)
         hypotheses = _translations(Translator(model, vocabulary, config), config, pairs)
-    languages = config.data.languages
-    references = [prepared(pair.target, config, target_language(pair, languages)) for pair in pairs]
-    tokenize = "none" if stays_tokenised(config.data.preparation) else "13a"
-    scores = evaluate(hypotheses, references, tokenize=tokenize)
+    scores = evaluate(hypotheses, references_of(pairs, config), tokenize=tokenizer_for(config))
     return Validation(loss, math.exp(min(loss, 100.0)), **vars(scores))
 
 
@@ -73,6 +72,17 @@ def validation_loss(model: Transformer, batches: Sequence[Batch]) -> float:
         loss = loss_of(model, batch, smoothing=0.0)
         total, tokens = total + float(loss.plain), tokens + loss.tokens
     return total / max(tokens, 1)
+
+
+def references_of(pairs: Sequence[Pair], config: Config) -> list[str]:
+    """The targets of pairs as the model would say them."""
+    languages = config.data.languages
+    return [prepared(pair.target, config, target_language(pair, languages)) for pair in pairs]
+
+
+def tokenizer_for(config: Config) -> str:
+    """The one of sacreBLEU that fits what the model says."""
+    return "none" if stays_tokenised(config.data.preparation) else "13a"
 
 
 def prepared(text: str, config: Config, language: str | None) -> str:
