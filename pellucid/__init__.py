@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pellucid.explain.tracing import edits
     from pellucid.explain.tracing.gradients import gradients
     from pellucid.explain.worked.attention import attention
+    from pellucid.learning.average import average
     from pellucid.learning.run import train, training
     from pellucid.model import Transformer
     from pellucid.see import trace
@@ -36,6 +37,7 @@ _HOMES = {
     "Transformer": "model",
     "Translator": "translate.translator",
     "attention": "explain.worked.attention",
+    "average": "learning.average",
     "editing": "seeing.editing",
     "edits": "explain.tracing.edits",
     "experiment": "explain.experiments",
@@ -58,6 +60,7 @@ __all__ = [
     "UsageError",
     "__version__",
     "attention",
+    "average",
     "editing",
     "edits",
     "experiment",

@@ -32,6 +32,7 @@ from pellucid.vocabulary import Vocabulary, load_vocabulary
 
 CONFIG, WEIGHTS = "config.toml", "weights.safetensors"
 TENSORS, STATE = "tensors.safetensors", "state.json"
+AVERAGING = "averaging"  # in a run's folder: the weights of the last validations
 AGAIN = ".again"  # a checkpoint of a step that has one already, until it takes its place
 
 

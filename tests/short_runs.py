@@ -78,6 +78,11 @@ def config(folder: Path, settings: Mapping[str, Any] | None = None, count: int =
 
 def metrics(run: Path) -> list[dict[str, Any]]:
     """The run's metrics, one entry a step, without the seconds: these alone may differ between equal runs."""
+    return [entry for entry in all_metrics(run) if "average" not in entry]
+
+
+def all_metrics(run: Path) -> list[dict[str, Any]]:
+    """The same, and the average at the end."""
     entries = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
     return [{name: value for name, value in entry.items() if name != "seconds"} for entry in entries]
 
@@ -96,4 +101,6 @@ def same_weights(one: Path, other: Path) -> bool:
 def same_run(one: Path, other: Path) -> bool:
     """Whether two runs had the same losses all along and ended in the same models."""
     folders = [name for name in (".", "last", "averaged") if (one / name / "MANIFEST.json").exists()]
-    return metrics(one) == metrics(other) and all(same_weights(one / name, other / name) for name in folders)
+    return all_metrics(one) == all_metrics(other) and all(
+        same_weights(one / name, other / name) for name in folders
+    )

@@ -12,7 +12,19 @@ from command import Command
 
 from pellucid.cli.lines import arrivals
 
-VERBS = ["data", "demo", "evaluate", "example", "explain", "inspect", "leak", "score", "train", "translate"]
+VERBS = [
+    "average",
+    "data",
+    "demo",
+    "evaluate",
+    "example",
+    "explain",
+    "inspect",
+    "leak",
+    "score",
+    "train",
+    "translate",
+]
 
 # Help and errors
 

@@ -19,6 +19,7 @@ PUBLIC = [
     "UsageError",
     "__version__",
     "attention",
+    "average",
     "editing",
     "edits",
     "experiment",

@@ -12,7 +12,7 @@ from pellucid.data.batch import Batch, make_batch
 from pellucid.data.corpus import Pair
 from pellucid.data.examples import Example
 from pellucid.errors import UsageError
-from pellucid.learning.average import average, averaged_weights, keep_for_average
+from pellucid.learning.average import keep_for_average, mean, put_aside
 from pellucid.learning.learner import Learner, precision_for
 from pellucid.learning.optimizer import learning_rate, optimizer_for
 from pellucid.model import Transformer
@@ -193,9 +193,13 @@ def test_precision_is_chosen_by_the_processor(monkeypatch: pytest.MonkeyPatch) -
 def test_the_average_is_of_the_last_ones_up_to_a_step(tmp_path: Path) -> None:
     for step in (1, 2, 3, 9, 10):  # numbers, not text: 10 comes after 9
         keep_for_average(tmp_path, step, {"w": torch.tensor([float(step)])}, most=3)
-    assert averaged_weights(tmp_path, 10)["w"].item() == pytest.approx((3 + 9 + 10) / 3)
-    assert averaged_weights(tmp_path, 9)["w"].item() == pytest.approx((3 + 9) / 2)
-    assert averaged_weights(tmp_path / "nowhere", 9) == {}
+    assert [(state.step, state.tensors["w"].item()) for state in put_aside(tmp_path, 10)] == [
+        (3, 3.0),
+        (9, 9.0),
+        (10, 10.0),
+    ]
+    assert [state.step for state in put_aside(tmp_path, 9)] == [3, 9]
+    assert put_aside(tmp_path / "nowhere", 9) == []
 
 
 def test_the_average_is_the_mean() -> None:
@@ -203,9 +207,9 @@ def test_the_average_is_the_mean() -> None:
         {"a": torch.tensor([1.0, 1e8]), "b": torch.tensor(3.0)},
         {"a": torch.tensor([2.0, 1.0]), "b": torch.tensor(4.0)},
     ]
-    found = average(states)
+    found = mean(states)
     assert found["a"].tolist() == [1.5, 50000000.0]  # float32 has no nearer number to 50000000.5
     assert found["b"].item() == 3.5 and found.keys() == {"a", "b"}
     for wrong in ([], [states[0], {"a": states[0]["a"]}]):
         with pytest.raises(UsageError):
-            average(wrong)
+            mean(wrong)

@@ -99,7 +99,9 @@ def test_steps_are_yielded_and_every_step_is_in_the_metrics(tmp_path: Path) -> N
         False,
         True,
     ]  # the last too
-    entries = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
+    *lines, average = (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()
+    entries = [json.loads(line) for line in lines]
+    assert json.loads(average)["average"] == [3, 5]
     assert [entry["step"] for entry in entries] == [1, 2, 3, 4, 5]
     for step, entry in zip(steps, entries, strict=True):
         assert {name: entry[name] for name in dataclasses.asdict(step.update)} == dataclasses.asdict(

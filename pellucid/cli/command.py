@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TextIO
 
 from pellucid.cli import (
+    average,
     compare,
     data,
     demo,
@@ -28,6 +29,7 @@ from pellucid.version import __version__
 INTERRUPTED = 130
 # What these say is all that they do, so who reads it may leave early, as in `pellucid translate … | head`.
 ONLY_SPEAKING = (
+    "average",
     "compare",
     "data",
     "evaluate",
@@ -88,6 +90,7 @@ def command_line() -> argparse.ArgumentParser:
     for verb in (
         demo,
         train,
+        average,
         translate,
         evaluate,
         score,

@@ -11,7 +11,7 @@ from pellucid.cli.arguments import Verbs, add_device, folder, setting, verb
 
 if TYPE_CHECKING:
     from pellucid.config import Config
-    from pellucid.learning.run import Step
+    from pellucid.learning.step import Step
 
 EXAMPLES = """
 pellucid train examples/reverse.toml

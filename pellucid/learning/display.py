@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
 from pellucid.config import Config, TrainingConfig
-from pellucid.learning.run import Step
+from pellucid.learning.step import Step
 from pellucid.learning.validation import Validation
 
 EVERY = 10.0  # seconds between two plain lines
@@ -103,9 +103,7 @@ def show_bar(steps: Iterable[Step], config: Config, console: Console, clock: Clo
 
 def validation_line(number: int, validation: Validation, best: bool) -> str:
     """What a validation found, in one line."""
-    figures = f"loss {validation.loss:.3f}, perplexity {validation.perplexity:.2f}"
-    quality = f"BLEU {validation.bleu:.2f}, chrF {validation.chrf:.2f}, exact {validation.exact:.2f}"
-    return f"validation at step {number:,}: {figures}, {quality}{' (the best so far)' if best else ''}"
+    return f"validation at step {number:,}: {validation}{' (the best so far)' if best else ''}"
 
 
 def deciding(validation: Validation, metric: str) -> str:

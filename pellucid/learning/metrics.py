@@ -1,4 +1,4 @@
-"""The metrics file: one JSON line for each step and each validation, in `metrics.jsonl`."""
+"""The metrics file: one JSON line for each step and one for the average at the end, in `metrics.jsonl`."""
 
 import json
 import os
@@ -28,8 +28,10 @@ def write_metrics(file: TextIO, values: Mapping[str, Any]) -> None:
 
 
 def _step_of(line: str) -> float:
-    """A line that a kill cut short counts as after everything."""
+    """A line that a kill cut short counts as after everything; so does the average, which is made at the
+    end."""
     try:
-        return int(json.loads(line)["step"])
+        entry = json.loads(line)
+        return float("inf") if "average" in entry else int(entry["step"])
     except (ValueError, KeyError, TypeError):
         return float("inf")

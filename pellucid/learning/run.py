@@ -7,8 +7,6 @@ import itertools
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -20,31 +18,20 @@ from pellucid.config_file import to_table
 from pellucid.data.batch import Batch
 from pellucid.errors import PellucidError, UsageError
 from pellucid.learning import heap
-from pellucid.learning.average import averaged_weights, keep_for_average
+from pellucid.learning.average import keep_for_average, mean, put_aside
 from pellucid.learning.learner import Update
 from pellucid.learning.metrics import open_metrics, write_metrics
+from pellucid.learning.provenance import average_of, versions, what_is
 from pellucid.learning.recording import Recorder, recording, start_recording
 from pellucid.learning.setting_up import Run, as_config, set_up
+from pellucid.learning.step import Step
 from pellucid.learning.stop import Interrupted, StopRequest, stop_on_signal
 from pellucid.learning.validation import Validation, validate
 from pellucid.model import Transformer
-from pellucid.see import Trace
+from pellucid.seal import read_manifest
 from pellucid.seeing.nonfinite import find_nonfinite
-from pellucid.version import __version__
 
-
-@dataclass(frozen=True)
-class Step:
-    """A step of training as a `for` loop sees it: its number, the epoch, what was learned, seconds of
-    training so far."""
-
-    number: int
-    epoch: int
-    update: Update
-    seconds: float
-    validation: Validation | None = None  # at a step that was validated
-    best: bool = False  # whether that was the best so far
-    trace: Trace | None = field(default=None, repr=False)  # at a step that was recorded
+METRICS = "metrics.jsonl"
 
 
 def train(config: Config | str | Path, out: str | Path, **options: Any) -> Path:
@@ -85,7 +72,7 @@ def training(
         first = next(batches)
         recorder = start_recording(wanted, run, report)
         yield from _steps(run, stop, itertools.chain([first], batches), recorder)
-        _finish(run)
+        _finish(run, report)
 
 
 def _steps(
@@ -95,7 +82,7 @@ def _steps(
     started = time.perf_counter()
     if run.position.step == 0:
         save(run)  # from here on a resume finds the vocabulary, and a folder that cannot be written is known
-    with open_metrics(run.out / "metrics.jsonl", run.position.step) as metrics:
+    with open_metrics(run.out / METRICS, run.position.step) as metrics:
         while not _is_done(run):
             taken = list(itertools.islice(batches, settings.accumulate))
             number = run.position.step + 1
@@ -176,12 +163,12 @@ def _validated(run: Run, update: Update) -> Step:
     if settings.average:
         keep_for_average(run.out, position.step, run.learner.model.state_dict(), settings.average)
     validation = _validate(run, run.learner.model)
-    best = _keep_if_best(run, run.learner.model, validation)
+    best = _keep_if_best(run, run.learner.model, validation, f"step {position.step}")
     run.position = dataclasses.replace(run.position, stale=0 if best else position.stale + 1)
     return dataclasses.replace(step, validation=validation, best=best)
 
 
-def _keep_if_best(run: Run, model: Transformer, validation: Validation) -> bool:
+def _keep_if_best(run: Run, model: Transformer, validation: Validation, what: str) -> bool:
     """The best model so far becomes the folder itself; of two with the same score, the one with the lower
     loss."""
     metric, position = run.config.training.validation_metric, run.position
@@ -190,47 +177,55 @@ def _keep_if_best(run: Run, model: Transformer, validation: Validation) -> bool:
         best_loss = -math.inf if position.best_loss is None else position.best_loss
         if (score, -loss) <= (position.best_score, -best_loss):
             return False
-    keep_model(run, run.out, model, validation)
+    keep_model(run, run.out, model, validation, what)
     run.position = dataclasses.replace(run.position, best_score=score, best_loss=loss)
     return True
 
 
 def save(run: Run) -> None:
     """The state, to go on from; and the model as it is now, in last/."""
-    keep_model(run, run.out / "last", run.learner.model, None)
+    keep_model(run, run.out / "last", run.learner.model, None, f"step {run.position.step}")
     state = {"position": dataclasses.asdict(run.position), "config": to_table(run.config), "data": run.data}
     checkpoint.save_state(
         run.out, run.position.step, run.learner.tensors(), state, keep=run.config.training.keep_checkpoints
     )
 
 
-def keep_model(run: Run, folder: Path, model: Transformer, validation: Validation | None) -> None:
-    """A model folder with where it comes from."""
+def keep_model(run: Run, folder: Path, model: Transformer, validation: Validation | None, what: str) -> None:
+    """A model folder with what it is and where it comes from."""
     provenance = {
+        "what": what,
         "steps": run.position.step,
         "seconds": round(run.position.seconds, 1),
         "data": run.data,
         "licence": run.config.data.licence,
         "scores": {} if validation is None else {"validation": dataclasses.asdict(validation)},
-        "versions": {"pellucid": __version__}
-        | {name: version(name) for name in ("torch", "sentencepiece", "sacrebleu")},
+        "versions": versions(),
     }
     checkpoint.save_model(folder, model, run.vocabulary, run.config, provenance)
 
 
-def _finish(run: Run) -> None:
-    """The averaged model, which becomes the folder itself if it is the best; then the last state."""
-    weights = averaged_weights(run.out, run.position.step) if run.config.training.average else {}
-    if weights:
+def _finish(run: Run, report: Callable[[str], None]) -> None:
+    """The averaged model, which becomes the folder itself if it is the best; then the last state. What the
+    average is worth and which model was kept is reported."""
+    states = put_aside(run.out, run.position.step) if run.config.training.average else []
+    validation, what = None, average_of([state.step for state in states])
+    if states:
         model = copy.deepcopy(run.learner.model)
-        model.load_state_dict(weights)
+        model.load_state_dict(mean([state.tensors for state in states]))
         validation = _validate(run, model)
-        keep_model(run, run.out / "averaged", model, validation)
-        _keep_if_best(run, model, validation)
+        keep_model(run, run.out / "averaged", model, validation, what)
+        _keep_if_best(run, model, validation, what)
     elif run.position.best_score is None:
         only = _validate(run, run.learner.model) if run.validation_pairs else None
-        keep_model(run, run.out, run.learner.model, only)
+        keep_model(run, run.out, run.learner.model, only, f"step {run.position.step}")
     save(run)
+    kept = what_is(read_manifest(run.out, "model"))
+    report(f"{what}: {validation}; kept as the model: {kept}" if validation else f"kept as the model: {kept}")
+    if validation:
+        values = {"average": [state.step for state in states], "validation": dataclasses.asdict(validation)}
+        with open_metrics(run.out / METRICS, run.position.step) as metrics:
+            write_metrics(metrics, {"step": run.position.step, **values, "kept": kept})
 
 
 def _validate(run: Run, model: Transformer) -> Validation:

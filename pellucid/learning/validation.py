@@ -32,6 +32,12 @@ class Validation:
     bleu_signature: str
     chrf_signature: str
 
+    def __str__(self) -> str:
+        return (
+            f"loss {self.loss:.3f}, perplexity {self.perplexity:.2f}, BLEU {self.bleu:.2f}, "
+            f"chrF {self.chrf:.2f}, exact {self.exact:.2f}"
+        )
+
     def score(self, metric: str) -> float:
         """The figure that decides which model is best; larger is better."""
         if metric == "loss":
