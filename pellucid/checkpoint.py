@@ -76,6 +76,7 @@ def save_model(
 def load_model(folder: str | Path, device: str | torch.device = "cpu") -> Loaded:
     """The model in a folder, ready to translate, with its vocabulary, configuration and manifest."""
     folder = Path(folder)
+    _refuse_without_validation(folder)
     manifest, files = _read_model(folder)
     try:
         table = tomllib.loads(files[CONFIG].decode())
@@ -112,6 +113,12 @@ def newest_state(run_folder: str | Path) -> TrainingState | None:
     if newest is None and damage:
         raise damage[0]
     return newest
+
+
+def newest_step(run_folder: str | Path) -> int | None:
+    """The step of the newest finished checkpoint, which is not opened."""
+    steps = _steps(Path(run_folder) / "checkpoints")
+    return next((step for step, folder in reversed(steps.items()) if is_sealed(folder)), None)
 
 
 def whole_states(
@@ -217,6 +224,19 @@ def _read_model(folder: Path) -> tuple[dict[str, Any], dict[str, bytes]]:
         except PellucidError:
             if _seals(folder) == seals:  # nothing moved while we read, so it is damage
                 raise
+
+
+def _refuse_without_validation(run_folder: Path) -> None:
+    """The folder of a training run that has not chosen a model yet has one in last/."""
+    last = run_folder / "last"
+    # In this order, for a trainer may seal a first model and put it into its place meanwhile.
+    if any(map(is_sealed, (run_folder / ".new", run_folder))) or not is_sealed(last):
+        return
+    steps = read_manifest(last, "model")["provenance"]["steps"]
+    raise PellucidError(
+        f"{run_folder}: this training run had no validation so far, so it has not chosen a model. "
+        f"Its model as of step {steps:,} is {last}."
+    )
 
 
 def _seals(folder: Path) -> list[bytes]:

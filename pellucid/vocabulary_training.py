@@ -2,7 +2,8 @@
 
 import io
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from itertools import repeat
 from pathlib import Path
 from typing import Any
@@ -63,7 +64,8 @@ def train_vocabulary(
 def _train(text: list[str], side: str, config: VocabularyConfig, tags: list[str]) -> SentencePieceProcessor:
     proto = io.BytesIO()
     try:
-        SentencePieceTrainer.train(
+        _in_a_second_thread(
+            SentencePieceTrainer.train,
             sentence_iterator=iter(text),
             model_writer=proto,
             model_type=config.kind,
@@ -78,6 +80,12 @@ def _train(text: list[str], side: str, config: VocabularyConfig, tags: list[str]
     except RuntimeError as error:
         raise _explained(str(error), side, config) from None
     return SentencePieceProcessor(model_proto=proto.getvalue())
+
+
+def _in_a_second_thread(learn: Callable[..., None], **settings: Any) -> None:
+    """SentencePiece returns to Python at its end only; meanwhile the first thread can answer a signal."""
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(learn, **settings).result()
 
 
 def _explained(error: str, side: str, config: VocabularyConfig) -> PellucidError:

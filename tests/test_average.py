@@ -58,7 +58,7 @@ def test_the_average_s_scores_and_what_was_kept_are_told(
     assert last == {
         "step": 6,
         "average": [3, 6],
-        "validation": dataclasses.asdict(Validation(2.0, 7.39, bleus[-1], 50.0, 12.5, 8, "b", "c")),
+        "validation": Validation(2.0, 7.39, bleus[-1], 50.0, 12.5, 8, "b", "c").figures(),
         "kept": kept,
     }
 

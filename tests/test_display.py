@@ -1,17 +1,27 @@
 """What a training says while it runs, on a terminal and elsewhere, with a clock of our own."""
 
+import dataclasses
 import io
+import itertools
 import sys
 from collections.abc import Iterator
 
 import pytest
 from rich.console import Console
 
-from pellucid.config import Config, TrainingConfig
-from pellucid.learning.display import Pace, deciding, show, show_bar, show_lines
+from pellucid.config import Config, DataConfig, TrainingConfig
+from pellucid.learning.display import (
+    Pace,
+    deciding,
+    show,
+    show_bar,
+    show_lines,
+    validates_next,
+    validation_progress,
+)
 from pellucid.learning.learner import Update
-from pellucid.learning.run import Step
-from pellucid.learning.validation import Validation
+from pellucid.learning.step import Step
+from pellucid.learning.validation import Sample, Validation
 
 CONFIG = Config(training=TrainingConfig(steps=100))
 FOUND = Validation(2.0, 7.389, 31.25, 55.5, 12.5, 8, "signature", "signature")
@@ -89,6 +99,56 @@ def test_a_bar_on_a_terminal() -> None:
 )
 def test_the_bar_ends_in_the_figure_that_decides(metric: str, shown: str) -> None:
     assert deciding(FOUND, metric) == shown
+
+
+def test_a_validation_shows_two_translations() -> None:
+    found = dataclasses.replace(FOUND, samples=(Sample("a b", "b a", "b"), Sample("c", "[c]", "")))
+    update, said = Update(3.5, 3.0, 100, 0.1, 1.0, skipped=False), list[str]()
+    steps = [Step(7, 0, update, 1.0, found, best=False)]
+    show_lines(steps, CONFIG, said.append, Clock())
+    told = [
+        "validation at step 7: loss 2.000, perplexity 7.39, BLEU 31.25, chrF 55.50, exact 12.50",
+        "  source:      a b",
+        "  reference:   b a",
+        "  translation: b",
+        "  source:      c",
+        "  reference:   [c]",
+        "  translation: ",
+    ]
+    assert said[1:] == told
+    written = io.StringIO()
+    console = Console(file=written, force_terminal=True, width=120, color_system=None)
+    show_bar(steps, CONFIG, console, Clock())
+    assert all(line.rstrip() in written.getvalue() for line in told)
+
+
+def test_a_long_validation_says_how_far_it_is() -> None:
+    clock, said = Clock(), list[str]()
+    tell = validation_progress(1500, 2000, said.append, clock)
+    for done in range(200, 2001, 200):
+        clock.now += 4
+        tell(done)
+    assert said == [
+        f"validation at step 1,500: {done} of 2,000 sentences are translated"
+        for done in ("600", "1,200", "1,800")
+    ]
+
+
+def test_the_bar_says_that_a_validation_is_running() -> None:
+    """The bar stands still in a validation: so it says this with the step before."""
+    clock, written = Clock(), io.StringIO()
+    console = Console(file=written, force_terminal=True, width=120, color_system=None)
+    training = TrainingConfig(steps=5, validate_every=3)
+    shown = []
+    config = Config(DataConfig(validation=(("a", "b"),)), training=training)
+    for number in range(1, 6):
+        step = list(steps(Clock(), number, 1.0))[-1]
+        shown.append(validates_next(step, config))
+    assert shown == [False, True, False, True, False]
+    assert not any(validates_next(step, Config(training=training)) for step in steps(clock, 5, 1.0))
+    show_bar(itertools.islice(steps(clock, 5, 1.0), 2), config, console, clock)
+    assert "step 2/5  loss 3.000" in written.getvalue()
+    assert "  validation at step 3 …" in written.getvalue()
 
 
 class Gone(io.StringIO):

@@ -1,6 +1,7 @@
 """A run that was stopped or killed goes on bit for bit; with other settings or data it does not."""
 
 import dataclasses
+import math
 import os
 import random
 import signal
@@ -20,8 +21,11 @@ import pellucid
 from pellucid.checkpoint import load_model, newest_state
 from pellucid.config_file import to_toml
 from pellucid.data.corpus import fingerprint
-from pellucid.errors import UsageError
+from pellucid.errors import PellucidError, UsageError
+from pellucid.learning import run as run_module
+from pellucid.learning.learner import Learner
 from pellucid.learning.stop import Interrupted
+from pellucid.learning.validation import Validation
 
 # Two epochs of about ten batches, validated now and then, with dropout and subword sampling on.
 SETTINGS = SAMPLED | {"training.steps": 14, "training.batch_tokens": 80, "training.validate_every": 4}
@@ -133,6 +137,71 @@ def test_a_checkpoint_from_before_the_best_loss_was_kept_goes_on(
     saved = newest_state(tmp_path / "run")
     assert saved and "best_loss" not in saved.state["position"]
     assert [step.number for step in pellucid.training(config, tmp_path / "run", resume=True)] == [3, 4, 5, 6]
+
+
+# What a resume must not forget
+
+
+def validated_as(monkeypatch: pytest.MonkeyPatch, *bleus: float) -> None:
+    """Validations find these scores, one after the other, and then the last of them."""
+    left = list(bleus)
+
+    def validate(*_: Any) -> Validation:
+        return Validation(2.0, 7.39, left.pop(0) if len(left) > 1 else left[0], 50.0, 12.5, 8, "", "")
+
+    monkeypatch.setattr(run_module, "validate", validate)
+
+
+def test_the_best_score_survives_a_resume(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    validated_as(monkeypatch, 30.0, 20.0)
+    config = short_runs.config(tmp_path / "data", {"training.validate_every": 1, "training.average": 0})
+    stop(config, tmp_path / "run", 2)
+    steps = list(pellucid.training(config, tmp_path / "run", resume=True))
+    assert [step.best for step in steps] == [False, False, False, False]
+    assert load_model(tmp_path / "run").manifest["provenance"]["steps"] == 1
+
+
+def test_the_best_loss_survives_a_resume(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    losses = [2.0, 3.0, 2.5, 1.5]
+
+    def validate(*_: Any) -> Validation:
+        return Validation(losses.pop(0) if len(losses) > 1 else losses[0], 7.39, 0.0, 0.0, 0.0, 8, "", "")
+
+    monkeypatch.setattr(run_module, "validate", validate)
+    config = short_runs.config(tmp_path / "data", {"training.validate_every": 1, "training.average": 0})
+    stop(config, tmp_path / "run", 2)
+    steps = list(pellucid.training(config, tmp_path / "run", resume=True))
+    assert [step.best for step in steps] == [False, True, False, False]
+
+
+def test_the_patience_used_up_survives_a_resume(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    validated_as(monkeypatch, 30.0, 20.0)
+    settings = {"training.validate_every": 1, "training.steps": 100, "training.patience": 3}
+    config = short_runs.config(tmp_path / "data", settings)
+    stop(config, tmp_path / "run", 3)
+    assert [step.number for step in pellucid.training(config, tmp_path / "run", resume=True)] == [4]
+
+
+def test_the_steps_skipped_in_a_row_survive_a_resume(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = short_runs.config(tmp_path / "data", {"training.max_skipped": 3})
+    monkeypatch.setattr(Learner, "_collect_gradients", lambda _: math.nan)
+    stop(config, tmp_path / "run", 2)
+    with pytest.raises(PellucidError, match="finite in 4 steps in a row, the last of them step 4 "):
+        pellucid.train(config, tmp_path / "run", resume=True)
+
+
+def test_the_minutes_spent_survive_a_resume(tmp_path: Path) -> None:
+    config = short_runs.config(tmp_path / "data")
+    stop(config, tmp_path / "run", 2)
+    saved = newest_state(tmp_path / "run")
+    assert saved
+    spent = saved.state["position"]["seconds"]
+    assert spent > 0
+    longer = changed(config, "training", steps=3)
+    (step,) = pellucid.training(longer, tmp_path / "run", resume=True)
+    assert step.seconds > spent
+    half = changed(config, "training", minutes=spent / 120)
+    assert list(pellucid.training(half, tmp_path / "run", resume=True)) == []
 
 
 # Refused, and let through

@@ -108,7 +108,7 @@ def test_steps_are_yielded_and_every_step_is_in_the_metrics(tmp_path: Path) -> N
             step.update
         )
         assert entry["epoch"] == step.epoch and entry["seconds"] > 0
-        assert entry.get("validation") == (dataclasses.asdict(step.validation) if step.validation else None)
+        assert entry.get("validation") == (step.validation.figures() if step.validation else None)
     assert steps[-1].epoch > 0 or len({step.epoch for step in steps}) == 1
     assert 0 < steps[0].update.plain_loss < steps[0].update.loss * 2
 
@@ -217,6 +217,7 @@ def test_no_average_leaves_nothing_behind(tmp_path: Path) -> None:
         "checkpoints",
         "config.toml",
         "last",
+        "log.txt",
         "metrics.jsonl",
         "vocabulary.model",
         "weights.safetensors",

@@ -59,6 +59,53 @@ def test_a_step_is_inspected_as_a_model_is(run: Path, pellucid: Command) -> None
     assert pellucid("inspect", step, "--tensors").out == pellucid("inspect", last, "--tensors").out
 
 
+@pytest.fixture(scope="module")
+def unvalidated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run that was left at step 2, before its first validation."""
+    folder = tmp_path_factory.mktemp("unvalidated")
+    for step in pellucid.training(short_runs.config(folder / "data", SETTINGS), folder / "run"):
+        if step.number == 2:
+            break
+    del step
+    return folder / "run"
+
+
+@pytest.mark.parametrize(
+    "verb",
+    [
+        "translate MODEL",
+        "evaluate MODEL --source TEXT --reference TEXT",
+        "score MODEL --source TEXT --target TEXT",
+        "explain MODEL ab",
+        "compare MODEL ab ab ab",
+        "leak MODEL",
+        "inspect MODEL",
+        "average OUT MODEL",
+    ],
+)
+def test_every_verb_names_the_model_of_a_run_without_a_validation(
+    unvalidated: Path, tmp_path: Path, pellucid: Command, verb: str
+) -> None:
+    (tmp_path / "text").write_text("ab\n")
+    places = {"MODEL": unvalidated, "TEXT": tmp_path / "text", "OUT": tmp_path / "out"}
+    outcome = pellucid(*(places.get(word, word) for word in verb.split()))
+    message = (
+        f"{unvalidated}: this training run had no validation so far, so it has not chosen a model. "
+        f"Its model as of step 2 is {unvalidated / 'last'}."
+    )
+    assert outcome == (1, "", f"pellucid: {message}\n")
+
+
+def test_the_model_that_is_named_loads_and_python_names_it_too(unvalidated: Path, tmp_path: Path) -> None:
+    with pytest.raises(PellucidError, match="Its model as of step 2 is ") as error:
+        pellucid.load(unvalidated, "cpu")
+    named = str(error.value).removesuffix(".").rpartition(" is ")[2]
+    assert pellucid.load(named, "cpu").translate("ab").text is not None
+    config = short_runs.config(tmp_path / "data", {"training.start_from": str(unvalidated)})
+    with pytest.raises(PellucidError, match="Its model as of step 2 is "):
+        pellucid.train(config, tmp_path / "run")
+
+
 def test_a_step_without_its_run_or_with_damage_says_so(run: Path, tmp_path: Path) -> None:
     alone = shutil.copytree(run / "checkpoints" / "step-2", tmp_path / "a" / "b" / "step-2")
     with pytest.raises(PellucidError, match=r"last.MANIFEST.json.*This is not the folder of a model"):

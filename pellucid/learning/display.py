@@ -3,7 +3,7 @@
 import math
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from datetime import timedelta
 from typing import TextIO, cast
@@ -75,15 +75,28 @@ def show(steps: Iterable[Step], config: Config) -> None:
 def show_lines(
     steps: Iterable[Step], config: Config, say: Callable[[str], None], clock: Clock = time.monotonic
 ) -> None:
-    """A line about every ten seconds, and one for each validation."""
-    pace, said = Pace(config.training, clock), -math.inf
+    """A line about every ten seconds, and some for each validation."""
+    lines = Lines(config, say, clock)
     for step in steps:
-        pace.add(step)
-        if clock() - said >= EVERY:
-            say(pace.line(step))
-            said = clock()
+        lines.add(step)
+
+
+class Lines:
+    """A run in plain lines: one about every ten seconds, and some for each validation."""
+
+    def __init__(self, config: Config, say: Callable[[str], None], clock: Clock = time.monotonic) -> None:
+        self._pace, self._say, self._clock = Pace(config.training, clock), say, clock
+        self._said = -math.inf  # when
+
+    def add(self, step: Step) -> None:
+        """Say what this step gives to say."""
+        self._pace.add(step)
+        if self._clock() - self._said >= EVERY:
+            self._say(self._pace.line(step))
+            self._said = self._clock()
         if step.validation:
-            say(validation_line(step.number, step.validation, step.best))
+            for line in validation_lines(step.number, step.validation, step.best):
+                self._say(line)
 
 
 def show_bar(steps: Iterable[Step], config: Config, console: Console, clock: Clock = time.monotonic) -> None:
@@ -95,15 +108,42 @@ def show_bar(steps: Iterable[Step], config: Config, console: Console, clock: Clo
         for step in steps:
             pace.add(step)
             if step.validation:
-                line = validation_line(step.number, step.validation, step.best)
-                console.print(line, markup=False, highlight=False, emoji=False)
+                for line in validation_lines(step.number, step.validation, step.best):
+                    console.print(line, markup=False, highlight=False, emoji=False)
                 last = f"  {deciding(step.validation, config.training.validation_metric)}"
-            progress.update(task, completed=pace.fraction(step), line=pace.line(step) + last)
+            told = f"  validation at step {step.number + 1:,} …" if validates_next(step, config) else last
+            progress.update(task, completed=pace.fraction(step), line=pace.line(step) + told)
 
 
-def validation_line(number: int, validation: Validation, best: bool) -> str:
-    """What a validation found, in one line."""
-    return f"validation at step {number:,}: {validation}{' (the best so far)' if best else ''}"
+def validates_next(step: Step, config: Config) -> bool:
+    """Whether the next step ends in a validation; until then the bar stands still."""
+    number, training = step.number + 1, config.training
+    due = number % training.validate_every == 0 or number == training.steps
+    return due and number <= training.steps and bool(config.data.validation)
+
+
+def validation_lines(number: int, validation: Validation, best: bool) -> Iterator[str]:
+    """What a validation found, in one line; then its samples."""
+    yield f"validation at step {number:,}: {validation}{' (the best so far)' if best else ''}"
+    for sample in validation.samples:
+        yield f"  source:      {sample.source}"
+        yield f"  reference:   {sample.reference}"
+        yield f"  translation: {sample.translation}"
+
+
+def validation_progress(
+    step: int, total: int, say: Callable[[str], None], clock: Clock = time.monotonic
+) -> Callable[[int], None]:
+    """What says, about every ten seconds, how many sentences a validation has translated."""
+    said = clock()
+
+    def tell(done: int) -> None:
+        nonlocal said
+        if done < total and clock() - said >= EVERY:
+            say(f"validation at step {step:,}: {done:,} of {total:,} sentences are translated")
+            said = clock()
+
+    return tell
 
 
 def deciding(validation: Validation, metric: str) -> str:

@@ -6,7 +6,7 @@ import dataclasses
 import itertools
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +19,15 @@ from pellucid.data.batch import Batch
 from pellucid.errors import PellucidError, UsageError
 from pellucid.learning import heap
 from pellucid.learning.average import keep_for_average, mean, put_aside
+from pellucid.learning.display import validation_progress
 from pellucid.learning.learner import Update
+from pellucid.learning.log import LOG, Log
 from pellucid.learning.metrics import open_metrics, write_metrics
 from pellucid.learning.provenance import average_of, versions, what_is
 from pellucid.learning.recording import Recorder, recording, start_recording
 from pellucid.learning.setting_up import Run, as_config, set_up
 from pellucid.learning.step import Step
-from pellucid.learning.stop import Interrupted, StopRequest, stop_on_signal
+from pellucid.learning.stop import END, STEP, VALIDATION, Interrupted, StopRequest, stop_on_signal
 from pellucid.learning.validation import Validation, validate
 from pellucid.model import Transformer
 from pellucid.seal import read_manifest
@@ -60,24 +62,29 @@ def training(
     """
     if not str(out):
         raise UsageError("out is empty: name the folder that becomes the model's.")
-    out = Path(out)
+    out, log = Path(out), Log(report)
     checkpoint.check_writable(out)
-    with checkpoint.lock(out), stop_on_signal() as stop:
-        config = as_config(config)
-        wanted = recording(record, only, config.training.steps)
-        run = set_up(config, out, resume, accept, device, report)
-        # Before anything is written: where the settings allow no batch, or a recording cannot be, no run is
-        # left behind that would be in the way of the next try.
-        batches = _batches(run)
-        first = next(batches)
-        recorder = start_recording(wanted, run, report)
-        yield from _steps(run, stop, itertools.chain([first], batches), recorder)
-        _finish(run, report)
+    with checkpoint.lock(out), log.noting_the_end(), stop_on_signal() as stop:
+        stop.run_folder, stop.say = out, log.say
+        with log.noting_warnings():
+            config = as_config(config)
+            wanted = recording(record, only, config.training.steps)
+            run = set_up(config, out, resume, accept, device, log.say, stop)
+            # Before anything is written: where the settings allow no batch, or a recording cannot be, no run
+            # is left behind that would be in the way of the next try.
+            batches = _batches(run)
+            first = next(batches)
+            recorder = start_recording(wanted, run, log.say)
+        stop.doing = STEP
+        steps = _steps(run, stop, itertools.chain([first], batches), recorder)
+        yield from log.follow(steps, config, out / LOG)
+        with log.noting_warnings(), stop.during(END):
+            _finish(run)
 
 
 def _steps(
     run: Run, stop: StopRequest, batches: Iterator[tuple[int, int, Batch]], recorder: Recorder
-) -> Iterator[Step]:
+) -> Generator[Step]:
     settings, before = run.config.training, run.position.seconds
     started = time.perf_counter()
     if run.position.step == 0:
@@ -162,7 +169,8 @@ def _validated(run: Run, update: Update) -> Step:
         return step
     if settings.average:
         keep_for_average(run.out, position.step, run.learner.model.state_dict(), settings.average)
-    validation = _validate(run, run.learner.model)
+    with run.stop.during(VALIDATION):
+        validation = _validate(run, run.learner.model)
     best = _keep_if_best(run, run.learner.model, validation, f"step {position.step}")
     run.position = dataclasses.replace(run.position, stale=0 if best else position.stale + 1)
     return dataclasses.replace(step, validation=validation, best=best)
@@ -199,13 +207,13 @@ def keep_model(run: Run, folder: Path, model: Transformer, validation: Validatio
         "seconds": round(run.position.seconds, 1),
         "data": run.data,
         "licence": run.config.data.licence,
-        "scores": {} if validation is None else {"validation": dataclasses.asdict(validation)},
+        "scores": {} if validation is None else {"validation": validation.figures()},
         "versions": versions(),
     }
     checkpoint.save_model(folder, model, run.vocabulary, run.config, provenance)
 
 
-def _finish(run: Run, report: Callable[[str], None]) -> None:
+def _finish(run: Run) -> None:
     """The averaged model, which becomes the folder itself if it is the best; then the last state. What the
     average is worth and which model was kept is reported."""
     states = put_aside(run.out, run.position.step) if run.config.training.average else []
@@ -221,18 +229,22 @@ def _finish(run: Run, report: Callable[[str], None]) -> None:
         keep_model(run, run.out, run.learner.model, only, f"step {run.position.step}")
     save(run)
     kept = what_is(read_manifest(run.out, "model"))
-    report(f"{what}: {validation}; kept as the model: {kept}" if validation else f"kept as the model: {kept}")
+    run.report(
+        f"{what}: {validation}; kept as the model: {kept}" if validation else f"kept as the model: {kept}"
+    )
     if validation:
-        values = {"average": [state.step for state in states], "validation": dataclasses.asdict(validation)}
+        values = {"average": [state.step for state in states], "validation": validation.figures()}
         with open_metrics(run.out / METRICS, run.position.step) as metrics:
             write_metrics(metrics, {"step": run.position.step, **values, "kept": kept})
 
 
 def _validate(run: Run, model: Transformer) -> Validation:
-    return validate(model, run.vocabulary, run.config, run.validation_batches, run.validation_pairs)
+    pairs = run.validation_pairs
+    progress = validation_progress(run.position.step, len(pairs), run.report)
+    return validate(model, run.vocabulary, run.config, run.validation_batches, pairs, progress)
 
 
 def _metrics(step: Step) -> dict[str, Any]:
     values = {"step": step.number, "epoch": step.epoch, "seconds": round(step.seconds, 3)}
     values |= dataclasses.asdict(step.update)
-    return values | ({} if step.validation is None else {"validation": dataclasses.asdict(step.validation)})
+    return values | ({} if step.validation is None else {"validation": step.validation.figures()})

@@ -21,6 +21,7 @@ from pellucid.device import device_named
 from pellucid.errors import UsageError
 from pellucid.learning.learner import Learner
 from pellucid.learning.resume import check_accepted, refuse_changes
+from pellucid.learning.stop import VOCABULARY, StopRequest
 from pellucid.learning.validation import references_of, tokenizer_for
 from pellucid.model import Transformer
 from pellucid.seal import MANIFEST
@@ -57,6 +58,8 @@ class Run:
     validation_pairs: list[Pair]
     validation_batches: list[Batch]
     data: dict[str, str]
+    report: Callable[[str], None]
+    stop: StopRequest
     position: Position = Position()
 
     def batches(self, epoch: int, start: int) -> Iterator[Batch]:
@@ -77,7 +80,13 @@ def as_config(config: Config | str | Path) -> Config:
 
 
 def set_up(
-    config: Config, out: Path, resume: bool, accept: Sequence[str], device: str, report: Callable[[str], None]
+    config: Config,
+    out: Path,
+    resume: bool,
+    accept: Sequence[str],
+    device: str,
+    report: Callable[[str], None],
+    stop: StopRequest,
 ) -> Run:
     """Everything ready for the next step; nothing of an earlier run is touched before all checks have
     passed."""
@@ -89,7 +98,8 @@ def set_up(
     _set_up_torch(config)
     saved, data = _saved(config, out, resume, accept, report)
     pairs, counts = read_pairs(config.data.train, config.data)
-    vocabulary, start = _vocabulary(config, out if saved else None, pairs)
+    with stop.during(VOCABULARY):
+        vocabulary, start = _vocabulary(config, out if saved else None, pairs)
     examples, counts = encode_pairs(pairs, vocabulary, config.data, counts)
     report(f"training data: {counts}; {_unknown(examples, vocabulary, config)}")
     validation = _validation(config, vocabulary, report)
@@ -99,7 +109,7 @@ def set_up(
         f"{parameters(learner.model):,} parameters, a vocabulary of {config.model.vocabulary:,}, "
         f"{learner.precision} on {learner.device}"
     )
-    run = Run(out, config, vocabulary, learner, examples, *validation, data)
+    run = Run(out, config, vocabulary, learner, examples, *validation, data, report, stop)
     if saved:
         learner.restore(saved.tensors)
         run.position = Position(**saved.state["position"])

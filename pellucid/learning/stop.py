@@ -1,12 +1,25 @@
-"""Stopping by signal: the first one ends the training after its step, a second one at once."""
+"""Stopping by signal: the first one is answered at once and ends the training after its step; a second one
+ends it at once. Before the first step there is nothing to save, and the first one ends it."""
 
 import signal
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
+from pellucid.checkpoint import newest_step
 from pellucid.errors import PellucidError
+
+# What a training does when a signal comes, and how it answers.
+READING, VOCABULARY, STEP, VALIDATION, END = range(5)
+_ANSWERS = {
+    READING: "stopping: there is nothing new to save.",
+    VOCABULARY: "stopping as soon as the vocabulary is learned: there is nothing new to save.",
+    STEP: "stopping after this step.",
+    VALIDATION: "stopping after this step (a validation is running).",
+    END: "the last step is done: the run ends when its last models are validated and saved.",
+}
 
 
 class Interrupted(PellucidError):
@@ -16,9 +29,32 @@ class Interrupted(PellucidError):
 
 
 class StopRequest:
-    """Whether a signal has asked to stop."""
+    """Whether a signal has asked to stop; and what the training does, so that it can answer."""
 
     requested = False
+    doing = READING
+    run_folder: Path | None = None
+    say: Callable[[str], None] = staticmethod(lambda line: None)
+
+    def answer(self) -> None:
+        """Say what comes next; where there is nothing to finish, stop."""
+        line = _ANSWERS[self.doing]
+        saved = newest_step(self.run_folder) if self.run_folder and self.doing >= STEP else None
+        if saved is not None:
+            line += f" A second Ctrl-C stops at once; the run can then go on from step {saved:,}."
+        with suppress(OSError, RuntimeError, ValueError):  # nobody is there, or the signal came in mid-line
+            self.say(line)
+        if self.doing in (READING, VOCABULARY):
+            raise KeyboardInterrupt
+
+    @contextmanager
+    def during(self, doing: int) -> Iterator[None]:
+        """Within it the training does this."""
+        before, self.doing = self.doing, doing
+        try:
+            yield
+        finally:
+            self.doing = before
 
 
 @contextmanager
@@ -30,6 +66,7 @@ def stop_on_signal() -> Iterator[StopRequest]:
         if request.requested:
             raise KeyboardInterrupt
         request.requested = True
+        request.answer()
 
     if threading.current_thread() is not threading.main_thread():
         yield request  # Python delivers signals to the main thread only

@@ -1,8 +1,9 @@
 """Validation: the loss on held-out pairs, and the quality of their translations."""
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 import torch
 
@@ -16,6 +17,17 @@ from pellucid.translate.decoding import evaluating
 from pellucid.translate.evaluate import evaluate
 from pellucid.translate.translator import Translator
 from pellucid.vocabulary import Vocabulary
+
+TOGETHER = 200  # sentences that are translated between two reports of progress
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A translation beside its reference."""
+
+    source: str
+    reference: str
+    translation: str
 
 
 @dataclass(frozen=True)
@@ -31,6 +43,11 @@ class Validation:
     sentences: int
     bleu_signature: str
     chrf_signature: str
+    samples: tuple[Sample, ...] = field(default=(), repr=False)
+
+    def figures(self) -> dict[str, Any]:
+        """All of it as a table, without the samples."""
+        return {name: value for name, value in vars(self).items() if name != "samples"}
 
     def __str__(self) -> str:
         return (
@@ -51,22 +68,39 @@ def validate(
     config: Config,
     batches: Sequence[Batch],
     pairs: Sequence[Pair],
+    progress: Callable[[int], None] = lambda done: None,
 ) -> Validation:
-    """Teacher-forced loss over `batches`, then translations of `pairs` as the configuration translates."""
+    """Teacher-forced loss over `batches`, then translations of `pairs` as the configuration translates.
+
+    progress: takes the number of sentences that are translated, now and then.
+    """
     with evaluating(model):
         loss = validation_loss(model, batches)
-        hypotheses = _translations(Translator(model, vocabulary, config), config, pairs)
-    scores = evaluate(hypotheses, references_of(pairs, config), tokenize=tokenizer_for(config))
-    return Validation(loss, math.exp(min(loss, 100.0)), **vars(scores))
+        hypotheses = _translations(Translator(model, vocabulary, config), config, pairs, progress)
+    references = references_of(pairs, config)
+    scores = evaluate(hypotheses, references, tokenize=tokenizer_for(config))
+    samples = tuple(
+        Sample(pairs[place].source, references[place], hypotheses[place])
+        for place in sorted({0, len(pairs) // 2})
+    )
+    return Validation(loss, math.exp(min(loss, 100.0)), **vars(scores), samples=samples)
 
 
-def _translations(translator: Translator, config: Config, pairs: Sequence[Pair]) -> list[str]:
-    """What the model says to each source, in the language of its target."""
-    said = [""] * len(pairs)
+def _translations(
+    translator: Translator, config: Config, pairs: Sequence[Pair], progress: Callable[[int], None]
+) -> list[str]:
+    """What the model says to each source, in the language of its target; the long ones first, so that those
+    that are translated together are of one length."""
+    said, done = [""] * len(pairs), 0
     for to, places in by_language(pairs, config.data.languages).items():
-        translations = translator.translate([pairs[place].source for place in places], to=to)
-        for place, translation in zip(places, translations, strict=True):
-            said[place] = translation.text
+        places = sorted(places, key=lambda place: -len(pairs[place].source))
+        for start in range(0, len(places), TOGETHER):
+            some = places[start : start + TOGETHER]
+            translations = translator.translate([pairs[place].source for place in some], to=to)
+            for place, translation in zip(some, translations, strict=True):
+                said[place] = translation.text
+            done += len(some)
+            progress(done)
     return said
 
 

@@ -1,0 +1,89 @@
+"""The log of a run, `log.txt` in its folder: all that was said about the run, each line with its time."""
+
+import time
+import warnings
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing, contextmanager, suppress
+from io import FileIO
+from pathlib import Path
+from typing import Any
+
+from pellucid.config import Config
+from pellucid.errors import PellucidError
+from pellucid.learning.display import Lines
+from pellucid.learning.step import Step
+from pellucid.seal import writing
+
+LOG = "log.txt"
+
+
+class Log:
+    """Passes on what is said and writes it down; before the file is open, it waits in memory."""
+
+    def __init__(self, report: Callable[[str], None]) -> None:
+        self._report = report
+        self._waiting: list[str] = []
+        self._file: FileIO | None = None
+
+    def say(self, text: str) -> None:
+        """Show it and write it down."""
+        self.note(text)
+        self._report(text)
+
+    def note(self, text: str) -> None:
+        """Write down what the display shows in its own way."""
+        now = time.strftime("%Y-%m-%d %H:%M:%S")
+        self._waiting += [f"{now}  {line}\n" for line in text.split("\n")]
+        if self._file is not None:
+            # Without a buffer, so that a signal in the middle of a line can be written down too.
+            lines, self._waiting = "".join(self._waiting), []
+            with writing(Path(str(self._file.name))):
+                self._file.write(lines.encode(errors="backslashreplace"))
+
+    def open(self, path: Path) -> None:
+        """From here on it is a file; what an earlier part of the run said stays there."""
+        if self._file is None:
+            with writing(path):
+                self._file = FileIO(path, "a")
+
+    def follow(self, steps: Generator[Step], config: Config, path: Path) -> Iterator[Step]:
+        """The same steps; the file begins with the first one, and has a line now and then."""
+        lines = Lines(config, self.note)
+        with closing(steps):
+            while True:
+                with self.noting_warnings():
+                    step = next(steps, None)
+                self.open(path)  # not earlier: without a checkpoint it would be in the way of the next try
+                if step is None:
+                    return
+                lines.add(step)
+                yield step
+                del step  # a trace need not stay in memory
+
+    @contextmanager
+    def noting_warnings(self) -> Iterator[None]:
+        """Within it warnings are written down too."""
+        show = warnings.showwarning
+
+        def note(message: Warning | str, *where: Any, **more: Any) -> None:
+            self.note(f"warning: {message}")
+            show(message, *where, **more)
+
+        warnings.showwarning = note
+        try:
+            yield
+        finally:
+            warnings.showwarning = show
+
+    @contextmanager
+    def noting_the_end(self) -> Iterator[None]:
+        """At its end the file is closed; an end that is not a good one is written down."""
+        try:
+            yield
+        except (PellucidError, KeyboardInterrupt) as error:
+            with suppress(PellucidError):  # the disk may be full
+                self.note(str(error) or "interrupted at once.")
+            raise
+        finally:
+            if self._file is not None:
+                self._file.close()

@@ -1,0 +1,124 @@
+"""log.txt in a run's folder: all that was said, in the order in which it was said, also after a resume."""
+
+import dataclasses
+import re
+import signal
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+import short_runs
+
+import pellucid
+from pellucid.errors import PellucidError
+from pellucid.learning import run as run_module
+from pellucid.learning.learner import Learner
+from pellucid.learning.stop import Interrupted
+
+
+def logged(run: Path) -> list[str]:
+    """The lines of the log without their times, which are there."""
+    lines = (run / "log.txt").read_text("utf-8").splitlines()
+    assert all(re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d  ", line) for line in lines)
+    return [line[21:] for line in lines]
+
+
+def test_all_that_is_said_is_in_the_log(tmp_path: Path) -> None:
+    config, said = short_runs.config(tmp_path / "data"), list[str]()
+    validated = [
+        step.validation
+        for step in pellucid.training(config, tmp_path / "run", report=said.append)
+        if step.validation
+    ]
+    lines = logged(tmp_path / "run")
+    assert lines[:4] == said[:4] and lines[0].startswith("training data: 60 pairs read, ")
+    assert lines[4].startswith("step 1/6  loss ")
+    assert lines[-1] == said[-1] and "; kept as the model: " in lines[-1]
+    places = [index for index, line in enumerate(lines) if line.startswith("validation at step ")]
+    for number, place, validation in zip((3, 6), places, validated, strict=True):
+        assert lines[place].startswith(f"validation at step {number}: {validation}")
+        first, second = validation.samples
+        assert lines[place + 1 : place + 7] == [
+            f"  source:      {first.source}",
+            f"  reference:   {first.reference}",
+            f"  translation: {first.translation}",
+            f"  source:      {second.source}",
+            f"  reference:   {second.reference}",
+            f"  translation: {second.translation}",
+        ]
+
+
+def test_samples_are_the_first_and_the_middle_pair_and_only_shown(tmp_path: Path) -> None:
+    config, run = short_runs.config(tmp_path / "data"), tmp_path / "run"
+    sources, references = (Path(file).read_text().splitlines() for file in config.data.validation[0])
+    for step in pellucid.training(config, run):
+        if step.number == 3:
+            assert step.validation
+            said = pellucid.load(run, "cpu").translate(sources)
+            assert [(each.source, each.reference, each.translation) for each in step.validation.samples] == [
+                (sources[place], references[place], said[place].text) for place in (0, 4)
+            ]
+    for name in ("metrics.jsonl", "MANIFEST.json", "last/MANIFEST.json"):
+        assert "samples" not in (run / name).read_text()
+
+
+def test_a_resume_goes_on_in_the_same_log(tmp_path: Path) -> None:
+    config = short_runs.config(tmp_path / "data")
+    with pytest.raises(Interrupted):
+        for step in pellucid.training(config, tmp_path / "run"):
+            if step.number == 1:
+                signal.raise_signal(signal.SIGTERM)
+    first = (tmp_path / "run" / "log.txt").read_bytes()
+    assert logged(tmp_path / "run")[-2:] == [
+        "stopping after this step. A second Ctrl-C stops at once; the run can then go on from step 0.",
+        f"stopped at step 2; everything is saved in {tmp_path / 'run'}.",
+    ]
+    pellucid.train(config, tmp_path / "run", resume=True)
+    assert (tmp_path / "run" / "log.txt").read_bytes().startswith(first)
+    assert "going on from step 2" in logged(tmp_path / "run")
+    pellucid.train(config, tmp_path / "run", resume=True)  # no step is left
+    assert logged(tmp_path / "run")[-2] == "going on from step 6"
+
+
+def test_warnings_and_errors_are_in_the_log_and_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = short_runs.config(tmp_path / "data", {"training.max_skipped": 0})
+    few = dataclasses.replace(config, vocabulary=dataclasses.replace(config.vocabulary, size=8))
+    learn = Learner.learn
+
+    def poisoned(self: Learner, batches: Any, step: int) -> Any:
+        if step == 2:
+            warnings.warn("of a step", stacklevel=1)
+            monkeypatch.setattr(Learner, "_collect_gradients", lambda _: float("nan"))
+        return learn(self, batches, step)
+
+    monkeypatch.setattr(Learner, "learn", poisoned)
+    with pytest.warns(UserWarning) as warned, pytest.raises(PellucidError) as error:
+        pellucid.train(few, tmp_path / "run")
+    lines = logged(tmp_path / "run")
+    told = [str(each.message) for each in warned]
+    assert "cannot tell these words apart" in told[0] and told[1] == "of a step"
+    assert [line for line in lines if line.startswith("warning: ")] == [f"warning: {each}" for each in told]
+    assert lines[-1] == str(error.value)
+    assert warnings.showwarning.__module__ == "warnings"
+
+
+def test_what_is_refused_leaves_no_log(tmp_path: Path) -> None:
+    config = short_runs.config(tmp_path / "data", {"training.batch_tokens": 1})
+    with pytest.raises(PellucidError):
+        pellucid.train(config, tmp_path / "run")
+    assert not (tmp_path / "run" / "log.txt").exists()
+    assert run_module.LOG == "log.txt"
+
+
+def test_a_second_signal_is_in_the_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def validate(*_: Any) -> Any:
+        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(run_module, "validate", validate)
+    with pytest.raises(KeyboardInterrupt):
+        pellucid.train(short_runs.config(tmp_path / "data"), tmp_path / "run")
+    assert logged(tmp_path / "run")[-1] == "interrupted at once."

@@ -1,0 +1,103 @@
+"""The first Ctrl-C is answered at once, whatever the training does; and it loses nothing."""
+
+import os
+import signal
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+import short_runs
+
+import pellucid
+from pellucid import vocabulary_training
+from pellucid.learning import run as run_module
+from pellucid.learning import setting_up
+from pellucid.learning.stop import Interrupted
+
+LATER = " A second Ctrl-C stops at once; the run can then go on from step {}."
+
+
+def signalling(monkeypatch: pytest.MonkeyPatch, module: Any, name: str) -> None:
+    """A signal comes when this function is called."""
+    function = getattr(module, name)
+
+    def call(*arguments: Any, **options: Any) -> Any:
+        signal.raise_signal(signal.SIGINT)
+        return function(*arguments, **options)
+
+    monkeypatch.setattr(module, name, call)
+
+
+def test_in_a_step(tmp_path: Path) -> None:
+    said, config = list[str](), short_runs.config(tmp_path / "data", {"training.checkpoint_every": 2})
+    with pytest.raises(Interrupted):
+        for step in pellucid.training(config, tmp_path / "run", report=said.append):
+            if step.number == 4:
+                before = len(said)
+                signal.raise_signal(signal.SIGINT)
+                assert said[before:] == ["stopping after this step." + LATER.format(4)]
+
+
+def test_in_a_validation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    signalling(monkeypatch, run_module, "validate")
+    said, config = list[str](), short_runs.config(tmp_path / "data")
+    with pytest.raises(Interrupted, match="stopped at step 3"):
+        pellucid.train(config, tmp_path / "run", report=said.append)
+    assert said[-1] == "stopping after this step (a validation is running)." + LATER.format(0)
+
+
+def test_after_the_last_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    signalling(monkeypatch, run_module, "put_aside")
+    said, config = list[str](), short_runs.config(tmp_path / "data")
+    pellucid.train(config, tmp_path / "run", report=said.append)
+    end = "the last step is done: the run ends when its last models are validated and saved."
+    assert said[-2] == end + LATER.format(0)
+    assert (tmp_path / "run" / "averaged").exists()
+
+
+def test_while_data_are_read_it_ends_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    said, config = list[str](), short_runs.config(tmp_path / "data")
+    with monkeypatch.context() as patch:
+        signalling(patch, setting_up, "read_pairs")
+        with pytest.raises(KeyboardInterrupt):
+            pellucid.train(config, tmp_path / "run", report=said.append)
+    assert said == ["stopping: there is nothing new to save."]
+    assert {path.name for path in (tmp_path / "run").iterdir()} <= {".lock", ".lock.pid"}
+    pellucid.train(config, tmp_path / "run")  # nothing is in its way
+
+
+def test_while_the_vocabulary_is_learned_it_is_answered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said, heard, config = list[str](), list[bool](), short_runs.config(tmp_path / "data")
+    answered, ended = threading.Event(), threading.Event()
+
+    def report(line: str) -> None:
+        said.append(line)
+        answered.set()
+
+    def learn(**_: Any) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        heard.append(answered.wait(60))  # before the vocabulary is learned
+        ended.set()
+
+    monkeypatch.setattr(vocabulary_training.SentencePieceTrainer, "train", learn)
+    with pytest.raises(KeyboardInterrupt):
+        pellucid.train(config, tmp_path / "run", report=report)
+    assert ended.wait(60) and heard == [True]
+    assert said == ["stopping as soon as the vocabulary is learned: there is nothing new to save."]
+
+
+@pytest.mark.parametrize("error", [OSError(5, "input/output error"), RuntimeError("reentrant call")])
+def test_an_answer_that_nobody_can_hear_does_not_matter(tmp_path: Path, error: Exception) -> None:
+    config, stopping = short_runs.config(tmp_path / "data"), False
+
+    def report(line: str) -> None:
+        if stopping:
+            raise error
+
+    with pytest.raises(Interrupted, match="stopped at step 3"):
+        for step in pellucid.training(config, tmp_path / "run", report=report):
+            if stopping := step.number == 2:
+                signal.raise_signal(signal.SIGINT)
