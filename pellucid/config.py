@@ -159,6 +159,8 @@ class TrainingConfig:
     validation_metric: str = choice("bleu", "chrf", "exact", "loss")
     # steps
     checkpoint_every: int = number(1000, 1, 100_000_000)
+    # a checkpoint also after so many minutes without one; 0 is off
+    checkpoint_minutes: float = number(10.0, 0.0, 1e7)
     keep_checkpoints: int = number(2, 2, 10_000)
     # the last so many validated models make averaged/; 0 is off
     average: int = number(5, 0, 1000)

@@ -16,6 +16,7 @@ FREE = (
     "training.steps",
     "training.minutes",
     "training.checkpoint_every",
+    "training.checkpoint_minutes",
     "training.keep_checkpoints",
     "training.patience",
 )

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from pellucid import checkpoint
-from pellucid.config import Config
+from pellucid.config import Config, TrainingConfig
 from pellucid.config_file import to_table
 from pellucid.data.batch import Batch
 from pellucid.errors import PellucidError, UsageError
@@ -86,7 +86,7 @@ def _steps(
     run: Run, stop: StopRequest, batches: Iterator[tuple[int, int, Batch]], recorder: Recorder
 ) -> Generator[Step]:
     settings, before = run.config.training, run.position.seconds
-    started = time.perf_counter()
+    started = saved = time.perf_counter()
     if run.position.step == 0:
         save(run)  # from here on a resume finds the vocabulary, and a folder that cannot be written is known
     with open_metrics(run.out / METRICS, run.position.step) as metrics:
@@ -110,8 +110,10 @@ def _steps(
             if number % heap.EVERY == 0 or step.validation:
                 heap.trim()
             stopping = stop.requested  # a signal from here on is for the next step: this one may not be saved
-            if stopping or number % settings.checkpoint_every == 0:
+            minutes = (time.perf_counter() - saved) / 60
+            if stopping or _is_due(number, minutes, settings):
                 save(run)
+                saved = time.perf_counter()
             yield step
             if stopping:
                 raise Interrupted(f"stopped at step {number}; everything is saved in {run.out}.")
@@ -131,6 +133,11 @@ def _is_done(run: Run) -> bool:
     settings, position = run.config.training, run.position
     out_of_time = settings.minutes is not None and position.seconds >= 60 * settings.minutes
     return position.step >= settings.steps or out_of_time or 0 < settings.patience <= position.stale
+
+
+def _is_due(step: int, minutes: float, settings: TrainingConfig) -> bool:
+    """Whether to save at this step, so many minutes after the last save."""
+    return step % settings.checkpoint_every == 0 or 0 < settings.checkpoint_minutes <= minutes
 
 
 def _stop_if_hopeless(run: Run, batches: Sequence[Batch]) -> None:

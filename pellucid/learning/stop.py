@@ -1,5 +1,9 @@
 """Stopping by signal: the first one is answered at once and ends the training after its step; a second one
-ends it at once. Before the first step there is nothing to save, and the first one ends it."""
+ends it at once. Before the first step there is nothing to save, and the first one ends it.
+
+A terminal that closes often sends SIGHUP twice, from the system and from the shell: a SIGHUP never ends a
+training that has begun at once. Under nohup SIGHUP is ignored, and stays so.
+"""
 
 import signal
 import threading
@@ -59,11 +63,12 @@ class StopRequest:
 
 @contextmanager
 def stop_on_signal() -> Iterator[StopRequest]:
-    """Within it, SIGINT (Ctrl-C) and SIGTERM ask to stop; the second one raises KeyboardInterrupt."""
+    """Within it, SIGINT (Ctrl-C), SIGTERM and SIGHUP ask to stop; a second one raises KeyboardInterrupt."""
     request = StopRequest()
+    hang_up = getattr(signal, "SIGHUP", None)  # Windows has none
 
     def ask(number: int, frame: Any) -> None:
-        if request.requested:
+        if request.requested and number != hang_up:
             raise KeyboardInterrupt
         request.requested = True
         request.answer()
@@ -71,7 +76,10 @@ def stop_on_signal() -> Iterator[StopRequest]:
     if threading.current_thread() is not threading.main_thread():
         yield request  # Python delivers signals to the main thread only
         return
-    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
+    numbers = [signal.SIGINT, signal.SIGTERM]
+    if hang_up is not None and signal.getsignal(hang_up) != signal.SIG_IGN:
+        numbers.append(hang_up)
+    before = {number: signal.signal(number, ask) for number in numbers}
     try:
         yield request
     finally:
