@@ -24,6 +24,7 @@ from pellucid.cli import (
 )
 from pellucid.cli.streams import drop_output, prepare
 from pellucid.errors import PellucidError
+from pellucid.memory import is_out_of_memory
 from pellucid.version import __version__
 
 INTERRUPTED = 130
@@ -59,6 +60,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _complain(str(error), error.exit_code)
     except KeyboardInterrupt:
         return _complain("interrupted.", INTERRUPTED)
+    except (MemoryError, RuntimeError) as error:
+        if not is_out_of_memory(error):
+            raise
+        return _complain("out of memory. Give the command less at once, or free some memory.", 1)
     except OSError as error:
         drop_output()
         if isinstance(error, BrokenPipeError) and not error.filename and verb in ONLY_SPEAKING:

@@ -8,12 +8,14 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from pellucid.config import TrainingConfig
+from pellucid.config import ModelConfig, TrainingConfig
 from pellucid.data.batch import Batch
 from pellucid.device import device_of
 from pellucid.errors import UsageError
 from pellucid.learning.loss import loss_of
 from pellucid.learning.optimizer import learning_rate, optimizer_for
+from pellucid.learning.splitting import compute_in_parts
+from pellucid.memory import needing_memory
 from pellucid.model import Transformer
 
 ADAM_STATE = ("step", "exp_avg", "exp_avg_sq")
@@ -29,6 +31,7 @@ class Update:
     rate: float
     gradient_norm: float
     skipped: bool
+    split: int = 0  # the number of parts, where the batches did not fit into memory as they were
 
 
 class Learner:
@@ -50,24 +53,38 @@ class Learner:
         """One update from one or more batches; it is skipped when the loss or the gradient is not finite."""
         self.working.train()
         tokens = sum(batch.tokens for batch in batches)
-        losses = [self._backward(batch, tokens) for batch in batches]
+        losses = self._losses(batches, tokens)
         loss, plain_loss = (sum(kind) / tokens for kind in zip(*losses, strict=True))
-        norm = self._collect_gradients()
         rate = learning_rate(step, self.training, self.model.config.width)
-        finite = math.isfinite(loss) and math.isfinite(norm)
-        if finite:
-            for group in self.optimizer.param_groups:
-                group["lr"] = rate
-            self.optimizer.step()
-            self.refresh()
+        with needing_memory(f"in the update of step {step:,}", smaller_model(self.model.config)):
+            norm = self._collect_gradients()
+            finite = math.isfinite(loss) and math.isfinite(norm)
+            if finite:
+                for group in self.optimizer.param_groups:
+                    group["lr"] = rate
+                self.optimizer.step()
+                self.refresh()
         self.model.zero_grad(set_to_none=True)
-        return Update(loss, plain_loss, tokens, rate, norm, skipped=not finite)
+        split = 0 if len(losses) == len(batches) else len(losses)
+        return Update(loss, plain_loss, tokens, rate, norm, not finite, split)
 
     def refresh(self) -> None:
         """Bring the working copy up to date with the weights."""
         if self.working is not self.model:
             with torch.no_grad():
                 torch._foreach_copy_(list(self.working.parameters()), list(self.model.parameters()))
+
+    def _losses(self, batches: Sequence[Batch], tokens: int) -> list[tuple[float, float]]:
+        """Add up the gradients of all batches; return the losses of each, or of each part of them."""
+        random = self._random()
+
+        def start_again() -> None:
+            self.working.zero_grad(set_to_none=True)
+            self._set_random(random)
+            if self.device.type == "cuda":
+                torch.cuda.empty_cache()
+
+        return compute_in_parts(batches, lambda part: self._backward(part, tokens), start_again)
 
     def _backward(self, batch: Batch, tokens: int) -> tuple[float, float]:
         loss = loss_of(self.working, batch, self.training.label_smoothing)
@@ -90,10 +107,7 @@ class Learner:
             for kind in ADAM_STATE:
                 if kind in self.optimizer.state[parameter]:
                     state[f"optimizer.{kind}.{name}"] = self.optimizer.state[parameter][kind]
-        state["random.cpu"] = torch.get_rng_state()
-        if self.device.type == "cuda":
-            state["random.cuda"] = torch.cuda.get_rng_state(self.device)
-        return state
+        return state | self._random()
 
     def restore(self, state: dict[str, Tensor]) -> None:
         """Go back to what `tensors` gave."""
@@ -108,10 +122,29 @@ class Learner:
             for kind in ADAM_STATE:
                 if (key := f"optimizer.{kind}.{name}") in state:
                     self.optimizer.state[parameter][kind] = state[key].to(self.device).clone()
+        self._set_random(state)
+        self.refresh()
+
+    def _random(self) -> dict[str, Tensor]:
+        """The state of the random generators."""
+        state = {"random.cpu": torch.get_rng_state()}
+        if self.device.type == "cuda":
+            state["random.cuda"] = torch.cuda.get_rng_state(self.device)
+        return state
+
+    def _set_random(self, state: dict[str, Tensor]) -> None:
         torch.set_rng_state(state["random.cpu"])
         if self.device.type == "cuda" and "random.cuda" in state:
             torch.cuda.set_rng_state(state["random.cuda"], self.device)
-        self.refresh()
+
+
+def smaller_model(model: ModelConfig) -> str:
+    """What to do where the model itself is too large for the memory."""
+    return (
+        f"Its {model.parameters:,} parameters take {16 * model.parameters / 1e9:,.1f} GB in float32: "
+        "weights, gradients and AdamW's two moments. Lower [model] width, hidden or the numbers of layers, "
+        "or [vocabulary] size, and start anew with another --out; or use a machine with more memory."
+    )
 
 
 def precision_for(training: TrainingConfig, device: torch.device) -> str:

@@ -27,6 +27,12 @@ def write_metrics(file: TextIO, values: Mapping[str, Any]) -> None:
         file.flush()
 
 
+def steps_in(path: Path) -> int:
+    """The number of steps that a metrics file tells of; 0 where there is none."""
+    lines = path.read_text("utf-8").splitlines() if path.exists() else []
+    return sum(_step_of(line) > 0 for line in lines)
+
+
 def _step_of(line: str) -> float:
     """A line that a kill cut short counts as after everything; so does the average, which is made at the
     end."""

@@ -26,9 +26,11 @@ from pellucid.learning.metrics import open_metrics, write_metrics
 from pellucid.learning.provenance import average_of, versions, what_is
 from pellucid.learning.recording import Recorder, recording, start_recording
 from pellucid.learning.setting_up import Run, as_config, set_up
+from pellucid.learning.splitting import DoesNotFit, split_line
 from pellucid.learning.step import Step
 from pellucid.learning.stop import END, STEP, VALIDATION, Interrupted, StopRequest, stop_on_signal
 from pellucid.learning.validation import Validation, validate
+from pellucid.memory import needing_memory
 from pellucid.model import Transformer
 from pellucid.seal import read_manifest
 from pellucid.seeing.nonfinite import find_nonfinite
@@ -85,7 +87,7 @@ def training(
 def _steps(
     run: Run, stop: StopRequest, batches: Iterator[tuple[int, int, Batch]], recorder: Recorder
 ) -> Generator[Step]:
-    settings, before = run.config.training, run.position.seconds
+    settings, before, learn = run.config.training, run.position.seconds, _learning(run)
     started = saved = time.perf_counter()
     if run.position.step == 0:
         save(run)  # from here on a resume finds the vocabulary, and a folder that cannot be written is known
@@ -94,7 +96,7 @@ def _steps(
             taken = list(itertools.islice(batches, settings.accumulate))
             number = run.position.step + 1
             trace = recorder.record(number, taken[0][-1])
-            update = run.learner.learn([batch for _, _, batch in taken], number)
+            update = learn([batch for _, _, batch in taken], number)
             run.position = dataclasses.replace(
                 run.position,
                 step=number,
@@ -117,6 +119,26 @@ def _steps(
             yield step
             if stopping:
                 raise Interrupted(f"stopped at step {number}; everything is saved in {run.out}.")
+
+
+def _learning(run: Run) -> Callable[[Sequence[Batch], int], Update]:
+    """What learns from the batches of a step. It tells of the first step that must be split; where that does
+    not help, it saves the steps before."""
+    told = False
+
+    def learn(batches: Sequence[Batch], step: int) -> Update:
+        nonlocal told
+        try:
+            update = run.learner.learn(batches, step)
+        except DoesNotFit:
+            save(run)
+            raise
+        if update.split and not told:
+            run.report(split_line(step, batches, update.split, run.config.training.batch_tokens))
+            told = True
+        return update
+
+    return learn
 
 
 def _batches(run: Run) -> Iterator[tuple[int, int, Batch]]:
@@ -248,7 +270,9 @@ def _finish(run: Run) -> None:
 def _validate(run: Run, model: Transformer) -> Validation:
     pairs = run.validation_pairs
     progress = validation_progress(run.position.step, len(pairs), run.report)
-    return validate(model, run.vocabulary, run.config, run.validation_batches, pairs, progress)
+    remedy = "Translate with fewer hypotheses: --resume --set translation.beam=1 --accept translation.beam"
+    with needing_memory(f"in the validation of step {run.position.step:,}", remedy):
+        return validate(model, run.vocabulary, run.config, run.validation_batches, pairs, progress)
 
 
 def _metrics(step: Step) -> dict[str, Any]:

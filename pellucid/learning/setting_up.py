@@ -19,10 +19,12 @@ from pellucid.data.corpus import Pair, fingerprint, read_pairs, target_language
 from pellucid.data.examples import Example, encode_pairs, sample_examples, unknown_shares
 from pellucid.device import device_named
 from pellucid.errors import UsageError
-from pellucid.learning.learner import Learner
+from pellucid.learning.learner import Learner, smaller_model
+from pellucid.learning.metrics import steps_in
 from pellucid.learning.resume import check_accepted, refuse_changes
 from pellucid.learning.stop import VOCABULARY, StopRequest
 from pellucid.learning.validation import references_of, tokenizer_for
+from pellucid.memory import needing_memory
 from pellucid.model import Transformer
 from pellucid.seal import MANIFEST
 from pellucid.translate.evaluate import note_on_short
@@ -104,7 +106,8 @@ def set_up(
     report(f"training data: {counts}; {_unknown(examples, vocabulary, config)}")
     validation = _validation(config, vocabulary, report)
     config = dataclasses.replace(config, model=fitted(config, vocabulary))
-    learner = Learner((start or Transformer(config.model)).to(device_named(device)), config.training)
+    with needing_memory("as the model was made", smaller_model(config.model)):
+        learner = Learner((start or Transformer(config.model)).to(device_named(device)), config.training)
     report(
         f"{parameters(learner.model):,} parameters, a vocabulary of {config.model.vocabulary:,}, "
         f"{learner.precision} on {learner.device}"
@@ -134,6 +137,8 @@ def _saved(
     saved = checkpoint.newest_state(out)
     if not saved:
         _refuse_to_overwrite(out)
+    elif not resume and saved.step == 0 and not steps_in(out / "metrics.jsonl"):
+        saved = None  # nothing was learned there, so nothing is lost
     if saved and not resume:
         raise UsageError(
             f"{out} holds a training run that stopped at step {saved.step}. Go on with --resume, or choose "
