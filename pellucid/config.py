@@ -8,6 +8,8 @@ from pellucid.errors import UsageError
 from pellucid.preparation import NAMES
 from pellucid.settings import check, check_value, choice, number
 
+# The settings that a vocabulary is learned by; the others of [vocabulary] say how it is used, or replace it.
+LEARNED_BY = ("size", "kind", "joint", "normalization", "byte_fallback", "character_coverage")
 PARAMETERS_AT_MOST = 20_000_000_000  # a slip of the keyboard should be told before memory runs out
 
 
@@ -136,8 +138,8 @@ class TrainingConfig:
     steps: int = number(100_000, 0, 1_000_000_000)
     # stop after so much training time, whatever `steps` says
     minutes: float | None = number(None, 0.0, 1e7)
-    # the longer side's tokens in a batch, padding included
-    batch_tokens: int = number(4096, 1, 100_000_000)
+    # the longer side's tokens in a batch, padding included; the shortest pair has a token and its end
+    batch_tokens: int = number(4096, 2, 100_000_000)
     # batches a step
     accumulate: int = number(1, 1, 100_000)
     seed: int = number(1, 0, 2**32 - 1)

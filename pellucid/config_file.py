@@ -12,6 +12,7 @@ from typing import Any
 import tomli_w
 
 from pellucid.config import (
+    LEARNED_BY,
     PRESETS,
     Config,
     DataConfig,
@@ -25,10 +26,12 @@ from pellucid.errors import UsageError
 from pellucid.nearest import did_you_mean
 from pellucid.settings import convert, title
 
+PATHS = ("data.train", "data.validation", "vocabulary.model", "training.start_from")
+
 
 def read(path: str | Path, overrides: Mapping[str, Any] | None = None) -> Config:
-    """The configuration in a TOML file; `overrides` are {"section.key": value}; relative paths are the file's
-    own folder's."""
+    """The configuration in a TOML file; `overrides` are {"section.key": value}. Relative paths in the file
+    start at its folder, those in `overrides` at the working folder."""
     path = Path(path)
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8-sig"))
@@ -52,8 +55,37 @@ def read(path: str | Path, overrides: Mapping[str, Any] | None = None) -> Config
             raise UsageError(f"{dotted}={value}: a setting is named section.key, as in training.steps=500.")
         if not isinstance(table.setdefault(section, {}), dict):
             raise UsageError(f"{path}: [{section}] must be a section.")
-        table[section][key] = value
+        table[section][key] = _absolute(value) if dotted in PATHS else value
+    _take_shape(table, path.parent)
     return from_table(table, where=str(path), folder=path.parent)
+
+
+def _absolute(value: Any) -> Any:
+    """A path, or each path in a list."""
+    if isinstance(value, list):
+        return [_absolute(entry) for entry in value]
+    return os.path.abspath(value) if isinstance(value, str) and value else value
+
+
+def _take_shape(table: dict[str, Any], folder: Path) -> None:
+    """Where a run starts from a model, take from it what the file does not say of shape and vocabulary.
+
+    Whether the rest agrees is checked when the model is loaded; so is a folder that holds no model.
+    """
+    training, none = table.get("training"), dict[str, Any]()
+    start = training.get("start_from") if isinstance(training, dict) else None
+    if not isinstance(start, str):
+        return
+    try:
+        started = tomllib.loads((folder / start / "config.toml").read_text("utf-8"))
+    except (OSError, ValueError):
+        return
+    for section, names in {"model": None, "vocabulary": LEARNED_BY}.items():
+        given = table.setdefault(section, {})
+        if isinstance(given, dict):
+            said = given | PRESETS.get(str(given.get("preset")), none)
+            theirs = {name: value for name, value in started.get(section, none).items() if name not in said}
+            given |= {name: value for name, value in theirs.items() if names is None or name in names}
 
 
 def from_table(table: Mapping[str, Any], where: str = "configuration", folder: Path | None = None) -> Config:

@@ -145,6 +145,25 @@ def test_relative_paths_are_the_files_folders(tmp_path: Path) -> None:
     assert config.training.start_from == "/models/first"
 
 
+def test_relative_paths_on_the_command_line_are_the_working_folders(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a").mkdir()
+    monkeypatch.chdir(tmp_path)
+    path = config_file(tmp_path / "a", EXAMPLE)
+    given = {
+        "data.train": ["b/x.en", "b/x.de"],
+        "data.validation": [["v.tsv"], ["/w.tsv"]],
+        "vocabulary.model": "m.model",
+        "training.start_from": "runs/fr",
+    }
+    config = read(path, given)
+    assert config.data.train == ((f"{tmp_path}/b/x.en", f"{tmp_path}/b/x.de"),)
+    assert config.data.validation == ((f"{tmp_path}/v.tsv",), ("/w.tsv",))
+    assert config.vocabulary.model == (f"{tmp_path}/m.model",)
+    assert config.training.start_from == f"{tmp_path}/runs/fr"
+
+
 def test_the_models_vocabulary_is_the_vocabularys_size() -> None:
     assert from_table({"vocabulary": {"size": 500}}).model.vocabulary == 500
     assert from_table({"vocabulary": {"size": 500}, "model": {"vocabulary": 450}}).model.vocabulary == 450

@@ -148,6 +148,18 @@ def test_a_table_has_two_columns(tmp_path: Path) -> None:
         read_pairs([(str(table),)], DataConfig())
     assert str(error.value) == (
         f"{table}:3: 3 columns, but a line must have 2: source, tab, target. "
+        f"If the first two are these, keep them alone: cut -f1,2 {table} > NEW.tsv"
+    )
+    zipped = tmp_path / "my a.tsv.gz"
+    zipped.write_bytes(gzip.compress(table.read_bytes()))
+    with pytest.raises(PellucidError) as error:
+        read_pairs([(str(zipped),)], DataConfig())
+    assert str(error.value).endswith(f"alone: gzip -dc '{zipped}' | cut -f1,2 > NEW.tsv")
+    table.write_bytes(b"one\n")
+    with pytest.raises(PellucidError) as error:
+        read_pairs([(str(table),)], DataConfig())
+    assert str(error.value) == (
+        f"{table}:1: 1 column, but a line must have 2: source, tab, target. "
         "Mend the line, or give the two sides as two files."
     )
     table.write_bytes(b"one\teins\n\n")

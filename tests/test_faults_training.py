@@ -272,7 +272,7 @@ def test_a_pair_that_no_batch_can_hold(tmp_path: Path) -> None:
 def test_sampling_never_makes_a_pair_that_no_batch_can_hold(tmp_path: Path) -> None:
     # Nearly every segmentation is as likely as any other, so most are longer than the usual one.
     settings = short_runs.SAMPLED | {"vocabulary.sampling": 0.01, "training.validate_every": 1000}
-    config = short_runs.config(tmp_path / "data", settings | {"training.steps": 0})
+    config = short_runs.config(tmp_path / "data", settings | {"training.steps": 1})
     pellucid.train(config, tmp_path / "first")
     vocabulary = pellucid.load(tmp_path / "first").vocabulary
     longest = max(len(vocabulary.encode_source(source)) for source, _ in short_runs.pairs(68))

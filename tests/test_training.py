@@ -126,7 +126,9 @@ def test_a_loop_may_be_left_at_any_step(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("limit", [{"training.steps": 0}, {"training.minutes": 0.0}])
 def test_no_step_at_all_gives_a_model_too(tmp_path: Path, limit: dict[str, Any]) -> None:
-    assert trained(tmp_path, limit) == []
+    ((setting, value),) = limit.items()
+    with pytest.warns(UserWarning, match=rf"^\[training\] {setting[9:]} = {value}: nothing is learned"):
+        assert trained(tmp_path, limit) == []
     assert pellucid.load(tmp_path / "run").translate("ab").text is not None
 
 
@@ -375,7 +377,7 @@ def test_fine_tuning_with_another_shape_is_refused(tmp_path: Path) -> None:
         )
     assert str(error.value) == (
         f"[training] start_from = {start}: its model is of another shape: width = 32 (there 16), "
-        "norm = first (there last). Give [model] the same values."
+        "norm = first (there last). Leave these out of [model], which is then taken from there."
     )
 
 
@@ -387,7 +389,7 @@ def test_fine_tuning_with_other_languages_is_refused(tmp_path: Path) -> None:
     assert str(error.value) == (
         f"[training] start_from = {start}: its model was made for other text: "
         "languages = (('xx', 'zz'),) (there (('xx', 'yy'), ('xx', 'zz'))). "
-        "Give [data] and [vocabulary] the same values."
+        "Give [data] and [vocabulary] the same values; what [vocabulary] leaves out is taken from there."
     )
 
 

@@ -21,7 +21,7 @@ pellucid train examples/reverse.toml --record 1,100,1000 --record-only "*.weight
 """
 NOTES = """
 Ctrl-C finishes the step, saves, and says how to go on; a second one stops at once. The value of --set is
-TOML, or else plain text; paths in it start at the configuration's folder, like those in the file.
+TOML, or else plain text; paths in it start at the working folder, those in the file at the file's.
 """
 BEGINNING = 120  # bytes of a sentence to try
 

@@ -2,6 +2,7 @@
 
 import gzip
 import hashlib
+import shlex
 import zlib
 from codecs import BOM_UTF8
 from collections import Counter
@@ -173,11 +174,20 @@ def _table_rows(file: str) -> Iterator[tuple[bytes, bytes]]:
     for number, line in enumerate(read_lines(file), 1):
         columns = line.split(b"\t") if line.strip() else [b"", b""]
         if len(columns) != 2:
-            raise PellucidError(
-                f"{file}:{number}: {len(columns)} column{'s' * (len(columns) != 1)}, but a line must have 2: "
-                "source, tab, target. Mend the line, or give the two sides as two files."
-            )
+            raise _not_two(file, number, len(columns))
         yield columns[0], columns[1]
+
+
+def _not_two(file: str, number: int, columns: int) -> PellucidError:
+    remedy = "Mend the line, or give the two sides as two files."
+    if columns > 2:
+        name = shlex.quote(file)
+        kept = f"gzip -dc {name} | cut -f1,2" if file.endswith(".gz") else f"cut -f1,2 {name}"
+        remedy = f"If the first two are these, keep them alone: {kept} > NEW.tsv"
+    return PellucidError(
+        f"{file}:{number}: {columns} column{'s' * (columns != 1)}, but a line must have 2: "
+        f"source, tab, target. {remedy}"
+    )
 
 
 def _aligned_rows(source: str, target: str) -> Iterator[tuple[bytes, bytes]]:

@@ -11,9 +11,11 @@ from dataclasses import dataclass
 
 import torch
 
+from pellucid.config import Config
 from pellucid.data.batch import Batch
 from pellucid.errors import UsageError
 from pellucid.learning.setting_up import Run
+from pellucid.model import Transformer
 from pellucid.see import RECORDED_AT_MOST, Trace, trace
 from pellucid.seeing.sizes import tensor_bytes
 
@@ -53,8 +55,9 @@ class Recorder:
         return tensor_bytes(self.run.learner.working, source, target, sentences, self.wanted.only)
 
 
-def recording(steps: Iterable[int], only: str, last_step: int) -> Recording:
-    """What a call asks for, checked: steps from 1 to the last one of the configuration."""
+def recording(steps: Iterable[int], only: str, config: Config) -> Recording:
+    """What a call asks for, checked against the configuration: its steps, and the names in such a model."""
+    last_step = config.training.steps
     if isinstance(steps, int):
         steps = (steps,)
     chosen = list(steps)
@@ -69,12 +72,15 @@ def recording(steps: Iterable[int], only: str, last_step: int) -> Recording:
             f'only = "{only}" says what is recorded, but no step is. Name the steps too, as in '
             "record=(1, 100)."
         )
+    if chosen:
+        with torch.device("meta"):  # names and shapes alone
+            tensor_bytes(Transformer(config.model), 2, 2, only=only)
     return Recording(frozenset(chosen), only)
 
 
 def start_recording(wanted: Recording, run: Run, report: Callable[[str], None]) -> Recorder:
-    """Ready to record; a name that no tensor has, or a step too large to record, is an error now and not at
-    the first step that is recorded."""
+    """Ready to record; a step too large to record is an error now and not at the first step that is
+    recorded."""
     recorder = Recorder(wanted, run, report)
     if wanted.steps and sum((sizes := recorder.sizes(*_usual_batch(run))).values()) > RECORDED_AT_MOST:
         budget = run.config.training.batch_tokens

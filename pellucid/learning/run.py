@@ -70,7 +70,7 @@ def training(
         stop.run_folder, stop.say = out, log.say
         with log.noting_warnings():
             config = as_config(config)
-            wanted = recording(record, only, config.training.steps)
+            wanted = recording(record, only, config)
             run = set_up(config, out, resume, accept, device, log.say, stop)
             # Before anything is written: where the settings allow no batch, or a recording cannot be, no run
             # is left behind that would be in the way of the next try.
@@ -89,9 +89,13 @@ def _steps(
 ) -> Generator[Step]:
     settings, before, learn = run.config.training, run.position.seconds, _learning(run)
     started = saved = time.perf_counter()
-    if run.position.step == 0:
-        save(run)  # from here on a resume finds the vocabulary, and a folder that cannot be written is known
-    with open_metrics(run.out / METRICS, run.position.step) as metrics:
+    with open_metrics(run.out / METRICS, run.position.step or -1) as metrics:
+        if run.position.step == 0:
+            if settings.start_from and run.validation_pairs:
+                write_metrics(metrics, _start(run))
+            save(
+                run
+            )  # from here on a resume finds the vocabulary, and a folder that cannot be written is known
         while not _is_done(run):
             taken = list(itertools.islice(batches, settings.accumulate))
             number = run.position.step + 1
@@ -203,6 +207,14 @@ def _validated(run: Run, update: Update) -> Step:
     best = _keep_if_best(run, run.learner.model, validation, f"step {position.step}")
     run.position = dataclasses.replace(run.position, stale=0 if best else position.stale + 1)
     return dataclasses.replace(step, validation=validation, best=best)
+
+
+def _start(run: Run) -> dict[str, Any]:
+    """The model to start from, validated: what the run must beat."""
+    found, name = _validate(run, run.learner.model), run.config.training.start_from
+    _keep_if_best(run, run.learner.model, found, f"step 0, the model of {name}")
+    run.report(f"validation at step 0, of {name}: {found}")
+    return {"step": 0, "epoch": 0, "seconds": 0.0, "validation": dataclasses.asdict(found)}
 
 
 def _keep_if_best(run: Run, model: Transformer, validation: Validation, what: str) -> bool:

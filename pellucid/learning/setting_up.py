@@ -12,13 +12,14 @@ from typing import Any
 import torch
 
 from pellucid import checkpoint
-from pellucid.config import Config, ModelConfig
+from pellucid.config import LEARNED_BY, Config, ModelConfig
 from pellucid.config_file import from_table, read
 from pellucid.data.batch import Batch, batches
 from pellucid.data.corpus import Pair, fingerprint, read_pairs, target_language
 from pellucid.data.examples import Example, encode_pairs, sample_examples, unknown_shares
 from pellucid.device import device_named
 from pellucid.errors import UsageError
+from pellucid.learning.doubts import doubt_pairs, doubt_settings, overlap
 from pellucid.learning.learner import Learner, smaller_model
 from pellucid.learning.metrics import steps_in
 from pellucid.learning.resume import check_accepted, refuse_changes
@@ -97,6 +98,8 @@ def set_up(
             '[data] train is missing: name the parallel text, as in train = ["train.en", "train.de"].'
         )
     check_accepted(accept)
+    where = device_named(device)
+    doubt_settings(config.training)
     _set_up_torch(config)
     saved, data = _saved(config, out, resume, accept, report)
     pairs, counts = read_pairs(config.data.train, config.data)
@@ -104,10 +107,13 @@ def set_up(
         vocabulary, start = _vocabulary(config, out if saved else None, pairs)
     examples, counts = encode_pairs(pairs, vocabulary, config.data, counts)
     report(f"training data: {counts}; {_unknown(examples, vocabulary, config)}")
+    doubt_pairs("train", counts)
     validation = _validation(config, vocabulary, report)
+    if found := overlap(pairs, validation[0]):
+        report(found)
     config = dataclasses.replace(config, model=fitted(config, vocabulary))
     with needing_memory("as the model was made", smaller_model(config.model)):
-        learner = Learner((start or Transformer(config.model)).to(device_named(device)), config.training)
+        learner = Learner((start or Transformer(config.model)).to(where), config.training)
     report(
         f"{parameters(learner.model):,} parameters, a vocabulary of {config.model.vocabulary:,}, "
         f"{learner.precision} on {learner.device}"
@@ -165,6 +171,7 @@ def _validation(
     if note := note_on_short(references_of(pairs, config), tokenizer_for(config)):
         decides = config.training.validation_metric == "bleu"
         report(f'{note} With [training] validation_metric = "exact" it decides.' if decides else note)
+    doubt_pairs("validation", counts)
     special = vocabulary.start_id, vocabulary.pad_id
     return pairs, list(batches(examples, 0, 0, config.training.batch_tokens, *special))
 
@@ -229,14 +236,15 @@ def _started_from(folder: str, config: Config) -> tuple[Vocabulary, Transformer]
     if different := _different(config.model, started.model, shape):
         raise UsageError(
             f"[training] start_from = {folder}: its model is of another shape: {different}. "
-            "Give [model] the same values."
+            "Leave these out of [model], which is then taken from there."
         )
+    vocabulary = [*LEARNED_BY, *(["model"] if config.vocabulary.model else [])]
     different = _different(config.data, started.data, ["languages", "preparation"])
-    different = different or _different(config.vocabulary, started.vocabulary, ["kind"])
+    different = different or _different(config.vocabulary, started.vocabulary, vocabulary)
     if different:
         raise UsageError(
             f"[training] start_from = {folder}: its model was made for other text: {different}. "
-            "Give [data] and [vocabulary] the same values."
+            "Give [data] and [vocabulary] the same values; what [vocabulary] leaves out is taken from there."
         )
     model = Transformer(fitted(config, loaded.vocabulary))
     model.load_state_dict(loaded.model.state_dict())
