@@ -7,17 +7,17 @@ every hash before it looks inside a file, and opens nothing but safetensors, TOM
 import json
 import os
 import shutil
+import tempfile
 import tomllib
 import warnings
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import safetensors.torch
 import torch
-from filelock import FileLock, Timeout
 from safetensors import SafetensorError
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
@@ -138,10 +138,19 @@ def whole_states(
                 damage.append(error)
 
 
+def is_run(folder: str | Path) -> bool:
+    """Whether a training run has saved a checkpoint here."""
+    for step in _steps(Path(folder) / "checkpoints").values():
+        with suppress(PellucidError):
+            read_manifest(step, "training state")
+            return True
+    return False
+
+
 def recover(run_folder: str | Path) -> None:
     """At the start of a run: ends a replacement that was interrupted, and removes what was never finished."""
     run_folder = Path(run_folder)
-    for new in (run_folder / ".new", *run_folder.glob("*/.new")):
+    for new in (run_folder / model / ".new" for model in ("", "last", "averaged")):
         _replace_model(new.parent)
         remove(new)
     _replace_state(run_folder / "checkpoints")
@@ -166,36 +175,14 @@ def check_writable(folder: str | Path, bytes_needed: int = 0) -> None:
     folder = Path(folder)
     with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / ".writable").write_bytes(b"\0" * 4096)
-        (folder / ".writable").unlink()
+        with tempfile.TemporaryFile(dir=folder) as file:  # whose name nobody else has
+            file.write(b"\0" * 4096)
         free = shutil.disk_usage(folder).free
     if free < bytes_needed:
         raise PellucidError(
             f"{folder}: {bytes_needed / 1e6:,.0f} MB are needed and {free / 1e6:,.0f} MB are free. "
             "Make room, or choose another folder."
         )
-
-
-@contextmanager
-def lock(folder: str | Path) -> Iterator[None]:
-    """Keeps a second trainer out; the operating system lets go when this process ends, however it ends."""
-    folder = Path(folder)
-    holder, held = folder / ".lock.pid", FileLock(folder / ".lock")
-    with writing(folder):
-        try:
-            held.acquire(timeout=0)
-        except Timeout:
-            process = holder.read_text() if holder.exists() else "unknown"
-            raise PellucidError(
-                f"{folder}: another training run, process {process}, is at work here. "
-                "Wait until it ends, or choose another folder."
-            ) from None
-    try:
-        holder.write_text(str(os.getpid()))
-        yield
-    finally:
-        holder.unlink(missing_ok=True)
-        held.release()
 
 
 def _replace_model(folder: Path) -> None:

@@ -1,33 +1,38 @@
 """The tour: trains the demo model on the phrasebook, translates the notes' sentences, writes the page that
 explains one."""
 
-import dataclasses
-import shutil
+import hashlib
+import itertools
+import shlex
 import unicodedata
 from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 import torch
 
-from pellucid.checkpoint import load_model, save_model
+from pellucid.checkpoint import load_model, newest_state, save_model
 from pellucid.config import Config
-from pellucid.config_file import read
+from pellucid.config_file import from_table, read
 from pellucid.data import phrasebook
+from pellucid.errors import UsageError
+from pellucid.explain.whole_file import refuse_foreign
+from pellucid.learning.claim import refuse_taken
 from pellucid.learning.display import show
+from pellucid.learning.resume import changes
 from pellucid.learning.run import training
+from pellucid.seal import is_sealed
 from pellucid.translate.translator import Translator, load
 
 SEED = 1  # of the split into what is learnt and what is held out
 EXPLAINED = ("How are you", "hi")
-HELD_OUT_FOLDER = "data"
+# What the demo writes into its folder.
+HELD_OUT_FOLDER, MODEL, PAGE = "data", "model", "how-are-you.html"
 
 
-def configuration(out: Path, seed: int = SEED) -> Config:
-    """The demo's configuration; the phrasebook's files are written to `out`/data first."""
+def configuration(out: Path) -> Config:
+    """The demo's configuration; the phrasebook's files lie in `out`/data."""
     folder = out / HELD_OUT_FOLDER
-    phrasebook.write(folder, seed)
     names = [f"{source}-{target}" for source, target in phrasebook.DIRECTIONS]
     overrides = {
         part: [[str((folder / f"{part.removeprefix('data.')}.{name}.tsv").resolve())] for name in names]
@@ -35,6 +40,11 @@ def configuration(out: Path, seed: int = SEED) -> Config:
     }
     languages = {"data.languages": [list(direction) for direction in phrasebook.DIRECTIONS]}
     return read(Path(str(files("pellucid"))) / "demo.toml", overrides | languages)
+
+
+def write_phrasebook(out: Path) -> None:
+    """What is learned from, and what is held out, as files."""
+    phrasebook.write(out / HELD_OUT_FOLDER, SEED)
 
 
 def held_out(out: Path) -> dict[tuple[str, str], list[tuple[str, str]]]:
@@ -62,34 +72,75 @@ def exactly_right(translator: Translator, pairs: list[tuple[str, str]], to: str)
 
 def run(out: Path, train: bool, say: Callable[[str], None]) -> None:
     """The whole tour. say: prints a line."""
-    out.mkdir(parents=True, exist_ok=True)
-    say("1. The phrasebook: sentences that a grammar makes in English, French, Spanish and Hindi.")
-    config = configuration(out)
+    config, page, number = configuration(out), out / PAGE, itertools.count(1)
+    # Before anything is written: nothing of anybody else is in the way.
+    refuse_foreign([page])
+    step = steps_done(config, out) if train else None
+    say(f"{next(number)}. The phrasebook: sentences a grammar makes in English, French, Spanish and Hindi.")
+    write_phrasebook(out)
     sentences = held_out(out)
     total = sum(map(len, sentences.values()))
     say(f"   {total:,} sentences are held out: no training sees them. They are in {out / HELD_OUT_FOLDER}.")
     translators = {"packaged model": load("demo")}
     if train:
-        say("2. Training a Transformer on the rest, from random numbers.")
+        say(f"{next(number)}. {training_line(step, config, out)}")
         translators = {"newly trained model": load(train_model(config, out)), **translators}
-    say("3. Held-out sentences, exactly right (case and final punctuation apart):")
+    say(f"{next(number)}. Held-out sentences, exactly right (case and final punctuation apart):")
     for name, translator in translators.items():
         say(f"   {name}: {score_line(translator, sentences)}")
     translator = next(iter(translators.values()))
-    say("4. The notes' sentences:")
+    say(f"{next(number)}. The notes' sentences:")
     for phrase in phrasebook.NOTES:
         said = translator.translate(phrase.source, to=phrase.target_language).text
         verdict = "" if same(said, phrase.target) else f"   (should be: {phrase.target})"
         say(f"   {phrase.source_language} {phrase.source}  →  {phrase.target_language} {said}{verdict}")
     text, to = EXPLAINED
-    page = out / "how-are-you.html"
     translator.explain(text, to=to).to_html(page)
-    model_name = str(out / "model") if train else "demo"
-    say(f'5. The page that shows every matrix of "{text}": {page.resolve()}')
-    say("Open it in a browser. Then try:")
-    say(f'   pellucid explain {model_name} "I like cats" --to es')
-    say(f"   echo 'The boat is near the bank' | pellucid translate {model_name} --to hi")
-    say('   pellucid explain demo "je suis étudiant" --to en --target "The cat sat on mat" --html cat.html')
+    say(f'{next(number)}. The page that shows every matrix of "{text}": {page.resolve()}')
+    for line in what_next(str(out / MODEL) if train else "demo"):
+        say(line)
+
+
+def what_next(model: str) -> list[str]:
+    """Commands to try with this model."""
+    name = shlex.quote(model)
+    return [
+        "Open it in a browser. Then try:",
+        f'   pellucid explain {name} "I like cats" --to es',
+        f"   echo 'The boat is near the bank' | pellucid translate {name} --to hi",
+        '   The notes draw the mask over "The cat sat on mat". It is no translation here, but --target',
+        "   takes any text: the page shows how probable each of its words is, and where each looks.",
+        '   pellucid explain demo "je suis étudiant" --to en --target "The cat sat on mat" --html cat.html',
+    ]
+
+
+def steps_done(config: Config, out: Path) -> int | None:
+    """How far the demo's own training in `out`/model has come, or None before it; another one is an error."""
+    model = out / MODEL
+    refuse_taken(model)
+    saved = newest_state(model)
+    if saved is None:
+        return None
+    texts = phrasebook.texts(SEED)
+    names = [Path(file).name for (file,) in (*config.data.train, *config.data.validation)]
+    data = {name: hashlib.sha256(texts[name]).hexdigest() for name in names}
+    if changes(config, from_table(saved.state["config"]), data, saved.state["data"]):
+        raise UsageError(
+            f"{model} holds a training run that is not the demo's: its settings or its data are others. "
+            "It was left alone, and nothing was written. Choose another --out."
+        )
+    return saved.step
+
+
+def training_line(step: int | None, config: Config, out: Path) -> str:
+    """What becomes of the training: whether it starts, goes on, or was finished before."""
+    if step is None:
+        return "Training a Transformer on the rest, from random numbers."
+    if step < config.training.steps:
+        return f"Going on with the training in {out / MODEL}, from step {step:,}."
+    return (
+        f"The model was trained before: {out / MODEL} is used as it is. To train anew, choose another --out."
+    )
 
 
 def score_line(translator: Translator, sentences: dict[tuple[str, str], list[tuple[str, str]]]) -> str:
@@ -102,24 +153,21 @@ def score_line(translator: Translator, sentences: dict[tuple[str, str], list[tup
 
 
 def rebuild(out: Path) -> None:
-    """Train the demo model anew and put it into the package, its weights in 16 bits: `make demo-model` calls
-    this."""
-    config = configuration(out)
-    loaded = load_model(train_model(config, out))
-    named: dict[str, Any] = {
-        part: tuple((Path(file).name,) for (file,) in getattr(loaded.config.data, part))
-        for part in ("train", "validation")
-    }
-    config = dataclasses.replace(loaded.config, data=dataclasses.replace(loaded.config.data, **named))
+    """Put the model that is trained in `out` into the package, its weights in 16 bits: `make demo-model`
+    calls this."""
+    write_phrasebook(out)
+    loaded = load_model(train_model(configuration(out), out))
     package = Path(str(files("pellucid"))) / "demo_model"
     package.mkdir(exist_ok=True)
     provenance = loaded.manifest["provenance"]
-    save_model(package, loaded.model, loaded.vocabulary, config, provenance, stored_as=torch.float16)
+    save_model(package, loaded.model, loaded.vocabulary, loaded.config, provenance, stored_as=torch.float16)
 
 
 def train_model(config: Config, out: Path) -> Path:
-    """The folder of a model trained from the beginning; how it goes is shown on standard error."""
-    model = out / "model"
-    shutil.rmtree(model, ignore_errors=True)
-    show(training(config, model), config)
+    """The folder of the trained model; the training goes on from where it was, if it was not at its end, and
+    is shown on standard error."""
+    model, chosen = out / MODEL, config.training
+    at_the_end = (steps_done(config, out) or 0) >= chosen.steps
+    if not at_the_end or not is_sealed(model / "averaged" if chosen.average else model):
+        show(training(config, model, resume=True), config)
     return model

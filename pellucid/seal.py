@@ -4,6 +4,7 @@ Whenever the process is killed or the power fails, what was sealed before is sti
 """
 
 import hashlib
+import itertools
 import json
 import math
 import os
@@ -138,6 +139,42 @@ def write_whole(path: Path, content: bytes) -> None:
     """A file with this content, whole or as it was before."""
     with whole(path) as file:
         file.write(content)
+
+
+def write_new(folder: Path, contents: Mapping[str, bytes]) -> None:
+    """Write these files into a folder, made if need be; if one is there with other content, write none."""
+    missing = {name: content for name, content in contents.items() if not _is_there(folder / name, content)}
+    with making(folder), writing(folder):
+        for name, content in missing.items():
+            write_whole(folder / name, content)
+
+
+def _is_there(path: Path, content: bytes) -> bool:
+    """Whether the file has this content already; raises if something else has its name."""
+    if not os.path.lexists(path):
+        return False
+    with suppress(OSError):
+        if path.is_file() and path.read_bytes() == content:
+            return True
+    raise PellucidError(
+        f"{path} is there already, and it is another file: it was left alone, and nothing was written. "
+        "Move it away, or choose another --out."
+    )
+
+
+@contextmanager
+def making(folder: Path) -> Iterator[None]:
+    """Make a folder and those above it; if the block fails, the ones that are still empty go again."""
+    made = list(itertools.takewhile(lambda path: not path.exists(), (folder, *folder.parents)))
+    with writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    try:
+        yield
+    except BaseException:
+        with suppress(OSError):
+            for path in made:
+                path.rmdir()
+        raise
 
 
 def _is_stream(path: Path) -> bool:

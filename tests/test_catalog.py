@@ -9,8 +9,10 @@ import zipfile
 from collections.abc import Iterator
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from itertools import pairwise
 from pathlib import Path
 
+import foreign
 import pytest
 
 from pellucid.data import catalog, download
@@ -98,7 +100,8 @@ def test_changed_text_is_refused(
         f"{address}: the SHA-256 of its text is {found}, expected {expected}. "
         "It was changed or damaged on the way. Try again, or another --mirror."
     )
-    assert list((tmp_path / "out").iterdir()) == []
+    assert not (tmp_path / "out").exists()
+    (tmp_path / "out").mkdir()
     (tmp_path / "out/spa.txt").write_bytes(b"mine")
     with pytest.raises(PellucidError, match=r"spa\.txt: the SHA-256 .+ Move it away"):
         fetch("toy", tmp_path / "out")
@@ -116,6 +119,7 @@ def test_a_failed_download_names_the_address_and_the_way_out(
         f"{address}: the download failed: HTTP Error 404: File not found. Check the network, or give a "
         "folder that has tatoeba/spa.txt.gz: --mirror DIR."
     )
+    assert [path.name for path in tmp_path.iterdir()] == ["site"]  # and no empty folder
     (tmp_path / "site/spa.txt.gz").write_bytes(gzip.compress(TEXT)[:-30])
     with pytest.raises(PellucidError, match=r"spa\.txt\.gz: damaged or cut short"):
         fetch("toy", tmp_path / "out")
@@ -134,6 +138,44 @@ def test_a_mirror_takes_the_place_of_the_network(tmp_path: Path, monkeypatch: py
     assert (fetch("toy", tmp_path / "out", mirror) / "spa.txt").read_bytes() == TEXT
     monkeypatch.setenv("PELLUCID_MIRROR", str(mirror))
     assert (fetch("toy", tmp_path / "again") / "test.es").exists()
+
+
+@pytest.fixture
+def mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The toy corpus in a mirror."""
+    monkeypatch.setitem(CORPORA, "toy", corpus_at("http://127.0.0.1:9/unreachable"))
+    (tmp_path / "mirror/tatoeba").mkdir(parents=True)
+    (tmp_path / "mirror/tatoeba/spa.txt.gz").write_bytes(gzip.compress(TEXT))
+    return tmp_path / "mirror"
+
+
+NAMES = [f"{part}.{side}" for part in ("train", "validation", "test") for side in ("en", "es")]
+
+
+@pytest.mark.parametrize("name", [*NAMES, "README.txt"])
+@pytest.mark.parametrize("kind", ["file", "folder", "link"])
+def test_a_file_of_one_s_own_is_left_alone(tmp_path: Path, mirror: Path, name: str, kind: str) -> None:
+    path = tmp_path / "out" / name
+    foreign.put(path, kind)
+    before = foreign.everything(tmp_path)
+    with pytest.raises(PellucidError) as error:
+        fetch("toy", tmp_path / "out", mirror)
+    assert str(error.value) == (
+        f"{path} is there already, and it is another file: it was left alone, and nothing was written. "
+        "Move it away, or choose another --out."
+    )
+    assert foreign.everything(tmp_path) == before
+
+
+def test_what_is_there_with_the_same_content_is_fine(tmp_path: Path, mirror: Path) -> None:
+    whole = fetch("toy", tmp_path / "out", mirror)
+    (whole / "notes.txt").write_text("mine")
+    before = foreign.everything(whole)
+    (whole / "test.en").unlink()
+    fetch("toy", whole, mirror)
+    after = foreign.everything(whole)
+    assert {name for name in before if after[name] != before[name]} == {"test.en"}  # the time of writing
+    assert after.keys() == before.keys()
 
 
 def test_an_unknown_name_and_a_folder_that_cannot_be(tmp_path: Path) -> None:
@@ -158,6 +200,20 @@ def test_the_split_is_by_english_sentence() -> None:
     assert sum(map(len, sides.values())) == 5
     assert [len(parts["validation"]), len(parts["test"])] == [1, 1]
     assert parts == split_pairs(pairs, Split(validation=1, test=1))
+
+
+def test_the_split_is_shuffled_and_the_same_everywhere() -> None:
+    """Neighbours in the source (a subject, a translation of the same sentence) are no neighbours in train."""
+    pairs = [(f"Sentence {n}.", f"{which} frase {n}.") for n in range(300) for which in ("Una", "Otra")]
+    parts = split_pairs(pairs, Split(validation=30, test=30))
+    places = {part: [pairs.index(pair) for pair in chosen] for part, chosen in parts.items()}
+    for part, order in places.items():
+        near = sum(abs(left - right) < 6 for left, right in pairwise(order))
+        assert near < len(order) / 10, f"{part} is in the order of the source"
+        assert max(order) > 500 and min(order) < 100  # from all over the source
+    assert parts == split_pairs(pairs[::-1], Split(validation=30, test=30)) | {
+        part: parts[part] for part in ("validation", "test")
+    }
 
 
 @pytest.mark.mirror

@@ -21,7 +21,6 @@ from pellucid import checkpoint, seal
 from pellucid.checkpoint import (
     check_writable,
     load_model,
-    lock,
     newest_state,
     recover,
     save_model,
@@ -29,6 +28,7 @@ from pellucid.checkpoint import (
 )
 from pellucid.config import Config, DataConfig, ModelConfig, VocabularyConfig
 from pellucid.errors import PellucidError
+from pellucid.learning.claim import claim
 from pellucid.model import Transformer
 from pellucid.vocabulary import Vocabulary
 from pellucid.vocabulary_training import train_vocabulary
@@ -483,14 +483,14 @@ def test_two_trainers_on_one_folder(tmp_path: Path) -> None:
         f"{tmp_path}: another training run, process {{}}, is at work here. "
         "Wait until it ends, or choose another folder."
     )
-    with lock(tmp_path):
-        with pytest.raises(PellucidError) as error, lock(tmp_path):
+    with claim(tmp_path):
+        with pytest.raises(PellucidError) as error, claim(tmp_path):
             pass
         assert str(error.value) == expected.format(os.getpid())
     code = """
 import sys
-from pellucid.checkpoint import lock
-with lock(sys.argv[1]):
+from pellucid.learning.claim import claim
+with claim(sys.argv[1]):
     print("in", flush=True)
     input()
 """
@@ -499,13 +499,13 @@ with lock(sys.argv[1]):
     )
     try:
         assert holder.stdout is not None and holder.stdout.readline() == "in\n"
-        with pytest.raises(PellucidError) as error, lock(tmp_path):
+        with pytest.raises(PellucidError) as error, claim(tmp_path):
             pass
         assert str(error.value) == expected.format(holder.pid)
     finally:
         holder.kill()
         holder.communicate()
-    with lock(tmp_path):  # whoever was killed holds nothing
+    with claim(tmp_path):  # whoever was killed holds nothing
         pass
 
 

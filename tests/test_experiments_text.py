@@ -21,8 +21,10 @@ from pellucid.explain import experiments
 from pellucid.explain.columns import stacked
 from pellucid.explain.drawing import shade
 from pellucid.explain.experiments import experiment, heads, leakage
+from pellucid.explain.whole_file import refuse_foreign
 from pellucid.explain.words import visible
 from pellucid.translate.translator import load
+from pellucid.version import __version__
 
 # What is printed
 
@@ -269,7 +271,9 @@ def test_the_verb_lists_runs_and_writes(pellucid: Command, tmp_path: Path) -> No
     assert outcome.err == f"written: heads.png and heads.json, in {tmp_path / 'out'}\n"
     table = json.loads((tmp_path / "out" / "heads.json").read_text("utf-8"))
     assert len(table["heads"]) == 24 and set(table["heads"][0]["silenced"]) == {"zero", "mean", "uniform"}
+    assert table["pellucid"] == __version__
     assert (tmp_path / "out" / "heads.png").read_bytes().startswith(b"\x89PNG")
+    refuse_foreign((tmp_path / "out" / "heads.png", tmp_path / "out" / "heads.json"))  # ours: may be replaced
     how = "--set", 'how="mean"', "--set", "target=Me gusta el gato"
     of_one = pellucid("experiment", "heads", "demo", "I like cats", "--to", "es", *how)
     assert "I like cats  →  Me gusta el gato" in of_one.out and "silenced (mean)" in of_one.out

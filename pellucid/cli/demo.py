@@ -1,6 +1,7 @@
 """pellucid demo: the tour."""
 
 import argparse
+import shlex
 from pathlib import Path
 
 from pellucid.cli.arguments import Verbs, folder, verb
@@ -19,5 +20,10 @@ def run(arguments: argparse.Namespace) -> None:
     """Needs no network and no data. The tour goes to standard output, how the training goes does not."""
     from pellucid import demo
     from pellucid.cli.lines import put
+    from pellucid.learning.stop import Interrupted
 
-    demo.run(arguments.out, train=not arguments.no_train, say=lambda line: put([line]))
+    try:
+        demo.run(arguments.out, train=not arguments.no_train, say=lambda line: put([line]))
+    except Interrupted as interrupted:
+        again = shlex.join(["pellucid", "demo", "--out", str(arguments.out)])
+        raise Interrupted(f"{interrupted}\nTo go on: {again}") from None

@@ -56,6 +56,7 @@ def run(arguments: argparse.Namespace) -> None:
     from pellucid.errors import UsageError
     from pellucid.explain import experiments
     from pellucid.explain.columns import columns_of_terminal
+    from pellucid.explain.whole_file import refuse_foreign
     from pellucid.translate.translator import load
 
     if arguments.list:
@@ -70,6 +71,8 @@ def run(arguments: argparse.Namespace) -> None:
     settings = dict(arguments.settings)
     for own in {"name", "model", "text", "to"} & settings.keys():
         raise UsageError(f"--set {own}: this is no setting of an experiment. Give it as the help says.")
+    if arguments.out and arguments.name in experiments.names():  # before the work, which may take minutes
+        refuse_foreign(arguments.out / f"{arguments.name}.{ending}" for ending in ("json", "png"))
     result = experiments.experiment(arguments.name, model, arguments.text, arguments.to, **settings)
     if arguments.out:
         write(result, arguments.name, arguments.out)
@@ -98,8 +101,9 @@ def write(result: Any, name: str, out: Path) -> None:
 
     from pellucid.explain.whole_file import write as write_file
     from pellucid.seal import jsonable
+    from pellucid.version import __version__
 
     out.mkdir(parents=True, exist_ok=True)
-    numbers = jsonable(dataclasses.asdict(result))
+    numbers = {"pellucid": __version__} | jsonable(dataclasses.asdict(result))
     write_file(out / f"{name}.json", json.dumps(numbers, ensure_ascii=False, allow_nan=False).encode())
     result.plot(out / f"{name}.png")

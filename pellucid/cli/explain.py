@@ -157,9 +157,11 @@ def _draw(explanation: "Explanation", folder: Path) -> None:
     """The whole set of pictures, each by its name."""
     from pellucid.cli.lines import tell
     from pellucid.explain.pictures import whole_set
+    from pellucid.explain.whole_file import refuse_foreign
 
+    pictures = {name: folder / f"{name}.png" for name in whole_set(explanation)}
+    refuse_foreign(pictures.values())
     folder.mkdir(parents=True, exist_ok=True)
-    names = whole_set(explanation)
-    for name in names:
-        explanation.plot(name, folder / f"{name}.png")
-    tell(f"written: {len(names)} pictures, in {folder}")
+    for name, path in pictures.items():
+        explanation.plot(name, path)
+    tell(f"written: {len(pictures)} pictures, in {folder}")

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pellucid.data.download import File, obtain
-from pellucid.errors import PellucidError, UsageError
-from pellucid.seal import write_whole
+from pellucid.errors import UsageError
+from pellucid.seal import making, write_new
 
 
 @dataclass(frozen=True)
@@ -126,25 +126,31 @@ def fetch(name: str, out: str | Path | None = None, mirror: str | Path | None = 
     """The folder with the corpus, verified and split; data/NAME unless `out` names another.
 
     It comes from the mirror folder, or the one that PELLUCID_MIRROR names, or else from the network.
-    A file that is there already and has the right hash is not fetched again.
+    A file that is there already and has the right hash is not fetched again. If a file of another content has
+    the name of one of the corpus, it is left alone, and nothing is written.
     """
     if name not in CORPORA:
         raise UsageError(f"there is no corpus {name!r} in the catalogue. Known: {', '.join(CORPORA)}.")
     corpus = CORPORA[name]
     folder = Path(out) if out else Path("data") / name
     mirror = mirror or os.environ.get("PELLUCID_MIRROR")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
+    with making(folder):  # before the download: a folder that cannot be is known at once
         texts = [obtain(file, folder, Path(mirror) if mirror else None) for file in corpus.files]
-        if corpus.split:
-            for part, pairs in split_pairs(_pairs(texts), corpus.split).items():
-                for side, language in enumerate(corpus.languages):
-                    lines = "".join(f"{pair[side]}\n" for pair in pairs)
-                    write_whole(folder / f"{part}.{language}", lines.encode())
-        write_whole(folder / "README.txt", _notice(name, corpus).encode())
-    except OSError as error:
-        raise PellucidError(f"{error.filename or folder}: cannot be written: {error.strerror}.") from None
+        contents = {file.name: text for file, text in zip(corpus.files, texts, strict=True)}
+        contents |= _parts(corpus, texts) | {"README.txt": _notice(name, corpus).encode()}
+        write_new(folder, contents)
     return folder
+
+
+def _parts(corpus: Corpus, texts: Sequence[bytes]) -> dict[str, bytes]:
+    """The files of train, validation and test by their names; none where the corpus comes with its own."""
+    if corpus.split is None:
+        return {}
+    return {
+        f"{part}.{language}": "".join(f"{pair[side]}\n" for pair in pairs).encode()
+        for part, pairs in split_pairs(_pairs(texts), corpus.split).items()
+        for side, language in enumerate(corpus.languages)
+    }
 
 
 def split_pairs(pairs: Sequence[tuple[str, str]], split: Split) -> dict[str, list[tuple[str, str]]]:

@@ -1,9 +1,10 @@
-"""A text from the network or from a mirror folder, verified before it gets its name."""
+"""A text from the network, from a mirror folder, or from where it was put before: verified in any case."""
 
 import gzip
 import hashlib
 import http.client
 import io
+import os
 import shutil
 import sys
 import urllib.error
@@ -14,7 +15,6 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from pellucid.errors import PellucidError
-from pellucid.seal import write_whole
 
 
 @dataclass(frozen=True)
@@ -28,10 +28,10 @@ class File:
 
 
 def obtain(file: File, folder: Path, mirror: Path | None) -> bytes:
-    """The text of a file: what is in the folder already, or fetched, verified and put there."""
+    """The text of a file, verified: what is in the folder already, or fetched."""
     path = folder / file.name
-    if path.exists():
-        text = path.read_bytes()
+    if os.path.lexists(path):
+        text = path.read_bytes() if path.is_file() else b""
         _verify(text, file, str(path), "Move it away to have it fetched again, or give another --out.")
         return text
     place = str(mirror / file.mirror) if mirror else file.address
@@ -43,7 +43,6 @@ def obtain(file: File, folder: Path, mirror: Path | None) -> bytes:
             f"{place}: damaged or cut short ({error}). Try again, or another --mirror."
         ) from None
     _verify(text, file, place, "It was changed or damaged on the way. Try again, or another --mirror.")
-    write_whole(path, text)
     return text
 
 

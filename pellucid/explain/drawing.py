@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.image import AxesImage
 
 FORMATS = ("png", "svg", "pdf")
+METADATA: dict[str, dict[str, str | None]] = {"svg": {"Date": None}, "png": {"Software": "Pellucid"}}
 PURPLE, PALE_PURPLE, ORANGE = "#6b43bd", "#c9b6ec", "#c4621d"
 
 
@@ -39,7 +40,7 @@ def drawing(path: str | Path, name: str, letters: str = "") -> Iterator["Figure"
         warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)
         figure = Figure(layout="constrained")
         yield figure
-        figure.savefig(content, format=form, dpi=150, metadata={"Date": None} if form == "svg" else None)
+        figure.savefig(content, format=form, dpi=150, metadata=METADATA.get(form))
     write(path, content.getvalue())
 
 

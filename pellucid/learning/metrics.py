@@ -1,12 +1,11 @@
 """The metrics file: one JSON line for each step and one for the average at the end, in `metrics.jsonl`."""
 
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TextIO
 
-from pellucid.seal import jsonable, writing
+from pellucid.seal import jsonable, write_whole, writing
 
 
 def open_metrics(path: Path, last_step: int) -> TextIO:
@@ -14,9 +13,7 @@ def open_metrics(path: Path, last_step: int) -> TextIO:
     with writing(path):
         if path.exists():
             lines = path.read_text("utf-8").splitlines(keepends=True)
-            temporary = path.with_suffix(".tmp")
-            temporary.write_text("".join(line for line in lines if _step_of(line) <= last_step), "utf-8")
-            os.replace(temporary, path)
+            write_whole(path, "".join(line for line in lines if _step_of(line) <= last_step).encode())
         return path.open("a", encoding="utf-8")
 
 

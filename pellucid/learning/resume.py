@@ -35,16 +35,27 @@ def refuse_changes(
     config: Config, saved: Config, data: dict[str, str], saved_data: dict[str, str], accept: Sequence[str]
 ) -> None:
     """Refuse another configuration or other data, with what differs; `accept` lets single things through."""
-    different = _changed_settings(to_table(saved), to_table(config), accept)
-    if "data" not in accept:
-        different += _changed_files(saved_data, data)
-    if different:
+    if different := changes(config, saved, data, saved_data, accept):
         raise UsageError(
             "this run was started with other settings or data, so it cannot go on bit for bit:\n"
             + "\n".join(different)
             + "\nRestore them, start anew with another --out, or let them through: "
             "--accept section.key (or --accept data)."
         )
+
+
+def changes(
+    config: Config,
+    saved: Config,
+    data: dict[str, str],
+    saved_data: dict[str, str],
+    accept: Sequence[str] = (),
+) -> list[str]:
+    """What differs between a run and what is asked for, a line each."""
+    different = _changed_settings(to_table(saved), to_table(config), accept)
+    if "data" not in accept:
+        different += _changed_files(saved_data, data)
+    return different
 
 
 def _changed_settings(old: Table, new: Table, accept: Sequence[str]) -> list[str]:

@@ -19,6 +19,7 @@ from pellucid.data.batch import Batch
 from pellucid.errors import PellucidError, UsageError
 from pellucid.learning import heap
 from pellucid.learning.average import keep_for_average, mean, put_aside
+from pellucid.learning.claim import claim
 from pellucid.learning.display import validation_progress
 from pellucid.learning.learner import Update
 from pellucid.learning.log import LOG, Log
@@ -65,8 +66,7 @@ def training(
     if not str(out):
         raise UsageError("out is empty: name the folder that becomes the model's.")
     out, log = Path(out), Log(report)
-    checkpoint.check_writable(out)
-    with checkpoint.lock(out), log.noting_the_end(), stop_on_signal() as stop:
+    with claim(out), log.noting_the_end(), stop_on_signal() as stop:
         stop.run_folder, stop.say = out, log.say
         with log.noting_warnings():
             config = as_config(config)

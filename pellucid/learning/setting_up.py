@@ -27,7 +27,6 @@ from pellucid.learning.stop import VOCABULARY, StopRequest
 from pellucid.learning.validation import references_of, tokenizer_for
 from pellucid.memory import needing_memory
 from pellucid.model import Transformer
-from pellucid.seal import MANIFEST
 from pellucid.translate.evaluate import note_on_short
 from pellucid.vocabulary import Vocabulary
 from pellucid.vocabulary_training import train_vocabulary
@@ -141,9 +140,7 @@ def _saved(
     """The state to go on from, which fits what is asked for, and the data's fingerprint."""
     checkpoint.recover(out)
     saved = checkpoint.newest_state(out)
-    if not saved:
-        _refuse_to_overwrite(out)
-    elif not resume and saved.step == 0 and not steps_in(out / "metrics.jsonl"):
+    if saved and not resume and saved.step == 0 and not steps_in(out / "metrics.jsonl"):
         saved = None  # nothing was learned there, so nothing is lost
     if saved and not resume:
         raise UsageError(
@@ -191,16 +188,6 @@ def _unknown(examples: Sequence[Example], vocabulary: Vocabulary, config: Config
         )
     told = [f"{share:.2%} of the {side}" for side, share in shares.items() if share]
     return f"unknown tokens: {', '.join(told) or 'none'}"
-
-
-def _refuse_to_overwrite(out: Path) -> None:
-    """A model without checkpoints was not trained here, and a configuration alone is somebody's own."""
-    for name in (MANIFEST, checkpoint.CONFIG):
-        if (out / name).exists():
-            raise UsageError(
-                f"{out / name} is there already, without a checkpoint of a training run: training would "
-                "write over it. Choose another --out."
-            )
 
 
 def parameters(model: torch.nn.Module) -> int:

@@ -1,6 +1,6 @@
 """The demo's corpus: a phrasebook in four languages, made by a grammar (docs/phrasebook.md)."""
 
-from pellucid.data.phrasebook.parts import Split, split, write
+from pellucid.data.phrasebook.parts import Split, split, texts, write
 from pellucid.data.phrasebook.sentences import (
     DIRECTIONS,
     NOTES,
@@ -22,6 +22,7 @@ __all__ = [
     "meanings",
     "phrases",
     "split",
+    "texts",
     "tour",
     "variants",
     "words",

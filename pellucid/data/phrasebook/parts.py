@@ -18,6 +18,7 @@ from pellucid.data.phrasebook.sentences import (
     word_forms,
     words,
 )
+from pellucid.seal import write_new
 
 HELD_OUT = 250  # meanings, and so phrases in each direction
 FAR = 170  # of these, not within one word of any training source
@@ -130,11 +131,18 @@ def split(seed: int) -> Split:
 
 
 def write(folder: str | Path, seed: int) -> dict[str, Path]:
-    """Files for `pellucid train`: train.en-hi.tsv with every variant, validation and held-out canonical."""
-    folder, parts = Path(folder), split(seed)
+    """Write the files for `pellucid train`; where another file has the name of one, write nothing."""
+    contents = texts(seed)
+    write_new(Path(folder), contents)
+    return {name: Path(folder) / name for name in contents}
+
+
+@cache
+def texts(seed: int) -> dict[str, bytes]:
+    """Files by their names: train.en-hi.tsv with every variant, validation and held-out canonical."""
+    parts = split(seed)
     pinned = {*phrases_of(always()), *extra()}
-    folder.mkdir(parents=True, exist_ok=True)
-    paths = {}
+    contents = {}
     for source, target in DIRECTIONS:
         direction = f"{source}-{target}"
         pairs: dict[str, list[tuple[str, str]]] = {"train": []}
@@ -143,9 +151,6 @@ def write(folder: str | Path, seed: int) -> dict[str, Path]:
         for name, part in (("validation", parts.validation), ("held-out", parts.held_out)):
             pairs[name] = [(phrase.source, phrase.target) for phrase in _of(part, direction)]
         for name, lines in pairs.items():
-            path = folder / f"{name}.{direction}.tsv"
-            path.write_text(
-                "".join(f"{left}\t{right}\n" for left, right in lines), encoding="utf-8", newline="\n"
-            )
-            paths[path.name] = path
-    return paths
+            text = "".join(f"{left}\t{right}\n" for left, right in lines)
+            contents[f"{name}.{direction}.tsv"] = text.encode()
+    return contents
