@@ -23,7 +23,7 @@ from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
 from pellucid.config import Config
-from pellucid.config_file import from_table, to_toml
+from pellucid.config_file import from_table, to_toml, without_folders
 from pellucid.errors import PellucidError
 from pellucid.model import Transformer
 from pellucid.seal import MANIFEST, copy, is_sealed, read_manifest, remove, sealed, to_disk, verified, writing
@@ -66,7 +66,7 @@ def save_model(
     folder = Path(folder)
     _replace_model(folder)
     with sealed(folder / ".new", "model", {"provenance": dict(provenance)}) as new:
-        (new / CONFIG).write_bytes(to_toml(config).encode())
+        (new / CONFIG).write_bytes(to_toml(without_folders(config)).encode())
         vocabulary.save(new)
         weights = model.state_dict().items()
         _write(new / WEIGHTS, {name: _narrowed(name, tensor, stored_as) for name, tensor in weights})

@@ -23,6 +23,7 @@ from pellucid.config import (
     not_a_corpus,
 )
 from pellucid.errors import UsageError
+from pellucid.file_names import short_names
 from pellucid.nearest import did_you_mean
 from pellucid.settings import convert, title
 
@@ -117,6 +118,25 @@ def from_table(table: Mapping[str, Any], where: str = "configuration", folder: P
     if "size" in given["vocabulary"] and "vocabulary" not in given["model"]:
         given["model"]["vocabulary"] = given["vocabulary"]["size"]
     return Config(**{name: _section(kind, given[name], where) for name, kind in sections.items()})
+
+
+def without_folders(config: Config) -> Config:
+    """The configuration with its files' names alone: what others may read, and what a resume compares."""
+    data, vocabulary, start = config.data, config.vocabulary, config.training.start_from
+    corpora = (*data.train, *data.validation, vocabulary.model)
+    names = short_names(file for corpus in corpora for file in corpus)
+    train, validation = (
+        tuple(tuple(names[file] for file in corpus) for corpus in part)
+        for part in (data.train, data.validation)
+    )
+    model = tuple(names[file] for file in vocabulary.model)
+    start = start and os.path.basename(os.path.abspath(start))
+    return dataclasses.replace(
+        config,
+        data=dataclasses.replace(data, train=train, validation=validation),
+        vocabulary=dataclasses.replace(vocabulary, model=model),
+        training=dataclasses.replace(config.training, start_from=start),
+    )
 
 
 def to_table(config: Config) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """A model is a folder: saved whole, loaded if every byte is right, never at the price of the old one."""
 
+import io
 import json
 import math
 import os
@@ -15,6 +16,7 @@ from pathlib import Path
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
+from sentencepiece import SentencePieceProcessor, SentencePieceTrainer
 from torch import Tensor
 
 from pellucid import checkpoint, seal
@@ -295,6 +297,32 @@ def test_a_manifest_cannot_name_files_elsewhere(tmp_path: Path) -> None:
     table["files"]["../secret"] = "0" * 64
     path.write_text(json.dumps(table | {"sha256": seal._sha256_of(table)}))
     assert "../secret" not in error_of(tmp_path / "run")
+
+
+def test_a_vocabulary_with_other_special_ids_is_refused(tmp_path: Path) -> None:
+    """As many tokens, but what ends a sentence here starts one there."""
+    _, vocabulary, _ = save(tmp_path)
+    other = io.BytesIO()
+    SentencePieceTrainer.train(
+        sentence_iterator=iter(WORDS + [line.upper() for line in WORDS]),
+        model_writer=other,
+        model_type="word",
+        vocab_size=50,
+        hard_vocab_limit=False,
+        pad_id=0,
+        unk_id=1,
+        bos_id=3,
+        eos_id=2,
+        minloglevel=2,
+    )
+    model = SentencePieceProcessor(model_proto=other.getvalue())
+    assert model.get_piece_size() == vocabulary.source_size
+    (tmp_path / "vocabulary.model").write_bytes(other.getvalue())
+    reseal(tmp_path)
+    assert error_of(tmp_path) == (
+        f"{tmp_path / 'vocabulary.model'}: start_id = 3, but the model was made with 2: another model's "
+        "vocabulary. Copy the model folder again."
+    )
 
 
 class Bomb:

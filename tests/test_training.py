@@ -363,7 +363,7 @@ def test_fine_tuning_goes_on_from_a_model(tmp_path: Path) -> None:
     first = load_model(tmp_path / "first" / "run").manifest["provenance"]["scores"]["validation"]
     assert steps[0].validation and steps[0].validation.loss == pytest.approx(first["loss"], rel=1e-4)
     config = load_model(tmp_path / "second" / "run").config
-    assert config.model.dropout == 0.3 and config.training.start_from == str(tmp_path / "first" / "run")
+    assert config.model.dropout == 0.3 and config.training.start_from == "run"
     again = trained(tmp_path / "second", settings | {"model.dropout": 0.3, "training.steps": 4}, resume=True)
     assert [step.number for step in again] == [3, 4]  # from where it was, not from the first model
 

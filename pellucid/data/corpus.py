@@ -9,10 +9,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from itertools import zip_longest
-from pathlib import Path
 
 from pellucid.config import DataConfig
 from pellucid.errors import PellucidError, UsageError
+from pellucid.file_names import short_names
 
 # Text longer than max_length times this is too long, whatever its tokens: on average they are shorter.
 # So a line of a million characters costs nothing.
@@ -120,10 +120,9 @@ def nothing_left(file: str, report: Report) -> PellucidError:
 
 
 def fingerprint(corpora: Iterable[Sequence[str]]) -> dict[str, str]:
-    """The SHA-256 of each file's bytes, by its name, or by its path where two have the same name."""
-    files = list(dict.fromkeys(file for corpus in corpora for file in corpus))
-    names = Counter(Path(file).name for file in files)
-    return {Path(file).name if names[Path(file).name] == 1 else file: _sha256(file) for file in files}
+    """The SHA-256 of each file's bytes, by its name, or by its folder and name where two have the same."""
+    names = short_names(file for corpus in corpora for file in corpus)
+    return {name: _sha256(file) for file, name in names.items()}
 
 
 def read_lines(file: str) -> Iterator[bytes]:

@@ -1,11 +1,10 @@
 """What may differ between a run and its resume, so that it goes on bit for bit."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from pellucid.config import Config
-from pellucid.config_file import to_table
+from pellucid.config_file import to_table, without_folders
 from pellucid.errors import UsageError
 
 Table = dict[str, dict[str, Any]]
@@ -51,8 +50,12 @@ def changes(
     saved_data: dict[str, str],
     accept: Sequence[str] = (),
 ) -> list[str]:
-    """What differs between a run and what is asked for, a line each."""
-    different = _changed_settings(to_table(saved), to_table(config), accept)
+    """What differs between a run and what is asked for, a line each.
+
+    The order of the files counts, and what is in them, but not where they lie.
+    """
+    before, now = (to_table(without_folders(each)) for each in (saved, config))
+    different = _changed_settings(before, now, accept)
     if "data" not in accept:
         different += _changed_files(saved_data, data)
     return different
@@ -72,10 +75,7 @@ def _changed_settings(old: Table, new: Table, accept: Sequence[str]) -> list[str
         if section == "data" and key in ("train", "validation"):
             if "data" in accept:
                 continue
-            # The order of the files counts, and what is in them, but not where they lie.
-            before, now = (
-                [[Path(file).name for file in corpus] for corpus in value or ()] for value in (before, now)
-            )
+            before, now = ([list(corpus) for corpus in value or ()] for value in (before, now))
         if now != before:
             changed.append(f"  {name}: {before!r} -> {now!r}")
     return changed

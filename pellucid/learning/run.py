@@ -14,7 +14,7 @@ import torch
 
 from pellucid import checkpoint
 from pellucid.config import Config, TrainingConfig
-from pellucid.config_file import to_table
+from pellucid.config_file import to_table, without_folders
 from pellucid.data.batch import Batch
 from pellucid.errors import PellucidError, UsageError
 from pellucid.learning import heap
@@ -234,7 +234,8 @@ def _keep_if_best(run: Run, model: Transformer, validation: Validation, what: st
 def save(run: Run) -> None:
     """The state, to go on from; and the model as it is now, in last/."""
     keep_model(run, run.out / "last", run.learner.model, None, f"step {run.position.step}")
-    state = {"position": dataclasses.asdict(run.position), "config": to_table(run.config), "data": run.data}
+    settings = to_table(without_folders(run.config))
+    state = {"position": dataclasses.asdict(run.position), "config": settings, "data": run.data}
     checkpoint.save_state(
         run.out, run.position.step, run.learner.tensors(), state, keep=run.config.training.keep_checkpoints
     )
