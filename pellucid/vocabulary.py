@@ -19,6 +19,7 @@ from pellucid.config import Config, DataConfig
 from pellucid.errors import PellucidError, UsageError
 from pellucid.preparation import prepare, restore
 from pellucid.subwords import sampler
+from pellucid.vocabulary_file import without_paths
 
 JOINT_FILE, SOURCE_FILE, TARGET_FILE = (f"vocabulary{side}.model" for side in ("", ".source", ".target"))
 FILES = {JOINT_FILE, SOURCE_FILE, TARGET_FILE}
@@ -134,7 +135,7 @@ class Vocabulary:
         """Writes vocabulary.model, or one such file for each side."""
         sides = {SOURCE_FILE: self.source, TARGET_FILE: self.target}
         for name, model in ({JOINT_FILE: self.source} if self.joint else sides).items():
-            (folder / name).write_bytes(model.serialized_model_proto())
+            (folder / name).write_bytes(without_paths(model.serialized_model_proto()))
 
     def _encode(
         self, model: SentencePieceProcessor, text: str, sampling: float, seed: int | None

@@ -43,11 +43,9 @@ def test_a_manifest_of_something_else_makes_no_run(tmp_path: Path) -> None:
 
 def test_a_file_where_the_folder_would_be_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "model").write_text("mine")
-    with pytest.raises(UsageError) as error, claim(tmp_path / "model"):
+    with pytest.raises(PellucidError) as error, claim(tmp_path / "model"):
         pass
-    assert str(error.value) == (
-        f"{tmp_path / 'model'} is a file, and no model's folder can be there. Choose another --out."
-    )
+    assert str(error.value) == f"{tmp_path / 'model'}: cannot be written: it is a file. Choose another --out."
 
 
 def test_other_files_are_in_nobody_s_way(tmp_path: Path) -> None:

@@ -182,7 +182,7 @@ def test_a_file_of_one_s_own_is_left_alone(tmp_path: Path, name: str, kind: str,
 def test_a_model_s_folder_of_one_s_own_is_left_alone(tmp_path: Path, name: str) -> None:
     foreign.put(tmp_path / "out" / name)
     before = foreign.everything(tmp_path)
-    with pytest.raises(UsageError, match=re.escape(f"{tmp_path / 'out' / name} is ")):
+    with pytest.raises(PellucidError, match=re.escape(f"{tmp_path / 'out' / name}")):
         demo.run(tmp_path / "out", True, say=lambda line: None)
     assert foreign.everything(tmp_path) == before
 

@@ -1,18 +1,19 @@
 """A model that is given away says nothing of the disk that it was trained on."""
 
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 import short_runs
+from sentencepiece import SentencePieceProcessor, SentencePieceTrainer
 
 import pellucid
 from pellucid.checkpoint import newest_state
 from pellucid.config_file import from_table, to_table
 from pellucid.errors import UsageError
 from pellucid.file_names import short_names
+from pellucid.vocabulary_file import without_paths
 
 
 @pytest.mark.parametrize(
@@ -30,11 +31,47 @@ def test_a_file_is_called_by_as_little_as_tells_it_from_the_others(names: dict[s
     assert short_names(names) == names
 
 
+def ready_made(folder: Path) -> Path:
+    """A word model trained from a file: SentencePiece writes the paths of text and model into it."""
+    folder.mkdir(parents=True)
+    text = "".join(f"{left}\n{right}\n" for left, right in short_runs.pairs(60))
+    (folder / "text").write_text(text, "utf-8")
+    SentencePieceTrainer.train(
+        input=str(folder / "text"),
+        model_prefix=str(folder / "ready"),
+        model_type="word",
+        vocab_size=50,
+        hard_vocab_limit=False,
+        pad_id=0,
+        unk_id=1,
+        bos_id=2,
+        eos_id=3,
+        minloglevel=2,
+    )
+    return folder / "ready.model"
+
+
+def test_a_vocabulary_loses_its_paths_and_nothing_else(tmp_path: Path) -> None:
+    whole = ready_made(tmp_path / "it").read_bytes()
+    assert whole.count(str(tmp_path).encode()) == 2
+    without = without_paths(whole)
+    assert str(tmp_path).encode() not in without and without_paths(without) == without
+    one, other = (SentencePieceProcessor(model_proto=proto) for proto in (whole, without))
+    tokens = range(one.get_piece_size())
+    assert [one.id_to_piece(token) for token in tokens] == [other.id_to_piece(token) for token in tokens]
+    assert [one.get_score(token) for token in tokens] == [other.get_score(token) for token in tokens]
+    text = "ab  ba unheard-of\t½"
+    assert one.encode(text) == other.encode(text) and one.eos_id() == other.eos_id() == 3
+    demo = Path(pellucid.__file__).parent / "demo_model" / "vocabulary.model"
+    assert without_paths(demo.read_bytes()) == demo.read_bytes()
+
+
 def run_with_everything(folder: Path) -> tuple[pellucid.Config, Path]:
     """A run with two corpora of the same files' names, a model to start from, a ready-made vocabulary."""
-    first = short_runs.config(folder / "first" / "secret project", {"training.steps": 1})
+    vocabulary = ready_made(folder / "first")
+    settings: dict[str, Any] = {"training.steps": 1, "vocabulary.model": [str(vocabulary)]}
+    first = short_runs.config(folder / "first" / "secret project", settings)
     start = pellucid.train(first, folder / "first" / "run")
-    vocabulary = shutil.copy(start / "vocabulary.model", folder / "ready.model")
     short_runs.config(folder / "second" / "secret project")
     corpora = {
         part: [
@@ -43,7 +80,7 @@ def run_with_everything(folder: Path) -> tuple[pellucid.Config, Path]:
         ]
         for part in ("train", "validation")
     }
-    settings: dict[str, Any] = {"training.start_from": str(start), "training.checkpoint_every": 2}
+    settings = {"training.start_from": str(start), "training.checkpoint_every": 2}
     table = to_table(short_runs.config(folder / "unused", settings))
     table["data"] |= corpora
     table["vocabulary"]["model"] = [str(vocabulary)]

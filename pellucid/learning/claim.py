@@ -35,7 +35,7 @@ def claim(folder: str | Path) -> Iterator[None]:
 def refuse_taken(folder: Path) -> None:
     """Raise where a run would write over what no run wrote."""
     if os.path.lexists(folder) and not folder.is_dir():
-        raise UsageError(f"{folder} is a file, and no model's folder can be there. Choose another --out.")
+        raise PellucidError(f"{folder}: cannot be written: it is a file. Choose another --out.")
     killed_before_it_saved = _holder(folder).isdecimal()
     if killed_before_it_saved or is_run(folder):
         return

@@ -1,0 +1,62 @@
+"""A SentencePiece model as the bytes of its file: a protocol buffer (sentencepiece_model.proto)."""
+
+from collections.abc import Iterator, Mapping
+
+# Fields that hold paths on the disk of whoever trained the model, by the field that they are in: input,
+# model_prefix and seed file of trainer_spec, the file of rules of normalizer_spec and denormalizer_spec.
+PATHS: Mapping[int, set[int]] = {2: {1, 2, 54}, 3: {6}, 5: {6}}
+LENGTH_DELIMITED = 2  # the wire type of texts and messages
+FIXED = {1: 8, 5: 4}  # bytes of a value of these wire types
+
+
+def without_paths(model: bytes) -> bytes:
+    """The same model, which no longer says where the files lay that it was trained from."""
+    return b"".join(
+        _shortened(number, model[start:end], model[value:end], PATHS[number])
+        if number in PATHS
+        else model[start:end]
+        for number, start, value, end in _fields(model)
+    )
+
+
+def _shortened(number: int, field: bytes, message: bytes, left_out: set[int]) -> bytes:
+    """A field whose value is this message, without some of the message's own fields."""
+    kept = b"".join(message[start:end] for inner, start, _, end in _fields(message) if inner not in left_out)
+    if kept == message:
+        return field
+    return _varint(number << 3 | LENGTH_DELIMITED) + _varint(len(kept)) + kept
+
+
+def _fields(message: bytes) -> Iterator[tuple[int, int, int, int]]:
+    """Each field: its number, and where it, its value and the next one start."""
+    place = 0
+    while place < len(message):
+        start = place
+        key, place = _read_varint(message, place)
+        number, wire_type = key >> 3, key & 7
+        value = place
+        if wire_type == LENGTH_DELIMITED:
+            length, value = _read_varint(message, place)
+            place = value + length
+        elif wire_type in FIXED:
+            place += FIXED[wire_type]
+        else:
+            _, place = _read_varint(message, place)
+        yield number, start, value, place
+
+
+def _read_varint(message: bytes, place: int) -> tuple[int, int]:
+    value = shift = 0
+    while True:
+        byte = message[place]
+        value, shift, place = value | (byte & 127) << shift, shift + 7, place + 1
+        if byte < 128:
+            return value, place
+
+
+def _varint(value: int) -> bytes:
+    written = bytearray()
+    while value > 127:
+        written.append(value & 127 | 128)
+        value >>= 7
+    return bytes(written + bytes([value]))
