@@ -106,7 +106,7 @@ def test_warnings_and_errors_are_in_the_log_and_shown(
 
 
 def test_what_is_refused_leaves_no_log(tmp_path: Path) -> None:
-    config = short_runs.config(tmp_path / "data", {"training.batch_tokens": 1})
+    config = short_runs.config(tmp_path / "data", {"training.batch_tokens": 4})
     with pytest.raises(PellucidError):
         pellucid.train(config, tmp_path / "run")
     assert not (tmp_path / "run" / "log.txt").exists()
