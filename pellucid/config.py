@@ -184,7 +184,7 @@ class TranslationConfig:
     """How a trained model translates unless a call says otherwise."""
 
     beam: int = number(5, 1, 1000)
-    length_penalty: float = number(1.0, 0.0, 100.0)
+    length_penalty: float = number(1.0, 0.0, 10.0)
     # tokens, the end token included
     max_length: int = number(512, 1, 1_000_000)
 

@@ -16,7 +16,10 @@ from pellucid.preparation import prepare
 from pellucid.vocabulary import Vocabulary, ready_made, source_language, targets_of, valid
 
 # Threads: a fixed number, because the model file records it, and the same text is to give the same file.
-_TRAINER: dict[str, Any] = dict(pad_id=0, unk_id=1, bos_id=2, eos_id=3, num_threads=4, minloglevel=2)
+# Length: SentencePiece's limit, in bytes; by default it leaves out lines of more than 4,192 without a word.
+_TRAINER: dict[str, Any] = dict(
+    pad_id=0, unk_id=1, bos_id=2, eos_id=3, num_threads=4, minloglevel=2, max_sentence_length=2**30
+)
 
 
 def train_vocabulary(

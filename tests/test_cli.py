@@ -64,7 +64,10 @@ def test_what_failed_is_one_line_and_code_1(pellucid: Command, tmp_path: Path) -
     [
         (["--beam", "0"], "beam = 0 must be a whole number from 1 to 1000."),
         (["--n-best", "3"], "n_best = 3 is more than beam = 2, the hypotheses that are kept."),
-        (["--min-length", "9", "--max-length", "5"], "min_length = 9 is more than max_length = 5."),
+        (
+            ["--min-length", "5", "--max-length", "5"],
+            "min_length = 5 leaves no room for the end token within",
+        ),
         (["--sample", "--temperature", "0"], "temperature = 0.0 must be a number above 0."),
         (["--top-k", "3"], "top_k = 3 needs sample=True."),
         (["--to", "de"], "the model does not name its languages, so it takes no 'de'. Leave it out."),

@@ -10,7 +10,7 @@ from tables import END, Table, TableDecoding, random_table, rules
 from torch import Tensor
 
 from pellucid.translate.hypotheses import Found
-from pellucid.translate.sample import Chance, Sampling, cut, draw, drawn, seeds
+from pellucid.translate.sample import Chance, Sampling, Seeds, cut, draw, drawn
 from pellucid.translate.search import Request, search
 
 
@@ -22,7 +22,7 @@ def sampled(
     seed: int = 0,
     **cuts: object,
 ) -> list[list[Found]]:
-    chance = Chance(seeds(sources, seed), draws)
+    chance = Chance(Seeds(seed).of(sources), draws)
     choose = functools.partial(draw, sampling=Sampling(**cuts), chance=chance)  # type: ignore[arg-type]
     results: dict[int, list[Found]] = {}
     for step in search(TableDecoding(table, len(requests)), requests, rules(draws), choose):
@@ -82,8 +82,15 @@ def test_a_sample_depends_on_the_seed_and_the_sentence_alone() -> None:
 
 
 def test_the_same_sentence_twice_gets_different_draws() -> None:
-    assert len(set(seeds([[4, 3], [4, 3], [5, 3], [4, 3]], seed=0))) == 4
-    assert seeds([[5, 3], [4, 3]], seed=0)[::-1] == seeds([[4, 3], [5, 3]], seed=0)
+    assert len(set(Seeds().of([[4, 3], [4, 3], [5, 3], [4, 3]]))) == 4
+    assert Seeds().of([[5, 3], [4, 3]])[::-1] == Seeds().of([[4, 3], [5, 3]])
+
+
+def test_sentences_that_arrive_one_by_one_get_the_same_seeds() -> None:
+    sources, seeds = [[4, 3], [4, 3], [5, 3], [4, 3]], Seeds(7)
+    assert (
+        [seed for ids in sources for seed in seeds.of([ids])] == Seeds(7).of(sources) != Seeds(8).of(sources)
+    )
 
 
 def test_cut_keeps_the_likeliest() -> None:

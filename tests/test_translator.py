@@ -153,7 +153,7 @@ def test_min_length() -> None:
     ours = translator("word", end=50.0)
     assert ours.translate("the dog").tokens == ["</s>"]
     assert [len(each.tokens) for each in ours.translate(["the dog", "cat"], min_length=4)] == [5, 5]
-    assert len(ours.translate("the dog", min_length=4, max_length=4).tokens) == 4
+    assert len(ours.translate("the dog", min_length=4, max_length=5).tokens) == 5
 
 
 def test_a_prefix_is_said_first() -> None:

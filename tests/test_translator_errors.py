@@ -1,6 +1,7 @@
 """Languages, text that means harm, and every error of translating, word for word."""
 
 import dataclasses
+import math
 import warnings
 from pathlib import Path
 from typing import Any, Unpack
@@ -11,7 +12,7 @@ from random_translator import sentences, translator
 
 from pellucid.config import Config, DataConfig
 from pellucid.errors import PellucidError, UsageError
-from pellucid.translate.options import Options, TranslationOptions
+from pellucid.translate.options import RANGES, Options, TranslationOptions
 from pellucid.translate.sentences import TruncationWarning, read_source
 from pellucid.translate.translator import Translator, load
 
@@ -155,13 +156,12 @@ WRONG = {
     "Set beam = 6 or more, or n_best = 5 or less.": dict(n_best=6),
     "min_length = -1 must be a whole number from 0 to 1000000.": dict(min_length=-1),
     "max_length = 0 must be a whole number from 1 to 1000000.": dict(max_length=0),
-    "min_length = 5 is more than max_length = 4. Set min_length below 4, or raise max_length.": dict(
-        min_length=5, max_length=4
-    ),
-    "length_penalty = -1 must be a number from 0 to 100. With 1, hypotheses are compared by the mean "
+    "min_length = 4 leaves no room for the end token within max_length = 4. "
+    "Set max_length = 5 or more, or a smaller min_length.": dict(min_length=4, max_length=4),
+    "length_penalty = -1 must be a number from 0 to 10. With 1, hypotheses are compared by the mean "
     "of their log-probabilities, with 0 by the sum.": dict(length_penalty=-1),
-    "length_penalty = 101.0 must be a number from 0 to 100. With 1, hypotheses are compared by the mean "
-    "of their log-probabilities, with 0 by the sum.": dict(length_penalty=101.0),
+    "length_penalty = 11.0 must be a number from 0 to 10. With 1, hypotheses are compared by the mean "
+    "of their log-probabilities, with 0 by the sum.": dict(length_penalty=11.0),
     "batch_tokens = 0 must be a whole number, 1 or more.": dict(batch_tokens=0),
     "temperature = 0 must be a number above 0. For the likeliest token every time, "
     "set sample=False and beam=1.": dict(temperature=0),
@@ -191,6 +191,10 @@ WRONG = {
     "sentence 1: a prefix of 3 tokens leaves no room within max_length = 3. "
     "Set max_length = 4 or more.": dict(prefix=[5, 6, 7], max_length=3),
 }
+
+
+def test_the_greatest_length_has_a_score_by_the_greatest_penalty() -> None:
+    assert 1 < (RANGES["max_length"][1] + 1) ** RANGES["length_penalty"][1] < math.inf
 
 
 def test_every_option_is_known_to_editors_and_to_help() -> None:

@@ -58,6 +58,15 @@ def test_a_word_is_one_token_and_every_training_word_is_known() -> None:
     assert vocabulary.source_tokens(ids) == [*SOURCES[0].split(), "<unk>", "</s>"]
 
 
+@pytest.mark.parametrize("kind", ["word", "bpe", "unigram"])
+def test_a_long_line_is_learned_from_too(kind: str) -> None:
+    """SentencePiece by itself leaves out lines of more than 4,192 bytes."""
+    lines = ["a b", "b a", "a b " * 1500 + "xylophone", "a b " * 3000 + "fjord"]
+    vocabulary = train_vocabulary(lines, lines, VocabularyConfig(kind=kind, size=22), DataConfig())
+    for word in ("xylophone", "fjord"):
+        assert vocabulary.unknown_id not in vocabulary.encode_source(word)
+
+
 def test_labels_keep_the_word_boundary_of_subwords() -> None:
     vocabulary = learn()
     labels = vocabulary.source_tokens([0, 1, 2, *vocabulary.encode_source("dog")])

@@ -52,10 +52,12 @@ def run(arguments: argparse.Namespace) -> None:
     """Reads, translates and writes what has arrived, again and again."""
     from pellucid.cli.lines import STANDARD_INPUT, put, standard_input, tell
     from pellucid.translate.options import TranslationOptions
+    from pellucid.translate.sample import Seeds
     from pellucid.translate.translator import load
 
     translator = load(arguments.model, arguments.device, arguments.precision)
     options = {name: getattr(arguments, name) for name in TranslationOptions.__annotations__}
+    options["seed"] = Seeds(arguments.seed or 0)  # of all lines, however they arrive
     translator.translate([], arguments.to, **options)  # what is wrong with the options shows before any line
     if sys.stdin is not None and sys.stdin.isatty():
         tell("Type a sentence and Enter; Ctrl-D (on Windows Ctrl-Z and Enter) ends.")

@@ -14,7 +14,7 @@ from pellucid.model import Transformer
 from pellucid.translate.beam import best
 from pellucid.translate.hypotheses import Found
 from pellucid.translate.options import Options
-from pellucid.translate.sample import Chance, draw, seeds
+from pellucid.translate.sample import Chance, draw
 from pellucid.translate.search import Choose, Request, Rules, SearchStep, search
 
 # Source tokens times hypotheses that are decoded together unless a call says otherwise: more is not faster.
@@ -54,7 +54,7 @@ def decode(
     together = options.batch_tokens or max(
         1, TOGETHER.get(device_of(model).type, TOGETHER["cpu"]) // options.width
     )
-    sentence_seeds = seeds(sources, options.seed) if options.sample else [0] * len(sources)
+    sentence_seeds = options.seeds.of(sources) if options.sample else [0] * len(sources)
     with evaluating(model):
         for group in batches([len(ids) for ids in sources], together):
             some_sources = [sources[place] for place in group]

@@ -8,7 +8,7 @@ from typing import Any, TypedDict
 from pellucid.config import TranslationConfig
 from pellucid.errors import UsageError
 from pellucid.nearest import did_you_mean
-from pellucid.translate.sample import Sampling
+from pellucid.translate.sample import Sampling, Seeds
 from pellucid.translate.sentences import Prefix
 
 RANGES = {  # of the settings that a configuration has too
@@ -22,7 +22,6 @@ WHOLE: dict[str, tuple[int | None, int | None]] = {  # options that are whole nu
     "max_length": LENGTH,
     "top_k": (1, None),
     "batch_tokens": (1, None),
-    "seed": (None, None),
 }
 
 
@@ -39,7 +38,7 @@ class TranslationOptions(TypedDict, total=False):
     temperature: float | None  # below 1 tamer, above 1 wilder
     top_k: int | None  # from so many likeliest tokens only
     top_p: float | None  # from the likeliest tokens that make up this probability
-    seed: int | None
+    seed: int | Seeds | None  # calls that share one Seeds(number) draw as a single call would
     batch_tokens: int | None  # source tokens decoded together; None: what fits and is fast
 
 
@@ -56,13 +55,14 @@ class Options:
     temperature: float = 1.0
     top_k: int | None = None
     top_p: float | None = None
-    seed: int = 0
+    seed: int | Seeds = 0
     batch_tokens: int | None = None
 
     def __post_init__(self) -> None:
         for name, (least, most) in WHOLE.items():
             if getattr(self, name) is not None:
                 _whole(name, getattr(self, name), least, most)
+        _whole("seed", self.seeds.number, None, None)
         least_penalty, most_penalty = PENALTY
         if not _number(self.length_penalty) or not least_penalty <= self.length_penalty <= most_penalty:
             raise UsageError(
@@ -79,6 +79,11 @@ class Options:
         return self.n_best if self.sample else self.beam
 
     @property
+    def seeds(self) -> Seeds:
+        """What gives each sentence its seed."""
+        return self.seed if isinstance(self.seed, Seeds) else Seeds(self.seed)
+
+    @property
     def sampling(self) -> Sampling:
         """How tokens are drawn."""
         return Sampling(self.temperature, self.top_k, self.top_p)
@@ -89,10 +94,10 @@ class Options:
                 f"n_best = {self.n_best} is more than beam = {self.beam}, the hypotheses that are kept. "
                 f"Set beam = {self.n_best} or more, or n_best = {self.beam} or less."
             )
-        if self.max_length is not None and self.min_length > self.max_length:
+        if self.max_length is not None and self.min_length >= self.max_length:
             raise UsageError(
-                f"min_length = {self.min_length} is more than max_length = {self.max_length}. "
-                f"Set min_length below {self.max_length}, or raise max_length."
+                f"min_length = {self.min_length} leaves no room for the end token within max_length = "
+                f"{self.max_length}. Set max_length = {self.min_length + 1} or more, or a smaller min_length."
             )
 
     def _check_sampling(self) -> None:

@@ -4,6 +4,7 @@ import hashlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -65,15 +66,29 @@ def drawn(scores_RV: Tensor, uniform_R: Tensor) -> Tensor:
     return torch.searchsorted(sums, wanted[:, None], right=True)[:, 0].clamp(max=scores_RV.shape[1] - 1)
 
 
-def seeds(sources: Sequence[Sequence[int]], seed: int) -> list[int]:
-    """A seed for each sentence, from the call's seed, its ids, and how often they came before it."""
-    times: dict[tuple[int, ...], int] = {}
-    sentence_seeds = []
-    for ids in map(tuple, sources):
-        times[ids] = times.get(ids, -1) + 1
-        digest = hashlib.blake2b(repr((seed, times[ids], ids)).encode(), digest_size=8).digest()
-        sentence_seeds.append(int.from_bytes(digest) >> 1)
-    return sentence_seeds
+class Seeds:
+    """A seed for each sentence, from a number, the sentence's ids, and how often the sentence came before.
+
+    Calls that share one object draw what a single call with all their sentences draws.
+    """
+
+    def __init__(self, number: int = 0) -> None:
+        self.number = number
+        self._times: dict[int, int] = {}  # by a digest: a pipe may bring many long sentences
+
+    def of(self, sources: Sequence[Sequence[int]]) -> list[int]:
+        """The seeds of the next sentences."""
+        sentence_seeds = []
+        for ids in map(tuple, sources):
+            key = _digest(ids)
+            times = self._times[key] = self._times.get(key, -1) + 1
+            sentence_seeds.append(_digest((self.number, times, ids)))
+        return sentence_seeds
+
+
+def _digest(value: tuple[Any, ...]) -> int:
+    """63 bits of it."""
+    return int.from_bytes(hashlib.blake2b(repr(value).encode(), digest_size=8).digest()) >> 1
 
 
 class Chance:

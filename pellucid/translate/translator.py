@@ -16,7 +16,6 @@ from pellucid.model import Transformer
 from pellucid.translate.decoding import decode, decode_batch, evaluating
 from pellucid.translate.hypotheses import Found
 from pellucid.translate.options import Options, TranslationOptions, options_of
-from pellucid.translate.sample import seeds
 from pellucid.translate.score import Score, log_probabilities
 from pellucid.translate.search import Request, Rules
 from pellucid.translate.sentences import (
@@ -182,9 +181,8 @@ class Translator:
         if sentence.empty:
             return
         with evaluating(self.serving):
-            for step in decode_batch(
-                self.serving, sources, requests, seeds(sources, options.seed), rules, options
-            ):
+            seeds = options.seeds.of(sources)
+            for step in decode_batch(self.serving, sources, requests, seeds, rules, options):
                 if step.done:
                     text = self._text(step.done[0][0].token_ids, sentence.to)
                 else:
