@@ -178,8 +178,7 @@ def test_a_million_characters_are_cut_and_it_says_so(pellucid: Command, toy_mode
     )
     assert unfinished == (
         "pellucid: warning: standard input:70001 and 1 more: the translation reached its limit of tokens and "
-        "is not finished. Split the line into sentences, or raise the limit: translate's --max-length, or "
-        "max_length in the model's [translation]."
+        "is not finished. Split the line into sentences, or raise the limit with --max-length."
     )
 
 

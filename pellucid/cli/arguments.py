@@ -40,9 +40,22 @@ def add_model(parser: argparse.ArgumentParser) -> None:
     add_device(parser)
 
 
+def add_models(parser: argparse.ArgumentParser, optional: bool = False) -> None:
+    """MODEL, of which several are an ensemble, and --device."""
+    about = "a model folder, or the word demo; several are an ensemble (the mean of their probabilities)"
+    parser.add_argument("model", metavar="MODEL", type=model, nargs="*" if optional else "+", help=about)
+    add_device(parser)
+
+
 def add_device(parser: argparse.ArgumentParser) -> None:
     """--device."""
     parser.add_argument("--device", default="auto", help="auto (a GPU if there is one), cpu, cuda, cuda:1, …")
+
+
+def add_data(parser: argparse.ArgumentParser) -> None:
+    """--data: both sides in one file."""
+    about = "both sides in one file, source, tab, target: .tsv, .tsv.gz"
+    parser.add_argument("--data", metavar="FILE", help=about)
 
 
 def add_to(

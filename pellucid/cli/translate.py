@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pellucid.cli.arguments import Verbs, add_bad_utf8, add_model, add_to, text, verb
+from pellucid.cli.arguments import Verbs, add_bad_utf8, add_models, add_to, text, verb
 
 if TYPE_CHECKING:
     from pellucid.translate.translation import Translation
@@ -29,7 +29,7 @@ def add(verbs: Verbs) -> None:
     """The verb and its arguments."""
     about = "translate standard input, a sentence a line, to standard output"
     parser = verb(verbs, "translate", about, run, EXAMPLES, NOTES)
-    add_model(parser)
+    add_models(parser)
     option = parser.add_argument
     add_to(parser)
     option("--beam", metavar="N", type=int, help="hypotheses that are followed at once; 1 is greedy")
@@ -108,8 +108,7 @@ def tell_unfinished(numbers: Sequence[int], name: str) -> None:
         others = f" and {len(numbers) - 1:,} more" if len(numbers) > 1 else ""
         tell(
             f"pellucid: warning: {which}{others}: the translation reached its limit of tokens and is not "
-            "finished. Split the line into sentences, or raise the limit: translate's --max-length, or "
-            "max_length in the model's [translation]."
+            "finished. Split the line into sentences, or raise the limit with --max-length."
         )
 
 

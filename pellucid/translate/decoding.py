@@ -12,10 +12,11 @@ from pellucid.data.batch import pad
 from pellucid.device import device_of
 from pellucid.model import Transformer
 from pellucid.translate.beam import best
+from pellucid.translate.ensemble import EnsembleDecoding
 from pellucid.translate.hypotheses import Found
 from pellucid.translate.options import Options
 from pellucid.translate.sample import Chance, draw
-from pellucid.translate.search import Choose, Request, Rules, SearchStep, search
+from pellucid.translate.search import Choose, Decoding, Request, Rules, SearchStep, search
 
 # Source tokens times hypotheses that are decoded together unless a call says otherwise: more is not faster.
 TOGETHER = {"cpu": 10_000, "cuda": 100_000}
@@ -43,7 +44,7 @@ class TransformerDecoding:
 
 
 def decode(
-    model: Transformer,
+    models: Sequence[Transformer],
     sources: Sequence[Sequence[int]],
     requests: Sequence[Request],
     rules: Rules,
@@ -52,47 +53,49 @@ def decode(
     """The hypotheses of each source, best first, in the order of the sources."""
     hypotheses: list[list[Found]] = [[] for _ in sources]
     together = options.batch_tokens or max(
-        1, TOGETHER.get(device_of(model).type, TOGETHER["cpu"]) // options.width
+        1, TOGETHER.get(device_of(models[0]).type, TOGETHER["cpu"]) // options.width
     )
     sentence_seeds = options.seeds.of(sources) if options.sample else [0] * len(sources)
-    with evaluating(model):
+    with evaluating(*models):
         for group in batches([len(ids) for ids in sources], together):
             some_sources = [sources[place] for place in group]
             some_requests = [requests[place] for place in group]
             some_seeds = [sentence_seeds[place] for place in group]
-            for step in decode_batch(model, some_sources, some_requests, some_seeds, rules, options):
+            for step in decode_batch(models, some_sources, some_requests, some_seeds, rules, options):
                 for place, found in step.done.items():
                     hypotheses[group[place]] = found
     return hypotheses
 
 
 def decode_batch(
-    model: Transformer,
+    models: Sequence[Transformer],
     sources: Sequence[Sequence[int]],
     requests: Sequence[Request],
     sentence_seeds: Sequence[int],
     rules: Rules,
     options: Options,
 ) -> Iterator[SearchStep]:
-    """Sources decoded together, a token a step."""
-    source, source_mask = pad(sources, model.config.pad_id, device_of(model))
+    """Sources decoded together, a token a step; several models are an ensemble."""
+    source, source_mask = pad(sources, models[0].config.pad_id, device_of(models[0]))
     choose: Choose = functools.partial(best, beam=options.beam)
     if options.sample:
         chance = Chance(sentence_seeds, options.n_best)
         choose = functools.partial(draw, sampling=options.sampling, chance=chance)
-    return search(TransformerDecoding(model, source, source_mask), requests, rules, choose)
+    decodings: list[Decoding] = [TransformerDecoding(model, source, source_mask) for model in models]
+    decoding = decodings[0] if len(decodings) == 1 else EnsembleDecoding(decodings)
+    return search(decoding, requests, rules, choose)
 
 
 @contextmanager
-def evaluating(model: Transformer) -> Iterator[None]:
-    """Without dropout; afterwards the model is in training again if it was."""
-    was_training = model.training
-    if was_training:
+def evaluating(*models: Transformer) -> Iterator[None]:
+    """Without dropout; afterwards a model is in training again if it was."""
+    in_training = [model for model in models if model.training]
+    for model in in_training:
         model.eval()
     try:
         yield
     finally:
-        if was_training:
+        for model in in_training:
             model.train()
 
 

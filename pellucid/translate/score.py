@@ -11,6 +11,7 @@ from pellucid.device import device_of
 from pellucid.errors import PellucidError
 from pellucid.model import Transformer
 from pellucid.translate.decoding import batches, evaluating
+from pellucid.translate.ensemble import log_of_mean
 
 POSITIONS = 1024  # whose probabilities over the whole vocabulary are in memory at once
 
@@ -25,19 +26,23 @@ class Score:
 
 
 def log_probabilities(
-    model: Transformer, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]], batch_tokens: int
+    models: Sequence[Transformer],
+    sources: Sequence[Sequence[int]],
+    targets: Sequence[Sequence[int]],
+    batch_tokens: int,
 ) -> list[list[float]]:
     """The natural logarithm of each target token's probability; all rows end with the end token."""
     scores: list[list[float]] = [[] for _ in sources]
     lengths = [max(len(source), len(target)) for source, target in zip(sources, targets, strict=True)]
-    with evaluating(model), torch.no_grad():
+    with evaluating(*models), torch.no_grad():
         for group in batches(lengths, batch_tokens):
-            scored = _of_batch(
-                model, [sources[place] for place in group], [targets[place] for place in group]
-            )
-            for place, said in zip(group, scored, strict=True):
-                _check(said, place)
-                scores[place] = said
+            some_sources, some_targets = ([side[place] for place in group] for side in (sources, targets))
+            of_each_model = [_of_batch(model, some_sources, some_targets) for model in models]
+            for place, *said in zip(group, *of_each_model, strict=True):
+                scores[place] = log_of_mean(
+                    [torch.tensor(each, dtype=torch.float64) for each in said]
+                ).tolist()
+                _check(scores[place], place)
     return scores
 
 

@@ -14,6 +14,7 @@ from pellucid.device import device_named
 from pellucid.errors import PellucidError, UsageError
 from pellucid.model import Transformer
 from pellucid.translate.decoding import decode, decode_batch, evaluating
+from pellucid.translate.ensemble import check_same_vocabulary, only_one
 from pellucid.translate.hypotheses import Found
 from pellucid.translate.options import Options, TranslationOptions, options_of
 from pellucid.translate.score import Score, log_probabilities
@@ -42,22 +43,41 @@ SCORED_TOKENS = 4096  # of sources or of targets that are scored together
 
 
 class Translator:
-    """A model and its vocabulary: translates, samples, streams, scores and explains."""
+    """A model and its vocabulary: translates, samples, streams, scores and explains.
+
+    Several models are an ensemble, which does all but explain: a token's probability is the mean of theirs.
+    """
 
     def __init__(
-        self, model: Transformer, vocabulary: Vocabulary, config: Config, precision: str = "auto"
+        self,
+        model: Transformer | Sequence[Transformer],
+        vocabulary: Vocabulary,
+        config: Config,
+        precision: str = "auto",
     ) -> None:
         if precision not in PRECISIONS:
             raise UsageError(
                 f"precision = {precision!r} is not one of {', '.join(PRECISIONS)}. Choose one of these."
             )
-        self.model = model
+        self._models = (model,) if isinstance(model, Transformer) else tuple(model)
         self.vocabulary = vocabulary
         self.config = config
         # What measures or explains uses the model itself; what only translates may use fewer bits.
-        self.serving = copy.deepcopy(model).bfloat16() if precision == "bf16" else model
-        self._never_said = never_said(model, vocabulary)
+        self._serving = self._models
+        if precision == "bf16":
+            self._serving = tuple(copy.deepcopy(each).bfloat16() for each in self._models)
+        self._never_said = never_said(self._models[0], vocabulary)
         self._longest = max(TOKENS, self.config.data.max_length)
+
+    @property
+    def model(self) -> Transformer:
+        """The model in float32, which measures and explains; an error where there are several."""
+        return only_one(self._models)
+
+    @property
+    def serving(self) -> Transformer:
+        """The model that translates: `model`, or its copy in the precision that was asked for."""
+        return only_one(self._serving)
 
     @property
     def languages(self) -> tuple[tuple[str, str], ...]:
@@ -151,7 +171,7 @@ class Translator:
     def _translate(self, sentences: Sequence[Sentence], given: Mapping[str, Any]) -> list[Translation]:
         requests, rules, options = self.requests(sentences, given)
         sources = [sentences[request.number].ids for request in requests]
-        found = decode(self.serving, sources, requests, rules, options)
+        found = decode(self._serving, sources, requests, rules, options)
         of_number = {
             request.number: each[: options.n_best] for request, each in zip(requests, found, strict=True)
         }
@@ -166,7 +186,7 @@ class Translator:
         for source, target, log_p in zip(
             sources,
             targets,
-            log_probabilities(self.model, source_ids, target_ids, SCORED_TOKENS),
+            log_probabilities(self._models, source_ids, target_ids, SCORED_TOKENS),
             strict=True,
         ):
             # As `translate` says nothing to an empty line, an empty target is certain there.
@@ -180,9 +200,9 @@ class Translator:
         said, sources = "", [sentence.ids]
         if sentence.empty:
             return
-        with evaluating(self.serving):
+        with evaluating(*self._serving):
             seeds = options.seeds.of(sources)
-            for step in decode_batch(self.serving, sources, requests, seeds, rules, options):
+            for step in decode_batch(self._serving, sources, requests, seeds, rules, options):
                 if step.done:
                     text = self._text(step.done[0][0].token_ids, sentence.to)
                 else:
@@ -198,7 +218,7 @@ class Translator:
         """What the search is asked for: sentences that are not empty, each with its limit and its prefix."""
         prefixes = prefixes_of(given.get("prefix"), sentences, self.vocabulary)
         options = options_of(given, self.config.translation)
-        config = self.model.config
+        config = self._models[0].config
         rules = Rules(
             config.start_id,
             config.end_id,
@@ -250,17 +270,22 @@ def never_said(model: Transformer, vocabulary: Vocabulary) -> list[int]:
     return sorted({config.pad_id, config.start_id, config.unknown_id, *tags})
 
 
-def load(path: str | Path, device: str | torch.device = "auto", precision: str = "auto") -> Translator:
+def load(
+    path: str | Path | Sequence[str | Path], device: str | torch.device = "auto", precision: str = "auto"
+) -> Translator:
     """The translator in a model folder, in a training run's checkpoint, or inside the package: load("demo").
 
+    A list of folders is an ensemble, which translates as the first one's [translation] says.
     device: "auto" is a GPU where PyTorch sees one. precision: "fp32" or "bf16"; "auto" is "fp32".
     """
-    if not isinstance(path, str | os.PathLike):
+    paths = [path] if isinstance(path, str | os.PathLike) or not isinstance(path, Sequence) else path
+    if not paths or not all(isinstance(each, str | os.PathLike) for each in paths):
         raise UsageError(f'path = {path!r} must be that of a model folder, or "demo".')
     chosen = device_named(device)
-    folder = demo_folder() if path == "demo" else Path(path)
-    model, vocabulary, config, _ = load_model_or_step(folder, chosen)
-    return Translator(model, vocabulary, config, precision)
+    folders = [demo_folder() if each == "demo" else Path(each) for each in paths]
+    loaded = [load_model_or_step(folder, chosen) for folder in folders]
+    check_same_vocabulary(paths, [each.vocabulary for each in loaded])
+    return Translator([each.model for each in loaded], loaded[0].vocabulary, loaded[0].config, precision)
 
 
 def demo_folder() -> Path:
