@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pellucid.seeing.editing import editing
     from pellucid.seeing.nonfinite import find_nonfinite
     from pellucid.seeing.sizes import trace_bytes
+    from pellucid.translate.evaluate import evaluate
     from pellucid.translate.translator import Translator, load
 
 # OpenMP's threads spin while they wait. Beside other busy processes two training threads are then slower than
@@ -40,6 +41,7 @@ _HOMES = {
     "average": "learning.average",
     "editing": "seeing.editing",
     "edits": "explain.tracing.edits",
+    "evaluate": "translate.evaluate",
     "experiment": "explain.experiments",
     "find_leak": "explain.leak.find",
     "find_nonfinite": "seeing.nonfinite",
@@ -63,6 +65,7 @@ __all__ = [
     "average",
     "editing",
     "edits",
+    "evaluate",
     "experiment",
     "find_leak",
     "find_nonfinite",

@@ -6,6 +6,7 @@ from collections import Counter
 import pytest
 import sacrebleu
 
+import pellucid
 from pellucid.errors import PellucidError, UsageError
 from pellucid.translate.evaluate import evaluate, exactly_right, note_on_short
 
@@ -56,6 +57,17 @@ def test_the_tokenizer_is_used() -> None:
     )
     for tokenize in ("13a", "none", "intl", "char", "zh"):
         assert evaluate(REFERENCES, REFERENCES, tokenize=tokenize).bleu == pytest.approx(100)
+
+
+def test_several_references() -> None:
+    """The reference that a hypothesis is nearest to counts, n-gram by n-gram."""
+    others = [HYPOTHESES[0], REFERENCES[1], HYPOTHESES[2]]
+    scores = evaluate(HYPOTHESES, [REFERENCES, others])
+    assert scores.bleu == pytest.approx(sacrebleu.corpus_bleu(HYPOTHESES, [REFERENCES, others]).score)
+    assert scores.chrf == pytest.approx(sacrebleu.corpus_chrf(HYPOTHESES, [REFERENCES, others]).score)
+    assert scores.bleu > evaluate(HYPOTHESES, REFERENCES).bleu
+    assert scores.bleu_signature.startswith("nrefs:2|") and scores.chrf_signature.startswith("nrefs:2|")
+    assert pellucid.evaluate(HYPOTHESES, [REFERENCES]) == evaluate(HYPOTHESES, REFERENCES)
 
 
 def test_signatures_say_how() -> None:
@@ -111,6 +123,15 @@ def test_errors() -> None:
         "3 translations cannot be compared with 2 references: there must be one for each. "
         "Look for lines that one side lacks."
     )
+    with pytest.raises(PellucidError, match="3 translations cannot be compared with 2 references"):
+        evaluate(HYPOTHESES, [REFERENCES, REFERENCES[:2]])
+    for hypotheses, references in (("a", ["a"]), (["a"], "a"), (["a"], ["a", ["a"]]), ([b"a"], ["a"])):
+        with pytest.raises(UsageError) as error:
+            evaluate(hypotheses, references)  # type: ignore[arg-type]
+        assert str(error.value) == (
+            "hypotheses must be a list of texts, and references a list with a text for each of them, or "
+            "a list of such lists."
+        )
     with pytest.raises(PellucidError) as failure:
         evaluate([], [])
     assert str(failure.value) == (

@@ -22,6 +22,7 @@ PUBLIC = [
     "average",
     "editing",
     "edits",
+    "evaluate",
     "experiment",
     "find_leak",
     "find_nonfinite",

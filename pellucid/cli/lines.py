@@ -1,13 +1,14 @@
 """Text in and out, a line at a time: UTF-8 whatever the locale says, split on line feeds alone."""
 
 import sys
+from argparse import Namespace
 from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from pellucid.data.corpus import decode, read_lines
-from pellucid.errors import PellucidError
+from pellucid.data.corpus import decode, read_lines, table_rows
+from pellucid.errors import PellucidError, UsageError
 
 STANDARD_INPUT = "standard input"
 _ARRIVAL = 65_536  # bytes at most that are taken from a pipe at once, so that memory is bounded
@@ -60,16 +61,54 @@ def _beginning(line: bytes, most: int) -> bytes:
     return line[:end]
 
 
-def file_lines(path: str, bad_utf8: str) -> list[str]:
+def sides(arguments: Namespace, first: str, second: str) -> list[list[str]]:
+    """Lines that belong together: the columns of --data, or the files that two options name, of which the
+    second may name several."""
+    files = {name: getattr(arguments, name) for name in (first, second)}
+    given = [f"--{name}" for name, file in files.items() if file is not None]
+    if arguments.data is not None and given:
+        raise UsageError(f"--data {arguments.data} holds both sides. Leave {' and '.join(given)} out.")
+    if arguments.data is not None:
+        return _columns(arguments.data, arguments.bad_utf8)
+    if len(given) < 2:
+        or_else = ", or --data with both sides in one file" if first == "source" else ""
+        raise UsageError(f"say what to read: --{first} and --{second}{or_else}.")
+    names = [files[first], *(files[second] if isinstance(files[second], list) else [files[second]])]
+    texts = [_file_lines(name, arguments.bad_utf8) for name in names]
+    for name, lines in zip(names, texts, strict=True):
+        _check_same_count(names[0], name, (len(texts[0]), len(lines)))
+    return texts
+
+
+def _columns(path: str, bad_utf8: str) -> list[list[str]]:
+    """The sources and the targets of a table; .gz is unpacked."""
+    _check_file(path)
+    columns: list[list[str]] = [[], []]
+    for number, row in enumerate(table_rows(path), 1):
+        for column, line in zip(columns, row, strict=True):
+            column.append(_text(line, path, number, bad_utf8))
+    return columns
+
+
+def _file_lines(path: str, bad_utf8: str) -> list[str]:
     """The lines of a text file; .gz is unpacked."""
+    _check_file(path)
+    if path.removesuffix(".gz").endswith(".tsv"):
+        raise UsageError(
+            f"{path}: a table of sources and targets. Give it as --data {path}, "
+            "or give a file with one of its columns (cut -f1)."
+        )
+    return [_text(line, path, number, bad_utf8) for number, line in enumerate(read_lines(path), 1)]
+
+
+def _check_file(path: str) -> None:
     if not Path(path).exists():
         raise PellucidError(f"{path}: no such file. Give the path of a text with one sentence a line.")
     if Path(path).is_dir():
         raise PellucidError(f"{path}: a folder. Give the path of a text with one sentence a line.")
-    return [_text(line, path, number, bad_utf8) for number, line in enumerate(read_lines(path), 1)]
 
 
-def check_same_count(first: str, second: str, counts: tuple[int, int]) -> None:
+def _check_same_count(first: str, second: str, counts: tuple[int, int]) -> None:
     """Raises unless two files have equally many lines."""
     if counts[0] != counts[1]:
         raise PellucidError(

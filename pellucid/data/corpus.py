@@ -157,7 +157,7 @@ def decode(line: bytes, where: str, bad_utf8: str, or_else: str) -> tuple[str, b
 
 def _corpus_pairs(corpus: Sequence[str], language: int, bad_utf8: str, found: Counter[str]) -> Iterator[Pair]:
     file, other = corpus[0], corpus[-1]
-    rows = _table_rows(file) if len(corpus) == 1 else _aligned_rows(file, other)
+    rows = table_rows(file) if len(corpus) == 1 else _aligned_rows(file, other)
     for line, (left, right) in enumerate(rows, 1):
         found["read"] += 1
         found["crlf"] += left.endswith(b"\r") or right.endswith(b"\r")
@@ -169,7 +169,8 @@ def _corpus_pairs(corpus: Sequence[str], language: int, bad_utf8: str, found: Co
             yield Pair(source, target, language, line, file)
 
 
-def _table_rows(file: str) -> Iterator[tuple[bytes, bytes]]:
+def table_rows(file: str) -> Iterator[tuple[bytes, bytes]]:
+    """The source and the target of each line of a table."""
     for number, line in enumerate(read_lines(file), 1):
         columns = line.split(b"\t") if line.strip() else [b"", b""]
         if len(columns) != 2:

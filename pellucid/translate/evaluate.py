@@ -1,4 +1,4 @@
-"""How good translations are against one reference a sentence: BLEU and chrF by sacreBLEU (Post 2018), and the
+"""How good translations are, with one reference or several: BLEU and chrF by sacreBLEU (Post 2018), and the
 share that is exactly right."""
 
 import unicodedata
@@ -33,18 +33,31 @@ class Scores:
 
 
 def evaluate(
-    hypotheses: Sequence[str], references: Sequence[str], lowercase: bool = False, tokenize: str = "13a"
+    hypotheses: Sequence[str],
+    references: Sequence[str] | Sequence[Sequence[str]],
+    lowercase: bool = False,
+    tokenize: str = "13a",
 ) -> Scores:
-    """Corpus BLEU and chrF, and the percentage of exactly right sentences. Text that is tokenised already
-    wants tokenize="none"."""
+    """Corpus BLEU and chrF of translations, by sacreBLEU, and the percentage that is exactly right.
+
+    references: one for each hypothesis; or several such lists. tokenize: "none" for text that is tokenised
+    already, "13a" (the default), "intl", "char" or "zh".
+    """
     if tokenize not in TOKENIZERS:
         raise UsageError(f"tokenize = {tokenize!r} is not one of {', '.join(TOKENIZERS)}.")
-    if len(hypotheses) != len(references):
-        raise PellucidError(
-            f"{len(hypotheses)} translations cannot be compared with {len(references)} references: "
-            "there must be one for each. Look for lines that one side lacks."
-        )
-    if not references:
+    lists = _lists(references)
+    for each in (hypotheses, *lists):
+        if isinstance(each, str) or not all(isinstance(text, str) for text in each):
+            raise UsageError(
+                "hypotheses must be a list of texts, and references a list with a text for each of them, or "
+                "a list of such lists."
+            )
+        if len(each) != len(hypotheses):
+            raise PellucidError(
+                f"{len(hypotheses)} translations cannot be compared with {len(each)} references: "
+                "there must be one for each. Look for lines that one side lacks."
+            )
+    if not hypotheses:
         raise PellucidError(
             "there is nothing to evaluate: no translations and no references. Look at the files."
         )
@@ -56,24 +69,27 @@ def evaluate(
     bleu = BLEU(lowercase=lowercase, tokenize=tokenize, force=True)
     chrf = CHRF(lowercase=lowercase)
     return Scores(
-        bleu.corpus_score(hypotheses, [references]).score,
-        chrf.corpus_score(hypotheses, [references]).score,
-        exactly_right(hypotheses, references, lowercase),
-        len(references),
+        bleu.corpus_score(hypotheses, lists).score,
+        chrf.corpus_score(hypotheses, lists).score,
+        exactly_right(hypotheses, lists, lowercase),
+        len(hypotheses),
         str(bleu.get_signature()),
         str(chrf.get_signature()),
     )
 
 
-def exactly_right(hypotheses: Sequence[str], references: Sequence[str], lowercase: bool = False) -> float:
-    """The percentage of the hypotheses that equal their reference, after NFC and without the white space at
-    either end."""
+def exactly_right(
+    hypotheses: Sequence[str], references: Sequence[Sequence[str]], lowercase: bool = False
+) -> float:
+    """The percentage of the hypotheses that equal one of their references, after NFC and without the white
+    space at either end; `references` are lists with one for each hypothesis."""
 
     def plain(text: str) -> str:
         return unicodedata.normalize("NFC", text.lower() if lowercase else text).strip()
 
-    equal = sum(plain(one) == plain(other) for one, other in zip(hypotheses, references, strict=True))
-    return 100 * equal / len(references)
+    each = zip(hypotheses, zip(*references, strict=True), strict=True)
+    equal = sum(plain(one) in map(plain, others) for one, others in each)
+    return 100 * equal / len(hypotheses)
 
 
 def note_on_short(references: Sequence[str], tokenize: str = "13a") -> str | None:
@@ -88,3 +104,9 @@ def note_on_short(references: Sequence[str], tokenize: str = "13a") -> str | Non
         f"note: BLEU compares runs of four tokens, and {short:,} of {len(references):,} references have "
         "fewer than four: look at exact."
     )
+
+
+def _lists(references: Sequence[str] | Sequence[Sequence[str]]) -> list[Sequence[str]]:
+    """One list for each reference that a sentence has."""
+    one = isinstance(references, str) or all(isinstance(each, str) for each in references)
+    return [references] if one else list(references)  # type: ignore[list-item]

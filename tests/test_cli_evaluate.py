@@ -1,0 +1,141 @@
+"""`pellucid evaluate` and `score`: what they read, and how the model translates for them."""
+
+import gzip
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import toy
+from command import Command
+
+Files = Callable[..., Path]
+NUMBERS = random.Random(5)
+SOURCES = [" ".join(NUMBERS.choices(toy.LETTERS, k=NUMBERS.randint(8, 14))) for _ in range(30)]
+STDIN = "".join(f"{line}\n" for line in SOURCES).encode()
+
+
+@pytest.mark.parametrize(
+    ("option", "values"), [("--beam", (1, 8)), ("--length-penalty", (0, 10)), ("--max-length", (5, 40))]
+)
+def test_the_model_translates_as_the_options_say(
+    pellucid: Command, toy_model: Path, files: Files, option: str, values: tuple[int, int]
+) -> None:
+    said = {
+        value: pellucid("translate", toy_model, option, value, stdin=STDIN).out.splitlines()
+        for value in values
+    }
+    assert said[values[0]] != said[values[1]], "lines that tell the values apart"
+    source = files("source", *SOURCES)
+    for value, lines in said.items():
+        evaluate = "evaluate", toy_model, "--source", source, "--reference", files("said", *lines), option
+        right, wrong = (pellucid(*evaluate, each).out.split()[1] for each in (value, sum(values) - value))
+        assert right == "100.00" != wrong
+
+
+@pytest.mark.parametrize("name", ["test.tsv", "test.tsv.gz"])
+def test_both_sides_may_be_in_one_file(pellucid: Command, toy_model: Path, files: Files, name: str) -> None:
+    targets = [toy.reverse(line) for line in SOURCES]
+    source, target = files("source", *SOURCES), files("target", *targets)
+    rows = [f"{source}\t{target}" for source, target in zip(SOURCES, targets, strict=True)]
+    table = files(name, "\ufeff" + rows[0], *rows[1:])
+    if name.endswith("gz"):
+        table.write_bytes(gzip.compress(table.read_bytes()))
+    apart = pellucid("evaluate", toy_model, "--source", source, "--reference", target)
+    together = pellucid("evaluate", toy_model, "--data", table)
+    assert together.code == 0 and together.out == apart.out
+    apart = pellucid("score", toy_model, "--source", source, "--target", target)
+    assert apart.code == 0 and pellucid("score", toy_model, "--data", table) == apart
+
+
+def test_a_table_is_not_read_as_text(pellucid: Command, toy_model: Path, files: Files) -> None:
+    table, text = files("test.tsv", "a b\tb a"), files("text", "a b")
+    for verb, second in (("evaluate", "--reference"), ("score", "--target")):
+        for first, other in ((table, text), (text, table)):
+            outcome = pellucid(verb, toy_model, "--source", first, second, other)
+            assert outcome == (
+                2,
+                "",
+                f"pellucid: {table}: a table of sources and targets. Give it as --data {table}, or give a file "
+                "with one of its columns (cut -f1).\n",
+            )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["MODEL"], "say what to read: --source and --reference, or --data with both sides in one file."),
+        (
+            ["MODEL", "--source", "text"],
+            "say what to read: --source and --reference, or --data with both sides in one file.",
+        ),
+        (["MODEL", "--data", "a.tsv", "--source", "a"], "--data a.tsv holds both sides. Leave --source out."),
+        (
+            ["MODEL", "--data", "a.tsv", "--source", "a", "--reference", "b"],
+            "--data a.tsv holds both sides. Leave --source and --reference out.",
+        ),
+        (
+            ["--source", "a", "--reference", "b"],
+            "nothing to evaluate. Name a MODEL, or give a file of translations, --hypothesis.",
+        ),
+        (["--hypothesis", "a"], "say what to read: --hypothesis and --reference."),
+        (
+            ["MODEL", "--hypothesis", "a", "--reference", "b", "--beam", "4", "--max-length", "9"],
+            "--hypothesis a holds the translations, so nothing is translated. "
+            "Leave MODEL and --beam and --max-length out, or --hypothesis.",
+        ),
+    ],
+)
+def test_what_does_not_go_together(
+    pellucid: Command, toy_model: Path, arguments: list[str], message: str
+) -> None:
+    given = [toy_model if each == "MODEL" else each for each in arguments]
+    assert pellucid("evaluate", *given) == (2, "", f"pellucid: {message}\n")
+
+
+def test_a_table_that_is_wrong(pellucid: Command, toy_model: Path, files: Files) -> None:
+    table = files("test.tsv", "a b\tb a", "a b")
+    outcome = pellucid("evaluate", toy_model, "--data", table)
+    assert outcome.code == 1 and outcome.err.startswith(
+        f"pellucid: {table}:2: 1 column, but a line must have 2:"
+    )
+    outcome = pellucid("evaluate", toy_model, "--data", "nowhere.tsv")
+    assert outcome.code == 1 and outcome.err.startswith("pellucid: nowhere.tsv: no such file. Give the path")
+
+
+def test_translations_that_are_there_already(pellucid: Command, files: Files) -> None:
+    said = files("said", "the cat sat on the mat", "two dogs run in the park")
+    one = files("one", "the cat sat on a mat", "two dogs are in the park")
+    other = files("other", "the cat sat on the mat", "two dogs run in a park")
+    outcome = pellucid("evaluate", "--hypothesis", said, "--reference", said)
+    assert outcome.code == 0 and outcome.out.startswith("BLEU 100.00 (nrefs:1|") and outcome.err == ""
+    single, both = (
+        pellucid("evaluate", "--hypothesis", said, "--reference", one, *more).out
+        for more in ([], ["--reference", other])
+    )
+    assert both.startswith("BLEU ") and "(nrefs:2|" in both
+    assert float(single.split()[1]) < float(both.split()[1])
+    outcome = pellucid(
+        "evaluate", "--hypothesis", said, "--reference", one, "--reference", files("short", "a")
+    )
+    assert (
+        outcome.code == 1 and "said has 2 lines and " in outcome.err and "short has 1: line by" in outcome.err
+    )
+
+
+def test_unknown_words_are_said(pellucid: Command, files: Files) -> None:
+    source = files("source", "I like cats", "I like catts")
+    reference = files("reference", "Me gustan los gatos", "Me gustan los gatos")
+    outcome = pellucid("evaluate", "demo", "--to", "es", "--source", source, "--reference", reference)
+    assert outcome.err == (
+        f"pellucid: warning: {source}:2: the model has no word 'catts'. Near it: cats, chats, cat.\n"
+    )
+
+
+def test_several_models_are_an_ensemble(pellucid: Command, toy_model: Path, files: Files) -> None:
+    models, lines = [toy_model, toy_model / "last"], ("--source", files("source", *SOURCES))
+    said = pellucid("translate", *models, stdin=STDIN).out.splitlines()
+    outcome = pellucid("evaluate", *models, *lines, "--reference", files("said", *said))
+    assert outcome.code == 0 and outcome.out.startswith("BLEU 100.00")
+    scores = pellucid("score", *models, *lines, "--target", files("said", *said))
+    assert scores.code == 0 and scores.out.count("\n") == len(SOURCES)
