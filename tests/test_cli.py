@@ -22,6 +22,7 @@ VERBS = [
     "inspect",
     "leak",
     "score",
+    "set",
     "train",
     "translate",
 ]

@@ -56,8 +56,8 @@ def test_a_table_is_not_read_as_text(pellucid: Command, toy_model: Path, files: 
             assert outcome == (
                 2,
                 "",
-                f"pellucid: {table}: a table of sources and targets. Give it as --data {table}, or give a file "
-                "with one of its columns (cut -f1).\n",
+                f"pellucid: {table}: a table of sources and targets. Give it as --data {table}, "
+                "or give a file with one of its columns (cut -f1).\n",
             )
 
 

@@ -19,6 +19,7 @@ from pellucid.cli import (
     inspect,
     leak,
     score,
+    set_,
     train,
     translate,
 )
@@ -106,6 +107,7 @@ def command_line() -> argparse.ArgumentParser:
         leak,
         compare,
         inspect,
+        set_,
         data,
     ):
         verb.add(verbs)
