@@ -75,9 +75,7 @@ class Vocabulary:
         offered = self.target_languages
         names = ", ".join(offered)
         if to is None and len(offered) > 1:
-            raise UsageError(
-                f"the model translates to {names}: say which, with to={offered[0]!r} or --to {offered[0]}."
-            )
+            raise UsageError(f"the model translates to {names}: say which, with to={offered[0]!r}.")
         if to is None:
             return offered[0] if offered else None
         if not offered:

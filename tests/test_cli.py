@@ -11,6 +11,7 @@ import pytest
 from command import Command
 
 from pellucid.cli.lines import arrivals
+from pellucid.cli.spelling import spelled
 
 VERBS = [
     "average",
@@ -63,25 +64,73 @@ def test_what_failed_is_one_line_and_code_1(pellucid: Command, tmp_path: Path) -
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--beam", "0"], "beam = 0 must be a whole number from 1 to 1000."),
-        (["--n-best", "3"], "n_best = 3 is more than beam = 2, the hypotheses that are kept."),
+        (["--beam", "0"], "--beam 0 must be a whole number from 1 to 1000."),
+        (
+            ["--n-best", "3"],
+            "--n-best 3 is more than --beam 2, the hypotheses that are kept. Set --beam 3 or more, or "
+            "--n-best 2 or less.",
+        ),
         (
             ["--min-length", "5", "--max-length", "5"],
-            "min_length = 5 leaves no room for the end token within",
+            "--min-length 5 leaves no room for the end token within --max-length 5. Set --max-length 6 or "
+            "more, or a smaller --min-length.",
         ),
-        (["--sample", "--temperature", "0"], "temperature = 0.0 must be a number above 0."),
-        (["--top-k", "3"], "top_k = 3 needs sample=True."),
+        (
+            ["--length-penalty", "-1"],
+            "--length-penalty -1.0 must be a number from 0 to 10. With 1, hypotheses are compared by the "
+            "mean of their log-probabilities, with 0 by the sum.",
+        ),
+        (
+            ["--sample", "--temperature", "0"],
+            "--temperature 0.0 must be a number above 0. For the likeliest token every time, leave --sample "
+            "out and set --beam 1.",
+        ),
+        (["--top-k", "3"], "--top-k 3 needs --sample. Set that too, or leave --top-k out."),
+        (
+            ["--temperature", "2"],
+            "--temperature 2.0 needs --sample. Set that too, or leave --temperature out.",
+        ),
+        (
+            ["--sample", "--top-p", "1.5"],
+            "--top-p 1.5 must be above 0 and at most 1, a share of the probability.",
+        ),
+        (["--batch-tokens", "0"], "--batch-tokens 0 must be a whole number, 1 or more."),
         (["--to", "de"], "the model does not name its languages, so it takes no 'de'. Leave it out."),
-        (["--precision", "int8"], "precision = 'int8' is not one of auto, fp32, bf16."),
-        (["--device", "abacus"], 'device = "abacus": '),
+        (["--precision", "int8"], "--precision int8 is not one of auto, fp32, bf16. Choose one of these."),
     ],
 )
 def test_wrong_options_are_code_2_before_any_line_is_read(
     pellucid: Command, toy_model: Path, arguments: list[str], message: str
 ) -> None:
     outcome = pellucid("translate", toy_model, *arguments)
-    assert outcome.code == 2 and outcome.out == ""
-    assert outcome.err.startswith(f"pellucid: {message}"), outcome.err
+    assert outcome == (2, "", f"pellucid: {message}\n")
+
+
+def test_a_device_that_there_is_not(pellucid: Command, toy_model: Path) -> None:
+    outcome = pellucid("translate", toy_model, "--device", "abacus")
+    assert outcome.code == 2 and outcome.err.startswith("pellucid: --device abacus: ")
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        ("top_k = 0 and beam = 1, or beam=1.", "--top-k 0 and --beam 1, or --beam 1."),
+        ("Set sample=True, or leave sample out.", "Set --sample, or leave --sample out."),
+        ("say which, with to='fr'.", "say which, with --to fr."),
+        ("such as which=(1, 1).", "such as --which 1 1."),
+        ("asked for with to= (--to): leave", "asked for with to= (--to): leave"),
+        ("prefix: 'a b' has words", "--prefix: 'a b' has words"),
+        ("a beam is a sample: leave it out", "a beam is a sample: leave it out"),
+        (
+            "x.toml: [translation] beam = 0, translation.beam=3",
+            "x.toml: [translation] beam = 0, translation.beam=3",
+        ),
+        ("[translation] max_length, --max-length", "[translation] max_length, --max-length"),
+    ],
+)
+def test_a_message_speaks_of_options(message: str, expected: str) -> None:
+    names = ("beam", "max_length", "prefix", "sample", "to", "top_k", "which")
+    assert spelled(message, names) == expected
 
 
 def test_an_interruption_is_code_130(pellucid: Command, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -210,7 +210,7 @@ ERRORS = {
     "sentence: the model has no word 'tapiss'. Near it: tapis.": ("chat", CHAT[0], "chat tapiss"),
     'the sentence is empty: nothing to explain. Give one, such as "How are you".': ("chat", CHAT[0], " "),
     "'le' stands 2 times in the first sentence, 'le chat est sur le tapis'. Say which, counted from 1, for "
-    "the first sentence and for the second: which=(1, 1) or --which 1 1.": ("le", *CHAT),
+    "the first sentence and for the second: which=(1, 1).": ("le", *CHAT),
 }
 
 

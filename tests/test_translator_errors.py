@@ -68,7 +68,7 @@ def test_an_unknown_language(lines: str | list[str]) -> None:
 def test_no_language_where_there_are_several() -> None:
     with pytest.raises(UsageError) as error:
         translator("word", languages=LANGUAGES).translate("the dog")
-    assert str(error.value) == "the model translates to fr, es: say which, with to='fr' or --to fr."
+    assert str(error.value) == "the model translates to fr, es: say which, with to='fr'."
 
 
 def test_a_text_that_is_too_long_is_cut_and_says_so() -> None:
@@ -164,9 +164,9 @@ WRONG = {
     "of their log-probabilities, with 0 by the sum.": dict(length_penalty=11.0),
     "batch_tokens = 0 must be a whole number, 1 or more.": dict(batch_tokens=0),
     "temperature = 0 must be a number above 0. For the likeliest token every time, "
-    "set sample=False and beam=1.": dict(temperature=0),
+    "leave sample out and set beam=1.": dict(temperature=0),
     "temperature = nan must be a number above 0. For the likeliest token every time, "
-    "set sample=False and beam=1.": dict(temperature=float("nan"), sample=True),
+    "leave sample out and set beam=1.": dict(temperature=float("nan"), sample=True),
     "temperature = 0.5 needs sample=True. Set that too, or leave temperature out.": dict(temperature=0.5),
     "top_k = 0 must be a whole number, 1 or more.": dict(top_k=0, sample=True),
     "top_p = 0 must be above 0 and at most 1, a share of the probability.": dict(top_p=0, sample=True),

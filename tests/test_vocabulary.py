@@ -128,7 +128,7 @@ def test_an_unknown_language_is_an_error_that_says_what_there_is() -> None:
         assert str(error.value) == expected
     with pytest.raises(UsageError) as error:
         vocabulary.encode_source("the dog")
-    assert str(error.value) == "the model translates to hi, en, es: say which, with to='hi' or --to hi."
+    assert str(error.value) == "the model translates to hi, en, es: say which, with to='hi'."
     with pytest.raises(UsageError) as error:
         learn().encode_source("the dog", to="de")
     assert str(error.value) == "the model does not name its languages, so it takes no 'de'. Leave it out."

@@ -23,6 +23,7 @@ from pellucid.cli import (
     train,
     translate,
 )
+from pellucid.cli.spelling import spelled
 from pellucid.cli.streams import drop_output, prepare
 from pellucid.errors import PellucidError
 from pellucid.memory import is_out_of_memory
@@ -47,18 +48,18 @@ ONLY_SPEAKING = (
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs a command line; the exit code: 0, 1 (it failed), 2 (it was called wrongly), 130 (interrupted)."""
-    verb = None
+    verb, names = None, tuple[str, ...]()
     try:
         prepare()
         parser = command_line()
         arguments = parser.parse_args(argv)
-        verb = arguments.verb
+        verb, names = arguments.verb, tuple(vars(arguments))
         if verb is None:
             parser.print_help(sys.stderr)
             return 2
         _run(arguments)
     except PellucidError as error:
-        return _complain(str(error), error.exit_code)
+        return _complain(spelled(str(error), names), error.exit_code)
     except KeyboardInterrupt:
         return _complain("interrupted.", INTERRUPTED)
     except (MemoryError, RuntimeError) as error:

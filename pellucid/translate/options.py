@@ -104,7 +104,7 @@ class Options:
         if not _number(self.temperature) or self.temperature <= 0:
             raise UsageError(
                 f"temperature = {self.temperature!r} must be a number above 0. "
-                "For the likeliest token every time, set sample=False and beam=1."
+                "For the likeliest token every time, leave sample out and set beam=1."
             )
         if self.top_p is not None and not (_number(self.top_p) and 0 < self.top_p <= 1):
             raise UsageError(

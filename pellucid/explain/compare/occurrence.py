@@ -52,7 +52,7 @@ def find(
         times = f"{len(found)} times" if len(found) > 1 else "once"
         raise UsageError(
             f"{word!r} stands {times} in the {side} sentence, {visible(text)!r}. Say which, counted from 1, "
-            "for the first sentence and for the second: which=(1, 1) or --which 1 1."
+            "for the first sentence and for the second: which=(1, 1)."
         )
     chosen = found[number - 1]
     places = _without_marks(chosen, tokens, wanted)
