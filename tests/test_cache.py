@@ -20,7 +20,7 @@ TARGET = torch.tensor([[2, 5, 8, 6, 7, 4], [2, 8, 9, 9, 5, 3], [2, 16, 4, 6, 7, 
 def random_model(norm: str = "last", **settings: Any) -> Transformer:
     torch.manual_seed(1)
     config = dict(
-        vocabulary=V, width=8, heads=2, hidden=12, encoder_layers=2, decoder_layers=2, norm=norm, dropout=0.0
+        vocabulary=V, width=8, heads=2, hidden=12, encoder_layers=2, decoder_layers=3, norm=norm, dropout=0.0
     )
     model = Transformer(ModelConfig(**{**config, **settings})).eval().double()
     for parameter in model.parameters():

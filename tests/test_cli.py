@@ -250,7 +250,7 @@ def test_a_line_without_an_end_takes_no_memory() -> None:
     assert lines == [bytes(10_000), b"a b"] and most < 1_000_000
 
 
-@pytest.mark.parametrize("pieces", [1, 3, 100])
+@pytest.mark.parametrize("pieces", [1, 3, 7, 100])
 def test_a_long_line_is_cut_between_two_characters(pieces: int) -> None:
     text = "aé€😀" * 2
     for most in range(4, 20):

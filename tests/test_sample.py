@@ -50,6 +50,25 @@ def test_drawn_tokens_have_the_model_s_distribution(temperature: float) -> None:
     assert all(each.score == pytest.approx(float(log_p[each.token_ids[0]]), abs=1e-5) for each in found)
 
 
+@pytest.mark.parametrize(
+    ("cuts", "probabilities"),
+    [
+        (dict(top_p=0.6), [1.0, 0.0, 0.0, 0.0]),
+        (dict(top_p=0.6, temperature=3.0), [0.573, 0.427, 0.0, 0.0]),  # the cube roots, then the cut
+        (dict(top_k=2, temperature=0.5), [0.852, 0.148, 0.0, 0.0]),  # squares
+        (dict(top_k=3, top_p=0.8, temperature=3.0), [0.436, 0.325, 0.240, 0.0]),
+        (dict(top_k=3, top_p=0.6, temperature=3.0), [0.573, 0.427, 0.0, 0.0]),  # of the three, not of all
+    ],
+)
+def test_temperature_comes_first_then_top_k_then_top_p(
+    cuts: dict[str, float], probabilities: list[float]
+) -> None:
+    logits = torch.tensor([0.0, 0.0, 0.0, 0.0, 0.6, 0.25, 0.1, 0.05]).log()
+    (found,) = sampled(lambda *_: logits.clone(), [Request(0, 1)], [[7, END]], draws=4000, **cuts)
+    counts = torch.bincount(torch.tensor([each.token_ids[0] for each in found]), minlength=8)[4:]
+    assert (counts / 4000).tolist() == pytest.approx(probabilities, abs=0.03)
+
+
 def test_several_draws_are_independent_of_each_other_at_every_step() -> None:
     table = random_table(seed=12, size=8, end=-6.0)
     (found,) = sampled(table, [Request(0, 12)], [[5, END]], draws=50)

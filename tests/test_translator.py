@@ -1,6 +1,8 @@
 """Translating with small random models: what must hold for any model."""
 
+import math
 import random
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -8,8 +10,13 @@ import torch
 from random_translator import assert_same, sentences, translator
 
 from pellucid.checkpoint import save_model
-from pellucid.config import Config, TranslationConfig
-from pellucid.translate.decoding import batches
+from pellucid.config import Config, ModelConfig, TranslationConfig
+from pellucid.model import Transformer
+from pellucid.seeing.editing import editing
+from pellucid.translate.decoding import batches, decode_batch
+from pellucid.translate.options import options_of
+from pellucid.translate.score import log_probabilities
+from pellucid.translate.search import Request, Rules
 from pellucid.translate.translator import load
 
 
@@ -135,6 +142,38 @@ def test_a_stream_leaves_gradients_as_they_are() -> None:
     pieces = translator().stream("the dog saw the cat", max_length=5)
     next(pieces)
     assert torch.is_grad_enabled()
+
+
+def test_length_penalty_and_beam_are_the_configuration_s_unless_a_call_says_otherwise() -> None:
+    ours, lines = translator(end=1.0), sentences(12)
+    options = {"beam": 3, "length_penalty": 0.0}
+    expected = ours.translate(lines, **options)
+    for name in options:
+        assert [each.tokens for each in ours.translate(lines, **{**options, name: None})] != [
+            each.tokens for each in expected
+        ], f"sentences that show {name}"
+    ours.config = Config(model=ours.model.config, translation=TranslationConfig(**options))
+    assert_same(ours.translate(lines), expected)
+
+
+def test_padding_is_the_pad_token_s() -> None:
+    """The mask hides it from the model; a trace shows it."""
+    shape = dict(width=8, heads=2, hidden=12, encoder_layers=1, decoder_layers=1)
+    model = Transformer(ModelConfig(vocabulary=9, pad_id=4, unknown_id=0, **shape)).eval()  # type: ignore[arg-type]
+    seen = dict[str, list[torch.Tensor]](encoder=[], decoder=[])
+
+    def look(stack: str) -> Callable[[torch.Tensor], torch.Tensor]:
+        return lambda tensor: seen[stack].append(tensor) or tensor
+
+    sources, targets = [[5, 6, 3], [3]], [[7, 3], [3]]
+    with editing(model, {f"{stack}.token_embeddings": look(stack) for stack in seen}):
+        options = options_of({"beam": 1}, TranslationConfig())
+        list(decode_batch([model], sources, [Request(0, 1), Request(1, 1)], [0, 0], Rules(2, 3), options))
+        log_probabilities([model], sources, targets, 100)
+    padding = model.embedding.weight[4] * math.sqrt(8)
+    for read in seen["encoder"]:
+        torch.testing.assert_close(read[1, 1:], padding.expand(2, -1))
+    assert len(seen["encoder"]) == 2 and len(seen["decoder"]) == 2
 
 
 def test_the_limit_of_length() -> None:

@@ -13,7 +13,7 @@ from random_translator import sentences, translator
 from pellucid.config import Config, DataConfig
 from pellucid.errors import PellucidError, UsageError
 from pellucid.translate.options import RANGES, Options, TranslationOptions
-from pellucid.translate.sentences import TruncationWarning, read_source
+from pellucid.translate.sentences import TruncationWarning, read_source, read_target, take_ids
 from pellucid.translate.translator import Translator, load
 
 LANGUAGES = (("en", "fr"), ("en", "es"))
@@ -98,6 +98,22 @@ def test_what_is_read_of_a_long_text() -> None:
     whole = ours.translate_ids([[dog] * 1023 + [3]], max_length=5)[0]
     assert cut.hypotheses[0].token_ids == whole.hypotheses[0].token_ids
     assert not whole.truncated
+
+
+@pytest.mark.parametrize("text", ["dog " * 300, "x" * 2001], ids=["tokens", "characters"])
+def test_what_is_cut_says_so_and_keeps_its_end_token(text: str) -> None:
+    ours = translator("word").vocabulary
+    for read in (read_source, read_target):
+        whole, cut = read("the dog", None, ours, 100), read(text, None, ours, 100)
+        assert not whole.truncated and cut.truncated
+        assert len(cut.ids) <= 100 and cut.ids[-1] == ours.end_id
+        assert ours.end_id not in cut.ids[:-1]
+
+
+def test_ids_that_are_cut_keep_their_end_token() -> None:
+    ours = translator("word").vocabulary
+    cut = take_ids([5] * 300 + [3], 0, None, ours, 100)
+    assert cut.truncated and cut.ids == [5] * 99 + [3]
 
 
 def test_a_model_trained_on_longer_sentences_reads_longer_ones() -> None:
