@@ -6,6 +6,7 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager, suppress
 from io import FileIO
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from pellucid.config import Config
@@ -24,6 +25,7 @@ class Log:
         self._report = report
         self._waiting: list[str] = []
         self._file: FileIO | None = None
+        self._lock = Lock()  # the answer to a signal comes from another thread
 
     def say(self, text: str) -> None:
         """Show it and write it down."""
@@ -33,12 +35,12 @@ class Log:
     def note(self, text: str) -> None:
         """Write down what the display shows in its own way."""
         now = time.strftime("%Y-%m-%d %H:%M:%S")
-        self._waiting += [f"{now}  {line}\n" for line in text.split("\n")]
-        if self._file is not None:
-            # Without a buffer, so that a signal in the middle of a line can be written down too.
-            lines, self._waiting = "".join(self._waiting), []
-            with writing(Path(str(self._file.name))):
-                self._file.write(lines.encode(errors="backslashreplace"))
+        with self._lock:
+            self._waiting += [f"{now}  {line}\n" for line in text.split("\n")]
+            if self._file is not None:
+                lines, self._waiting = "".join(self._waiting), []
+                with writing(Path(str(self._file.name))):
+                    self._file.write(lines.encode(errors="backslashreplace"))
 
     def open(self, path: Path) -> None:
         """From here on it is a file; what an earlier part of the run said stays there."""

@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 
 from pellucid.checkpoint import newest_step
@@ -40,14 +41,23 @@ class StopRequest:
     run_folder: Path | None = None
     say: Callable[[str], None] = staticmethod(lambda line: None)
 
+    def __init__(self) -> None:
+        self.answers: SimpleQueue[str | None] = SimpleQueue()
+
+    def speak(self) -> None:
+        """Say the answers, in a thread of its own: a signal may come in the middle of a line, when the first
+        thread holds the locks of the display."""
+        while (line := self.answers.get()) is not None:
+            with suppress(OSError, ValueError):  # nobody is there
+                self.say(line)
+
     def answer(self) -> None:
         """Say what comes next; where there is nothing to finish, stop."""
         line = _ANSWERS[self.doing]
         saved = newest_step(self.run_folder) if self.run_folder and self.doing >= STEP else None
         if saved is not None:
             line += f" A second Ctrl-C stops at once; the run can then go on from step {saved:,}."
-        with suppress(OSError, RuntimeError, ValueError):  # nobody is there, or the signal came in mid-line
-            self.say(line)
+        self.answers.put(line)
         if self.doing in (READING, VOCABULARY):
             raise KeyboardInterrupt
 
@@ -76,6 +86,8 @@ def stop_on_signal() -> Iterator[StopRequest]:
     if threading.current_thread() is not threading.main_thread():
         yield request  # Python delivers signals to the main thread only
         return
+    speaker = threading.Thread(target=request.speak, daemon=True)
+    speaker.start()
     numbers = [signal.SIGINT, signal.SIGTERM]
     if hang_up is not None and signal.getsignal(hang_up) != signal.SIG_IGN:
         numbers.append(hang_up)
@@ -85,3 +97,5 @@ def stop_on_signal() -> Iterator[StopRequest]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+        request.answers.put(None)
+        speaker.join(5)  # a display that hangs must not hold up the end
