@@ -87,7 +87,6 @@ def save_config(folder: Path, config: Config) -> None:
 def load_model(folder: str | Path, device: str | torch.device = "cpu") -> Loaded:
     """The model in a folder, ready to translate, with its vocabulary, configuration and manifest."""
     folder = Path(folder)
-    _refuse_without_validation(folder)
     manifest, files = _read_model(folder)
     try:
         table = tomllib.loads(files[CONFIG].decode())
@@ -222,19 +221,6 @@ def _read_model(folder: Path) -> tuple[dict[str, Any], dict[str, bytes]]:
         except PellucidError:
             if _seals(folder) == seals:  # nothing moved while we read, so it is damage
                 raise
-
-
-def _refuse_without_validation(run_folder: Path) -> None:
-    """The folder of a training run that has not chosen a model yet has one in last/."""
-    last = run_folder / "last"
-    # In this order, for a trainer may seal a first model and put it into its place meanwhile.
-    if any(map(is_sealed, (run_folder / ".new", run_folder))) or not is_sealed(last):
-        return
-    steps = read_manifest(last, "model")["provenance"]["steps"]
-    raise PellucidError(
-        f"{run_folder}: this training run had no validation so far, so it has not chosen a model. "
-        f"Its model as of step {steps:,} is {last}."
-    )
 
 
 def _seals(folder: Path) -> list[bytes]:

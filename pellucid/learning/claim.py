@@ -28,7 +28,7 @@ def claim(folder: str | Path) -> Iterator[None]:
     refuse_taken(folder)
     with making(folder):
         check_writable(folder)
-        with _locked(folder):
+        with locked(folder):
             yield
 
 
@@ -49,7 +49,7 @@ def refuse_taken(folder: Path) -> None:
 
 
 @contextmanager
-def _locked(folder: Path) -> Iterator[None]:
+def locked(folder: Path) -> Iterator[None]:
     """Keep a second run out. What a failed start leaves behind is nothing, or marked as a run's."""
     held, ours = FileLock(folder / LOCK), not (folder / LOCK).exists()
     with writing(folder):

@@ -28,6 +28,7 @@ from pellucid.learning.validation import references_of, tokenizer_for
 from pellucid.memory import needing_memory
 from pellucid.model import Transformer
 from pellucid.translate.evaluate import note_on_short
+from pellucid.translate.training_step import load_model_or_step
 from pellucid.vocabulary import Vocabulary
 from pellucid.vocabulary_training import train_vocabulary
 
@@ -217,7 +218,7 @@ def learned_vocabulary(pairs: Sequence[Pair], config: Config) -> Vocabulary:
 
 def _started_from(folder: str, config: Config) -> tuple[Vocabulary, Transformer]:
     """The vocabulary and the model in a folder, where the configuration fits them; dropout may differ."""
-    loaded = checkpoint.load_model(folder)
+    loaded = load_model_or_step(Path(folder), "cpu")
     started = loaded.config
     shape = [name for name in vars(config.model) if not name.endswith(("dropout", "_id", "vocabulary"))]
     if different := _different(config.model, started.model, shape):

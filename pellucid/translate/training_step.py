@@ -6,7 +6,8 @@ import safetensors.torch
 import torch
 
 from pellucid.checkpoint import AVERAGING, STATE, TENSORS, Loaded, load_model
-from pellucid.seal import verified
+from pellucid.errors import PellucidError
+from pellucid.seal import is_sealed, read_manifest, verified
 
 OF_MODEL = "model."  # beside these the checkpoint holds AdamW's moments and random numbers
 
@@ -15,6 +16,7 @@ def load_model_or_step(folder: Path, device: str | torch.device) -> Loaded:
     """The model in a folder; that of RUN/checkpoints/step-N or RUN/averaging/checkpoints/step-N takes its
     vocabulary from RUN/last."""
     if not (folder / STATE).is_file():
+        _refuse_without_validation(folder)
         return load_model(folder, device)
     manifest, files = verified(folder, "training state", (TENSORS, STATE))
     run, weights = folder.resolve().parent.parent, safetensors.torch.load(files[TENSORS])
@@ -26,3 +28,16 @@ def load_model_or_step(folder: Path, device: str | torch.device) -> Loaded:
     last = load_model(run / "last", device)
     last.model.load_state_dict(weights)
     return last._replace(manifest=manifest)
+
+
+def _refuse_without_validation(run_folder: Path) -> None:
+    """The folder of a training run that has not chosen a model yet has one in last/."""
+    last = run_folder / "last"
+    # In this order, for a trainer may seal a first model and put it into its place meanwhile.
+    if any(map(is_sealed, (run_folder / ".new", run_folder))) or not is_sealed(last):
+        return
+    steps = read_manifest(last, "model")["provenance"]["steps"]
+    raise PellucidError(
+        f"{run_folder}: this training run had no validation so far, so it has not chosen a model. "
+        f"Its model as of step {steps:,} is {last}."
+    )

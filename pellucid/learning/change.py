@@ -7,10 +7,11 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from pellucid.checkpoint import CONFIG, WEIGHTS, lock, save_config
+from pellucid.checkpoint import CONFIG, WEIGHTS, save_config
 from pellucid.config import Config, TranslationConfig
 from pellucid.config_file import from_table, to_table
 from pellucid.errors import UsageError
+from pellucid.learning.claim import LOCK, locked
 from pellucid.seal import verified
 
 SETTINGS = [f"translation.{setting.name}" for setting in fields(TranslationConfig)]
@@ -26,8 +27,8 @@ def change_translation(folder: Path, changes: Mapping[str, Any]) -> tuple[Config
             )
     with ExitStack() as stack:
         for run in (folder, folder.absolute().parent):  # the parent of runs/x/last, for example
-            if (run / ".lock").exists():
-                stack.enter_context(lock(run))
+            if (run / LOCK).exists():
+                stack.enter_context(locked(run))
         before = _config(folder)
         table = to_table(before)
         table["translation"] |= {name.partition(".")[2]: value for name, value in changes.items()}
