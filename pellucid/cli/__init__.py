@@ -1,5 +1,17 @@
 """The command line: each verb parses its arguments, calls one function and prints what comes back."""
 
-from pellucid.cli.command import main
+import sys
+from collections.abc import Sequence
 
-__all__ = ["main"]
+INTERRUPTED = 130
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command line; return the exit code: 0, 1 (it failed), 2 (it was called wrongly), 130 (Ctrl-C)."""
+    try:
+        from pellucid.cli import command  # here, because Ctrl-C may come while it is imported
+
+        return command.main(argv)
+    except KeyboardInterrupt:
+        print("pellucid: interrupted.", file=sys.stderr)
+        return INTERRUPTED

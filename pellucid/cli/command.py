@@ -29,7 +29,6 @@ from pellucid.errors import PellucidError
 from pellucid.memory import is_out_of_memory
 from pellucid.version import __version__
 
-INTERRUPTED = 130
 # What these say is all that they do, so who reads it may leave early, as in `pellucid translate … | head`.
 ONLY_SPEAKING = (
     "average",
@@ -47,7 +46,7 @@ ONLY_SPEAKING = (
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs a command line; the exit code: 0, 1 (it failed), 2 (it was called wrongly), 130 (interrupted)."""
+    """Runs a command line; the exit code. What Ctrl-C raises is the caller's."""
     verb, names = None, tuple[str, ...]()
     try:
         prepare()
@@ -60,8 +59,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         _run(arguments)
     except PellucidError as error:
         return _complain(spelled(str(error), names), error.exit_code)
-    except KeyboardInterrupt:
-        return _complain("interrupted.", INTERRUPTED)
     except (MemoryError, RuntimeError) as error:
         if not is_out_of_memory(error):
             raise

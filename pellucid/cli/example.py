@@ -47,22 +47,20 @@ def add(verbs: Verbs) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """What the notes say, from their previous line, from the start."""
     from pellucid.cli.lines import put
-    from pellucid.explain.columns import columns_of_terminal
+
+    _check(arguments)
+    if arguments.list:
+        put(_listed())
+        return
+    from pellucid.explain.columns import columns_of_terminal  # here, after the wrong calls: torch follows
     from pellucid.explain.worked.example_text import example_text, part_text
     from pellucid.explain.worked.examples import example, read_example
     from pellucid.explain.worked.part_examples import part_example, part_names
     from pellucid.explain.worked.reporting import table
 
-    if arguments.list:
-        _check_alone("--list", arguments)
-        put(_listed())
-        return
     if arguments.verdicts is not None:
-        _check_alone("--verdicts", arguments)
         put(_verdicts(arguments.verdicts))
         return
-    if (arguments.name is None) == (arguments.file is None):
-        raise UsageError("example: give a NAME or --file YOURS.toml, one of the two; --list says the names.")
     width = max(40, columns_of_terminal())
     if arguments.name in part_names():
         if arguments.claims:
@@ -80,6 +78,16 @@ def run(arguments: argparse.Namespace) -> None:
     # The full form says where it first goes wrong; here that is left to find, as in an exercise.
     only = table(chosen.report(), says_first=False).split("\n") if arguments.claims else None
     put(only or example_text(chosen, width))
+
+
+def _check(arguments: argparse.Namespace) -> None:
+    """Raises where too much or too little is asked for: before torch is imported."""
+    if arguments.list:
+        _check_alone("--list", arguments)
+    elif arguments.verdicts is not None:
+        _check_alone("--verdicts", arguments)
+    elif (arguments.name is None) == (arguments.file is None):
+        raise UsageError("example: give a NAME or --file YOURS.toml, one of the two; --list says the names.")
 
 
 def _check_alone(option: str, arguments: argparse.Namespace) -> None:
@@ -101,11 +109,9 @@ def _check_alone(option: str, arguments: argparse.Namespace) -> None:
 
 def _listed() -> Iterator[str]:
     """Each example's name, and what it is about."""
-    from pellucid.explain.worked.examples import Example, example, names
-    from pellucid.explain.worked.part_examples import PartExample, part_example, part_names
+    from pellucid.explain.listings import worked_examples
 
-    every: list[Example | PartExample] = [*map(example, names()), *map(part_example, part_names())]
-    for each in sorted(every, key=lambda one: one.name):
+    for each in worked_examples():
         yield each.name
         yield f"    {each.about} (note {each.note}, lines {each.lines})"
 

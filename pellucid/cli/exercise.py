@@ -4,6 +4,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from pellucid.cli.arguments import Verbs, text, verb
+from pellucid.errors import PellucidError, UsageError
 
 if TYPE_CHECKING:
     from pellucid.explain.exercises import Exercise
@@ -36,19 +37,20 @@ def add(verbs: Verbs) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """The question, or the verdict on an answer."""
     from pellucid.cli.lines import put
-    from pellucid.errors import PellucidError, UsageError
-    from pellucid.explain import exercises
     from pellucid.explain.columns import columns_of_terminal, paragraph
+    from pellucid.explain.listings import exercises_by_chapter
 
-    width = max(40, min(100, columns_of_terminal()))
     if arguments.list:
-        for chapter, names in exercises.chapters().items():
-            put([f"docs/learn/{chapter}.md", *(f"    {name:28}{exercises.about(name)}" for name in names)])
+        for chapter, found in exercises_by_chapter().items():
+            put([f"docs/learn/{chapter}.md", *(f"    {name:28}{about}" for name, about in found.items())])
         return
     if arguments.name is None:
         raise UsageError("exercise: give a NAME; --list says which there are.")
     if arguments.answer and arguments.solve:
         raise UsageError("exercise: an answer and --solve are both given. Leave one of the two out.")
+    from pellucid.explain import exercises  # here, after the wrong calls: it imports torch
+
+    width = max(40, min(100, columns_of_terminal()))
     exercise = exercises.exercise(arguments.name)
     if arguments.solve:
         put([exercise.answer, *paragraph(exercise.why, width)])

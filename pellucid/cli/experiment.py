@@ -6,6 +6,7 @@ from typing import Any
 
 from pellucid.cli.arguments import Verbs, add_device, add_to, folder, text, verb
 from pellucid.cli.arguments import setting as toml_setting
+from pellucid.errors import UsageError
 
 EXAMPLES = """
 pellucid experiment --list
@@ -52,8 +53,9 @@ def setting(argument: str) -> tuple[str, Any]:
 
 def run(arguments: argparse.Namespace) -> None:
     """The conclusion and its numbers to standard output."""
+    if arguments.name is None and not arguments.list:
+        raise UsageError("experiment: give a NAME; --list says which there are.")
     from pellucid.cli.lines import put, tell
-    from pellucid.errors import UsageError
     from pellucid.explain import experiments
     from pellucid.explain.columns import columns_of_terminal
     from pellucid.explain.whole_file import refuse_foreign
@@ -63,8 +65,6 @@ def run(arguments: argparse.Namespace) -> None:
         for name in experiments.names():
             put(described(name, max(40, min(80, columns_of_terminal()))))
         return
-    if arguments.name is None:
-        raise UsageError("experiment: give a NAME; --list says which there are.")
     model = arguments.model
     if model is not None and experiments.needs(arguments.name) != "nothing":  # or its name is refused below
         model = load(model, arguments.device, precision="fp32")

@@ -51,9 +51,11 @@ def run(arguments: argparse.Namespace) -> None:
     """A bar on a terminal, plain lines elsewhere; then what to try next."""
     from pellucid.cli.lines import tell
     from pellucid.config_file import read
+    from pellucid.learning.resume import check_accepted
 
     # Before torch is imported: what is wrong in the configuration shows at once.
     config = read(arguments.config, dict(arguments.settings))
+    check_accepted(arguments.accept)
     from pellucid.learning.display import show
     from pellucid.learning.run import training
     from pellucid.learning.stop import Interrupted

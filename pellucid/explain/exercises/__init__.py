@@ -12,7 +12,7 @@ from pellucid.errors import UsageError
 from pellucid.explain.exercises.judging import Exercise, Verdict, judge
 from pellucid.nearest import nearest
 
-__all__ = ["Exercise", "Verdict", "about", "chapters", "exercise", "judge", "names"]
+__all__ = ["Exercise", "Verdict", "chapters", "exercise", "judge", "names"]
 
 
 def chapters() -> dict[str, list[str]]:
@@ -23,11 +23,6 @@ def chapters() -> dict[str, list[str]]:
 def names() -> list[str]:
     """Every exercise's name, in the order of the course."""
     return [name for found in _chapters().values() for name in found]
-
-
-def about(name: str) -> str:
-    """What an exercise is about, in a few words."""
-    return (_function(name).__doc__ or "").partition("\n")[0].rstrip(".")
 
 
 def exercise(name: str) -> Exercise:
