@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from pellucid.explain.tracing.gradients import gradients
     from pellucid.explain.worked.attention import attention
     from pellucid.learning.average import average
-    from pellucid.learning.run import train, training
+    from pellucid.learning.run import training
+    from pellucid.learning.train import train
     from pellucid.model import Transformer
     from pellucid.see import trace
     from pellucid.seeing.editing import editing
@@ -49,7 +50,7 @@ _HOMES = {
     "load": "translate.translator",
     "trace": "see",
     "trace_bytes": "seeing.sizes",
-    "train": "learning.run",
+    "train": "learning.train",
     "training": "learning.run",
 }
 

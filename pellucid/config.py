@@ -20,6 +20,8 @@ class DataConfig:
     # each a (source, target) pair of files, or one .tsv; .gz as they are
     train: tuple[tuple[str, ...], ...] = ()
     validation: tuple[tuple[str, ...], ...] = ()
+    # pairs of train to validate on, in place of `validation`; 0 is off
+    held_out: int = number(0, 0, 10_000_000)
     # (source, target) of each corpus in train and in validation
     languages: tuple[tuple[str, str], ...] = ()
     preparation: str = choice(*NAMES)

@@ -18,9 +18,8 @@ from pellucid.data import phrasebook
 from pellucid.errors import UsageError
 from pellucid.explain.whole_file import refuse_foreign
 from pellucid.learning.claim import refuse_taken
-from pellucid.learning.display import show
 from pellucid.learning.resume import changes
-from pellucid.learning.run import training
+from pellucid.learning.train import train
 from pellucid.seal import is_sealed
 from pellucid.translate.translator import Translator, load
 
@@ -169,5 +168,5 @@ def train_model(config: Config, out: Path) -> Path:
     model, chosen = out / MODEL, config.training
     at_the_end = (steps_done(config, out) or 0) >= chosen.steps
     if not at_the_end or not is_sealed(model / "averaged" if chosen.average else model):
-        show(training(config, model, resume=True), config)
+        train(config, model, resume=True)
     return model

@@ -122,13 +122,13 @@ def test_errors_come_before_the_first_step(tmp_path: Path) -> None:
         ("2",): r"record = '2': there is no such step",
     }.items():
         with pytest.raises(UsageError, match=message):
-            pellucid.train(config, tmp_path / "run", record=wrong)
+            next(pellucid.training(config, tmp_path / "run", record=wrong))
     with pytest.raises(UsageError, match=r'only = "\*.weights" says what is recorded, but no step is'):
-        pellucid.train(config, tmp_path / "run", only="*.weights")
+        next(pellucid.training(config, tmp_path / "run", only="*.weights"))
     with pytest.raises(
         UsageError, match=r'only: no tensor is called "decoder.logit"\. Nearest: decoder.logits'
     ):
-        pellucid.train(config, tmp_path / "run", record=(6,), only="decoder.logit")
+        next(pellucid.training(config, tmp_path / "run", record=(6,), only="decoder.logit"))
     pellucid.train(config, tmp_path / "run")  # nothing is in the way of the next try
 
 
@@ -141,7 +141,7 @@ def test_steps_too_large_to_record_are_refused_before_the_first(
     config = short_runs.config(tmp_path / "data")
     monkeypatch.setattr(recording, "RECORDED_AT_MOST", 40_000)
     with pytest.raises(UsageError) as error:
-        pellucid.train(config, tmp_path / "run", record=(6,))
+        next(pellucid.training(config, tmp_path / "run", record=(6,)))
     assert re.fullmatch(
         rf"record: a step of \[training\] batch_tokens = 60 {SIZES}\. "
         r'Record fewer with only, as only="\*\.weights" \(--record-only\), or lower batch_tokens\.',

@@ -13,15 +13,17 @@ import torch
 import torch._dynamo
 
 import pellucid
+from pellucid.learning.stop import stop_on_signal
 
 
 def child(config: str, out: str, sleep_at: int) -> str:
     """Trains to the end, or to a signal; at one step the loop sleeps, so that signals find it there."""
     try:
-        for step in pellucid.training(config, out, resume=Path(out).exists()):
-            print("step", step.number, flush=True)
-            if step.number == sleep_at:
-                time.sleep(60)
+        with stop_on_signal():  # as the command does: a signal counts between two steps too
+            for step in pellucid.training(config, out, resume=Path(out).exists()):
+                print("step", step.number, flush=True)
+                if step.number == sleep_at:
+                    time.sleep(60)
     except pellucid.PellucidError as error:
         return f"{error.exit_code} {error}"
     except KeyboardInterrupt:

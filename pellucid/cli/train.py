@@ -58,13 +58,14 @@ def run(arguments: argparse.Namespace) -> None:
     check_accepted(arguments.accept)
     from pellucid.learning.display import show
     from pellucid.learning.run import training
-    from pellucid.learning.stop import Interrupted
+    from pellucid.learning.stop import Interrupted, stop_on_signal
 
     out = arguments.out or Path("runs") / Path(arguments.config).stem
     accept, device, record, only = arguments.accept, arguments.device, arguments.record, arguments.record_only
     learning = training(config, out, arguments.resume, accept, device, tell, record, only)
     try:
-        show(_written(learning, out), config)
+        with stop_on_signal():
+            show(_written(learning, out), config)
     except Interrupted as interrupted:
         again = _resuming(arguments, out)
         raise Interrupted(f"{interrupted}\nTo go on: {again}") from None

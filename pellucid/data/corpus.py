@@ -8,7 +8,7 @@ from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
-from itertools import zip_longest
+from itertools import chain, zip_longest
 
 from pellucid.config import DataConfig
 from pellucid.errors import PellucidError, UsageError
@@ -50,6 +50,7 @@ class Report:
     bad_utf8: int = 0  # on either side: dropped, or kept with U+FFFD, by the policy bad_utf8
     identical: int = 0  # the target is the source: kept
     crlf: int = 0  # a carriage return before the line feed on either side: kept without it
+    held_out: int = 0  # set aside to validate on
 
     def __str__(self) -> str:
         names = {
@@ -57,6 +58,7 @@ class Report:
             "ratio": "of unequal length",
             "bad_utf8": "not UTF-8",
             "crlf": "with CRLF",
+            "held_out": "held out",
         }
         names |= {"duplicates": "repeated", "identical": "with target = source"}
         found = [
@@ -76,27 +78,62 @@ def read_pairs(corpora: Sequence[Sequence[str]], data: DataConfig) -> tuple[list
             "Name one for each corpus of train and of validation, in their order."
         )
     found: Counter[str] = Counter()
-    seen: set[tuple[str, str, int]] = set()
-    pairs: list[Pair] = []
-    for index, corpus in enumerate(corpora):
-        language = index if len(data.languages) > 1 else 0
-        for pair in _corpus_pairs(corpus, language, data.bad_utf8, found):
-            key = (pair.source, pair.target, language)
-            if not pair.source.strip() or not pair.target.strip():
-                found["empty"] += 1
-            elif max(len(pair.source), len(pair.target)) > CHARACTERS_PER_TOKEN * data.max_length:
-                found["too_long"] += 1
-            elif key in seen and data.remove_duplicates:
-                found["duplicates"] += 1
-            else:
-                found["duplicates"] += key in seen
-                found["identical"] += pair.source == pair.target
-                seen.add(key)
-                pairs.append(pair)
-    report = Report(kept=len(pairs), **found)
+    corpus_pairs = (
+        _corpus_pairs(corpus, index if len(data.languages) > 1 else 0, data.bad_utf8, found)
+        for index, corpus in enumerate(corpora)
+    )
+    pairs, report = _clean(chain.from_iterable(corpus_pairs), data, found)
     if corpora and not pairs:
         raise nothing_left(corpora[0][0], report)
     return pairs, report
+
+
+def take_pairs(texts: Sequence[tuple[str, str]], name: str, data: DataConfig) -> tuple[list[Pair], Report]:
+    """Pairs that Python gives, cleaned as those of files are; `name` stands where a file's name would."""
+    if len(data.languages) > 1:
+        raise UsageError(
+            f"[data] languages names {len(data.languages)} pairs of languages, and {name} has one. "
+            "Give files for several."
+        )
+    rows = (Pair(*_two_texts(row, f"{name}[{place}]"), 0, place + 1, name) for place, row in enumerate(texts))
+    pairs, report = _clean(rows, data, Counter(read=len(texts)))
+    if not pairs:
+        raise nothing_left(name, report)
+    return pairs, report
+
+
+def fingerprint_of(texts: Sequence[tuple[str, str]]) -> str:
+    """The SHA-256 of pairs that Python gives, in their order."""
+    total = hashlib.sha256()
+    for source, target in texts:
+        total.update(repr((source, target)).encode())
+    return total.hexdigest()
+
+
+def _two_texts(row: object, name: str) -> tuple[str, str]:
+    if isinstance(row, tuple | list) and len(row) == 2 and all(isinstance(text, str) for text in row):
+        return row[0], row[1]
+    raise UsageError(f'{name} is {row!r}. A pair is two texts, source and target: ("A dog.", "Ein Hund.").')
+
+
+def _clean(rows: Iterable[Pair], data: DataConfig, found: Counter[str]) -> tuple[list[Pair], Report]:
+    """The rows that are kept, and a count of what was found; reading the rows adds to `found` too."""
+    seen: set[tuple[str, str, int]] = set()
+    pairs: list[Pair] = []
+    for pair in rows:
+        key = (pair.source, pair.target, pair.language)
+        if not pair.source.strip() or not pair.target.strip():
+            found["empty"] += 1
+        elif max(len(pair.source), len(pair.target)) > CHARACTERS_PER_TOKEN * data.max_length:
+            found["too_long"] += 1
+        elif key in seen and data.remove_duplicates:
+            found["duplicates"] += 1
+        else:
+            found["duplicates"] += key in seen
+            found["identical"] += pair.source == pair.target
+            seen.add(key)
+            pairs.append(pair)
+    return pairs, Report(kept=len(pairs), **found)
 
 
 def target_language(pair: Pair, languages: Sequence[tuple[str, str]]) -> str | None:

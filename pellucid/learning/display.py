@@ -34,6 +34,11 @@ class Spectators:
                 self._stream.write(text)
         return len(text)
 
+    def say(self, line: str) -> None:
+        """A line."""
+        self.write(f"{line}\n")
+        self.flush()
+
     def flush(self) -> None:
         """As `write`."""
         with suppress(OSError, ValueError):
@@ -63,13 +68,8 @@ def show(steps: Iterable[Step], config: Config) -> None:
     spectators = Spectators(sys.stderr)
     if spectators.isatty():
         show_bar(steps, config, Console(file=cast(TextIO, spectators)))
-        return
-
-    def say(line: str) -> None:
-        spectators.write(f"{line}\n")
-        spectators.flush()
-
-    show_lines(steps, config, say)
+    else:
+        show_lines(steps, config, spectators.say)
 
 
 def show_lines(

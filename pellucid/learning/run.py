@@ -1,12 +1,12 @@
-"""A training run: learn, log, validate, save, step by step; `pellucid train` and `pellucid.training` are this
-generator."""
+"""A training run: learn, log, validate, save, step by step; `pellucid train`, `pellucid.train` and
+`pellucid.training` are this generator."""
 
 import copy
 import dataclasses
 import itertools
 import math
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from pellucid.config_file import to_table, without_folders
 from pellucid.data.batch import Batch
 from pellucid.errors import PellucidError, UsageError
 from pellucid.learning import heap
+from pellucid.learning.apart import apart
 from pellucid.learning.average import keep_for_average, mean, put_aside
 from pellucid.learning.claim import claim
 from pellucid.learning.display import validation_progress
@@ -25,11 +26,12 @@ from pellucid.learning.learner import Update
 from pellucid.learning.log import LOG, Log
 from pellucid.learning.metrics import open_metrics, write_metrics
 from pellucid.learning.provenance import average_of, versions, what_is
-from pellucid.learning.recording import Recorder, recording, start_recording
+from pellucid.learning.recording import Recorder, Recording, recording, start_recording
 from pellucid.learning.setting_up import Run, as_config, set_up
 from pellucid.learning.splitting import DoesNotFit, split_line
 from pellucid.learning.step import Step
 from pellucid.learning.stop import END, STEP, VALIDATION, Interrupted, StopRequest, stop_on_signal
+from pellucid.learning.text import Given, Texts, check_given
 from pellucid.learning.validation import Validation, validate
 from pellucid.memory import needing_memory
 from pellucid.model import Transformer
@@ -39,15 +41,8 @@ from pellucid.seeing.nonfinite import find_nonfinite
 METRICS = "metrics.jsonl"
 
 
-def train(config: Config | str | Path, out: str | Path, **options: Any) -> Path:
-    """Train to the end and return the model folder; `options` are those of `training`."""
-    for _ in training(config, out, **options):
-        pass
-    return Path(out)
-
-
 def training(
-    config: Config | str | Path,
+    config: Config | Mapping[str, Any] | str | Path,
     out: str | Path,
     resume: bool = False,
     accept: Sequence[str] = (),
@@ -55,23 +50,44 @@ def training(
     report: Callable[[str], None] = lambda line: None,
     record: Iterable[int] = (),
     only: str = "*",
+    pairs: Texts | None = None,
+    validation_pairs: Texts | None = None,
 ) -> Iterator[Step]:
     """Train, one step an iteration; the folder `out` becomes the model's.
 
+    config: a TOML file, a dictionary like one, or a Config. pairs, validation_pairs: text as
+    [("A dog.", "Ein Hund."), …] in place of the files of [data].
     resume: go on from the newest checkpoint, bit for bit. accept: settings ("training.peak_rate") or "data"
-    that may differ from the run's. report: takes a line of what happens beside the steps, such as data read.
+    that may differ from the run's. device: "auto" (a GPU if there is one), "cpu", "cuda", "cuda:1", …
+    report: takes a line of what happens beside the steps, such as data read.
     record: the numbers of steps that carry a trace of the pass that they learned from (of its first batch),
     with the tensors whose name matches `only`; the training stays what it is, bit for bit.
+
+    Between two steps Ctrl-C, torch's random numbers and its number of threads are the caller's.
     """
     if not str(out):
         raise UsageError("out is empty: name the folder that becomes the model's.")
-    out, log = Path(out), Log(report)
+    config = as_config(config)
+    given = check_given(pairs, validation_pairs, config.data)
+    wanted = recording(record, only, config)
+    return apart(_training(config, Path(out), resume, accept, device, report, wanted, given))
+
+
+def _training(
+    config: Config,
+    out: Path,
+    resume: bool,
+    accept: Sequence[str],
+    device: str,
+    report: Callable[[str], None],
+    wanted: Recording,
+    given: Given,
+) -> Generator[Step]:
+    log = Log(report)
     with claim(out), log.noting_the_end(), stop_on_signal() as stop:
         stop.run_folder, stop.say = out, log.say
         with log.noting_warnings():
-            config = as_config(config)
-            wanted = recording(record, only, config)
-            run = set_up(config, out, resume, accept, device, log.say, stop)
+            run = set_up(config, out, resume, accept, device, log.say, stop, given)
             # Before anything is written: where the settings allow no batch, or a recording cannot be, no run
             # is left behind that would be in the way of the next try.
             batches = _batches(run)

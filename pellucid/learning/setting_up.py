@@ -4,7 +4,7 @@ the others."""
 import dataclasses
 import os
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from pellucid import checkpoint
 from pellucid.config import LEARNED_BY, Config, ModelConfig
 from pellucid.config_file import from_table, read
 from pellucid.data.batch import Batch, batches
-from pellucid.data.corpus import Pair, fingerprint, read_pairs, target_language
+from pellucid.data.corpus import Pair, target_language
 from pellucid.data.examples import Example, encode_pairs, sample_examples, unknown_shares
 from pellucid.device import device_named
 from pellucid.errors import UsageError
@@ -24,6 +24,7 @@ from pellucid.learning.learner import Learner, smaller_model
 from pellucid.learning.metrics import steps_in
 from pellucid.learning.resume import check_accepted, refuse_changes
 from pellucid.learning.stop import VOCABULARY, StopRequest
+from pellucid.learning.text import Given, Text, fingerprints, read_text
 from pellucid.learning.validation import references_of, tokenizer_for
 from pellucid.memory import needing_memory
 from pellucid.model import Transformer
@@ -77,8 +78,10 @@ class Run:
         yield from batches(examples, training.seed, epoch, training.batch_tokens, *special, first=start)
 
 
-def as_config(config: Config | str | Path) -> Config:
-    """A configuration as it is, or read from its file."""
+def as_config(config: Config | Mapping[str, Any] | str | Path) -> Config:
+    """A configuration as it is, as a dictionary that is like the TOML, or read from its file."""
+    if isinstance(config, Mapping):
+        return from_table(config)
     return config if isinstance(config, Config) else read(config)
 
 
@@ -90,26 +93,23 @@ def set_up(
     device: str,
     report: Callable[[str], None],
     stop: StopRequest,
+    given: Given,
 ) -> Run:
     """Everything ready for the next step; nothing of an earlier run is touched before all checks have
     passed."""
-    if not config.data.train:
-        raise UsageError(
-            '[data] train is missing: name the parallel text, as in train = ["train.en", "train.de"].'
-        )
     check_accepted(accept)
     where = device_named(device)
     doubt_settings(config.training)
     _set_up_torch(config)
-    saved, data = _saved(config, out, resume, accept, report)
-    pairs, counts = read_pairs(config.data.train, config.data)
+    saved, data = _saved(config, out, resume, accept, report, given)
+    text = read_text(config.data, given)
     with stop.during(VOCABULARY):
-        vocabulary, start = _vocabulary(config, out if saved else None, pairs)
-    examples, counts = encode_pairs(pairs, vocabulary, config.data, counts)
+        vocabulary, start = _vocabulary(config, out if saved else None, text.train)
+    examples, counts = encode_pairs(text.train, vocabulary, config.data, text.train_report)
     report(f"training data: {counts}; {_unknown(examples, vocabulary, config)}")
     doubt_pairs("train", counts)
-    validation = _validation(config, vocabulary, report)
-    if found := overlap(pairs, validation[0]):
+    validation = _validation(config, vocabulary, report, text)
+    if found := overlap(text.train, validation[0]):
         report(found)
     config = dataclasses.replace(config, model=fitted(config, vocabulary))
     with needing_memory("as the model was made", smaller_model(config.model)):
@@ -136,7 +136,12 @@ def _set_up_torch(config: Config) -> None:
 
 
 def _saved(
-    config: Config, out: Path, resume: bool, accept: Sequence[str], report: Callable[[str], None]
+    config: Config,
+    out: Path,
+    resume: bool,
+    accept: Sequence[str],
+    report: Callable[[str], None],
+    given: Given,
 ) -> tuple[checkpoint.TrainingState | None, dict[str, str]]:
     """The state to go on from, which fits what is asked for, and the data's fingerprint."""
     checkpoint.recover(out)
@@ -149,7 +154,7 @@ def _saved(
             "another --out."
         )
     ready_made = [name for name in config.vocabulary.model if Path(name).exists()]
-    data = fingerprint((*config.data.train, *config.data.validation, ready_made))
+    data = fingerprints(config.data, given, ready_made)
     if saved:
         refuse_changes(config, from_table(saved.state["config"]), data, saved.state["data"], accept)
     elif resume:
@@ -158,13 +163,13 @@ def _saved(
 
 
 def _validation(
-    config: Config, vocabulary: Vocabulary, report: Callable[[str], None]
+    config: Config, vocabulary: Vocabulary, report: Callable[[str], None], text: Text
 ) -> tuple[list[Pair], list[Batch]]:
     """The validation pairs, and the batches of their ids."""
-    if not config.data.validation:
+    if not text.validation:
         return [], []
-    pairs, counts = read_pairs(config.data.validation, config.data)
-    examples, counts = encode_pairs(pairs, vocabulary, config.data, counts)
+    pairs = text.validation
+    examples, counts = encode_pairs(pairs, vocabulary, config.data, text.validation_report)
     report(f"validation data: {counts}")
     if note := note_on_short(references_of(pairs, config), tokenizer_for(config)):
         decides = config.training.validation_metric == "bleu"

@@ -16,6 +16,7 @@ from typing import Any
 from pellucid.checkpoint import newest_step
 from pellucid.errors import PellucidError
 
+HANG_UP = getattr(signal, "SIGHUP", None)  # Windows has none
 # What a training does when a signal comes, and how it answers.
 READING, VOCABULARY, STEP, VALIDATION, END = range(5)
 _ANSWERS = {
@@ -34,7 +35,7 @@ class Interrupted(PellucidError):
 
 
 class StopRequest:
-    """Whether a signal has asked to stop; and what the training does, so that it can answer."""
+    """Whether a signal has asked to stop, and what the training does. It is the signals' handler too."""
 
     requested = False
     doing = READING
@@ -70,28 +71,33 @@ class StopRequest:
         finally:
             self.doing = before
 
+    def __call__(self, number: int, frame: Any) -> None:
+        if self.requested and number != HANG_UP:
+            raise KeyboardInterrupt
+        self.requested = True
+        self.answer()
+
 
 @contextmanager
 def stop_on_signal() -> Iterator[StopRequest]:
-    """Within it, SIGINT (Ctrl-C), SIGTERM and SIGHUP ask to stop; a second one raises KeyboardInterrupt."""
+    """Within it, SIGINT (Ctrl-C), SIGTERM and SIGHUP ask to stop; a second one raises KeyboardInterrupt.
+
+    Inside another one, it is the outer request that is asked: it holds between the steps of a training too.
+    """
     request = StopRequest()
-    hang_up = getattr(signal, "SIGHUP", None)  # Windows has none
-
-    def ask(number: int, frame: Any) -> None:
-        if request.requested and number != hang_up:
-            raise KeyboardInterrupt
-        request.requested = True
-        request.answer()
-
     if threading.current_thread() is not threading.main_thread():
         yield request  # Python delivers signals to the main thread only
+        return
+    outer = signal.getsignal(signal.SIGINT)
+    if isinstance(outer, StopRequest):
+        yield outer
         return
     speaker = threading.Thread(target=request.speak, daemon=True)
     speaker.start()
     numbers = [signal.SIGINT, signal.SIGTERM]
-    if hang_up is not None and signal.getsignal(hang_up) != signal.SIG_IGN:
-        numbers.append(hang_up)
-    before = {number: signal.signal(number, ask) for number in numbers}
+    if HANG_UP is not None and signal.getsignal(HANG_UP) != signal.SIG_IGN:
+        numbers.append(HANG_UP)
+    before = {number: signal.signal(number, request) for number in numbers}
     try:
         yield request
     finally:
