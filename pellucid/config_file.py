@@ -50,22 +50,27 @@ def read(path: str | Path, overrides: Mapping[str, Any] | None = None) -> Config
         raise UsageError(f"{path}: this is not TOML: {error}.") from None
     except RecursionError:
         raise UsageError(f"{path}: this is not a configuration: its lists are nested too deeply.") from None
-    for dotted, value in (overrides or {}).items():
-        section, _, key = dotted.partition(".")
-        if not key:
-            raise UsageError(f"{dotted}={value}: a setting is named section.key, as in training.steps=500.")
-        if not isinstance(table.setdefault(section, {}), dict):
-            raise UsageError(f"{path}: [{section}] must be a section.")
-        table[section][key] = _absolute(value) if dotted in PATHS else value
+    override(table, overrides or {}, str(path))
     _take_shape(table, path.parent)
     return from_table(table, where=str(path), folder=path.parent)
 
 
+def override(table: dict[str, Any], overrides: Mapping[str, Any], where: str) -> None:
+    """Set {"section.key": value} in the table of a configuration."""
+    for dotted, value in overrides.items():
+        section, _, key = dotted.partition(".")
+        if not key:
+            raise UsageError(f"{dotted}={value}: a setting is named section.key, as in training.steps=500.")
+        if not isinstance(table.setdefault(section, {}), dict):
+            raise UsageError(f"{where}: [{section}] must be a section.")
+        table[section][key] = _absolute(value) if dotted in PATHS else value
+
+
 def _absolute(value: Any) -> Any:
     """A path, or each path in a list."""
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return [_absolute(entry) for entry in value]
-    return os.path.abspath(value) if isinstance(value, str) and value else value
+    return os.path.abspath(value) if isinstance(value, str | os.PathLike) and str(value) else value
 
 
 def _take_shape(table: dict[str, Any], folder: Path) -> None:

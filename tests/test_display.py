@@ -80,8 +80,17 @@ def test_minutes_end_it_earlier() -> None:
     pace = Pace(TrainingConfig(steps=100, minutes=0.5), clock)
     for step in steps(clock, 10, seconds=1.0):
         pace.add(step)
-    assert pace.line(step).endswith("0:00:20 left")
+    assert pace.line(step) == "step 10  0.2/0.5 minutes  loss 3.000  100 tokens/s  0:00:20 left"
     assert pace.fraction(step) == pytest.approx(1 / 3)
+
+
+def test_steps_end_it_before_the_minutes_do() -> None:
+    clock = Clock()
+    pace = Pace(TrainingConfig(steps=20, minutes=10), clock)
+    for step in steps(clock, 10, seconds=1.0):
+        pace.add(step)
+    assert pace.line(step) == "step 10/20  loss 3.000  100 tokens/s  0:00:10 left"
+    assert pace.fraction(step) == pytest.approx(1 / 2)
 
 
 def test_a_bar_on_a_terminal() -> None:

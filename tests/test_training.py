@@ -272,6 +272,15 @@ def test_what_is_said_beside_the_steps(tmp_path: Path) -> None:
     assert lines[3].endswith("parameters, a vocabulary of 12, fp32 on cpu")
 
 
+def test_a_run_that_ends_while_the_rate_rises_says_so(tmp_path: Path) -> None:
+    lines: list[str] = []
+    trained(tmp_path, {"training.warmup_steps": 4000}, report=lines.append)
+    assert lines[-1] == (
+        "the learning rate was still rising at the end: step 6 of 4,000 warm-up steps. "
+        "Lower [training] warmup_steps, or train longer."
+    )
+
+
 def test_a_vocabulary_that_knows_too_little_is_reported(tmp_path: Path) -> None:
     plain = short_runs.config(tmp_path / "data")
     words = dataclasses.replace(plain.vocabulary, kind="word", size=8, model=())

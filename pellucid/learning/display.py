@@ -183,8 +183,11 @@ class Pace:
         return min(1.0, max(by_steps, by_time))
 
     def line(self, step: Step) -> str:
-        """Step, loss (without label smoothing, as a validation has it), speed, time left."""
+        """Step, and of how many steps or minutes, whichever ends the run; loss (without label smoothing, as a
+        validation has it), speed, time left."""
         parts = [f"step {step.number:,}/{self._training.steps:,}"]
+        if (minutes := self._training.minutes) is not None and self._ends_by_time(step):
+            parts = [f"step {step.number:,}", f"{step.seconds / 60:.1f}/{minutes:g} minutes"]
         if self._learned:
             parts.append(f"loss {self._loss / self._learned:.3f}")
         if self._seconds:
@@ -194,10 +197,20 @@ class Pace:
 
     def _seconds_left(self, step: Step) -> float:
         """At the pace so far, validations included; `minutes` may end it earlier."""
+        return max(min(self._seconds_to_last_step(step), self._seconds_to_last_minute(step)), 0.0)
+
+    def _ends_by_time(self, step: Step) -> bool:
+        """Whether `minutes` ends the run before `steps` does, at the pace so far."""
+        assert self._first is not None
+        first = step.number == self._first[0]
+        return first or self._seconds_to_last_minute(step) < self._seconds_to_last_step(step)
+
+    def _seconds_to_last_minute(self, step: Step) -> float:
+        minutes = self._training.minutes
+        return math.inf if minutes is None else 60 * minutes - step.seconds
+
+    def _seconds_to_last_step(self, step: Step) -> float:
         assert self._first is not None
         number, since = self._first
         done = max(step.number - number, 1)
-        left = (self._training.steps - step.number) * (self._last - since) / done
-        if self._training.minutes is not None:
-            left = min(left, 60 * self._training.minutes - step.seconds)
-        return max(left, 0.0)
+        return (self._training.steps - step.number) * (self._last - since) / done

@@ -98,6 +98,12 @@ def _training(
         yield from log.follow(steps, config, out / LOG)
         with log.noting_warnings(), stop.during(END):
             _finish(run)
+            step, warmup = run.position.step, config.training.warmup_steps
+            if step < warmup:
+                log.say(
+                    f"the learning rate was still rising at the end: step {step:,} of {warmup:,} warm-up "
+                    "steps. Lower [training] warmup_steps, or train longer."
+                )
 
 
 def _steps(

@@ -1,0 +1,97 @@
+"""`pellucid train --source --target`: a configuration chosen for a user's text, and its commented file."""
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pellucid.errors import UsageError
+
+if TYPE_CHECKING:
+    from pellucid.config import Config
+    from pellucid.learning.choosing import Chosen
+
+FILE = "train.toml"  # in the model's folder
+MINUTES = 30.0
+
+
+def files_of(arguments: argparse.Namespace) -> list[str]:
+    """The files of --source and --target or of --data, by their full paths; none where there is CONFIG."""
+    source, target, table = arguments.source, arguments.target, arguments.data
+    ways = [way for way in (arguments.config, source or target, table) if way is not None]
+    if len(ways) != 1 or (source is None) != (target is None):
+        raise UsageError(
+            "train needs one of these: CONFIG.toml, or --source FILE and --target FILE together, "
+            "or --data FILE.tsv."
+        )
+    return [str(Path(file).absolute()) for file in (source, target, table) if file is not None]
+
+
+def chosen_config(
+    files: Sequence[str], out: Path, arguments: argparse.Namespace
+) -> tuple["Config", str | None]:
+    """The configuration for these files, and the text to write as its file: None where a resume reads it."""
+    from pellucid.config_file import from_table, override, read
+
+    path, corpus, settings = out / FILE, [list(files)], dict(arguments.settings)
+    if path.exists():
+        if not arguments.resume:
+            raise UsageError(
+                f"{path} is there already, from an earlier run. Go on with --resume, or choose another --out."
+            )
+        minutes = {} if arguments.minutes is None else {"training.minutes": arguments.minutes}
+        return read(path, minutes | settings | {"data.train": corpus}), None
+    chosen = _chosen(corpus, settings, arguments)
+    table: dict[str, Any] = {"data": {"train": corpus}}
+    override(table, {each.name: each.value for each in chosen}, str(path))
+    config = from_table(table, where="train", folder=Path.cwd())
+    command = f"pellucid train {path} --out {out} --resume"
+    return config, _text(chosen, config, command)
+
+
+def _chosen(
+    corpus: list[list[str]], settings: dict[str, Any], arguments: argparse.Namespace
+) -> "list[Chosen]":
+    """What suits the text, with what --set says in its place."""
+    from pellucid.config_file import from_table, override
+    from pellucid.data.corpus import read_pairs
+    from pellucid.device import device_named
+    from pellucid.learning.choosing import ON_A_GPU, Chosen, choose, look_at
+
+    table: dict[str, Any] = {"data": {"train": corpus}}
+    override(table, settings, "--set")
+    data = from_table(table, where="train", folder=Path.cwd()).data
+    pairs, _ = read_pairs(data.train, data)
+    faster = 1.0 if device_named(arguments.device).type == "cpu" else ON_A_GPU
+    minutes = MINUTES if arguments.minutes is None else arguments.minutes
+    minutes = settings.get("training.minutes", minutes)
+    chosen = [each for each in choose(look_at(pairs), minutes, faster) if each.name not in settings]
+    if data.validation:
+        chosen = [each for each in chosen if each.name != "data.held_out"]
+    return chosen + [Chosen(name, value, "as --set says") for name, value in settings.items()]
+
+
+def _text(chosen: "Sequence[Chosen]", config: "Config", command: str) -> str:
+    """The settings as TOML, section by section, with their reasons."""
+    import tomli_w
+
+    lines = [f"# Chosen by pellucid train; to go on: {command}"]
+    for section in ("data", "vocabulary", "model", "training", "translation"):
+        within = [each for each in chosen if each.name.startswith(f"{section}.")]
+        rows = []
+        for each in within:
+            key = each.name.partition(".")[2]
+            value = getattr(getattr(config, section), key, each.value)  # the preset is no setting of its own
+            row = tomli_w.dumps({key: _list(value)}).strip()
+            rows.append(f"{row}  # {each.reason}" if each.reason and "\n" not in row else row)
+        if section == "data":
+            files = (tomli_w.dumps({"": file}).partition(" = ")[2].strip() for file in config.data.train[0])
+            rows.insert(0, f"train = [{', '.join(files)}]")
+        if rows:
+            lines += ["", f"[{section}]", *rows]
+    return "\n".join(lines) + "\n"
+
+
+def _list(value: Any) -> Any:
+    """tomli_w writes lists, not tuples."""
+    return [_list(entry) for entry in value] if isinstance(value, tuple | list) else value
