@@ -6,7 +6,7 @@ from typing import Any
 
 from pellucid.errors import UsageError
 from pellucid.preparation import NAMES
-from pellucid.settings import check, check_value, choice, number
+from pellucid.settings import check, check_value, choice, number, plain
 
 # The settings that a vocabulary is learned by; the others of [vocabulary] say how it is used, or replace it.
 LEARNED_BY = ("size", "kind", "joint", "normalization", "byte_fallback", "character_coverage")
@@ -35,6 +35,8 @@ class DataConfig:
     licence: str = ""
 
     def __post_init__(self) -> None:
+        for name in ("train", "validation", "languages"):
+            object.__setattr__(self, name, _several(getattr(self, name)))
         check(self)
         _check_corpora("train", self.train)
         _check_corpora("validation", self.validation)
@@ -56,6 +58,8 @@ class VocabularyConfig:
     model: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        model = plain(self.model)
+        object.__setattr__(self, "model", (model,) if isinstance(model, str) else model)
         check(self)
 
 
@@ -176,6 +180,8 @@ class TrainingConfig:
     start_from: str | None = None
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "betas", plain(self.betas))
+        object.__setattr__(self, "start_from", plain(self.start_from))
         check(self)
         for beta in self.betas:
             check_value("[training] betas", beta, {"low": 0.0, "high": 0.999999})
@@ -212,6 +218,15 @@ PRESETS: dict[str, dict[str, Any]] = {
     "base": dict(width=512, heads=8, hidden=2048, encoder_layers=6, decoder_layers=6, dropout=0.1),
     "big": dict(width=1024, heads=16, hidden=4096, encoder_layers=6, decoder_layers=6, dropout=0.3),
 }
+
+
+def _several(value: Any) -> Any:
+    """One corpus, as ("a.en", "a.de") or "pairs.tsv", means a list of one; one pair of languages likewise."""
+    value = plain(value)
+    if isinstance(value, str):
+        return ((value,),)
+    texts = isinstance(value, tuple) and value and all(isinstance(entry, str) for entry in value)
+    return (value,) if texts else value
 
 
 def _check_corpora(name: str, corpora: Iterable[Sequence[str]]) -> None:

@@ -25,14 +25,17 @@ from pellucid.config import (
 from pellucid.errors import UsageError
 from pellucid.file_names import short_names
 from pellucid.nearest import did_you_mean
-from pellucid.settings import convert, title
+from pellucid.settings import convert, plain, title
 
 PATHS = ("data.train", "data.validation", "vocabulary.model", "training.start_from")
 
 
 def read(path: str | Path, overrides: Mapping[str, Any] | None = None) -> Config:
-    """The configuration in a TOML file; `overrides` are {"section.key": value}. Relative paths in the file
-    start at its folder, those in `overrides` at the working folder."""
+    """Read a configuration from a TOML file.
+
+    overrides: settings that count more than the file's, as {"training.steps": 500}. Relative paths in the
+    file start at its folder, those in `overrides` at the working folder.
+    """
     path = Path(path)
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8-sig"))
@@ -95,7 +98,8 @@ def _take_shape(table: dict[str, Any], folder: Path) -> None:
 
 
 def from_table(table: Mapping[str, Any], where: str = "configuration", folder: Path | None = None) -> Config:
-    """A Config from nested dictionaries, as TOML gives them; an unknown section or key is an error."""
+    """A Config from nested dictionaries, from TOML or Python; an unknown section or key is an error."""
+    table = plain(table, list)
     sections = {"data": DataConfig, "vocabulary": VocabularyConfig, "model": ModelConfig}
     sections |= {"training": TrainingConfig, "translation": TranslationConfig}
     for name in table:
@@ -158,14 +162,7 @@ def to_table(config: Config) -> dict[str, Any]:
 
 def to_toml(config: Config) -> str:
     """The whole configuration, resolved, as TOML text that `read` takes back unchanged."""
-    return tomli_w.dumps(_lists(to_table(config)))
-
-
-def _lists(value: Any) -> Any:
-    """tomli_w writes lists, not tuples."""
-    if isinstance(value, dict):
-        return {key: _lists(entry) for key, entry in value.items()}
-    return [_lists(entry) for entry in value] if isinstance(value, tuple | list) else value
+    return tomli_w.dumps(plain(to_table(config), list))  # tomli_w writes lists, not tuples
 
 
 def _shorthand(data: dict[str, Any], where: str, folder: Path | None) -> None:

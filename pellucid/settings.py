@@ -1,6 +1,7 @@
 """What a setting may be: numbers between limits, words to choose from, the types that TOML has."""
 
 import math
+import os
 import types
 import typing
 from collections.abc import Mapping
@@ -19,6 +20,15 @@ def number(default: Any, low: float, high: float) -> Any:
 def choice(default: str, *others: str) -> Any:
     """A setting that must be one of a few words; the first is the default."""
     return field(default=default, metadata={"choices": (default, *others)})
+
+
+def plain(value: Any, sequence: type = tuple) -> Any:
+    """A value from Python in the types of TOML: a path as text, lists and tuples as one of the two."""
+    if isinstance(value, Mapping):
+        return {key: plain(entry, sequence) for key, entry in value.items()}
+    if isinstance(value, tuple | list):
+        return sequence(plain(entry, sequence) for entry in value)
+    return os.fspath(value) if isinstance(value, os.PathLike) else value
 
 
 def convert(name: str, value: Any, kind: Any) -> Any:

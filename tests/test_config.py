@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pellucid.config import PRESETS, Config, DataConfig, ModelConfig, TrainingConfig
+from pellucid.config import PRESETS, Config, DataConfig, ModelConfig, TrainingConfig, VocabularyConfig
 from pellucid.config_file import from_table, read, to_toml
 from pellucid.errors import UsageError
 
@@ -402,3 +402,26 @@ def test_a_corpus_of_three_files_is_refused_in_python_too() -> None:
 def test_a_byte_order_mark_is_no_error(tmp_path: Path) -> None:
     (tmp_path / "notepad.toml").write_bytes(b"\xef\xbb\xbf[model]\nwidth = 64\n")
     assert read(tmp_path / "notepad.toml").model.width == 64
+
+
+# A configuration in Python
+
+
+def test_python_writes_corpora_as_toml_does() -> None:
+    wanted = DataConfig(train=(("a.en", "a.de"),), validation=(("b.tsv",),), languages=(("en", "de"),))
+    train: Any = (Path("a.en"), "a.de")
+    validation: Any = Path("b.tsv")
+    languages: Any = ["en", "de"]
+    assert DataConfig(train, validation, languages=languages) == wanted
+    table = {"data": {"train": train, "validation": validation, "languages": tuple(languages)}}
+    assert from_table(table).data == wanted
+    several: Any = [[Path("a"), Path("b")], ["c.tsv"]]
+    assert DataConfig(several).train == (("a", "b"), ("c.tsv",))
+
+
+def test_python_gives_paths_where_a_setting_is_a_file() -> None:
+    model: Any = Path("my.model")
+    folder: Any = Path("runs/m30k")
+    assert VocabularyConfig(model=model).model == ("my.model",)
+    assert TrainingConfig(start_from=folder).start_from == "runs/m30k"
+    assert from_table({"vocabulary": {"model": model}}).vocabulary.model == ("my.model",)

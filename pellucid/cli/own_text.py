@@ -75,6 +75,8 @@ def _text(chosen: "Sequence[Chosen]", config: "Config", command: str) -> str:
     """The settings as TOML, section by section, with their reasons."""
     import tomli_w
 
+    from pellucid.settings import plain
+
     lines = [f"# Chosen by pellucid train; to go on: {command}"]
     for section in ("data", "vocabulary", "model", "training", "translation"):
         within = [each for each in chosen if each.name.startswith(f"{section}.")]
@@ -82,7 +84,7 @@ def _text(chosen: "Sequence[Chosen]", config: "Config", command: str) -> str:
         for each in within:
             key = each.name.partition(".")[2]
             value = getattr(getattr(config, section), key, each.value)  # the preset is no setting of its own
-            row = tomli_w.dumps({key: _list(value)}).strip()
+            row = tomli_w.dumps({key: plain(value, list)}).strip()
             rows.append(f"{row}  # {each.reason}" if each.reason and "\n" not in row else row)
         if section == "data":
             files = (tomli_w.dumps({"": file}).partition(" = ")[2].strip() for file in config.data.train[0])
@@ -90,8 +92,3 @@ def _text(chosen: "Sequence[Chosen]", config: "Config", command: str) -> str:
         if rows:
             lines += ["", f"[{section}]", *rows]
     return "\n".join(lines) + "\n"
-
-
-def _list(value: Any) -> Any:
-    """tomli_w writes lists, not tuples."""
-    return [_list(entry) for entry in value] if isinstance(value, tuple | list) else value

@@ -62,7 +62,7 @@ def run(arguments: argparse.Namespace) -> None:
     if sys.stdin is not None and sys.stdin.isatty():
         tell("Type a sentence and Enter; Ctrl-D (on Windows Ctrl-Z and Enter) ends.")
     done, cut_off, unknown = 0, list[int](), dict[int, str]()
-    for sentences in standard_input(arguments.bad_utf8, translator.characters):
+    for sentences in standard_input(arguments.bad_utf8, translator._characters):
         translations = translated(translator, sentences, arguments.to, options, STANDARD_INPUT, done)
         put(_n_best(translations, done) if arguments.n_best else (each.text for each in translations))
         cut_off += unfinished(translations, done)

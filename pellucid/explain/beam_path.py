@@ -124,7 +124,7 @@ def beam_path(explanation: "Explanation") -> BeamPath:
     """The search of an explanation's sentence once more, and its target's way through it."""
     translator, vocabulary = explanation.translator, explanation.vocabulary
     sentence = read_source(explanation.translation.source, explanation.to, vocabulary, TOKENS)
-    requests, rules, options = translator.requests([sentence], {})
+    requests, rules, options = translator._requests([sentence], {})
     model, weighed = translator.serving, _Watched(options.beam)
     source, mask = pad([sentence.ids], model.config.pad_id, device_of(model))
     steps: list[list[Candidate]] = []

@@ -46,6 +46,13 @@ class Translator:
     """A model and its vocabulary: translates, samples, streams, scores and explains.
 
     Several models are an ensemble, which does all but explain: a token's probability is the mean of theirs.
+
+    Attributes:
+        model: the Transformer, in float32. What measures or explains uses it.
+        vocabulary: turns text into token ids and back (encode_source, decode_target, source_tokens, …).
+        config: the Config that the model was trained with.
+        serving: the model that translates: a copy in bf16 with precision="bf16", else the model itself.
+        languages: the (source, target) pairs of languages that the model was made for.
     """
 
     def __init__(
@@ -69,6 +76,12 @@ class Translator:
         self._never_said = never_said(self._models[0], vocabulary)
         self._longest = max(TOKENS, self.config.data.max_length)
 
+    def __repr__(self) -> str:
+        config, models = self._models[0].config, len(self._models)
+        shape = f"{models} times " * (models > 1) + f"{config.encoder_layers}+{config.decoder_layers} layers, width {config.width}"
+        languages = ", ".join(f"{source}→{target}" for source, target in self.languages)
+        return f"<Translator {languages}{': ' if languages else ''}{shape}>"
+
     @property
     def model(self) -> Transformer:
         """The model in float32, which measures and explains; an error where there are several."""
@@ -85,7 +98,7 @@ class Translator:
         return self.vocabulary.languages
 
     @property
-    def characters(self) -> int:
+    def _characters(self) -> int:
         """So many of a text are read at most; what comes after them is cut off."""
         return self._longest * CHARACTERS
 
@@ -100,10 +113,23 @@ class Translator:
     def translate(
         self, sources: str | Sequence[str], to: str | None = None, **options: Unpack[TranslationOptions]
     ) -> Translation | list[Translation]:
-        """A string gives one Translation, a list gives a list; an empty line has an empty one.
+        """Translate a string into a Translation, a list into a list; an empty line has an empty translation.
 
-        options, as `TranslationOptions` explains them: beam, n_best, length_penalty, min_length, max_length,
-        prefix, batch_tokens; and sample=True with temperature, top_k, top_p, seed.
+        to: the target language; needed where the model has several.
+        beam: hypotheses that are followed at once; 1 is greedy. Default: [translation] beam of the model, 5.
+        n_best: how many of them are returned. Default: 1.
+        length_penalty: a hypothesis's log-probability is divided by length ** length_penalty. Default: 1.0.
+        min_length: the least tokens of a translation, without its end token. Default: 0.
+        max_length: the most tokens, with the end token. Default: twice the source's tokens plus 20, at most
+            [translation] max_length of the model, 512.
+        prefix: text or token ids that the translation begins with: one for all sources, or a list with one
+            for each. Default: none.
+        sample: draw n_best hypotheses at random in place of the beam search. Default: False.
+        temperature: with sample; below 1 favours likely tokens, above 1 unlikely ones. Default: 1.0.
+        top_k: with sample; draw from so many of the likeliest tokens. Default: all.
+        top_p: with sample; draw from the likeliest tokens that have this probability together. Default: 1.0.
+        seed: with sample; the same seed draws the same. Default: 0.
+        batch_tokens: source tokens that are translated together; less needs less memory. Default: what fits.
         """
         if not isinstance(sources, Iterable):
             raise UsageError(f"sources = {sources!r} must be a text, or a list of them.")
@@ -136,7 +162,7 @@ class Translator:
         self._check_language(to)
         sentence = read_source(source, to, self.vocabulary, self._longest)
         warn_of_truncation([sentence], self._longest)
-        return self._stream(sentence, *self.requests([sentence], {**options, "beam": 1}))
+        return self._stream(sentence, *self._requests([sentence], {**options, "beam": 1}))
 
     def score(self, sources: Sequence[str], targets: Sequence[str], to: str | None = None) -> list[Score]:
         """How probable each target is, given its source: log-probabilities, the end token included."""
@@ -169,7 +195,7 @@ class Translator:
         return compare(self, word, a, b, to=to, which=which)
 
     def _translate(self, sentences: Sequence[Sentence], given: Mapping[str, Any]) -> list[Translation]:
-        requests, rules, options = self.requests(sentences, given)
+        requests, rules, options = self._requests(sentences, given)
         sources = [sentences[request.number].ids for request in requests]
         found = decode(self._serving, sources, requests, rules, options)
         of_number = {
@@ -212,7 +238,7 @@ class Translator:
                     yield text[len(said) :]
                     said = text
 
-    def requests(
+    def _requests(
         self, sentences: Sequence[Sentence], given: Mapping[str, Any]
     ) -> tuple[list[Request], Rules, Options]:
         """What the search is asked for: sentences that are not empty, each with its limit and its prefix."""
@@ -273,10 +299,13 @@ def never_said(model: Transformer, vocabulary: Vocabulary) -> list[int]:
 def load(
     path: str | Path | Sequence[str | Path], device: str | torch.device = "auto", precision: str = "auto"
 ) -> Translator:
-    """The translator in a model folder, in a training run's checkpoint, or inside the package: load("demo").
+    """Load a translator.
 
-    A list of folders is an ensemble, which translates as the first one's [translation] says.
-    device: "auto" is a GPU where PyTorch sees one. precision: "fp32" or "bf16"; "auto" is "fp32".
+    path: a model folder, a checkpoint of a training run (runs/x/checkpoints/step-500), or "demo" for the
+        model inside the package. A list of them is an ensemble, which translates as the first one's
+        [translation] says.
+    device: "auto" (a GPU where PyTorch sees one), "cpu", "cuda", "cuda:1", or a torch.device.
+    precision: what `translate` and `stream` compute in: "fp32", "bf16", or "auto", which is "fp32".
     """
     paths = [path] if isinstance(path, str | os.PathLike) or not isinstance(path, Sequence) else path
     if not paths or not all(isinstance(each, str | os.PathLike) for each in paths):
