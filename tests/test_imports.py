@@ -1,5 +1,6 @@
 """`import pellucid`: what it offers, what it costs, and where it works."""
 
+import inspect
 import json
 import os
 import subprocess
@@ -129,3 +130,9 @@ def test_waiting_threads_sleep_unless_the_environment_says_otherwise(
         encoding="utf-8",
     )
     assert f"GOMP_SPINCOUNT = '{spins}'" in result.stderr
+
+
+def test_a_type_checker_knows_every_option_of_a_training() -> None:
+    for function in (pellucid.train, pellucid.training):
+        kinds = {parameter.kind for parameter in inspect.signature(function).parameters.values()}
+        assert inspect.Parameter.VAR_KEYWORD not in kinds

@@ -78,7 +78,10 @@ class Translator:
 
     def __repr__(self) -> str:
         config, models = self._models[0].config, len(self._models)
-        shape = f"{models} times " * (models > 1) + f"{config.encoder_layers}+{config.decoder_layers} layers, width {config.width}"
+        shape = (
+            f"{models} times " * (models > 1)
+            + f"{config.encoder_layers}+{config.decoder_layers} layers, width {config.width}"
+        )
         languages = ", ".join(f"{source}→{target}" for source, target in self.languages)
         return f"<Translator {languages}{': ' if languages else ''}{shape}>"
 
