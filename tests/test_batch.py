@@ -1,5 +1,6 @@
 """Batches: every pair once, within the budget, in an order that a resume can repeat."""
 
+import itertools
 import random
 
 import pytest
@@ -35,8 +36,6 @@ def test_the_plan_depends_on_seed_and_epoch_alone() -> None:
     assert plan_batches(lengths, 1, 0, 400) == plan
     assert plan_batches(lengths, 1, 1, 400) != plan
     assert plan_batches(lengths, 2, 0, 400) != plan
-    shapes = [max(max(lengths[row]) for row in rows) for rows in plan]
-    assert shapes != sorted(shapes)  # short and long batches come mixed
 
 
 def test_sorting_leaves_little_padding() -> None:
@@ -50,6 +49,32 @@ def test_small_windows_are_shuffled_between_epochs() -> None:
     lengths = [(5, 5)] * 1000
     first, second = (plan_batches(lengths, 1, epoch, 50) for epoch in (0, 1))
     assert {frozenset(rows) for rows in first}.isdisjoint({frozenset(rows) for rows in second})
+
+
+def test_pairs_of_rare_lengths_have_other_neighbours_in_each_epoch() -> None:
+    lengths = [(length, length) for length in range(5, 1005)]  # each once, in several windows
+    first, second = ({frozenset(rows) for rows in plan_batches(lengths, 1, epoch, 2000)} for epoch in (0, 1))
+    together = [sum(len(rows) > 1 for rows in plan) for plan in (first, second, first & second)]
+    assert together[2] < 0.1 * min(together[:2])
+
+
+def test_batches_come_in_another_order_in_each_epoch() -> None:
+    lengths = random_lengths(500)  # one window, so that each epoch has batches of the same lengths
+    orders = [
+        [max(max(lengths[row]) for row in rows) for rows in plan_batches(lengths, 1, epoch, 400)]
+        for epoch in range(4)
+    ]
+    assert len({tuple(order) for order in orders}) == 4
+    for order in orders:  # short and long ones come mixed: each length is followed by any other
+        rising = sum(one < other for one, other in itertools.pairwise(order))
+        assert 0.3 < rising / len(order) < 0.7
+
+
+def test_a_batch_has_pairs_from_the_whole_corpus() -> None:
+    lengths = [(5, 5)] * 5000  # five windows
+    plan = plan_batches(lengths, 1, 0, 50)
+    mixed = sum(min(rows) < 2500 <= max(rows) for rows in plan)
+    assert len(plan) == 500 and mixed > 0.95 * len(plan)
 
 
 def test_a_resume_in_mid_epoch_sees_the_remaining_batches() -> None:

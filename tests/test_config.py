@@ -202,6 +202,14 @@ ERRORS: dict[str, tuple[str, str]] = {
         "[trainning]\nsteps = 3",
         'there is no section [trainning]. Did you mean "training"?',
     ),
+    "section with a capital": (
+        "[Training]\nsteps = 3",
+        'there is no section [Training]. Did you mean "training"?',
+    ),
+    "setting with a capital": (
+        "[training]\nSteps = 3",
+        '[training] has no setting "Steps". Did you mean "steps"?',
+    ),
     "setting outside a section": ("steps = 3", "there is no section [steps]."),
     "not a section": ("model = 3", "model must be a section, [model], not a single value."),
     "a list of sections": ("[[model]]\nwidth = 4", "model must be a section, [model], not a single value."),

@@ -50,6 +50,17 @@ def test_several_corpora_keep_their_order_and_languages(tmp_path: Path) -> None:
         read_pairs([files], data)
 
 
+def test_the_same_pair_in_another_language_is_no_duplicate(tmp_path: Path) -> None:
+    files = corpus(tmp_path, b"taxi\n", b"taxi\n")
+    for languages, kept in (((), 1), ((("en", "de"),), 1), ((("en", "de"), ("en", "fr")), 2)):
+        for remove in (True, False):
+            pairs, report = read_pairs(
+                [files, files], DataConfig(languages=languages, remove_duplicates=remove)
+            )
+            assert report.duplicates == 2 - kept
+            assert len(pairs) == (kept if remove else 2)
+
+
 @pytest.mark.parametrize("inside", ["\u2028", "\x85", "\r", "\x0b", "\x0c", "\x1c", "\0", "\u200b", "\u200f"])
 def test_lines_are_split_on_line_feeds_alone(tmp_path: Path, inside: str) -> None:
     files = corpus(tmp_path, f"one{inside}more\ntwo".encode(), b"eins\nzwei\n")

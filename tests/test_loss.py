@@ -79,6 +79,31 @@ def test_bf16_is_near() -> None:
         assert (mine - other).norm() < 0.02 * other.norm()
 
 
+def test_many_slices_in_bf16_are_as_near_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    inputs = made(40, 50, torch.bfloat16, True)
+    loss = by_torch(*inputs, 0.1)
+    expected = gradients(loss, *inputs[:3])
+    for rows in (2000, 1):
+        monkeypatch.setattr(loss_module, "ROWS", rows)
+        ours = cross_entropy(*inputs, 0.1).smoothed
+        assert float(ours.detach()) == pytest.approx(float(loss.detach()), rel=1e-3)
+        for mine, other in zip(gradients(ours, *inputs[:3]), expected, strict=True):
+            assert (mine - other).norm() < 0.01 * other.norm()
+
+
+def test_each_positions_probabilities_add_up_to_one_in_bf16() -> None:
+    """Then the logits' gradient, which the bias has of a single position, adds up to 0."""
+    chance = torch.Generator().manual_seed(3)
+    weight = torch.randn(2000, WIDTH, generator=chance).bfloat16()
+    bias = torch.zeros(2000, dtype=torch.bfloat16, requires_grad=True)
+    real, expected = torch.ones(1, 1, dtype=torch.bool), torch.tensor([[7]])
+    for _ in range(20):
+        output = torch.randn(1, 1, WIDTH, generator=chance).bfloat16()
+        loss = cross_entropy(output, weight, bias, expected, real, 0.1)
+        (gradient,) = torch.autograd.grad(loss.smoothed, bias)
+        assert abs(float(gradient.float().sum())) < 0.01
+
+
 def test_what_is_padded_counts_for_nothing() -> None:
     output, weight, bias, expected, real = made(3, 5, torch.float32, False)
     real[1] = False  # a row of nothing but padding

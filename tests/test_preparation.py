@@ -25,6 +25,14 @@ def test_moses_lowercase_reproduces_the_published_references(part: str, language
 
 
 @pytest.mark.parametrize(
+    ("text", "language"),
+    [("No. 5 is alive", "en"), ("Nr. 5 lebt", "de"), ("L'Ami de M. Dupont", "fr"), ("Art. 5 IST", None)],
+)
+def test_moses_lowercase_is_moses_of_lower_case(text: str, language: str | None) -> None:
+    assert prepare(text, "moses-lowercase", language) == prepare(text.lower(), "moses", language)
+
+
+@pytest.mark.parametrize(
     ("text", "language", "prepared"),
     [
         ("Don't go, John!", "en", "Don't go , John !"),

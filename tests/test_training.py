@@ -80,6 +80,15 @@ def test_one_seed_is_one_run(tmp_path: Path) -> None:
     assert not short_runs.same_weights(one, other)
 
 
+def test_the_first_weights_are_the_seeds(tmp_path: Path) -> None:
+    for name, seed in (("one", 1), ("two", 1), ("other", 2)):
+        torch.rand(seed)  # whatever random numbers were drawn before
+        trained(tmp_path / name, {"training.seed": seed, "training.steps": 0})
+    one, two, other = (tmp_path / name / "run" for name in ("one", "two", "other"))
+    assert short_runs.same_weights(one, two)
+    assert not short_runs.same_weights(one, other)
+
+
 def test_a_path_trains_as_its_configuration_does(tmp_path: Path) -> None:
     config = short_runs.config(tmp_path / "data")
     path = tmp_path / "toy.toml"

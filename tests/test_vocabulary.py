@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from sentencepiece import SentencePieceTrainer
+from sentencepiece import SentencePieceNormalizer, SentencePieceTrainer
 
 from pellucid.config import Config, DataConfig, ModelConfig, VocabularyConfig
 from pellucid.errors import PellucidError, UsageError
@@ -49,6 +49,25 @@ def test_what_is_encoded_is_decoded(kind: str, joint: bool) -> None:
     assert source[-1] == vocabulary.end_id == 3
     assert vocabulary.start_id not in source
     assert (vocabulary.source is vocabulary.target) == joint
+
+
+@pytest.mark.parametrize("rule", ["nmt_nfkc", "nfkc", "identity", "nmt_nfkc_cf", "nfkc_cf"])
+def test_characters_are_normalised_as_the_configuration_says(rule: str) -> None:
+    text = "½ Ａ ﬁ Straße ～ a\u200bb"
+    vocabulary = train_vocabulary(
+        [text], [text], VocabularyConfig(size=100, kind="word", normalization=rule), DataConfig()
+    )
+    normalised = SentencePieceNormalizer(rule_name=rule).normalize(text).replace("▁", " ").strip()
+    assert vocabulary.decode_target(vocabulary.encode_target(text)) == normalised
+
+
+def test_rare_characters_are_known_as_far_as_the_configuration_says() -> None:
+    lines = [*SOURCES * 10, "ж"]  # one character of 16,000
+    for coverage, known in ((1.0, True), (0.999, False)):
+        config = VocabularyConfig(size=30, character_coverage=coverage)
+        vocabulary = train_vocabulary(lines, lines, config, DataConfig())
+        assert (vocabulary.unknown_id not in vocabulary.encode_source("ж")) == known
+        assert vocabulary.unknown_id not in vocabulary.encode_source(SOURCES[0])
 
 
 def test_a_word_is_one_token_and_every_training_word_is_known() -> None:
