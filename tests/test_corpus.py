@@ -3,12 +3,13 @@
 import gzip
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from pellucid.config import DataConfig, VocabularyConfig
 from pellucid.data.corpus import Pair, Report, decode, fingerprint, read_pairs
-from pellucid.data.examples import encode_pairs, sample_examples
+from pellucid.data.examples import encode_pairs, sample_examples, unknown_shares
 from pellucid.errors import PellucidError, UsageError
 from pellucid.vocabulary_training import train_vocabulary
 
@@ -70,10 +71,13 @@ def test_lines_are_split_on_line_feeds_alone(tmp_path: Path, inside: str) -> Non
 
 
 def test_a_byte_order_mark_and_carriage_returns_at_line_ends_are_removed(tmp_path: Path) -> None:
-    files = corpus(tmp_path, b"\xef\xbb\xbfone\r\ntwo\r\n", b"eins\nzwei\n")
-    pairs, report = read_pairs([files], DataConfig())
-    assert texts(pairs) == [("one", "eins"), ("two", "zwei")]
-    assert counts(report) == {"read": 2, "kept": 2, "crlf": 2}
+    mark = b"\xef\xbb\xbf"
+    files = corpus(tmp_path, mark + b"one\r\ntwo\r\n" + mark + b"three\n", b"eins\nzwei\ndrei\n")
+    expected = [("one", "eins"), ("two", "zwei"), ("\ufeffthree", "drei")]  # only at the start it is a mark
+    for sides in (files, files[::-1]):
+        pairs, report = read_pairs([sides], DataConfig())
+        assert [pair[:: 1 if sides == files else -1] for pair in texts(pairs)] == expected
+        assert counts(report) == {"read": 3, "kept": 3, "crlf": 2}
 
 
 @pytest.mark.parametrize("nothing", ["", " ", "\t", "\u00a0\u3000", "\r"])
@@ -96,10 +100,11 @@ def test_bad_utf8_is_an_error_or_replaced_or_skipped_as_chosen(tmp_path: Path) -
     pairs, report = read_pairs([files], DataConfig(bad_utf8="replace"))
     assert texts(pairs)[6] == ("caf\ufffd x", "line 7")
     assert (report.bad_utf8, report.kept) == (1, 10)
-    pairs, report = read_pairs([files], DataConfig(bad_utf8="skip"))
-    assert [pair.target for pair in pairs] == [f"line {n}" for n in (1, 2, 3, 4, 5, 6, 8, 9, 10)]
-    assert all(pair.source == pair.target for pair in pairs)
-    assert (report.bad_utf8, report.kept) == (1, 9)
+    for sides in (files, files[::-1]):
+        pairs, report = read_pairs([sides], DataConfig(bad_utf8="skip"))
+        assert [pair.target for pair in pairs] == [f"line {n}" for n in (1, 2, 3, 4, 5, 6, 8, 9, 10)]
+        assert all(pair.source == pair.target for pair in pairs)
+        assert (report.bad_utf8, report.kept) == (1, 9)
     with pytest.raises(PellucidError, match=r"a\.en:7: not UTF-8"):  # the other side's file is named, too
         read_pairs([(files[1], files[0])], DataConfig())
 
@@ -233,14 +238,15 @@ def pairs_of(*sides: tuple[str, str]) -> list[Pair]:
 
 def test_encoding_drops_the_too_long_and_the_unequal() -> None:
     pairs = pairs_of(
-        ("a" * 9, "b" * 9), ("a" * 10, "b"), ("a", "b" * 10), ("a", "b" * 7), ("ab", "b" * 8), ("\u200b", "b")
+        *[("a" * 9, "b" * 9), ("a" * 10, "b"), ("a", "b" * 10), ("a", "b" * 7), ("ab", "b" * 8)],
+        *[("\u200b", "b"), ("a" * 7, "b")],
     )
     data = DataConfig(max_length=10, max_ratio=3)
-    examples, report = encode_pairs(pairs, Letters(), data, Report(read=8, kept=6, empty=2))  # type: ignore[arg-type]
+    examples, report = encode_pairs(pairs, Letters(), data, Report(read=9, kept=7, empty=2))  # type: ignore[arg-type]
     assert [example.origin for example in examples] == ["a.en:1", "a.en:5"]
     assert examples[1].source == [97, 98, 3]
-    assert counts(report) == {"read": 8, "kept": 2, "empty": 3, "too_long": 2, "ratio": 1}
-    assert str(report) == "8 pairs read, 2 kept; 3 empty, 2 too long, 1 of unequal length"
+    assert counts(report) == {"read": 9, "kept": 2, "empty": 3, "too_long": 2, "ratio": 2}
+    assert str(report) == "9 pairs read, 2 kept; 3 empty, 2 too long, 2 of unequal length"
     with pytest.raises(PellucidError, match=r"a\.en: no pair is left \(1 pair read, 0 kept; 1 too long\)"):
         encode_pairs(pairs[1:2], Letters(), data)  # type: ignore[arg-type]
 
@@ -249,6 +255,25 @@ def test_the_language_tag_alone_is_an_empty_source() -> None:
     several = Letters((("en", "de"), ("en", "fr")))
     examples, report = encode_pairs(pairs_of(("\u200b", "b"), ("a", "b")), several, DataConfig())  # type: ignore[arg-type]
     assert (len(examples), report.empty) == (1, 1)
+
+
+def test_each_pair_is_encoded_by_its_own_languages() -> None:
+    languages = (("en", "en"), ("en", "fr"))
+    pairs = [Pair("the dog's here", "l'ami de l'homme", language, 1, "a.en") for language in (0, 1)]
+    data = DataConfig(languages=languages, preparation="words")
+    sides = [pair.source for pair in pairs], [pair.target for pair in pairs]
+    vocabulary = train_vocabulary(*sides, VocabularyConfig(size=50, kind="word"), data, to=["en", "fr"])
+    examples, _ = encode_pairs(pairs, vocabulary, data)
+    for pair, example, to in zip(pairs, examples, ("en", "fr"), strict=True):
+        assert example.source == vocabulary.encode_source(pair.source, to)
+        assert example.target == vocabulary.encode_target(pair.target, to)
+    assert len(examples[0].target) < len(examples[1].target)  # the French apostrophe ends a word
+
+
+def test_the_shares_of_unknown_tokens_are_of_each_side() -> None:
+    examples, _ = encode_pairs(pairs_of(("ab", "abcd"), ("cd", "efab")), Letters(), DataConfig())  # type: ignore[arg-type]
+    for token, shares in ((ord("a"), (1 / 4, 2 / 8)), (ord("e"), (0, 1 / 8)), (3, (2 / 4, 2 / 8))):
+        assert unknown_shares(examples, SimpleNamespace(unknown_id=token)) == shares  # type: ignore[arg-type]
 
 
 def test_sampling_is_repeated_for_the_same_seed_and_epoch() -> None:
@@ -280,5 +305,6 @@ def test_sampling_with_a_real_vocabulary_varies_and_is_repeated() -> None:
 @pytest.mark.timeout(60)  # reading it takes milliseconds
 def test_a_line_of_a_million_characters_costs_no_tokenising(tmp_path: Path) -> None:
     files = corpus(tmp_path, b"." * 10**6 + b"\nok\n", b"a\ngut\n")
-    pairs, report = read_pairs([files], DataConfig())
-    assert (len(pairs), report.too_long) == (1, 1)
+    for sides in (files, files[::-1]):
+        pairs, report = read_pairs([sides], DataConfig())
+        assert (len(pairs), report.too_long) == (1, 1)

@@ -14,6 +14,7 @@ from pellucid.data.examples import Example
 from pellucid.errors import UsageError
 from pellucid.learning.average import keep_for_average, mean, put_aside
 from pellucid.learning.learner import Learner, precision_for
+from pellucid.learning.loss import loss_of
 from pellucid.learning.optimizer import learning_rate, optimizer_for
 from pellucid.model import Transformer
 
@@ -69,6 +70,46 @@ def test_the_rate_of_a_step_is_the_optimizers() -> None:
         update = taught.learn([batch(3, 3)], step)
         assert update.rate == pytest.approx(0.001 * step)
         assert [group["lr"] for group in taught.optimizer.param_groups] == [update.rate] * 2
+
+
+def test_the_papers_rate_is_of_the_models_width() -> None:
+    taught = learner(schedule="paper", warmup_steps=10)
+    assert taught.learn([batch(3, 3)], 4).rate == pytest.approx(16**-0.5 * 4 * 10**-1.5)
+
+
+def test_an_updates_losses_are_smoothed_and_plain() -> None:
+    taught, lesson = learner(label_smoothing=0.3), batch(2, 5)
+    expected = [loss_of(taught.model, lesson, smoothing) for smoothing in (0.3, 0.0)]
+    update = taught.learn([lesson], 1)
+    assert (update.loss, update.plain_loss) == tuple(
+        pytest.approx(float(each.smoothed.detach()) / lesson.tokens) for each in expected
+    )
+    assert update.loss != pytest.approx(update.plain_loss, rel=1e-3)
+
+
+def test_updates_are_adamws_equations() -> None:
+    """Loshchilov and Hutter 2019, algorithm 2, in float64; each step has a gradient of its own."""
+    settings: dict[str, Any] = dict(betas=(0.8, 0.9), epsilon=0.01, weight_decay=0.5, clip_norm=0.0)
+    taught, (beta1, beta2) = learner(**settings), settings["betas"]
+    weight = taught.model.decoder.layers[0].feed_forward.inner.weight
+    expected = weight.detach().double()
+    first = second = torch.zeros_like(expected)
+    for step, lesson in enumerate((batch(3, 4), batch(6), batch(2, 2, 5)), 1):
+        loss = loss_of(taught.model, lesson, taught.training.label_smoothing)
+        (gradient,) = (each.double() for each in torch.autograd.grad(loss.smoothed / lesson.tokens, weight))
+        first = beta1 * first + (1 - beta1) * gradient
+        second = beta2 * second + (1 - beta2) * gradient**2
+        rate = taught.learn([lesson], step).rate
+        direction = (first / (1 - beta1**step)) / ((second / (1 - beta2**step)).sqrt() + 0.01)
+        expected = expected - rate * (direction + 0.5 * expected)
+        torch.testing.assert_close(weight.detach().double(), expected, rtol=1e-4, atol=1e-6)
+
+
+def test_learning_is_in_training_mode() -> None:
+    taught = learner()
+    taught.model.eval()  # as it is where it translates
+    taught.learn([batch(3, 3)], 1)
+    assert taught.model.training
 
 
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])

@@ -18,12 +18,16 @@ import torch
 import pellucid
 from pellucid.checkpoint import load_model, newest_state
 from pellucid.config_file import to_toml
+from pellucid.data.batch import make_batch
+from pellucid.data.corpus import read_pairs
+from pellucid.data.examples import encode_pairs
 from pellucid.errors import UsageError
 from pellucid.learning import heap
 from pellucid.learning import run as run_module
 from pellucid.learning.metrics import open_metrics, write_metrics
 from pellucid.learning.run import Step
-from pellucid.learning.validation import Validation
+from pellucid.learning.setting_up import set_up
+from pellucid.learning.validation import Validation, validate
 
 # Enough to learn the language, in three seconds of a processor.
 LEARNING = {
@@ -122,6 +126,40 @@ def test_steps_are_yielded_and_every_step_is_in_the_metrics(tmp_path: Path) -> N
     assert 0 < steps[0].update.plain_loss < steps[0].update.loss * 2
 
 
+def test_accumulated_batches_are_those_of_single_steps(tmp_path: Path) -> None:
+    single = trained(tmp_path / "one", {"training.steps": 6})
+    double = trained(tmp_path / "two", {"training.steps": 3, "training.accumulate": 2})
+    tokens = [step.update.tokens for step in single]
+    assert [step.update.tokens for step in double] == [tokens[n] + tokens[n + 1] for n in (0, 2, 4)]
+
+
+def test_order_and_segmentation_are_of_seed_and_epoch(tmp_path: Path) -> None:
+    orders, segmentations = set(), set()
+    for seed in (1, 2):
+        for sampled in (False, True):
+            settings = {**short_runs.SAMPLED, "training.seed": seed, "vocabulary.sampling": 0.3 * sampled}
+            config = short_runs.config(tmp_path / "data", settings)
+            run = set_up(config, tmp_path / f"{seed}{sampled}", False, (), "cpu", lambda line: None)
+            for epoch in (0, 1):
+                batches = list(run.batches(epoch, 0))
+                origins = [origin for batch in batches for origin in batch.origins]
+                ids = [str(row[row != 0].tolist()) for batch in batches for row in batch.source]
+                if sampled:
+                    segmentations.add(tuple(sorted(zip(origins, ids, strict=True))))
+                else:
+                    orders.add(tuple(origins))
+    assert len(orders) == len(segmentations) == 4
+
+
+def test_threads_are_the_configurations(tmp_path: Path) -> None:
+    before = torch.get_num_threads()
+    try:
+        trained(tmp_path, {"training.threads": before + 1, "training.steps": 1})
+        assert torch.get_num_threads() == before + 1
+    finally:
+        torch.set_num_threads(before)
+
+
 def test_a_loop_may_be_left_at_any_step(tmp_path: Path) -> None:
     config = short_runs.config(tmp_path / "data")
     for step in pellucid.training(config, tmp_path / "run"):
@@ -205,10 +243,14 @@ def test_best_averaged_and_last_are_kept(tmp_path: Path, monkeypatch: pytest.Mon
         assert pellucid.load(run / name).translate("ab cab").text is not None
 
 
-def test_averaged_is_the_mean_of_the_last_validated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+def test_averaged_is_the_mean_of_the_last_validated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, precision: str
+) -> None:
     validated_as(monkeypatch, *range(1, 8))  # each is the best, so each is seen in the folder
     run, seen = tmp_path / "run", []
-    for _ in pellucid.training(short_runs.config(tmp_path / "data", {"training.validate_every": 1}), run):
+    settings = {"training.validate_every": 1, "training.precision": precision}
+    for _ in pellucid.training(short_runs.config(tmp_path / "data", settings), run):
         seen.append(short_runs.weights(run))
     one, other = seen[-2:]
     expected = {name: ((one[name].double() + other[name].double()) / 2).float() for name in one}
@@ -243,6 +285,38 @@ def test_the_metric_decides_what_is_best(metric: str, best: int) -> None:
     ]
     scores = [validation.score(metric) for validation in validations]
     assert scores.index(max(scores)) + 1 == best
+
+
+@pytest.mark.parametrize("metric", ["bleu", "loss"])
+def test_the_configurations_metric_decides(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, metric: str
+) -> None:
+    """BLEU is better at each validation and the loss is worse."""
+    found = iter(range(1, 10))
+
+    def validate(*_: Any) -> Validation:
+        number = next(found)
+        return Validation(float(number), 7.39, 10.0 * number, 50.0, "signature", "signature")
+
+    monkeypatch.setattr(run_module, "validate", validate)
+    steps = trained(tmp_path, {"training.validation_metric": metric, "training.average": 0})
+    assert [step.best for step in steps if step.validation] == [True, metric == "bleu"]
+
+
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+def test_a_models_scores_are_its_own(tmp_path: Path, precision: str) -> None:
+    """What is validated is what is kept: the folder's model has the scores that its manifest names."""
+    trained(tmp_path, {"training.precision": precision, "training.average": 0})
+    model, vocabulary, config, manifest = load_model(tmp_path / "run")
+    pairs, _ = read_pairs(config.data.validation, config.data)
+    examples, _ = encode_pairs(pairs, vocabulary, config.data)
+    scores = validate(
+        model, vocabulary, config, [make_batch(examples, vocabulary.start_id, vocabulary.pad_id)], pairs
+    )
+    told = manifest["provenance"]["scores"]["validation"]
+    assert dataclasses.asdict(scores) == told | {
+        name: pytest.approx(told[name], rel=1e-6) for name in ("loss", "perplexity")
+    }
 
 
 def test_the_manifest_says_where_the_model_comes_from(tmp_path: Path) -> None:

@@ -13,10 +13,10 @@ from pellucid.data.batch import Batch, make_batch
 from pellucid.data.corpus import Pair
 from pellucid.data.examples import Example
 from pellucid.learning import validation
+from pellucid.learning.setting_up import learned_vocabulary
 from pellucid.model import Transformer
 from pellucid.preparation import NAMES
 from pellucid.vocabulary import Vocabulary
-from pellucid.vocabulary_training import train_vocabulary
 
 # Two target languages take turns: each has its own rules for apostrophes and question marks.
 LANGUAGES = (("xx", "fr"), ("xx", "en"))
@@ -74,11 +74,9 @@ def validated(
     """A validation whose translations are perfect."""
     data = DataConfig(languages=LANGUAGES, preparation=preparation)
     words = VocabularyConfig(size=200, kind="word", normalization="identity")
-    sides = [pair.source for pair in PAIRS], [pair.target for pair in PAIRS]
-    vocabulary = train_vocabulary(*sides, words, data, [LANGUAGES[pair.language][1] for pair in PAIRS])
-    monkeypatch.setattr(validation, "Translator", Perfect)
     config = Config(data, words, translation=TranslationConfig(beam=3))
-    return validation.validate(taught, vocabulary, config, batches, PAIRS)
+    monkeypatch.setattr(validation, "Translator", Perfect)
+    return validation.validate(taught, learned_vocabulary(PAIRS, config), config, batches, PAIRS)
 
 
 def test_the_loss_is_of_real_tokens_without_dropout(monkeypatch: pytest.MonkeyPatch) -> None:
