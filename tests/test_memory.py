@@ -127,6 +127,7 @@ def test_a_run_goes_on_tells_it_once_and_counts_it(tmp_path: Path, room_for: Cal
     )
 
 
+@pytest.mark.filterwarnings("ignore:.data. train. in")  # most of what is left are single words
 def test_a_pair_that_does_not_fit_ends_the_run_which_then_goes_on_without_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
