@@ -212,6 +212,20 @@ def test_what_depends_on_the_length_alone() -> None:
     assert "when the target ends before token 7" in str(report)
 
 
+@pytest.mark.parametrize("sentence", [0, 1])
+def test_a_small_leak_in_one_of_the_sentences(sentence: int) -> None:
+    ours = model()
+
+    def leaky(source: Tensor, source_mask: Tensor, target: Tensor) -> Tensor:
+        logits, later = ours(source, source_mask, target), F.pad(target[:, 1:], (0, 1))
+        logits[sentence] += 1e-5 * later[sentence, :, None]
+        return logits
+
+    report = find_leak(leaky, module=ours)
+    assert pairs(report) == [(position, position + 1) for position in range(LENGTH - 1)]
+    assert modes(report) == {BOTH} and {leak.seen_by for leak in report.leaks} == {"replaced"}
+
+
 def test_a_look_at_whether_the_end_is_near() -> None:
     """Found only because tokens are replaced by the end token too."""
     ours = small_model(vocabulary=500)
