@@ -64,6 +64,18 @@ def test_a_translation_with_edits_is_the_one_that_edited_passes_make(
     assert demo.translate(CATS, to="es").text == "Me gustan los gatos", "afterwards all is as it was"
 
 
+def test_every_glob_that_matches_a_tensor_edits_it(demo: Any, explained: Any) -> None:
+    changes = {
+        "decoder.layers.*.cross_attention.context": lambda context: 2 * context,
+        f"{HEAD}.context": lambda context: context + 1,
+        "decoder.*": lambda tensor: 0.9 * tensor,
+    }
+    source, target = torch.tensor([explained.source_ids]), torch.tensor([[2, *explained.target_ids[:-1]]])
+    with torch.no_grad(), pellucid.editing(demo.model, changes):
+        edited = demo.model(source, None, target)
+    assert torch.equal(edited, explained.again(changes)["decoder.logits"].tensor)
+
+
 def test_it_changes_what_is_said_and_scored(demo: Any) -> None:
     blind = edits.silence("decoder.layers.*.cross_attention", [0, 1, 2, 3])
     with pellucid.editing(demo.model, blind):

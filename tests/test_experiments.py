@@ -12,7 +12,7 @@ from by_hand import ByHand, Changes
 from tiny import translator
 from torch import Tensor
 
-from pellucid.explain.experiments import experiment
+from pellucid.explain.experiments import attribution, experiment
 from pellucid.explain.explanation import Explanation
 from pellucid.explain.passes import as_read, watch
 from pellucid.explain.said import said
@@ -272,8 +272,9 @@ class Scaled(ByHand):
         return x + (mine[:, None] - 1) * words
 
 
-def test_attribution() -> None:
+def test_attribution(monkeypatch: pytest.MonkeyPatch) -> None:
     """A word's share is the derivative by a factor on its embedding: so finite differences find it."""
+    monkeypatch.setattr(attribution, "TOGETHER", 2)  # three batches of points
     pair = explained()
     found = experiment("attribution", tiny(), TEXT, to="es", target=TARGET, steps=6)
     count = len(pair.source_ids) + len(pair.target_ids)

@@ -171,9 +171,10 @@ def test_an_alignment_by_hand() -> None:
     assert str(by_hand(HEADS).alignment(heads=[1])) == "1-0 1-1 1-3 2-2"
 
 
-def test_an_alignment_between_words_of_pieces_by_loops() -> None:
+@pytest.mark.parametrize("layer", [0, 1])
+def test_an_alignment_between_words_of_pieces_by_loops(layer: int) -> None:
     explanation = translator(kind="unigram").explain("I like cats", to="es", target="Me gustan los gatos")
-    weights = explanation.trace["decoder.layers.0.cross_attention.weights"].tensor[0].mean(0).numpy()
+    weights = explanation.trace[f"decoder.layers.{layer}.cross_attention.weights"].tensor[0].mean(0).numpy()
     source: dict[int, list[int]] = {}
     for place, token in enumerate(explanation.source_tokens[1:-1], start=1):
         source.setdefault(len(source) - (0 if token.startswith("▁") else 1), []).append(place)
@@ -181,16 +182,18 @@ def test_an_alignment_between_words_of_pieces_by_loops() -> None:
     for place, step in enumerate(explanation.steps[:-1]):
         target.setdefault(len(target) - (0 if step.expected.startswith("▁") else 1), []).append(place)
     assert (len(source), len(target)) == (3, 4) and len(explanation.steps) > 5
-    pairs = []
+    links = {}
     for word, rows in target.items():
         shares = {
-            asked: sum(weights[row, column] for row in rows for column in columns)
+            asked: sum(weights[row, column] for row in rows for column in columns) / len(rows)
             for asked, columns in source.items()
         }
-        pairs.append((max(shares, key=lambda asked: shares[asked]), word))
-    alignment = explanation.alignment(layer=0)
-    assert [(link.source, link.target) for link in alignment.links] == sorted(pairs)
-    assert str(alignment) == " ".join(f"{one}-{other}" for one, other in sorted(pairs))
+        best = max(shares, key=lambda asked: shares[asked])
+        links[best, word] = shares[best]
+    alignment = explanation.alignment(layer=layer)
+    assert [(link.source, link.target) for link in alignment.links] == sorted(links)
+    assert [link.share for link in alignment.links] == pytest.approx([links[each] for each in sorted(links)])
+    assert str(alignment) == " ".join(f"{one}-{other}" for one, other in sorted(links))
 
 
 def test_nothing_to_align_is_an_empty_line() -> None:
