@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 import torch
 from command import Command
+from drawn import assert_matrices, read_labels
 from matplotlib.figure import Figure
 from rich.cells import cell_len
-from test_experiments import OF_A_SENTENCE, TEXT, tiny
+from test_experiments import OF_A_SENTENCE, TEXT, measured, tiny
 
 from pellucid.errors import PellucidError, UsageError
 from pellucid.explain import experiments
@@ -71,6 +72,24 @@ def test_shades_have_their_names_their_texts_and_their_limits() -> None:
         ("y", 1, 0, "white"),
     ]
     assert shade(Figure().subplots(), [[1.0]], 5.0).get_clim() == (0.0, 5.0)
+
+
+def test_shades_have_their_first_row_on_top() -> None:
+    figure, grid = Figure(layout="constrained"), np.array([[1.0, -4.0], [5.0, 0.0], [-2.0, 3.0]])
+    axes = figure.subplots()
+    shade(axes, grid, 5.0, signed=True, rows=["a", "b", "c"], columns=["d", "e"])
+    assert_matrices(figure, [grid])
+    assert read_labels(axes) == (["a", "b", "c"], ["d", "e"])
+
+
+def test_the_masks_are_drawn_as_they_are_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    drawn: list[Figure] = []
+    monkeypatch.setattr(Figure, "savefig", lambda figure, *arguments, **settings: drawn.append(figure))
+    found = measured("masks")
+    found.plot(tmp_path / "masks.png")
+    assert_matrices(drawn[0], [np.array(mask.values) for mask in found.masks])
+    for mask, axes in zip(found.masks, drawn[0].axes, strict=True):
+        assert read_labels(axes) == (mask.rows, mask.columns)
 
 
 # What is refused

@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 import torch
 from command import Command
+from drawn import assert_matrices, read_labels
+from matplotlib.figure import Figure
 from tiny import HOSTILE, translator
 
 import pellucid
@@ -21,6 +23,7 @@ from pellucid.cli.explain import labels
 from pellucid.explain.explanation import Explanation
 from pellucid.explain.files import VERSION
 from pellucid.explain.pictures import NAMES, picture, whole_set
+from pellucid.explain.plot import draw
 from pellucid.model import sinusoids
 from pellucid.records import UnknownTensor
 
@@ -36,6 +39,23 @@ def test_every_named_picture_is_drawn(spanish: Explanation, name: str, form: str
     path = tmp_path / f"{name}.{form}"
     spanish.plot(name, path)
     assert path.read_bytes().startswith(b"\x89PNG" if form == "png" else b"<?xml")
+
+
+@pytest.mark.parametrize("name", [*NAMES, "decoder.layers.1.self_attention.masked_scores", "decoder.logits"])
+def test_a_picture_has_its_first_row_on_top_and_no_number_for_infinity(
+    spanish: Explanation, name: str
+) -> None:
+    shown, figure = picture(spanish, name), Figure(layout="constrained")
+    draw(figure, shown)
+    assert_matrices(figure, shown.panels)
+    for panel, axes in zip(shown.panels, figure.axes, strict=False):
+        assert read_labels(axes) == (shown.rows, shown.columns)
+        for text in axes.texts:
+            column, row = map(int, text.get_position())
+            written = float(text.get_text().replace("−∞", "-inf"))
+            assert written == pytest.approx(panel[row, column], abs=5.1e-3)
+    scales = {axes.images[0].get_clim() for axes in figure.axes[: len(shown.panels)]}
+    assert len(scales) == 1, "a colour means one number in all panels"
 
 
 def test_a_part_is_its_weights_or_its_output(spanish: Explanation) -> None:
