@@ -11,7 +11,7 @@ from torch import Tensor
 
 from pellucid.explain.explanation import Explanation
 from pellucid.explain.page.assembly import html_page
-from pellucid.explain.page.chapters import CARRIED, MODEL, RUN, WORDS, script
+from pellucid.explain.page.chapters import CARRIED, CELL, MODEL, RUN, WORDS, WORKED, script
 from pellucid.explain.page.payload import payload
 from pellucid.see import Edit
 
@@ -30,7 +30,8 @@ NUMBERS = """async (run) => {
 @contextmanager
 def engine_page(browser: Any, explanations: Sequence[Explanation], folder: Path) -> Iterator[Any]:
     """An open page of these explanations; no request but for the file, and no complaint, is allowed."""
-    html = html_page("engine", "", "", script([MODEL, WORDS, RUN, CARRIED]), payload(explanations).html())
+    chapters = [MODEL, WORDS, RUN, CARRIED, CELL, WORKED]
+    html = html_page("engine", "", "", script(chapters), payload(explanations).html())
     path = folder / "engine.html"
     path.write_text(html, encoding="utf-8")
     context = browser.new_context(offline=True)
