@@ -45,7 +45,7 @@ def watching(watcher: Watcher, parts: frozenset[nn.Module] | None = None) -> Ite
     try:
         yield
     finally:
-        _watching.watcher = _watching.parts = None
+        _watching.watcher = None
 
 
 class Part(nn.Module):

@@ -1,5 +1,8 @@
 """What decoding remembers: step by step is one pass, neighbours and padding change nothing."""
 
+import itertools
+import math
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -8,8 +11,10 @@ from torch import Tensor
 
 from pellucid.cache import GrowingPast, Mask
 from pellucid.config import ModelConfig
-from pellucid.model import Transformer
+from pellucid.dropout import Dropout
+from pellucid.model import Transformer, attend
 from pellucid.see import trace
+from pellucid.watching import watching
 
 V = 17
 SOURCE = torch.tensor([[5, 7, 4, 8, 3], [9, 12, 3, 0, 0], [6, 3, 0, 0, 0]])
@@ -174,6 +179,33 @@ def test_a_row_of_padding_only(norm: str, grad: bool) -> None:
         assert all(
             parameter.grad.isfinite().all() for parameter in model.parameters() if parameter.grad is not None
         )
+
+
+@pytest.mark.parametrize("watch", [False, True])
+@pytest.mark.parametrize("first_query", [None, 0])
+def test_rows_that_may_look_nowhere_are_zeros_whatever_the_fused_kernel_makes_of_them(
+    first_query: int | None, watch: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fused(queries: Tensor, keys: Tensor, values: Tensor, attn_mask: Tensor, scale: float) -> Tensor:
+        """As kernels of some devices and versions: 0/0 where all keys are masked."""
+        return (queries @ keys.mT * scale).masked_fill(~attn_mask, -torch.inf).softmax(-1) @ values
+
+    monkeypatch.setattr(torch.nn.functional, "scaled_dot_product_attention", fused)
+    torch.manual_seed(1)
+    queries, keys, values = torch.randn(3, 3, 2, 4, 8, dtype=torch.float64)
+    allowed = torch.tensor([[True] * 4, [False] * 4, [False, False, True, True]])
+    mask, dropout, expected = Mask(allowed, first_query), Dropout(0.0), torch.zeros_like(queries)
+    for sentence, head, query in itertools.product(range(3), range(2), range(4)):
+        last = 4 if first_query is None else query + 1
+        seen = [key for key in range(last) if allowed[sentence, key]]
+        scores = [float(queries[sentence, head, query] @ keys[sentence, head, key]) for key in seen]
+        powers = [math.exp(score / math.sqrt(8)) for score in scores]
+        for key, power in zip(seen, powers, strict=True):
+            expected[sentence, head, query] += power / sum(powers) * values[sentence, head, key]
+    with watching(lambda path, name, axes, tensor: tensor) if watch else nullcontext():
+        context = attend(queries, keys, values, mask, lambda name, tensor: tensor, dropout)
+    assert_equal(context, expected)
+    assert not context[1].any() and (first_query is None or not context[2, :, :2].any())
 
 
 @pytest.mark.parametrize("grad", [False, True])
