@@ -355,8 +355,9 @@ def test_what_has_no_number_of_bytes(arguments: dict[str, Any], message: str) ->
     assert str(error.value) == message
 
 
-def test_a_trace_stops_before_it_holds_too_much() -> None:
-    model = small_model()
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32, torch.float64])
+def test_a_trace_stops_before_it_holds_too_much(dtype: torch.dtype) -> None:
+    model = small_model().to(dtype)
     needed = trace_bytes(model, 4, 3, sentences=2)
     with torch.no_grad(), trace(model, most_bytes=needed):
         model(SOURCE, SOURCE != 0, TARGET)

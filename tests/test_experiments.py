@@ -303,6 +303,8 @@ def test_attribution(monkeypatch: pytest.MonkeyPatch) -> None:
     source = len(pair.source_ids)
     for place, each in enumerate(found.words):
         assert not any(each.integrated[source + place + 1 :]), "a later word has a share"
+    due = sum(sum(each.integrated[:source]) for each in found.words)
+    assert f", {due:.1f} are due to the source and" in found.conclusion
 
 
 def test_attribution_is_complete_and_says_how_far() -> None:

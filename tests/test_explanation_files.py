@@ -87,6 +87,14 @@ def test_what_the_pictures_hold(spanish: Explanation) -> None:
     assert entropy.panels.shape == (1, 5, 2) and 0 <= entropy.panels.min() <= entropy.panels.max() <= 1
 
 
+def test_of_the_vocabulary_the_best_words_of_every_row_are_shown(spanish: Explanation) -> None:
+    logits = spanish.trace["decoder.logits"].tensor[0].numpy()
+    best = sorted({int(word) for row in logits for word in np.argsort(-row)[:4]})
+    shown = picture(spanish, "decoder.logits")
+    assert shown.columns == spanish.vocabulary.target_tokens(best)
+    assert np.array_equal(shown.panels[0], logits[:, best])
+
+
 def test_masks_that_differ_between_heads_are_all_shown(spanish: Explanation) -> None:
     record = spanish.trace["decoder.layers.0.self_attention.mask"]
     tensor = record.tensor.clone()

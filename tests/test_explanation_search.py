@@ -10,7 +10,7 @@ from tiny import translator
 
 import pellucid
 from pellucid.errors import PellucidError
-from pellucid.explain.beam_path import FATES, BeamPath
+from pellucid.explain.beam_path import FATES, BeamPath, BeamStep, Candidate
 from pellucid.explain.explanation import Explanation
 from pellucid.translate.translator import Translator
 
@@ -190,3 +190,12 @@ def test_each_row_of_the_path_has_its_log_probability_and_their_sum() -> None:
         assert float(cells[2]) == pytest.approx(log_p[number - 1], abs=1e-3)
         assert float(cells[3]) == pytest.approx(sum(log_p[:number]), abs=1e-2)
         assert cells[4] == f"{(step.place or 0) + 1}/{len(step.candidates)}"
+
+
+def test_a_path_that_was_left_open_is_lost_there() -> None:
+    still_open = Candidate(["los"], [7], -0.5, -0.5, "left open")
+    path = BeamPath(1, [BeamStep([still_open], 0)], [], ["los"])
+    assert path.lost_at == 0
+    assert path.verdict == (
+        "The search left it at step 1: with 'los' it was number 1 of 1; the search ended before it did."
+    )

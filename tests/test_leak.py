@@ -21,7 +21,7 @@ from pellucid.data.corpus import Pair
 from pellucid.data.examples import Example
 from pellucid.errors import UsageError
 from pellucid.explain.leak.find import find_leak
-from pellucid.explain.leak.report import Leak, LeakReport
+from pellucid.explain.leak.report import Leak, LeakReport, merged
 from pellucid.model import DecoderLayer, Transformer
 from pellucid.see import trace
 
@@ -336,6 +336,12 @@ def test_a_label_that_the_loss_leaves_out_is_refused() -> None:
 
     with pytest.raises(UsageError, match="the loss of label 0 is exactly 0, as if it were left out"):
         find_leak(loss=loss, module=ours)
+
+
+def test_a_leak_in_both_modes_is_one_with_its_largest_amount() -> None:
+    for amounts in ((0.1, 0.5), (0.5, 0.1)):
+        found = [Leak(0, 1, amount, (mode,)) for amount, mode in zip(amounts, BOTH, strict=True)]
+        assert merged([Leak(2, 3, 0.2, BOTH), *found]) == [Leak(0, 1, 0.5, BOTH), Leak(2, 3, 0.2, BOTH)]
 
 
 # What is wrong with the question
