@@ -129,3 +129,30 @@ def test_a_block_keeps_every_bit(page: Any, numbers: list[float]) -> None:
         [blocks.all()["0"], places[1], len(numbers)],
     )
     assert found == expected.view(np.uint32).tolist()
+
+
+def test_of_equal_numbers_the_earlier_place_is_the_better(page: Any) -> None:
+    numbers = [1, 3, 2, 3, 1, 2, 3]
+    ranked = sorted(range(len(numbers)), key=lambda place: (-numbers[place], place))
+    for count in (1, 2, 4, 9):
+        assert page.evaluate("([x, count]) => bestPlaces(x, count)", [numbers, count]) == ranked[:count]
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "difference"),
+    [
+        ([1.0, -math.inf], [0.25, -math.inf], 0.75),
+        ([1.0, -math.inf], [1.0, 0.0], math.inf),
+        ([1.0, math.nan], [1.0, 2.0], math.inf),
+        ([1.0, math.nan], [1.0, math.nan], math.inf),
+    ],
+)
+def test_what_is_no_number_equals_nothing(
+    page: Any, ours: list[float], theirs: list[float], difference: float
+) -> None:
+    found = page.evaluate(
+        """(pair) => largestDifferenceOf(
+          ...pair.map((numbers) => makeTensor("LD", [1, 2], Float32Array.from(numbers))), 0)""",
+        [ours, theirs],
+    )
+    assert found == difference
