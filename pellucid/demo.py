@@ -23,7 +23,6 @@ from pellucid.learning.train import train
 from pellucid.seal import is_sealed
 from pellucid.translate.translator import Translator, load
 
-SEED = 1  # of the split into what is learnt and what is held out
 EXPLAINED = ("How are you", "hi")
 # What the demo writes into its folder.
 HELD_OUT_FOLDER, MODEL, PAGE = "data", "model", "how-are-you.html"
@@ -43,7 +42,7 @@ def configuration(out: Path) -> Config:
 
 def write_phrasebook(out: Path) -> None:
     """What is learned from, and what is held out, as files."""
-    phrasebook.write(out / HELD_OUT_FOLDER, SEED)
+    phrasebook.write(out / HELD_OUT_FOLDER)
 
 
 def held_out(out: Path) -> dict[tuple[str, str], list[tuple[str, str]]]:
@@ -120,7 +119,7 @@ def steps_done(config: Config, out: Path) -> int | None:
     saved = newest_state(model)
     if saved is None:
         return None
-    texts = phrasebook.texts(SEED)
+    texts = phrasebook.texts()
     names = [Path(file).name for (file,) in (*config.data.train, *config.data.validation)]
     data = {name: hashlib.sha256(texts[name]).hexdigest() for name in names}
     if changes(config, from_table(saved.state["config"]), data, saved.state["data"]):

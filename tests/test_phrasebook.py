@@ -1,5 +1,6 @@
 """The demo's phrasebook: one right answer each, the notes' own sentences, and a split that is not memory."""
 
+import gzip
 import os
 import subprocess
 import sys
@@ -9,9 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from pellucid.data.phrasebook import DIRECTIONS, NOTES, Phrase, phrases, split, tour, variants, words, write
-from pellucid.data.phrasebook.page import page
+from pellucid.data import phrasebook
+from pellucid.data.phrasebook import DIRECTIONS, NOTES, Phrase, tour, variants, write
 from pellucid.preparation import prepare
+from tools.phrasebook.page import page
+from tools.phrasebook.parts import split, summary, table
+from tools.phrasebook.sentences import phrases, words
 
 SEED = 1
 ROOT = Path(__file__).parent.parent
@@ -96,7 +100,7 @@ def test_the_notes_target_sequence_consists_of_english_target_words() -> None:
 @pytest.mark.parametrize("direction", NAMES)
 def test_held_out_is_never_seen_and_mostly_far(direction: str, seed: int) -> None:
     parts = split(seed)
-    counts = parts.summary()[direction]
+    counts = summary(seed)[direction]
     training = {plain(source) for phrase in of(parts.train, direction) for source, _ in variants(phrase)}
     held_out = [plain(phrase.source) for phrase in of(parts.held_out, direction)]
     keys = within_one_word(sorted(training))
@@ -122,7 +126,7 @@ def test_every_held_out_word_is_often_in_training(direction: str, seed: int) -> 
 
 def test_a_split_depends_on_its_seed_alone() -> None:
     program = (
-        "import sys; from pellucid.data.phrasebook import split\n"
+        "import sys; from tools.phrasebook.parts import split\n"
         "sys.stdout.buffer.write('\\n'.join(phrase.source for phrase in split(1).held_out).encode())"
     )
     environment = os.environ | {"PYTHONHASHSEED": "7", "PYTHONPATH": str(ROOT)}
@@ -154,18 +158,18 @@ def test_texts_are_clean() -> None:
 
 
 def test_punctuation_mirrors_the_source() -> None:
-    question = Phrase("fr", "en", "Où est le livre", "Where is the book", "", "question")
+    question = Phrase("fr", "en", "Où est le livre", "Where is the book", "question")
     assert variants(question) == [
         ("Où est le livre", "Where is the book"),
         ("Où est le livre ?", "Where is the book?"),
         ("où est le livre", "Where is the book"),
         ("où est le livre ?", "Where is the book?"),
     ]
-    assert variants(Phrase("en", "es", "Is he ill", "Él está enfermo", "", "question"))[1] == (
+    assert variants(Phrase("en", "es", "Is he ill", "Él está enfermo", "question"))[1] == (
         "Is he ill?",
         "¿Él está enfermo?",
     )
-    assert variants(Phrase("en", "hi", "I am ill", "मैं बीमार हूँ", ""))[3] == ("i am ill.", "मैं बीमार हूँ।")
+    assert variants(Phrase("en", "hi", "I am ill", "मैं बीमार हूँ"))[3] == ("i am ill.", "मैं बीमार हूँ।")
 
 
 BANKS = {"hi": ("किनार", "बैंक"), "es": ("orilla", "banco"), "fr": ("rive", "banque")}
@@ -222,11 +226,11 @@ def test_sentences_stand_in_all_four_languages(english: str, french: str, spanis
 
 
 def test_written_files_hold_the_split(tmp_path: Path) -> None:
-    paths = write(tmp_path / "phrasebook", SEED)
+    paths = write(tmp_path / "phrasebook")
     assert sorted(paths) == sorted(
         f"{part}.{name}.tsv" for part in ("train", "validation", "held-out") for name in NAMES
     )
-    counts = split(SEED).summary()
+    counts = summary(SEED)
     for name in NAMES:
         rows = {}
         for part in ("train", "validation", "held-out"):
@@ -239,10 +243,16 @@ def test_written_files_hold_the_split(tmp_path: Path) -> None:
         assert len(rows["held-out"]) == counts[name]["held_out"]
 
 
+def test_the_packages_file_is_what_the_grammar_writes() -> None:
+    packed = (ROOT / "pellucid" / "data" / "phrasebook.tsv.gz").read_bytes()
+    assert gzip.decompress(packed).decode() == table(SEED), "run python -m tools.phrasebook"
+    assert phrasebook.split() == split(SEED)
+
+
 def test_the_page_for_native_speakers_is_up_to_date_and_complete() -> None:
     text = page()
     assert (ROOT / "docs" / "phrasebook.md").read_text(encoding="utf-8") == text, (
-        "run python -m pellucid.data.phrasebook --docs > docs/phrasebook.md"
+        "run python -m tools.phrasebook"
     )
     rows = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| ")]
     shown = {

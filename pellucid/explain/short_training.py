@@ -18,8 +18,6 @@ from pellucid.learning.learner import Learner, Update
 from pellucid.learning.setting_up import fitted, learned_vocabulary
 from pellucid.vocabulary import Vocabulary
 
-SPLIT = 1  # the demo's own: which sentences of the phrasebook are held out
-
 
 @dataclass(frozen=True)
 class Material:
@@ -36,7 +34,7 @@ def phrasebook_material(settings: dict[str, Any]) -> Material:
     """The demo's corpus and configuration; `settings` {"section.key": value} change the configuration."""
     path = Path(str(files("pellucid"))) / "demo.toml"
     languages = {"data.languages": [list(direction) for direction in phrasebook.DIRECTIONS]}
-    parts = phrasebook.split(SPLIT)
+    parts = phrasebook.split()
     train = [
         dataclasses.replace(pair, source=source, target=target)
         for phrase, pair in zip(parts.train, _pairs(parts.train), strict=True)

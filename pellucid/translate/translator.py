@@ -77,11 +77,9 @@ class Translator:
         self._longest = max(TOKENS, self.config.data.max_length)
 
     def __repr__(self) -> str:
-        config, models = self._models[0].config, len(self._models)
-        shape = (
-            f"{models} times " * (models > 1)
-            + f"{config.encoder_layers}+{config.decoder_layers} layers, width {config.width}"
-        )
+        config, count = self._models[0].config, len(self._models)
+        shape = f"{config.encoder_layers}+{config.decoder_layers} layers, width {config.width}"
+        shape = f"an ensemble of {count}, the first with {shape}" if count > 1 else shape
         languages = ", ".join(f"{source}→{target}" for source, target in self.languages)
         return f"<Translator {languages}{': ' if languages else ''}{shape}>"
 

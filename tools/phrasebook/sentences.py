@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import islice
 
-from pellucid.data.phrasebook import english, french, hindi, spanish
-from pellucid.data.phrasebook.frames import (
+from pellucid.data.phrasebook import DIRECTIONS, JE_SUIS_STUDENT, Phrase
+from tools.phrasebook import english, french, hindi, spanish
+from tools.phrasebook.frames import (
     PRONOUNS,
     Act,
     Be,
@@ -24,7 +25,7 @@ from pellucid.data.phrasebook.frames import (
     Thing,
     is_question,
 )
-from pellucid.data.phrasebook.lexicon import (
+from tools.phrasebook.lexicon import (
     ADJECTIVES,
     MONEY_BANK,
     NOUNS,
@@ -33,12 +34,10 @@ from pellucid.data.phrasebook.lexicon import (
     VERBS,
     Noun,
 )
-from pellucid.data.phrasebook.patterns import patterns
+from tools.phrasebook.patterns import patterns
 
 CHOICE = 16
-DIRECTIONS = (("en", "hi"), ("fr", "en"), ("en", "es"), ("en", "fr"))
 _SENTENCE = {"en": english.sentence, "fr": french.sentence, "es": spanish.sentence, "hi": hindi.sentence}
-LANGUAGES = tuple(_SENTENCE)
 
 
 @dataclass(frozen=True)
@@ -52,23 +51,6 @@ class Meaning:
     def text(self, language: str) -> str:
         """The sentence in a language."""
         return dict(self.texts)[language]
-
-
-@dataclass(frozen=True)
-class Phrase:
-    """A sentence and its one right translation, capitalised and without final punctuation."""
-
-    source_language: str
-    target_language: str
-    source: str
-    target: str
-    pattern: str
-    kind: str = "statement"
-
-    @property
-    def direction(self) -> str:
-        """The two languages, as in "en-hi"."""
-        return f"{self.source_language}-{self.target_language}"
 
 
 def _bring(name: str, bank: Noun) -> Act:
@@ -95,17 +77,6 @@ _TOURED: tuple[tuple[str, Frame], ...] = (
     ("bank: bringing from", _bring("money", MONEY_BANK)),
     ("bank: bringing from", _bring("water", RIVER_BANK)),
     ("there is", There(Thing(NOUNS["cat"], "a", ADJECTIVES["small"]), Place("under", Thing(NOUNS["table"])))),
-)
-# The note mixes two languages; the phrasebook takes its sentence as it stands.
-_JE_SUIS_STUDENT = Phrase("fr", "en", "Je suis student", "I am a student", "note")
-NOTES = (
-    Phrase("en", "hi", "How are you", "आप कैसे हैं", "note", "question"),
-    Phrase("fr", "en", "je suis student", "I am a student", "note"),
-    Phrase("fr", "en", "je suis étudiant", "I am a student", "note"),
-    Phrase("en", "es", "I like cats", "Me gustan los gatos", "note"),
-    Phrase("en", "fr", "The cat sat on the mat", "Le chat était assis sur le tapis", "note"),
-    Phrase("en", "es", "The cat sat on the mat", "El gato estaba sentado en la alfombra", "note"),
-    Phrase("en", "hi", "The cat sat on the mat", "बिल्ली चटाई पर बैठी थी", "note"),
 )
 
 
@@ -150,14 +121,20 @@ def word_forms(meaning: Meaning) -> set[tuple[str, str]]:
 @cache
 def always() -> tuple[Meaning, ...]:
     """The sentences that are in training whatever the seed: sayings, the notes' own, the tour."""
-    named = [*(("saying", frame) for frame in _SAYINGS), *_NOTED, *_TOURED]
-    return tuple(_meaning(name, frame) for name, frame in named)
+    named = [*(("saying", frame) for frame in _SAYINGS), *_NOTED]
+    return (*(_meaning(name, frame) for name, frame in named), *toured())
+
+
+@cache
+def toured() -> tuple[Meaning, ...]:
+    """Sentences for a demonstration: the two banks, and word order that differs."""
+    return tuple(_meaning(name, frame) for name, frame in _TOURED)
 
 
 def phrases_of(chosen: Sequence[Meaning]) -> list[Phrase]:
     """The meanings in every direction, one direction after the other."""
     return [
-        Phrase(source, target, meaning.text(source), meaning.text(target), meaning.pattern, meaning.kind)
+        Phrase(source, target, meaning.text(source), meaning.text(target), meaning.kind)
         for source, target in DIRECTIONS
         for meaning in chosen
     ]
@@ -165,35 +142,7 @@ def phrases_of(chosen: Sequence[Meaning]) -> list[Phrase]:
 
 def phrases() -> list[Phrase]:
     """Every phrase in every direction; no source comes twice in a direction, so each has one right answer."""
-    return [*phrases_of(meanings()), _JE_SUIS_STUDENT]
-
-
-def tour() -> list[Phrase]:
-    """Sentences for a demonstration: the two banks, and word order that differs, in every direction."""
-    texts = {meaning.text("en"): meaning for meaning in always()}
-    return phrases_of(tuple(texts[english.sentence(frame)] for _, frame in _TOURED))
-
-
-def extra() -> list[Phrase]:
-    """Phrases of one direction only, always in training."""
-    return [_JE_SUIS_STUDENT]
-
-
-def punctuated(text: str, language: str, kind: str) -> str:
-    """The sentence with its language's punctuation: ।, ¿…? and the French space before a question mark."""
-    if kind == "question":
-        return {"es": f"¿{text}?", "fr": f"{text} ?"}.get(language, f"{text}?")
-    return f"{text}{'।' if language == 'hi' else '.'}"
-
-
-def variants(phrase: Phrase) -> list[tuple[str, str]]:
-    """The source with or without capital and final punctuation; the target has its capital, ends alike."""
-    pairs = []
-    for source in (phrase.source, phrase.source[:1].lower() + phrase.source[1:]):
-        pairs.append((source, phrase.target))
-        ended = punctuated(source, phrase.source_language, phrase.kind)
-        pairs.append((ended, punctuated(phrase.target, phrase.target_language, phrase.kind)))
-    return pairs
+    return [*phrases_of(meanings()), JE_SUIS_STUDENT]
 
 
 def words(text: str) -> list[str]:

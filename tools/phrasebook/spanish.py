@@ -2,7 +2,7 @@
 
 import re
 
-from pellucid.data.phrasebook.frames import (
+from tools.phrasebook.frames import (
     Act,
     Agreement,
     Be,
@@ -22,7 +22,7 @@ from pellucid.data.phrasebook.frames import (
     capitalised,
     joined,
 )
-from pellucid.data.phrasebook.lexicon import PASSING, VERBS, Adjective
+from tools.phrasebook.lexicon import PASSING, VERBS, Adjective
 
 _PRONOUNS = {"I": "", "you": "usted", "he": "él", "she": "ella", "we": "", "they": "ellos"}
 _PREPOSITIONS = {"on": "en", "in": "en", "under": "debajo de", "near": "cerca de", "behind": "detrás de"}

@@ -1,6 +1,6 @@
 """English sentences from frames."""
 
-from pellucid.data.phrasebook.frames import (
+from tools.phrasebook.frames import (
     Act,
     Be,
     Frame,
@@ -19,7 +19,7 @@ from pellucid.data.phrasebook.frames import (
     capitalised,
     joined,
 )
-from pellucid.data.phrasebook.lexicon import VERBS, Noun
+from tools.phrasebook.lexicon import VERBS, Noun
 
 
 def sentence(frame: Frame) -> str:

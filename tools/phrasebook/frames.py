@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from pellucid.data.phrasebook.lexicon import Adjective, Adverbial, Noun, Verb
+from tools.phrasebook.lexicon import Adjective, Adverbial, Noun, Verb
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 import re
 
-from pellucid.data.phrasebook.frames import (
+from tools.phrasebook.frames import (
     Act,
     Agreement,
     Be,
@@ -22,7 +22,7 @@ from pellucid.data.phrasebook.frames import (
     capitalised,
     joined,
 )
-from pellucid.data.phrasebook.lexicon import BEFORE_THE_NOUN, VERBS, Adjective
+from tools.phrasebook.lexicon import BEFORE_THE_NOUN, VERBS, Adjective
 
 _PRONOUNS = {"I": "je", "you": "vous", "he": "il", "she": "elle", "we": "nous", "they": "ils"}
 _PREPOSITIONS = {"on": "sur", "in": "dans", "under": "sous", "near": "près de", "behind": "derrière"}

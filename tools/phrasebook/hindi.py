@@ -1,6 +1,6 @@
 """Hindi sentences from frames: subject, time, place, object, verb; no past participles with ने."""
 
-from pellucid.data.phrasebook.frames import (
+from tools.phrasebook.frames import (
     Act,
     Agreement,
     Be,
@@ -19,7 +19,7 @@ from pellucid.data.phrasebook.frames import (
     agreement,
     joined,
 )
-from pellucid.data.phrasebook.lexicon import VERBS
+from tools.phrasebook.lexicon import VERBS
 
 _PRONOUNS = {"I": "मैं", "you": "आप", "he": "वह", "she": "वह", "we": "हम", "they": "वे"}
 _DATIVE = {"I": "मुझे", "you": "आपको", "he": "उसे", "she": "उसे", "we": "हमें", "they": "उन्हें"}

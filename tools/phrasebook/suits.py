@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from itertools import product
 
-from pellucid.data.phrasebook.frames import PRONOUNS, Act, Be, Frame, Place, Quality, Subject, Thing, Where
-from pellucid.data.phrasebook.lexicon import (
+from tools.phrasebook.frames import PRONOUNS, Act, Be, Frame, Place, Quality, Subject, Thing, Where
+from tools.phrasebook.lexicon import (
     ADJECTIVES,
     AT_HOME,
     AT_SCHOOL,

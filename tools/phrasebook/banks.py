@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from itertools import product
 
-from pellucid.data.phrasebook.frames import Be, Frame, Place, Sat, There, Thing
-from pellucid.data.phrasebook.lexicon import MONEY_BANK, NOUNS, RIVER_BANK
-from pellucid.data.phrasebook.suits import HABITUAL, NOW, PEOPLE, acts, described, qualities
+from tools.phrasebook.frames import Be, Frame, Place, Sat, There, Thing
+from tools.phrasebook.lexicon import MONEY_BANK, NOUNS, RIVER_BANK
+from tools.phrasebook.suits import HABITUAL, NOW, PEOPLE, acts, described, qualities
 
 
 def bank_of(name: str) -> Thing:

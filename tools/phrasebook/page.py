@@ -2,17 +2,18 @@
 
 from collections.abc import Iterable
 
-from pellucid.data.phrasebook.parts import split
-from pellucid.data.phrasebook.sentences import DIRECTIONS, LANGUAGES, NOTES, Meaning, meanings, words
+from pellucid.data.phrasebook import DIRECTIONS, LANGUAGES, NOTES
+from tools.phrasebook.parts import summary
+from tools.phrasebook.sentences import Meaning, meanings, words
 
 _EXAMPLES = 8  # of every pattern at least so many rows
 _SEED = 1  # the demo's split
 _OPENING = """# The phrasebook: grammar and examples
 
-The demo's model learns from this phrasebook, which a grammar makes (`pellucid/data/phrasebook/`):
+The demo's model learns from this phrasebook, which a grammar makes (`tools/phrasebook/`):
 tables of words in four languages and patterns that put them together. This page is for native
 speakers to check: **every word form of the phrasebook comes in at least one row**. It is made by
-`python -m pellucid.data.phrasebook --docs > docs/phrasebook.md`.
+`python -m tools.phrasebook --docs > docs/phrasebook.md`.
 
 Sentences stand here as in the held-out files: with a capital and without final punctuation.
 Training has each source with and without the capital and with and without final punctuation; the
@@ -89,7 +90,7 @@ def _counts() -> str:
             direction,
             *(str(counts[name]) for name in ("train", "validation", "held_out", "held_out_far", "left_out")),
         ]
-        for direction, counts in split(_SEED).summary().items()
+        for direction, counts in summary(_SEED).items()
     ]
     head = ("direction", "train", "validation", "held out", "of these far", "left out")
     about = (

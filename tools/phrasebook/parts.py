@@ -2,54 +2,25 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 
-from pellucid.data.phrasebook.sentences import (
-    DIRECTIONS,
-    Phrase,
+from pellucid.data.phrasebook import DIRECTIONS, JE_SUIS_STUDENT, LANGUAGES, Phrase, Split
+from tools.phrasebook.sentences import (
+    Meaning,
     always,
     digest,
-    extra,
     meanings,
     phrases_of,
-    variants,
+    toured,
     word_forms,
     words,
 )
-from pellucid.seal import write_new
 
 HELD_OUT = 250  # meanings, and so phrases in each direction
 FAR = 170  # of these, not within one word of any training source
 VALIDATION = 100
 OFTEN = 8  # no word of a held-out sentence is in fewer training sentences of a direction
-SAID_OFTEN = 8  # lines of each sentence that is always in training: people ask for it first
 _CROWDED = 6  # a sentence with more neighbours than this would cost too many of them
-
-
-@dataclass(frozen=True)
-class Split:
-    """Training, validation and held-out phrases; `left_out` are neighbours, used for nothing."""
-
-    train: tuple[Phrase, ...]
-    validation: tuple[Phrase, ...]
-    held_out: tuple[Phrase, ...]
-    left_out: tuple[Phrase, ...]
-
-    def summary(self) -> dict[str, dict[str, int]]:
-        """By direction: the phrases in each part, and how many held-out ones are far from training."""
-        counts = {}
-        for source, target in DIRECTIONS:
-            direction = f"{source}-{target}"
-            parts = {
-                name: _of(getattr(self, name), direction)
-                for name in ("train", "validation", "held_out", "left_out")
-            }
-            near = {key for phrase in parts["train"] for key in neighbourhood(phrase.source)}
-            far = sum(near.isdisjoint(neighbourhood(phrase.source)) for phrase in parts["held_out"])
-            counts[direction] = {name: len(part) for name, part in parts.items()} | {"held_out_far": far}
-        return counts
 
 
 def _of(part: Iterable[Phrase], direction: str) -> list[Phrase]:
@@ -116,8 +87,8 @@ class _Remaining:
 
 
 @cache
-def split(seed: int) -> Split:
-    """The phrasebook in three parts, the same for the same seed on every machine.
+def split_meanings(seed: int) -> tuple[tuple[Meaning, ...], ...]:
+    """Training, validation, held out and left out: the same for the same seed on every machine.
 
     Held-out meanings are held out of every direction; the neighbours of FAR of them leave training.
     """
@@ -126,31 +97,39 @@ def split(seed: int) -> Split:
     near, _ = remaining.take(HELD_OUT - FAR)
     validation, _ = remaining.take(VALIDATION)
     parts = ({*remaining.numbers}, validation, far | near, left_out)
-    train, *others = (phrases_of([meanings()[number] for number in sorted(part)]) for part in parts)
-    return Split((*train, *extra()), *(tuple(part) for part in others))
-
-
-def write(folder: str | Path, seed: int) -> dict[str, Path]:
-    """Write the files for `pellucid train`; where another file has the name of one, write nothing."""
-    contents = texts(seed)
-    write_new(Path(folder), contents)
-    return {name: Path(folder) / name for name in contents}
+    return tuple(tuple(meanings()[number] for number in sorted(part)) for part in parts)
 
 
 @cache
-def texts(seed: int) -> dict[str, bytes]:
-    """Files by their names: train.en-hi.tsv with every variant, validation and held-out canonical."""
-    parts = split(seed)
-    pinned = {*phrases_of(always()), *extra()}
-    contents = {}
+def split(seed: int) -> Split:
+    """The same as phrases."""
+    train, *others = (tuple(phrases_of(part)) for part in split_meanings(seed))
+    return Split((*train, JE_SUIS_STUDENT), *others)
+
+
+def summary(seed: int) -> dict[str, dict[str, int]]:
+    """By direction: the phrases in each part, and how many held-out ones are far from training."""
+    counts = {}
     for source, target in DIRECTIONS:
         direction = f"{source}-{target}"
-        pairs: dict[str, list[tuple[str, str]]] = {"train": []}
-        for phrase in _of(parts.train, direction):
-            pairs["train"] += variants(phrase) * (SAID_OFTEN if phrase in pinned else 1)
-        for name, part in (("validation", parts.validation), ("held-out", parts.held_out)):
-            pairs[name] = [(phrase.source, phrase.target) for phrase in _of(part, direction)]
-        for name, lines in pairs.items():
-            text = "".join(f"{left}\t{right}\n" for left, right in lines)
-            contents[f"{name}.{direction}.tsv"] = text.encode()
-    return contents
+        parts = {
+            name: _of(getattr(split(seed), name), direction)
+            for name in ("train", "validation", "held_out", "left_out")
+        }
+        near = {key for phrase in parts["train"] for key in neighbourhood(phrase.source)}
+        far = sum(near.isdisjoint(neighbourhood(phrase.source)) for phrase in parts["held_out"])
+        counts[direction] = {name: len(part) for name, part in parts.items()} | {"held_out_far": far}
+    return counts
+
+
+def table(seed: int) -> str:
+    """The phrasebook's file: a line for each meaning: its part, its kind, its text in each language."""
+    part_of = dict.fromkeys(meanings(), "")
+    for name, part in zip(("train", "validation", "held-out", "left-out"), split_meanings(seed), strict=True):
+        part_of |= dict.fromkeys(part, name)
+    part_of |= dict.fromkeys(always(), "pinned") | dict.fromkeys(toured(), "tour")
+    rows = [
+        (part, meaning.kind, *(meaning.text(language) for language in LANGUAGES))
+        for meaning, part in part_of.items()
+    ]
+    return "".join("\t".join(row) + "\n" for row in rows)

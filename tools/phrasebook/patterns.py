@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 
-from pellucid.data.phrasebook.banks import banks_at, banks_bring, banks_near, banks_of
-from pellucid.data.phrasebook.frames import (
+from tools.phrasebook.banks import banks_at, banks_bring, banks_near, banks_of
+from tools.phrasebook.frames import (
     Act,
     Be,
     Frame,
@@ -17,7 +17,7 @@ from pellucid.data.phrasebook.frames import (
     Thing,
     Where,
 )
-from pellucid.data.phrasebook.lexicon import (
+from tools.phrasebook.lexicon import (
     ADJECTIVES,
     AT_HOME,
     AT_SCHOOL,
@@ -28,7 +28,7 @@ from pellucid.data.phrasebook.lexicon import (
     VERBS,
     Adverbial,
 )
-from pellucid.data.phrasebook.suits import (
+from tools.phrasebook.suits import (
     DOING,
     HABITUAL,
     LASTING,

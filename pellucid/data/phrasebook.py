@@ -1,0 +1,138 @@
+"""The demo's corpus: a phrasebook in four languages, read from phrasebook.tsv.gz (docs/phrasebook.md).
+
+The grammar that writes the file, and decides which sentences are held out, is tools/phrasebook.
+"""
+
+import gzip
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+
+from pellucid.seal import write_new
+
+LANGUAGES = ("en", "fr", "es", "hi")
+DIRECTIONS = (("en", "hi"), ("fr", "en"), ("en", "es"), ("en", "fr"))
+PINNED = ("pinned", "tour")  # parts that are always in training: people ask for these sentences first
+REPEATED = 8  # times that each variant of a pinned sentence stands in the training files
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """A sentence in every language, with a capital and without final punctuation."""
+
+    part: str  # "tour", "pinned", "train", "validation", "held-out" or "left-out"
+    kind: str  # "statement" or "question"
+    texts: tuple[str, ...]  # one for each of LANGUAGES
+
+    def text(self, language: str) -> str:
+        """Return the sentence in a language."""
+        return self.texts[LANGUAGES.index(language)]
+
+
+@dataclass(frozen=True)
+class Phrase:
+    """A sentence and its one right translation, with a capital and without final punctuation."""
+
+    source_language: str
+    target_language: str
+    source: str
+    target: str
+    kind: str = "statement"
+
+    @property
+    def direction(self) -> str:
+        """The two languages, as in "en-hi"."""
+        return f"{self.source_language}-{self.target_language}"
+
+
+@dataclass(frozen=True)
+class Split:
+    """Training, validation and held-out phrases; `left_out` are neighbours of held-out ones, unused."""
+
+    train: tuple[Phrase, ...]
+    validation: tuple[Phrase, ...]
+    held_out: tuple[Phrase, ...]
+    left_out: tuple[Phrase, ...]
+
+
+# The notes mix two languages, and the phrasebook takes their sentence as it stands, in training.
+JE_SUIS_STUDENT = Phrase("fr", "en", "Je suis student", "I am a student")
+# The sentences of one set of course notes, as they stand there.
+NOTES = (
+    Phrase("en", "hi", "How are you", "आप कैसे हैं", "question"),
+    Phrase("fr", "en", "je suis student", "I am a student"),
+    Phrase("fr", "en", "je suis étudiant", "I am a student"),
+    Phrase("en", "es", "I like cats", "Me gustan los gatos"),
+    Phrase("en", "fr", "The cat sat on the mat", "Le chat était assis sur le tapis"),
+    Phrase("en", "es", "The cat sat on the mat", "El gato estaba sentado en la alfombra"),
+    Phrase("en", "hi", "The cat sat on the mat", "बिल्ली चटाई पर बैठी थी"),
+)
+
+
+@cache
+def meanings() -> tuple[Meaning, ...]:
+    """Read the file: a line for each meaning, with its part, its kind and a column for each language."""
+    packed = files("pellucid.data").joinpath("phrasebook.tsv.gz").read_bytes()
+    rows = (line.split("\t") for line in gzip.decompress(packed).decode().splitlines())
+    return tuple(Meaning(part, kind, tuple(texts)) for part, kind, *texts in rows)
+
+
+@cache
+def split() -> Split:
+    """Return the phrases of every direction in their parts. A meaning is in one part in all directions."""
+    parts = (("train", *PINNED), ("validation",), ("held-out",), ("left-out",))
+    train, *others = (phrases_of([each for each in meanings() if each.part in part]) for part in parts)
+    return Split((*train, JE_SUIS_STUDENT), *(tuple(part) for part in others))
+
+
+def tour() -> list[Phrase]:
+    """Return phrases for a demonstration: the two banks, and word order that differs, in every direction."""
+    return phrases_of([meaning for meaning in meanings() if meaning.part == "tour"])
+
+
+def phrases_of(chosen: Sequence[Meaning]) -> list[Phrase]:
+    """Return the meanings as phrases, one direction after the other."""
+    return [
+        Phrase(source, target, meaning.text(source), meaning.text(target), meaning.kind)
+        for source, target in DIRECTIONS
+        for meaning in chosen
+    ]
+
+
+def variants(phrase: Phrase) -> list[tuple[str, str]]:
+    """Return the source with and without capital and final punctuation; the target ends alike."""
+    pairs = []
+    for source in (phrase.source, phrase.source[:1].lower() + phrase.source[1:]):
+        pairs.append((source, phrase.target))
+        ended = punctuated(source, phrase.source_language, phrase.kind)
+        pairs.append((ended, punctuated(phrase.target, phrase.target_language, phrase.kind)))
+    return pairs
+
+
+def punctuated(text: str, language: str, kind: str) -> str:
+    """Add the language's final punctuation: ।, ¿…? and the French space before a question mark."""
+    if kind == "question":
+        return {"es": f"¿{text}?", "fr": f"{text} ?"}.get(language, f"{text}?")
+    return f"{text}{'।' if language == 'hi' else '.'}"
+
+
+def write(folder: str | Path) -> dict[str, Path]:
+    """Write the files for `pellucid train`; where another file has the name of one, write nothing."""
+    contents = texts()
+    write_new(Path(folder), contents)
+    return {name: Path(folder) / name for name in contents}
+
+
+def texts() -> dict[str, bytes]:
+    """Return files by their names: train.en-hi.tsv with every variant, and the other parts without."""
+    pinned = {*phrases_of([meaning for meaning in meanings() if meaning.part in PINNED]), JE_SUIS_STUDENT}
+    found: dict[str, list[tuple[str, str]]] = {}
+    parts = {"train": split().train, "validation": split().validation, "held-out": split().held_out}
+    for name, part in parts.items():
+        for phrase in part:
+            pairs = variants(phrase) if name == "train" else [(phrase.source, phrase.target)]
+            repeated = REPEATED if name == "train" and phrase in pinned else 1
+            found.setdefault(f"{name}.{phrase.direction}.tsv", []).extend(pairs * repeated)
+    return {name: "".join(f"{a}\t{b}\n" for a, b in pairs).encode() for name, pairs in found.items()}

@@ -1,0 +1,1 @@
+"""The grammar that writes the demo's corpus: tables of words in four languages, and patterns of sentences."""
