@@ -39,9 +39,10 @@ if TYPE_CHECKING:
     from pellucid.seeing.nonfinite import find_nonfinite
     from pellucid.seeing.sizes import trace_bytes
     from pellucid.translate.evaluate import evaluate
+    from pellucid.translate.loading import load
     from pellucid.translate.score import Score
     from pellucid.translate.translation import Hypothesis, Translation
-    from pellucid.translate.translator import Translator, load
+    from pellucid.translate.translator import Translator
 
 # OpenMP's threads spin while they wait. Beside other busy processes two training threads are then slower than
 # one: benchmarks/results/training_threads.md. OpenMP reads this when torch is imported.
@@ -75,7 +76,7 @@ _HOMES = {
     "find_leak": "explain.leak.find",
     "find_nonfinite": "seeing.nonfinite",
     "gradients": "explain.tracing.gradients",
-    "load": "translate.translator",
+    "load": "translate.loading",
     "read_config": "config_file",
     "trace": "see",
     "trace_bytes": "seeing.sizes",

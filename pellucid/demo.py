@@ -21,7 +21,8 @@ from pellucid.learning.claim import refuse_taken
 from pellucid.learning.resume import changes
 from pellucid.learning.train import train
 from pellucid.seal import is_sealed
-from pellucid.translate.translator import Translator, load
+from pellucid.translate.loading import load
+from pellucid.translate.translator import Translator
 
 EXPLAINED = ("How are you", "hi")
 # What the demo writes into its folder.

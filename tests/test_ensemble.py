@@ -12,7 +12,8 @@ from random_translator import assert_same, sentences, translator
 import pellucid
 from pellucid.checkpoint import save_model
 from pellucid.errors import UsageError
-from pellucid.translate.translator import Translator, load
+from pellucid.translate.loading import load
+from pellucid.translate.translator import Translator
 
 MEMBERS = [translator(seed=seed, end=1.0) for seed in (0, 1, 2)]
 ENSEMBLE = Translator([each.model for each in MEMBERS], MEMBERS[0].vocabulary, MEMBERS[0].config)

@@ -24,7 +24,7 @@ from pellucid.explain.drawing import shade
 from pellucid.explain.experiments import experiment, heads, leakage
 from pellucid.explain.whole_file import refuse_foreign
 from pellucid.explain.words import visible
-from pellucid.translate.translator import load
+from pellucid.translate.loading import load
 from pellucid.version import __version__
 
 # What is printed

@@ -59,7 +59,7 @@ def test_nothing_leaks_in_an_untrained_model(settings: dict[str, Any]) -> None:
 
 
 def test_nothing_leaks_in_the_demo_model() -> None:
-    translator = pellucid.translate.translator.load("demo", "cpu")
+    translator = pellucid.load("demo", "cpu")
     source = torch.tensor([translator.vocabulary.encode_source("How are you", "hi")])
     target = torch.tensor([[2, *translator.vocabulary.encode_target("आप कैसे हैं", "hi")]])
     assert find_leak(translator.model, source=source, target=target).leaks == []

@@ -208,7 +208,7 @@ def test_an_error_of_another_kind_stays_what_it_is(tmp_path: Path, monkeypatch: 
 
 
 def test_any_command_says_it_in_one_line(monkeypatch: pytest.MonkeyPatch, pellucid: Command) -> None:
-    monkeypatch.setattr("pellucid.translate.translator.load", out_of_memory)
+    monkeypatch.setattr("pellucid.translate.loading.load", out_of_memory)
     outcome = pellucid("translate", "demo")
     assert outcome == (
         1,

@@ -8,7 +8,7 @@ from command import Command
 from random_translator import assert_same, sentences, translator
 
 from pellucid.checkpoint import lock, save_model
-from pellucid.translate.translator import load
+from pellucid.translate.loading import load
 
 
 @pytest.fixture

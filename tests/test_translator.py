@@ -14,10 +14,10 @@ from pellucid.config import Config, ModelConfig, TranslationConfig
 from pellucid.model import Transformer
 from pellucid.seeing.editing import editing
 from pellucid.translate.decoding import batches, decode_batch
+from pellucid.translate.loading import load
 from pellucid.translate.options import options_of
 from pellucid.translate.score import log_probabilities
 from pellucid.translate.search import Request, Rules
-from pellucid.translate.translator import load
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,10 @@ from random_translator import sentences, translator
 
 from pellucid.config import Config, DataConfig
 from pellucid.errors import PellucidError, UsageError
+from pellucid.translate.loading import load
 from pellucid.translate.options import RANGES, Options, TranslationOptions
 from pellucid.translate.sentences import TruncationWarning, read_source, read_target, take_ids
-from pellucid.translate.translator import Translator, load
+from pellucid.translate.translator import Translator
 
 LANGUAGES = (("en", "fr"), ("en", "es"))
 

@@ -92,7 +92,7 @@ def _translations(arguments: argparse.Namespace, sources: list[str]) -> list[str
     from pellucid.cli.lines import tell
     from pellucid.cli.translate import tell_unfinished, tell_unknown, translated, unfinished, unknown_words
     from pellucid.preparation import stays_tokenised
-    from pellucid.translate.translator import load
+    from pellucid.translate.loading import load
 
     translator, name = load(arguments.model, arguments.device, "fp32"), arguments.data or arguments.source
     if stays_tokenised(translator.vocabulary.preparation) and arguments.tokenize != "none":

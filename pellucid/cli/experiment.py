@@ -59,7 +59,7 @@ def run(arguments: argparse.Namespace) -> None:
     from pellucid.explain import experiments
     from pellucid.explain.columns import columns_of_terminal
     from pellucid.explain.whole_file import refuse_foreign
-    from pellucid.translate.translator import load
+    from pellucid.translate.loading import load
 
     if arguments.list:
         for name in experiments.names():

@@ -60,7 +60,7 @@ def add(verbs: Verbs) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """What it shows goes to standard output, the matrices to the files that were asked for."""
     from pellucid.cli.lines import put, tell
-    from pellucid.translate.translator import load
+    from pellucid.translate.loading import load
 
     put([])  # says at once if there is no standard output
     files = _files(arguments)
@@ -130,7 +130,7 @@ def _check(arguments: argparse.Namespace) -> None:
 def _beside(arguments: argparse.Namespace, explanation: "Explanation") -> "Explanation":
     """The other model's pass over the same sentence and target."""
     from pellucid.errors import PellucidError, UsageError
-    from pellucid.translate.translator import load
+    from pellucid.translate.loading import load
 
     try:
         other = load(arguments.beside, arguments.device, precision="fp32")

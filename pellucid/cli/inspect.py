@@ -36,8 +36,8 @@ def run(arguments: argparse.Namespace) -> None:
     """Everything is checked against the manifest's hashes first."""
     from pellucid.cli.lines import put
     from pellucid.config_file import to_toml
+    from pellucid.translate.loading import demo_folder
     from pellucid.translate.training_step import load_model_or_step
-    from pellucid.translate.translator import demo_folder
 
     folder = demo_folder() if arguments.model == "demo" else Path(arguments.model)
     loaded = load_model_or_step(folder, "cpu")

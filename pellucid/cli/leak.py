@@ -46,7 +46,7 @@ def run(arguments: argparse.Namespace) -> None:
     from pellucid.errors import PellucidError
     from pellucid.explain.columns import columns_of_terminal
     from pellucid.explain.leak.find import find_leak
-    from pellucid.translate.translator import load
+    from pellucid.translate.loading import load
 
     translator = load(arguments.model, arguments.device, precision="fp32")
     width = max(60, min(100, columns_of_terminal()))

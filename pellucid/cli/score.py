@@ -29,7 +29,7 @@ def run(arguments: argparse.Namespace) -> None:
     """Natural logarithms, the end token included."""
     from pellucid.cli.lines import put, sides
     from pellucid.seal import jsonable
-    from pellucid.translate.translator import load
+    from pellucid.translate.loading import load
 
     sources, targets = sides(arguments, "source", "target")
     translator = load(arguments.model, arguments.device, precision="fp32")

@@ -51,9 +51,9 @@ def add(verbs: Verbs) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Reads, translates and writes what has arrived, again and again."""
     from pellucid.cli.lines import STANDARD_INPUT, put, standard_input, tell
+    from pellucid.translate.loading import load
     from pellucid.translate.options import TranslationOptions
     from pellucid.translate.sample import Seeds
-    from pellucid.translate.translator import load
 
     translator = load(arguments.model, arguments.device, arguments.precision)
     options = {name: getattr(arguments, name) for name in TranslationOptions.__annotations__}

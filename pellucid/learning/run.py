@@ -10,18 +10,17 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from pellucid import checkpoint
 from pellucid.config import Config, TrainingConfig
 from pellucid.config_file import to_table, without_folders
 from pellucid.data.batch import Batch
-from pellucid.errors import PellucidError, UsageError
+from pellucid.errors import UsageError
 from pellucid.learning import heap
 from pellucid.learning.apart import apart
 from pellucid.learning.average import keep_for_average, mean, put_aside
 from pellucid.learning.claim import claim
 from pellucid.learning.display import validation_progress
+from pellucid.learning.hopeless import stop_if_hopeless
 from pellucid.learning.learner import Update
 from pellucid.learning.log import LOG, Log
 from pellucid.learning.metrics import open_metrics, write_metrics
@@ -36,7 +35,6 @@ from pellucid.learning.validation import Validation, validate
 from pellucid.memory import needing_memory
 from pellucid.model import Transformer
 from pellucid.seal import read_manifest
-from pellucid.seeing.nonfinite import find_nonfinite
 
 METRICS = "metrics.jsonl"
 
@@ -131,7 +129,7 @@ def _steps(
                 seconds=before + time.perf_counter() - started,
                 skipped=run.position.skipped + 1 if update.skipped else 0,
             )
-            _stop_if_hopeless(run, [batch for _, _, batch in taken])
+            stop_if_hopeless(run, [batch for _, _, batch in taken])
             step = dataclasses.replace(_validated(run, update), trace=trace)
             run.position = dataclasses.replace(run.position, seconds=before + time.perf_counter() - started)
             write_metrics(metrics, _metrics(step))
@@ -186,33 +184,6 @@ def _is_done(run: Run) -> bool:
 def _is_due(step: int, minutes: float, settings: TrainingConfig) -> bool:
     """Whether to save at this step, so many minutes after the last save."""
     return step % settings.checkpoint_every == 0 or 0 < settings.checkpoint_minutes <= minutes
-
-
-def _stop_if_hopeless(run: Run, batches: Sequence[Batch]) -> None:
-    if run.position.skipped <= run.config.training.max_skipped:
-        return
-    lines = ", ".join(itertools.chain.from_iterable(batch.origins[:3] for batch in batches))
-    raise PellucidError(
-        f"[training] max_skipped = {run.config.training.max_skipped}: the loss or the gradient was not "
-        f"finite in {run.position.skipped} steps in a row, the last of them step {run.position.step} "
-        f"with the lines {lines}, ... {_where_not_finite(run, batches)}"
-        "Lower peak_rate, raise warmup_steps, or look at these lines; the checkpoints before it are intact."
-    )
-
-
-def _where_not_finite(run: Run, batches: Sequence[Batch]) -> str:
-    """The first of the lines, and the first tensor in its pass, that is not finite; the weights are still
-    those of the step, for it was skipped."""
-    model = run.learner.working.train()
-    for batch in batches:
-        origins, batch = batch.origins, batch.to(run.learner.device)
-        for row, origin in enumerate(origins):  # one at a time: the logits of all may not fit into memory
-            one = slice(row, row + 1)
-            with torch.no_grad(), find_nonfinite(model, run.vocabulary) as found:
-                model(batch.source[one], batch.source_mask[one], batch.target_in[one])
-            if found.first is not None:
-                return f"With {origin}, {found} "
-    return "Each tensor of their passes forward was finite, so it is a gradient that is not. "
 
 
 def _validated(run: Run, update: Update) -> Step:

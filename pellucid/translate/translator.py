@@ -1,20 +1,14 @@
 """Sentences in, translations out."""
 
 import copy
-import importlib.resources
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
-import torch
-
 from pellucid.config import Config
-from pellucid.device import device_named
-from pellucid.errors import PellucidError, UsageError
+from pellucid.errors import UsageError
 from pellucid.model import Transformer
 from pellucid.translate.decoding import decode, decode_batch, evaluating
-from pellucid.translate.ensemble import check_same_vocabulary, only_one
+from pellucid.translate.ensemble import only_one
 from pellucid.translate.hypotheses import Found
 from pellucid.translate.options import Options, TranslationOptions, options_of
 from pellucid.translate.score import Score, log_probabilities
@@ -30,7 +24,6 @@ from pellucid.translate.sentences import (
     warn_of_truncation,
 )
 from pellucid.translate.stream import settled
-from pellucid.translate.training_step import load_model_or_step
 from pellucid.translate.translation import Hypothesis, Translation
 from pellucid.vocabulary import Vocabulary
 
@@ -295,35 +288,3 @@ def never_said(model: Transformer, vocabulary: Vocabulary) -> list[int]:
     config = model.config
     tags = [vocabulary.target.piece_to_id(f">>{language}<<") for language in vocabulary.target_languages]
     return sorted({config.pad_id, config.start_id, config.unknown_id, *tags})
-
-
-def load(
-    path: str | Path | Sequence[str | Path], device: str | torch.device = "auto", precision: str = "auto"
-) -> Translator:
-    """Load a translator.
-
-    path: a model folder, a checkpoint of a training run (runs/x/checkpoints/step-500), or "demo" for the
-        model inside the package. A list of them is an ensemble, which translates as the first one's
-        [translation] says.
-    device: "auto" (a GPU where PyTorch sees one), "cpu", "cuda", "cuda:1", or a torch.device.
-    precision: what `translate` and `stream` compute in: "fp32", "bf16", or "auto", which is "fp32".
-    """
-    paths = [path] if isinstance(path, str | os.PathLike) or not isinstance(path, Sequence) else path
-    if not paths or not all(isinstance(each, str | os.PathLike) for each in paths):
-        raise UsageError(f'path = {path!r} must be that of a model folder, or "demo".')
-    chosen = device_named(device)
-    folders = [demo_folder() if each == "demo" else Path(each) for each in paths]
-    loaded = [load_model_or_step(folder, chosen) for folder in folders]
-    check_same_vocabulary(paths, [each.vocabulary for each in loaded])
-    return Translator([each.model for each in loaded], loaded[0].vocabulary, loaded[0].config, precision)
-
-
-def demo_folder() -> Path:
-    """The folder of the model that comes with the package."""
-    folder = Path(str(importlib.resources.files("pellucid"))) / "demo_model"
-    if not folder.is_dir():
-        raise PellucidError(
-            f"{folder}: this installation has no demo model. Install the package again; "
-            "for a model folder of your own that is called demo, write ./demo."
-        )
-    return folder

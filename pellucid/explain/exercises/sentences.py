@@ -3,7 +3,8 @@
 import functools
 
 from pellucid.explain.explanation import Explanation
-from pellucid.translate.translator import Translator, load
+from pellucid.translate.loading import load
+from pellucid.translate.translator import Translator
 
 
 @functools.cache

@@ -15,7 +15,8 @@ from typing import Any, Protocol
 
 from pellucid.errors import UsageError
 from pellucid.nearest import nearest
-from pellucid.translate.translator import Translator, load
+from pellucid.translate.loading import load
+from pellucid.translate.translator import Translator
 
 NEEDED = {
     "sentence": 'a model and a sentence, such as demo and "I like cats"',
