@@ -50,7 +50,7 @@ def test_every_digit_of_a_number_is_a_token(between: str) -> None:
     assert kind_of(corpus(sums(between))) == "characters"
     settings = chosen(sums(between))
     assert settings["vocabulary.size"] == 11 + 5
-    assert settings["training.validation_metric"] == "loss"
+    assert settings["training.validation_metric"] == "exact"
 
 
 def test_few_frequent_words_are_tokens() -> None:
