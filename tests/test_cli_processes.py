@@ -60,7 +60,8 @@ before = set(sys.modules)
 from pellucid.cli import main
 with contextlib.suppress(SystemExit), contextlib.redirect_stdout(sys.stderr):
     main(["translate", "--help"])
-imported = [name for name in set(sys.modules) - before if not name.startswith("pellucid.cli")]
+ours = ("pellucid.cli", "pellucid.memory")
+imported = [name for name in set(sys.modules) - before if not name.startswith(ours)]
 print(json.dumps([name for name in imported if name.split(".")[0] not in sys.stdlib_module_names]))
 """
     result = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=HERE, capture_output=True)

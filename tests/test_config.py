@@ -131,10 +131,10 @@ def test_overrides(tmp_path: Path) -> None:
     assert str(error.value) == f'{path}: [training] has no setting "step". Did you mean "steps"?'
 
 
-def test_a_model_to_start_from_is_looked_for_from_the_file_s_folder(
+def test_a_model_to_start_from_is_looked_for_from_its_own_place(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Not from the working folder, in the file or with --set."""
+    """That in the file, not from the working folder; that of --set is, as a shell completes it."""
     (tmp_path / "a").mkdir()
     (tmp_path / "working").mkdir()
     monkeypatch.chdir(tmp_path / "working")
@@ -142,7 +142,7 @@ def test_a_model_to_start_from_is_looked_for_from_the_file_s_folder(
     assert read(path).training.start_from == str(tmp_path / "runs" / "first")
     assert read("../a/" + path.name).training.start_from == str(tmp_path / "runs" / "first")
     set_to = read(path, {"training.start_from": "second"})
-    assert set_to.training.start_from == str(tmp_path / "a" / "second")
+    assert set_to.training.start_from == str(tmp_path / "working" / "second")
 
 
 def test_relative_paths_are_the_files_folders(tmp_path: Path) -> None:

@@ -4,8 +4,9 @@ import dataclasses
 import os
 import re
 import signal
-from collections.abc import Iterator
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any, TextIO
 
 import foreign
 import pytest
@@ -14,11 +15,11 @@ from command import Command
 
 import pellucid
 from pellucid import demo
-from pellucid.config import Config
 from pellucid.data import phrasebook
 from pellucid.errors import PellucidError, UsageError
+from pellucid.learning import run as run_module
 from pellucid.learning.claim import claim
-from pellucid.learning.run import Step, train
+from pellucid.learning.train import train
 from pellucid.translate.translator import Translator
 
 CONFIGURATION = demo.configuration
@@ -99,7 +100,6 @@ def short_demo(monkeypatch: pytest.MonkeyPatch, corpus: Path) -> None:
     few = {direction: pairs[:3] for direction, pairs in demo.held_out(corpus).items()}
     monkeypatch.setattr(demo, "configuration", short)
     monkeypatch.setattr(demo, "held_out", lambda out: few)
-    monkeypatch.setattr(demo, "show", lambda steps, config: list(steps))
 
 
 def tour(out: Path, train: bool = True) -> str:
@@ -122,7 +122,7 @@ def test_the_tour_runs_and_a_second_one_uses_its_model(
     assert "packaged model: en→hi 3/3 (100.0%)" in text
     assert (tmp_path / "how-are-you.html").stat().st_size > 100_000
     before = foreign.everything(tmp_path)
-    monkeypatch.setattr(demo, "show", lambda steps, config: pytest.fail("it was trained again"))
+    monkeypatch.setattr(demo, "train", lambda *_, **__: pytest.fail("it was trained again"))
     again = tour(tmp_path)
     assert (
         f"2. The model was trained before: {tmp_path / 'model'} is used as it is. "
@@ -138,28 +138,30 @@ def test_the_tour_runs_and_a_second_one_uses_its_model(
 def test_after_ctrl_c_the_same_command_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pellucid: Command
 ) -> None:
-    def interrupted(steps: Iterator[Step], config: Config) -> None:
-        for step in steps:
-            if step.number == 1:
-                signal.raise_signal(signal.SIGINT)
+    write_metrics = run_module.write_metrics
+
+    def interrupted(file: TextIO, values: Mapping[str, Any]) -> None:
+        write_metrics(file, values)
+        if values["step"] == 2:
+            signal.raise_signal(signal.SIGINT)
 
     monkeypatch.setattr(demo, "configuration", lambda out: short(out, steps=4))
     with monkeypatch.context() as patch:
-        patch.setattr(demo, "show", interrupted)
+        patch.setattr(run_module, "write_metrics", interrupted)
         outcome = pellucid("demo", "--out", tmp_path / "a tour")
     assert outcome.code == 130
-    assert outcome.err == (
+    assert outcome.err.endswith(
         f"pellucid: stopped at step 2; everything is saved in {tmp_path / 'a tour' / 'model'}.\n"
         f"To go on: pellucid demo --out '{tmp_path / 'a tour'}'\n"
     )
-    config, seen = short(tmp_path / "a tour", steps=4), []
+    config = short(tmp_path / "a tour", steps=4)
     done = demo.steps_done(config, tmp_path / "a tour")
     assert demo.training_line(done, config, tmp_path / "a tour") == (
         f"Going on with the training in {tmp_path / 'a tour' / 'model'}, from step 2."
     )
-    monkeypatch.setattr(demo, "show", lambda steps, config: seen.extend(step.number for step in steps))
     demo.train_model(config, tmp_path / "a tour")
-    assert seen == [3, 4]
+    assert [entry["step"] for entry in short_runs.metrics(tmp_path / "a tour" / "model")][:4] == [1, 2, 3, 4]
+    assert demo.steps_done(config, tmp_path / "a tour") == 4
 
 
 # What is not the demo's

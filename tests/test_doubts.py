@@ -21,8 +21,8 @@ def no_data(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: Any) -> Any:
         raise AssertionError("data were read")
 
-    monkeypatch.setattr(setting_up, "read_pairs", fail)
-    monkeypatch.setattr(setting_up, "fingerprint", fail)
+    monkeypatch.setattr(setting_up, "read_text", fail)
+    monkeypatch.setattr(setting_up, "fingerprints", fail)
 
 
 @pytest.mark.usefixtures("no_data")
@@ -38,7 +38,7 @@ def no_data(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_can_be_known_is_checked_before_data(tmp_path: Path, options: Any, said: str) -> None:
     config = short_runs.config(tmp_path / "data")
     with pytest.raises(UsageError) as error:
-        pellucid.train(config, tmp_path / "run", **options)
+        next(pellucid.training(config, tmp_path / "run", **options))
     assert str(error.value).startswith(said)
 
 
@@ -111,7 +111,7 @@ def test_a_run_says_it(tmp_path: Path) -> None:
     table["data"]["validation"] = table["data"]["train"]
     said: list[str] = []
     list(pellucid.training(from_table(table), tmp_path / "run", report=said.append))
-    assert said[2] == (
-        "60 of the 60 validation pairs are in the training text: on new text the "
-        "model is worse than its validations say"
+    expected = (
+        "60 of the 60 validation pairs are in the training text: on new text the model is worse than its "
     )
+    assert expected + "validations say" in said

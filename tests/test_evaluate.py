@@ -87,8 +87,9 @@ def test_signatures_say_how() -> None:
 def test_exactly_right_is_equal_after_nfc_and_without_white_space_at_the_ends() -> None:
     references = ["élan", "two words", "Case", "a", ""]
     said = [" e\u0301lan\t", "two  words", "case", "b", " "]
-    assert exactly_right(said, references) == 40.0
-    assert exactly_right(said, references, lowercase=True) == 60.0
+    assert exactly_right(said, [references]) == 40.0
+    assert exactly_right(said, [references], lowercase=True) == 60.0
+    assert exactly_right(said, [references, [*references[:4], "?"], ["two  words"] * 5]) == 60.0
     scores = evaluate(said, references)
     assert (scores.exact, scores.sentences) == (40.0, 5)
 

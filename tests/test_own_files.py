@@ -43,7 +43,7 @@ def full(tmp_path: Path) -> Path:
     for name in FILES:
         foreign.put(folder / name)
         foreign.put(folder / "model" / name)
-    for name in texts(1):
+    for name in texts():
         foreign.put(folder / "data" / name)
     foreign.put(folder / "a link", "link")
     foreign.put(folder / "an empty folder", "folder")

@@ -202,7 +202,7 @@ def test_the_command_s_errors(tmp_path: Path, pellucid: Command) -> None:
     wrong = pellucid("train", path, "--out", tmp_path / "run", "--record", "1;2")
     assert wrong.code == 2 and "write steps with commas between them, as in 1,100,1000" in wrong.err
     wrong = pellucid("train", path, "--out", tmp_path / "run", "--record", "9")
-    assert wrong.code == 2 and "record = 9: there is no such step" in wrong.err
+    assert wrong.code == 2 and "--record 9: there is no such step" in wrong.err
 
 
 def test_a_recording_that_cannot_be_written_leaves_no_part_of_it(

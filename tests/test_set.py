@@ -7,7 +7,8 @@ import pytest
 from command import Command
 from random_translator import assert_same, sentences, translator
 
-from pellucid.checkpoint import lock, save_model
+from pellucid.checkpoint import save_model
+from pellucid.learning.claim import locked as lock
 from pellucid.translate.loading import load
 
 

@@ -30,15 +30,21 @@ def signalling(monkeypatch: pytest.MonkeyPatch, module: Any, name: str) -> None:
     monkeypatch.setattr(module, name, call)
 
 
-def test_in_a_step(tmp_path: Path) -> None:
+def test_in_a_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     said, config = SimpleQueue[str](), short_runs.config(tmp_path / "data", {"training.checkpoint_every": 2})
-    with pytest.raises(Interrupted):
-        for step in pellucid.training(config, tmp_path / "run", report=said.put):
-            if step.number == 4:
-                while not said.empty():
-                    said.get()
-                signal.raise_signal(signal.SIGINT)
-                assert said.get(timeout=60) == "stopping after this step." + LATER.format(4)
+    write_metrics = run_module.write_metrics
+
+    def write(file: Any, values: Any) -> None:
+        write_metrics(file, values)
+        if values["step"] == 4:
+            while not said.empty():
+                said.get()
+            signal.raise_signal(signal.SIGINT)
+            assert said.get(timeout=60) == "stopping after this step." + LATER.format(2)
+
+    monkeypatch.setattr(run_module, "write_metrics", write)
+    with pytest.raises(Interrupted, match="stopped at step 4"):
+        pellucid.train(config, tmp_path / "run", report=said.put)
 
 
 def test_in_a_validation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -61,11 +67,11 @@ def test_after_the_last_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 def test_while_data_are_read_it_ends_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     said, config = list[str](), short_runs.config(tmp_path / "data")
     with monkeypatch.context() as patch:
-        signalling(patch, setting_up, "read_pairs")
+        signalling(patch, setting_up, "read_text")
         with pytest.raises(KeyboardInterrupt):
             pellucid.train(config, tmp_path / "run", report=said.append)
     assert said == ["stopping: there is nothing new to save."]
-    assert {path.name for path in (tmp_path / "run").iterdir()} <= {".lock", ".lock.pid"}
+    assert not (tmp_path / "run").exists()
     pellucid.train(config, tmp_path / "run")  # nothing is in its way
 
 
@@ -106,14 +112,15 @@ def test_a_signal_in_the_middle_of_a_line_waits_for_its_end(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("error", [OSError(5, "input/output error"), ValueError("closed")])
-def test_an_answer_that_nobody_can_hear_does_not_matter(tmp_path: Path, error: Exception) -> None:
-    config, stopping = short_runs.config(tmp_path / "data"), False
+def test_an_answer_that_nobody_can_hear_does_not_matter(
+    tmp_path: Path, error: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = short_runs.config(tmp_path / "data")
 
     def report(line: str) -> None:
-        if stopping:
+        if line.startswith("stopping"):
             raise error
 
-    with pytest.raises(Interrupted, match="stopped at step 3"):
-        for step in pellucid.training(config, tmp_path / "run", report=report):
-            if stopping := step.number == 2:
-                signal.raise_signal(signal.SIGINT)
+    signalling(monkeypatch, run_module, "write_metrics")
+    with pytest.raises(Interrupted, match="stopped at step 1"):
+        pellucid.train(config, tmp_path / "run", report=report)

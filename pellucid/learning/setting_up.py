@@ -13,7 +13,7 @@ import torch
 
 from pellucid import checkpoint
 from pellucid.config import LEARNED_BY, Config, ModelConfig
-from pellucid.config_file import from_table, read
+from pellucid.config_file import from_table, read, without_folders
 from pellucid.data.batch import Batch, batches
 from pellucid.data.corpus import Pair, target_language
 from pellucid.data.examples import Example, encode_pairs, sample_examples, unknown_shares
@@ -233,7 +233,9 @@ def _started_from(folder: str, config: Config) -> tuple[Vocabulary, Transformer]
         )
     vocabulary = [*LEARNED_BY, *(["model"] if config.vocabulary.model else [])]
     different = _different(config.data, started.data, ["languages", "preparation"])
-    different = different or _different(config.vocabulary, started.vocabulary, vocabulary)
+    different = different or _different(
+        without_folders(config).vocabulary, without_folders(started).vocabulary, vocabulary
+    )
     if different:
         raise UsageError(
             f"[training] start_from = {folder}: its model was made for other text: {different}. "
