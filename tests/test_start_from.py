@@ -57,7 +57,7 @@ def test_what_is_not_said_is_taken_from_the_folder(first: Path, tmp_path: Path) 
     [
         (["[vocabulary]", "size = 1234"], "its model was made for other text: size = 1234 (there 50). "),
         (["[vocabulary]", "byte_fallback = true"], "for other text: byte_fallback = True (there False). "),
-        (["[vocabulary]", 'model = "/x.model"'], "for other text: model = ('/x.model',) (there ()). "),
+        (["[vocabulary]", 'model = "/x.model"'], "for other text: model = ('x.model',) (there ()). "),
         (["[model]", "width = 32"], "of another shape: width = 32 (there 16). "),
         (["[model]", 'preset = "tiny"'], "of another shape: width = 128 (there 16), heads = 4 (there 2), "),
     ],
@@ -88,7 +88,7 @@ def test_the_model_is_validated_before_it_learns_and_may_stay_the_best(first: Pa
     provenance = load_model(first / "runs" / "fr").manifest["provenance"]
     assert found["loss"] == pytest.approx(provenance["scores"]["validation"]["loss"], rel=1e-5)
     (line,) = [line for line in said if line.startswith("validation at step 0")]
-    assert line.startswith(f"validation at step 0, of {first}/runs/fr: loss {found['loss']:.3f}, ")
+    assert line.startswith(f"validation at step 0, of fr: loss {found['loss']:.3f}, ")
     assert f"BLEU {found['bleu']:.2f}, chrF {found['chrf']:.2f}" in line
     assert steps[-1].validation and steps[-1].validation.loss > found["loss"] and not steps[-1].best
     assert short_runs.same_weights(tmp_path / "run", first / "runs" / "fr")

@@ -25,8 +25,10 @@ from pellucid.errors import UsageError
 from pellucid.learning import heap
 from pellucid.learning import run as run_module
 from pellucid.learning.metrics import open_metrics, write_metrics
-from pellucid.learning.run import Step
 from pellucid.learning.setting_up import set_up
+from pellucid.learning.step import Step
+from pellucid.learning.stop import StopRequest
+from pellucid.learning.text import Given
 from pellucid.learning.validation import Validation, validate
 
 # Enough to learn the language, in three seconds of a processor.
@@ -84,6 +86,7 @@ def test_one_seed_is_one_run(tmp_path: Path) -> None:
     assert not short_runs.same_weights(one, other)
 
 
+@pytest.mark.filterwarnings("ignore:.*nothing is learned")
 def test_the_first_weights_are_the_seeds(tmp_path: Path) -> None:
     for name, seed in (("one", 1), ("two", 1), ("other", 2)):
         torch.rand(seed)  # whatever random numbers were drawn before
@@ -139,7 +142,9 @@ def test_order_and_segmentation_are_of_seed_and_epoch(tmp_path: Path) -> None:
         for sampled in (False, True):
             settings = {**short_runs.SAMPLED, "training.seed": seed, "vocabulary.sampling": 0.3 * sampled}
             config = short_runs.config(tmp_path / "data", settings)
-            run = set_up(config, tmp_path / f"{seed}{sampled}", False, (), "cpu", lambda line: None)
+            run = set_up(
+                config, tmp_path / f"{seed}{sampled}", False, (), "cpu", print, StopRequest(), Given()
+            )
             for epoch in (0, 1):
                 batches = list(run.batches(epoch, 0))
                 origins = [origin for batch in batches for origin in batch.origins]
@@ -151,13 +156,12 @@ def test_order_and_segmentation_are_of_seed_and_epoch(tmp_path: Path) -> None:
     assert len(orders) == len(segmentations) == 4
 
 
-def test_threads_are_the_configurations(tmp_path: Path) -> None:
-    before = torch.get_num_threads()
-    try:
-        trained(tmp_path, {"training.threads": before + 1, "training.steps": 1})
-        assert torch.get_num_threads() == before + 1
-    finally:
-        torch.set_num_threads(before)
+def test_threads_are_the_configurations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """During a step; between two steps they are the caller's."""
+    before, during = torch.get_num_threads(), []
+    monkeypatch.setattr(run_module, "write_metrics", lambda *_: during.append(torch.get_num_threads()))
+    trained(tmp_path, {"training.threads": before + 1, "training.steps": 1, "training.average": 0})
+    assert during[0] == before + 1 and torch.get_num_threads() == before
 
 
 def test_a_loop_may_be_left_at_any_step(tmp_path: Path) -> None:
@@ -296,7 +300,7 @@ def test_the_configurations_metric_decides(
 
     def validate(*_: Any) -> Validation:
         number = next(found)
-        return Validation(float(number), 7.39, 10.0 * number, 50.0, "signature", "signature")
+        return Validation(float(number), 7.39, 10.0 * number, 50.0, 0.0, 60, "signature", "signature")
 
     monkeypatch.setattr(run_module, "validate", validate)
     steps = trained(tmp_path, {"training.validation_metric": metric, "training.average": 0})
@@ -308,13 +312,13 @@ def test_a_models_scores_are_its_own(tmp_path: Path, precision: str) -> None:
     """What is validated is what is kept: the folder's model has the scores that its manifest names."""
     trained(tmp_path, {"training.precision": precision, "training.average": 0})
     model, vocabulary, config, manifest = load_model(tmp_path / "run")
-    pairs, _ = read_pairs(config.data.validation, config.data)
+    pairs, _ = read_pairs(short_runs.config(tmp_path / "data").data.validation, config.data)
     examples, _ = encode_pairs(pairs, vocabulary, config.data)
     scores = validate(
         model, vocabulary, config, [make_batch(examples, vocabulary.start_id, vocabulary.pad_id)], pairs
     )
     told = manifest["provenance"]["scores"]["validation"]
-    assert dataclasses.asdict(scores) == told | {
+    assert scores.figures() == told | {
         name: pytest.approx(told[name], rel=1e-6) for name in ("loss", "perplexity")
     }
 

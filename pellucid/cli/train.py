@@ -33,7 +33,7 @@ BEGINNING = 120  # bytes of a sentence to try
 
 def add(verbs: Verbs) -> None:
     """The verb and its arguments."""
-    about = "train a model as a configuration says; the folder it writes is the model"
+    about = "train a model, from two files or as a configuration says; the folder it writes is the model"
     parser = verb(verbs, "train", about, run, EXAMPLES, NOTES)
     option = parser.add_argument
     about = "the configuration: data, vocabulary, model, training"

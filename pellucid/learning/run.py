@@ -204,7 +204,8 @@ def _validated(run: Run, update: Update) -> Step:
 
 def _start(run: Run) -> dict[str, Any]:
     """The model to start from, validated: what the run must beat."""
-    found, name = _validate(run, run.learner.model), run.config.training.start_from
+    found = _validate(run, run.learner.model)
+    name = Path(str(run.config.training.start_from)).name  # not its folders: the log lies in the model's
     _keep_if_best(run, run.learner.model, found, f"step 0, the model of {name}")
     run.report(f"validation at step 0, of {name}: {found}")
     return {"step": 0, "epoch": 0, "seconds": 0.0, "validation": dataclasses.asdict(found)}
