@@ -1,5 +1,6 @@
 """What a user may set: frozen dataclasses in sections, checked once, handed down."""
 
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -36,7 +37,7 @@ class DataConfig:
 
     def __post_init__(self) -> None:
         for name in ("train", "validation", "languages"):
-            object.__setattr__(self, name, _several(getattr(self, name)))
+            object.__setattr__(self, name, plain(several(getattr(self, name))))
         check(self)
         _check_corpora("train", self.train)
         _check_corpora("validation", self.validation)
@@ -221,13 +222,12 @@ PRESETS: dict[str, dict[str, Any]] = {
 }
 
 
-def _several(value: Any) -> Any:
-    """One corpus, as ("a.en", "a.de") or "pairs.tsv", means a list of one; one pair of languages likewise."""
-    value = plain(value)
-    if isinstance(value, str):
-        return ((value,),)
-    texts = isinstance(value, tuple) and value and all(isinstance(entry, str) for entry in value)
-    return (value,) if texts else value
+def several(value: Any) -> Any:
+    """Read one corpus, ("a.en", "a.de") or "pairs.tsv", as a list of one; one pair of languages likewise."""
+    if isinstance(value, str | os.PathLike):
+        value = [value]
+    one = isinstance(value, list | tuple) and all(isinstance(entry, str | os.PathLike) for entry in value)
+    return [value] if one and value else value
 
 
 def _check_corpora(name: str, corpora: Iterable[Sequence[str]]) -> None:

@@ -21,6 +21,7 @@ from pellucid.config import (
     TranslationConfig,
     VocabularyConfig,
     not_a_corpus,
+    several,
 )
 from pellucid.errors import UsageError
 from pellucid.file_names import short_names
@@ -58,6 +59,17 @@ def read(path: str | Path, overrides: Mapping[str, Any] | None = None) -> Config
     return from_table(table, where=str(path), folder=path.parent)
 
 
+def as_config(config: Config | Mapping[str, Any] | str | Path) -> Config:
+    """Return a configuration that is given as such, as a dictionary like its TOML, or as the file's path."""
+    if isinstance(config, Config):
+        return config
+    if not isinstance(config, Mapping):
+        return read(config)
+    table = plain(config, list)
+    _take_shape(table, Path())
+    return from_table(table)
+
+
 def override(table: dict[str, Any], overrides: Mapping[str, Any], where: str) -> None:
     """Set {"section.key": value} in the table of a configuration."""
     for dotted, value in overrides.items():
@@ -66,14 +78,14 @@ def override(table: dict[str, Any], overrides: Mapping[str, Any], where: str) ->
             raise UsageError(f"{dotted}={value}: a setting is named section.key, as in training.steps=500.")
         if not isinstance(table.setdefault(section, {}), dict):
             raise UsageError(f"{where}: [{section}] must be a section.")
-        table[section][key] = _absolute(value) if dotted in PATHS else value
+        table[section][key] = _absolute(value, Path()) if dotted in PATHS else value
 
 
-def _absolute(value: Any) -> Any:
-    """A path, or each path in a list."""
+def _absolute(value: Any, folder: Path) -> Any:
+    """Make a path start at the root and not at `folder`, and so each path in a list."""
     if isinstance(value, list | tuple):
-        return [_absolute(entry) for entry in value]
-    return os.path.abspath(value) if isinstance(value, str | os.PathLike) and str(value) else value
+        return [_absolute(entry, folder) for entry in value]
+    return os.path.abspath(folder / value) if isinstance(value, str | os.PathLike) else value
 
 
 def _take_shape(table: dict[str, Any], folder: Path) -> None:
@@ -108,14 +120,12 @@ def from_table(table: Mapping[str, Any], where: str = "configuration", folder: P
         if not isinstance(table[name], Mapping):
             raise UsageError(f"{where}: {name} must be a section, [{name}], not a single value.")
     given = {name: dict(table.get(name, {})) for name in sections}
-    _shorthand(given["data"], where, folder)
-    if folder and isinstance(given["training"].get("start_from"), str):
-        given["training"]["start_from"] = os.path.abspath(folder / given["training"]["start_from"])
+    _shorthand(given["data"], where)
     if isinstance(given["vocabulary"].get("model"), str):
         given["vocabulary"]["model"] = [given["vocabulary"]["model"]]
-    models = given["vocabulary"].get("model")
-    if folder and isinstance(models, list) and all(isinstance(name, str) for name in models):
-        given["vocabulary"]["model"] = [os.path.abspath(folder / name) for name in models]
+    for section, _, key in (path.partition(".") for path in PATHS):
+        if folder and key in given[section]:
+            given[section][key] = _absolute(given[section][key], folder)
     preset = given["model"].pop("preset", None)
     if preset is not None:
         if not isinstance(preset, str) or preset not in PRESETS:
@@ -165,22 +175,16 @@ def to_toml(config: Config) -> str:
     return tomli_w.dumps(plain(to_table(config), list))  # tomli_w writes lists, not tuples
 
 
-def _shorthand(data: dict[str, Any], where: str, folder: Path | None) -> None:
-    """train = ["a.en", "a.de"] means one corpus; several are lists of lists. Languages likewise."""
-    for key in ("train", "validation", "languages"):
-        value = data.get(key)
-        if isinstance(value, str):
-            data[key] = value = [[value]]
-        elif isinstance(value, list) and value and all(isinstance(entry, str) for entry in value):
-            data[key] = value = [value]
-        if key == "languages" or not isinstance(value, list):
-            continue
-        for corpus in value:
+def _shorthand(data: dict[str, Any], where: str) -> None:
+    """Read train = ["a.en", "a.de"] as a list of one corpus, languages likewise; refuse what is no corpus."""
+    for key in {"train", "validation", "languages"} & data.keys():
+        data[key] = several(data[key])
+    for key in ("train", "validation"):
+        corpora = data.get(key)
+        for corpus in corpora if isinstance(corpora, list) else ():
             texts = isinstance(corpus, list) and all(isinstance(name, str) for name in corpus)
             if not texts or not 1 <= len(corpus) <= 2:
                 raise not_a_corpus(f"{where}: [data] {key}", corpus)
-        if folder:
-            data[key] = [[os.path.abspath(folder / name) for name in corpus] for corpus in value]
 
 
 def _section(kind: type, given: dict[str, Any], where: str) -> Any:

@@ -1,5 +1,6 @@
 """Fine-tuning: what a run takes from the model that it starts from, and what it says of that model."""
 
+import dataclasses
 import json
 import re
 from pathlib import Path
@@ -12,7 +13,7 @@ from short_runs import SETTINGS
 import pellucid
 from pellucid.checkpoint import load_model
 from pellucid.config import Config
-from pellucid.config_file import read, to_toml
+from pellucid.config_file import as_config, read, to_toml
 from pellucid.errors import UsageError
 
 
@@ -50,6 +51,18 @@ def test_what_is_not_said_is_taken_from_the_folder(first: Path, tmp_path: Path) 
     assert (ours.model.dropout, ours.model.attention_dropout, ours.vocabulary.sampling) == (0.4, 0.1, 0.3)
     pellucid.train(read(start(first)), tmp_path / "run")
     assert load_model(tmp_path / "run").config.model == theirs.model
+
+
+def test_a_dictionary_takes_from_the_folder_what_a_file_does(
+    first: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    theirs = load_model(first / "runs" / "fr").config
+    monkeypatch.chdir(first)
+    table = {"training": {"start_from": Path("runs/fr")}, "model": {"dropout": 0.4}}
+    ours = as_config(table)
+    assert dataclasses.replace(ours.model, dropout=theirs.model.dropout) == theirs.model
+    assert ours.model.dropout == 0.4 and ours.vocabulary == theirs.vocabulary
+    assert table == {"training": {"start_from": Path("runs/fr")}, "model": {"dropout": 0.4}}
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from typing import Any
 
 from pellucid import checkpoint
 from pellucid.config import Config, TrainingConfig
-from pellucid.config_file import to_table, without_folders
+from pellucid.config_file import as_config, to_table, without_folders
 from pellucid.data.batch import Batch
 from pellucid.errors import UsageError
 from pellucid.learning import heap
@@ -26,7 +26,7 @@ from pellucid.learning.log import LOG, Log
 from pellucid.learning.metrics import open_metrics, write_metrics
 from pellucid.learning.provenance import average_of, versions, what_is
 from pellucid.learning.recording import Recorder, Recording, recording, start_recording
-from pellucid.learning.setting_up import Run, as_config, set_up
+from pellucid.learning.setting_up import Run, set_up
 from pellucid.learning.splitting import DoesNotFit, split_line
 from pellucid.learning.step import Step
 from pellucid.learning.stop import END, STEP, VALIDATION, Interrupted, StopRequest, stop_on_signal

@@ -4,7 +4,7 @@ the others."""
 import dataclasses
 import os
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ import torch
 
 from pellucid import checkpoint
 from pellucid.config import LEARNED_BY, Config, ModelConfig
-from pellucid.config_file import from_table, read, without_folders
+from pellucid.config_file import from_table, without_folders
 from pellucid.data.batch import Batch, batches
 from pellucid.data.corpus import Pair, target_language
 from pellucid.data.examples import Example, encode_pairs, sample_examples, unknown_shares
@@ -76,13 +76,6 @@ class Run:
             examples = sample_examples(examples, self.vocabulary, sampling, longest, training.seed, epoch)
         special = self.vocabulary.start_id, self.vocabulary.pad_id
         yield from batches(examples, training.seed, epoch, training.batch_tokens, *special, first=start)
-
-
-def as_config(config: Config | Mapping[str, Any] | str | Path) -> Config:
-    """A configuration as it is, as a dictionary that is like the TOML, or read from its file."""
-    if isinstance(config, Mapping):
-        return from_table(config)
-    return config if isinstance(config, Config) else read(config)
 
 
 def set_up(

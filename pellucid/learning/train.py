@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from pellucid.config import Config
+from pellucid.config_file import as_config
 from pellucid.learning import display
 from pellucid.learning.run import training
-from pellucid.learning.setting_up import as_config
 from pellucid.learning.stop import stop_on_signal
 from pellucid.learning.text import Texts
 
