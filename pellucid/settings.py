@@ -4,7 +4,7 @@ import math
 import os
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import field, fields
 from typing import Any
 
@@ -51,6 +51,14 @@ def convert(name: str, value: Any, kind: Any) -> Any:
         words = {int: "a whole number", float: "a number", str: "text in quotes", bool: "true or false"}
         raise UsageError(f"{name} = {value!r} must be {words[kind]}.")
     return value
+
+
+def differences(ours: Any, theirs: Any, names: Iterable[str]) -> str:
+    """Say which of these settings differ between two sections, with both values; empty if none does."""
+    pairs = {name: (getattr(ours, name), getattr(theirs, name)) for name in names}
+    return ", ".join(
+        f"{name} = {one} (there {other})" for name, (one, other) in pairs.items() if one != other
+    )
 
 
 def title(kind: type) -> str:

@@ -56,10 +56,16 @@ class Vocabulary:
 
     def same_as(self, other: "Vocabulary") -> bool:
         """Whether a text has the same ids in both."""
-        models = [(each.source, each.target) for each in (self, other)]
-        mine, theirs = ([side.serialized_model_proto() for side in sides] for sides in models)
-        settings = [(each.languages, each.preparation, each.kind) for each in (self, other)]
-        return mine == theirs and settings[0] == settings[1]
+        mine, theirs = (
+            (
+                each.source.serialized_model_proto(),
+                each.target.serialized_model_proto(),
+                each.languages,
+                each.preparation,
+            )
+            for each in (self, other)
+        )
+        return mine == theirs
 
     def ids(self) -> dict[str, int]:
         """The special ids, named as ModelConfig has them."""

@@ -11,7 +11,8 @@ from pellucid import checkpoint
 from pellucid.checkpoint import AVERAGING, TENSORS, WEIGHTS, Loaded, TrainingState
 from pellucid.errors import UsageError
 from pellucid.learning.provenance import versions, what_is
-from pellucid.seal import writing
+from pellucid.seal import making, writing
+from pellucid.settings import differences
 from pellucid.translate.training_step import load_model_or_step
 
 
@@ -61,9 +62,8 @@ def average(out: str | Path, checkpoints: Sequence[str | Path]) -> Path:
             )
     model, vocabulary, config, _ = loaded[0]
     model.load_state_dict(mean([each.model.state_dict() for each in loaded]))
-    with writing(out):
-        out.mkdir(parents=True, exist_ok=True)
-    checkpoint.save_model(out, model, vocabulary, config, _provenance(loaded))
+    with making(out):
+        checkpoint.save_model(out, model, vocabulary, config, _provenance(loaded))
     return out
 
 
@@ -85,12 +85,7 @@ def _provenance(loaded: Sequence[Loaded]) -> dict[str, Any]:
 
 def _difference(one: Loaded, other: Loaded) -> str:
     """What keeps two models from being averaged; dropout has no part in it."""
-    names = [name for name in vars(one.config.model) if not name.endswith("dropout")]
-    different = [
-        f"{name} = {getattr(one.config.model, name)} (there {getattr(other.config.model, name)})"
-        for name in names
-        if getattr(one.config.model, name) != getattr(other.config.model, name)
-    ]
-    if different:
-        return f"its model is of another shape: {', '.join(different)}"
+    shape = [name for name in vars(one.config.model) if not name.endswith("dropout")]
+    if different := differences(one.config.model, other.config.model, shape):
+        return f"its model is of another shape: {different}"
     return "" if one.vocabulary.same_as(other.vocabulary) else "its vocabulary is another one"

@@ -28,6 +28,7 @@ from pellucid.learning.text import Given, Text, fingerprints, read_text
 from pellucid.learning.validation import references_of, tokenizer_for
 from pellucid.memory import needing_memory
 from pellucid.model import Transformer
+from pellucid.settings import differences
 from pellucid.translate.evaluate import note_on_short
 from pellucid.translate.training_step import load_model_or_step
 from pellucid.vocabulary import Vocabulary
@@ -219,14 +220,14 @@ def _started_from(folder: str, config: Config) -> tuple[Vocabulary, Transformer]
     loaded = load_model_or_step(Path(folder), "cpu")
     started = loaded.config
     shape = [name for name in vars(config.model) if not name.endswith(("dropout", "_id", "vocabulary"))]
-    if different := _different(config.model, started.model, shape):
+    if different := differences(config.model, started.model, shape):
         raise UsageError(
             f"[training] start_from = {folder}: its model is of another shape: {different}. "
             "Leave these out of [model], which is then taken from there."
         )
     vocabulary = [*LEARNED_BY, *(["model"] if config.vocabulary.model else [])]
-    different = _different(config.data, started.data, ["languages", "preparation"])
-    different = different or _different(
+    different = differences(config.data, started.data, ["languages", "preparation"])
+    different = different or differences(
         without_folders(config).vocabulary, without_folders(started).vocabulary, vocabulary
     )
     if different:
@@ -237,13 +238,6 @@ def _started_from(folder: str, config: Config) -> tuple[Vocabulary, Transformer]
     model = Transformer(fitted(config, loaded.vocabulary))
     model.load_state_dict(loaded.model.state_dict())
     return loaded.vocabulary, model
-
-
-def _different(ours: Any, theirs: Any, names: Sequence[str]) -> str:
-    pairs = {name: (getattr(ours, name), getattr(theirs, name)) for name in names}
-    return ", ".join(
-        f"{name} = {one} (there {other})" for name, (one, other) in pairs.items() if one != other
-    )
 
 
 def fitted(config: Config, vocabulary: Vocabulary) -> ModelConfig:

@@ -37,7 +37,7 @@ def log_of_mean(log_p: Sequence[Tensor]) -> Tensor:
 def check_same_vocabulary(names: Sequence[object], vocabularies: Sequence[Vocabulary]) -> None:
     """Raises unless an id means the same token in all models."""
     for name, vocabulary in zip(names, vocabularies, strict=True):
-        if _content(vocabulary) != _content(vocabularies[0]):
+        if not vocabulary.same_as(vocabularies[0]):
             raise UsageError(
                 f"{name}: its vocabulary, languages or preparation are not those of {names[0]}, but an "
                 "ensemble needs models that say the same tokens. Train the second with the same [data] and "
@@ -53,8 +53,3 @@ def only_one(models: Sequence[Transformer]) -> Transformer:
             "into. Load one of them."
         )
     return models[0]
-
-
-def _content(vocabulary: Vocabulary) -> tuple[object, ...]:
-    models = (vocabulary.source.serialized_model_proto(), vocabulary.target.serialized_model_proto())
-    return *models, vocabulary.languages, vocabulary.preparation
