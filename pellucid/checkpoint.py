@@ -88,15 +88,16 @@ def load_model(folder: str | Path, device: str | torch.device = "cpu") -> Loaded
     """The model in a folder, ready to translate, with its vocabulary, configuration and manifest."""
     folder = Path(folder)
     manifest, files = _read_model(folder)
-    try:
-        table = tomllib.loads(files[CONFIG].decode())
-    except ValueError as error:
-        raise PellucidError(f"{folder / CONFIG}: this is not TOML: {error}. Copy the folder again.") from None
-    config = from_table(table, where=str(folder / CONFIG))
+    config = _config(folder, files)
     with torch.device("meta"), _ShapesOnly():
         model = Transformer(config.model)
     model.load_state_dict(_weights(files.pop(WEIGHTS), folder / WEIGHTS, model), assign=True)
     return Loaded(model.to(device).eval(), load_vocabulary(folder, config, files), config, manifest)
+
+
+def load_config(folder: Path) -> Config:
+    """The configuration of the model in a folder, once the hashes of all its files are right."""
+    return _config(folder, _read_model(folder)[1])
 
 
 def save_state(
@@ -229,6 +230,14 @@ def _seals(folder: Path) -> list[bytes]:
         with suppress(OSError):
             seals[index] = path.read_bytes()
     return seals
+
+
+def _config(folder: Path, files: Mapping[str, bytes]) -> Config:
+    try:
+        table = tomllib.loads(files[CONFIG].decode())
+    except ValueError as error:
+        raise PellucidError(f"{folder / CONFIG}: this is not TOML: {error}. Copy the folder again.") from None
+    return from_table(table, where=str(folder / CONFIG))
 
 
 def _weights(content: bytes, path: Path, model: Transformer) -> dict[str, Tensor]:

@@ -155,6 +155,8 @@ def test_the_bar_says_that_a_validation_is_running() -> None:
         shown.append(validates_next(step, config))
     assert shown == [False, True, False, True, False]
     assert not any(validates_next(step, Config(training=training)) for step in steps(clock, 5, 1.0))
+    held_out = Config(DataConfig(held_out=50), training=training)
+    assert [validates_next(step, held_out) for step in steps(Clock(), 5, 1.0)] == shown
     show_bar(itertools.islice(steps(clock, 5, 1.0), 2), config, console, clock)
     assert "step 2/5  loss 3.000" in written.getvalue()
     assert "  validation at step 3 …" in written.getvalue()

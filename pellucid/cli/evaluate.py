@@ -66,7 +66,7 @@ def run(arguments: argparse.Namespace) -> None:
     if note := note_on_short(references[0], arguments.tokenize):
         tell(note)
     if arguments.json:
-        put([json.dumps({**dataclasses.asdict(scores), "sentences": len(texts)})])
+        put([json.dumps(dataclasses.asdict(scores))])
 
 
 def _check(arguments: argparse.Namespace) -> None:

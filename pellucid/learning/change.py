@@ -1,18 +1,16 @@
 """How a finished model translates unless a call says otherwise: its [translation], changed afterwards."""
 
-import tomllib
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from pellucid.checkpoint import CONFIG, WEIGHTS, save_config
+from pellucid.checkpoint import CONFIG, load_config, save_config
 from pellucid.config import Config, TranslationConfig
 from pellucid.config_file import from_table, to_table
 from pellucid.errors import UsageError
 from pellucid.learning.claim import LOCK, locked
-from pellucid.seal import verified
 
 SETTINGS = [f"translation.{setting.name}" for setting in fields(TranslationConfig)]
 
@@ -29,14 +27,9 @@ def change_translation(folder: Path, changes: Mapping[str, Any]) -> tuple[Config
         for run in (folder, folder.absolute().parent):  # the parent of runs/x/last, for example
             if (run / LOCK).exists():
                 stack.enter_context(locked(run))
-        before = _config(folder)
+        before = load_config(folder)
         table = to_table(before)
         table["translation"] |= {name.partition(".")[2]: value for name, value in changes.items()}
         after = from_table(table, where=str(folder / CONFIG))
         save_config(folder, after)
     return before, after
-
-
-def _config(folder: Path) -> Config:
-    _, files = verified(folder, "model", (CONFIG, WEIGHTS))
-    return from_table(tomllib.loads(files[CONFIG].decode()), where=str(folder / CONFIG))

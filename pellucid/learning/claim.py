@@ -7,15 +7,17 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from pellucid.checkpoint import CONFIG, WEIGHTS, check_writable, is_run
+from pellucid.checkpoint import AVERAGING, CONFIG, WEIGHTS, check_writable, is_run
 from pellucid.errors import PellucidError, UsageError
+from pellucid.learning.log import LOG
+from pellucid.learning.metrics import METRICS
 from pellucid.seal import MANIFEST, making, write_whole, writing
 from pellucid.vocabulary import FILES as VOCABULARY_FILES
 
 LOCK, HOLDER = ".lock", ".lock.pid"
 MODEL = (MANIFEST, CONFIG, WEIGHTS, *sorted(VOCABULARY_FILES), ".new")
 # All names that a run writes: without a run here, whatever has one of them is somebody else's.
-WRITTEN = (*MODEL, "last", "averaged", "averaging", "checkpoints", "metrics.jsonl", "log.txt", "traces")
+WRITTEN = (*MODEL, "last", "averaged", AVERAGING, "checkpoints", METRICS, LOG, "traces")
 
 
 @contextmanager

@@ -119,7 +119,7 @@ def validates_next(step: Step, config: Config) -> bool:
     """Whether the next step ends in a validation; until then the bar stands still."""
     number, training = step.number + 1, config.training
     due = number % training.validate_every == 0 or number == training.steps
-    return due and number <= training.steps and bool(config.data.validation)
+    return due and number <= training.steps and bool(config.data.validation or config.data.held_out)
 
 
 def validation_lines(number: int, validation: Validation, best: bool) -> Iterator[str]:

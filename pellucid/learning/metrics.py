@@ -7,6 +7,8 @@ from typing import Any, TextIO
 
 from pellucid.seal import jsonable, write_whole, writing
 
+METRICS = "metrics.jsonl"
+
 
 def open_metrics(path: Path, last_step: int) -> TextIO:
     """Open for appending, without the lines after `last_step`: a resumed run writes those again."""

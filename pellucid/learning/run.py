@@ -23,7 +23,7 @@ from pellucid.learning.display import validation_progress
 from pellucid.learning.hopeless import stop_if_hopeless
 from pellucid.learning.learner import Update
 from pellucid.learning.log import LOG, Log
-from pellucid.learning.metrics import open_metrics, write_metrics
+from pellucid.learning.metrics import METRICS, open_metrics, write_metrics
 from pellucid.learning.provenance import average_of, versions, what_is
 from pellucid.learning.recording import Recorder, Recording, recording, start_recording
 from pellucid.learning.setting_up import Run, set_up
@@ -35,8 +35,6 @@ from pellucid.learning.validation import Validation, validate
 from pellucid.memory import needing_memory
 from pellucid.model import Transformer
 from pellucid.seal import read_manifest
-
-METRICS = "metrics.jsonl"
 
 
 def training(
@@ -113,23 +111,22 @@ def _steps(
         if run.position.step == 0:
             if settings.start_from and run.validation_pairs:
                 write_metrics(metrics, _start(run))
-            save(
-                run
-            )  # from here on a resume finds the vocabulary, and a folder that cannot be written is known
+            save(run)  # for a resume needs the vocabulary, and a full disk is known before the first step
         while not _is_done(run):
-            taken = list(itertools.islice(batches, settings.accumulate))
+            taken = itertools.islice(batches, settings.accumulate)
+            epochs, places, of_step = zip(*taken, strict=True)
             number = run.position.step + 1
-            trace = recorder.record(number, taken[0][-1])
-            update = learn([batch for _, _, batch in taken], number)
+            trace = recorder.record(number, of_step[0])
+            update = learn(of_step, number)
             run.position = dataclasses.replace(
                 run.position,
                 step=number,
-                epoch=taken[-1][0],
-                batch=taken[-1][1],
+                epoch=epochs[-1],
+                batch=places[-1],
                 seconds=before + time.perf_counter() - started,
                 skipped=run.position.skipped + 1 if update.skipped else 0,
             )
-            stop_if_hopeless(run, [batch for _, _, batch in taken])
+            stop_if_hopeless(run, of_step)
             step = dataclasses.replace(_validated(run, update), trace=trace)
             run.position = dataclasses.replace(run.position, seconds=before + time.perf_counter() - started)
             write_metrics(metrics, _metrics(step))
@@ -146,8 +143,7 @@ def _steps(
 
 
 def _learning(run: Run) -> Callable[[Sequence[Batch], int], Update]:
-    """What learns from the batches of a step. It tells of the first step that must be split; where that does
-    not help, it saves the steps before."""
+    """Return what learns from batches: it tells of the first split step, and saves before it gives up."""
     told = False
 
     def learn(batches: Sequence[Batch], step: int) -> Update:
@@ -215,13 +211,14 @@ def _keep_if_best(run: Run, model: Transformer, validation: Validation, what: st
     """The best model so far becomes the folder itself; of two with the same score, the one with the lower
     loss."""
     metric, position = run.config.training.validation_metric, run.position
-    score, loss = validation.score(metric), -validation.score("loss")
+    score, minus_loss = validation.score(metric), validation.score("loss")
     if position.best_score is not None:
-        best_loss = -math.inf if position.best_loss is None else position.best_loss
-        if (score, -loss) <= (position.best_score, -best_loss):
+        # A checkpoint from before the loss was kept has none: its model gives way to a better score only.
+        best = position.best_score, math.inf if position.best_loss is None else -position.best_loss
+        if (score, minus_loss) <= best:
             return False
     keep_model(run, run.out, model, validation, what)
-    run.position = dataclasses.replace(run.position, best_score=score, best_loss=loss)
+    run.position = dataclasses.replace(run.position, best_score=score, best_loss=-minus_loss)
     return True
 
 

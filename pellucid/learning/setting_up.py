@@ -21,7 +21,7 @@ from pellucid.device import device_named
 from pellucid.errors import UsageError
 from pellucid.learning.doubts import doubt_pairs, doubt_settings, overlap
 from pellucid.learning.learner import Learner, smaller_model
-from pellucid.learning.metrics import steps_in
+from pellucid.learning.metrics import METRICS, steps_in
 from pellucid.learning.resume import check_accepted, refuse_changes
 from pellucid.learning.stop import VOCABULARY, StopRequest
 from pellucid.learning.text import Given, Text, fingerprints, read_text
@@ -140,7 +140,7 @@ def _saved(
     """The state to go on from, which fits what is asked for, and the data's fingerprint."""
     checkpoint.recover(out)
     saved = checkpoint.newest_state(out)
-    if saved and not resume and saved.step == 0 and not steps_in(out / "metrics.jsonl"):
+    if saved and not resume and saved.step == 0 and not steps_in(out / METRICS):
         saved = None  # nothing was learned there, so nothing is lost
     if saved and not resume:
         raise UsageError(
