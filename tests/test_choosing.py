@@ -108,7 +108,8 @@ def test_two_files_and_one_command(pellucid: Command, tmp_path: Path) -> None:
     assert "training data: 120 pairs read, 96 kept" in whole.err and "24 held out" in whole.err
     written = (tmp_path / "whole" / "train.toml").read_text("utf-8")
     assert 'kind = "word"  # a word is a token: the text has only 8 of them' in written
-    assert read(tmp_path / "whole" / "train.toml").training.minutes == 3
+    own = read(tmp_path / "whole" / "train.toml")
+    assert own.training.minutes == 3 and own.data.train == ((source, target),)
     assert [Path(file).read_bytes() for file in (source, target)] == before
 
     again = pellucid(*command, tmp_path / "whole")

@@ -1,6 +1,7 @@
 """`pellucid train --source --target`: a configuration chosen for a user's text, and its commented file."""
 
 import argparse
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -40,12 +41,12 @@ def chosen_config(
                 f"{path} is there already, from an earlier run. Go on with --resume, or choose another --out."
             )
         minutes = {} if arguments.minutes is None else {"training.minutes": arguments.minutes}
-        return read(path, minutes | settings | {"data.train": corpus}), None
+        return read(path, minutes | {"data.train": corpus} | settings), None
     chosen = _chosen(corpus, settings, arguments)
-    table: dict[str, Any] = {"data": {"train": corpus}}
+    table: dict[str, Any] = {}
     override(table, {each.name: each.value for each in chosen}, str(path))
     config = from_table(table, where="train", folder=Path.cwd())
-    command = f"pellucid train {path} --out {out} --resume"
+    command = shlex.join(["pellucid", "train", str(path), "--out", str(out), "--resume"])
     return config, _text(chosen, config, command)
 
 
@@ -65,30 +66,32 @@ def _chosen(
     faster = 1.0 if device_named(arguments.device).type == "cpu" else ON_A_GPU
     minutes = MINUTES if arguments.minutes is None else arguments.minutes
     minutes = settings.get("training.minutes", minutes)
-    chosen = [each for each in choose(look_at(pairs), minutes, faster) if each.name not in settings]
-    if data.validation:
-        chosen = [each for each in chosen if each.name != "data.held_out"]
+    chosen = [Chosen("data.train", corpus), *choose(look_at(pairs), minutes, faster)]
+    left_out = {*settings, *(["data.held_out"] if data.validation else [])}
+    chosen = [each for each in chosen if each.name not in left_out]
     return chosen + [Chosen(name, value, "as --set says") for name, value in settings.items()]
 
 
 def _text(chosen: "Sequence[Chosen]", config: "Config", command: str) -> str:
     """The settings as TOML, section by section, with their reasons."""
-    import tomli_w
-
-    from pellucid.settings import plain
-
     lines = [f"# Chosen by pellucid train; to go on: {command}"]
     for section in ("data", "vocabulary", "model", "training", "translation"):
-        within = [each for each in chosen if each.name.startswith(f"{section}.")]
         rows = []
-        for each in within:
-            key = each.name.partition(".")[2]
-            value = getattr(getattr(config, section), key, each.value)  # the preset is no setting of its own
-            row = tomli_w.dumps({key: plain(value, list)}).strip()
-            rows.append(f"{row}  # {each.reason}" if each.reason and "\n" not in row else row)
-        if section == "data":
-            files = (tomli_w.dumps({"": file}).partition(" = ")[2].strip() for file in config.data.train[0])
-            rows.insert(0, f"train = [{', '.join(files)}]")
+        for each in chosen:
+            if each.name.startswith(f"{section}."):
+                key = each.name.partition(".")[2]
+                # As the configuration has it, with whole paths; a preset is no setting of its own.
+                row = f"{key} = {toml(getattr(getattr(config, section), key, each.value))}"
+                rows.append(f"{row}  # {each.reason}" if each.reason else row)
         if rows:
             lines += ["", f"[{section}]", *rows]
     return "\n".join(lines) + "\n"
+
+
+def toml(value: Any) -> str:
+    """Write a value as TOML has it, in one line."""
+    import tomli_w
+
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(toml, value))}]"
+    return tomli_w.dumps({"value": value}).removeprefix("value = ").strip()

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pellucid.cli.arguments import Verbs, add_device, folder, setting, verb
-from pellucid.cli.own_text import FILE, MINUTES, chosen_config, files_of
+from pellucid.cli.own_text import FILE, MINUTES, chosen_config, files_of, toml
 
 if TYPE_CHECKING:
     from pellucid.config import Config
@@ -142,7 +142,7 @@ def _resuming(arguments: argparse.Namespace, out: Path) -> str:
         if getattr(arguments, name) is not None:
             words += [f"--{name}", str(getattr(arguments, name))]
     for name, value in arguments.settings:
-        words += ["--set", f"{name}={_toml(value)}"]
+        words += ["--set", f"{name}={toml(value)}"]
     words += ["--out", str(out), "--resume"]
     for name in arguments.accept:
         words += ["--accept", name]
@@ -153,12 +153,6 @@ def _resuming(arguments: argparse.Namespace, out: Path) -> str:
     if arguments.device != "auto":
         words += ["--device", arguments.device]
     return shlex.join(words)
-
-
-def _toml(value: object) -> str:
-    import tomli_w
-
-    return tomli_w.dumps({"value": value}).removeprefix("value = ").strip()
 
 
 def _next(config: "Config", model: str) -> Sequence[str]:

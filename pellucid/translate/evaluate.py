@@ -46,21 +46,7 @@ def evaluate(
     if tokenize not in TOKENIZERS:
         raise UsageError(f"tokenize = {tokenize!r} is not one of {', '.join(TOKENIZERS)}.")
     lists = _lists(references)
-    for each in (hypotheses, *lists):
-        if isinstance(each, str) or not all(isinstance(text, str) for text in each):
-            raise UsageError(
-                "hypotheses must be a list of texts, and references a list with a text for each of them, or "
-                "a list of such lists."
-            )
-        if len(each) != len(hypotheses):
-            raise PellucidError(
-                f"{len(hypotheses)} translations cannot be compared with {len(each)} references: "
-                "there must be one for each. Look for lines that one side lacks."
-            )
-    if not hypotheses:
-        raise PellucidError(
-            "there is nothing to evaluate: no translations and no references. Look at the files."
-        )
+    _check(hypotheses, lists)
     # Here, for it is slow to import.
     from sacrebleu.metrics.bleu import BLEU
     from sacrebleu.metrics.chrf import CHRF
@@ -76,6 +62,25 @@ def evaluate(
         str(bleu.get_signature()),
         str(chrf.get_signature()),
     )
+
+
+def _check(hypotheses: Sequence[str], lists: Sequence[Sequence[str]]) -> None:
+    """Raise unless there are texts on both sides, and equally many in all lists."""
+    for each in (hypotheses, *lists):
+        if isinstance(each, str) or not all(isinstance(text, str) for text in each):
+            raise UsageError(
+                "hypotheses must be a list of texts, and references a list with a text for each of them, or "
+                "a list of such lists."
+            )
+        if len(each) != len(hypotheses):
+            raise PellucidError(
+                f"{len(hypotheses)} translations cannot be compared with {len(each)} references: "
+                "there must be one for each. Look for lines that one side lacks."
+            )
+    if not hypotheses:
+        raise PellucidError(
+            "there is nothing to evaluate: no translations and no references. Look at the files."
+        )
 
 
 def exactly_right(
