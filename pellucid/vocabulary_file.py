@@ -1,4 +1,7 @@
-"""A SentencePiece model as the bytes of its file: a protocol buffer (sentencepiece_model.proto)."""
+"""A SentencePiece model as the bytes of its file: a protocol buffer (sentencepiece_model.proto).
+
+It is read by hand, because the reader that comes with SentencePiece needs another package, protobuf.
+"""
 
 from collections.abc import Iterator, Mapping
 
@@ -10,7 +13,7 @@ FIXED = {1: 8, 5: 4}  # bytes of a value of these wire types
 
 
 def without_paths(model: bytes) -> bytes:
-    """The same model, which no longer says where the files lay that it was trained from."""
+    """Remove from a model the paths of the files that it was trained from."""
     return b"".join(
         _shortened(number, model[start:end], model[value:end], PATHS[number])
         if number in PATHS

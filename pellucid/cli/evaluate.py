@@ -70,7 +70,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _check(arguments: argparse.Namespace) -> None:
-    """A model translates, or there is a file of hypotheses."""
+    """Refuse a call with neither a model nor a file of translations, or with both."""
     from pellucid.errors import UsageError
 
     if arguments.hypothesis is None:

@@ -16,9 +16,10 @@ _OR_ELSE = "give --bad-utf8 replace (U+FFFD for it) or skip (an empty line)"
 
 
 def standard_input(bad_utf8: str, characters: int) -> Iterator[list[str]]:
-    """The lines of standard input, those together that arrived together; a bad one raises in its turn.
+    """Yield the lines of standard input in lists, as they arrive; raise at a bad line, after those before it.
 
-    Of a line that has more than so many characters not all are kept, but more than so many.
+    Keep at least one character more than `characters` of a longer line, so that its reader sees that it is
+    too long.
     """
     if sys.stdin is None:
         raise PellucidError("standard input is closed. Give it the text, one sentence a line.")
@@ -40,8 +41,7 @@ def standard_input(bad_utf8: str, characters: int) -> Iterator[list[str]]:
 
 
 def arrivals(stream: BinaryIO, most: int) -> Iterator[list[bytes]]:
-    """The lines of a stream without their line feeds, as they come, of each `most` bytes; the last one needs
-    no line feed. However long a line is, no more of it than can be told is kept."""
+    """Yield the lines of a stream in lists, as they arrive, without line feeds; keep `most` bytes of each."""
     begun = bytearray()
     while data := stream.read1(_ARRIVAL):  # type: ignore[attr-defined]  # all that is there, at least one byte
         complete, line_feed, rest = data.rpartition(b"\n")
@@ -62,8 +62,8 @@ def _beginning(line: bytes, most: int) -> bytes:
 
 
 def sides(arguments: Namespace, first: str, second: str) -> list[list[str]]:
-    """Lines that belong together: the columns of --data, or the files that two options name, of which the
-    second may name several."""
+    """Return lists of lines that belong together: the two columns of --data, or the files that two options
+    name. The second option may name several files."""
     files = {name: getattr(arguments, name) for name in (first, second)}
     given = [f"--{name}" for name, file in files.items() if file is not None]
     if arguments.data is not None and given:

@@ -134,7 +134,7 @@ def validation_lines(number: int, validation: Validation, best: bool) -> Iterato
 def validation_progress(
     step: int, total: int, say: Callable[[str], None], clock: Clock = time.monotonic
 ) -> Callable[[int], None]:
-    """What says, about every ten seconds, how many sentences a validation has translated."""
+    """Return a function that says, about every ten seconds, how many sentences are translated."""
     said = clock()
 
     def tell(done: int) -> None:
@@ -162,7 +162,7 @@ class Pace:
         self._loss = self._learned = self._tokens = self._seconds = 0.0
 
     def add(self, step: Step) -> None:
-        """Counts a step. What a validation takes is left out of the speed."""
+        """Count a step; leave the time of a validation out of the speed."""
         now = self._clock()
         if self._first is None:
             self._first = step.number, now

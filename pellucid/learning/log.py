@@ -19,7 +19,7 @@ LOG = "log.txt"
 
 
 class Log:
-    """Passes on what is said and writes it down; before the file is open, it waits in memory."""
+    """Show what is said and write it to the run's log; keep it in memory until the file is open."""
 
     def __init__(self, report: Callable[[str], None]) -> None:
         self._report = report
@@ -28,12 +28,12 @@ class Log:
         self._lock = Lock()  # the answer to a signal comes from another thread
 
     def say(self, text: str) -> None:
-        """Show it and write it down."""
+        """Show a text and write it to the log."""
         self.note(text)
         self._report(text)
 
     def note(self, text: str) -> None:
-        """Write down what the display shows in its own way."""
+        """Write a text to the log alone, for the display shows it already."""
         now = time.strftime("%Y-%m-%d %H:%M:%S")
         with self._lock:
             self._waiting += [f"{now}  {line}\n" for line in text.split("\n")]
@@ -43,13 +43,13 @@ class Log:
                     self._file.write(lines.encode(errors="backslashreplace"))
 
     def open(self, path: Path) -> None:
-        """From here on it is a file; what an earlier part of the run said stays there."""
+        """Write to this file from now on, after what an earlier part of the run wrote there."""
         if self._file is None:
             with writing(path):
                 self._file = FileIO(path, "a")
 
     def follow(self, steps: Generator[Step], config: Config, path: Path) -> Iterator[Step]:
-        """The same steps; the file begins with the first one, and has a line now and then."""
+        """Yield the same steps; open the file at the first one, and write a line now and then."""
         lines = Lines(config, self.note)
         with closing(steps):
             while True:
@@ -64,7 +64,7 @@ class Log:
 
     @contextmanager
     def noting_warnings(self) -> Iterator[None]:
-        """Within it warnings are written down too."""
+        """Write warnings to the log, too, until the block ends."""
         show = warnings.showwarning
 
         def note(message: Warning | str, *where: Any, **more: Any) -> None:
@@ -79,7 +79,7 @@ class Log:
 
     @contextmanager
     def noting_the_end(self) -> Iterator[None]:
-        """At its end the file is closed; an end that is not a good one is written down."""
+        """Close the file when the block ends; if an error or Ctrl-C ends it, write that down first."""
         try:
             yield
         except (PellucidError, KeyboardInterrupt) as error:

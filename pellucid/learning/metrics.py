@@ -20,7 +20,7 @@ def open_metrics(path: Path, last_step: int) -> TextIO:
 
 
 def write_metrics(file: TextIO, values: Mapping[str, Any]) -> None:
-    """One line."""
+    """Write one line."""
     with writing(Path(file.name)):
         file.write(json.dumps(jsonable(values), allow_nan=False, ensure_ascii=False) + "\n")
         file.flush()
@@ -33,8 +33,7 @@ def steps_in(path: Path) -> int:
 
 
 def _step_of(line: str) -> float:
-    """A line that a kill cut short counts as after everything; so does the average, which is made at the
-    end."""
+    """Return a line's step; infinity for the average at the end, and for a line that a kill cut short."""
     try:
         entry = json.loads(line)
         return float("inf") if "average" in entry else int(entry["step"])

@@ -8,7 +8,7 @@ from pellucid.version import __version__
 
 
 def what_is(manifest: Mapping[str, Any]) -> str:
-    """In words: "step 1747", or "average of steps 1500, 1747"."""
+    """Name a model by its manifest: "step 1747", or "average of steps 1500, 1747"."""
     if "step" in manifest:  # a checkpoint
         return f"step {manifest['step']}"
     provenance = manifest["provenance"]
@@ -16,11 +16,11 @@ def what_is(manifest: Mapping[str, Any]) -> str:
 
 
 def average_of(steps: Sequence[int]) -> str:
-    """The same for an average of these steps."""
+    """Name an average of these steps: "average of steps 1500, 1747"."""
     return f"average of step{'s' * (len(steps) > 1)} {', '.join(map(str, steps))}"
 
 
 def versions() -> dict[str, str]:
-    """Of what computes."""
+    """Return the version of each package that computes."""
     others = {name: version(name) for name in ("torch", "sentencepiece", "sacrebleu")}
     return {"pellucid": __version__} | others

@@ -87,7 +87,7 @@ class Seeds:
 
 
 def _digest(value: tuple[Any, ...]) -> int:
-    """63 bits of it."""
+    """Return 63 bits that stand for a value."""
     return int.from_bytes(hashlib.blake2b(repr(value).encode(), digest_size=8).digest()) >> 1
 
 

@@ -13,8 +13,8 @@ OF_MODEL = "model."  # beside these the checkpoint holds AdamW's moments and ran
 
 
 def load_model_or_step(folder: Path, device: str | torch.device) -> Loaded:
-    """The model in a folder; that of RUN/checkpoints/step-N or RUN/averaging/checkpoints/step-N takes its
-    vocabulary from RUN/last."""
+    """Load a model folder, or a checkpoint that still lies in its run (checkpoints/step-N, or
+    averaging/checkpoints/step-N); a checkpoint takes its vocabulary from the run's last/."""
     if not (folder / STATE).is_file():
         _refuse_without_validation(folder)
         return load_model(folder, device)
