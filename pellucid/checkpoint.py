@@ -6,8 +6,6 @@ every hash before it looks inside a file, and opens nothing but safetensors, TOM
 
 import json
 import os
-import shutil
-import tempfile
 import tomllib
 import warnings
 from collections.abc import Iterator, Mapping
@@ -26,7 +24,18 @@ from pellucid.config import Config
 from pellucid.config_file import from_table, to_toml, without_folders
 from pellucid.errors import PellucidError
 from pellucid.model import Transformer
-from pellucid.seal import MANIFEST, copy, is_sealed, read_manifest, remove, sealed, to_disk, verified, writing
+from pellucid.seal import (
+    MANIFEST,
+    copy,
+    holds_only,
+    is_sealed,
+    read_manifest,
+    remove,
+    sealed,
+    to_disk,
+    verified,
+    writing,
+)
 from pellucid.vocabulary import FILES as VOCABULARY_FILES
 from pellucid.vocabulary import Vocabulary, load_vocabulary
 
@@ -163,10 +172,11 @@ def recover(run_folder: str | Path) -> None:
     run_folder = Path(run_folder)
     for new in (run_folder / model / ".new" for model in ("", "last", "averaged")):
         _replace_model(new.parent)
-        remove(new)
+        if new.exists() and holds_only(new, (CONFIG, WEIGHTS, *VOCABULARY_FILES)):
+            remove(new)
     _replace_state(run_folder / "checkpoints")
     for folder in _steps(run_folder / "checkpoints").values():
-        if not is_sealed(folder):
+        if not is_sealed(folder) and holds_only(folder, (TENSORS, STATE)):
             remove(folder)
 
 
@@ -179,21 +189,6 @@ def _replace_state(checkpoints: Path) -> None:
             remove(folder)
             os.replace(again, folder)
             to_disk(checkpoints)
-
-
-def check_writable(folder: str | Path, bytes_needed: int = 0) -> None:
-    """Makes `folder` if need be, and raises now what would else go wrong at the first save."""
-    folder = Path(folder)
-    with writing(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder) as file:  # whose name nobody else has
-            file.write(b"\0" * 4096)
-        free = shutil.disk_usage(folder).free
-    if free < bytes_needed:
-        raise PellucidError(
-            f"{folder}: {bytes_needed / 1e6:,.0f} MB are needed and {free / 1e6:,.0f} MB are free. "
-            "Make room, or choose another folder."
-        )
 
 
 def _replace_model(folder: Path) -> None:
@@ -297,5 +292,9 @@ def _on_cpu(tensor: Tensor) -> Tensor:
 
 def _steps(checkpoints: Path) -> dict[int, Path]:
     """The folders step-N by N, the smallest first, finished or not."""
-    found = {int(path.name[5:]): path for path in checkpoints.glob("step-*") if path.name[5:].isdecimal()}
-    return dict(sorted(found.items()))
+    numbers = (path.name[5:] for path in checkpoints.glob("step-*") if path.name[5:].isdecimal())
+    return {
+        n: checkpoints / f"step-{n}"
+        for n in sorted(map(int, numbers))
+        if (checkpoints / f"step-{n}").exists()
+    }

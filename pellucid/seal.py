@@ -10,6 +10,7 @@ import math
 import os
 import shutil
 import stat
+import tempfile
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -20,6 +21,7 @@ from pellucid.errors import PellucidError
 
 FORMAT = 1
 MANIFEST = "MANIFEST.json"
+UNSEALED = ".manifest"  # its name before all is on the disk
 
 
 @contextmanager
@@ -43,7 +45,7 @@ def _seal(folder: Path, kind: str, about: Mapping[str, Any]) -> None:
         to_disk(path)
     hashes = {path.name: _sha256(path.read_bytes()) for path in paths}
     table = jsonable({"format": FORMAT, "kind": kind, "files": hashes, **about})
-    unsealed = folder / ".manifest"
+    unsealed = folder / UNSEALED
     unsealed.write_bytes(json.dumps(table | {"sha256": _sha256_of(table)}, indent=2).encode())
     to_disk(unsealed)
     to_disk(folder)
@@ -90,6 +92,11 @@ def read_manifest(folder: Path, kind: str) -> dict[str, Any]:
             "expected. Give another folder, or upgrade Pellucid."
         )
     return table
+
+
+def holds_only(folder: Path, names: Sequence[str]) -> bool:
+    """Whether nothing of anybody else lies in a folder that was never finished."""
+    return {path.name for path in folder.iterdir()} <= {*names, UNSEALED}
 
 
 def remove(folder: Path) -> None:
@@ -204,6 +211,21 @@ def to_disk(path: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def check_writable(folder: str | Path, bytes_needed: int = 0) -> None:
+    """Makes `folder` if need be, and raises now what would else go wrong at the first save."""
+    folder = Path(folder)
+    with writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder) as file:  # whose name nobody else has
+            file.write(b"\0" * 4096)
+        free = shutil.disk_usage(folder).free
+    if free < bytes_needed:
+        raise PellucidError(
+            f"{folder}: {bytes_needed / 1e6:,.0f} MB are needed and {free / 1e6:,.0f} MB are free. "
+            "Make room, or choose another folder."
+        )
 
 
 @contextmanager

@@ -21,7 +21,6 @@ from torch import Tensor
 
 from pellucid import checkpoint, seal
 from pellucid.checkpoint import (
-    check_writable,
     load_model,
     newest_state,
     recover,
@@ -32,6 +31,7 @@ from pellucid.config import Config, DataConfig, ModelConfig, VocabularyConfig
 from pellucid.errors import PellucidError
 from pellucid.learning.claim import claim
 from pellucid.model import Transformer
+from pellucid.seal import check_writable
 from pellucid.vocabulary import Vocabulary
 from pellucid.vocabulary_training import train_vocabulary
 

@@ -182,7 +182,7 @@ def test_n_best_lines_count_from_zero(pellucid: Command, toy_model: Path) -> Non
     outcome = pellucid("translate", toy_model, "--beam", 3, "--n-best", 2, stdin=b"a b c\n\nd e f\n")
     rows = [line.split(" ||| ") for line in outcome.out.splitlines()]
     assert [row[0] for row in rows] == ["0", "0", "1", "2", "2"]
-    assert rows[2] == ["1", "", "0.000000"]
+    assert rows[2] == ["1", "", "0.0000"]
     assert float(rows[0][2]) >= float(rows[1][2])
 
 

@@ -1,6 +1,7 @@
 """`pellucid train --source --target`: a configuration chosen for a user's text, and its commented file."""
 
 import argparse
+import os
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
@@ -25,6 +26,9 @@ def files_of(arguments: argparse.Namespace) -> list[str]:
             "train needs one of these: CONFIG.toml, or --source FILE and --target FILE together, "
             "or --data FILE.tsv."
         )
+    for option, side in (("--source", source), ("--target", target)):
+        if side is not None and str(side).endswith((".tsv", ".tsv.gz")):
+            raise UsageError(f"{option} {side}: a table of sources and targets. Give it as --data {side}.")
     return [str(Path(file).absolute()) for file in (source, target, table) if file is not None]
 
 
@@ -47,7 +51,7 @@ def chosen_config(
     override(table, {each.name: each.value for each in chosen}, str(path))
     config = from_table(table, where="train", folder=Path.cwd())
     command = shlex.join(["pellucid", "train", str(path), "--out", str(out), "--resume"])
-    return config, _text(chosen, config, command)
+    return config, _text(chosen, config, command, out)
 
 
 def _chosen(
@@ -72,20 +76,30 @@ def _chosen(
     return chosen + [Chosen(name, value, "as --set says") for name, value in settings.items()]
 
 
-def _text(chosen: "Sequence[Chosen]", config: "Config", command: str) -> str:
+def _text(chosen: "Sequence[Chosen]", config: "Config", command: str, out: Path) -> str:
     """The settings as TOML, section by section, with their reasons."""
+    from pellucid.config_file import PATHS
+
     lines = [f"# Chosen by pellucid train; to go on: {command}"]
     for section in ("data", "vocabulary", "model", "training", "translation"):
         rows = []
         for each in chosen:
             if each.name.startswith(f"{section}."):
                 key = each.name.partition(".")[2]
-                # As the configuration has it, with whole paths; a preset is no setting of its own.
-                row = f"{key} = {toml(getattr(getattr(config, section), key, each.value))}"
+                # As the configuration has it; a preset is no setting of its own.
+                value = getattr(getattr(config, section), key, each.value)
+                row = f"{key} = {toml(_from_folder(value, out) if each.name in PATHS else value)}"
                 rows.append(f"{row}  # {each.reason}" if each.reason else row)
         if rows:
             lines += ["", f"[{section}]", *rows]
     return "\n".join(lines) + "\n"
+
+
+def _from_folder(value: Any, folder: Path) -> Any:
+    """Paths as they lead from a folder: the file in it says nothing of the disk above."""
+    if isinstance(value, list | tuple):
+        return [_from_folder(entry, folder) for entry in value]
+    return os.path.relpath(value, folder)
 
 
 def toml(value: Any) -> str:

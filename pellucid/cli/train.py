@@ -82,6 +82,7 @@ def run(arguments: argparse.Namespace) -> None:
     else:
         limit = {} if arguments.minutes is None else {"training.minutes": arguments.minutes}
         config = read(arguments.config, limit | dict(arguments.settings))
+    from pellucid.checkpoint import newest_step
     from pellucid.learning.display import show
     from pellucid.learning.run import training
     from pellucid.learning.stop import Interrupted, stop_on_signal
@@ -94,6 +95,10 @@ def run(arguments: argparse.Namespace) -> None:
     except Interrupted as interrupted:
         again = _resuming(arguments, out)
         raise Interrupted(f"{interrupted}\nTo go on: {again}") from None
+    except KeyboardInterrupt:
+        if newest_step(out) is None:
+            raise
+        raise Interrupted(f"interrupted at once.\nTo go on: {_resuming(arguments, out)}") from None
     tell(f"The model is in {out}. To try it:")
     for line in _next(config, shlex.quote(str(out))):
         tell(f"  {line}")

@@ -143,4 +143,4 @@ def tell_unknown(words: Mapping[int, str], name: str, translator: "Translator") 
 def _n_best(translations: "Iterable[Translation]", before: int) -> Iterator[str]:
     for index, translation in enumerate(translations, before):
         for hypothesis in translation.hypotheses:
-            yield f"{index} ||| {hypothesis.text} ||| {hypothesis.score:.6f}"
+            yield f"{index} ||| {hypothesis.text} ||| {hypothesis.score:.4f}"

@@ -10,9 +10,8 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from pellucid.checkpoint import check_writable
 from pellucid.records import stack_of
-from pellucid.seal import whole, writing
+from pellucid.seal import check_writable, whole, writing
 from pellucid.see import Trace
 
 FOLDER = "traces"

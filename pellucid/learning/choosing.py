@@ -101,8 +101,9 @@ def choose(corpus: Corpus, minutes: float, faster: float = 1.0) -> list[Chosen]:
         *_model(corpus, kind, preset, epochs),
         Chosen("training.minutes", float(minutes), "these end the training"),
         Chosen("training.steps", 1_000_000_000, "no limit"),
-        Chosen("training.batch_tokens", budget, "an epoch has a hundred steps or more"),
+        Chosen("training.batch_tokens", budget, _batches_of(corpus.pairs * max(source, target) / budget)),
         Chosen("training.peak_rate", RATES[preset], f"usual for a width of {PRESETS[preset]['width']}"),
+        *_smoothing(kind),
         Chosen("training.warmup_steps", _rounded(steps / 10), f"a tenth of about {_rounded(steps):,} steps"),
         Chosen("training.validate_every", every, f"about {VALIDATIONS} times"),
         Chosen("training.checkpoint_every", every),
@@ -168,6 +169,11 @@ def batch_tokens(epoch: float) -> int:
     return int(min(4096, max(1024, 2 ** math.floor(math.log2(max(epoch / 100, 1))))))
 
 
+def _batches_of(steps: float) -> str:
+    few = " (little text)" if steps < 100 else ""
+    return f"an epoch has about {max(1, round(steps)):,} steps{few}"
+
+
 def _held_out(corpus: Corpus) -> int:
     least, share, most = HELD_OUT
     return max(1, min(max(least, round(share * corpus.pairs)), most, corpus.pairs // 5))
@@ -212,6 +218,12 @@ def _model(corpus: Corpus, kind: str, preset: str, epochs: float) -> list[Chosen
         first,
         Chosen("model.dropout", 0.1 if epochs < 15 else 0.2 if epochs < 60 else 0.3, seen),
     ]
+
+
+def _smoothing(kind: str) -> list[Chosen]:
+    if kind == "subwords":
+        return []
+    return [Chosen("training.label_smoothing", 0.0, "one answer is right, and rare cases count more so")]
 
 
 def _metric(corpus: Corpus, kind: str) -> list[Chosen]:

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from pellucid.checkpoint import AVERAGING, CONFIG, WEIGHTS, check_writable, is_run
+from pellucid.checkpoint import AVERAGING, CONFIG, WEIGHTS, is_run
 from pellucid.errors import PellucidError, UsageError
 from pellucid.learning.log import LOG
 from pellucid.learning.metrics import METRICS
-from pellucid.seal import MANIFEST, making, write_whole, writing
+from pellucid.seal import MANIFEST, check_writable, making, write_whole, writing
 from pellucid.vocabulary import FILES as VOCABULARY_FILES
 
 LOCK, HOLDER = ".lock", ".lock.pid"

@@ -25,9 +25,10 @@ def doubt_settings(training: TrainingConfig) -> None:
 
 def doubt_pairs(name: str, counts: Report) -> None:
     """Warn where most targets are their sources: one file may have been named as both sides."""
-    if counts.identical > IDENTICAL * counts.kept:
+    kept = counts.kept + counts.held_out
+    if counts.identical > IDENTICAL * kept:
         warnings.warn(
-            f"[data] {name}: in {counts.identical:,} of {counts.kept:,} pairs the target is the source. If "
+            f"[data] {name}: in {counts.identical:,} of {kept:,} pairs the target is the source. If "
             "the model shall do more than copy, look whether the right two files are named.",
             stacklevel=2,
         )

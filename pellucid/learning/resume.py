@@ -23,6 +23,8 @@ FREE = (
 
 def check_accepted(accept: Sequence[str]) -> None:
     """Each is a setting, as section.key, or the word data."""
+    if isinstance(accept, str):
+        raise UsageError(f'accept = "{accept}" must be a list of names, as in accept=["{accept}"].')
     default = Config()
     known = {f"{section}.{key}" for section, settings in vars(default).items() for key in vars(settings)}
     for name in accept:

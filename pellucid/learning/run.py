@@ -95,7 +95,7 @@ def _training(
         with log.noting_warnings(), stop.during(END):
             _finish(run)
             step, warmup = run.position.step, config.training.warmup_steps
-            if step < warmup:
+            if 0 < step < warmup:
                 log.say(
                     f"the learning rate was still rising at the end: step {step:,} of {warmup:,} warm-up "
                     "steps. Lower [training] warmup_steps, or train longer."
@@ -249,6 +249,8 @@ def keep_model(run: Run, folder: Path, model: Transformer, validation: Validatio
 def _finish(run: Run) -> None:
     """The averaged model, which becomes the folder itself if it is the best; then the last state. What the
     average is worth and which model was kept is reported."""
+    if checkpoint.newest_step(run.out) != run.position.step:
+        save(run)  # a second signal in what follows must not cost the last steps
     states = put_aside(run.out, run.position.step) if run.config.training.average else []
     validation, what = None, average_of([state.step for state in states])
     if states:
