@@ -119,12 +119,16 @@ def test_a_killed_start_can_be_made_again(tmp_path: Path) -> None:
 
 
 def test_recovering_removes_nothing_but_a_run_s_own(tmp_path: Path) -> None:
+    """A half-written model or checkpoint goes; a folder with a file of anybody else stays."""
     save_state(tmp_path, 1, {}, {})
-    for name in ("notes/.new", "last/.new", ".new"):
-        (tmp_path / name).mkdir(parents=True)
-        (tmp_path / name / "text").write_text("half")
+    ours = {f"{name}/.new/weights.safetensors" for name in (".", "last", "averaged")}
+    ours |= {"checkpoints/step-2/tensors.safetensors", "checkpoints/step-3/.manifest"}
+    others = {"notes/.new/weights.safetensors", "checkpoints/step-7/notes", "checkpoints/step-007/state.json"}
+    for name in ours | others:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("half")
     checkpoint.recover(tmp_path)
-    assert {name for name in foreign.everything(tmp_path) if name.endswith("text")} == {"notes/.new/text"}
+    assert {name for name in ours | others if (tmp_path / name).exists()} == others
 
 
 def test_a_second_run_is_told_of_the_first_before_it_has_saved(tmp_path: Path) -> None:
