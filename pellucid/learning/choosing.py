@@ -221,7 +221,7 @@ def _model(corpus: Corpus, kind: str, preset: str, epochs: float) -> list[Chosen
 
 
 def _smoothing(kind: str) -> list[Chosen]:
-    if kind == "subwords":
+    if kind != "characters":
         return []
     return [Chosen("training.label_smoothing", 0.0, "one answer is right, and rare cases count more so")]
 
