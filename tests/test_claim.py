@@ -122,7 +122,7 @@ def test_recovering_removes_nothing_but_a_run_s_own(tmp_path: Path) -> None:
     """A half-written model or checkpoint goes; a folder with a file of anybody else stays."""
     save_state(tmp_path, 1, {}, {})
     ours = {f"{name}/.new/weights.safetensors" for name in (".", "last", "averaged")}
-    ours |= {"checkpoints/step-2/tensors.safetensors", "checkpoints/step-3/.manifest"}
+    ours |= {"checkpoints/step-2/.tmpz49w6S", "checkpoints/step-3/.manifest", "checkpoints/step-4/state.json"}
     others = {"notes/.new/weights.safetensors", "checkpoints/step-7/notes", "checkpoints/step-007/state.json"}
     for name in ours | others:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)

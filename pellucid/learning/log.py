@@ -87,5 +87,8 @@ class Log:
                 self.note(str(error) or "interrupted at once.")
             raise
         finally:
-            if self._file is not None:
-                self._file.close()
+            # The answer to a signal may come later still: it is shown then, and no longer written.
+            with self._lock:
+                if self._file is not None:
+                    self._file.close()
+                self._file = None
