@@ -179,7 +179,7 @@ def making(folder: Path) -> Iterator[None]:
         folder.mkdir(parents=True, exist_ok=True)
     try:
         yield
-    except BaseException:
+    except BaseException:  # Ctrl-C too must leave no folder behind
         with suppress(OSError):
             for path in made:
                 path.rmdir()

@@ -197,7 +197,8 @@ def _vocabulary(corpus: Corpus, kind: str, size: int) -> list[Chosen]:
 def _model(corpus: Corpus, kind: str, preset: str, epochs: float) -> list[Chosen]:
     first = Chosen("model.norm", "first", "learns at a high rate without falling back")
     if kind != "subwords" and preset == "tiny":
-        # Digit sums and SCAN: a flat and wide model without dropout learns them in half the time.
+        # Digit sums: validation loss 0.19 after 1,250 steps; tiny's own shape with dropout 0.1 had 1.04
+        # after 1,200.
         reason = f"flat and wide: {kind} follow rules, a language has more to learn"
         return [
             Chosen("model.preset", preset, "width 128"),
@@ -221,7 +222,7 @@ def _model(corpus: Corpus, kind: str, preset: str, epochs: float) -> list[Chosen
 
 
 def _rate(kind: str, preset: str) -> list[Chosen]:
-    if kind == "words":  # SCAN: at higher rates the share that is exactly right swings from one to the next
+    if kind == "words":  # SCAN: at 0.002 the loss of held-out commands rose again now and then
         return [Chosen("training.peak_rate", min(0.0007, RATES[preset]), "low: words follow rules")]
     return [Chosen("training.peak_rate", RATES[preset], f"usual for a width of {PRESETS[preset]['width']}")]
 
