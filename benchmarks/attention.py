@@ -18,7 +18,7 @@ from benchmarks.report import machine, write_report
 from pellucid.cache import Mask
 from pellucid.dropout import Dropout
 from pellucid.model import attend
-from pellucid.watching import watching
+from pellucid.seeing.watching import watching
 
 SENTENCES, HEADS = 256, 4
 LENGTHS, HEAD_WIDTHS = (16, 32, 64, 128), (32, 64)

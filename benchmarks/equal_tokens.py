@@ -27,8 +27,8 @@ import torch
 from torch import nn
 
 from benchmarks.report import RESULTS, processor, write_report
-from pellucid.config import Config
-from pellucid.config_file import from_table
+from pellucid.config.schema import Config
+from pellucid.config.toml_file import from_table
 from pellucid.data.batch import Batch, batches
 from pellucid.data.corpus import read_pairs
 from pellucid.data.examples import Example, encode_pairs
@@ -37,7 +37,7 @@ from pellucid.learning.optimizer import learning_rate
 from pellucid.learning.setting_up import fitted, learned_vocabulary
 from pellucid.learning.validation import validation_loss
 from pellucid.model import Transformer, sinusoids
-from pellucid.vocabulary import Vocabulary
+from pellucid.text.vocabulary import Vocabulary
 
 LOG = RESULTS / "equal_tokens.jsonl"
 EVERY = 250  # updates between two validations

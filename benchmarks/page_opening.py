@@ -16,11 +16,11 @@ from playwright.sync_api import sync_playwright
 
 import pellucid
 from benchmarks.report import machine, write_report
-from pellucid.config import PRESETS, Config, DataConfig, ModelConfig, VocabularyConfig
-from pellucid.explain.explanation import Explanation
+from pellucid.config.schema import PRESETS, Config, DataConfig, ModelConfig, VocabularyConfig
+from pellucid.explanation import Explanation
 from pellucid.model import Transformer
-from pellucid.translate.translator import Translator
-from pellucid.vocabulary_training import train_vocabulary
+from pellucid.text.vocabulary_training import train_vocabulary
+from pellucid.translator import Translator
 
 WORDS = 37_000  # as in the paper's shared vocabulary
 TOKENS = 20  # on each side, of transformer-base

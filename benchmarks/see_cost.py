@@ -13,9 +13,9 @@ import torch.nn.functional as F
 
 from benchmarks.report import machine, write_report
 from pellucid.cache import GrowingPast
-from pellucid.config import ModelConfig
+from pellucid.config.schema import ModelConfig
 from pellucid.model import Transformer
-from pellucid.watching import Part
+from pellucid.seeing.watching import Part
 
 MODELS = {
     "demo (2+2 layers, width 64)": ModelConfig(

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pellucid
 from benchmarks.report import machine, write_report
-from pellucid.config_file import from_table
+from pellucid.config.toml_file import from_table
 
 
 def resident() -> float:

@@ -19,7 +19,7 @@ import torch
 
 import pellucid
 from benchmarks.report import machine, write_report
-from pellucid.config_file import from_table
+from pellucid.config.toml_file import from_table
 
 BATCH_TOKENS, VOCABULARY, DROPOUT, SMOOTHING = 4096, 8000, 0.3, 0.1
 SHAPE = dict(width=256, hidden=1024, heads=4, encoder_layers=4, decoder_layers=4, dropout=DROPOUT)

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pellucid
-from pellucid.explain.explanation import Explanation
+from pellucid.explanation import Explanation
 
 IMAGES = Path(__file__).parent / "images"
 PAGE = Path(__file__).parent / "pages" / "how-are-you.html"

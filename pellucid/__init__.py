@@ -8,10 +8,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from pellucid.errors import PellucidError, UsageError
-from pellucid.version import __version__
+from pellucid.folder.version import __version__
 
 if TYPE_CHECKING:
-    from pellucid.config import (
+    from pellucid.config.schema import (
         Config,
         DataConfig,
         ModelConfig,
@@ -19,13 +19,9 @@ if TYPE_CHECKING:
         TranslationConfig,
         VocabularyConfig,
     )
-    from pellucid.config_file import read as read_config
-    from pellucid.explain.experiments import experiment
-    from pellucid.explain.explanation import Explanation
-    from pellucid.explain.leak.find import find_leak
-    from pellucid.explain.tracing import edits
-    from pellucid.explain.tracing.gradients import gradients
-    from pellucid.explain.worked.attention import attention
+    from pellucid.config.toml_file import read as read_config
+    from pellucid.experiments import experiment
+    from pellucid.explanation import Explanation
     from pellucid.learning.average import average
     from pellucid.learning.learner import Update
     from pellucid.learning.run import training
@@ -33,16 +29,19 @@ if TYPE_CHECKING:
     from pellucid.learning.train import train
     from pellucid.learning.validation import Validation
     from pellucid.model import Transformer
-    from pellucid.records import Record
-    from pellucid.see import Trace, trace
+    from pellucid.probes.leak.find import find_leak
+    from pellucid.seeing import edits
     from pellucid.seeing.editing import editing
+    from pellucid.seeing.gradients import gradients
     from pellucid.seeing.nonfinite import find_nonfinite
+    from pellucid.seeing.records import Record
     from pellucid.seeing.sizes import trace_bytes
+    from pellucid.seeing.trace import Trace, trace
     from pellucid.translate.evaluate import evaluate
-    from pellucid.translate.loading import load
     from pellucid.translate.score import Score
     from pellucid.translate.translation import Hypothesis, Translation
-    from pellucid.translate.translator import Translator
+    from pellucid.translator import Translator, load
+    from pellucid.worked.attention import attention
 
 # OpenMP's threads spin while they wait. Beside other busy processes two training threads are then slower than
 # one: benchmarks/results/training_threads.md. OpenMP reads this when torch is imported.
@@ -50,35 +49,35 @@ os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 # Where each name comes from; `edits` is a module, `read_config` is `read` there.
 _HOMES = {
-    "Config": "config",
-    "DataConfig": "config",
-    "Explanation": "explain.explanation",
+    "Config": "config.schema",
+    "DataConfig": "config.schema",
+    "Explanation": "explanation",
     "Hypothesis": "translate.translation",
-    "ModelConfig": "config",
-    "Record": "records",
+    "ModelConfig": "config.schema",
+    "Record": "seeing.records",
     "Score": "translate.score",
     "Step": "learning.step",
-    "Trace": "see",
-    "TrainingConfig": "config",
+    "Trace": "seeing.trace",
+    "TrainingConfig": "config.schema",
     "Transformer": "model",
     "Translation": "translate.translation",
-    "TranslationConfig": "config",
-    "Translator": "translate.translator",
+    "TranslationConfig": "config.schema",
+    "Translator": "translator",
     "Update": "learning.learner",
     "Validation": "learning.validation",
-    "VocabularyConfig": "config",
-    "attention": "explain.worked.attention",
+    "VocabularyConfig": "config.schema",
+    "attention": "worked.attention",
     "average": "learning.average",
     "editing": "seeing.editing",
-    "edits": "explain.tracing.edits",
+    "edits": "seeing.edits",
     "evaluate": "translate.evaluate",
-    "experiment": "explain.experiments",
-    "find_leak": "explain.leak.find",
+    "experiment": "experiments",
+    "find_leak": "probes.leak.find",
     "find_nonfinite": "seeing.nonfinite",
-    "gradients": "explain.tracing.gradients",
-    "load": "translate.loading",
-    "read_config": "config_file",
-    "trace": "see",
+    "gradients": "seeing.gradients",
+    "load": "translator",
+    "read_config": "config.toml_file",
+    "trace": "seeing.trace",
     "trace_bytes": "seeing.sizes",
     "train": "learning.train",
     "training": "learning.run",

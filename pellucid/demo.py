@@ -11,18 +11,17 @@ from pathlib import Path
 
 import torch
 
-from pellucid.checkpoint import load_model, newest_state, save_model
-from pellucid.config import Config
-from pellucid.config_file import from_table, read
+from pellucid.config.schema import Config
+from pellucid.config.toml_file import from_table, read
 from pellucid.data import phrasebook
 from pellucid.errors import UsageError
-from pellucid.explain.whole_file import refuse_foreign
+from pellucid.folder.checkpoint import load_model, newest_state, save_model
+from pellucid.folder.seal import is_sealed
+from pellucid.folder.whole_file import refuse_foreign
 from pellucid.learning.claim import refuse_taken
 from pellucid.learning.resume import changes
 from pellucid.learning.train import train
-from pellucid.seal import is_sealed
-from pellucid.translate.loading import load
-from pellucid.translate.translator import Translator
+from pellucid.translator import Translator, load
 
 EXPLAINED = ("How are you", "hi")
 # What the demo writes into its folder.

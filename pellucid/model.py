@@ -10,10 +10,10 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from pellucid.cache import Mask, Memory, NoPast, Past
-from pellucid.config import ModelConfig
+from pellucid.config.schema import ModelConfig
 from pellucid.dropout import Dropout
 from pellucid.errors import UsageError
-from pellucid.watching import Part, name_parts, watched
+from pellucid.seeing.watching import Part, name_parts, watched
 
 See = Callable[[str, Tensor], Tensor]
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "gelu": F.gelu, "silu": F.silu}

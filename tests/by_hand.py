@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from pellucid.config import ModelConfig
+from pellucid.config.schema import ModelConfig
 
 
 @dataclass

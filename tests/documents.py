@@ -13,7 +13,7 @@ import pytest
 from command import Command, Outcome
 
 import pellucid as package
-from pellucid.explain.explanation import Explanation
+from pellucid.explanation import Explanation
 
 ROOT = Path(__file__).parents[1]
 LEARN = ROOT / "docs" / "learn"

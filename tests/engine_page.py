@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
-from pellucid.explain.explanation import Explanation
-from pellucid.explain.page.assembly import html_page
-from pellucid.explain.page.chapters import CARRIED, CELL, MODEL, RUN, WORDS, WORKED, script
-from pellucid.explain.page.payload import payload
-from pellucid.see import Edit
+from pellucid.explanation import Explanation
+from pellucid.page.assembly import html_page
+from pellucid.page.chapters import CARRIED, CELL, MODEL, RUN, WORDS, WORKED, script
+from pellucid.page.payload import payload
+from pellucid.seeing.trace import Edit
 
 NUMBERS = """async (run) => {
   const numbers = {};

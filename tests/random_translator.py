@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 import torch
 
-from pellucid.config import Config, DataConfig, ModelConfig, VocabularyConfig
+from pellucid.config.schema import Config, DataConfig, ModelConfig, VocabularyConfig
 from pellucid.model import Transformer
+from pellucid.text.vocabulary import Vocabulary
+from pellucid.text.vocabulary_training import train_vocabulary
 from pellucid.translate.translation import Translation
-from pellucid.translate.translator import Translator
-from pellucid.vocabulary import Vocabulary
-from pellucid.vocabulary_training import train_vocabulary
+from pellucid.translator import Translator
 
 NOUNS = ["dog", "cat", "cow", "horse", "man", "woman", "child", "houses"]
 WORDS = [*NOUNS, "the", "saw", "two", "three", "four", "bigger", *",.!?\"'()"]

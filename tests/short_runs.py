@@ -10,8 +10,8 @@ import torch
 import toy
 from safetensors.torch import load_file
 
-from pellucid.config import Config
-from pellucid.config_file import from_table
+from pellucid.config.schema import Config
+from pellucid.config.toml_file import from_table
 
 WORDS = ("ab", "ba", "cab", "dab", "bad", "ad", "cad", "dac")
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from pellucid.config import ModelConfig
+from pellucid.config.schema import ModelConfig
 from pellucid.model import Transformer
-from pellucid.records import AXES
-from pellucid.see import trace
+from pellucid.seeing.records import AXES
+from pellucid.seeing.trace import trace
 
 PAGE = Path(__file__).parents[1] / "docs" / "paper.md"
 TEXT = PAGE.read_text(encoding="utf-8")

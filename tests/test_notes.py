@@ -8,7 +8,7 @@ import pytest
 from command import Command
 from documents import ROOT, check_link, eighty_columns, links, run_line
 
-from pellucid.explain.worked.examples import example
+from pellucid.worked.examples import example
 
 __all__ = ["eighty_columns"]
 

@@ -4,10 +4,10 @@ from typing import Any
 
 import torch
 
-from pellucid.config import Config, DataConfig, ModelConfig, TranslationConfig, VocabularyConfig
+from pellucid.config.schema import Config, DataConfig, ModelConfig, TranslationConfig, VocabularyConfig
 from pellucid.model import Transformer
-from pellucid.translate.translator import Translator
-from pellucid.vocabulary_training import train_vocabulary
+from pellucid.text.vocabulary_training import train_vocabulary
+from pellucid.translator import Translator
 
 HOSTILE = "</title><script>alert(1)</script>"
 PAIRS = [

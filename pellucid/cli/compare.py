@@ -29,8 +29,8 @@ def add(verbs: Verbs) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """The comparison goes to standard output."""
     from pellucid.cli.lines import put, tell
-    from pellucid.explain.columns import columns_of_terminal
-    from pellucid.translate.loading import load
+    from pellucid.show.columns import columns_of_terminal
+    from pellucid.translator import load
 
     translator = load(arguments.model, arguments.device, precision="fp32")
     which = (arguments.which[0], arguments.which[1]) if arguments.which else None

@@ -91,8 +91,8 @@ def _translations(arguments: argparse.Namespace, sources: list[str]) -> list[str
     """What the model says to each source, with warnings for what nobody would expect."""
     from pellucid.cli.lines import tell
     from pellucid.cli.translate import tell_unfinished, tell_unknown, translated, unfinished, unknown_words
-    from pellucid.preparation import stays_tokenised
-    from pellucid.translate.loading import load
+    from pellucid.text.preparation import stays_tokenised
+    from pellucid.translator import load
 
     translator, name = load(arguments.model, arguments.device, "fp32"), arguments.data or arguments.source
     if stays_tokenised(translator.vocabulary.preparation) and arguments.tokenize != "none":

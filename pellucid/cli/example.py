@@ -52,11 +52,11 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.list:
         put(_listed())
         return
-    from pellucid.explain.columns import columns_of_terminal  # here, after the wrong calls: torch follows
-    from pellucid.explain.worked.example_text import example_text, part_text
-    from pellucid.explain.worked.examples import example, read_example
-    from pellucid.explain.worked.part_examples import part_example, part_names
-    from pellucid.explain.worked.reporting import table
+    from pellucid.show.columns import columns_of_terminal  # here, after the wrong calls: torch follows
+    from pellucid.worked.example_text import example_text, part_text
+    from pellucid.worked.examples import example, read_example
+    from pellucid.worked.part_examples import part_example, part_names
+    from pellucid.worked.reporting import table
 
     if arguments.verdicts is not None:
         put(_verdicts(arguments.verdicts))
@@ -109,7 +109,7 @@ def _check_alone(option: str, arguments: argparse.Namespace) -> None:
 
 def _listed() -> Iterator[str]:
     """Each example's name, and what it is about."""
-    from pellucid.explain.listings import worked_examples
+    from pellucid.show.listings import worked_examples
 
     for each in worked_examples():
         yield each.name
@@ -118,8 +118,8 @@ def _listed() -> Iterator[str]:
 
 def _verdicts(note: str) -> Iterable[str]:
     """All claims of a note with their verdicts."""
-    from pellucid.explain.worked.examples import example, names
-    from pellucid.explain.worked.reporting import verdicts
+    from pellucid.worked.examples import example, names
+    from pellucid.worked.reporting import verdicts
 
     chosen = [each for each in map(example, names()) if each.note == note and each.claims]
     if not chosen:

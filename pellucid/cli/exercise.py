@@ -7,7 +7,7 @@ from pellucid.cli.arguments import Verbs, text, verb
 from pellucid.errors import PellucidError, UsageError
 
 if TYPE_CHECKING:
-    from pellucid.explain.exercises import Exercise
+    from pellucid.exercises import Exercise
 
 EXAMPLES = """
 pellucid exercise --list
@@ -37,8 +37,8 @@ def add(verbs: Verbs) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """The question, or the verdict on an answer."""
     from pellucid.cli.lines import put
-    from pellucid.explain.columns import columns_of_terminal, paragraph
-    from pellucid.explain.listings import exercises_by_chapter
+    from pellucid.show.columns import columns_of_terminal, paragraph
+    from pellucid.show.listings import exercises_by_chapter
 
     if arguments.list:
         for chapter, found in exercises_by_chapter().items():
@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> None:
         raise UsageError("exercise: give a NAME; --list says which there are.")
     if arguments.answer and arguments.solve:
         raise UsageError("exercise: an answer and --solve are both given. Leave one of the two out.")
-    from pellucid.explain import exercises  # here, after the wrong calls: it imports torch
+    from pellucid import exercises  # here, after the wrong calls: it imports torch
 
     width = max(40, min(100, columns_of_terminal()))
     exercise = exercises.exercise(arguments.name)
@@ -67,7 +67,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 def question(exercise: "Exercise", name: str, width: int) -> list[str]:
     """What is asked, a hint, and how to answer."""
-    from pellucid.explain.columns import paragraph
+    from pellucid.show.columns import paragraph
 
     answer = " ".join("…" for _ in exercise.answers) if exercise.tells_count else "…"
     answer = f'"{answer}"' if exercise.is_words else answer

@@ -55,11 +55,11 @@ def run(arguments: argparse.Namespace) -> None:
     """The conclusion and its numbers to standard output."""
     if arguments.name is None and not arguments.list:
         raise UsageError("experiment: give a NAME; --list says which there are.")
+    from pellucid import experiments
     from pellucid.cli.lines import put, tell
-    from pellucid.explain import experiments
-    from pellucid.explain.columns import columns_of_terminal
-    from pellucid.explain.whole_file import refuse_foreign
-    from pellucid.translate.loading import load
+    from pellucid.folder.whole_file import refuse_foreign
+    from pellucid.show.columns import columns_of_terminal
+    from pellucid.translator import load
 
     if arguments.list:
         for name in experiments.names():
@@ -84,7 +84,7 @@ def described(name: str, width: int) -> list[str]:
     """An experiment's name, what it shows, what it needs and what can be set."""
     from textwrap import wrap
 
-    from pellucid.explain import experiments
+    from pellucid import experiments
 
     changeable = ", ".join(experiments.settings(name)) or "none"
     texts = [
@@ -99,9 +99,9 @@ def write(result: Any, name: str, out: Path) -> None:
     import dataclasses
     import json
 
-    from pellucid.explain.whole_file import write as write_file
-    from pellucid.seal import jsonable
-    from pellucid.version import __version__
+    from pellucid.folder.seal import jsonable
+    from pellucid.folder.version import __version__
+    from pellucid.folder.whole_file import write as write_file
 
     out.mkdir(parents=True, exist_ok=True)
     numbers = {"pellucid": __version__} | jsonable(dataclasses.asdict(result))

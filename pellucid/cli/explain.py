@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pellucid.cli.arguments import Verbs, add_model, add_to, folder, text, verb
 
 if TYPE_CHECKING:
-    from pellucid.explain.explanation import Explanation
+    from pellucid.explanation import Explanation
 
 EXAMPLES = """
 pellucid explain demo "How are you" --to hi
@@ -60,7 +60,7 @@ def add(verbs: Verbs) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """What it shows goes to standard output, the matrices to the files that were asked for."""
     from pellucid.cli.lines import put, tell
-    from pellucid.translate.loading import load
+    from pellucid.translator import load
 
     put([])  # says at once if there is no standard output
     files = _files(arguments)
@@ -93,7 +93,7 @@ def run(arguments: argparse.Namespace) -> None:
 def _files(arguments: argparse.Namespace) -> dict[str, Path]:
     """The files that are asked for, each one that can be written, and no two the same."""
     from pellucid.errors import PellucidError, UsageError
-    from pellucid.explain.whole_file import place
+    from pellucid.folder.whole_file import place
 
     files: dict[str, Path] = {}
     for name in ("html", "json", "npz"):
@@ -130,7 +130,7 @@ def _check(arguments: argparse.Namespace) -> None:
 def _beside(arguments: argparse.Namespace, explanation: "Explanation") -> "Explanation":
     """The other model's pass over the same sentence and target."""
     from pellucid.errors import PellucidError, UsageError
-    from pellucid.translate.loading import load
+    from pellucid.translator import load
 
     try:
         other = load(arguments.beside, arguments.device, precision="fp32")
@@ -156,8 +156,8 @@ def labels(one: str, other: str) -> tuple[str, str]:
 def _draw(explanation: "Explanation", folder: Path) -> None:
     """The whole set of pictures, each by its name."""
     from pellucid.cli.lines import tell
-    from pellucid.explain.pictures import whole_set
-    from pellucid.explain.whole_file import refuse_foreign
+    from pellucid.folder.whole_file import refuse_foreign
+    from pellucid.show.pictures import whole_set
 
     pictures = {name: folder / f"{name}.png" for name in whole_set(explanation)}
     refuse_foreign(pictures.values())

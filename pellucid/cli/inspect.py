@@ -11,7 +11,7 @@ from pellucid.cli.arguments import Verbs, model, verb
 
 if TYPE_CHECKING:
     from pellucid.model import Transformer
-    from pellucid.vocabulary import Vocabulary
+    from pellucid.text.vocabulary import Vocabulary
 
 LAYER = re.compile(r"\.layers\.\d+\.")
 
@@ -35,9 +35,9 @@ def add(verbs: Verbs) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Everything is checked against the manifest's hashes first."""
     from pellucid.cli.lines import put
-    from pellucid.config_file import to_toml
-    from pellucid.translate.loading import demo_folder
+    from pellucid.config.toml_file import to_toml
     from pellucid.translate.training_step import load_model_or_step
+    from pellucid.translator import demo_folder
 
     folder = demo_folder() if arguments.model == "demo" else Path(arguments.model)
     loaded = load_model_or_step(folder, "cpu")
@@ -59,7 +59,7 @@ def traced(model: "Transformer") -> dict[str, str]:
     """The names of all tensors that a trace shows, in the order of computation, with their axes."""
     import torch
 
-    from pellucid.see import trace
+    from pellucid.seeing.trace import trace
 
     ids = torch.tensor([[model.config.end_id]])
     with torch.no_grad(), trace(model) as seen:

@@ -9,7 +9,7 @@ from pellucid.cli.arguments import Verbs, add_model, add_to, text, verb
 if TYPE_CHECKING:
     import torch
 
-    from pellucid.translate.translator import Translator
+    from pellucid.translator import Translator
 
 EXAMPLES = """
 pellucid leak demo
@@ -44,9 +44,9 @@ def run(arguments: argparse.Namespace) -> None:
     """What was tried and what was found, sentence by sentence."""
     from pellucid.cli.lines import put
     from pellucid.errors import PellucidError
-    from pellucid.explain.columns import columns_of_terminal
-    from pellucid.explain.leak.find import find_leak
-    from pellucid.translate.loading import load
+    from pellucid.probes.leak.find import find_leak
+    from pellucid.show.columns import columns_of_terminal
+    from pellucid.translator import load
 
     translator = load(arguments.model, arguments.device, precision="fp32")
     width = max(60, min(100, columns_of_terminal()))
@@ -87,7 +87,7 @@ def _within(lines: Iterable[str], width: int) -> Iterator[str]:
     """Lines of at most `width` cells; what goes on is indented by two more."""
     from rich.cells import cell_len
 
-    from pellucid.explain.columns import paragraph
+    from pellucid.show.columns import paragraph
 
     for line in lines:
         if cell_len(line) <= width:
@@ -103,9 +103,9 @@ def _ids(translator: "Translator", sentence: str, to: str | None) -> "tuple[torc
     """The source, and what the decoder reads of the model's own translation."""
     import torch
 
-    from pellucid.device import device_of
+    from pellucid.config.device import device_of
     from pellucid.errors import UsageError
-    from pellucid.explain.words import check_known
+    from pellucid.reading.words import check_known
     from pellucid.translate.sentences import read_source
 
     vocabulary, device = translator.vocabulary, device_of(translator.model)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pellucid.errors import UsageError
 
 if TYPE_CHECKING:
-    from pellucid.config import Config
+    from pellucid.config.schema import Config
     from pellucid.learning.choosing import Chosen
 
 FILE = "train.toml"  # in the model's folder
@@ -36,7 +36,7 @@ def chosen_config(
     files: Sequence[str], out: Path, arguments: argparse.Namespace
 ) -> tuple["Config", str | None]:
     """The configuration for these files, and the text to write as its file: None where a resume reads it."""
-    from pellucid.config_file import from_table, override, read
+    from pellucid.config.toml_file import from_table, override, read
 
     path, corpus, settings = out / FILE, [list(files)], dict(arguments.settings)
     if path.exists():
@@ -58,9 +58,9 @@ def _chosen(
     corpus: list[list[str]], settings: dict[str, Any], arguments: argparse.Namespace
 ) -> "list[Chosen]":
     """What suits the text, with what --set says in its place."""
-    from pellucid.config_file import from_table, override
+    from pellucid.config.device import device_named
+    from pellucid.config.toml_file import from_table, override
     from pellucid.data.corpus import read_pairs
-    from pellucid.device import device_named
     from pellucid.learning.choosing import ON_A_GPU, Chosen, choose, look_at
 
     table: dict[str, Any] = {"data": {"train": corpus}}
@@ -78,7 +78,7 @@ def _chosen(
 
 def _text(chosen: "Sequence[Chosen]", config: "Config", command: str, out: Path) -> str:
     """The settings as TOML, section by section, with their reasons."""
-    from pellucid.config_file import PATHS
+    from pellucid.config.toml_file import PATHS
 
     lines = [f"# Chosen by pellucid train; to go on: {command}"]
     for section in ("data", "vocabulary", "model", "training", "translation"):

@@ -28,8 +28,8 @@ def add(verbs: Verbs) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Natural logarithms, the end token included."""
     from pellucid.cli.lines import put, sides
-    from pellucid.seal import jsonable
-    from pellucid.translate.loading import load
+    from pellucid.folder.seal import jsonable
+    from pellucid.translator import load
 
     sources, targets = sides(arguments, "source", "target")
     translator = load(arguments.model, arguments.device, precision="fp32")

@@ -12,7 +12,7 @@ from pellucid.cli.arguments import Verbs, add_device, folder, setting, verb
 from pellucid.cli.own_text import FILE, MINUTES, chosen_config, files_of, toml
 
 if TYPE_CHECKING:
-    from pellucid.config import Config
+    from pellucid.config.schema import Config
     from pellucid.learning.step import Step
 
 EXAMPLES = """
@@ -66,7 +66,7 @@ def add(verbs: Verbs) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """A bar on a terminal, plain lines elsewhere; then what to try next."""
     from pellucid.cli.lines import tell
-    from pellucid.config_file import read
+    from pellucid.config.toml_file import read
     from pellucid.learning.resume import check_accepted
 
     # Before torch is imported: what is wrong in the configuration shows at once.
@@ -82,7 +82,7 @@ def run(arguments: argparse.Namespace) -> None:
     else:
         limit = {} if arguments.minutes is None else {"training.minutes": arguments.minutes}
         config = read(arguments.config, limit | dict(arguments.settings))
-    from pellucid.checkpoint import newest_step
+    from pellucid.folder.checkpoint import newest_step
     from pellucid.learning.display import show
     from pellucid.learning.run import training
     from pellucid.learning.stop import Interrupted, stop_on_signal
@@ -127,8 +127,8 @@ def minutes(argument: str) -> float:
 
 def _written(learning: "Iterator[Step]", out: Path, text: str | None) -> "Iterator[Step]":
     """The steps as they come; recorded ones are written, and at the first one the chosen settings."""
-    from pellucid.explain.recordings import write_recording
-    from pellucid.seal import writing
+    from pellucid.folder.seal import writing
+    from pellucid.show.recordings import write_recording
 
     for step in learning:
         if text is not None:

@@ -10,7 +10,7 @@ from pellucid.cli.arguments import Verbs, add_bad_utf8, add_models, add_to, text
 
 if TYPE_CHECKING:
     from pellucid.translate.translation import Translation
-    from pellucid.translate.translator import Translator
+    from pellucid.translator import Translator
 
 EXAMPLES = """
 echo "How are you" | pellucid translate demo --to hi
@@ -51,9 +51,9 @@ def add(verbs: Verbs) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Reads, translates and writes what has arrived, again and again."""
     from pellucid.cli.lines import STANDARD_INPUT, put, standard_input, tell
-    from pellucid.translate.loading import load
     from pellucid.translate.options import TranslationOptions
     from pellucid.translate.sample import Seeds
+    from pellucid.translator import load
 
     translator = load(arguments.model, arguments.device, arguments.precision)
     options = {name: getattr(arguments, name) for name in TranslationOptions.__annotations__}
@@ -117,7 +117,7 @@ def unknown_words(
 ) -> dict[int, str]:
     """Where each word is one token: the numbers of the lines with a word that the model does not have, and
     the first such word of each."""
-    from pellucid.explain.words import unknown_word
+    from pellucid.reading.words import unknown_word
     from pellucid.translate.sentences import TOKENS, read_source
 
     vocabulary, found = translator.vocabulary, {}
@@ -131,7 +131,7 @@ def unknown_words(
 def tell_unknown(words: Mapping[int, str], name: str, translator: "Translator") -> None:
     """One warning for all of them."""
     from pellucid.cli.lines import tell
-    from pellucid.explain.words import advice
+    from pellucid.reading.words import advice
 
     if words:
         number, word = next(iter(words.items()))

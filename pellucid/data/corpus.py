@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from itertools import chain, zip_longest
 
-from pellucid.config import DataConfig
+from pellucid.config.file_names import short_names
+from pellucid.config.schema import DataConfig
 from pellucid.errors import PellucidError, UsageError
-from pellucid.file_names import short_names
 
 # Text longer than max_length times this is too long, whatever its tokens: on average they are shorter.
 # So a line of a million characters costs nothing.

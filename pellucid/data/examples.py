@@ -4,9 +4,9 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from pellucid.config import DataConfig
+from pellucid.config.schema import DataConfig
 from pellucid.data.corpus import Pair, Report, nothing_left, target_language
-from pellucid.vocabulary import Vocabulary
+from pellucid.text.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,12 +7,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from pellucid import checkpoint
-from pellucid.checkpoint import AVERAGING, TENSORS, WEIGHTS, Loaded, TrainingState
+from pellucid.config.settings import differences
 from pellucid.errors import UsageError
+from pellucid.folder import checkpoint
+from pellucid.folder.checkpoint import AVERAGING, TENSORS, WEIGHTS, Loaded, TrainingState
+from pellucid.folder.seal import making, writing
 from pellucid.learning.provenance import versions, what_is
-from pellucid.seal import making, writing
-from pellucid.settings import differences
 from pellucid.translate.training_step import load_model_or_step
 
 

@@ -6,10 +6,10 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from pellucid.checkpoint import CONFIG, load_config, save_config
-from pellucid.config import Config, TranslationConfig
-from pellucid.config_file import from_table, to_table
+from pellucid.config.schema import Config, TranslationConfig
+from pellucid.config.toml_file import from_table, to_table
 from pellucid.errors import UsageError
+from pellucid.folder.checkpoint import CONFIG, load_config, save_config
 from pellucid.learning.claim import LOCK, locked
 
 SETTINGS = [f"translation.{setting.name}" for setting in fields(TranslationConfig)]

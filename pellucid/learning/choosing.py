@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pellucid.config import PRESETS, ModelConfig
+from pellucid.config.schema import PRESETS, ModelConfig
 from pellucid.data.corpus import Pair
 
 HELD_OUT = 50, 0.02, 1000  # pairs to validate on: at least, the share of all, at most

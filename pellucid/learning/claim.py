@@ -7,12 +7,12 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from pellucid.checkpoint import AVERAGING, CONFIG, WEIGHTS, is_run
 from pellucid.errors import PellucidError, UsageError
+from pellucid.folder.checkpoint import AVERAGING, CONFIG, WEIGHTS, is_run
+from pellucid.folder.seal import MANIFEST, check_writable, making, write_whole, writing
 from pellucid.learning.log import LOG
 from pellucid.learning.metrics import METRICS
-from pellucid.seal import MANIFEST, check_writable, making, write_whole, writing
-from pellucid.vocabulary import FILES as VOCABULARY_FILES
+from pellucid.text.vocabulary import FILES as VOCABULARY_FILES
 
 LOCK, HOLDER = ".lock", ".lock.pid"
 MODEL = (MANIFEST, CONFIG, WEIGHTS, *sorted(VOCABULARY_FILES), ".new")

@@ -11,7 +11,7 @@ from typing import TextIO, cast
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
-from pellucid.config import Config, TrainingConfig
+from pellucid.config.schema import Config, TrainingConfig
 from pellucid.learning.step import Step
 from pellucid.learning.validation import Validation
 

@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Sequence
 
-from pellucid.config import TrainingConfig
+from pellucid.config.schema import TrainingConfig
 from pellucid.data.corpus import Pair, Report
 
 IDENTICAL = 0.75  # the share of pairs whose target is their source from which on it looks like a mistake

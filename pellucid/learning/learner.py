@@ -8,14 +8,14 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from pellucid.config import ModelConfig, TrainingConfig
+from pellucid.config.device import device_of
+from pellucid.config.schema import ModelConfig, TrainingConfig
 from pellucid.data.batch import Batch
-from pellucid.device import device_of
 from pellucid.errors import UsageError
 from pellucid.learning.loss import loss_of
+from pellucid.learning.memory import needing_memory
 from pellucid.learning.optimizer import learning_rate, optimizer_for
 from pellucid.learning.splitting import compute_in_parts
-from pellucid.memory import needing_memory
 from pellucid.model import Transformer
 
 ADAM_STATE = ("step", "exp_avg", "exp_avg_sq")

@@ -9,11 +9,11 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from pellucid.config import Config
+from pellucid.config.schema import Config
 from pellucid.errors import PellucidError
+from pellucid.folder.seal import writing
 from pellucid.learning.display import Lines
 from pellucid.learning.step import Step
-from pellucid.seal import writing
 
 LOG = "log.txt"
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TextIO
 
-from pellucid.seal import jsonable, write_whole, writing
+from pellucid.folder.seal import jsonable, write_whole, writing
 
 METRICS = "metrics.jsonl"
 

@@ -6,7 +6,7 @@ import math
 import torch
 from torch import nn
 
-from pellucid.config import TrainingConfig
+from pellucid.config.schema import TrainingConfig
 
 
 def learning_rate(step: int, training: TrainingConfig, width: int) -> float:

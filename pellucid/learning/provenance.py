@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from typing import Any
 
-from pellucid.version import __version__
+from pellucid.folder.version import __version__
 
 
 def what_is(manifest: Mapping[str, Any]) -> str:

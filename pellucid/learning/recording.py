@@ -11,13 +11,13 @@ from dataclasses import dataclass
 
 import torch
 
-from pellucid.config import Config
+from pellucid.config.schema import Config
 from pellucid.data.batch import Batch
 from pellucid.errors import UsageError
 from pellucid.learning.setting_up import Run
 from pellucid.model import Transformer
-from pellucid.see import RECORDED_AT_MOST, Trace, trace
 from pellucid.seeing.sizes import tensor_bytes
+from pellucid.seeing.trace import RECORDED_AT_MOST, Trace, trace
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from pellucid.config import Config
-from pellucid.config_file import to_table, without_folders
+from pellucid.config.schema import Config
+from pellucid.config.toml_file import to_table, without_folders
 from pellucid.errors import UsageError
 
 Table = dict[str, dict[str, Any]]

@@ -10,11 +10,12 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from pathlib import Path
 from typing import Any
 
-from pellucid import checkpoint
-from pellucid.config import Config, TrainingConfig
-from pellucid.config_file import as_config, to_table, without_folders
+from pellucid.config.schema import Config, TrainingConfig
+from pellucid.config.toml_file import as_config, to_table, without_folders
 from pellucid.data.batch import Batch
 from pellucid.errors import UsageError
+from pellucid.folder import checkpoint
+from pellucid.folder.seal import read_manifest
 from pellucid.learning import heap
 from pellucid.learning.apart import apart
 from pellucid.learning.average import keep_for_average, mean, put_aside
@@ -23,6 +24,7 @@ from pellucid.learning.display import validation_progress
 from pellucid.learning.hopeless import stop_if_hopeless
 from pellucid.learning.learner import Update
 from pellucid.learning.log import LOG, Log
+from pellucid.learning.memory import needing_memory
 from pellucid.learning.metrics import METRICS, open_metrics, write_metrics
 from pellucid.learning.provenance import average_of, versions, what_is
 from pellucid.learning.recording import Recorder, Recording, recording, start_recording
@@ -32,9 +34,7 @@ from pellucid.learning.step import Step
 from pellucid.learning.stop import END, STEP, VALIDATION, Interrupted, StopRequest, stop_on_signal
 from pellucid.learning.text import Given, Texts, check_given
 from pellucid.learning.validation import Validation, validate
-from pellucid.memory import needing_memory
 from pellucid.model import Transformer
-from pellucid.seal import read_manifest
 
 
 def training(

@@ -11,28 +11,28 @@ from typing import Any
 
 import torch
 
-from pellucid import checkpoint
-from pellucid.config import LEARNED_BY, Config, ModelConfig
-from pellucid.config_file import from_table, without_folders
+from pellucid.config.device import device_named
+from pellucid.config.schema import LEARNED_BY, Config, ModelConfig
+from pellucid.config.settings import differences
+from pellucid.config.toml_file import from_table, without_folders
 from pellucid.data.batch import Batch, batches
 from pellucid.data.corpus import Pair, target_language
 from pellucid.data.examples import Example, encode_pairs, sample_examples, unknown_shares
-from pellucid.device import device_named
 from pellucid.errors import UsageError
+from pellucid.folder import checkpoint
 from pellucid.learning.doubts import doubt_pairs, doubt_settings, overlap
 from pellucid.learning.learner import Learner, smaller_model
+from pellucid.learning.memory import needing_memory
 from pellucid.learning.metrics import METRICS, steps_in
 from pellucid.learning.resume import check_accepted, refuse_changes
 from pellucid.learning.stop import VOCABULARY, StopRequest
 from pellucid.learning.text import Given, Text, fingerprints, read_text
 from pellucid.learning.validation import references_of, tokenizer_for
-from pellucid.memory import needing_memory
 from pellucid.model import Transformer
-from pellucid.settings import differences
+from pellucid.text.vocabulary import Vocabulary
+from pellucid.text.vocabulary_training import train_vocabulary
 from pellucid.translate.evaluate import note_on_short
 from pellucid.translate.training_step import load_model_or_step
-from pellucid.vocabulary import Vocabulary
-from pellucid.vocabulary_training import train_vocabulary
 
 UNKNOWN = 0.01  # of a side's tokens: a larger share of unknown ones is worth a warning
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from pellucid.data.batch import Batch
-from pellucid.memory import OutOfMemory, is_out_of_memory
+from pellucid.learning.memory import OutOfMemory, is_out_of_memory
 
 Result = TypeVar("Result")
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from pellucid.learning.learner import Update
 from pellucid.learning.validation import Validation
-from pellucid.see import Trace
+from pellucid.seeing.trace import Trace
 
 
 @dataclass(frozen=True)

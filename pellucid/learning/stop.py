@@ -13,8 +13,8 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
-from pellucid.checkpoint import newest_step
 from pellucid.errors import PellucidError
+from pellucid.folder.checkpoint import newest_step
 
 HANG_UP = getattr(signal, "SIGHUP", None)  # Windows has none
 # What a training does when a signal comes, and how it answers.

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from pellucid.config import DataConfig
+from pellucid.config.schema import DataConfig
 from pellucid.data.corpus import Pair, Report, fingerprint, fingerprint_of, read_pairs, take_pairs
 from pellucid.data.held_out import hold_out
 from pellucid.errors import UsageError

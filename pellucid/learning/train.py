@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pellucid.config import Config
-from pellucid.config_file import as_config
+from pellucid.config.schema import Config
+from pellucid.config.toml_file import as_config
 from pellucid.learning import display
 from pellucid.learning.run import training
 from pellucid.learning.stop import stop_on_signal

@@ -7,16 +7,16 @@ from typing import Any
 
 import torch
 
-from pellucid.config import Config
+from pellucid.config.schema import Config
 from pellucid.data.batch import Batch
 from pellucid.data.corpus import Pair, by_language, target_language
 from pellucid.learning.loss import loss_of
 from pellucid.model import Transformer
-from pellucid.preparation import prepare, restore, stays_tokenised
+from pellucid.text.preparation import prepare, restore, stays_tokenised
+from pellucid.text.vocabulary import Vocabulary
+from pellucid.translate.base import BaseTranslator
 from pellucid.translate.decoding import evaluating
 from pellucid.translate.evaluate import evaluate
-from pellucid.translate.translator import Translator
-from pellucid.vocabulary import Vocabulary
 
 TOGETHER = 200  # sentences that are translated between two reports of progress
 
@@ -76,7 +76,7 @@ def validate(
     """
     with evaluating(model):
         loss = validation_loss(model, batches)
-        hypotheses = _translations(Translator(model, vocabulary, config), config, pairs, progress)
+        hypotheses = _translations(BaseTranslator(model, vocabulary, config), config, pairs, progress)
     references = references_of(pairs, config)
     scores = evaluate(hypotheses, references, tokenize=tokenizer_for(config))
     samples = tuple(
@@ -87,7 +87,7 @@ def validate(
 
 
 def _translations(
-    translator: Translator, config: Config, pairs: Sequence[Pair], progress: Callable[[int], None]
+    translator: BaseTranslator, config: Config, pairs: Sequence[Pair], progress: Callable[[int], None]
 ) -> list[str]:
     """What the model says to each source, in the language of its target; the long ones first, so that those
     that are translated together are of one length."""

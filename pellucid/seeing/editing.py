@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from torch import Tensor, nn
 
 from pellucid.errors import UsageError
-from pellucid.records import no_such_name
-from pellucid.see import Edit, checked_edits, edited
-from pellucid.watching import parts_of, watching
+from pellucid.seeing.records import no_such_name
+from pellucid.seeing.trace import Edit, checked_edits, edited
+from pellucid.seeing.watching import parts_of, watching
 
 
 @contextmanager

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor, nn
 
 from pellucid.errors import UsageError
-from pellucid.records import Record
-from pellucid.see import Labeller, Labels, watching_tokens
+from pellucid.seeing.records import Record
+from pellucid.seeing.trace import Labeller, Labels, watching_tokens
 
 # There -inf is what is meant: a key that may not be looked at.
 MASKED = ("mask", "masked_scores")

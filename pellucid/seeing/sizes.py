@@ -4,19 +4,18 @@ import fnmatch
 from collections.abc import Sequence
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
+from pellucid.config.whole import is_whole
 from pellucid.errors import UsageError
-from pellucid.model import Transformer
-from pellucid.records import globs, no_such_name
-from pellucid.watching import watching
-from pellucid.whole import is_whole
+from pellucid.seeing.records import globs, no_such_name
+from pellucid.seeing.watching import parts_of, watching
 
 MOST = 2**31 - 1  # of tokens, or of sentences
 
 
 def trace_bytes(
-    model: Transformer,
+    model: nn.Module,
     source_length: int,
     target_length: int,
     sentences: int = 1,
@@ -28,17 +27,14 @@ def trace_bytes(
 
 
 def tensor_bytes(
-    model: Transformer,
+    model: nn.Module,
     source_length: int,
     target_length: int,
     sentences: int = 1,
     only: str | Sequence[str] = "*",
 ) -> dict[str, int]:
     """As `trace_bytes`, for each tensor by its name."""
-    if not isinstance(model, Transformer):
-        raise UsageError(
-            f"model is a {type(model).__name__} and must be a Transformer: of a translator, its .model."
-        )
+    parts_of(model)
     lengths = {"source_length": source_length, "target_length": target_length, "sentences": sentences}
     for name, value in lengths.items():
         if not is_whole(value, 1, MOST):
@@ -60,7 +56,7 @@ def tensor_bytes(
     return {name: size for name, size in sizes.items() if any(fnmatch.fnmatchcase(name, g) for g in wanted)}
 
 
-def _sizes(model: Transformer, source: tuple[int, int], target: tuple[int, int]) -> dict[str, int]:
+def _sizes(model: nn.Module, source: tuple[int, int], target: tuple[int, int]) -> dict[str, int]:
     """The bytes of each tensor, by its name."""
     sizes: dict[str, int] = {}
 
@@ -69,7 +65,7 @@ def _sizes(model: Transformer, source: tuple[int, int], target: tuple[int, int])
         return tensor
 
     with torch.device("meta"):  # where tensors have a shape and a type, and no values
-        same_shape = Transformer(model.config).to(next(model.parameters()).dtype).eval()
+        same_shape = type(model)(model.config).to(next(model.parameters()).dtype).eval()
         ids = [torch.zeros(shape, dtype=torch.long) for shape in (source, target)]
         with torch.no_grad(), watching(measure):
             same_shape(ids[0], None, ids[1])

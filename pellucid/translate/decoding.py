@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from pellucid.cache import GrowingPast
+from pellucid.config.device import device_of
 from pellucid.data.batch import pad
-from pellucid.device import device_of
 from pellucid.model import Transformer
 from pellucid.translate.beam import best
 from pellucid.translate.ensemble import EnsembleDecoding

@@ -8,8 +8,8 @@ from torch import Tensor
 
 from pellucid.errors import UsageError
 from pellucid.model import Transformer
+from pellucid.text.vocabulary import Vocabulary
 from pellucid.translate.search import Decoding
-from pellucid.vocabulary import Vocabulary
 
 
 class EnsembleDecoding:

@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, TypedDict
 
-from pellucid.config import TranslationConfig
+from pellucid.config.nearest import did_you_mean
+from pellucid.config.schema import TranslationConfig
 from pellucid.errors import UsageError
-from pellucid.nearest import did_you_mean
 from pellucid.translate.sample import Sampling, Seeds
 from pellucid.translate.sentences import Prefix
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import torch
 
+from pellucid.config.device import device_of
 from pellucid.data.batch import pad
-from pellucid.device import device_of
 from pellucid.errors import PellucidError
 from pellucid.model import Transformer
 from pellucid.translate.decoding import batches, evaluating

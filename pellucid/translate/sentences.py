@@ -8,7 +8,7 @@ from typing import Any
 
 from pellucid.data.corpus import CHARACTERS_PER_TOKEN
 from pellucid.errors import UsageError
-from pellucid.vocabulary import Vocabulary
+from pellucid.text.vocabulary import Vocabulary
 
 TOKENS = 1024  # of a source or a target that the model reads, unless it was trained on longer ones
 # For each of these tokens: what is further on is cut off before a vocabulary spends time on it.

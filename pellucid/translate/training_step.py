@@ -5,9 +5,9 @@ from pathlib import Path
 import safetensors.torch
 import torch
 
-from pellucid.checkpoint import AVERAGING, STATE, TENSORS, Loaded, load_model
 from pellucid.errors import PellucidError
-from pellucid.seal import is_sealed, read_manifest, verified
+from pellucid.folder.checkpoint import AVERAGING, STATE, TENSORS, Loaded, load_model
+from pellucid.folder.seal import is_sealed, read_manifest, verified
 
 OF_MODEL = "model."  # beside these the checkpoint holds AdamW's moments and random numbers
 

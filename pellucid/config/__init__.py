@@ -1,0 +1,1 @@
+"""Settings: what may be set, between which limits, and the TOML file that sets it."""

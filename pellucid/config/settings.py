@@ -1,0 +1,87 @@
+"""What a setting may be: numbers between limits, words to choose from, the types that TOML has."""
+
+import math
+import os
+import types
+import typing
+from collections.abc import Iterable, Mapping
+from dataclasses import field, fields
+from typing import Any
+
+from pellucid.config.nearest import did_you_mean
+from pellucid.errors import UsageError
+
+
+def number(default: Any, low: float, high: float) -> Any:
+    """A numeric setting that must lie within [low, high]."""
+    return field(default=default, metadata={"low": low, "high": high})
+
+
+def choice(default: str, *others: str) -> Any:
+    """A setting that must be one of a few words; the first is the default."""
+    return field(default=default, metadata={"choices": (default, *others)})
+
+
+def plain(value: Any, sequence: type = tuple) -> Any:
+    """A value from Python in the types of TOML: a path as text, lists and tuples as one of the two."""
+    if isinstance(value, Mapping):
+        return {key: plain(entry, sequence) for key, entry in value.items()}
+    if isinstance(value, tuple | list):
+        return sequence(plain(entry, sequence) for entry in value)
+    return os.fspath(value) if isinstance(value, os.PathLike) else value
+
+
+def convert(name: str, value: Any, kind: Any) -> Any:
+    """A TOML value as the type that the setting has; anything else is an error that shows the value."""
+    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+    if origin is types.UnionType:
+        return None if value is None else convert(name, value, arguments[0])
+    if origin is tuple:
+        if not isinstance(value, list | tuple):
+            raise UsageError(f"{name} = {value!r} must be a list.")
+        kinds = [arguments[0]] * len(value) if arguments[-1] is Ellipsis else arguments
+        if len(kinds) != len(value):
+            raise UsageError(f"{name} = {value!r} must have {len(kinds)} entries.")
+        return tuple(convert(name, entry, each) for entry, each in zip(value, kinds, strict=True))
+    if type(value) is int and not -(2**63) <= value < 2**63:
+        raise UsageError(f"{name} is a number of more than 64 bits, which TOML does not have.")
+    if kind is float and type(value) is int:
+        return float(value)
+    if type(value) is not kind:
+        words = {int: "a whole number", float: "a number", str: "text in quotes", bool: "true or false"}
+        raise UsageError(f"{name} = {value!r} must be {words[kind]}.")
+    return value
+
+
+def differences(ours: Any, theirs: Any, names: Iterable[str]) -> str:
+    """Say which of these settings differ between two sections, with both values; empty if none does."""
+    pairs = {name: (getattr(ours, name), getattr(theirs, name)) for name in names}
+    return ", ".join(
+        f"{name} = {one} (there {other})" for name, (one, other) in pairs.items() if one != other
+    )
+
+
+def title(kind: type) -> str:
+    """The section's name in a TOML file: ModelConfig is [model]."""
+    return kind.__name__.removesuffix("Config").lower()
+
+
+def check(section: Any) -> None:
+    """Every setting of a section, by its type and its limits."""
+    hints = typing.get_type_hints(type(section))
+    for setting in fields(section):
+        name, value = f"[{title(type(section))}] {setting.name}", getattr(section, setting.name)
+        convert(name, value, hints[setting.name])  # for its errors: Python may make a section without TOML
+        check_value(name, value, setting.metadata)
+
+
+def check_value(name: str, value: Any, limits: Mapping[str, Any]) -> None:
+    """A value by the limits that `number` and `choice` set."""
+    if "choices" in limits and value not in limits["choices"]:
+        nearest = did_you_mean(value, limits["choices"]) if isinstance(value, str) else ""
+        raise UsageError(f"{name} = {value!r} is not one of {', '.join(limits['choices'])}.{nearest}")
+    if "low" in limits and value is not None:
+        if not math.isfinite(value):
+            raise UsageError(f"{name} = {value!r} must be a finite number.")
+        if not limits["low"] <= value <= limits["high"]:
+            raise UsageError(f"{name} = {value!r} must lie between {limits['low']} and {limits['high']}.")

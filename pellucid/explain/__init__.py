@@ -1,1 +1,0 @@
-"""A translation explained: every matrix of the pass that made it."""

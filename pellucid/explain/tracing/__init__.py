@@ -1,1 +1,0 @@
-"""What a trace can change and find: edits, and gradients by name."""

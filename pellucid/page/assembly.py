@@ -1,0 +1,51 @@
+"""How a page is put together: one style, one script, data, and a policy that allows these alone."""
+
+import base64
+import hashlib
+import json
+from collections.abc import Sequence
+from functools import cache
+from html import escape
+from importlib.resources import files
+from typing import Any
+
+from pellucid.reading.words import visible
+
+
+def html_page(title: str, body: str, style: str, script: str, data: str = "") -> str:
+    """A whole page; `body` and `data` (elements that only hold data) are HTML, `title` is text."""
+    policy = f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; base-uri 'none'"
+    return f"""<!doctype html>
+<html lang=en>
+<meta charset=utf-8>
+<meta http-equiv=Content-Security-Policy content="{policy}; form-action 'none'">
+<meta name=viewport content="width=device-width, initial-scale=1">
+<title>{escape(visible(title))} · Pellucid</title>
+<style>{style}</style>
+{body}
+{data}
+<script>{script}</script>
+</html>
+"""
+
+
+def styles(names: Sequence[str]) -> str:
+    """The style sheets of these names, one after the other."""
+    return "\n".join(page_file(name) for name in names)
+
+
+def json_block(name: str, value: Any) -> str:
+    """Data for the page's script, which reads it from the element with this id; no text in it can end it."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    safe = text.replace("<", "\\u003c")
+    return f'<script type="application/json" id="{name}">{safe}</script>'
+
+
+@cache
+def page_file(name: str) -> str:
+    """A file of the page's folder."""
+    return (files("pellucid.page") / name).read_text(encoding="utf-8")
+
+
+def _hash(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

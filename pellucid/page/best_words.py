@@ -1,0 +1,38 @@
+"""The best words of each position, where a vocabulary is too big for a page to carry a number for each."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from torch import Tensor
+
+from pellucid.page.blocks import Blocks
+from pellucid.text.vocabulary import Vocabulary
+
+BEST = 20
+KEPT = ("decoder.logits", "decoder.probabilities")
+
+
+def best_words(
+    logits_BLV: Tensor,
+    probabilities_BLV: Tensor,
+    target_ids: Sequence[int],
+    vocabulary: Vocabulary,
+    blocks: Blocks,
+) -> dict[str, dict[str, Any]]:
+    """Logits and probabilities as the header has them: for each position the best words, the best first, of
+    equals the lower id; then the expected one. Over all words, the log of the sum of exp(logit) is kept."""
+    best = logits_BLV[0].sort(descending=True, stable=True).indices[:, :BEST].tolist()
+    chosen = [[*ids, expected] for ids, expected in zip(best, target_ids, strict=True)]
+    rows = np.arange(len(chosen))[:, None]
+    kept = {
+        "size": logits_BLV.shape[-1],
+        "tokens": [vocabulary.target_tokens(ids) for ids in chosen],
+        "ids": chosen,
+        "log_sum_exp": logits_BLV[0].logsumexp(-1).tolist(),
+    }
+    numbers = [each[0].numpy()[rows, np.array(chosen)][None] for each in (logits_BLV, probabilities_BLV)]
+    return {
+        name: {"axes": "BLV", "shape": list(array.shape), "kept": kept} | place
+        for name, array, place in zip(KEPT, numbers, blocks.put(numbers), strict=True)
+    }

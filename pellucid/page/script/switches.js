@@ -1,0 +1,112 @@
+// Switches: edits of a pass, as pellucid/seeing/edits.py makes them. The model shows each tensor where it computes it
+// and goes on with what it gets back; so a switch replaces one tensor, and all that follows, follows.
+
+/** A `see` for the model with which the switches take effect. */
+const seeSwitched = (switches) => {
+  const kept = new Map(); // tensors of this pass that a later edit puts in another's place
+  return (path, name, axes, value) => {
+    const full = `${path}.${name}`;
+    kept.set(full, value);
+    if (name === "mask" && !switches.causal && isDecoderSelf(path) && isMeant(switches, path)) {
+      return value.map((head, h) => (switches.head === null || switches.head === h ? withoutCausal(head) : head));
+    }
+    if (name === "scaled_scores" && !switches.scale && isMeant(switches, path)) return kept.get(`${path}.scores`);
+    if (name === "context" && switches.silent[path]?.length) {
+      const isSilent = (h) => switches.silent[path].includes(h);
+      return value.map((head, h) => (isSilent(h) ? new Matrix(head.rows, head.columns) : head));
+    }
+    if (name === "sum" && !switches.residual) {
+      const sublayer = sublayerAddedBy(path);
+      if (isMeant(switches, path) || isMeant(switches, sublayer)) return kept.get(`${sublayer}.output`);
+    }
+    return value;
+  };
+};
+
+/** Whether a switch that holds for one part (or for all parts) holds for this one. */
+const isMeant = ({ where }, path) => where === null || path === where || path.startsWith(`${where}.`);
+
+const isDecoderSelf = (path) => path.startsWith("decoder.") && path.endsWith(".self_attention");
+
+/** The causal mask goes, padding stays: some position may look at each real key, at padding none. */
+const withoutCausal = (mask) => {
+  const isPadding = (key) => mask.map((_, query) => mask.at(query, key)).data.every((added) => added === -Infinity);
+  const padding = Array.from({ length: mask.columns }, (_, key) => isPadding(key));
+  return mask.map((_, query, key) => (padding[key] ? -Infinity : 0));
+};
+
+/** The sublayer whose output an Add & Norm adds: figure 1 of the paper. */
+const sublayerAddedBy = (residual) => {
+  const [, layer, stack, number] = /^((encoder|decoder)\.layers\.\d+)\.residual_(\d)$/.exec(residual);
+  const sublayers = {
+    encoder: ["self_attention", "feed_forward"],
+    decoder: ["self_attention", "cross_attention", "feed_forward"],
+  };
+  return `${layer}.${sublayers[stack][number - 1]}`;
+};
+
+/** Why a run cannot be shown with these switches; "" if it can. */
+const cannotSwitch = (run, switches) => {
+  const fault = faultOfSwitches(run, switches);
+  if (fault || run.computes || !isSwitched(switches) || variantOf(run, switches)) return fault;
+  return (
+    "This page holds a recording of a model that is too big for its weights to be in the page, so the page cannot " +
+    `compute. ${whatIsPrecomputed(run)} In Python, trace(model, edits=…) does this.`
+  );
+};
+
+/** The same for step t, which is decoded by itself where the mask is lifted. */
+const cannotSwitchSteps = (run, switches) =>
+  cannotSwitch(run, switches) ||
+  (run.computes || switches.causal
+    ? ""
+    : "This page holds a recording, not the model. Without the causal mask a step has other numbers than all positions " +
+      "at once, and no step without it is precomputed. Choose Training, or leave the mask on.");
+
+const faultOfSwitches = (run, switches) => {
+  const { heads } = run.config;
+  const parts = [...new Set(run.names.map((name) => name.slice(0, name.lastIndexOf("."))))];
+  const attentions = parts.filter((part) => part.endsWith("_attention"));
+  for (const [part, silent] of Object.entries(switches.silent)) {
+    if (silent.length && !attentions.includes(part)) {
+      return `"${part}" is no attention of this model. It has ${attentions.join(", ")}.`;
+    }
+    const wrong = silent.find((head) => !(head >= 0 && head < heads));
+    if (wrong !== undefined) return `${part} has no head ${wrong}: there are ${heads}, counted from 0.`;
+  }
+  if (switches.where !== null && !parts.some((part) => isMeant(switches, part))) {
+    return `no part of the model is called "${switches.where}". One is "${attentions.at(-1)}".`;
+  }
+  if (switches.head !== null && !(switches.head >= 0 && switches.head < heads)) {
+    return `there is no head ${switches.head}: there are ${heads}, counted from 0.`;
+  }
+  return faultOfPlace(switches, parts, attentions);
+};
+
+/** Why a switch cannot be off in one part: the part does not have what would be switched. */
+const faultOfPlace = (switches, parts, attentions) => {
+  const residuals = parts.filter((part) => /\.residual_\d$/.test(part));
+  const owners = {
+    causal: ["causal mask: only the decoder's self-attention has one", attentions.filter(isDecoderSelf)],
+    scale: ["scale: only an attention has one", attentions],
+    residual: ["residual connection: only an Add & Norm and its sublayer have one", [...residuals, ...residuals.map(sublayerAddedBy)]],
+  };
+  for (const [name, [what, having]] of Object.entries(owners)) {
+    if (switches[name] || having.some((part) => isMeant(switches, part))) continue;
+    return `${switches.where} has no ${what}, such as ${having[0]}.`;
+  }
+  return "";
+};
+
+/** The precomputed run with exactly these switches, or undefined. */
+const variantOf = (run, switches) =>
+  (run.variants ?? []).find((variant) => switchesInText(variant.switches) === switchesInText(switches));
+
+/** Switches as text that is the same for the same switches. */
+const switchesInText = (switches) => {
+  const silent = Object.entries(switches.silent).filter(([, heads]) => heads.length);
+  return JSON.stringify([...Object.keys(UNSWITCHED).map((name) => (name === "silent" ? silent.toSorted() : switches[name]))]);
+};
+
+const whatIsPrecomputed = ({ variants = [] }) =>
+  variants.length ? `Precomputed are: ${variants.map(({ title }) => title).join("; ")}.` : "Nothing is precomputed.";

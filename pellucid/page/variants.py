@@ -1,0 +1,89 @@
+"""Runs with a switch off, computed when the page is written, for models whose weights it does not carry.
+
+A variant in the header: {"title", "switches": as the page has them, "steps", "tensors"}. Its tensors are the
+weights and contexts of every attention and the best words, and besides what follows from these, and what is
+equal to the recording: in the first decoder layer without its mask, all but what comes after the mask.
+"""
+
+from dataclasses import asdict
+from typing import Any
+
+from pellucid.model import Transformer
+from pellucid.page.best_words import KEPT, best_words
+from pellucid.page.blocks import Blocks
+from pellucid.page.derived import Arrays, derivation, same_bits
+from pellucid.reading.passes import watched_pass
+from pellucid.reading.reading import Reading
+from pellucid.reading.steps import steps_of
+from pellucid.seeing.edits import (
+    ADDED,
+    ATTENTIONS,
+    Edits,
+    lift_mask,
+    together,
+    without_residual,
+    without_scale,
+)
+
+# As script/state.js has them.
+UNSWITCHED = {
+    "causal": True,
+    "padding": "none",
+    "scale": True,
+    "residual": True,
+    "silent": {},
+    "where": None,
+    "head": None,
+}
+STORED = ("weights", "context")
+Table = dict[str, Any]
+
+
+def variants(
+    reading: Reading, model: Transformer, recorded: Table, parameters: Arrays, blocks: Blocks
+) -> list[Table]:
+    """The causal mask, the scale and the residuals off, each in all parts. recorded: the recording's
+    tensors."""
+    unscaled = [without_scale(f"*.{attention}") for attention in ATTENTIONS]
+    alone = [
+        without_residual(f"{stack}.layers.*.residual_{number}") for stack in ADDED for number in ADDED[stack]
+    ]
+    switched: list[tuple[str, Table, Edits]] = [
+        ("causal mask off", {"causal": False}, lift_mask("decoder.*.self_attention")),
+        ("scale off", {"scale": False}, together(*unscaled)),
+        ("residuals off", {"residual": False}, together(*alone)),
+    ]
+    return [
+        {"title": title, "switches": UNSWITCHED | switches}
+        | _variant(reading, model, edits, recorded, parameters, blocks)
+        for title, switches, edits in switched
+    ]
+
+
+def _variant(
+    reading: Reading, model: Transformer, edits: Edits, recorded: Table, parameters: Arrays, blocks: Blocks
+) -> Table:
+    vocabulary, expected = reading.vocabulary, reading.target_ids
+    seen = watched_pass(model, vocabulary, reading.source_ids, expected, edits)
+    arrays = {name: record.tensor.numpy() for name, record in seen.items()}
+    tensors: dict[str, Table] = {}
+    stored = []
+    for name, record in seen.items():
+        entry = {"axes": record.axes, "shape": list(record.tensor.shape)}
+        if name in KEPT:
+            continue
+        if way := derivation(name, arrays, tensors, parameters, model.config, reading.ids_by_stack):
+            tensors[name] = entry | way.table()
+        elif "block" in recorded[name] and same_bits(arrays[name], reading.trace[name].tensor.numpy()):
+            tensors[name] = recorded[name]
+        elif name.rpartition(".")[2] in STORED:
+            tensors[name] = entry
+            stored.append(name)
+    for name, place in zip(stored, blocks.put(arrays[name] for name in stored), strict=True):
+        tensors[name] |= place
+    logits, probabilities = (seen[name].tensor for name in KEPT)
+    tensors |= best_words(logits, probabilities, expected, vocabulary, blocks)
+    return {
+        "steps": [asdict(step) for step in steps_of(seen, vocabulary, expected)],
+        "tensors": tensors,
+    }

@@ -1,0 +1,69 @@
+"""Passes over a sentence as an explanation wants them: watched, in float32, without dropout or gradients."""
+
+import copy
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+import torch
+from torch import Tensor
+
+from pellucid.config.device import device_of
+from pellucid.model import Transformer
+from pellucid.seeing.trace import Edit, Trace, trace
+from pellucid.text.vocabulary import Vocabulary
+from pellucid.translate.decoding import evaluating
+
+
+def in_float32(model: Transformer) -> Transformer:
+    """The model itself, or a copy of it in float32: an explanation shows no rounding to fewer bits."""
+    same = next(model.parameters()).dtype == torch.float32
+    return model if same else copy.deepcopy(model).float()
+
+
+@contextmanager
+def quietly(model: Transformer, gradients: bool = False) -> Iterator[None]:
+    """Without dropout, without gradients (unless asked for), and in the precision that the model has."""
+    with (
+        evaluating(model),
+        torch.set_grad_enabled(gradients),
+        torch.autocast(device_of(model).type, enabled=False),
+    ):
+        yield
+
+
+def as_read(
+    model: Transformer, source_ids: Sequence[int], target_ids: Sequence[int]
+) -> tuple[Tensor, Tensor]:
+    """What the encoder reads, 1 M, and the decoder, 1 L: the start token and the target but its last."""
+    device, shifted = device_of(model), [model.config.start_id, *target_ids[:-1]]
+    return torch.tensor([list(source_ids)], device=device), torch.tensor([shifted], device=device)
+
+
+def watch(
+    model: Transformer,
+    source: Tensor,
+    target: Tensor,
+    *,
+    source_mask: Tensor | None = None,
+    target_mask: Tensor | None = None,
+    only: str | Sequence[str] = "*",
+    edits: Mapping[str, Edit] | None = None,
+    gradients: bool = False,
+    vocabulary: Vocabulary | None = None,
+) -> Trace:
+    """The tensors of one teacher-forced pass, with `edits` in effect; without a mask all tokens are real."""
+    model = in_float32(model)
+    with quietly(model, gradients), trace(model, only, edits, gradients, vocabulary) as seen:
+        model(source, source_mask, target, target_mask)
+    return seen
+
+
+def watched_pass(
+    model: Transformer,
+    vocabulary: Vocabulary,
+    source_ids: Sequence[int],
+    target_ids: Sequence[int],
+    edits: Mapping[str, Edit] | None = None,
+) -> Trace:
+    """`watch` for a sentence and its translation as ids."""
+    return watch(model, *as_read(model, source_ids, target_ids), edits=edits, vocabulary=vocabulary)

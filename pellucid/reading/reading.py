@@ -1,0 +1,123 @@
+"""A translation and one watched, teacher-forced pass over it: every matrix of every step, as data.
+
+Reading never enters the decoding loop. The pass computes all positions at once, in float32; the decoder reads
+the start token and the target shifted right by one, and the end token is only expected, never read.
+"""
+
+from dataclasses import dataclass, field
+
+from torch import Tensor
+
+from pellucid.errors import UsageError
+from pellucid.reading.passes import watched_pass
+from pellucid.reading.steps import Step, steps_of
+from pellucid.reading.words import source_of, target_of, visible
+from pellucid.seeing.records import attentions
+from pellucid.seeing.trace import Trace
+from pellucid.seeing.watching import watched
+from pellucid.text.vocabulary import Vocabulary
+from pellucid.translate.base import BaseTranslator
+from pellucid.translate.translation import Hypothesis, Translation
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A translation, its steps, and every matrix of the pass over it: data, which views show."""
+
+    translation: Translation
+    to: str | None  # the target language, where the model names it
+    forced: bool  # whether the target was given, not found by the model
+    steps: list[Step]
+    trace: Trace
+    largest_difference: float | None  # of the log-probabilities, search and this pass; None: no search
+    vocabulary: Vocabulary
+    source_ids: list[int] = field(repr=False)  # with the end token, and with the tag that names the language
+    target_ids: list[int] = field(repr=False)  # what is expected: without the start token
+
+    @property
+    def source_tokens(self) -> list[str]:
+        """What the encoder read."""
+        return self.trace["encoder.output"].labels("L")
+
+    @property
+    def target_tokens(self) -> list[str]:
+        """What the decoder read: the start token and the target, without its end."""
+        return self.trace["decoder.output"].labels("L")
+
+    @property
+    def read_ids(self) -> list[int]:
+        """What the decoder read, as ids: the start token and the target, without its end."""
+        return [self.vocabulary.start_id, *self.target_ids[:-1]]
+
+    @property
+    def ids_by_stack(self) -> dict[str, list[int]]:
+        """What the "encoder" and the "decoder" read, as ids."""
+        return {"encoder": self.source_ids, "decoder": self.read_ids}
+
+    @property
+    def watched_layer(self) -> str:
+        """The path of the last decoder layer's cross-attention, which summaries show."""
+        return attentions(self.trace, "cross")[-1]
+
+    def attention_to_source(self) -> Tensor:
+        """Where each target position looked, L M: the mean of the last cross-attention's heads."""
+        return self.trace[f"{self.watched_layer}.weights"].tensor[0].mean(0)
+
+    @property
+    def title(self) -> str:
+        """The sentence and what it became, "How are you → आप कैसे हैं", fit for any terminal, page or file."""
+        return f"{visible(self.translation.source)} → {visible(self.translation.text)}"
+
+    @property
+    def difference(self) -> str:
+        """How far the pass is from what was served, as a sentence."""
+        if self.largest_difference is None:
+            return "The target was given, so there is no search to compare this pass with."
+        return (
+            "Largest difference between the log-probabilities of the search, step by step, "
+            f"and of this pass, all positions at once: {self.largest_difference:.1e}."
+        )
+
+
+def read(translator: BaseTranslator, text: str, to: str | None = None, target: str | None = None) -> Reading:
+    """Translate `text`, unless `target` says what it is to become, and see every matrix of one pass."""
+    if watched():
+        raise UsageError(
+            "explain runs passes of its own, and the trace (or other watch) that is open in this thread "
+            "holds one pass. Leave its `with` first, and explain after it."
+        )
+    vocabulary = translator.vocabulary
+    source = source_of(text, to, vocabulary)
+    if target is None:
+        translation = translator.translate(text, to=to)
+        target_ids = translation.hypotheses[0].token_ids
+    else:
+        target_ids = list(target_of(target, source.to, vocabulary).ids)
+    seen = watched_pass(translator.model, vocabulary, source.ids, target_ids)
+    steps = steps_of(seen, vocabulary, target_ids)
+    log_p = [-step.loss for step in steps]
+    difference = None
+    if target is None:
+        served = translation.hypotheses[0].log_probabilities
+        difference = max(abs(ours - theirs) for ours, theirs in zip(log_p, served, strict=True))
+    else:
+        length_penalty = translator.config.translation.length_penalty
+        translation = _given(text, target_ids, log_p, length_penalty, source.to, vocabulary)
+    forced = target is not None
+    ids = [list(source.ids), target_ids]
+    return Reading(translation, source.to, forced, steps, seen, difference, vocabulary, *ids)
+
+
+def _given(
+    text: str,
+    ids: list[int],
+    log_p: list[float],
+    length_penalty: float,
+    to: str | None,
+    vocabulary: Vocabulary,
+) -> Translation:
+    """A given target in the form of a translation."""
+    tokens, said = vocabulary.target_tokens(ids), vocabulary.decode_target(ids, to)
+    score = sum(log_p) / len(ids) ** length_penalty
+    hypothesis = Hypothesis(said, tokens, ids, score, log_p, finished=True)
+    return Translation(text, [hypothesis])

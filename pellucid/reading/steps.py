@@ -1,0 +1,49 @@
+"""The steps of a target: at each position what went in, what was expected, and what was held probable."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from pellucid.seeing.trace import Trace
+from pellucid.text.vocabulary import Vocabulary
+
+ALTERNATIVES = 5
+
+
+@dataclass(frozen=True)
+class Step:
+    """One position of the target: what went in, what was expected, and what the model held probable."""
+
+    input: str  # the token before, as the decoder read it: the target shifted right
+    expected: str
+    predicted: str  # the most probable token
+    probability: float  # of the expected token
+    loss: float  # its negative logarithm
+    alternatives: list[tuple[str, float]]  # the most probable tokens, the best first
+
+
+def steps_of(seen: Trace, vocabulary: Vocabulary, target_ids: Sequence[int]) -> list[Step]:
+    """What a watched pass says at each position of this target."""
+    log_p = log_probabilities(seen, target_ids)
+    record = seen["decoder.probabilities"]
+    inputs, expected = record.labels("L"), vocabulary.target_tokens(target_ids)
+    steps = []
+    for place, probabilities in enumerate(record.tensor[0]):
+        best = most_probable(probabilities, vocabulary, ALTERNATIVES)
+        probability = probabilities[target_ids[place]].item()
+        steps.append(Step(inputs[place], expected[place], best[0][0], probability, -log_p[place], best))
+    return steps
+
+
+def log_probabilities(seen: Trace, target_ids: Sequence[int]) -> list[float]:
+    """Of each expected token, in this pass."""
+    log_p_LV = seen["decoder.logits"].tensor[0].log_softmax(-1)
+    return log_p_LV.gather(1, torch.tensor(target_ids)[:, None])[:, 0].tolist()
+
+
+def most_probable(numbers_V: Tensor, vocabulary: Vocabulary, count: int) -> list[tuple[str, float]]:
+    """The tokens with the highest numbers, the best first; of equals, the lower id."""
+    values, ids = numbers_V.sort(descending=True, stable=True)
+    return list(zip(vocabulary.target_tokens(ids[:count].tolist()), values[:count].tolist(), strict=True))

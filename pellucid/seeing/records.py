@@ -1,0 +1,139 @@
+"""Records: tensors of a pass by their names, with what their axes mean and the tokens along them."""
+
+import fnmatch
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from torch import Tensor
+
+from pellucid.config.nearest import nearest
+from pellucid.config.whole import is_whole
+from pellucid.errors import UsageError
+
+AXES = {
+    "B": "sentence",
+    "L": "position that asks (query)",
+    "M": "position that is attended to (key)",
+    "H": "head",
+    "D": "model width",
+    "K": "dimension of a head's queries and keys",
+    "U": "dimension of a head's values",
+    "F": "feed-forward",
+    "V": "vocabulary",
+}
+
+
+@dataclass(frozen=True)
+class Record:
+    """One tensor of the pass: its name, its axes ("BHLM"), its values and the tokens along L and M."""
+
+    name: str
+    axes: str
+    tensor: Tensor
+    tokens: Mapping[str, list[list[str]]] = field(default_factory=dict, repr=False)
+
+    def labels(self, axis: str, sentence: int = 0) -> list[str]:
+        """The words along an axis: tokens for L and M, numbers for the others."""
+        if not isinstance(axis, str) or axis not in tuple(self.axes):
+            raise UsageError(f'{self.name} has no axis "{axis}". Its axes are {self.axes}: {self.legend()}.')
+        sizes, rows = dict(zip(self.axes, self.tensor.shape, strict=True)), self.tokens.get(axis, [])
+        sentences = sizes.get("B", max(len(rows), 1))
+        if not is_whole(sentence, 0, sentences - 1):
+            raise UsageError(
+                f"{self.name}: sentence = {sentence!r:.60}, but the pass has {sentences}, counted from 0 to "
+                f"{sentences - 1}."
+            )
+        if sentence < len(rows) and len(rows[sentence]) == sizes[axis]:
+            return rows[sentence]
+        return [str(index) for index in range(sizes[axis])]
+
+    def show(self, head: int | None = None) -> None:
+        """Prints its matrix, the tokens along both sides: of each head, or of one."""
+        from pellucid.show.record_text import show_record  # here, because explaining stands above seeing
+
+        show_record(self, head)
+
+    def _repr_html_(self) -> str:
+        from pellucid.show.notebook import record_html
+
+        return record_html(self)
+
+    def legend(self) -> str:
+        """The meaning of each axis letter."""
+        return ", ".join(f"{axis} {AXES[axis]}" for axis in self.axes)
+
+
+class UnknownTensor(UsageError, KeyError):
+    """A trace was asked for a tensor that is not in it."""
+
+    # KeyError's own would put the message in quotation marks.
+    __str__ = Exception.__str__
+
+
+class Records(Mapping[str, Record]):
+    """Records by their names, in the order of computation; a name that is not there is an UnknownTensor."""
+
+    def __init__(self, records: Mapping[str, Record] | None = None) -> None:
+        self._records: dict[str, Record] = dict(records or {})
+
+    def __getitem__(self, name: str) -> Record:
+        if name not in self:
+            raise UnknownTensor(self.no_such(name))
+        return self._records[name]
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and name in self._records
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._records)
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    def matching(self, glob: str) -> dict[str, Record]:
+        """The records whose names match a glob such as "decoder.*.weights", where there are some."""
+        if not isinstance(glob, str):
+            raise UsageError(f'{glob!r:.60} is no glob of names. Give one such as "decoder.*.weights".')
+        found = {name: self[name] for name in self if fnmatch.fnmatchcase(name, glob)}
+        if not found:
+            raise UnknownTensor(self.no_such(glob))
+        return found
+
+    def no_such(self, name: str) -> str:
+        """What is said of a name that is not there."""
+        return no_such_name(name, self._records)
+
+
+def no_such_name(name: str, known: Any) -> str:
+    """No tensor "x". Nearest: a, b, c."""
+    last = str(name).rpartition(".")[2]
+    near = nearest(name, known, n=3, cutoff=0.5)
+    near += [full for full in known if full.rpartition(".")[2] == last][: 3 - len(near)]
+    if "*" in str(name) and fnmatch.filter(known, str(name)):
+        return f'"{name}" is a glob, and this takes one name. All that match: .matching("{name}").'
+    hint = f" Nearest: {', '.join(dict.fromkeys(near))}." if near else ""
+    return f'no tensor is called "{name}".{hint}'
+
+
+def globs(only: Any) -> tuple[str, ...]:
+    """What is to be recorded: one glob of names, or several."""
+    several = (only,) if isinstance(only, str) else only
+    if isinstance(several, Sequence) and several and all(isinstance(glob, str) for glob in several):
+        return tuple(several)
+    raise UsageError(
+        f"only = {only!r:.60} is no glob of names, and no list of such. Give one as "
+        '"decoder.*.weights", or several as ["*.weights", "decoder.logits"].'
+    )
+
+
+def stack_of(name: str, axis: str) -> str:
+    """Whose tokens a tensor has along L or M: those of the "encoder", the source, or of the "decoder"."""
+    reads_source = name.startswith("encoder.") or (axis == "M" and ".cross_attention." in name)
+    return "encoder" if reads_source else "decoder"
+
+
+def attentions(names: Iterable[str], kind: str = "") -> list[str]:
+    """The paths of a trace's attentions, in the order of computation; of one kind, "self" or "cross"."""
+    ending = f"{kind}_attention.weights"
+    return [name.removesuffix(".weights") for name in names if name.endswith(ending)]

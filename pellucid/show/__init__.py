@@ -1,0 +1,1 @@
+"""What a reading looks like: text, notebook, pictures, files."""

@@ -1,0 +1,99 @@
+"""A figure that becomes a file: its format, its fonts, and the same bytes every time (matplotlib)."""
+
+import functools
+import io
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pellucid.errors import PellucidError, UsageError
+from pellucid.folder.whole_file import write
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.image import AxesImage
+
+FORMATS = ("png", "svg", "pdf")
+METADATA: dict[str, dict[str, str | None]] = {"svg": {"Date": None}, "png": {"Software": "Pellucid"}}
+PURPLE, PALE_PURPLE, ORANGE = "#6b43bd", "#c9b6ec", "#c4621d"
+
+
+@contextmanager
+def drawing(path: str | Path, name: str, letters: str = "") -> Iterator["Figure"]:
+    """An empty figure to draw on, written to `path` in the end, whose ending chooses the format; the font has
+    the `letters`, or another one that does is taken for them."""
+    form = Path(path).suffix.lower().removeprefix(".")
+    if form not in FORMATS:
+        raise UsageError(f"{path}: a plot is a .png, .svg or .pdf. Give the file one of these endings.")
+    try:
+        from matplotlib import rc_context
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise PellucidError('a plot needs matplotlib. Run: pip install "pellucid[plot]"') from None
+    style: dict[Any, Any] = {"font.family": _fonts(letters), "svg.hashsalt": name}
+    content = io.BytesIO()
+    with rc_context(style), warnings.catch_warnings():
+        # A letter that no font on this computer has is drawn as a box: not worth a warning for each.
+        warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)
+        figure = Figure(layout="constrained")
+        yield figure
+        figure.savefig(content, format=form, dpi=150, metadata=METADATA.get(form))
+    write(path, content.getvalue())
+
+
+def shade(
+    axes: "Axes",
+    grid: Any,
+    most: float,
+    *,
+    signed: bool = False,
+    rows: Sequence[str] | None = None,
+    columns: Sequence[str] | None = None,
+    written: Sequence[Sequence[str]] | None = None,
+    turned: bool = False,
+) -> "AxesImage":
+    """A matrix as shades from 0 to `most`, or signed from -most to it, with the names of its rows and columns
+    (`turned`: upright) and a text in each cell."""
+    low, colours = (-most, "PuOr") if signed else (0.0, "Purples")
+    image = axes.imshow(grid, cmap=colours, vmin=low, vmax=most, aspect="auto")
+    if columns is not None:
+        axes.set_xticks(range(len(columns)), columns, fontsize=7, rotation=90 if turned else 0)
+    if rows is not None:
+        axes.set_yticks(range(len(rows)), rows, fontsize=7)
+    for row, texts in enumerate(written or ()):
+        for column, text in enumerate(texts):
+            ink = "white" if abs(grid[row][column]) > 0.65 * most else "black"
+            axes.text(column, row, text, ha="center", va="center", fontsize=7, color=ink)
+    return image
+
+
+def _fonts(text: str) -> list[str]:
+    """matplotlib's own font, and where it lacks letters of the text, installed ones that have them."""
+    from matplotlib import font_manager
+
+    fonts = ["DejaVu Sans"]
+    missing = set(map(ord, text)) - _letters(font_manager.findfont("DejaVu Sans"))
+    # matplotlib's own last resort has every letter, each as a box with the name of its script.
+    others = [font for font in font_manager.fontManager.ttflist if "Last Resort" not in font.name]
+    for font in others if missing else ():
+        if font.style == "normal" and font.name not in fonts and font.weight in (400, "normal", "regular"):
+            has = _letters(font.fname)
+            if missing & has:
+                fonts.append(font.name)
+                missing -= has
+        if not missing:
+            break
+    return fonts
+
+
+@functools.cache
+def _letters(path: str) -> frozenset[int]:
+    from matplotlib.ft2font import FT2Font
+
+    try:
+        return frozenset(FT2Font(path).get_charmap())
+    except (OSError, RuntimeError):  # a font that cannot be read, or has no table of letters
+        return frozenset()

@@ -1,0 +1,87 @@
+"""Text made ready for a vocabulary, by the name of its recipe: none, moses, moses-lowercase, words."""
+
+import re
+import unicodedata
+from functools import cache
+from typing import Any
+
+from pellucid.config.schema import PREPARATIONS
+from pellucid.errors import UsageError
+
+# Punctuation that belongs to the word around it: don't, t-shirt, and/or, R&D, a@b.org; in numbers: 1,000.
+_INSIDE_WORDS, _INSIDE_NUMBERS = "'-/&@.", ",:"
+_OPENING, _CLOSING, _SPACED_IN_FRENCH = r"¿¡(\[{“„‘#", r".,;:!?…)\]}”’'\"।॥%", "?!:;»%"
+
+
+def prepare(text: str, name: str, language: str | None) -> str:
+    """One line of text as the recipe `name` wants it for `language` ("de", "fr"; None has English rules)."""
+    if name == "none":
+        return text
+    if name == "moses":
+        return _moses(text, language or "en")
+    if name == "moses-lowercase":
+        return _moses(text.lower(), language or "en")
+    if name == "words":
+        return _words(text, language)
+    raise UsageError(f"[data] preparation = {name!r} is not one of {', '.join(PREPARATIONS)}.")
+
+
+def restore(text: str, name: str, language: str | None) -> str:
+    """What the model said, as people write it: after "words" punctuation is joined to its words again.
+
+    The moses recipes stay tokenised and escaped: so are the references of published scores.
+    """
+    return _join(text, language) if name == "words" else text
+
+
+def stays_tokenised(name: str) -> bool:
+    """Whether what a model with this recipe says is tokenised text, to be scored as it is."""
+    return name.startswith("moses")
+
+
+def _moses(text: str, language: str) -> str:
+    normalizer, tokenizer = _moses_tools(language)
+    # Moses reads lines with their line feed, and its rule for a period after a quotation mark looks at it.
+    normalized = normalizer.normalize(text + "\n")
+    return str(tokenizer.tokenize(normalized, escape=True, return_str=True))
+
+
+@cache
+def _moses_tools(language: str) -> tuple[Any, Any]:
+    from sacremoses import MosesPunctNormalizer, MosesTokenizer  # half a second that other recipes do not pay
+
+    return MosesPunctNormalizer(language, perl_parity=True), MosesTokenizer(language)
+
+
+def _words(text: str, language: str | None) -> str:
+    text = unicodedata.normalize("NFC", text).replace("’", "'")
+    apart = re.sub(r"([^\w\s])\1*", lambda match: _set_apart(match, language), text)
+    return " ".join(apart.split())
+
+
+def _set_apart(match: re.Match[str], language: str | None) -> str:
+    """Spaces around punctuation that is not inside a word; French elision ends its own token: l' amie."""
+    mark, start, end = match[0], match.start(), match.end()
+    before, after = match.string[start - 1 : start], match.string[end : end + 1]  # "" at either end
+    if not unicodedata.category(mark[0]).startswith("P"):
+        return mark  # a vowel sign or a virama is part of its word, and so is a symbol
+    if before.isdecimal() and after.isdecimal() and mark in _INSIDE_NUMBERS:
+        return mark
+    if language == "fr" and mark == "'" and _in_word(before) and (_in_word(after) or after == " "):
+        return "' "
+    if _in_word(before) and _in_word(after) and mark in _INSIDE_WORDS:
+        return mark
+    return f" {mark} "
+
+
+def _in_word(character: str) -> bool:
+    return bool(character) and unicodedata.category(character)[0] in "LMN"
+
+
+def _join(text: str, language: str | None) -> str:
+    text = re.sub(r"(?<!\S)([\"']) (.*?) \1(?!\S)", r"\1\2\1", text)  # a pair of straight quotation marks
+    text = re.sub(rf"(?<!\S)([{_OPENING}]+) ", r"\1", text)
+    if language == "fr":
+        text = re.sub(r"(?<=\w)' (?=\w)", "'", text)
+    closing = "".join(mark for mark in _CLOSING if language != "fr" or mark not in _SPACED_IN_FRENCH)
+    return re.sub(rf" ([{closing}]+)(?!\S)", r"\1", text)

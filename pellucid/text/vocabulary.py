@@ -1,0 +1,250 @@
+"""Text to tokens to ids, and back: SentencePiece, kept in the model folder.
+
+What is normalised on the way is a setting, [vocabulary] normalization. "nmt_nfkc", the default, folds
+compatible characters (½ becomes 1⁄2, ﬁ becomes fi, U+00A0 a space), takes Devanagari letters like U+0958
+apart into letter and nukta, drops control characters and makes U+200B a space; "nfkc" leaves the last two
+alone; "identity" leaves all; "_cf" lower-cases too. Spaces are tidied always: none at the ends, no two.
+"""
+
+import operator
+import random
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from sentencepiece import SentencePieceProcessor
+
+from pellucid.config.schema import Config, DataConfig
+from pellucid.errors import PellucidError, UsageError
+from pellucid.text.preparation import prepare, restore
+from pellucid.text.subwords import sampler
+from pellucid.text.vocabulary_file import without_paths
+
+JOINT_FILE, SOURCE_FILE, TARGET_FILE = (f"vocabulary{side}.model" for side in ("", ".source", ".target"))
+FILES = {JOINT_FILE, SOURCE_FILE, TARGET_FILE}
+
+
+@dataclass(frozen=True, eq=False)
+class Vocabulary:
+    """Text to ids and back, with one SentencePiece model for both sides or one for each."""
+
+    source: SentencePieceProcessor
+    target: SentencePieceProcessor  # the same object when the vocabulary is joint
+    languages: tuple[tuple[str, str], ...] = ()  # (source, target) pairs; () where nobody named them
+    preparation: str = "none"
+    kind: str = "unigram"
+    pad_id: int = 0
+    unknown_id: int = 1
+    start_id: int = 2
+    end_id: int = 3
+
+    @property
+    def source_size(self) -> int:
+        """The number of source tokens."""
+        return self.source.get_piece_size()
+
+    @property
+    def target_size(self) -> int:
+        """The number of target tokens."""
+        return self.target.get_piece_size()
+
+    @property
+    def joint(self) -> bool:
+        """Whether both sides have the same tokens."""
+        return self.source is self.target
+
+    def same_as(self, other: "Vocabulary") -> bool:
+        """Whether a text has the same ids in both."""
+        mine, theirs = (
+            (
+                each.source.serialized_model_proto(),
+                each.target.serialized_model_proto(),
+                each.languages,
+                each.preparation,
+            )
+            for each in (self, other)
+        )
+        return mine == theirs
+
+    def ids(self) -> dict[str, int]:
+        """The special ids, named as ModelConfig has them."""
+        return _ids(self.target)
+
+    @property
+    def target_languages(self) -> tuple[str, ...]:
+        """The languages to choose from, each once, in the order of the corpora."""
+        return targets_of(self.languages)
+
+    def target_language(self, to: str | None = None) -> str | None:
+        """The language to translate to, checked; None where the model has one that nobody named."""
+        offered = self.target_languages
+        names = ", ".join(offered)
+        if to is None and len(offered) > 1:
+            raise UsageError(f"the model translates to {names}: say which, with to={offered[0]!r}.")
+        if to is None:
+            return offered[0] if offered else None
+        if not offered:
+            raise UsageError(f"the model does not name its languages, so it takes no {to!r}. Leave it out.")
+        if to not in offered:
+            raise UsageError(f"the model translates to {names}, not {to!r}. Ask for one that it knows.")
+        return to
+
+    def source_language(self, to: str | None) -> str | None:
+        """The language that is translated to `to`, or None where it could be one of several."""
+        return source_language(self.languages, to)
+
+    def direction(self, text: str, to: str | None = None) -> tuple[str, str | None]:
+        """The sentence and its target language, which a leading >>xx<< may name where there are several."""
+        tag = re.match(r"\s*>>([^<>\s]+)<<\s*", text) if len(self.target_languages) > 1 else None
+        if tag and to in (None, tag[1]):
+            text, to = text[tag.end() :], tag[1]
+        return text, self.target_language(to)
+
+    def encode_source(
+        self, text: str, to: str | None = None, sampling: float = 0.0, seed: int | None = None
+    ) -> list[int]:
+        """The ids of a source sentence with its end token; first `>>xx<<` if there are several languages.
+
+        A `>>xx<<` in the text itself is text like any other: who wants it heeded asks `direction` first.
+        """
+        to = self.target_language(to)
+        prepared = prepare(valid(text), self.preparation, self.source_language(to))
+        return [*self._tag(to), *self._encode(self.source, prepared, sampling, seed), self.end_id]
+
+    def encode_target(
+        self, text: str, to: str | None = None, sampling: float = 0.0, seed: int | None = None
+    ) -> list[int]:
+        """The ids of a target sentence with its end token, without a start token."""
+        prepared = prepare(valid(text), self.preparation, self.target_language(to))
+        return [*self._encode(self.target, prepared, sampling, seed), self.end_id]
+
+    def decode_target(self, ids: Sequence[int], to: str | None = None) -> str:
+        """The text of target ids; pad, start and end say nothing, what is unknown is ⁇."""
+        several = len(self.target_languages) > 1
+        language = None if several and to is None else self.target_language(to)
+        silent = {self.pad_id, self.start_id, self.end_id} - {self.unknown_id}
+        text = self.target.decode([token for token in _known(ids, self.target) if token not in silent])
+        return restore(text, self.preparation, language)
+
+    def source_tokens(self, ids: Sequence[int]) -> list[str]:
+        """A label for each source id."""
+        return self._labels(ids, self.source)
+
+    def target_tokens(self, ids: Sequence[int]) -> list[str]:
+        """A label for each target id."""
+        return self._labels(ids, self.target)
+
+    def save(self, folder: Path) -> None:
+        """Writes vocabulary.model, or one such file for each side."""
+        sides = {SOURCE_FILE: self.source, TARGET_FILE: self.target}
+        for name, model in ({JOINT_FILE: self.source} if self.joint else sides).items():
+            (folder / name).write_bytes(without_paths(model.serialized_model_proto()))
+
+    def _encode(
+        self, model: SentencePieceProcessor, text: str, sampling: float, seed: int | None
+    ) -> list[int]:
+        """With sampling, a random segmentation: by probability ** sampling (unigram), or merges dropped
+        (bpe)."""
+        if not sampling:
+            return model.encode(text)
+        return sampler(model, self.kind).encode(text, sampling, random.Random(seed))
+
+    def _tag(self, to: str | None) -> list[int]:
+        return [self.source.piece_to_id(f">>{to}<<")] if len(self.target_languages) > 1 else []
+
+    def _labels(self, ids: Sequence[int], model: SentencePieceProcessor) -> list[str]:
+        special = {self.pad_id: "<pad>", self.unknown_id: "<unk>", self.start_id: "<s>", self.end_id: "</s>"}
+        pieces = [special.get(token) or model.id_to_piece(token) for token in _known(ids, model)]
+        return [piece.removeprefix("▁") for piece in pieces] if self.kind == "word" else pieces
+
+
+def load_vocabulary(folder: Path, config: Config, files: Mapping[str, bytes]) -> Vocabulary:
+    """The vocabulary among the files of a model folder, which must be the one that the model was made for."""
+    names = [JOINT_FILE] if JOINT_FILE in files else [SOURCE_FILE, TARGET_FILE]
+    for name in names:
+        if name not in files:
+            raise PellucidError(f"{folder / name}: the vocabulary is missing. Copy the model folder again.")
+    protos = {str(folder / name): files[name] for name in names}
+    vocabulary = ready_made(protos, config.vocabulary.kind, config.data)
+    sizes = {"source size": vocabulary.source_size, "target size": vocabulary.target_size}
+    expected = {"source size": config.model.vocabulary, "target size": config.model.target_size}
+    expected |= {name: getattr(config.model, name) for name in vocabulary.ids()}
+    for name, value in (sizes | vocabulary.ids()).items():
+        if value != expected[name]:
+            raise PellucidError(
+                f"{folder / names[-1 if name.startswith('target') else 0]}: {name} = {value}, but the model "
+                f"was made with {expected[name]}: another model's vocabulary. Copy the model folder again."
+            )
+    return vocabulary
+
+
+def ready_made(protos: Mapping[str, bytes], kind: str, data: DataConfig) -> Vocabulary:
+    """A vocabulary of one or two SentencePiece models, by the names of their files."""
+    paths, models = list(protos), [_parse(proto, path) for path, proto in protos.items()]
+    ids = [_ids(model) for model in models]
+    for path, found in zip(paths, ids, strict=True):
+        if missing := " and no ".join(name for name, token in found.items() if token < 0):
+            raise PellucidError(
+                f"{path}: this SentencePiece model has no {missing}, and a translator needs it. "
+                "Train it with --pad_id=0 --unk_id=1 --bos_id=2 --eos_id=3."
+            )
+    if ids[0] != ids[-1]:
+        raise PellucidError(
+            f"{paths[0]} and {paths[-1]}: the special tokens differ, {ids[0]} and {ids[-1]}. "
+            "Train both models with the same ids."
+        )
+    vocabulary = Vocabulary(models[0], models[-1], data.languages, data.preparation, kind, **ids[0])
+    for language in vocabulary.target_languages:
+        if vocabulary._tag(language) == [vocabulary.unknown_id]:
+            raise PellucidError(
+                f"{paths[0]}: this SentencePiece model has no token >>{language}<<, which chooses the "
+                f"language to translate to. Train it with --control_symbols='>>{language}<<'."
+            )
+    return vocabulary
+
+
+def _parse(proto: bytes, path: str) -> SentencePieceProcessor:
+    model = SentencePieceProcessor()
+    try:
+        model.LoadFromSerializedProto(proto)
+    except RuntimeError:
+        raise PellucidError(f"{path}: not a SentencePiece model, or a damaged one. Copy it again.") from None
+    return model
+
+
+def valid(text: str) -> str:
+    """Half a surrogate pair is no character, and UTF-8 cannot write it: it becomes a question mark."""
+    if not isinstance(text, str):
+        raise UsageError(f"text = {text!r:.60} is no text. Give a sentence.")
+    return text.encode("utf-8", errors="replace").decode("utf-8")
+
+
+def _ids(model: SentencePieceProcessor) -> dict[str, int]:
+    # SentencePiece makes no pad token unless it is asked to. The unknown one can stand in: padding is masked
+    # everywhere, and neither of the two is ever said.
+    pad = model.pad_id() if model.pad_id() >= 0 else model.unk_id()
+    special = (pad, model.unk_id(), model.bos_id(), model.eos_id())
+    return dict(zip(("pad_id", "unknown_id", "start_id", "end_id"), special, strict=True))
+
+
+def _known(ids: Sequence[int], model: SentencePieceProcessor) -> list[int]:
+    size = model.get_piece_size()
+    try:
+        tokens = [operator.index(token) for token in ids]
+    except TypeError:
+        raise UsageError(f"ids = {ids!r:.60} are no ids. Give whole numbers, such as [5, 3].") from None
+    if outside := [token for token in tokens if not 0 <= token < size]:
+        raise UsageError(f"id {outside[0]} is outside the vocabulary, whose ids are 0 to {size - 1}.")
+    return tokens
+
+
+def targets_of(languages: Iterable[tuple[str, str]]) -> tuple[str, ...]:
+    """The target languages of (source, target) pairs, each once."""
+    return tuple(dict.fromkeys(target for _, target in languages))
+
+
+def source_language(languages: Iterable[tuple[str, str]], to: str | None) -> str | None:
+    """The language that is translated to `to`, or None where it could be one of several."""
+    possible = {source for source, target in languages if target == to}
+    return possible.pop() if len(possible) == 1 else None

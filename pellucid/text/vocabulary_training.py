@@ -1,0 +1,115 @@
+"""A vocabulary learned from parallel text, or the ready-made one that the configuration names."""
+
+import io
+import re
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from itertools import repeat
+from pathlib import Path
+from typing import Any
+
+from sentencepiece import SentencePieceProcessor, SentencePieceTrainer
+
+from pellucid.config.schema import DataConfig, VocabularyConfig
+from pellucid.errors import PellucidError, UsageError
+from pellucid.text.preparation import prepare
+from pellucid.text.vocabulary import Vocabulary, ready_made, source_language, targets_of, valid
+
+# Threads: a fixed number, because the model file records it, and the same text is to give the same file.
+# Length: SentencePiece's limit, in bytes; by default it leaves out lines of more than 4,192 without a word.
+_TRAINER: dict[str, Any] = dict(
+    pad_id=0, unk_id=1, bos_id=2, eos_id=3, num_threads=4, minloglevel=2, max_sentence_length=2**30
+)
+
+
+def train_vocabulary(
+    sources: Iterable[str],
+    targets: Iterable[str],
+    config: VocabularyConfig,
+    data: DataConfig,
+    to: Iterable[str | None] | None = None,
+) -> Vocabulary:
+    """A vocabulary learned from parallel text, or the ready-made one that the configuration names.
+
+    `to`: the target language of each pair, for the preparation; not needed where there is only one.
+    With kind = "word", `size` is an upper limit: every word of a smaller text is a token.
+    """
+    if len(config.model) > 2:
+        raise UsageError(
+            f"[vocabulary] model names {len(config.model)} files. Give one, or one for each side."
+        )
+    if config.model:
+        return ready_made({name: _read(Path(name)) for name in config.model}, config.kind, data)
+    if config.kind == "word" and config.sampling:
+        raise UsageError(
+            f'[vocabulary] sampling = {config.sampling}: with kind = "word" there is nothing to sample, '
+            "a word is one token. Set sampling = 0, or another kind."
+        )
+    offered = targets_of(data.languages)
+    languages = list(to) if to is not None else repeat(offered[0] if len(offered) == 1 else None)
+    source_text = [
+        prepare(valid(line), data.preparation, source_language(data.languages, language))
+        for line, language in zip(sources, languages, strict=False)
+    ]
+    target_text = [
+        prepare(valid(line), data.preparation, language)
+        for line, language in zip(targets, languages, strict=False)
+    ]
+    tags = [f">>{language}<<" for language in offered] if len(offered) > 1 else []
+    if config.joint:
+        source = target = _train(source_text + target_text, "", config, tags)
+    else:
+        source = _train(source_text, "the source side of ", config, tags)
+        target = _train(target_text, "the target side of ", config, [])
+    return Vocabulary(source, target, data.languages, data.preparation, config.kind)
+
+
+def _train(text: list[str], side: str, config: VocabularyConfig, tags: list[str]) -> SentencePieceProcessor:
+    proto = io.BytesIO()
+    try:
+        _in_a_second_thread(
+            SentencePieceTrainer.train,
+            sentence_iterator=iter(text),
+            model_writer=proto,
+            model_type=config.kind,
+            vocab_size=config.size,
+            hard_vocab_limit=config.kind != "word",
+            normalization_rule_name=config.normalization,
+            character_coverage=config.character_coverage,
+            byte_fallback=config.byte_fallback,
+            control_symbols=tags,  # no text can spell one, so nobody changes the language inside a sentence
+            **_TRAINER,
+        )
+    except RuntimeError as error:
+        raise _explained(str(error), side, config) from None
+    return SentencePieceProcessor(model_proto=proto.getvalue())
+
+
+def _in_a_second_thread(learn: Callable[..., None], **settings: Any) -> None:
+    """SentencePiece returns to Python at its end only; meanwhile the first thread can answer a signal."""
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(learn, **settings).result()
+
+
+def _explained(error: str, side: str, config: VocabularyConfig) -> PellucidError:
+    start = f"[vocabulary] size = {config.size}: "
+    if most := re.search(r"value <= (\d+)", error):
+        return UsageError(
+            f"{start}the corpus is too small for its vocabulary: {side}the training text yields at most "
+            f"{most[1]} tokens. Set size = {most[1]} or less, or give more text."
+        )
+    if least := re.search(r"required_chars\. \d+ vs (\d+)", error):
+        return UsageError(
+            f"{start}{side}the training text needs at least {least[1]} tokens, one for each character. "
+            f"Set size = {least[1]} or more, or lower character_coverage."
+        )
+    if "sentences_.empty()" in error or "all_chars_count" in error:
+        return PellucidError(f"{start}{side}the training text is empty. Look at the files in [data] train.")
+    return PellucidError(f"{start}SentencePiece could not learn it from {side}the training text: {error}")
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise PellucidError(f"{path}: the vocabulary cannot be read: {error.strerror}.") from None

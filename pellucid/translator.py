@@ -1,0 +1,65 @@
+"""The facade: a translator that also explains and compares, loaded from a folder or from the package."""
+
+import importlib.resources
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+
+from pellucid.config.device import device_named
+from pellucid.errors import PellucidError, UsageError
+from pellucid.explanation import Explanation, explain
+from pellucid.probes.compare.comparison import Comparison, compare
+from pellucid.translate.base import BaseTranslator
+from pellucid.translate.ensemble import check_same_vocabulary
+from pellucid.translate.training_step import load_model_or_step
+
+
+class Translator(BaseTranslator):
+    """A model and its vocabulary: translates, samples, streams, scores, explains and compares.
+
+    Several models are an ensemble, which does all but explain: a token's probability is the mean of theirs.
+    """
+
+    def explain(self, source: str, to: str | None = None, target: str | None = None) -> Explanation:
+        """Translate, unless the target is given, and then see every matrix of one pass over what was said."""
+        return explain(self, source, to=to, target=target)
+
+    def compare(
+        self, word: str, a: str, b: str, to: str | None = None, which: tuple[int, int] | None = None
+    ) -> Comparison:
+        """One word in two sentences: how its vectors part, layer by layer, and which words moved them."""
+        return compare(self, word, a, b, to=to, which=which)
+
+
+def load(
+    path: str | Path | Sequence[str | Path], device: str | torch.device = "auto", precision: str = "auto"
+) -> Translator:
+    """Load a translator.
+
+    path: a model folder, a checkpoint of a training run (runs/x/checkpoints/step-500), or "demo" for the
+        model inside the package. A list of them is an ensemble, which translates as the first one's
+        [translation] says.
+    device: "auto" (a GPU where PyTorch sees one), "cpu", "cuda", "cuda:1", or a torch.device.
+    precision: what `translate` and `stream` compute in: "fp32", "bf16", or "auto", which is "fp32".
+    """
+    paths = [path] if isinstance(path, str | os.PathLike) or not isinstance(path, Sequence) else path
+    if not paths or not all(isinstance(each, str | os.PathLike) for each in paths):
+        raise UsageError(f'path = {path!r} must be that of a model folder, or "demo".')
+    chosen = device_named(device)
+    folders = [demo_folder() if each == "demo" else Path(each) for each in paths]
+    loaded = [load_model_or_step(folder, chosen) for folder in folders]
+    check_same_vocabulary(paths, [each.vocabulary for each in loaded])
+    return Translator([each.model for each in loaded], loaded[0].vocabulary, loaded[0].config, precision)
+
+
+def demo_folder() -> Path:
+    """The folder of the model that comes with the package."""
+    folder = Path(str(importlib.resources.files("pellucid"))) / "demo_model"
+    if not folder.is_dir():
+        raise PellucidError(
+            f"{folder}: this installation has no demo model. Install the package again; "
+            "for a model folder of your own that is called demo, write ./demo."
+        )
+    return folder

@@ -1,0 +1,191 @@
+"""The command line as a process: signals, pipes, locales, places without a home or a network."""
+
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import IO
+
+import pytest
+import toy
+from test_imports import NO_NETWORK
+
+import pellucid
+from pellucid.cli.streams import Display
+
+ROOT = str(Path(pellucid.__file__).parents[1])
+HERE = {**os.environ, "PYTHONPATH": ROOT, "PYTHONUNBUFFERED": ""}  # as a user's shell has it, with buffers
+NOWHERE = os.devnull + "/home"  # inside a file: not writable, for root neither
+ASCII_ONLY = {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}
+ALONE = NO_NETWORK + "from pellucid.cli import main; sys.exit(main(sys.argv[1:]))"
+
+
+def start(*arguments: object, cwd: Path | None = None, **environment: str) -> subprocess.Popen[bytes]:
+    """`pellucid ARGUMENTS` without a network or a home."""
+    return subprocess.Popen(
+        [sys.executable, "-c", ALONE, *map(str, arguments)],
+        cwd=cwd,
+        env={**HERE, "HOME": NOWHERE, "XDG_CACHE_HOME": NOWHERE, **environment},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+
+
+def finish(process: subprocess.Popen[bytes], stdin: bytes = b"") -> tuple[int, str, str]:
+    """Exit code, standard output, standard error."""
+    out, err = process.communicate(stdin, timeout=120)
+    return process.returncode, out.decode(), err.decode()
+
+
+def pipe(stream: IO[bytes] | None) -> IO[bytes]:
+    assert stream is not None
+    return stream
+
+
+def test_the_module_is_the_command(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "pellucid", "--version"]
+    result = subprocess.run(command, cwd=tmp_path, env=HERE, capture_output=True)
+    assert result.returncode == 0 and result.stdout.decode() == f"pellucid {pellucid.__version__}\n"
+
+
+def test_help_imports_nothing_but_the_package(tmp_path: Path) -> None:
+    code = """
+import contextlib, json, sys, pellucid
+before = set(sys.modules)
+from pellucid.cli import main
+with contextlib.suppress(SystemExit), contextlib.redirect_stdout(sys.stderr):
+    main(["translate", "--help"])
+ours = ("pellucid.cli", "pellucid.learning.memory")
+imported = [name for name in set(sys.modules) - before if not name.startswith(ours)]
+print(json.dumps([name for name in imported if name.split(".")[0] not in sys.stdlib_module_names]))
+"""
+    result = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=HERE, capture_output=True)
+    assert json.loads(result.stdout) == []
+
+
+@pytest.mark.parametrize("locale", [{"LC_ALL": "C"}, ASCII_ONLY], ids=["C", "ASCII only"])
+def test_any_locale_translates_utf8(toy_model: Path, tmp_path: Path, locale: dict[str, str]) -> None:
+    folder = tmp_path / "mon modèle हिन्दी"
+    folder.symlink_to(toy_model)
+    code, out, err = finish(start("translate", folder, **locale), "a b c\nआप ऐ\n".encode())
+    assert code == 0 and out.count("\n") == 2
+    assert err.startswith("pellucid: warning: standard input:2: the model has no word 'आप'.")
+
+
+def test_any_locale_has_utf8_arguments_and_paths(toy_model: Path, tmp_path: Path) -> None:
+    file = tmp_path / "été हिन्दी.json"
+    code, out, err = finish(start("explain", toy_model, "a b", "--json", file, **ASCII_ONLY))
+    assert (code, err) == (0, f"written: {file}\n") and file.exists() and "cross_attention" in out
+    code, _, err = finish(start("explain", toy_model, "a हिन्दी b", **ASCII_ONLY))
+    assert code == 2 and err.startswith("pellucid: sentence: the model has no word 'हिन्दी'.")
+
+
+def test_bad_utf8_in_a_pipe_is_code_1(toy_model: Path) -> None:
+    code, _, err = finish(start("translate", toy_model), b"a\n" * 6 + b"\xff\n")
+    assert code == 1 and err.startswith("pellucid: standard input:7: not UTF-8: byte 0xff")
+    assert "Traceback" not in err
+
+
+def test_a_pipe_is_answered_as_it_speaks(toy_model: Path) -> None:
+    with start("translate", toy_model) as process:
+        for line in (b"a b c\n", b"d e\n"):
+            pipe(process.stdin).write(line)
+            pipe(process.stdin).flush()
+            assert pipe(process.stdout).readline().endswith(b"\n")
+        assert finish(process) == (0, "", "")
+
+
+def test_a_reader_that_leaves_early_is_no_error(toy_model: Path) -> None:
+    with start("translate", toy_model, "--beam", "1", "--max-length", "2") as process:
+        pipe(process.stdin).write(b"a b c\n" * 10)
+        pipe(process.stdin).flush()
+        pipe(process.stdout).readline()
+        pipe(process.stdout).close()
+        pipe(process.stdin).write(b"a b c\n" * 10)
+        pipe(process.stdin).close()
+        assert pipe(process.stderr).read() == b""
+        assert process.wait(120) == 0
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_output_that_cannot_be_written_is_code_1(toy_model: Path) -> None:
+    command = [sys.executable, "-m", "pellucid", "translate", str(toy_model)]
+    with open("/dev/full", "wb") as full:
+        result = subprocess.run(
+            command, env=HERE, input=b"a b\n", stdout=full, stderr=subprocess.PIPE, timeout=120
+        )
+    assert result.returncode == 1
+    assert result.stderr.decode() == "pellucid: standard output: No space left on device.\n"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs a shell of Unix")
+@pytest.mark.parametrize("lost", ["2>&-", "2> >(exec true)"], ids=["closed", "its reader left"])
+def test_a_training_goes_on_when_nobody_can_read_how_it_goes(tmp_path: Path, lost: str) -> None:
+    command = [sys.executable, "-m", "pellucid", "train", str(toy.write(tmp_path)), "--out"]
+    command += [str(tmp_path / "out"), "--set", "training.steps=4", "--set", "training.validate_every=1"]
+    wait = "sleep 0.5; " if "true" in lost else ""
+    script = f"{{ {wait}exec {shlex.join(command)}; }} {lost}"
+    result = subprocess.run(["bash", "-c", script], env=HERE, capture_output=True, timeout=120)
+    assert (result.returncode, result.stdout) == (0, b"")
+    assert (tmp_path / "out" / "MANIFEST.json").exists()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_display_loses_what_cannot_be_written(tmp_path: Path) -> None:
+    with Display("/dev/full", "wb") as full:
+        assert full.write(b"abc") == 3
+    with Display(tmp_path / "file", "wb") as file:
+        assert file.write(b"abc") == 3
+    assert (tmp_path / "file").read_bytes() == b"abc"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs a shell of Unix")
+def test_output_that_is_closed_is_code_1(toy_model: Path) -> None:
+    command = shlex.join([sys.executable, "-m", "pellucid", "translate", str(toy_model)])
+    result = subprocess.run(
+        ["bash", "-c", f"{command} >&-"], env=HERE, input=b"a b\n", capture_output=True, timeout=120
+    )
+    assert result.returncode == 1
+    assert result.stderr.decode() == (
+        "pellucid: standard output is closed. Give the command one, such as > FILE.\n"
+    )
+
+
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_saves_and_says_how_to_go_on(tmp_path: Path, stop: signal.Signals) -> None:
+    config, out = toy.write(tmp_path / "my data"), tmp_path / "my run"
+    endless = [
+        "train",
+        config,
+        "--set",
+        "training.steps=1000000",
+        "--set",
+        "training.checkpoint_every=1000000",
+    ]
+    process = start(*endless, "--out", out)
+    deadline = time.monotonic() + 100
+    while process.poll() is None and time.monotonic() < deadline and not lines_of(out / "metrics.jsonl"):
+        time.sleep(0.05)
+    process.send_signal(stop)
+    code, _, err = finish(process)
+    assert code == 130, err
+    step = json.loads(lines_of(out / "metrics.jsonl")[-1])["step"]
+    assert f"pellucid: stopped at step {step}; everything is saved in {out}." in err
+    assert "Traceback" not in err
+    words = f"pellucid train '{config}' --set training.steps=1000000 --set training.checkpoint_every=1000000 "
+    assert err.endswith(f"{words}--out '{out}' --resume\n")
+    if stop == signal.SIGINT:
+        longer = "--set", f"training.steps={step + 2}"
+        code, _, err = finish(start("train", config, *longer, "--out", out, "--resume"))
+        assert code == 0 and f"going on from step {step}\n" in err
+        assert json.loads(lines_of(out / "metrics.jsonl")[-1])["step"] == step + 2
+
+
+def lines_of(path: Path) -> list[str]:
+    """The complete lines of a file that may not be there yet."""
+    return path.read_text("utf-8").split("\n")[:-1] if path.exists() else []

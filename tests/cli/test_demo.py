@@ -1,0 +1,215 @@
+"""The demo: the model in the package is right on what it never saw, and the tour runs from end to end."""
+
+import dataclasses
+import os
+import re
+import signal
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TextIO
+
+import foreign
+import pytest
+import short_runs
+from command import Command
+
+import pellucid
+from pellucid import demo
+from pellucid.data import phrasebook
+from pellucid.errors import PellucidError, UsageError
+from pellucid.learning import run as run_module
+from pellucid.learning.claim import claim
+from pellucid.learning.train import train
+from pellucid.translator import Translator
+
+CONFIGURATION = demo.configuration
+LIMIT = 0.97  # of the held-out sentences of each direction, exactly right
+
+
+@pytest.fixture(scope="module")
+def packaged() -> Translator:
+    return pellucid.load("demo")
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("demo")
+    demo.write_phrasebook(folder)
+    return folder
+
+
+def test_the_packaged_model_is_small() -> None:
+    model = pellucid.load("demo").model
+    assert sum(parameter.numel() for parameter in model.parameters()) <= 300_000
+    folder = Path(pellucid.__file__).parent / "demo_model"
+    assert sum(path.stat().st_size for path in folder.iterdir()) < 1_000_000
+
+
+@pytest.mark.parametrize("direction", phrasebook.DIRECTIONS, ids="-".join)
+def test_held_out_sentences_are_right(packaged: Translator, corpus: Path, direction: tuple[str, str]) -> None:
+    pairs = demo.held_out(corpus)[direction]
+    right = demo.exactly_right(packaged, pairs, to=direction[1])
+    assert len(right) >= 200
+    assert sum(right) / len(right) >= LIMIT
+
+
+@pytest.mark.parametrize("phrase", phrasebook.NOTES, ids=lambda phrase: f"{phrase.direction} {phrase.source}")
+@pytest.mark.parametrize("ending", ["", "."])
+@pytest.mark.parametrize("beam", [1, 4])
+def test_the_notes_sentences_are_right(
+    packaged: Translator, phrase: phrasebook.Phrase, ending: str, beam: int
+) -> None:
+    if phrase.kind == "question" and ending:
+        ending = "?"
+    for source in (phrase.source, phrase.source[0].upper() + phrase.source[1:], phrase.source.lower()):
+        if source.startswith("i "):
+            continue  # the phrasebook writes I with a capital everywhere
+        said = packaged.translate(source + ending, to=phrase.target_language, beam=beam).text
+        assert demo.same(said, phrase.target)
+
+
+def test_the_banks_translate_differently(packaged: Translator) -> None:
+    for phrase in phrasebook.tour():
+        said = packaged.translate(phrase.source, to=phrase.target_language).text
+        assert demo.same(said, phrase.target)
+
+
+def test_the_note_s_six_tokens_are_shown(packaged: Translator) -> None:
+    explanation = packaged.explain("je suis étudiant", to="en", target="The cat sat on mat")
+    weights = explanation.trace["decoder.layers.0.self_attention.weights"]
+    assert weights.labels("L") == weights.labels("M") == ["<s>", "The", "cat", "sat", "on", "mat"]
+    mask = explanation.trace["decoder.layers.0.self_attention.mask"].tensor[0, 0]
+    assert mask.shape == (6, 6)
+    assert int((mask == -float("inf")).sum()) == 15
+
+
+# The tour
+
+
+def short(out: Path, steps: int = 2) -> pellucid.Config:
+    """The demo's configuration with an early end and nothing to validate on."""
+    config = CONFIGURATION(out)
+    training = dataclasses.replace(config.training, steps=steps, batch_tokens=200, average=0)
+    data = dataclasses.replace(config.data, validation=())
+    return dataclasses.replace(config, training=training, data=data)
+
+
+@pytest.fixture
+def short_demo(monkeypatch: pytest.MonkeyPatch, corpus: Path) -> None:
+    """A demo that trains for two steps and translates three held-out sentences of each direction."""
+    few = {direction: pairs[:3] for direction, pairs in demo.held_out(corpus).items()}
+    monkeypatch.setattr(demo, "configuration", short)
+    monkeypatch.setattr(demo, "held_out", lambda out: few)
+
+
+def tour(out: Path, train: bool = True) -> str:
+    said: list[str] = []
+    demo.run(out, train, say=said.append)
+    numbers = [int(line.split(".")[0]) for line in said if line[0].isdigit()]
+    assert numbers == list(range(1, 6 if train else 5)), "a number is left out"
+    assert len([line for line in said[-6:] if line.startswith("   pellucid ") or "| pellucid " in line]) == 3
+    assert "It is no translation here, but --target" in "".join(said[-3:])
+    return "\n".join(said)
+
+
+@pytest.mark.usefixtures("short_demo")
+def test_the_tour_runs_and_a_second_one_uses_its_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = tour(tmp_path)
+    assert "2. Training a Transformer on the rest, from random numbers." in text
+    assert "newly trained model: en→hi 0/3 (0.0%)" in text
+    assert "packaged model: en→hi 3/3 (100.0%)" in text
+    assert (tmp_path / "how-are-you.html").stat().st_size > 100_000
+    before = foreign.everything(tmp_path)
+    monkeypatch.setattr(demo, "train", lambda *_, **__: pytest.fail("it was trained again"))
+    again = tour(tmp_path)
+    assert (
+        f"2. The model was trained before: {tmp_path / 'model'} is used as it is. "
+        "To train anew, choose another --out."
+    ) in again
+    assert "newly trained" in again
+    tour(tmp_path, train=False)  # its page may take the place of the demo's own
+    after = foreign.everything(tmp_path)
+    assert {name for name in after if after[name] != before.get(name)} == {"how-are-you.html"}
+
+
+@pytest.mark.usefixtures("short_demo")
+def test_after_ctrl_c_the_same_command_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pellucid: Command
+) -> None:
+    write_metrics = run_module.write_metrics
+
+    def interrupted(file: TextIO, values: Mapping[str, Any]) -> None:
+        write_metrics(file, values)
+        if values["step"] == 2:
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(demo, "configuration", lambda out: short(out, steps=4))
+    with monkeypatch.context() as patch:
+        patch.setattr(run_module, "write_metrics", interrupted)
+        outcome = pellucid("demo", "--out", tmp_path / "a tour")
+    assert outcome.code == 130
+    assert outcome.err.endswith(
+        f"pellucid: stopped at step 2; everything is saved in {tmp_path / 'a tour' / 'model'}.\n"
+        f"To go on: pellucid demo --out '{tmp_path / 'a tour'}'\n"
+    )
+    config = short(tmp_path / "a tour", steps=4)
+    done = demo.steps_done(config, tmp_path / "a tour")
+    assert demo.training_line(done, config, tmp_path / "a tour") == (
+        f"Going on with the training in {tmp_path / 'a tour' / 'model'}, from step 2."
+    )
+    demo.train_model(config, tmp_path / "a tour")
+    assert [entry["step"] for entry in short_runs.metrics(tmp_path / "a tour" / "model")][:4] == [1, 2, 3, 4]
+    assert demo.steps_done(config, tmp_path / "a tour") == 4
+
+
+# What is not the demo's
+
+
+@pytest.mark.parametrize("train", [True, False])
+@pytest.mark.parametrize(
+    "name", ["how-are-you.html", "data/held-out.en-es.tsv", "data/train.fr-en.tsv", "data"]
+)
+@pytest.mark.parametrize("kind", ["file", "link"])
+def test_a_file_of_one_s_own_is_left_alone(tmp_path: Path, name: str, kind: str, train: bool) -> None:
+    foreign.put(tmp_path / "out" / name, kind)
+    before = foreign.everything(tmp_path)
+    with pytest.raises(PellucidError, match=re.escape(f"{tmp_path / 'out' / name}")):
+        demo.run(tmp_path / "out", train, say=lambda line: None)
+    assert foreign.everything(tmp_path) == before
+
+
+@pytest.mark.parametrize("name", ["model", "model/metrics.jsonl", "model/checkpoints", "model/config.toml"])
+def test_a_model_s_folder_of_one_s_own_is_left_alone(tmp_path: Path, name: str) -> None:
+    foreign.put(tmp_path / "out" / name)
+    before = foreign.everything(tmp_path)
+    with pytest.raises(PellucidError, match=re.escape(f"{tmp_path / 'out' / name}")):
+        demo.run(tmp_path / "out", True, say=lambda line: None)
+    assert foreign.everything(tmp_path) == before
+
+
+def test_another_training_is_left_alone(tmp_path: Path) -> None:
+    settings = {"training.steps": 2, "training.validate_every": 1}
+    train(short_runs.config(tmp_path / "corpus", settings), tmp_path / "out" / "model")
+    (tmp_path / "out" / "model" / "thesis.txt").write_text("mine")
+    before = foreign.everything(tmp_path)
+    with pytest.raises(UsageError) as error:
+        demo.run(tmp_path / "out", True, say=lambda line: None)
+    assert str(error.value) == (
+        f"{tmp_path / 'out' / 'model'} holds a training run that is not the demo's: its settings or its data "
+        "are others. It was left alone, and nothing was written. Choose another --out."
+    )
+    assert foreign.everything(tmp_path) == before
+
+
+@pytest.mark.usefixtures("short_demo")
+def test_two_demos_do_not_train_in_one_folder(tmp_path: Path, pellucid: Command) -> None:
+    with claim(tmp_path / "model"):
+        outcome = pellucid("demo", "--out", tmp_path)
+        assert (tmp_path / "model" / ".lock.pid").read_text() == str(os.getpid())
+    assert outcome.code == 1
+    assert outcome.err == (
+        f"pellucid: {tmp_path / 'model'}: another training run, process {os.getpid()}, is at work here. "
+        "Wait until it ends, or choose another folder.\n"
+    )

@@ -1,0 +1,101 @@
+"""A folder full of a user's files, and every verb that writes into a folder: nothing in it ever changes."""
+
+import gzip
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import foreign
+import pytest
+import toy
+from command import Command
+
+from pellucid import experiments
+from pellucid.data.catalog import CORPORA, Corpus, Split
+from pellucid.data.download import File
+from pellucid.data.phrasebook import texts
+from pellucid.learning.claim import HOLDER, LOCK, WRITTEN
+
+TEXT = "".join(f"Sentence {n}.\tFrase {n}.\n" for n in range(20)).encode()
+RUN = (*WRITTEN, LOCK, HOLDER, ".part", ".writable", ".again", ".manifest", "metrics.tmp", "log.txt")
+IN_FOLDERS = (
+    *(
+        f"{folder}/{name}"
+        for folder in ("last", "averaged", ".new")
+        for name in ("config.toml", ".new/x", "x")
+    ),
+    *("checkpoints/step-0/state.json", "checkpoints/step-5/tensors.safetensors", "checkpoints/.again/x"),
+    *("averaging/checkpoints/step-3/MANIFEST.json", "traces/step-1.npz"),
+)
+CORPUS = [f"{part}.{side}" for part in ("train", "validation", "test") for side in ("en", "es")]
+PICTURES = [f"{name}.{ending}" for name in experiments.names() for ending in ("json", "png")]
+OTHERS = ["README.txt", "how-are-you.html", "page.html", "thesis.txt", ".hidden", "looked.png", "words.png"]
+FILES = [
+    *(name for name in RUN if not any(path.startswith(f"{name}/") for path in IN_FOLDERS)),
+    *(*IN_FOLDERS, *CORPUS, *PICTURES, *OTHERS, "spa.txt"),
+]
+
+
+@pytest.fixture
+def full(tmp_path: Path) -> Path:
+    """The folder: for each name that Pellucid ever chose, a file; and in data/ and model/ the demo's."""
+    folder = tmp_path / "mine"
+    for name in FILES:
+        foreign.put(folder / name)
+        foreign.put(folder / "model" / name)
+    for name in texts():
+        foreign.put(folder / "data" / name)
+    foreign.put(folder / "a link", "link")
+    foreign.put(folder / "an empty folder", "folder")
+    return folder
+
+
+@pytest.fixture
+def mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A mirror with a corpus called toy."""
+    file = File("spa.txt", "http://127.0.0.1:9/", "toy/spa.txt.gz", hashlib.sha256(TEXT).hexdigest())
+    monkeypatch.setitem(CORPORA, "toy", Corpus("a test", "ours", ("en", "es"), (file,), Split(3, 4)))
+    (tmp_path / "mirror" / "toy").mkdir(parents=True)
+    (tmp_path / "mirror" / "toy" / "spa.txt.gz").write_bytes(gzip.compress(TEXT))
+    return tmp_path / "mirror"
+
+
+VERBS: dict[str, tuple[tuple[Any, ...], str, str]] = {
+    "train": (("train", "CONFIG"), "--out", "MANIFEST.json"),
+    "train again": (("train", "CONFIG", "--resume"), "--out", "MANIFEST.json"),
+    "train with a recording": (("train", "CONFIG", "--record", "1"), "--out", "MANIFEST.json"),
+    "demo": (("demo",), "--out", "how-are-you.html"),
+    "demo without training": (("demo", "--no-train"), "--out", "how-are-you.html"),
+    "data": (("data", "toy", "--mirror", "MIRROR"), "--out", "spa.txt"),
+    "experiment": (("experiment", "float16"), "--out", "float16.json"),
+    "explain": (("explain", "demo", "I like cats", "--to", "es"), "--png", "looked.png"),
+}
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_no_verb_changes_what_it_did_not_write(
+    verb: str, full: Path, mirror: Path, tmp_path: Path, pellucid: Command
+) -> None:
+    words, option, named = VERBS[verb]
+    places = {"CONFIG": toy.write(tmp_path / "corpus"), "MIRROR": mirror}
+    before = foreign.everything(full)
+    outcome = pellucid(*(places.get(word, word) for word in words), option, full)
+    assert foreign.everything(full) == before
+    assert outcome.code != 0
+    assert str(full / named) in outcome.err and "Traceback" not in outcome.err
+
+
+@pytest.mark.parametrize("verb", ["demo", "data"])
+def test_nor_when_only_the_last_of_its_names_is_taken(
+    verb: str, mirror: Path, tmp_path: Path, pellucid: Command
+) -> None:
+    name = {"demo": "data/held-out.en-fr.tsv", "data": "README.txt"}[verb]
+    foreign.put(tmp_path / "mine" / name)
+    before = foreign.everything(tmp_path / "mine")
+    words = {"demo": ("demo", "--no-train"), "data": ("data", "toy", "--mirror", mirror)}[verb]
+    outcome = pellucid(*words, "--out", tmp_path / "mine")
+    assert outcome.code == 1 and outcome.err == (
+        f"pellucid: {tmp_path / 'mine' / name} is there already, and it is another file: it was left alone, "
+        "and nothing was written. Move it away, or choose another --out.\n"
+    )
+    assert foreign.everything(tmp_path / "mine") == before

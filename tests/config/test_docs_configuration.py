@@ -1,0 +1,66 @@
+"""docs/configuration.md lists every setting of every section, with its default, and nothing else."""
+
+import dataclasses
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pellucid.config.schema import PRESETS, Config
+from pellucid.config.toml_file import from_table
+
+PAGE = (Path(__file__).parents[2] / "docs" / "configuration.md").read_text("utf-8")
+
+
+def rows(title: str, columns: int) -> list[list[str]]:
+    """The rows of the tables under a heading that have so many columns, without the tables' heads."""
+    part = re.split(r"^## ", PAGE, flags=re.MULTILINE)
+    text = next(each for each in part if each.startswith(title))
+    cells = [
+        [cell.strip() for cell in line.strip("|").split(" | ")]
+        for line in text.splitlines()
+        if line[:2] == "| "
+    ]
+    return [row for row in cells if len(row) == columns and row[0].startswith("`")]
+
+
+def default_of(setting: dataclasses.Field[Any]) -> Any:
+    """As TOML would give it; lists for tuples."""
+    return list(setting.default) if isinstance(setting.default, tuple) else setting.default
+
+
+@pytest.mark.parametrize("section", dataclasses.fields(Config), ids=lambda section: section.name)
+def test_every_setting_and_its_default(section: dataclasses.Field[Any]) -> None:
+    settings = dataclasses.fields(getattr(Config(), section.name))
+    found = rows(f"[{section.name}]", 3)
+    assert [name for name, _, _ in found] == [f"`{setting.name}`" for setting in settings]
+    for (name, default, meaning), setting in zip(found, settings, strict=True):
+        expected = default_of(setting)
+        stated = None if default == "unset" else tomllib.loads(f"value = {default.strip('`')}")["value"]
+        assert (stated, type(stated)) == (expected, type(expected)), name
+        assert len(meaning) > 5, name
+
+
+@pytest.mark.parametrize("section", dataclasses.fields(Config), ids=lambda section: section.name)
+def test_every_choice_is_named(section: dataclasses.Field[Any]) -> None:
+    for (name, _, meaning), setting in zip(
+        rows(f"[{section.name}]", 3), dataclasses.fields(getattr(Config(), section.name)), strict=True
+    ):
+        for choice in setting.metadata.get("choices", ()):
+            assert f'`"{choice}"`' in meaning, f"{name}: {choice}"
+
+
+def test_every_preset() -> None:
+    head = next(line for line in PAGE.splitlines() if line.startswith("| preset |"))
+    names = [cell.strip() for cell in head.strip("|").split("|")][1:]
+    found = {
+        name.strip("`"): dict(zip(names, map(float, row), strict=True)) for name, *row in rows("[model]", 7)
+    }
+    assert found == PRESETS
+
+
+def test_the_example_works() -> None:
+    example = tomllib.loads(re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)[0])
+    assert from_table(example).model.width == 128

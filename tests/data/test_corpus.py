@@ -1,0 +1,310 @@
+"""Parallel text: split on line feeds alone, aligned whatever is in it, and every pair accounted for."""
+
+import gzip
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from pellucid.config.schema import DataConfig, VocabularyConfig
+from pellucid.data.corpus import Pair, Report, decode, fingerprint, read_pairs
+from pellucid.data.examples import encode_pairs, sample_examples, unknown_shares
+from pellucid.errors import PellucidError, UsageError
+from pellucid.text.vocabulary_training import train_vocabulary
+
+
+def corpus(folder: Path, source: bytes, target: bytes) -> tuple[str, str]:
+    (folder / "a.en").write_bytes(source)
+    (folder / "a.de").write_bytes(target)
+    return str(folder / "a.en"), str(folder / "a.de")
+
+
+def texts(pairs: list[Pair]) -> list[tuple[str, str]]:
+    return [(pair.source, pair.target) for pair in pairs]
+
+
+def counts(report: Report) -> dict[str, int]:
+    return {name: count for name, count in asdict(report).items() if count}
+
+
+def test_moses_files_gzip_and_tables_give_the_same_pairs(tmp_path: Path) -> None:
+    source, target = corpus(tmp_path, b"one\ntwo\n", b"eins\nzwei\n")
+    for name in (source, target):
+        Path(name + ".gz").write_bytes(gzip.compress(Path(name).read_bytes()))
+    table = tmp_path / "a.tsv"
+    table.write_bytes(b"one\teins\ntwo\tzwei\n")
+    expected = [("one", "eins"), ("two", "zwei")]
+    for files in ((source, target), (source + ".gz", target), (source, target + ".gz"), (str(table),)):
+        pairs, report = read_pairs([files], DataConfig())
+        assert texts(pairs) == expected
+        assert (pairs[1].line, pairs[1].origin) == (2, f"{files[0]}:2")
+        assert counts(report) == {"read": 2, "kept": 2}
+
+
+def test_several_corpora_keep_their_order_and_languages(tmp_path: Path) -> None:
+    files = corpus(tmp_path, b"one\n", b"eins\n")
+    data = DataConfig(languages=(("en", "de"), ("de", "en")))
+    pairs, _ = read_pairs([files, files[::-1]], data)
+    assert [(pair.source, pair.language) for pair in pairs] == [("one", 0), ("eins", 1)]
+    with pytest.raises(UsageError, match="names 2 pairs of languages for 1 corpora"):
+        read_pairs([files], data)
+
+
+def test_the_same_pair_in_another_language_is_no_duplicate(tmp_path: Path) -> None:
+    files = corpus(tmp_path, b"taxi\n", b"taxi\n")
+    for languages, kept in (((), 1), ((("en", "de"),), 1), ((("en", "de"), ("en", "fr")), 2)):
+        for remove in (True, False):
+            pairs, report = read_pairs(
+                [files, files], DataConfig(languages=languages, remove_duplicates=remove)
+            )
+            assert report.duplicates == 2 - kept
+            assert len(pairs) == (kept if remove else 2)
+
+
+@pytest.mark.parametrize("inside", ["\u2028", "\x85", "\r", "\x0b", "\x0c", "\x1c", "\0", "\u200b", "\u200f"])
+def test_lines_are_split_on_line_feeds_alone(tmp_path: Path, inside: str) -> None:
+    files = corpus(tmp_path, f"one{inside}more\ntwo".encode(), b"eins\nzwei\n")
+    pairs, report = read_pairs([files], DataConfig())
+    assert texts(pairs) == [(f"one{inside}more", "eins"), ("two", "zwei")]
+    assert counts(report) == {"read": 2, "kept": 2}
+
+
+def test_a_byte_order_mark_and_carriage_returns_at_line_ends_are_removed(tmp_path: Path) -> None:
+    mark = b"\xef\xbb\xbf"
+    files = corpus(tmp_path, mark + b"one\r\ntwo\r\n" + mark + b"three\n", b"eins\nzwei\ndrei\n")
+    expected = [("one", "eins"), ("two", "zwei"), ("\ufeffthree", "drei")]  # only at the start it is a mark
+    for sides in (files, files[::-1]):
+        pairs, report = read_pairs([sides], DataConfig())
+        assert [pair[:: 1 if sides == files else -1] for pair in texts(pairs)] == expected
+        assert counts(report) == {"read": 3, "kept": 3, "crlf": 2}
+
+
+@pytest.mark.parametrize("nothing", ["", " ", "\t", "\u00a0\u3000", "\r"])
+def test_empty_lines_drop_the_pair_and_are_counted(tmp_path: Path, nothing: str) -> None:
+    files = corpus(tmp_path, f"{nothing}\ntwo\nthree\n".encode(), f"eins\n{nothing}\ndrei\n".encode())
+    pairs, report = read_pairs([files], DataConfig())
+    assert [(pair.source, pair.line) for pair in pairs] == [("three", 3)]
+    assert (report.read, report.empty, report.kept) == (3, 2, 1)
+
+
+def test_bad_utf8_is_an_error_or_replaced_or_skipped_as_chosen(tmp_path: Path) -> None:
+    lines = [b"line %d" % number for number in range(1, 11)]
+    files = corpus(tmp_path, b"\n".join([*lines[:6], b"caf\xe9 x", *lines[7:]]), b"\n".join(lines))
+    with pytest.raises(PellucidError) as error:
+        read_pairs([files], DataConfig())
+    assert str(error.value) == (
+        f"{files[0]}:7: not UTF-8: byte 0xe9 at position 4 of the line. "
+        'Mend the line, or set [data] bad_utf8 = "replace" or "skip".'
+    )
+    pairs, report = read_pairs([files], DataConfig(bad_utf8="replace"))
+    assert texts(pairs)[6] == ("caf\ufffd x", "line 7")
+    assert (report.bad_utf8, report.kept) == (1, 10)
+    for sides in (files, files[::-1]):
+        pairs, report = read_pairs([sides], DataConfig(bad_utf8="skip"))
+        assert [pair.target for pair in pairs] == [f"line {n}" for n in (1, 2, 3, 4, 5, 6, 8, 9, 10)]
+        assert all(pair.source == pair.target for pair in pairs)
+        assert (report.bad_utf8, report.kept) == (1, 9)
+    with pytest.raises(PellucidError, match=r"a\.en:7: not UTF-8"):  # the other side's file is named, too
+        read_pairs([(files[1], files[0])], DataConfig())
+
+
+def test_a_line_that_is_not_utf8_by_each_policy() -> None:
+    for policy in ("error", "replace", "skip"):
+        assert decode("é\r".encode(), "standard input:3", policy, "wait") == ("é", True)
+    for policy in ("replace", "skip"):  # what is skipped, a pair or a line's text, its reader knows
+        assert decode(b"a\xff", "standard input:3", policy, "wait") == ("a\ufffd", False)
+    with pytest.raises(PellucidError) as error:
+        decode(b"a\xff", "standard input:3", "error", "wait")
+    assert str(error.value) == (
+        "standard input:3: not UTF-8: byte 0xff at position 2 of the line. Mend the line, or wait."
+    )
+
+
+def test_unequal_line_counts(tmp_path: Path) -> None:
+    files = corpus(tmp_path, b"one\ntwo\nthree\n", b"eins\nzwei\n")
+    with pytest.raises(PellucidError) as error:
+        read_pairs([files], DataConfig())
+    assert str(error.value) == (
+        f"{files[0]} has 3 lines and {files[1]} has 2: each line must be the translation of the same line of "
+        "the other file, and line 3 has none. Look for a lost or an added line feed."
+    )
+
+
+def test_a_missing_file(tmp_path: Path) -> None:
+    source, _ = corpus(tmp_path, b"one\n", b"eins\n")
+    missing = str(tmp_path / "train.de")
+    expected = (
+        f"{missing}: no such file. [data] train and validation name the files of parallel text, "
+        "from the folder of the configuration; `pellucid data NAME` downloads known ones."
+    )
+    for attempt in (lambda: read_pairs([(source, missing)], DataConfig()), lambda: fingerprint([(missing,)])):
+        with pytest.raises(PellucidError) as error:
+            attempt()
+        assert str(error.value) == expected
+    with pytest.raises(PellucidError, match="cannot be read: Is a directory"):
+        read_pairs([(source, str(tmp_path))], DataConfig())
+
+
+@pytest.mark.parametrize(
+    "damage", [lambda data: data[:-20], lambda data: b"plain text", lambda data: data[:50] + b"x" * 50]
+)
+def test_damaged_gzip_is_an_error_with_the_file(tmp_path: Path, damage) -> None:  # type: ignore[no-untyped-def]
+    source, target = corpus(tmp_path, b"one\n" * 1000, b"eins\n" * 1000)
+    whole = gzip.compress(bytes(range(33, 127)) * 100 + b"\n")
+    (tmp_path / "a.en.gz").write_bytes(damage(whole))
+    with pytest.raises(PellucidError, match=r"a\.en\.gz: damaged or cut short \(.+\)\. Get the file again\."):
+        read_pairs([(source + ".gz", target)], DataConfig())
+
+
+def test_a_table_has_two_columns(tmp_path: Path) -> None:
+    table = tmp_path / "a.tsv"
+    table.write_bytes(b"one\teins\n\ntwo\tzwei\tCC-BY\n")
+    with pytest.raises(PellucidError) as error:
+        read_pairs([(str(table),)], DataConfig())
+    assert str(error.value) == (
+        f"{table}:3: 3 columns, but a line must have 2: source, tab, target. "
+        f"If the first two are these, keep them alone: cut -f1,2 {table} > NEW.tsv"
+    )
+    zipped = tmp_path / "my a.tsv.gz"
+    zipped.write_bytes(gzip.compress(table.read_bytes()))
+    with pytest.raises(PellucidError) as error:
+        read_pairs([(str(zipped),)], DataConfig())
+    assert str(error.value).endswith(f"alone: gzip -dc '{zipped}' | cut -f1,2 > NEW.tsv")
+    table.write_bytes(b"one\n")
+    with pytest.raises(PellucidError) as error:
+        read_pairs([(str(table),)], DataConfig())
+    assert str(error.value) == (
+        f"{table}:1: 1 column, but a line must have 2: source, tab, target. "
+        "Mend the line, or give the two sides as two files."
+    )
+    table.write_bytes(b"one\teins\n\n")
+    _, report = read_pairs([(str(table),)], DataConfig())
+    assert (report.read, report.empty, report.kept) == (2, 1, 1)
+
+
+def test_duplicates_and_identical_sides_are_counted_and_duplicates_removed_on_request(tmp_path: Path) -> None:
+    files = corpus(tmp_path, b"one\none\none\nok\n", b"eins\neins\nein\nok\n")
+    pairs, report = read_pairs([files], DataConfig())
+    assert (len(pairs), report.duplicates, report.identical) == (4, 1, 1)
+    pairs, report = read_pairs([files], DataConfig(remove_duplicates=True))
+    assert [pair.line for pair in pairs] == [1, 3, 4]
+    assert str(report) == "4 pairs read, 3 kept; 1 repeated, 1 with target = source"
+
+
+def test_nothing_left_is_an_error(tmp_path: Path) -> None:
+    files = corpus(tmp_path, b"\n", b"eins\n")
+    with pytest.raises(PellucidError) as error:
+        read_pairs([files], DataConfig())
+    assert str(error.value) == (
+        f"{files[0]}: no pair is left (1 pair read, 0 kept; 1 empty). "
+        "Look at the files, or at the limits in [data]."
+    )
+    assert read_pairs([], DataConfig()) == ([], Report())
+
+
+def test_fingerprint_follows_the_bytes_and_not_the_folder(tmp_path: Path) -> None:
+    first, second = tmp_path / "x", tmp_path / "y"
+    first.mkdir()
+    second.mkdir()
+    files, same = corpus(first, b"one\n", b"eins\n"), corpus(second, b"one\n", b"eins\n")
+    assert fingerprint([files]) == fingerprint([same])
+    assert set(fingerprint([files])) == {"a.en", "a.de"}
+    assert set(fingerprint([files, same])) == {"x/a.en", "x/a.de", "y/a.en", "y/a.de"}
+    assert fingerprint([files])["a.en"] == "2c8b08da5ce60398e1f19af0e5dccc744df274b826abe585eaba68c525434806"
+    corpus(second, b"one!\n", b"eins\n")
+    assert fingerprint([files]) != fingerprint([same])
+
+
+@dataclass(frozen=True)
+class Letters:
+    """A stand-in for a Vocabulary: a token for each letter; sampled, some spaces become tokens too."""
+
+    languages: tuple[tuple[str, str], ...] = ()
+
+    def encode_source(
+        self, text: str, to: str | None, sampling: float = 0, seed: int | None = None
+    ) -> list[int]:
+        spread = (seed or 0) % 3 if sampling else 0
+        tag = [9] if len(self.languages) > 1 else []
+        return [*tag, *(ord(letter) for letter in text if letter not in " \u200b"), *[8] * spread, 3]
+
+    encode_target = encode_source
+
+
+def pairs_of(*sides: tuple[str, str]) -> list[Pair]:
+    return [Pair(source, target, 0, line, "a.en") for line, (source, target) in enumerate(sides, 1)]
+
+
+def test_encoding_drops_the_too_long_and_the_unequal() -> None:
+    pairs = pairs_of(
+        *[("a" * 9, "b" * 9), ("a" * 10, "b"), ("a", "b" * 10), ("a", "b" * 7), ("ab", "b" * 8)],
+        *[("\u200b", "b"), ("a" * 7, "b")],
+    )
+    data = DataConfig(max_length=10, max_ratio=3)
+    examples, report = encode_pairs(pairs, Letters(), data, Report(read=9, kept=7, empty=2))  # type: ignore[arg-type]
+    assert [example.origin for example in examples] == ["a.en:1", "a.en:5"]
+    assert examples[1].source == [97, 98, 3]
+    assert counts(report) == {"read": 9, "kept": 2, "empty": 3, "too_long": 2, "ratio": 2}
+    assert str(report) == "9 pairs read, 2 kept; 3 empty, 2 too long, 2 of unequal length"
+    with pytest.raises(PellucidError, match=r"a\.en: no pair is left \(1 pair read, 0 kept; 1 too long\)"):
+        encode_pairs(pairs[1:2], Letters(), data)  # type: ignore[arg-type]
+
+
+def test_the_language_tag_alone_is_an_empty_source() -> None:
+    several = Letters((("en", "de"), ("en", "fr")))
+    examples, report = encode_pairs(pairs_of(("\u200b", "b"), ("a", "b")), several, DataConfig())  # type: ignore[arg-type]
+    assert (len(examples), report.empty) == (1, 1)
+
+
+def test_each_pair_is_encoded_by_its_own_languages() -> None:
+    languages = (("en", "en"), ("en", "fr"))
+    pairs = [Pair("the dog's here", "l'ami de l'homme", language, 1, "a.en") for language in (0, 1)]
+    data = DataConfig(languages=languages, preparation="words")
+    sides = [pair.source for pair in pairs], [pair.target for pair in pairs]
+    vocabulary = train_vocabulary(*sides, VocabularyConfig(size=50, kind="word"), data, to=["en", "fr"])
+    examples, _ = encode_pairs(pairs, vocabulary, data)
+    for pair, example, to in zip(pairs, examples, ("en", "fr"), strict=True):
+        assert example.source == vocabulary.encode_source(pair.source, to)
+        assert example.target == vocabulary.encode_target(pair.target, to)
+    assert len(examples[0].target) < len(examples[1].target)  # the French apostrophe ends a word
+
+
+def test_the_shares_of_unknown_tokens_are_of_each_side() -> None:
+    examples, _ = encode_pairs(pairs_of(("ab", "abcd"), ("cd", "efab")), Letters(), DataConfig())  # type: ignore[arg-type]
+    for token, shares in ((ord("a"), (1 / 4, 2 / 8)), (ord("e"), (0, 1 / 8)), (3, (2 / 4, 2 / 8))):
+        assert unknown_shares(examples, SimpleNamespace(unknown_id=token)) == shares  # type: ignore[arg-type]
+
+
+def test_sampling_is_repeated_for_the_same_seed_and_epoch() -> None:
+    examples, _ = encode_pairs(pairs_of(*[("abc", "de")] * 50), Letters(), DataConfig())  # type: ignore[arg-type]
+
+    def sample(seed: int, epoch: int, max_length: int = 99) -> list[list[int]]:
+        again = sample_examples(examples, Letters(), 0.1, max_length, seed, epoch)  # type: ignore[arg-type]
+        return [example.source for example in again]
+
+    assert sample(1, 4) == sample(1, 4)
+    assert sample(1, 4) != sample(1, 5)
+    assert sample(1, 4) != sample(2, 4)
+    assert max(map(len, sample(1, 4))) == 6
+    assert max(map(len, sample(1, 4, max_length=5))) == 5  # the rest is as without sampling
+
+
+def test_sampling_with_a_real_vocabulary_varies_and_is_repeated() -> None:
+    pairs = pairs_of(*[("the cat sat on the mat", "die katze sass auf der matte")] * 20)
+    sides = [pair.source for pair in pairs], [pair.target for pair in pairs]
+    vocabulary = train_vocabulary(*sides, VocabularyConfig(size=24), DataConfig())
+    examples, report = encode_pairs(pairs, vocabulary, DataConfig())
+    assert (report.kept, examples[0].source[-1]) == (20, vocabulary.end_id)
+    first, again, later = (sample_examples(examples, vocabulary, 0.1, 256, 1, epoch) for epoch in (0, 0, 1))
+    assert first == again != later
+    assert len({tuple(example.target) for example in first}) > 1
+    assert {vocabulary.decode_target(example.target) for example in first} == {pairs[0].target}
+
+
+@pytest.mark.timeout(60)  # reading it takes milliseconds
+def test_a_line_of_a_million_characters_costs_no_tokenising(tmp_path: Path) -> None:
+    files = corpus(tmp_path, b"." * 10**6 + b"\nok\n", b"a\ngut\n")
+    for sides in (files, files[::-1]):
+        pairs, report = read_pairs([sides], DataConfig())
+        assert (len(pairs), report.too_long) == (1, 1)

@@ -1,0 +1,269 @@
+"""The demo's phrasebook: one right answer each, the notes' own sentences, and a split that is not memory."""
+
+import gzip
+import os
+import subprocess
+import sys
+import unicodedata
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from pellucid.data import phrasebook
+from pellucid.data.phrasebook import DIRECTIONS, NOTES, Phrase, tour, variants, write
+from pellucid.text.preparation import prepare
+from tools.phrasebook.page import page
+from tools.phrasebook.parts import split, summary, table
+from tools.phrasebook.sentences import phrases, words
+
+SEED = 1
+ROOT = Path(__file__).parents[2]
+NAMES = [f"{source}-{target}" for source, target in DIRECTIONS]
+
+
+def of(part: tuple[Phrase, ...], direction: str) -> list[Phrase]:
+    return [phrase for phrase in part if phrase.direction == direction]
+
+
+def plain(text: str) -> tuple[str, ...]:
+    """The words without case and punctuation; l'eau is two."""
+    return tuple(
+        "".join(c if c.isalnum() or unicodedata.category(c)[0] == "M" else " " for c in text.lower()).split()
+    )
+
+
+def within_one_word(sources: list[tuple[str, ...]]) -> set[tuple[str, ...]]:
+    """The sentences, each with a wildcard for one word, and each without one word."""
+    keys = set(sources)
+    for sentence in sources:
+        for place in range(len(sentence)):
+            keys.add((*sentence[:place], "*", *sentence[place + 1 :]))
+            keys.add(sentence[:place] + sentence[place + 1 :])
+    return keys
+
+
+def is_near(sentence: tuple[str, ...], training: set[tuple[str, ...]], keys: set[tuple[str, ...]]) -> bool:
+    """Equal, one word replaced, one word fewer than a training sentence, or one word more."""
+    replaced = {(*sentence[:place], "*", *sentence[place + 1 :]) for place in range(len(sentence))}
+    shorter = {sentence[:place] + sentence[place + 1 :] for place in range(len(sentence))}
+    return sentence in keys or not keys.isdisjoint(replaced) or not training.isdisjoint(shorter)
+
+
+def test_near_is_what_it_says() -> None:
+    training = [("a", "b", "c")]
+    keys = within_one_word(training)
+    for near in ("a b c", "a x c", "x b c", "a b", "b c", "a b c d", "x a b c", "a b x c"):
+        assert is_near(tuple(near.split()), set(training), keys), near
+    for far in ("a", "x y c", "a x b y c", "c b a", "b a c"):
+        assert not is_near(tuple(far.split()), set(training), keys), far
+
+
+@pytest.mark.parametrize("direction", NAMES)
+def test_every_source_has_one_right_answer(direction: str) -> None:
+    answers: dict[str, str] = {}
+    for phrase in phrases():
+        if phrase.direction == direction:
+            for source, target in variants(phrase):
+                assert answers.setdefault(source, target) == target
+    sources = [phrase.source for phrase in phrases() if phrase.direction == direction]
+    assert len(sources) == len(set(sources)) > 2000
+
+
+def test_the_notes_own_sentences_are_in_training_as_they_stand() -> None:
+    training = {
+        (phrase.direction, source): target
+        for phrase in split(SEED).train
+        for source, target in variants(phrase)
+    }
+    expected = {
+        ("en-hi", "How are you"): "आप कैसे हैं",
+        ("fr-en", "je suis student"): "I am a student",
+        ("fr-en", "je suis étudiant"): "I am a student",
+        ("en-es", "I like cats"): "Me gustan los gatos",
+        ("en-hi", "How are you?"): "आप कैसे हैं?",
+        ("en-es", "i like cats."): "Me gustan los gatos.",
+    }
+    assert expected.items() <= training.items()
+    for note in NOTES:
+        assert training[note.direction, note.source] == note.target
+    for language in ("fr", "es", "hi"):
+        assert (f"en-{language}", "The cat sat on the mat") in training
+
+
+def test_the_notes_target_sequence_consists_of_english_target_words() -> None:
+    targets = {word for phrase in of(split(SEED).train, "fr-en") for word in words(phrase.target)}
+    assert {"The", "cat", "sat", "on", "mat"} <= targets
+
+
+@pytest.mark.parametrize("seed", [SEED, 2])
+@pytest.mark.parametrize("direction", NAMES)
+def test_held_out_is_never_seen_and_mostly_far(direction: str, seed: int) -> None:
+    parts = split(seed)
+    counts = summary(seed)[direction]
+    training = {plain(source) for phrase in of(parts.train, direction) for source, _ in variants(phrase)}
+    held_out = [plain(phrase.source) for phrase in of(parts.held_out, direction)]
+    keys = within_one_word(sorted(training))
+    far = sum(not is_near(sentence, training, keys) for sentence in held_out)
+    assert len(held_out) == len(set(held_out)) == counts["held_out"] == 250
+    assert training.isdisjoint(held_out)
+    assert training.isdisjoint(plain(phrase.source) for phrase in of(parts.validation, direction))
+    assert far >= counts["held_out_far"] >= 130
+    assert len(of(parts.train, direction)) == counts["train"] > 2500
+
+
+@pytest.mark.parametrize("seed", [SEED, 2])
+@pytest.mark.parametrize("direction", NAMES)
+def test_every_held_out_word_is_often_in_training(direction: str, seed: int) -> None:
+    parts = split(seed)
+    for side in ("source", "target"):
+        often = Counter(
+            word for phrase in of(parts.train, direction) for word in set(words(getattr(phrase, side)))
+        )
+        for phrase in of(parts.held_out, direction):
+            assert min(often[word] for word in words(getattr(phrase, side))) >= 8, phrase
+
+
+def test_a_split_depends_on_its_seed_alone() -> None:
+    program = (
+        "import sys; from tools.phrasebook.parts import split\n"
+        "sys.stdout.buffer.write('\\n'.join(phrase.source for phrase in split(1).held_out).encode())"
+    )
+    environment = os.environ | {"PYTHONHASHSEED": "7", "PYTHONPATH": str(ROOT)}
+    again = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, check=True)
+    held_out = [phrase.source for phrase in split(1).held_out]
+    assert again.stdout.decode().split("\n") == held_out
+    assert held_out != [phrase.source for phrase in split(2).held_out]
+
+
+def test_the_vocabulary_is_small_and_words_are_those_of_the_preparation() -> None:
+    vocabulary = set()
+    for phrase in phrases():
+        for source, target in variants(phrase):
+            vocabulary |= set(words(source)) | set(words(target))
+            assert words(source) == prepare(source, "words", phrase.source_language).split()
+            assert words(target) == prepare(target, "words", phrase.target_language).split()
+    assert 700 <= len(vocabulary) <= 1000
+
+
+def test_texts_are_clean() -> None:
+    for phrase in phrases():
+        for source, target in variants(phrase):
+            for text in (source, target):
+                assert unicodedata.is_normalized("NFC", text)
+                assert text == text.strip() and "  " not in text and "\t" not in text
+                assert "-" not in text.split()  # a word form that the lexicon says is not used
+            assert target[0] == target[0].upper()
+    assert all("'" not in phrase.source for phrase in phrases() if phrase.source_language == "en")
+
+
+def test_punctuation_mirrors_the_source() -> None:
+    question = Phrase("fr", "en", "Où est le livre", "Where is the book", "question")
+    assert variants(question) == [
+        ("Où est le livre", "Where is the book"),
+        ("Où est le livre ?", "Where is the book?"),
+        ("où est le livre", "Where is the book"),
+        ("où est le livre ?", "Where is the book?"),
+    ]
+    assert variants(Phrase("en", "es", "Is he ill", "Él está enfermo", "question"))[1] == (
+        "Is he ill?",
+        "¿Él está enfermo?",
+    )
+    assert variants(Phrase("en", "hi", "I am ill", "मैं बीमार हूँ"))[3] == ("i am ill.", "मैं बीमार हूँ।")
+
+
+BANKS = {"hi": ("किनार", "बैंक"), "es": ("orilla", "banco"), "fr": ("rive", "banque")}
+
+
+@pytest.mark.parametrize("language", sorted(BANKS))
+def test_the_two_banks_translate_differently(language: str) -> None:
+    river, money = BANKS[language]
+    targets = {phrase.source: phrase.target for phrase in phrases() if phrase.direction == f"en-{language}"}
+    with_bank = {source: target for source, target in targets.items() if "bank" in source.split()}
+    kinds = Counter()
+    for source, target in with_bank.items():
+        by_river = bool({"river", "boat", "water", "fish"} & set(source.split()))
+        forms = [any(word.startswith(stem) for word in target.split()) for stem in (river, money)]
+        forms[0] &= not (language == "fr" and forms[1])
+        assert forms == [by_river, not by_river], (source, target)
+        kinds[by_river] += 1
+    assert min(kinds[True], kinds[False]) >= 100
+    toured = {phrase.source: phrase.target for phrase in tour() if phrase.direction == f"en-{language}"}
+    assert toured["She brings water from the bank"] != toured["She brings money from the bank"]
+
+
+@pytest.mark.parametrize(
+    ("english", "french", "spanish", "hindi"),
+    [
+        ("I am a student", "Je suis étudiant", "Soy estudiante", "मैं छात्र हूँ"),
+        ("How are you", "Comment allez-vous", "Cómo está usted", "आप कैसे हैं"),
+        (
+            "The bank of the city is big",
+            "La banque de la ville est grande",
+            "El banco de la ciudad es grande",
+            "शहर का बैंक बड़ा है",
+        ),
+        (
+            "She brings water from the bank",
+            "Elle apporte de l'eau de la rive",
+            "Ella trae agua de la orilla",
+            "वह किनारे से पानी लाती है",
+        ),
+        (
+            "There is a small cat under the table",
+            "Il y a un petit chat sous la table",
+            "Hay un gato pequeño debajo de la mesa",
+            "मेज़ के नीचे एक छोटी बिल्ली है",
+        ),
+    ],
+)
+def test_sentences_stand_in_all_four_languages(english: str, french: str, spanish: str, hindi: str) -> None:
+    pairs = {(phrase.direction, phrase.source): phrase.target for phrase in phrases()}
+    assert pairs["en-fr", english] == french
+    assert pairs["en-es", english] == spanish
+    assert pairs["en-hi", english] == unicodedata.normalize("NFC", hindi)
+    assert pairs["fr-en", french] == english
+
+
+def test_written_files_hold_the_split(tmp_path: Path) -> None:
+    paths = write(tmp_path / "phrasebook")
+    assert sorted(paths) == sorted(
+        f"{part}.{name}.tsv" for part in ("train", "validation", "held-out") for name in NAMES
+    )
+    counts = summary(SEED)
+    for name in NAMES:
+        rows = {}
+        for part in ("train", "validation", "held-out"):
+            text = paths[f"{part}.{name}.tsv"].read_bytes().decode()
+            assert text.endswith("\n") and "\r" not in text
+            rows[part] = [line.split("\t") for line in text.split("\n")[:-1]]
+            assert all(len(row) == 2 for row in rows[part])
+        assert len({tuple(row) for row in rows["train"]}) == 4 * counts[name]["train"]
+        assert len(rows["validation"]) == counts[name]["validation"]
+        assert len(rows["held-out"]) == counts[name]["held_out"]
+
+
+def test_the_packages_file_is_what_the_grammar_writes() -> None:
+    packed = (ROOT / "pellucid" / "data" / "phrasebook.tsv.gz").read_bytes()
+    assert gzip.decompress(packed).decode() == table(SEED), "run python -m tools.phrasebook"
+    assert phrasebook.split() == split(SEED)
+
+
+def test_the_page_for_native_speakers_is_up_to_date_and_complete() -> None:
+    text = page()
+    assert (ROOT / "docs" / "phrasebook.md").read_text(encoding="utf-8") == text, (
+        "run python -m tools.phrasebook"
+    )
+    rows = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| ")]
+    shown = {
+        (column, word)
+        for row in rows
+        if len(row) == 4
+        for column, cell in enumerate(row)
+        for word in words(cell)
+    }
+    columns = {"en": 0, "fr": 1, "es": 2, "hi": 3}
+    for phrase in phrases():
+        if phrase.source != "Je suis student":  # among the notes' own, with its direction
+            assert {(columns[phrase.source_language], word) for word in words(phrase.source)} <= shown
+            assert {(columns[phrase.target_language], word) for word in words(phrase.target)} <= shown

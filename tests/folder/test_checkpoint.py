@@ -1,0 +1,556 @@
+"""A model is a folder: saved whole, loaded if every byte is right, never at the price of the old one."""
+
+import io
+import json
+import math
+import os
+import pickle
+import resource
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+from sentencepiece import SentencePieceProcessor, SentencePieceTrainer
+from torch import Tensor
+
+from pellucid.config.schema import Config, DataConfig, ModelConfig, VocabularyConfig
+from pellucid.errors import PellucidError
+from pellucid.folder import checkpoint, seal
+from pellucid.folder.checkpoint import (
+    load_model,
+    newest_state,
+    recover,
+    save_model,
+    save_state,
+)
+from pellucid.folder.seal import check_writable
+from pellucid.learning.claim import claim
+from pellucid.model import Transformer
+from pellucid.text.vocabulary import Vocabulary
+from pellucid.text.vocabulary_training import train_vocabulary
+
+WORDS = ["a dog runs", "a cat sleeps", "the cat saw the dog"]
+FILES = ["MANIFEST.json", "config.toml", "vocabulary.model", "weights.safetensors"]
+
+
+def make(joint: bool = True, **settings: object) -> tuple[Transformer, Vocabulary, Config]:
+    kind = VocabularyConfig(kind="word", joint=joint, size=50)
+    vocabulary = train_vocabulary(WORDS, [line.upper() for line in WORDS], kind, DataConfig())
+    sizes = {"vocabulary": vocabulary.source_size, "width": 8, "heads": 2, "hidden": 12}
+    if not joint:
+        sizes["target_vocabulary"] = vocabulary.target_size
+    model = ModelConfig(encoder_layers=1, decoder_layers=2, **sizes, **settings)  # type: ignore[arg-type]
+    return Transformer(model), vocabulary, Config(vocabulary=kind, model=model)
+
+
+def save(folder: Path, seed: int = 0, **settings: object) -> tuple[Transformer, Vocabulary, Config]:
+    torch.manual_seed(seed)
+    model, vocabulary, config = make(**settings)  # type: ignore[arg-type]
+    save_model(folder, model, vocabulary, config, {"steps": seed})
+    return model, vocabulary, config
+
+
+def same(one: dict[str, Tensor], other: dict[str, Tensor]) -> bool:
+    return one.keys() == other.keys() and all(torch.equal(one[name], other[name]) for name in one)
+
+
+def reseal(folder: Path) -> None:
+    """What somebody does who changes a file and knows how the manifest is made."""
+    table = json.loads((folder / "MANIFEST.json").read_text())
+    (folder / "MANIFEST.json").unlink()
+    seal._seal(folder, table["kind"], {"provenance": table["provenance"]})
+
+
+def error_of(folder: Path) -> str:
+    with pytest.raises(PellucidError) as error:
+        load_model(folder)
+    return str(error.value)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"tied": False},
+        {"norm": "first", "output_bias": True},
+        {"joint": False},
+        {"joint": False, "tied": False},
+    ],
+)
+def test_saved_is_loaded(settings: dict[str, object], tmp_path: Path) -> None:
+    model, vocabulary, config = save(tmp_path / "run", **settings)
+    loaded, its_vocabulary, its_config, manifest = load_model(tmp_path / "run")
+    assert same(loaded.state_dict(), model.state_dict())
+    assert its_config == config
+    assert manifest["provenance"] == {"steps": 0}
+    assert its_vocabulary.encode_source(WORDS[0]) == vocabulary.encode_source(WORDS[0])
+    assert not loaded.training and all(parameter.requires_grad for parameter in loaded.parameters())
+    assert not (tmp_path / "run" / ".new").exists()
+    source, mask = torch.tensor([[5, 3]]), torch.ones(1, 2, dtype=torch.bool)
+    assert torch.equal(loaded(source, mask, source), model.eval()(source, mask, source))
+
+
+def test_the_folder_holds_what_the_contract_names(tmp_path: Path) -> None:
+    model, _, _ = save(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == FILES
+    weights = load_file(tmp_path / "weights.safetensors")
+    assert weights.keys() == model.state_dict().keys()
+    assert [name for name in weights if "embedding" in name or "projection" in name] == ["embedding.weight"]
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_16_bits_are_widened_exactly(dtype: torch.dtype, tmp_path: Path) -> None:
+    model, vocabulary, config = make()
+    save_model(tmp_path, model, vocabulary, config, {}, stored_as=dtype)
+    narrow = {name: tensor.to(dtype) for name, tensor in model.state_dict().items()}
+    assert same(load_file(tmp_path / "weights.safetensors"), narrow)
+    loaded = load_model(tmp_path).model.state_dict()
+    assert same(loaded, {name: tensor.float() for name, tensor in narrow.items()})
+
+
+def test_numbers_that_16_bits_cannot_hold_are_not_saved(tmp_path: Path) -> None:
+    before, vocabulary, config = save(tmp_path)
+    model = Transformer(config.model)
+    with torch.no_grad():
+        model.embedding.weight[0, 0] = 70_000.0
+    with pytest.raises(PellucidError) as error:
+        save_model(tmp_path, model, vocabulary, config, {}, stored_as=torch.float16)
+    expected = "embedding.weight holds numbers that are not finite in torch.float16: the model was not saved."
+    assert str(error.value) == expected
+    assert same(load_model(tmp_path).model.state_dict(), before.state_dict())
+
+
+def test_infinity_in_the_provenance_is_a_word(tmp_path: Path) -> None:
+    model, vocabulary, config = make()
+    save_model(tmp_path, model, vocabulary, config, {"best": -math.inf, "all": (1.5, math.nan)})
+    assert load_model(tmp_path).manifest["provenance"] == {"best": "-inf", "all": [1.5, "nan"]}
+
+
+def test_a_better_model_replaces_all_of_the_old_one(tmp_path: Path) -> None:
+    (tmp_path / "checkpoints").mkdir()
+    (tmp_path / "metrics.jsonl").write_text("{}")
+    save(tmp_path, joint=True)
+    second, _, _ = save(tmp_path, seed=1, joint=False)
+    kept = {"checkpoints", "metrics.jsonl"}
+    assert {path.name for path in tmp_path.iterdir()} - kept == {
+        "MANIFEST.json",
+        "config.toml",
+        "vocabulary.source.model",
+        "vocabulary.target.model",
+        "weights.safetensors",
+    }
+    (tmp_path / "vocabulary.model").write_text("a stray file is no part of the model")
+    assert same(load_model(tmp_path).model.state_dict(), second.state_dict())
+
+
+class Killed(BaseException):
+    pass
+
+
+@contextmanager
+def killed_at(monkeypatch: pytest.MonkeyPatch, call: int) -> Iterator[list[str]]:
+    """Ends the block before that call of those that change the disk; the list holds the calls until then."""
+    calls: list[str] = []
+
+    def guard(name: str, function):  # type: ignore[no-untyped-def]
+        def guarded(*args, **kwargs):  # type: ignore[no-untyped-def]
+            if len(calls) == call:
+                raise Killed
+            calls.append(name)
+            return function(*args, **kwargs)
+
+        return guarded
+
+    with monkeypatch.context() as patch:
+        for module, name in (
+            (os, "replace"), (os, "fsync"), (os, "unlink"), (os, "mkdir"), (os, "rmdir"),
+            (shutil, "copyfile"), (shutil, "rmtree"), (Path, "write_bytes"), (Path, "unlink"),
+        ):  # fmt: skip
+            patch.setattr(module, name, guard(name, getattr(module, name)))
+        try:
+            yield calls
+        except Killed:
+            calls.append("killed")
+
+
+def test_a_replacement_cut_off_anywhere_leaves_the_old_model_or_the_new(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = tmp_path / "run"
+    first, _, _ = save(run, joint=True)
+    new_model, vocabulary, config = make(joint=False)
+    shutil.copytree(run, tmp_path / "before")
+    outcomes = []
+    for call in range(1000):
+        shutil.rmtree(run)
+        shutil.copytree(tmp_path / "before", run)
+        with killed_at(monkeypatch, call) as calls:
+            save_model(run, new_model, vocabulary, config, {})
+        read = load_model(run).model.state_dict()  # as a reader finds it
+        outcomes.append(same(read, new_model.state_dict()))
+        assert outcomes[-1] or same(read, first.state_dict())
+        recover(run)  # as the next start leaves it
+        assert same(load_model(run).model.state_dict(), read)
+        assert not (run / ".new").exists()
+        if outcomes[-1]:
+            assert not (run / "vocabulary.model").exists()
+        if calls[-1] != "killed":
+            break
+    assert outcomes == sorted(outcomes) and outcomes.count(False) > 10 and outcomes.count(True) > 10
+
+
+def test_a_reader_beside_a_writer_sees_one_model_or_another(tmp_path: Path) -> None:
+    writer = """
+import sys, torch
+from pathlib import Path
+sys.path.insert(0, sys.argv[2])
+from test_checkpoint import save
+for seed in range(12):
+    save(Path(sys.argv[1]), seed, joint=bool(seed % 2))
+"""
+    save(tmp_path)
+    process = subprocess.Popen([sys.executable, "-c", writer, str(tmp_path), str(Path(__file__).parent)])
+    seen = set()
+    while process.poll() is None:
+        model, _, config, manifest = load_model(tmp_path)
+        seen.add(manifest["provenance"]["steps"])
+        assert config.model == model.config
+    assert process.returncode == 0
+    assert load_model(tmp_path).manifest["provenance"]["steps"] == 11 and len(seen) > 1
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_damaged_file_is_named_with_its_hash(name: str, tmp_path: Path) -> None:
+    model, _, _ = save(tmp_path)
+    path, whole = tmp_path / name, (tmp_path / name).read_bytes()
+    flips = [(position, 1 << position % 8) for position in range(0, len(whole), max(1, len(whole) // 50))]
+    damaged = [whole[:at] + bytes([whole[at] ^ bit]) + whole[at + 1 :] for at, bit in flips]
+    other = (tmp_path / FILES[FILES.index(name) - 1]).read_bytes()
+    for content in (*damaged, b"", whole[:-1], whole[: len(whole) // 2], whole + b"x", other):
+        path.write_bytes(content)
+        message = error_of(tmp_path)
+        assert message.startswith(f"{path}: ")
+        assert name == "MANIFEST.json" or "SHA-256" in message
+    path.write_bytes(whole)
+    assert same(load_model(tmp_path).model.state_dict(), model.state_dict())
+    path.unlink()
+    assert error_of(tmp_path).startswith(f"{path}: ")
+
+
+def test_the_message_about_a_hash(tmp_path: Path) -> None:
+    save(tmp_path)
+    path = tmp_path / "config.toml"
+    expected = json.loads((tmp_path / "MANIFEST.json").read_text())["files"]["config.toml"]
+    path.write_bytes(b"")
+    empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+    assert error_of(tmp_path) == (
+        f"{path}: its SHA-256 is {empty}, but MANIFEST.json says {expected}: "
+        "the file was changed or damaged. Copy the folder again."
+    )
+
+
+def test_a_folder_that_is_no_model(tmp_path: Path) -> None:
+    for folder in (tmp_path, tmp_path / "nowhere"):
+        assert error_of(folder) == (
+            f"{folder / 'MANIFEST.json'}: No such file or directory. This is not the folder of a model."
+        )
+    save_state(tmp_path, 1, {"x": torch.zeros(1)}, {})
+    folder = tmp_path / "checkpoints" / "step-1"
+    assert error_of(folder) == (
+        f"{folder / 'MANIFEST.json'}: format 1 of a training state, where format 1 of a model is expected. "
+        "Give another folder, or upgrade Pellucid."
+    )
+
+
+@pytest.mark.parametrize(
+    "junk",
+    [
+        b"[]",
+        b"{}",
+        b"null",
+        b"1",
+        b"[" * 100_000,
+        b"\xff",
+        b'{"files": 1, "sha256": ""}',
+        b'{"files": [], "sha256": ""}',
+        b"9" * 10_000,
+    ],
+)
+def test_a_manifest_of_junk_is_our_error(junk: bytes, tmp_path: Path) -> None:
+    save(tmp_path)
+    (tmp_path / "MANIFEST.json").write_bytes(junk)
+    message = f"{tmp_path / 'MANIFEST.json'}: not a manifest, or a damaged one. Copy the folder again."
+    assert error_of(tmp_path) == message
+
+
+def test_a_manifest_cannot_name_files_elsewhere(tmp_path: Path) -> None:
+    save(tmp_path / "run")
+    path = tmp_path / "run" / "MANIFEST.json"
+    table = json.loads(path.read_text())
+    del table["sha256"]
+    table["files"]["../secret"] = "0" * 64
+    path.write_text(json.dumps(table | {"sha256": seal._sha256_of(table)}))
+    assert "../secret" not in error_of(tmp_path / "run")
+
+
+def test_a_vocabulary_with_other_special_ids_is_refused(tmp_path: Path) -> None:
+    """As many tokens, but what ends a sentence here starts one there."""
+    _, vocabulary, _ = save(tmp_path)
+    other = io.BytesIO()
+    SentencePieceTrainer.train(
+        sentence_iterator=iter(WORDS + [line.upper() for line in WORDS]),
+        model_writer=other,
+        model_type="word",
+        vocab_size=50,
+        hard_vocab_limit=False,
+        pad_id=0,
+        unk_id=1,
+        bos_id=3,
+        eos_id=2,
+        minloglevel=2,
+    )
+    model = SentencePieceProcessor(model_proto=other.getvalue())
+    assert model.get_piece_size() == vocabulary.source_size
+    (tmp_path / "vocabulary.model").write_bytes(other.getvalue())
+    reseal(tmp_path)
+    assert error_of(tmp_path) == (
+        f"{tmp_path / 'vocabulary.model'}: start_id = 3, but the model was made with 2: another model's "
+        "vocabulary. Copy the model folder again."
+    )
+
+
+class Bomb:
+    """Pickled, it makes a file where it is unpickled."""
+
+    def __init__(self, marker: Path) -> None:
+        self.marker = marker
+
+    def __reduce__(self):  # type: ignore[no-untyped-def]
+        return (Path.touch, (self.marker,))
+
+
+@pytest.mark.parametrize("name", ["weights.safetensors", "vocabulary.model", "config.toml"])
+def test_a_pickle_is_never_opened(name: str, tmp_path: Path) -> None:
+    marker, folder = tmp_path / "marker", tmp_path / "run"
+    for write in (
+        lambda path: path.write_bytes(pickle.dumps(Bomb(marker))),
+        lambda path: torch.save(Bomb(marker), path),
+    ):
+        save(folder)
+        write(folder / name)
+        assert "SHA-256" in error_of(folder)
+        reseal(folder)  # and with a manifest that vouches for it
+        assert str(folder / name) in error_of(folder)
+    assert not marker.exists()
+
+
+def test_weights_are_compared_with_the_configuration_before_they_are_loaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, _, _ = save(tmp_path)
+    path = tmp_path / "weights.safetensors"
+    monkeypatch.setattr("safetensors.torch.load", lambda content: pytest.fail("the tensors were loaded"))
+    weights = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+    bias, norm = "decoder.layers.1.feed_forward.outer.bias", "encoder.layers.0.residual_1.norm.weight"
+    weights[bias] = torch.zeros(9)
+    weights[norm] = weights[norm].double()
+    weights["extra"] = weights.pop("embedding.weight")
+    save_file(weights, path)
+    reseal(tmp_path)
+    message = error_of(tmp_path)
+    assert message.startswith(
+        f"{path} does not fit config.toml: embedding.weight is missing; extra is unknown; "
+    ) and message.endswith("; and 1 more.")
+    for content in (
+        b"",
+        b"\xff" * 100,
+        (2).to_bytes(8, "little") + b"[]",
+        (8).to_bytes(8, "little") + b'{"a": 1}',
+    ):
+        path.write_bytes(content)
+        reseal(tmp_path)
+        expected = f"{path}: this is not a safetensors file, and nothing else is opened."
+        assert error_of(tmp_path) == expected
+
+
+def test_a_state_comes_back_bit_for_bit(tmp_path: Path) -> None:
+    tensors = {
+        "weights": torch.randn(3, 4).mT,
+        "generator": torch.get_rng_state(),
+        "halves": torch.randn(3).bfloat16(),
+        "count": torch.tensor(7),
+        "nan": torch.tensor([math.nan, -0.0]),
+    }
+    state = {"epoch": 3, "best": -math.inf, "loss": 0.1 + 0.2, "names": ["α", "\ud800"], "none": None}
+    save_state(tmp_path, 12, tensors, state)
+    newest = newest_state(tmp_path)
+    assert newest is not None and newest.step == 12 and newest.state == state
+    assert newest.tensors.keys() == tensors.keys()
+    for name, tensor in tensors.items():
+        found = newest.tensors[name]
+        assert (found.dtype, found.shape) == (tensor.dtype, tensor.shape)
+        assert found.reshape(-1).view(torch.uint8).equal(tensor.reshape(-1).view(torch.uint8))
+    assert newest_state(tmp_path / "nowhere") is None
+
+
+def test_the_last_checkpoints_are_kept(tmp_path: Path) -> None:
+    def steps() -> list[str]:
+        return sorted(path.name for path in (tmp_path / "checkpoints").iterdir())
+
+    for step in (8, 9, 10, 11):
+        save_state(tmp_path, step, {"x": torch.tensor(step)}, {}, keep=3)
+    assert steps() == ["step-10", "step-11", "step-9"]
+    save_state(tmp_path, 10, {"x": torch.tensor(-10)}, {}, keep=2)  # training went on from step 9 once more
+    assert steps() == ["step-10", "step-9"]
+    newest = newest_state(tmp_path)
+    assert newest is not None and newest.tensors["x"] == -10
+
+
+def test_a_damaged_or_unfinished_checkpoint_is_passed_over(tmp_path: Path) -> None:
+    for step in (1, 2, 3):
+        save_state(tmp_path, step, {"x": torch.tensor(step)}, {}, keep=3)
+    last, middle = (tmp_path / "checkpoints" / name for name in ("step-3", "step-2"))
+    (last / "MANIFEST.json").unlink()
+    with pytest.warns(UserWarning, match=r"step-3: this checkpoint was never finished; passed over\.$"):
+        newest = newest_state(tmp_path)
+    assert newest is not None and newest.tensors["x"] == 2
+    recover(tmp_path)
+    assert not last.exists()
+    (middle / "tensors.safetensors").write_bytes(b"")
+    with pytest.warns(
+        UserWarning, match=r"step-2/tensors\.safetensors: its SHA-256 is e3b0.* passed over\.$"
+    ):
+        newest = newest_state(tmp_path)
+    assert newest is not None and newest.tensors["x"] == 1
+    (tmp_path / "checkpoints" / "step-1" / "state.json").write_text("{ }")
+    with pytest.warns(UserWarning), pytest.raises(PellucidError, match="step-2/tensors"):
+        newest_state(tmp_path)
+
+
+@contextmanager
+def disk_full_after(size: int) -> Iterator[None]:
+    """The operating system lets no file grow beyond `size` bytes."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+@pytest.mark.parametrize("size", [0, 100, 3000])
+def test_a_full_disk_leaves_what_was_there(size: int, tmp_path: Path) -> None:
+    model, vocabulary, config = save(tmp_path)
+    save_state(tmp_path, 1, {"x": torch.ones(5000)}, {})
+    with disk_full_after(size), pytest.raises(PellucidError) as error:
+        save_model(tmp_path, Transformer(config.model), vocabulary, config, {})
+    assert str(error.value).startswith(f"{tmp_path / '.new'}: cannot be written: ")
+    assert "What was saved before is intact. Make room, or choose another folder." in str(error.value)
+    with disk_full_after(size), pytest.raises(PellucidError) as error:
+        save_state(tmp_path, 2, {"x": torch.ones(5000)}, {})
+    assert str(error.value).startswith(f"{tmp_path / 'checkpoints' / 'step-2'}: cannot be written: ")
+    assert same(load_model(tmp_path).model.state_dict(), model.state_dict())
+    newest = newest_state(tmp_path)  # without a warning: what was begun is gone
+    assert newest is not None and newest.step == 1
+    with disk_full_after(size), pytest.raises(PellucidError) as error:
+        check_writable(tmp_path / "other")
+    assert str(error.value).startswith(f"{tmp_path / 'other'}: cannot be written: ")
+
+
+def test_a_vanished_folder_is_not_made_again(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    check_writable(run)
+    model, vocabulary, config = save(run / "last")
+    shutil.rmtree(run)
+    with pytest.raises(PellucidError) as error:
+        save_state(run, 5, {}, {})
+    reason = "cannot be written: No such file or directory. What was saved before is intact."
+    assert str(error.value).startswith(f"{run / 'checkpoints' / 'step-5'}: {reason}")
+    with pytest.raises(PellucidError) as error:
+        save_model(run / "last", model, vocabulary, config, {})
+    assert str(error.value).startswith(f"{run / 'last' / '.new'}: {reason}")
+    assert not run.exists()
+
+
+def test_what_cannot_be_written_is_known_before_the_first_step(tmp_path: Path) -> None:
+    check_writable(tmp_path / "a folder" / "नया")
+    assert list((tmp_path / "a folder" / "नया").iterdir()) == []
+    (tmp_path / "file").touch()
+    with pytest.raises(PellucidError) as error:
+        check_writable(tmp_path / "file")
+    assert str(error.value) == (
+        f"{tmp_path / 'file'}: cannot be written: File exists. What was saved before is intact. "
+        "Make room, or choose another folder."
+    )
+    with pytest.raises(
+        PellucidError, match=r": 1,000,000,000,000 MB are needed and [\d,]+ MB are free\. Make room"
+    ):
+        check_writable(tmp_path, bytes_needed=10**18)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_read_only_folder_is_named(tmp_path: Path) -> None:
+    save(tmp_path)
+    tmp_path.chmod(0o500)
+    try:
+        with pytest.raises(PellucidError, match="cannot be written: Permission denied"):
+            check_writable(tmp_path)
+        load_model(tmp_path)
+    finally:
+        tmp_path.chmod(0o700)
+
+
+def test_two_trainers_on_one_folder(tmp_path: Path) -> None:
+    expected = (
+        f"{tmp_path}: another training run, process {{}}, is at work here. "
+        "Wait until it ends, or choose another folder."
+    )
+    with claim(tmp_path):
+        with pytest.raises(PellucidError) as error, claim(tmp_path):
+            pass
+        assert str(error.value) == expected.format(os.getpid())
+    code = """
+import sys
+from pellucid.learning.claim import claim
+with claim(sys.argv[1]):
+    print("in", flush=True)
+    input()
+"""
+    holder = subprocess.Popen(
+        [sys.executable, "-c", code, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert holder.stdout is not None and holder.stdout.readline() == "in\n"
+        with pytest.raises(PellucidError) as error, claim(tmp_path):
+            pass
+        assert str(error.value) == expected.format(holder.pid)
+    finally:
+        holder.kill()
+        holder.communicate()
+    with claim(tmp_path):  # whoever was killed holds nothing
+        pass
+
+
+def test_a_step_saved_again_fails_without_harm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    save_state(tmp_path, 5, {"x": torch.ones(3)}, {"round": 1}, keep=2)
+    write = checkpoint._write
+
+    def full(path: Path, tensors: dict[str, torch.Tensor]) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(checkpoint, "_write", full)
+    with pytest.raises(PellucidError, match="No space left"):
+        save_state(tmp_path, 5, {"x": torch.zeros(3)}, {"round": 2}, keep=2)
+    kept = newest_state(tmp_path)
+    assert kept and kept.step == 5 and kept.state == {"round": 1}
+    monkeypatch.setattr(checkpoint, "_write", write)
+    save_state(tmp_path, 5, {"x": torch.zeros(3)}, {"round": 3}, keep=2)
+    kept = newest_state(tmp_path)
+    assert kept and kept.state == {"round": 3} and not kept.tensors["x"].any()
+    assert [path.name for path in (tmp_path / "checkpoints").iterdir()] == ["step-5"]

@@ -1,0 +1,289 @@
+"""What sealing writes: values as JSON can say them, and files that are whole or not there."""
+
+import json
+import math
+import os
+import shutil
+import stat
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import foreign
+import pytest
+
+from pellucid.errors import PellucidError
+from pellucid.folder.seal import (
+    copy,
+    is_sealed,
+    jsonable,
+    making,
+    remove,
+    sealed,
+    whole,
+    write_new,
+    write_whole,
+)
+
+
+def test_json_has_words_for_what_is_not_a_finite_number() -> None:
+    value = {"best": -math.inf, 3: (math.nan, [math.inf, 0.1 + 0.2]), "none": None, "on": True, "name": "inf"}
+    said = {"best": "-inf", "3": ["nan", ["inf", 0.1 + 0.2]], "none": None, "on": True, "name": "inf"}
+    assert jsonable(value) == said
+    assert json.loads(json.dumps(said, allow_nan=False)) == said
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_a_file_is_as_it_was_until_the_new_one_is_whole(tmp_path: Path) -> None:
+    path = tmp_path / "out.json"
+    path.write_bytes(b"old")
+    path.chmod(0o640)
+    with whole(path) as file:
+        file.write(b"new")
+        file.flush()
+        assert path.read_bytes() == b"old"
+    assert path.read_bytes() == b"new"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+    assert names(tmp_path) == ["out.json"]
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, OSError, SystemExit])
+def test_what_goes_wrong_leaves_nothing_behind(tmp_path: Path, error: type[BaseException]) -> None:
+    path = tmp_path / "out.json"
+    path.write_bytes(b"old")
+    with pytest.raises(error), whole(path) as file:
+        file.write(b"half")
+        raise error
+    assert path.read_bytes() == b"old"
+    assert names(tmp_path) == ["out.json"]
+
+
+def test_a_folder_half_written_does_not_stay(tmp_path: Path) -> None:
+    for error in (KeyboardInterrupt, ValueError):
+        with pytest.raises(error), sealed(tmp_path / "model", "model", {}) as folder:
+            (folder / "weights").write_bytes(b"half")
+            raise error
+        assert names(tmp_path) == []
+    with sealed(tmp_path / "model", "model", {}) as folder:
+        (folder / "weights").write_bytes(b"all")
+    assert is_sealed(tmp_path / "model")
+
+
+# What a power failure leaves: only what was synced
+
+
+@pytest.fixture
+def synced(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, dict[str, bytes]]]:
+    """Each fsync and each rename as it happens, with the files that were synced by then as they were."""
+    events: list[tuple[str, dict[str, bytes]]] = []
+    safe: dict[str, bytes] = {}
+    fsync, replace = os.fsync, os.replace
+
+    def sync(handle: int) -> None:
+        fsync(handle)
+        path = Path(os.readlink(f"/proc/self/fd/{handle}"))
+        if path.is_file():
+            safe[path.name] = path.read_bytes()
+        events.append((f"sync {path.name}", dict(safe)))
+
+    def rename(source: Path, target: Path) -> None:
+        replace(source, target)
+        if source.name in safe:
+            safe[target.name] = safe.pop(source.name)
+        events.append((f"rename {source.name} {target.name}", dict(safe)))
+
+    monkeypatch.setattr(os, "fsync", sync)
+    monkeypatch.setattr(os, "replace", rename)
+    return events
+
+
+on_linux = pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="only Linux names what is synced")
+
+
+@on_linux
+def test_the_manifest_appears_when_all_else_is_on_the_disk(
+    tmp_path: Path, synced: list[tuple[str, dict[str, bytes]]]
+) -> None:
+    with sealed(tmp_path / "model", "model", {}) as folder:
+        (folder / "weights").write_bytes(b"all")
+        (folder / "config").write_bytes(b"some")
+    names = [name for name, _ in synced]
+    sealing = names.index("rename .manifest MANIFEST.json")
+    _, safe = synced[sealing]
+    assert {"weights", "config", "MANIFEST.json"} == safe.keys()
+    assert safe["MANIFEST.json"] == (tmp_path / "model" / "MANIFEST.json").read_bytes()
+    assert (safe["weights"], safe["config"]) == (b"all", b"some")
+    assert "sync model" in names[:sealing]  # their names
+    assert names[sealing + 1 :] == ["sync model", f"sync {tmp_path.name}"]  # the manifest's, and the folder's
+
+
+@on_linux
+def test_a_copy_is_on_the_disk_before_it_has_its_name(
+    tmp_path: Path, synced: list[tuple[str, dict[str, bytes]]]
+) -> None:
+    (tmp_path / "new").mkdir()
+    (tmp_path / "new" / "weights").write_bytes(b"new")
+    (tmp_path / "weights").write_bytes(b"old")
+    copy(tmp_path / "new" / "weights", tmp_path / "weights")
+    assert [name for name, _ in synced] == ["sync .part", "rename .part weights"]
+    assert synced[-1][1] == {"weights": b"new"}
+
+
+@on_linux
+def test_a_folder_that_is_removed_loses_its_manifest_first(
+    tmp_path: Path, synced: list[tuple[str, dict[str, bytes]]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with sealed(tmp_path / "model", "model", {}) as folder:
+        (folder / "weights").write_bytes(b"all")
+    before = len(synced)
+
+    def cut_off(path: Path) -> None:
+        assert [name for name, _ in synced[before:]] == ["sync model"]
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(shutil, "rmtree", cut_off)
+        remove(folder)
+    assert not is_sealed(folder) and (folder / "weights").exists()
+
+
+def test_a_copy_cut_off_in_the_middle_leaves_the_old_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, target = tmp_path / "new", tmp_path / "old"
+    source.write_bytes(b"new and longer")
+    target.write_bytes(b"old")
+
+    def half(source: Path, target: Path) -> None:
+        Path(target).write_bytes(source.read_bytes()[:5])
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(shutil, "copyfile", half)
+        copy(source, target)
+    assert target.read_bytes() == b"old"
+    copy(source, target)
+    assert target.read_bytes() == b"new and longer"
+
+
+# Files into a folder that may hold others
+
+
+def test_new_files_are_all_written_or_none(tmp_path: Path) -> None:
+    foreign.put(tmp_path / "there" / "b")
+    foreign.put(tmp_path / "there" / "c", "link")
+    before = foreign.everything(tmp_path)
+    for name in "bc":
+        with pytest.raises(PellucidError) as error:
+            write_new(tmp_path / "there", {"a": b"1", name: b"2"})
+        assert str(error.value) == (
+            f"{tmp_path / 'there' / name} is there already, and it is another file: it was left alone, and "
+            "nothing was written. Move it away, or choose another --out."
+        )
+        assert foreign.everything(tmp_path) == before
+    write_new(tmp_path / "new" / "deep", {"a": b"1", "b": b"2"})
+    write_new(tmp_path / "new" / "deep", {"a": b"1", "c": b"3"})
+    assert names(tmp_path / "new" / "deep") == ["a", "b", "c"]
+
+
+def test_folders_made_in_vain_go_again(tmp_path: Path) -> None:
+    for error in (KeyboardInterrupt, ValueError):
+        with pytest.raises(error), making(tmp_path / "a" / "b"):
+            raise error
+        assert names(tmp_path) == []
+    with pytest.raises(ValueError), making(tmp_path / "a" / "b"):
+        (tmp_path / "a" / "kept").write_bytes(b"")
+        raise ValueError
+    assert names(tmp_path / "a") == ["kept"]
+
+
+def test_two_threads_do_not_write_into_each_other(tmp_path: Path) -> None:
+    path = tmp_path / "out"
+    with whole(path) as file:
+        file.write(b"first")
+        other = threading.Thread(target=write_whole, args=(path, b"second, and longer"))
+        other.start()
+        other.join()
+        assert path.read_bytes() == b"second, and longer"
+    assert path.read_bytes() == b"first"
+    assert names(tmp_path) == ["out"]
+
+
+def test_a_name_may_be_as_long_as_the_file_system_allows(tmp_path: Path) -> None:
+    path = tmp_path / ("n" * 255)
+    write_whole(path, b"new")
+    assert path.read_bytes() == b"new"
+
+
+def test_a_link_stays_a_link(tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    target, link = tmp_path / "there" / "real", tmp_path / "link"
+    link.symlink_to("there/real")
+    write_whole(link, b"first")  # the link leads to nothing yet
+    write_whole(link, b"second")
+    assert link.is_symlink() and target.read_bytes() == b"second"
+    assert names(target.parent) == ["real"]
+
+
+def test_a_link_that_leads_to_itself_is_an_error_and_stays(tmp_path: Path) -> None:
+    link = tmp_path / "link"
+    link.symlink_to("link")
+    with pytest.raises(OSError):
+        write_whole(link, b"new")
+    assert link.is_symlink()
+
+
+def test_a_pipe_is_written_to_and_never_replaced(tmp_path: Path) -> None:
+    pipe, link, read = tmp_path / "pipe", tmp_path / "link", list[bytes]()
+    os.mkfifo(pipe)
+    link.symlink_to("pipe")
+    for path in (pipe, link):
+        reader = threading.Thread(target=lambda: read.append(pipe.read_bytes()))
+        reader.start()
+        write_whole(path, b"through the pipe")
+        reader.join()
+    assert read == [b"through the pipe"] * 2
+    assert stat.S_ISFIFO(pipe.lstat().st_mode) and link.is_symlink()
+    assert names(tmp_path) == ["link", "pipe"]
+
+
+@pytest.mark.skipif(not Path("/dev/stdout").exists(), reason="this system has no /dev/stdout")
+@pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1", "link"])
+def test_the_file_behind_standard_output_stays_the_same_file(tmp_path: Path, name: str) -> None:
+    out = tmp_path / "out"
+    (tmp_path / "link").symlink_to("/dev/stdout")
+    code = (
+        "from pathlib import Path; from pellucid.folder.seal import write_whole; "
+        f"write_whole(Path({name!r}), b'new')"
+    )
+    with out.open("wb") as stream:
+        before = os.fstat(stream.fileno()).st_ino
+        subprocess.run([sys.executable, "-c", code], cwd=tmp_path, stdout=stream, check=True, timeout=60)
+    assert out.read_bytes() == b"new"
+    assert out.stat().st_ino == before
+
+
+def test_standard_output_may_be_a_pipe(tmp_path: Path) -> None:
+    code = (
+        "from pathlib import Path; from pellucid.folder.seal import write_whole; "
+        "write_whole(Path('/dev/stdout'), b'new')"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, timeout=60)
+    assert found.stdout == b"new"
+
+
+def test_an_error_names_the_file_that_was_asked_for(tmp_path: Path) -> None:
+    for path in (tmp_path / "none" / "out", tmp_path / ("n" * 256)):
+        with pytest.raises(OSError) as error:
+            write_whole(path, b"new")
+        assert error.value.filename == str(path)
+
+
+def test_a_folder_is_no_file(tmp_path: Path) -> None:
+    with pytest.raises(IsADirectoryError):
+        write_whole(tmp_path, b"new")
+    assert names(tmp_path) == []

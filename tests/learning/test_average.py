@@ -1,0 +1,161 @@
+"""The average: of a run's last validations, with its scores and what was kept; of named checkpoints."""
+
+import dataclasses
+import json
+from pathlib import Path
+
+import pytest
+import short_runs
+import torch
+from command import Command
+
+import pellucid as package
+from pellucid.errors import PellucidError, UsageError
+from pellucid.folder.checkpoint import load_model
+from pellucid.learning import run as run_module
+from pellucid.learning.validation import Validation
+
+SETTINGS = {"training.checkpoint_every": 2, "training.keep_checkpoints": 3}
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of six steps, validated at steps 3 and 6, with checkpoints at 2, 4 and 6; read it only."""
+    folder = tmp_path_factory.mktemp("average")
+    return package.train(short_runs.config(folder / "data", SETTINGS), folder / "run")
+
+
+def what(folder: Path) -> str:
+    return load_model(folder).manifest["provenance"]["what"]
+
+
+# At the end of a run
+
+
+@pytest.mark.parametrize(
+    ("bleus", "kept"),
+    [((10.0, 30.0, 20.0), "step 6"), ((10.0, 30.0, 40.0), "average of steps 3, 6"), ((9.0, 8.0), "step 3")],
+)
+def test_the_average_s_scores_and_what_was_kept_are_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bleus: tuple[float, ...], kept: str
+) -> None:
+    left = list(bleus)
+
+    def validate(*_: object) -> Validation:
+        return Validation(2.0, 7.39, left.pop(0) if len(left) > 1 else left[0], 50.0, 12.5, 8, "b", "c")
+
+    monkeypatch.setattr(run_module, "validate", validate)
+    lines, folder, config = list[str](), tmp_path / "run", short_runs.config(tmp_path / "data")
+    package.train(config, folder, report=lines.append)
+    scores = f"loss 2.000, perplexity 7.39, BLEU {bleus[-1]:.2f}, chrF 50.00, exact 12.50"
+    assert lines[-1] == f"average of steps 3, 6: {scores}; kept as the model: {kept}"
+    assert [what(folder / name) for name in (".", "averaged", "last")] == [
+        kept,
+        "average of steps 3, 6",
+        "step 6",
+    ]
+    last = json.loads((folder / "metrics.jsonl").read_text().splitlines()[-1])
+    assert last == {
+        "step": 6,
+        "average": [3, 6],
+        "validation": Validation(2.0, 7.39, bleus[-1], 50.0, 12.5, 8, "b", "c").figures(),
+        "kept": kept,
+    }
+
+
+def test_without_an_average_the_kept_step_is_told(tmp_path: Path) -> None:
+    lines, config = list[str](), short_runs.config(tmp_path / "data", {"training.average": 0})
+    package.train(config, tmp_path / "run", report=lines.append)
+    assert lines[-1] == f"kept as the model: {what(tmp_path / 'run')}"
+    assert len(short_runs.all_metrics(tmp_path / "run")) == 6
+
+
+def test_a_resume_tells_the_average_once(run: Path, tmp_path: Path) -> None:
+    config = short_runs.config(tmp_path / "data")
+    package.train(config, tmp_path / "run")
+    longer = dataclasses.replace(config, training=dataclasses.replace(config.training, steps=7))
+    for each in (config, longer):
+        package.train(each, tmp_path / "run", resume=True)
+    entries = short_runs.all_metrics(tmp_path / "run")
+    assert [entry["step"] for entry in entries] == [1, 2, 3, 4, 5, 6, 7, 7]
+    assert [entry.get("average") for entry in entries] == [None] * 7 + [[6, 7]]
+
+
+def test_what_is_put_aside_for_the_average_is_loaded_as_a_model(run: Path) -> None:
+    aside = [run / "averaging" / "checkpoints" / f"step-{step}" for step in (3, 6)]
+    three, six = (package.load(folder, "cpu").model.state_dict() for folder in aside)
+    assert all(torch.equal(six[name], tensor) for name, tensor in short_runs.weights(run / "last").items())
+    averaged = short_runs.weights(run / "averaged")
+    for name, tensor in averaged.items():
+        assert torch.equal(tensor, ((three[name].double() + six[name].double()) / 2).float())
+
+
+# Of named checkpoints
+
+
+def test_named_checkpoints_are_averaged(run: Path, tmp_path: Path, pellucid: Command) -> None:
+    checkpoints = [run / "checkpoints" / f"step-{step}" for step in (2, 4)] + [run / "last"]
+    outcome = pellucid("average", tmp_path / "mean", *checkpoints)
+    assert outcome == (0, f"{tmp_path / 'mean'}\n", "average of step 2; step 4; step 6\n")
+    parts = [package.load(folder, "cpu").model.state_dict() for folder in checkpoints]
+    for name, tensor in short_runs.weights(tmp_path / "mean").items():
+        assert torch.equal(tensor, (sum(part[name].double() for part in parts) / 3).float())
+    provenance = load_model(tmp_path / "mean").manifest["provenance"]
+    assert list(provenance["averaged"]) == ["1. step 2", "2. step 4", "3. step 6"]
+    assert {len(digest) for digest in provenance["averaged"].values()} == {64}
+    assert str(tmp_path) not in json.dumps(provenance)
+    assert pellucid("translate", tmp_path / "mean", stdin=b"ab\n").code == 0
+    assert "\n  what: average of step 2; step 4; step 6\n" in pellucid("inspect", tmp_path / "mean").out
+
+
+def test_the_averages_of_python_and_of_a_run_are_the_same(run: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    aside = sorted((run / "averaging" / "checkpoints").iterdir())
+    assert package.average(tmp_path / "empty", aside) == tmp_path / "empty"
+    assert short_runs.same_weights(tmp_path / "empty", run / "averaged")
+
+
+def test_a_folder_that_is_not_empty_is_left_alone(run: Path, tmp_path: Path) -> None:
+    (tmp_path / "full").mkdir()
+    for name in ("full/mine.txt", "file"):
+        (tmp_path / name).write_text("mine")
+    for name in ("full", "file"):
+        with pytest.raises(UsageError) as error:
+            package.average(tmp_path / name, [run / "last"])
+        assert str(error.value) == (
+            f"{tmp_path / name} is there already, and an average is written to a new folder only. "
+            "Name the new folder first, then the checkpoints."
+        )
+    assert [path.name for path in (tmp_path / "full").iterdir()] == ["mine.txt"]
+    assert (tmp_path / "file").read_text() == "mine"
+
+
+def test_other_shapes_and_other_vocabularies_are_refused(run: Path, tmp_path: Path) -> None:
+    wide = short_runs.config(tmp_path / "data", {"model.width": 32, "training.steps": 1})
+    package.train(wide, tmp_path / "wide")
+    # As many words, other words.
+    words = short_runs.config(tmp_path / "words", {"training.steps": 1})
+    for file in words.data.train[0]:
+        Path(file).write_text(Path(file).read_text().replace("cab", "zab").replace("bac", "baz"))
+    package.train(words, tmp_path / "other")
+    remedy = "Average checkpoints of one run, or of runs that start from one model."
+    reasons = {
+        "wide": "its model is of another shape: width = 32 (there 16)",
+        "other": "its vocabulary is another one",
+    }
+    for name, reason in reasons.items():
+        with pytest.raises(UsageError) as error:
+            package.average(tmp_path / "mean", [run, tmp_path / name])
+        assert str(error.value) == f"{tmp_path / name} cannot be averaged with {run}: {reason}. {remedy}"
+    assert not (tmp_path / "mean").exists()
+
+
+def test_wrong_calls_are_refused(run: Path, tmp_path: Path, pellucid: Command) -> None:
+    for wrong in ([], str(run)):
+        with pytest.raises(UsageError) as error:
+            package.average(tmp_path / "mean", wrong)
+        assert str(error.value) == "checkpoints must be a list of at least one: name those to average."
+    assert pellucid("average", tmp_path / "mean").code == 2
+    with pytest.raises(PellucidError, match="No such file or directory"):
+        package.average(tmp_path / "mean", [tmp_path / "nowhere"])
+    assert not (tmp_path / "mean").exists()

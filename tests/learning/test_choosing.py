@@ -1,0 +1,158 @@
+"""A configuration chosen for a corpus and a time: what it looks at, what it chooses, and that this works."""
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+import short_runs
+from command import Command
+
+from pellucid.config.toml_file import from_table, read
+from pellucid.data.corpus import Pair
+from pellucid.learning.choosing import Corpus, choose, kind_of, look_at, vocabulary_size
+from pellucid.text.vocabulary_training import train_vocabulary
+
+
+def corpus(texts: list[tuple[str, str]]) -> Corpus:
+    """The statistics of these texts."""
+    return look_at([Pair(source, target, 0, line, "file") for line, (source, target) in enumerate(texts, 1)])
+
+
+def sums(between: str) -> list[tuple[str, str]]:
+    """Three thousand sums."""
+    chance = random.Random(1)
+    numbers = [(chance.randrange(1000), chance.randrange(1000)) for _ in range(3000)]
+    return [(f"{a}{between}{b}", str(a + b)) for a, b in numbers]
+
+
+def sentences(count: int) -> list[tuple[str, str]]:
+    """Sentences of a language with very many words."""
+    chance = random.Random(1)
+    words = ["".join(chance.choices("abcdefghijklmnopqrst", k=chance.randint(1, 9))) for _ in range(4000)]
+    return [
+        (" ".join(chance.choices(words, k=8)), " ".join(chance.choices(words, k=7))) for _ in range(count)
+    ]
+
+
+def test_the_statistics_of_a_corpus() -> None:
+    found = corpus([("ab c1", "d"), ("ab  é", "d e f")])
+    assert found == Corpus(2, 2.0, 2.0, 3.5, 2.0, 8, 6, 8, 10 / 11, 9)
+
+
+def chosen(texts: list[tuple[str, str]], minutes: float = 30) -> dict[str, Any]:
+    """The chosen settings by their names."""
+    return {each.name: each.value for each in choose(corpus(texts), minutes)}
+
+
+@pytest.mark.parametrize("between", ["+", " + "])
+def test_every_digit_of_a_number_is_a_token(between: str) -> None:
+    assert kind_of(corpus(sums(between))) == "characters"
+    settings = chosen(sums(between))
+    assert settings["vocabulary.size"] == 11 + 5
+    assert settings["training.validation_metric"] == "exact"
+
+
+def test_few_frequent_words_are_tokens() -> None:
+    settings = chosen(short_runs.pairs(500))
+    assert (settings["vocabulary.kind"], settings["vocabulary.size"]) == ("word", 8 + 5)
+
+
+def test_a_single_word_is_spelled() -> None:
+    words = [(source.replace(" ", ""), target) for source, target in short_runs.pairs(500)]
+    assert kind_of(corpus(words)) == "characters"
+
+
+def test_sentences_are_cut_into_subwords_by_the_size_of_the_corpus() -> None:
+    assert chosen(sentences(2000))["vocabulary.size"] == 2000
+    large = corpus(sentences(2000))
+    assert vocabulary_size(Corpus(**vars(large) | {"pairs": 300_000, "subwords": 10**6}), "subwords") == 8000
+
+
+@pytest.mark.parametrize(
+    "texts", [sums("+"), sums(" + "), sentences(10), sentences(200), short_runs.pairs(60)]
+)
+def test_the_text_yields_the_vocabulary_that_is_chosen(texts: list[tuple[str, str]]) -> None:
+    settings = chosen(texts)
+    table: dict[str, dict[str, Any]] = {}
+    for name, value in settings.items():
+        section, key = name.split(".")
+        table.setdefault(section, {})[key] = value
+    config = from_table(table)
+    train_vocabulary(*zip(*texts, strict=True), config.vocabulary, config.data)
+
+
+def test_more_pairs_and_more_time_make_a_larger_model_with_more_dropout() -> None:
+    texts = sentences(2000)
+    of = {
+        (pairs, minutes): {
+            each.name: each.value
+            for each in choose(Corpus(**vars(corpus(texts)) | {"pairs": pairs}), minutes)
+        }
+        for pairs in (29_000, 150_000)
+        for minutes in (5, 60, 600)
+    }
+    assert [of[150_000, minutes]["model.preset"] for minutes in (5, 60, 600)] == ["tiny", "small", "small"]
+    assert [of[29_000, minutes]["model.dropout"] for minutes in (5, 60, 600)] == [0.1, 0.3, 0.3]
+    assert of[29_000, 5]["training.warmup_steps"] < of[29_000, 60]["training.warmup_steps"]
+
+
+def test_two_files_and_one_command(pellucid: Command, tmp_path: Path) -> None:
+    source, target = short_runs.write(tmp_path, "all", short_runs.pairs(120))
+    before = [Path(file).read_bytes() for file in (source, target)]
+    quick = ["--set", "training.steps=4", "--set", "training.threads=1", "--set", "training.precision=fp32"]
+    command = ["train", "--source", source, "--target", target, "--minutes", "3", *quick, "--out"]
+    whole = pellucid(*command, tmp_path / "whole")
+    assert whole.code == 0, whole.err
+    assert "held_out = 24  # of 120 pairs: to validate on" in whole.err
+    assert "training data: 120 pairs read, 96 kept" in whole.err and "24 held out" in whole.err
+    written = (tmp_path / "whole" / "train.toml").read_text("utf-8")
+    assert 'kind = "word"  # a word is a token: the text has only 8 of them' in written
+    own = read(tmp_path / "whole" / "train.toml")
+    assert own.training.minutes == 3 and own.data.train == ((source, target),)
+    assert [Path(file).read_bytes() for file in (source, target)] == before
+
+    again = pellucid(*command, tmp_path / "whole")
+    assert (again.code, again.err) == (
+        2,
+        f"pellucid: {tmp_path}/whole/train.toml is there already, from an earlier run. "
+        "Go on with --resume, or choose another --out.\n",
+    )
+
+
+def test_the_same_command_resumes_bit_for_bit(pellucid: Command, tmp_path: Path) -> None:
+    source, target = short_runs.write(tmp_path, "all", short_runs.pairs(120))
+    quick = [
+        "--set",
+        "training.threads=1",
+        "--set",
+        "training.precision=fp32",
+        "--set",
+        "training.validate_every=2",
+    ]
+    command = ["train", "--source", source, "--target", target, *quick, "--set"]
+    assert pellucid(*command, "training.steps=4", "--out", tmp_path / "whole").code == 0
+    assert pellucid(*command, "training.steps=2", "--out", tmp_path / "parts").code == 0
+    longer = ["training.steps=4", "--minutes", "60", "--out", tmp_path / "parts", "--resume"]
+    resumed = pellucid(*command, *longer)
+    assert resumed.code == 0 and "going on from step 2" in resumed.err
+    assert short_runs.same_weights(tmp_path / "whole" / "last", tmp_path / "parts" / "last")
+    own = tmp_path / "parts" / "train.toml"
+    third = pellucid("train", own, "--out", tmp_path / "parts", "--resume", "--set", "training.steps=5")
+    assert third.code == 0 and "going on from step 4" in third.err
+    Path(source).write_text("another\n" * 120, "utf-8")
+    refused = pellucid(*command, *longer)
+    assert refused.code == 2 and "data all.source: SHA-256" in refused.err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [[], ["--source", "a"], ["a.toml", "--data", "b.tsv"], ["--source", "a", "--target", "b", "--data", "c"]],
+)
+def test_a_text_is_named_in_one_way(pellucid: Command, words: list[str]) -> None:
+    assert pellucid("train", *words) == (
+        2,
+        "",
+        "pellucid: train needs one of these: CONFIG.toml, or --source FILE and --target FILE together, "
+        "or --data FILE.tsv.\n",
+    )

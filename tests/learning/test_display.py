@@ -1,0 +1,206 @@
+"""What a training says while it runs, on a terminal and elsewhere, with a clock of our own."""
+
+import dataclasses
+import io
+import itertools
+import sys
+from collections.abc import Iterator
+
+import pytest
+from rich.console import Console
+
+from pellucid.config.schema import Config, DataConfig, TrainingConfig
+from pellucid.learning.display import (
+    Pace,
+    deciding,
+    show,
+    show_bar,
+    show_lines,
+    validates_next,
+    validation_progress,
+)
+from pellucid.learning.learner import Update
+from pellucid.learning.step import Step
+from pellucid.learning.validation import Sample, Validation
+
+CONFIG = Config(training=TrainingConfig(steps=100))
+FOUND = Validation(2.0, 7.389, 31.25, 55.5, 12.5, 8, "signature", "signature")
+
+
+class Clock:
+    """Seconds that pass only when told to."""
+
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def steps(clock: Clock, count: int, seconds: float, validated: int = 0, skipped: int = 0) -> Iterator[Step]:
+    """Steps of 100 tokens; the one that is validated takes a minute more."""
+    for number in range(1, count + 1):
+        clock.now += seconds + (60 if number == validated else 0)
+        loss = float("nan") if number == skipped else 3.0
+        update = Update(3.5, loss, 100, 0.1, 1.0, skipped=number == skipped)
+        yield Step(number, 0, update, clock.now, FOUND if number == validated else None, number == validated)
+
+
+def test_a_line_every_ten_seconds_and_at_each_validation() -> None:
+    clock, said = Clock(), list[str]()
+    show_lines(steps(clock, 30, seconds=1.0, validated=15), CONFIG, said.append, clock)
+    assert [line.split("  ")[0] for line in said] == [
+        "step 1/100",
+        "step 11/100",
+        "step 15/100",
+        "validation at step 15: loss 2.000, perplexity 7.39, BLEU 31.25, chrF 55.50, exact 12.50 "
+        "(the best so far)",
+        "step 25/100",
+    ]
+    assert said[1] == "step 11/100  loss 3.000  100 tokens/s  0:01:29 left"
+
+
+def test_a_validation_takes_nothing_from_the_speed() -> None:
+    clock = Clock()
+    pace = Pace(CONFIG.training, clock)
+    for step in steps(clock, 30, seconds=0.5, validated=20):
+        pace.add(step)
+    assert "  200 tokens/s  " in pace.line(step)
+
+
+def test_a_skipped_step_leaves_the_loss_readable() -> None:
+    clock = Clock()
+    pace = Pace(CONFIG.training, clock)
+    for step in steps(clock, 5, seconds=1.0, skipped=4):
+        pace.add(step)
+    assert "loss 3.000" in pace.line(step)
+
+
+def test_minutes_end_it_earlier() -> None:
+    clock = Clock()
+    pace = Pace(TrainingConfig(steps=100, minutes=0.5), clock)
+    for step in steps(clock, 10, seconds=1.0):
+        pace.add(step)
+    assert pace.line(step) == "step 10  0.2/0.5 minutes  loss 3.000  100 tokens/s  0:00:20 left"
+    assert pace.fraction(step) == pytest.approx(1 / 3)
+
+
+def test_steps_end_it_before_the_minutes_do() -> None:
+    clock = Clock()
+    pace = Pace(TrainingConfig(steps=20, minutes=10), clock)
+    for step in steps(clock, 10, seconds=1.0):
+        pace.add(step)
+    assert pace.line(step) == "step 10/20  loss 3.000  100 tokens/s  0:00:10 left"
+    assert pace.fraction(step) == pytest.approx(1 / 2)
+
+
+def test_a_bar_on_a_terminal() -> None:
+    clock, written = Clock(), io.StringIO()
+    console = Console(file=written, force_terminal=True, width=100, color_system=None)
+    show_bar(steps(clock, 100, seconds=1.0, validated=50), CONFIG, console, clock)
+    assert "validation at step 50: loss 2.000" in written.getvalue()
+    at_the_end = "━━━━━━━━━━━━ step 100/100  loss 3.000  100 tokens/s  0:00:00 left  BLEU 31.2"
+    assert at_the_end in written.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("metric", "shown"),
+    [("bleu", "BLEU 31.2"), ("chrf", "chrF 55.5"), ("exact", "exact 12.5"), ("loss", "validation loss 2.00")],
+)
+def test_the_bar_ends_in_the_figure_that_decides(metric: str, shown: str) -> None:
+    assert deciding(FOUND, metric) == shown
+
+
+def test_a_validation_shows_two_translations() -> None:
+    found = dataclasses.replace(FOUND, samples=(Sample("a b", "b a", "b"), Sample("c", "[c]", "")))
+    update, said = Update(3.5, 3.0, 100, 0.1, 1.0, skipped=False), list[str]()
+    steps = [Step(7, 0, update, 1.0, found, best=False)]
+    show_lines(steps, CONFIG, said.append, Clock())
+    told = [
+        "validation at step 7: loss 2.000, perplexity 7.39, BLEU 31.25, chrF 55.50, exact 12.50",
+        "  source:      a b",
+        "  reference:   b a",
+        "  translation: b",
+        "  source:      c",
+        "  reference:   [c]",
+        "  translation: ",
+    ]
+    assert said[1:] == told
+    written = io.StringIO()
+    console = Console(file=written, force_terminal=True, width=120, color_system=None)
+    show_bar(steps, CONFIG, console, Clock())
+    assert all(line.rstrip() in written.getvalue() for line in told)
+
+
+def test_a_long_validation_says_how_far_it_is() -> None:
+    clock, said = Clock(), list[str]()
+    tell = validation_progress(1500, 2000, said.append, clock)
+    for done in range(200, 2001, 200):
+        clock.now += 4
+        tell(done)
+    assert said == [
+        f"validation at step 1,500: {done} of 2,000 sentences are translated"
+        for done in ("600", "1,200", "1,800")
+    ]
+
+
+def test_the_bar_says_that_a_validation_is_running() -> None:
+    """The bar stands still in a validation: so it says this with the step before."""
+    clock, written = Clock(), io.StringIO()
+    console = Console(file=written, force_terminal=True, width=120, color_system=None)
+    training = TrainingConfig(steps=5, validate_every=3)
+    shown = []
+    config = Config(DataConfig(validation=(("a", "b"),)), training=training)
+    for number in range(1, 6):
+        step = list(steps(Clock(), number, 1.0))[-1]
+        shown.append(validates_next(step, config))
+    assert shown == [False, True, False, True, False]
+    assert not any(validates_next(step, Config(training=training)) for step in steps(clock, 5, 1.0))
+    held_out = Config(DataConfig(held_out=50), training=training)
+    assert [validates_next(step, held_out) for step in steps(Clock(), 5, 1.0)] == shown
+    show_bar(itertools.islice(steps(clock, 5, 1.0), 2), config, console, clock)
+    assert "step 2/5  loss 3.000" in written.getvalue()
+    assert "  validation at step 3 …" in written.getvalue()
+
+
+class Gone(io.StringIO):
+    """A stream whose reader left, or that was closed."""
+
+    def __init__(self, error: Exception, terminal: bool = False) -> None:
+        super().__init__()
+        self.error, self.terminal = error, terminal
+
+    def write(self, text: str) -> int:
+        raise self.error
+
+    def flush(self) -> None:
+        raise self.error
+
+    def isatty(self) -> bool:
+        return self.terminal
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+@pytest.mark.parametrize("error", [BrokenPipeError(), OSError(5, "input/output error"), ValueError("closed")])
+def test_a_training_outlives_who_watches_it(
+    error: Exception, terminal: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stderr", Gone(error, terminal))
+    seen = []
+
+    def counted() -> Iterator[Step]:
+        for step in steps(Clock(), 30, seconds=1.0, validated=15):
+            seen.append(step.number)
+            yield step
+
+    show(counted(), CONFIG)
+    assert seen == list(range(1, 31))
+
+
+def test_without_standard_error_a_training_runs_unseen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stderr", None)
+    show(steps(Clock(), 3, seconds=1.0), CONFIG)
+
+
+def test_what_is_shown_goes_to_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
+    show(steps(Clock(), 3, seconds=1.0), CONFIG)
+    assert capsys.readouterr().err.startswith("step 1/100")

@@ -1,0 +1,369 @@
+"""What goes wrong in training: numbers, disks, folders, data and settings, each with its message."""
+
+import dataclasses
+import errno
+import math
+import os
+import re
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import short_runs
+import torch
+
+import pellucid
+from pellucid.config.toml_file import read, to_toml, without_folders
+from pellucid.data.batch import Batch
+from pellucid.errors import PellucidError, UsageError
+from pellucid.folder import checkpoint
+from pellucid.folder.checkpoint import newest_state
+from pellucid.learning import run as run_module
+from pellucid.learning.learner import Learner
+
+
+def failing(config: pellucid.Config | str | Path, out: Path, **options: Any) -> PellucidError:
+    """How the training ends, which is not well."""
+    with pytest.raises(PellucidError) as error:
+        pellucid.train(config, out, **options)
+    return error.value
+
+
+# Numbers that are not finite
+
+
+@pytest.fixture
+def poisoned(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., list[Batch]]]:
+    """Makes the loss of some steps not a number, and gives the batches that were learnt."""
+    original = Learner.learn
+
+    def poison(*steps: int) -> list[Batch]:
+        batches: list[Batch] = []
+        backward = Learner._backward
+
+        def learn(self: Learner, taken: list[Batch], step: int) -> Any:
+            batches.extend(taken)
+
+            def poisoned_backward(learner: Learner, batch: Batch, tokens: int) -> tuple[float, float]:
+                losses = backward(learner, batch, tokens)
+                return (math.nan, math.nan) if step in steps else losses
+
+            monkeypatch.setattr(Learner, "_backward", poisoned_backward)
+            return original(self, taken, step)
+
+        monkeypatch.setattr(Learner, "learn", learn)
+        return batches
+
+    yield poison
+
+
+def test_some_steps_that_are_not_finite_are_left_out(
+    tmp_path: Path, poisoned: Callable[..., list[Batch]]
+) -> None:
+    config = short_runs.config(tmp_path / "data", {"training.max_skipped": 2})
+    poisoned(2, 3, 5)
+    skipped = [step.update.skipped for step in pellucid.training(config, tmp_path / "run")]
+    assert skipped == [False, True, True, False, True, False]
+    metrics = short_runs.metrics(tmp_path / "run")
+    assert [entry["loss"] == "nan" for entry in metrics] == skipped
+    saved = newest_state(tmp_path / "run")
+    assert saved and float(saved.tensors["optimizer.step.encoder.layers.0.feed_forward.inner.weight"]) == 3
+
+
+def test_too_many_in_a_row_stop_it_with_the_lines(
+    tmp_path: Path, poisoned: Callable[..., list[Batch]]
+) -> None:
+    settings = {"training.max_skipped": 2, "training.checkpoint_every": 1, "training.validate_every": 100}
+    config = short_runs.config(tmp_path / "data", settings)
+    batches = poisoned(*range(3, 100))
+    error = failing(config, tmp_path / "run")
+    lines = ", ".join(batches[-1].origins[:3])
+    assert len(batches) == 5 and lines.startswith(f"{tmp_path / 'data' / 'train.source'}:")
+    assert error.exit_code == 1
+    assert str(error) == (
+        "[training] max_skipped = 2: the loss or the gradient was not finite in 3 steps in a row, "
+        f"the last of them step 5 with the lines {lines}, ... "
+        "Each tensor of their passes forward was finite, so it is a gradient that is not. "
+        "Lower peak_rate, raise warmup_steps, or look at these lines; the checkpoints before it are intact."
+    )
+    saved = newest_state(tmp_path / "run")
+    assert saved and saved.step == 4 and all(tensor.isfinite().all() for tensor in saved.tensors.values())
+
+
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+def test_the_first_tensor_that_is_not_finite_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, precision: str
+) -> None:
+    settings = {"training.max_skipped": 0, "training.accumulate": 2, "training.precision": precision}
+    learn = Learner.learn
+
+    def planting(self: Learner, taken: list[Batch], step: int) -> Any:
+        if step == 2:
+            with torch.no_grad():
+                self.model.decoder.layers[0].feed_forward.outer.weight[3, 0] = math.nan
+            self.refresh()
+        return learn(self, taken, step)
+
+    monkeypatch.setattr(Learner, "learn", planting)
+    message = str(failing(short_runs.config(tmp_path / "data", settings), tmp_path / "run"))
+    assert re.search(
+        rf"step 2 with the lines .*\.\.\. With {re.escape(str(tmp_path))}/data/train.source:\d+, "
+        r"decoder.layers.0.feed_forward.output is nan at B 0, L 0 \(<s>\), D 3; .* values are not finite, in "
+        r"pass 1\. The tensor before it, decoder.layers.0.feed_forward.activated, was finite\. Parameters "
+        r"that are not finite: decoder.layers.0.feed_forward.outer.weight\. Lower peak_rate, raise",
+        message,
+    )
+
+
+def test_what_was_left_out_before_a_stop_is_counted_after_it(
+    tmp_path: Path, poisoned: Callable[..., list[Batch]]
+) -> None:
+    settings = {"training.max_skipped": 2, "training.checkpoint_every": 1, "training.validate_every": 100}
+    config = short_runs.config(tmp_path / "data", settings | {"training.steps": 4})
+    poisoned(*range(3, 100))
+    pellucid.train(config, tmp_path / "run")
+    longer = dataclasses.replace(config, training=dataclasses.replace(config.training, steps=9))
+    assert "in 3 steps in a row, the last of them step 5" in str(
+        failing(longer, tmp_path / "run", resume=True)
+    )
+
+
+# Folders and disks
+
+
+@pytest.mark.parametrize("below", [".", "run", "some/run"])
+def test_a_folder_that_cannot_be_is_an_error_before_the_first_step(tmp_path: Path, below: str) -> None:
+    config = short_runs.config(tmp_path / "data")
+    (tmp_path / "file").write_text("in the way")
+    out = tmp_path / "file" / below
+    error = failing(config, out)
+    assert str(error).startswith(f"{out}: cannot be written: ") and error.exit_code == 1
+    assert (tmp_path / "file").read_text() == "in the way"
+
+
+@pytest.mark.parametrize("step", [1, 3])
+def test_a_folder_that_vanishes_is_an_error(tmp_path: Path, step: int) -> None:
+    config = short_runs.config(tmp_path / "data", {"training.checkpoint_every": 2})
+    with pytest.raises(PellucidError, match="cannot be written"):
+        for done in pellucid.training(config, tmp_path / "run"):
+            if done.number == step:
+                shutil.rmtree(tmp_path / "run")
+
+
+def no_space(*_: Any, **__: Any) -> Any:
+    """What the system says when a disk is full."""
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def fill_disk(patch: pytest.MonkeyPatch, run: Path, kind: str) -> None:
+    """From now on there is no space for files of this kind."""
+    write_tensors, write_metrics = checkpoint._write, run_module.write_metrics
+    begin = {"state": "tensors", "model": "weights"}.get(kind, kind)
+
+    def write(path: Path, tensors: Any) -> None:
+        no_space() if path.name.startswith(begin) else write_tensors(path, tensors)
+
+    if kind == "metrics":
+        full = SimpleNamespace(name=str(run / "metrics.jsonl"), write=no_space)
+        patch.setattr(run_module, "write_metrics", lambda _, values: write_metrics(full, values))  # type: ignore[arg-type]
+    elif kind == "averaging":
+        patch.setattr(Path, "write_bytes", no_space)
+    else:
+        patch.setattr(checkpoint, "_write", write)
+
+
+@pytest.mark.parametrize("kind", ["state", "model", "metrics", "averaging"])
+def test_a_full_disk_keeps_the_old_checkpoint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    config = short_runs.config(tmp_path / "data", {"training.checkpoint_every": 2})
+    run = tmp_path / "run"
+    pellucid.train(config, tmp_path / "whole")
+    with monkeypatch.context() as patch, pytest.raises(PellucidError) as error:
+        for step in pellucid.training(config, run):
+            if step.number == 2:
+                fill_disk(patch, run, kind)
+    assert str(error.value).startswith(f"{run}")
+    assert "cannot be written: No space left on device. What was saved before is intact." in str(error.value)
+    saved = newest_state(run)
+    assert saved and saved.step == 2
+    pellucid.train(config, run, resume=True)
+    assert short_runs.same_run(tmp_path / "whole", run)
+
+
+def test_a_second_trainer_is_refused(tmp_path: Path) -> None:
+    config = short_runs.config(tmp_path / "data")
+    first = pellucid.training(config, tmp_path / "run")
+    next(first)
+    before = (tmp_path / "run" / "metrics.jsonl").read_text()
+    for resume in (False, True):
+        assert str(failing(config, tmp_path / "run", resume=resume)) == (
+            f"{tmp_path / 'run'}: another training run, process {os.getpid()}, is at work here. "
+            "Wait until it ends, or choose another folder."
+        )
+    assert (tmp_path / "run" / "metrics.jsonl").read_text() == before
+    assert len(list(first)) == 5
+    pellucid.train(config, tmp_path / "run", resume=True)  # now it may
+
+
+# Data
+
+
+def test_a_missing_file(tmp_path: Path) -> None:
+    config = short_runs.config(tmp_path / "data")
+    missing = config.data.train[0][1]
+    Path(missing).unlink()
+    assert str(failing(config, tmp_path / "run")) == (
+        f"{missing}: no such file. [data] train and validation name the files of parallel text, "
+        "from the folder of the configuration; `pellucid data NAME` downloads known ones."
+    )
+    assert not (tmp_path / "run" / "checkpoints").exists()
+
+
+def test_no_data_at_all(tmp_path: Path) -> None:
+    error = failing(pellucid.Config(), tmp_path / "run")
+    assert isinstance(error, UsageError)
+    assert (
+        str(error)
+        == '[data] train is missing: name the parallel text, as in train = ["train.en", "train.de"].'
+    )
+
+
+def test_unequal_line_counts(tmp_path: Path) -> None:
+    config = short_runs.config(tmp_path / "data")
+    source, target = config.data.train[0]
+    with open(target, "a") as file:
+        file.write("ab\n")
+    assert str(failing(config, tmp_path / "run")) == (
+        f"{source} has 60 lines and {target} has 61: each line must be the translation of the same line of "
+        "the other file, and line 61 has none. Look for a lost or an added line feed."
+    )
+
+
+def test_a_corpus_too_small_for_its_vocabulary(tmp_path: Path) -> None:
+    settings = {"vocabulary.kind": "unigram", "vocabulary.size": 8000}
+    error = failing(short_runs.config(tmp_path / "data", settings), tmp_path / "run")
+    most = str(error).rsplit("Set size = ")[-1].split(" ")[0]
+    assert 10 < int(most) < 30 and isinstance(error, UsageError)
+    assert str(error) == (
+        "[vocabulary] size = 8000: the corpus is too small for its vocabulary: the training text yields at "
+        f"most {most} tokens. Set size = {most} or less, or give more text."
+    )
+    settings["vocabulary.size"] = int(most)  # it was told the truth, and the folder is free for the next try
+    pellucid.train(short_runs.config(tmp_path / "data", settings | {"training.steps": 1}), tmp_path / "run")
+
+
+def test_a_pair_that_no_batch_can_hold(tmp_path: Path) -> None:
+    config = short_runs.config(tmp_path / "data", {"training.batch_tokens": 4, "training.steps": 1})
+    config = dataclasses.replace(config, data=dataclasses.replace(config.data, validation=()))
+    error = failing(config, tmp_path / "run")
+    assert str(error) == (
+        "[training] batch_tokens = 4 is less than the longest pair's 5 tokens, so no batch can hold it. "
+        "Set batch_tokens = 5 or more, or a lower [data] max_length."
+    )
+    more = dataclasses.replace(config, training=dataclasses.replace(config.training, batch_tokens=5))
+    pellucid.train(more, tmp_path / "run")  # without --resume: nothing was left behind
+
+
+def test_sampling_never_makes_a_pair_that_no_batch_can_hold(tmp_path: Path) -> None:
+    # Nearly every segmentation is as likely as any other, so most are longer than the usual one.
+    settings = short_runs.SAMPLED | {"vocabulary.sampling": 0.01, "training.validate_every": 1000}
+    config = short_runs.config(tmp_path / "data", settings | {"training.steps": 1})
+    pellucid.train(config, tmp_path / "first")
+    vocabulary = pellucid.load(tmp_path / "first").vocabulary
+    longest = max(len(vocabulary.encode_source(source)) for source, _ in short_runs.pairs(68))
+    training = dataclasses.replace(config.training, batch_tokens=longest, steps=70)  # more than an epoch
+    config = dataclasses.replace(config, training=training)
+    assert len(list(pellucid.training(config, tmp_path / "run"))) == 70
+
+
+def test_what_was_left_out_is_counted_and_said(tmp_path: Path) -> None:
+    config = short_runs.config(tmp_path / "data", {"training.steps": 1, "data.remove_duplicates": True})
+    odd = [
+        ("ab", ""),
+        ("ab cab", "cab ab"),
+        ("ab cab", "cab ab"),
+        ("dab", " ".join(["ad"] * 40)),
+        ("zz", "zz"),
+    ]
+    train = short_runs.write(
+        tmp_path / "data", "odd", [*short_runs.pairs(20, seed=9), *odd, ("ab", "ad" * 9000)]
+    )
+    data = dataclasses.replace(config.data, train=(tuple(train),))
+    config, said = dataclasses.replace(config, data=data), []
+    for name in ("one", "two"):
+        pellucid.train(config, tmp_path / name, report=said.append)
+    first, second = (line for line in said if line.startswith("training data"))
+    assert first == second
+    read_, *found = first.replace("; ", ", ").split(", ")
+    assert read_ == "training data: 26 pairs read"
+    assert {"1 empty", "1 too long", "1 of unequal length"} <= set(found)
+    assert any(entry.endswith(" repeated") for entry in found)
+
+
+# Settings
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "[model]\nencoder_layers = 1_000_000_000",
+        "[model]\nwidth = -4",
+        "[training]\npeak_rate = nan",
+        "[training]\nlearning_rate = 1",
+        "[model]\nwidth = 1" + "0" * 5000,
+    ],
+)
+def test_a_hostile_configuration_is_refused_at_once(tmp_path: Path, line: str) -> None:
+    (tmp_path / "toy.toml").write_text(line)
+    began = time.process_time()
+    error = failing(tmp_path / "toy.toml", tmp_path / "run")
+    assert isinstance(error, UsageError) and str(error).startswith(str(tmp_path / "toy.toml"))
+    assert time.process_time() - began < 1.0
+    assert not (tmp_path / "run" / "checkpoints").exists()
+
+
+def test_a_model_folders_configuration_trains_again(tmp_path: Path) -> None:
+    config = short_runs.config(tmp_path / "data")
+    pellucid.train(config, tmp_path / "one")
+    beside = shutil.copy(tmp_path / "one" / "config.toml", tmp_path / "data")  # it names files, not folders
+    again = read(beside)
+    assert to_toml(without_folders(again)) == (tmp_path / "one" / "config.toml").read_text("utf-8")
+    pellucid.train(again, tmp_path / "two")
+    assert short_runs.same_run(tmp_path / "one", tmp_path / "two")
+
+
+def test_what_was_not_trained_here_is_not_written_over(tmp_path: Path) -> None:
+    config = short_runs.config(tmp_path / "data")
+    pellucid.train(config, tmp_path / "run")
+    shutil.copytree(tmp_path / "run", tmp_path / "copied", ignore=shutil.ignore_patterns("checkpoints"))
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "config.toml").write_text("# mine", encoding="utf-8")
+    for name, file in (("copied", "MANIFEST.json"), ("own", "config.toml")):
+        before = (tmp_path / name / "config.toml").read_bytes()
+        with pytest.raises(UsageError) as error:
+            pellucid.train(config, tmp_path / name)
+        assert str(error.value) == (
+            f"{tmp_path / name / file} is there already, without a checkpoint of a training run: "
+            "training would write over it. Choose another --out."
+        )
+        assert (tmp_path / name / "config.toml").read_bytes() == before
+
+
+def test_an_unknown_setting_to_accept_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r'accept: there is no setting "training\.peak_rat"'):
+        pellucid.train(short_runs.config(tmp_path / "data"), tmp_path / "run", accept=["training.peak_rat"])
+
+
+def test_a_damaged_average_is_passed_over(tmp_path: Path) -> None:
+    config = short_runs.config(tmp_path / "data", {"training.validate_every": 1, "training.steps": 3})
+    pellucid.train(config, tmp_path / "run")
+    weights = tmp_path / "run" / "averaging" / "checkpoints" / "step-2" / "tensors.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-1])
+    with pytest.warns(UserWarning, match="passed over"):
+        assert list(pellucid.training(config, tmp_path / "run", resume=True)) == []
+    assert short_runs.same_weights(tmp_path / "run" / "averaged", tmp_path / "run" / "last")

@@ -1,0 +1,262 @@
+"""Out of memory (FAULTS 11): a batch that does not fit is split, and elsewhere it is an error in one line."""
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import short_runs
+import torch
+from command import Command
+from test_optimizer import batch, learner, learnt
+from torch import Tensor
+
+import pellucid
+from pellucid.config.toml_file import to_toml
+from pellucid.data.batch import Batch
+from pellucid.dropout import Dropout
+from pellucid.errors import UsageError
+from pellucid.folder import checkpoint
+from pellucid.learning import run as run_module
+from pellucid.learning import setting_up
+from pellucid.learning.learner import Learner
+from pellucid.learning.memory import OutOfMemory, is_out_of_memory
+from pellucid.learning.splitting import _halves
+
+ON_CPU = (
+    "[enforce fail at alloc_cpu.cpp:127] . DefaultCPUAllocator: can't allocate memory: you tried to allocate "
+    "1556676608 bytes. Error code 12 (Cannot allocate memory)"
+)
+WITHOUT_DROPOUT = {"model.dropout": 0.0, "model.attention_dropout": 0.0}
+
+
+@pytest.mark.parametrize(
+    ("error", "is_memory"),
+    [
+        (MemoryError(), True),
+        (torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 GiB."), True),
+        (RuntimeError(ON_CPU), True),
+        (RuntimeError("CUDA error: out of memory"), True),
+        (RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`"), True),
+        (RuntimeError("mat1 and mat2 shapes cannot be multiplied"), False),
+        (ValueError("out of memory"), False),
+        (KeyboardInterrupt(), False),
+    ],
+)
+def test_what_means_out_of_memory(error: BaseException, is_memory: bool) -> None:
+    assert is_out_of_memory(error) is is_memory
+
+
+@pytest.fixture
+def room_for(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
+    """Lets memory end after the backward pass of a batch of more rows than this, when all its gradients are
+    added up already."""
+    backward = Learner._backward
+
+    def limit(rows: int) -> None:
+        def limited(self: Learner, part: Batch, tokens: int) -> tuple[float, float]:
+            losses = backward(self, part, tokens)
+            if len(part.origins) > rows:
+                raise RuntimeError(ON_CPU)
+            return losses
+
+        monkeypatch.setattr(Learner, "_backward", limited)
+
+    return limit
+
+
+def moments(taught: Learner) -> list[Tensor]:
+    """The first moments of AdamW, which after one step are the gradient (times 1 - beta)."""
+    return [taught.optimizer.state[parameter]["exp_avg"] for parameter in learnt(taught.model).values()]
+
+
+@pytest.mark.parametrize(("rows", "parts"), [(3, 3), (1, 6)])
+def test_a_split_step_is_the_whole_one(room_for: Callable[[int], None], rows: int, parts: int) -> None:
+    batches = [batch(2, 3, 4, 5), batch(6, 7)]
+    whole, split = learner(), learner()
+    one = whole.learn(batches, 1)
+    room_for(rows)
+    other = split.learn(batches, 1)
+    assert (one.split, other.split) == (0, parts) and one.tokens == other.tokens
+    assert other.loss == pytest.approx(one.loss, rel=1e-6)
+    assert other.gradient_norm == pytest.approx(one.gradient_norm, rel=1e-6)
+    for mine, theirs in zip(moments(split), moments(whole), strict=True):
+        torch.testing.assert_close(mine, theirs, rtol=1e-4, atol=1e-7)
+
+
+def test_what_was_tried_before_leaves_no_trace_not_even_in_dropout(room_for: Callable[[int], None]) -> None:
+    ends: list[tuple[list[Tensor], Tensor]] = []
+    whole = batch(4, 4, 4, 4)
+    for batches in ([whole], _halves(whole)):
+        taught = learner()
+        for part in taught.model.modules():
+            if isinstance(part, Dropout):
+                part.rate = 0.5
+        torch.manual_seed(3)
+        room_for(2)
+        taught.learn(batches, 1)
+        ends.append((moments(taught), torch.get_rng_state()))
+    assert torch.equal(ends[0][1], ends[1][1])
+    assert all(torch.equal(mine, theirs) for mine, theirs in zip(ends[0][0], ends[1][0], strict=True))
+
+
+def test_a_run_goes_on_tells_it_once_and_counts_it(tmp_path: Path, room_for: Callable[[int], None]) -> None:
+    config = short_runs.config(tmp_path / "data", WITHOUT_DROPOUT)
+    whole = list(pellucid.training(config, tmp_path / "whole"))
+    said: list[str] = []
+    room_for(4)
+    steps = list(pellucid.training(config, tmp_path / "split", report=said.append))
+    counts = [step.update.split for step in steps]
+    assert sum(count > 0 for count in counts) > 1 and [step.update.split for step in whole] == [0] * 6
+    assert [entry["split"] for entry in short_runs.metrics(tmp_path / "split")] == counts
+    for one, other in zip(whole, steps, strict=True):
+        assert other.update.loss == pytest.approx(one.update.loss, rel=1e-4)
+    lines = [line for line in said if "memory" in line]
+    assert len(lines) == 1
+    place = re.escape(str(tmp_path / "data" / "train.source"))
+    assert re.fullmatch(
+        rf"step \d did not fit into memory: its batch of \d+ × \d tokens \({place}:\d+, {place}:\d+, "
+        rf"{place}:\d+, \.\.\.\) was split, and the step was computed in \d parts\. The update is the same "
+        r"\(but dropout draws other random numbers\), and takes longer\. Smaller batches need no splitting: "
+        r"--resume --set training\.batch_tokens=\d+ --accept training\.batch_tokens",
+        lines[0],
+    )
+
+
+@pytest.mark.filterwarnings("ignore:.data. train. in")  # most of what is left are single words
+def test_a_pair_that_does_not_fit_ends_the_run_which_then_goes_on_without_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = WITHOUT_DROPOUT | {"training.batch_tokens": 20}
+    config = short_runs.config(tmp_path / "data", settings)
+    longest = 5  # four words and the end token
+    backward = Learner._backward
+
+    def limited(self: Learner, part: Batch, tokens: int) -> tuple[float, float]:
+        if part.source.shape[1] == longest:
+            raise MemoryError
+        return backward(self, part, tokens)
+
+    monkeypatch.setattr(Learner, "_backward", limited)
+    with pytest.raises(OutOfMemory) as error:
+        pellucid.train(config, tmp_path / "run")
+    place = re.escape(str(tmp_path / "data" / "train.source"))
+    assert re.fullmatch(
+        rf"out of memory: the batch of \d × 5 tokens \({place}:.*\) was split as a smaller \[training\] "
+        rf"batch_tokens would split it, and {place}:\d+ alone does not fit, with 5 source and 5 target "
+        r"tokens\. Free some memory, train a smaller model, or leave out such long pairs and go on: "
+        r"--resume --set data\.max_length=3 --accept data\.max_length",
+        str(error.value),
+    )
+    saved = checkpoint.newest_state(tmp_path / "run")
+    assert saved and saved.step == len(short_runs.metrics(tmp_path / "run")) > 0
+    shorter = short_runs.config(tmp_path / "data", settings | {"data.max_length": 3})
+    numbers = [
+        step.number
+        for step in pellucid.training(shorter, tmp_path / "run", resume=True, accept=("data.max_length",))
+    ]
+    assert numbers == list(range(saved.step + 1, 7))
+
+
+def out_of_memory(*_: Any, **__: Any) -> Any:
+    raise RuntimeError(ON_CPU)
+
+
+def ending(config: pellucid.Config, out: Path) -> str:
+    """How the training ends, which is not well."""
+    with pytest.raises(OutOfMemory) as error:
+        pellucid.train(config, out)
+    assert error.value.__cause__ is None and error.value.__suppress_context__
+    return str(error.value)
+
+
+SMALLER = (
+    "parameters take 0.0 GB in float32: weights, gradients and AdamW's two moments. Lower [model] width, "
+    "hidden or the numbers of layers, or [vocabulary] size, and start anew with another --out; or use a "
+    "machine with more memory."
+)
+
+
+def test_elsewhere_it_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = short_runs.config(tmp_path / "data")
+    with monkeypatch.context() as patch:
+        patch.setattr(setting_up, "Transformer", out_of_memory)
+        said = ending(config, tmp_path / "model")
+        assert re.fullmatch(rf"out of memory as the model was made\. Its [\d,]+ {re.escape(SMALLER)}", said)
+    with monkeypatch.context() as patch:
+        patch.setattr(torch.optim.AdamW, "step", out_of_memory)
+        said = ending(config, tmp_path / "update")
+        assert re.fullmatch(rf"out of memory in the update of step 1\. Its [\d,]+ {re.escape(SMALLER)}", said)
+    monkeypatch.setattr(run_module, "validate", out_of_memory)
+    assert ending(config, tmp_path / "validation") == (
+        "out of memory in the validation of step 3. Translate with fewer hypotheses: "
+        "--resume --set translation.beam=1 --accept translation.beam"
+    )
+
+
+def test_an_error_of_another_kind_stays_what_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: Any) -> None:
+        raise RuntimeError("no kernel")
+
+    monkeypatch.setattr(Learner, "_backward", fail)
+    with pytest.raises(RuntimeError, match="no kernel"):
+        pellucid.train(short_runs.config(tmp_path / "data"), tmp_path / "run")
+
+
+def test_any_command_says_it_in_one_line(monkeypatch: pytest.MonkeyPatch, pellucid: Command) -> None:
+    monkeypatch.setattr("pellucid.translator.load", out_of_memory)
+    outcome = pellucid("translate", "demo")
+    assert outcome == (
+        1,
+        "",
+        "pellucid: out of memory. Give the command less at once, or free some memory.\n",
+    )
+
+
+def test_a_run_that_learned_nothing_does_not_block_a_new_one(tmp_path: Path) -> None:
+    config = short_runs.config(tmp_path / "data")
+    for _ in pellucid.training(config, tmp_path / "run"):
+        break
+    with pytest.raises(UsageError, match="holds a training run that stopped at step 0"):
+        pellucid.train(config, tmp_path / "run")  # one step was learned, and no more than that is lost
+    (tmp_path / "run" / "metrics.jsonl").write_text("")
+    smaller = short_runs.config(tmp_path / "data", {"training.batch_tokens": 30})
+    pellucid.train(smaller, tmp_path / "run")
+    pellucid.train(smaller, tmp_path / "fresh")
+    assert short_runs.same_run(tmp_path / "run", tmp_path / "fresh")
+
+
+LIMITED = """
+import resource, sys
+import sacrebleu, torch, torch._dynamo
+from pellucid.cli import main
+
+used = int(next(line for line in open("/proc/self/status") if line.startswith("VmSize")).split()[1]) * 1024
+resource.setrlimit(resource.RLIMIT_AS, (used + int(sys.argv[1]), used + int(sys.argv[1])))
+sys.exit(main(["train", *sys.argv[2:]]))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_under_a_real_limit_of_memory(tmp_path: Path) -> None:
+    settings = WITHOUT_DROPOUT | {"model.hidden": 65_536, "training.steps": 1, "training.batch_tokens": 4000}
+    path = tmp_path / "toy.toml"
+    path.write_text(to_toml(short_runs.config(tmp_path / "data", settings, count=800)), "utf-8")
+
+    def train(megabytes: int, name: str) -> subprocess.CompletedProcess[str]:
+        """A training that may take so much more memory than the process has before."""
+        command = [sys.executable, "-c", LIMITED, megabytes * 2**20, path, "--out", tmp_path / name]
+        environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])}
+        return subprocess.run(list(map(str, command)), env=environment, capture_output=True, text=True)
+
+    enough = train(700, "split")  # of the 2 GB or so that the whole batch of 4,000 tokens takes
+    assert enough.returncode == 0, enough.stderr
+    assert enough.stderr.count("step 1 did not fit into memory: its batch of 800 × 5 tokens") == 1
+    assert short_runs.metrics(tmp_path / "split")[0]["split"] > 1
+    too_little = train(100, "none")
+    assert too_little.returncode == 1 and "Traceback" not in too_little.stderr
+    assert too_little.stderr.splitlines()[-1].startswith("pellucid: out of memory")

@@ -1,0 +1,265 @@
+"""The paper's rate, accumulation, weight decay, clipping, and steps that are not finite and so not taken."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from pellucid.config.schema import ModelConfig, TrainingConfig
+from pellucid.data.batch import Batch, make_batch
+from pellucid.data.corpus import Pair
+from pellucid.data.examples import Example
+from pellucid.errors import UsageError
+from pellucid.learning.average import keep_for_average, mean, put_aside
+from pellucid.learning.learner import Learner, precision_for
+from pellucid.learning.loss import loss_of
+from pellucid.learning.optimizer import learning_rate, optimizer_for
+from pellucid.model import Transformer
+
+SHAPE: dict[str, Any] = dict(
+    vocabulary=12, width=16, heads=2, hidden=32, encoder_layers=1, decoder_layers=1, dropout=0.0
+)
+
+
+def model(**settings: Any) -> Transformer:
+    """A tiny model, the same each time."""
+    torch.manual_seed(5)
+    return Transformer(ModelConfig(**SHAPE | settings))
+
+
+def learnt(taught: Transformer) -> dict[str, torch.nn.Parameter]:
+    """The parameters that a step changes: all but the keys' biases."""
+    return {
+        name: parameter for name, parameter in taught.named_parameters() if not name.endswith(".key.bias")
+    }
+
+
+def batch(*lengths: int) -> Batch:
+    """Pairs of these lengths, without padding if they are equal."""
+    pair = Pair("", "", 0, 1, "some.in")
+    ids = [[4 + (row + place) % 8 for place in range(length)] + [3] for row, length in enumerate(lengths)]
+    return make_batch([Example(row, [*row[-2::-1], 3], pair) for row in ids], 2, 0)
+
+
+def learner(**settings: Any) -> Learner:
+    """A learner in float32 whose rate is 0.01 from the first step on."""
+    defaults = dict(precision="fp32", peak_rate=0.01, warmup_steps=1)
+    return Learner(model(), TrainingConfig(**defaults | settings))  # type: ignore[arg-type]
+
+
+def test_the_papers_rate() -> None:
+    training = TrainingConfig(schedule="paper", warmup_steps=4000)
+    for step in (1, 2, 3999, 4000, 4001, 100_000):
+        expected = 512**-0.5 * min(step**-0.5, step * 4000**-1.5)  # equation 3
+        assert learning_rate(step, training, 512) == pytest.approx(expected, rel=1e-12)
+
+
+def test_the_inverse_square_root_rate() -> None:
+    training = TrainingConfig(peak_rate=0.003, warmup_steps=100)
+    assert learning_rate(1, training, 256) == pytest.approx(0.003 / 100)
+    assert learning_rate(100, training, 256) == pytest.approx(0.003)
+    assert learning_rate(400, training, 256) == pytest.approx(0.0015)
+    assert learning_rate(7, training, 256) == learning_rate(7, training, 512)
+
+
+def test_the_rate_of_a_step_is_the_optimizers() -> None:
+    taught = learner(warmup_steps=10)
+    for step in (1, 2):
+        update = taught.learn([batch(3, 3)], step)
+        assert update.rate == pytest.approx(0.001 * step)
+        assert [group["lr"] for group in taught.optimizer.param_groups] == [update.rate] * 2
+
+
+def test_the_papers_rate_is_of_the_models_width() -> None:
+    taught = learner(schedule="paper", warmup_steps=10)
+    assert taught.learn([batch(3, 3)], 4).rate == pytest.approx(16**-0.5 * 4 * 10**-1.5)
+
+
+def test_an_updates_losses_are_smoothed_and_plain() -> None:
+    taught, lesson = learner(label_smoothing=0.3), batch(2, 5)
+    expected = [loss_of(taught.model, lesson, smoothing) for smoothing in (0.3, 0.0)]
+    update = taught.learn([lesson], 1)
+    assert (update.loss, update.plain_loss) == tuple(
+        pytest.approx(float(each.smoothed.detach()) / lesson.tokens) for each in expected
+    )
+    assert update.loss != pytest.approx(update.plain_loss, rel=1e-3)
+
+
+def test_updates_are_adamws_equations() -> None:
+    """Loshchilov and Hutter 2019, algorithm 2, in float64; each step has a gradient of its own."""
+    settings: dict[str, Any] = dict(betas=(0.8, 0.9), epsilon=0.01, weight_decay=0.5, clip_norm=0.0)
+    taught, (beta1, beta2) = learner(**settings), settings["betas"]
+    weight = taught.model.decoder.layers[0].feed_forward.inner.weight
+    expected = weight.detach().double()
+    first = second = torch.zeros_like(expected)
+    for step, lesson in enumerate((batch(3, 4), batch(6), batch(2, 2, 5)), 1):
+        loss = loss_of(taught.model, lesson, taught.training.label_smoothing)
+        (gradient,) = (each.double() for each in torch.autograd.grad(loss.smoothed / lesson.tokens, weight))
+        first = beta1 * first + (1 - beta1) * gradient
+        second = beta2 * second + (1 - beta2) * gradient**2
+        rate = taught.learn([lesson], step).rate
+        direction = (first / (1 - beta1**step)) / ((second / (1 - beta2**step)).sqrt() + 0.01)
+        expected = expected - rate * (direction + 0.5 * expected)
+        torch.testing.assert_close(weight.detach().double(), expected, rtol=1e-4, atol=1e-6)
+
+
+def test_learning_is_in_training_mode() -> None:
+    taught = learner()
+    taught.model.eval()  # as it is where it translates
+    taught.learn([batch(3, 3)], 1)
+    assert taught.model.training
+
+
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+def test_half_batches_accumulated_are_the_whole_batch(precision: str) -> None:
+    whole, halves = learner(precision=precision), learner(precision=precision)
+    # Of different numbers of tokens: a mean of means would differ.
+    one = whole.learn([batch(2, 5, 5, 5)], 1)
+    two = halves.learn([batch(2), _rows(batch(2, 5, 5, 5), 1)], 1)
+    near = dict(rel=1e-5) if precision == "fp32" else dict(rel=0.02)
+    assert two.tokens == one.tokens == 3 + 3 * 6
+    assert two.loss == pytest.approx(one.loss, **near) and two.gradient_norm == pytest.approx(
+        one.gradient_norm, **near
+    )
+    if precision == "fp32":
+        # Not the weights: Adam's first step has the sign of the gradient, also where that is but rounding.
+        for mine, other in zip(learnt(whole.model).values(), learnt(halves.model).values(), strict=True):
+            moments = whole.optimizer.state[mine]["exp_avg"], halves.optimizer.state[other]["exp_avg"]
+            torch.testing.assert_close(*moments, rtol=1e-4, atol=1e-7)
+
+
+def _rows(whole: Batch, first: int) -> Batch:
+    """A batch without its first rows."""
+    names = ("source", "source_mask", "target_in", "target_out", "target_mask")
+    return Batch(**{name: getattr(whole, name)[first:] for name in names}, origins=whole.origins[first:])
+
+
+def test_weight_decay_is_for_matrices_only() -> None:
+    taught = model()
+    optimizer = optimizer_for(taught, TrainingConfig(weight_decay=0.5))
+    decay = {
+        id(tensor): group["weight_decay"] for group in optimizer.param_groups for tensor in group["params"]
+    }
+    assert decay.keys() == {id(parameter) for parameter in learnt(taught).values()}
+    for name, parameter in learnt(taught).items():
+        is_vector = name.endswith(".bias") or ".norm." in name
+        assert decay[id(parameter)] == (0.0 if is_vector else 0.5), name
+
+
+def test_clipping_limits_the_gradient_and_reports_it_as_it_was() -> None:
+    free, clipped = learner(clip_norm=0.0), learner(clip_norm=0.01)
+    one, two = free.learn([batch(3, 4)], 1), clipped.learn([batch(3, 4)], 1)
+    assert one.gradient_norm == two.gradient_norm > 0.01
+    # After one step, the first moment is (1 - beta) times the gradient that the optimizer was given.
+    for taught, expected in ((free, one.gradient_norm), (clipped, 0.01)):
+        moments = [
+            taught.optimizer.state[tensor]["exp_avg"] / 0.1 for tensor in learnt(taught.model).values()
+        ]
+        assert float(torch.cat([moment.flatten() for moment in moments]).norm()) == pytest.approx(
+            expected, rel=1e-3
+        )
+
+
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+@pytest.mark.parametrize("poison", [math.nan, math.inf])
+def test_a_step_that_is_not_finite_is_not_taken(precision: str, poison: float) -> None:
+    taught = learner(precision=precision)
+    taught.learn([batch(3, 3)], 1)
+    before = {name: tensor.clone() for name, tensor in taught.tensors().items()}
+    healthy = taught.working.decoder.layers[0].feed_forward.outer.bias.detach().clone()
+    with torch.no_grad():
+        taught.working.decoder.layers[0].feed_forward.outer.bias.fill_(poison)
+    update = taught.learn([batch(3, 3)], 2)
+    with torch.no_grad():
+        taught.working.decoder.layers[0].feed_forward.outer.bias.copy_(healthy)
+    assert update.skipped and not math.isfinite(update.loss)
+    after = taught.tensors()
+    assert after.keys() == before.keys()
+    assert all(torch.equal(after[name], before[name]) for name in before)
+    assert not taught.learn([batch(3, 3)], 3).skipped
+
+
+def test_a_gradient_that_is_not_finite_is_not_taken_though_the_loss_is() -> None:
+    taught = learner()
+    bias = taught.model.decoder.layers[0].feed_forward.outer.bias
+    bias.register_hook(lambda gradient: gradient * math.inf)
+    before = bias.detach().clone()
+    update = taught.learn([batch(3, 3)], 1)
+    assert update.skipped and math.isfinite(update.loss) and not math.isfinite(update.gradient_norm)
+    assert torch.equal(bias, before)
+
+
+def test_in_bf16_the_weights_stay_in_float32() -> None:
+    taught = learner(precision="bf16", peak_rate=1e-5)
+    before = {name: tensor.detach().clone() for name, tensor in taught.model.state_dict().items()}
+    taught.learn([batch(3, 3)], 1)
+    working = dict(taught.working.named_parameters())
+    for name, parameter in learnt(taught.model).items():
+        assert parameter.dtype == torch.float32 and working[name].dtype == torch.bfloat16
+        assert torch.equal(parameter.bfloat16(), working[name])  # the copy follows
+        assert taught.optimizer.state[parameter]["exp_avg"].dtype == torch.float32
+    # A change of 1e-5 beside weights of about 0.1 is lost in bf16, and kept in float32.
+    name = "decoder.layers.0.feed_forward.inner.weight"
+    moved = (taught.model.state_dict()[name] - before[name]).abs()
+    assert 0 < float(moved.max()) < 1.1e-5
+    assert (working[name] == before[name].bfloat16()).float().mean() > 0.95
+
+
+def test_in_bf16_a_restored_copy_has_the_restored_weights() -> None:
+    first, second = learner(precision="bf16"), learner(precision="bf16")
+    first.learn([batch(3, 3)], 1)
+    second.restore(first.tensors())
+    for mine, other in zip(first.working.parameters(), second.working.parameters(), strict=True):
+        assert torch.equal(mine, other)
+    assert first.learn([batch(3, 3)], 2) == second.learn([batch(3, 3)], 2)
+
+
+def test_the_biases_of_keys_are_left_alone() -> None:
+    # They add the same to all scores of a query, which changes nothing; their gradient is but rounding.
+    taught = learner(weight_decay=0.1)
+    for step in range(1, 4):
+        taught.learn([batch(3, 4)], step)
+    still = {
+        name for name, value in taught.model.named_parameters() if name.endswith("bias") and not value.any()
+    }
+    assert (
+        still == {name for name in taught.model.state_dict() if name.endswith(".key.bias")}
+        and len(still) == 3
+    )
+
+
+def test_precision_is_chosen_by_the_processor(monkeypatch: pytest.MonkeyPatch) -> None:
+    processor = torch.device("cpu")
+    monkeypatch.setattr(torch.cpu, "_is_amx_tile_supported", lambda: False)
+    for native, expected in ((True, "bf16"), (False, "fp32")):
+        monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda native=native: native)
+        assert precision_for(TrainingConfig(), processor) == expected
+        assert precision_for(TrainingConfig(precision="fp32"), processor) == "fp32"
+        assert precision_for(TrainingConfig(precision="bf16"), processor) == "bf16"
+
+
+def test_the_average_is_of_the_last_ones_up_to_a_step(tmp_path: Path) -> None:
+    for step in (1, 2, 3, 9, 10):  # numbers, not text: 10 comes after 9
+        keep_for_average(tmp_path, step, {"w": torch.tensor([float(step)])}, most=3)
+    assert [(state.step, state.tensors["w"].item()) for state in put_aside(tmp_path, 10)] == [
+        (3, 3.0),
+        (9, 9.0),
+        (10, 10.0),
+    ]
+    assert [state.step for state in put_aside(tmp_path, 9)] == [3, 9]
+    assert put_aside(tmp_path / "nowhere", 9) == []
+
+
+def test_the_average_is_the_mean() -> None:
+    states = [
+        {"a": torch.tensor([1.0, 1e8]), "b": torch.tensor(3.0)},
+        {"a": torch.tensor([2.0, 1.0]), "b": torch.tensor(4.0)},
+    ]
+    found = mean(states)
+    assert found["a"].tolist() == [1.5, 50000000.0]  # float32 has no nearer number to 50000000.5
+    assert found["b"].item() == 3.5 and found.keys() == {"a", "b"}
+    for wrong in ([], [states[0], {"a": states[0]["a"]}]):
+        with pytest.raises(UsageError):
+            mean(wrong)

@@ -1,0 +1,232 @@
+"""Recording during training: the pass that learned, watched, and a training that does not notice."""
+
+import dataclasses
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import short_runs
+import torch
+from command import Command
+
+import pellucid
+from pellucid.config.toml_file import to_toml
+from pellucid.data.batch import Batch
+from pellucid.errors import PellucidError, UsageError
+from pellucid.folder import checkpoint
+from pellucid.learning import recording
+from pellucid.learning.learner import Learner
+from pellucid.learning.loss import cross_entropy
+from pellucid.learning.run import Step
+from pellucid.show.recordings import write_recording
+
+RECORDED = (1, 4, 6)
+
+
+def trained(folder: Path, out: str, settings: dict[str, Any] | None = None, **options: Any) -> list[Step]:
+    return list(pellucid.training(short_runs.config(folder / "data", settings), folder / out, **options))
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"training.precision": "bf16"},
+        {"training.accumulate": 2},
+        {"model.attention_dropout": 0.0, "model.norm": "first"},  # then learning takes the fused kernel
+    ],
+    ids=["fp32", "bf16", "accumulate", "fused"],
+)
+def test_a_recorded_run_ends_in_the_same_bits(tmp_path: Path, settings: dict[str, Any]) -> None:
+    plain = trained(tmp_path, "plain", settings)
+    recorded = trained(tmp_path, "recorded", settings, record=RECORDED)
+    assert short_runs.same_run(tmp_path / "plain", tmp_path / "recorded")
+    states = [checkpoint.newest_state(tmp_path / name) for name in ("plain", "recorded")]
+    assert states[0] is not None and states[1] is not None
+    assert all(torch.equal(states[0].tensors[name], states[1].tensors[name]) for name in states[0].tensors)
+    assert [step.number for step in recorded if step.trace is not None] == list(RECORDED)
+    assert all(step.trace is None for step in plain)
+
+
+@pytest.mark.parametrize("settings", [{}, {"model.attention_dropout": 0.0}], ids=["explicit", "fused"])
+def test_what_is_recorded_is_the_pass_that_learned(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any]
+) -> None:
+    """The loss of the recorded logits is the step's loss: the same batch, weights and dropout."""
+    learn, batches = Learner.learn, []
+
+    def noted(self: Learner, taken: list[Batch], step: int) -> Any:
+        batches.append(taken[0])
+        return learn(self, taken, step)
+
+    monkeypatch.setattr(Learner, "learn", noted)
+    for step, batch in zip(
+        trained(tmp_path, "run", settings, record=range(1, 7), only="decoder.[lo]*"), batches, strict=True
+    ):
+        assert step.trace is not None
+        logits = step.trace["decoder.logits"].tensor
+        eye = torch.eye(logits.shape[-1])
+        loss = cross_entropy(logits, eye, None, batch.target_out, batch.target_mask, 0.0)
+        assert float(loss.plain) / loss.tokens == pytest.approx(step.update.plain_loss, rel=1e-5)
+        assert not logits.requires_grad
+
+
+def test_the_tokens_are_its_labels(tmp_path: Path) -> None:
+    step = next(iter(pellucid.training(short_runs.config(tmp_path / "data"), tmp_path / "run", record=[1])))
+    assert step.trace is not None
+    weights = step.trace["decoder.layers.0.cross_attention.weights"]
+    assert weights.labels("L")[0] == "<s>" and "</s>" in weights.labels("M")
+    sources = {source for source, _ in short_runs.pairs(68)}
+    for row in weights.tokens["M"]:
+        assert " ".join(row[: row.index("</s>")]) in sources
+    assert weights.axes == "BHLM" and torch.allclose(weights.tensor.sum(-1), torch.ones(()), atol=1e-5)
+
+
+def test_a_resumed_run_records_what_is_still_to_come(tmp_path: Path) -> None:
+    whole = trained(tmp_path, "whole", record=(2, 5))
+    config = short_runs.config(tmp_path / "data")
+    short = dataclasses.replace(config, training=dataclasses.replace(config.training, steps=3))
+    list(pellucid.training(short, tmp_path / "parts"))
+    parts = list(pellucid.training(config, tmp_path / "parts", resume=True, record=(2, 5)))
+    assert [step.number for step in parts if step.trace] == [5]
+    one, other = (next(step.trace for step in steps if step.number == 5) for steps in (whole, parts))
+    assert one is not None and other is not None and list(one) == list(other)
+    assert all(torch.equal(one[name].tensor, other[name].tensor) for name in one)
+
+
+def test_the_size_is_said_before(tmp_path: Path) -> None:
+    said: list[str] = []
+    for step in trained(tmp_path, "run", report=said.append, record=(2, 3), only="*s"):
+        if step.trace is not None:
+            size = sum(record.tensor.nbytes for record in step.trace.values())
+            line = f"recording step {step.number}: {size / 1e6:,.1f} MB in {len(step.trace)} tensors"
+            assert line in said and size > 50_000
+            # What is known beforehand of a pass of these shapes says the same.
+            model = pellucid.load(tmp_path / "run" / "last", "cpu").model
+            encoder, decoder = step.trace["encoder.positions"].tensor, step.trace["decoder.positions"].tensor
+            rows = len(step.trace["decoder.logits"].tensor)
+            assert pellucid.trace_bytes(model, len(encoder), len(decoder), rows, only="*s") == size
+
+
+# Wrong calls
+
+
+def test_errors_come_before_the_first_step(tmp_path: Path) -> None:
+    config = short_runs.config(tmp_path / "data")
+    for wrong, message in {
+        (0,): r"record = 0: there is no such step. Steps are whole numbers from 1 to \[training\] steps = 6",
+        (3, 7): r"record = 7: there is no such step",
+        (2.5,): r"record = 2.5: there is no such step",
+        ("2",): r"record = '2': there is no such step",
+    }.items():
+        with pytest.raises(UsageError, match=message):
+            next(pellucid.training(config, tmp_path / "run", record=wrong))
+    with pytest.raises(UsageError, match=r'only = "\*.weights" says what is recorded, but no step is'):
+        next(pellucid.training(config, tmp_path / "run", only="*.weights"))
+    with pytest.raises(
+        UsageError, match=r'only: no tensor is called "decoder.logit"\. Nearest: decoder.logits'
+    ):
+        next(pellucid.training(config, tmp_path / "run", record=(6,), only="decoder.logit"))
+    pellucid.train(config, tmp_path / "run")  # nothing is in the way of the next try
+
+
+SIZES = r"has (\S+) MB in (\d+) tensors \(the largest, (\S+), (\S+) MB\), more than the 0 MB of a recording"
+
+
+def test_steps_too_large_to_record_are_refused_before_the_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = short_runs.config(tmp_path / "data")
+    monkeypatch.setattr(recording, "RECORDED_AT_MOST", 40_000)
+    with pytest.raises(UsageError) as error:
+        next(pellucid.training(config, tmp_path / "run", record=(6,)))
+    assert re.fullmatch(
+        rf"record: a step of \[training\] batch_tokens = 60 {SIZES}\. "
+        r'Record fewer with only, as only="\*\.weights" \(--record-only\), or lower batch_tokens\.',
+        str(error.value),
+    )
+    assert not (tmp_path / "run" / "checkpoints").exists()
+    steps = trained(tmp_path, "run", record=(6,), only="*.weights")  # which is small enough
+    assert steps[-1].trace is not None
+
+
+def test_a_step_that_is_larger_than_usual_is_left_out_and_the_run_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes = {
+        step.number: sum(record.tensor.nbytes for record in step.trace.values())
+        for step in trained(tmp_path, "all", record=range(1, 7))
+        if step.trace is not None
+    }
+    limit = sorted(set(sizes.values()))[-2]  # the largest is beyond it, and what is usual is not
+    said: list[str] = []
+    monkeypatch.setattr(recording, "RECORDED_AT_MOST", limit)
+    steps = trained(tmp_path, "run", record=range(1, 7), report=said.append)
+    left_out = [step for step, size in sizes.items() if size > limit]
+    assert [step.number for step in steps if step.trace is None] == left_out != []
+    lines = [line for line in said if "is not recorded" in line]
+    for step, line in zip(left_out, lines, strict=True):
+        assert re.match(rf"step {step} is not recorded: its batch of \d+ × \d+ tokens {SIZES}", line)
+        assert "most_bytes" not in line
+    assert short_runs.same_run(tmp_path / "all", tmp_path / "run")
+
+
+# The command
+
+
+def test_the_command_writes_files_for_numpy(tmp_path: Path, pellucid: Command) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text(to_toml(short_runs.config(tmp_path / "data")), "utf-8")
+    outcome = pellucid(
+        "train", path, "--out", tmp_path / "run", "--record", "1,6", "--record-only", "*.weights"
+    )
+    assert outcome.code == 0 and "recording step 6: 0.0 MB in 3 tensors" in outcome.err
+    assert sorted(file.name for file in (tmp_path / "run" / "traces").iterdir()) == [
+        "step-1.npz",
+        "step-6.npz",
+    ]
+    with np.load(tmp_path / "run" / "traces" / "step-6.npz") as arrays:
+        weights = arrays["decoder.layers.0.cross_attention.weights"]
+        source, target = arrays["source_tokens"], arrays["target_tokens"]
+        assert len(arrays.files) == 3 + 2
+    assert weights.dtype == np.float32
+    assert weights.shape == (len(target), 2, target.shape[1], source.shape[1])
+    assert set(target[:, 0]) == {"<s>"} and "</s>" in source
+
+
+def test_the_command_s_errors(tmp_path: Path, pellucid: Command) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text(to_toml(short_runs.config(tmp_path / "data")), "utf-8")
+    wrong = pellucid("train", path, "--out", tmp_path / "run", "--record", "1;2")
+    assert wrong.code == 2 and "write steps with commas between them, as in 1,100,1000" in wrong.err
+    wrong = pellucid("train", path, "--out", tmp_path / "run", "--record", "9")
+    assert wrong.code == 2 and "--record 9: there is no such step" in wrong.err
+
+
+def test_a_recording_that_cannot_be_written_leaves_no_part_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (trace,) = [step.trace for step in trained(tmp_path, "run", record=(1,)) if step.trace]
+    path = write_recording(trace, tmp_path, 1)
+    before = path.read_bytes()
+
+    def full(file: Any, **arrays: Any) -> None:
+        file.write(b"half")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(np, "savez", full)
+    with pytest.raises(PellucidError, match="cannot be written: No space left on device"):
+        write_recording(trace, tmp_path, 1)
+    assert path.read_bytes() == before and list(path.parent.iterdir()) == [path]
+
+
+def test_numbers_of_16_bits_are_widened(tmp_path: Path) -> None:
+    settings = {"training.precision": "bf16"}
+    (trace,) = [step.trace for step in trained(tmp_path, "run", settings, record=(1,)) if step.trace]
+    hidden = "encoder.layers.0.feed_forward.hidden"
+    assert trace[hidden].tensor.dtype == torch.bfloat16
+    with np.load(write_recording(trace, tmp_path, 1)) as arrays:
+        assert arrays[hidden].dtype == np.float32
+        assert np.array_equal(arrays[hidden], trace[hidden].tensor.float().numpy())

@@ -1,0 +1,458 @@
+"""A run that was stopped or killed goes on bit for bit; with other settings or data it does not."""
+
+import dataclasses
+import math
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import short_runs
+from short_runs import SAMPLED
+
+import pellucid
+from pellucid.config.toml_file import to_toml
+from pellucid.data.corpus import fingerprint
+from pellucid.errors import PellucidError, UsageError
+from pellucid.folder.checkpoint import load_model, newest_state
+from pellucid.learning import run as run_module
+from pellucid.learning.learner import Learner
+from pellucid.learning.stop import Interrupted
+from pellucid.learning.validation import Validation
+
+# Two epochs of about ten batches, validated now and then, with dropout and subword sampling on.
+SETTINGS = SAMPLED | {"training.steps": 14, "training.batch_tokens": 80, "training.validate_every": 4}
+
+
+def stop(config: pellucid.Config, out: Path, after: int, **options: Any) -> None:
+    """Trains until this step and stops there, as SIGTERM does."""
+    with pytest.raises(Interrupted) as error:
+        for step in pellucid.training(config, out, **options):
+            if step.number == after - 1:
+                signal.raise_signal(signal.SIGTERM)
+    assert str(error.value) == f"stopped at step {after}; everything is saved in {out}."
+
+
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+def test_resumed_is_uninterrupted_in_the_middle_of_an_epoch(tmp_path: Path, precision: str) -> None:
+    config = short_runs.config(tmp_path / "data", SETTINGS | {"training.precision": precision})
+    pellucid.train(config, tmp_path / "whole")
+    stop(config, tmp_path / "parts", 3)
+    stop(config, tmp_path / "parts", 9, resume=True)
+    saved = newest_state(tmp_path / "parts")
+    epochs = [entry["epoch"] for entry in short_runs.metrics(tmp_path / "whole")]
+    assert saved and saved.step == 9 and epochs[8] == epochs[9]  # in the middle
+    pellucid.train(config, tmp_path / "parts", resume=True)
+    assert short_runs.same_run(tmp_path / "whole", tmp_path / "parts")
+    assert len(short_runs.metrics(tmp_path / "parts")) == 14
+    for name in ("last", "averaged"):
+        assert (tmp_path / "parts" / name / "MANIFEST.json").exists()
+
+
+def test_resumed_is_uninterrupted_at_an_epochs_end(tmp_path: Path) -> None:
+    config = short_runs.config(tmp_path / "data", SETTINGS)
+    pellucid.train(config, tmp_path / "whole")
+    epochs = [entry["epoch"] for entry in short_runs.metrics(tmp_path / "whole")]
+    end = epochs.count(0)
+    assert 2 < end < 14
+    stop(config, tmp_path / "parts", end)
+    pellucid.train(config, tmp_path / "parts", resume=True)
+    assert short_runs.same_run(tmp_path / "whole", tmp_path / "parts")
+
+
+def test_resumed_is_uninterrupted_with_batches_accumulated(tmp_path: Path) -> None:
+    settings = {"training.accumulate": 3, "training.steps": 7, "training.batch_tokens": 80}
+    config = short_runs.config(tmp_path / "data", settings)
+    pellucid.train(config, tmp_path / "whole")
+    stop(config, tmp_path / "parts", 4)
+    pellucid.train(config, tmp_path / "parts", resume=True)
+    assert short_runs.same_run(tmp_path / "whole", tmp_path / "parts")
+
+
+def test_a_later_end_is_the_run_with_that_end(tmp_path: Path) -> None:
+    config = short_runs.config(tmp_path / "data", {"training.average": 0})
+    longer = dataclasses.replace(config, training=dataclasses.replace(config.training, steps=10))
+    pellucid.train(longer, tmp_path / "whole")
+    pellucid.train(config, tmp_path / "parts")
+    pellucid.train(longer, tmp_path / "parts", resume=True)
+    assert short_runs.same_run(tmp_path / "whole", tmp_path / "parts")
+
+
+def test_the_next_run_of_a_finished_one_changes_nothing(tmp_path: Path) -> None:
+    config = short_runs.config(tmp_path / "data")
+    pellucid.train(config, tmp_path / "run")
+    before = {
+        path.name: short_runs.weights(path) for path in (tmp_path / "run", tmp_path / "run" / "averaged")
+    }
+    assert list(pellucid.training(config, tmp_path / "run", resume=True)) == []
+    for path in (tmp_path / "run", tmp_path / "run" / "averaged"):
+        assert all(
+            (tensor == before[path.name][name]).all() for name, tensor in short_runs.weights(path).items()
+        )
+
+
+def test_a_signal_at_the_last_step_lets_the_run_finish(tmp_path: Path) -> None:
+    config = short_runs.config(tmp_path / "data")
+    for step in pellucid.training(config, tmp_path / "run"):
+        if step.number == 6:
+            signal.raise_signal(signal.SIGTERM)
+    saved = newest_state(tmp_path / "run")
+    assert saved and saved.step == 6 and (tmp_path / "run" / "averaged").exists()
+
+
+def test_what_is_said_to_be_saved_is_saved(tmp_path: Path) -> None:
+    # The signal comes when this step is done and not saved: one more is taken, and that one is saved.
+    config = short_runs.config(tmp_path / "data")
+    stop(config, tmp_path / "run", 5)
+    saved = newest_state(tmp_path / "run")
+    assert saved and saved.step == 5
+    assert load_model(tmp_path / "run" / "last").manifest["provenance"]["steps"] == 5
+
+
+def test_signals_are_pythons_again_afterwards(tmp_path: Path) -> None:
+    before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
+    stop(short_runs.config(tmp_path / "data"), tmp_path / "run", 2)
+    assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == before
+
+
+def test_a_checkpoint_from_before_the_best_loss_was_kept_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = short_runs.config(tmp_path / "data", {"training.validate_every": 1})
+    with monkeypatch.context() as patch:
+        asdict = dataclasses.asdict
+        patch.setattr(
+            dataclasses,
+            "asdict",
+            lambda value: {name: each for name, each in asdict(value).items() if name != "best_loss"},
+        )
+        stop(config, tmp_path / "run", 2)
+    saved = newest_state(tmp_path / "run")
+    assert saved and "best_loss" not in saved.state["position"]
+    assert [step.number for step in pellucid.training(config, tmp_path / "run", resume=True)] == [3, 4, 5, 6]
+
+
+# What a resume must not forget
+
+
+def validated_as(monkeypatch: pytest.MonkeyPatch, *bleus: float) -> None:
+    """Validations find these scores, one after the other, and then the last of them."""
+    left = list(bleus)
+
+    def validate(*_: Any) -> Validation:
+        return Validation(2.0, 7.39, left.pop(0) if len(left) > 1 else left[0], 50.0, 12.5, 8, "", "")
+
+    monkeypatch.setattr(run_module, "validate", validate)
+
+
+def test_the_best_score_survives_a_resume(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    validated_as(monkeypatch, 30.0, 20.0)
+    config = short_runs.config(tmp_path / "data", {"training.validate_every": 1, "training.average": 0})
+    stop(config, tmp_path / "run", 2)
+    steps = list(pellucid.training(config, tmp_path / "run", resume=True))
+    assert [step.best for step in steps] == [False, False, False, False]
+    assert load_model(tmp_path / "run").manifest["provenance"]["steps"] == 1
+
+
+def test_the_best_loss_survives_a_resume(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    losses = [2.0, 3.0, 2.5, 1.5]
+
+    def validate(*_: Any) -> Validation:
+        return Validation(losses.pop(0) if len(losses) > 1 else losses[0], 7.39, 0.0, 0.0, 0.0, 8, "", "")
+
+    monkeypatch.setattr(run_module, "validate", validate)
+    config = short_runs.config(tmp_path / "data", {"training.validate_every": 1, "training.average": 0})
+    stop(config, tmp_path / "run", 2)
+    steps = list(pellucid.training(config, tmp_path / "run", resume=True))
+    assert [step.best for step in steps] == [False, True, False, False]
+
+
+def test_the_patience_used_up_survives_a_resume(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    validated_as(monkeypatch, 30.0, 20.0)
+    settings = {"training.validate_every": 1, "training.steps": 100, "training.patience": 3}
+    config = short_runs.config(tmp_path / "data", settings)
+    stop(config, tmp_path / "run", 3)
+    assert [step.number for step in pellucid.training(config, tmp_path / "run", resume=True)] == [4]
+
+
+def test_the_steps_skipped_in_a_row_survive_a_resume(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = short_runs.config(tmp_path / "data", {"training.max_skipped": 3})
+    monkeypatch.setattr(Learner, "_collect_gradients", lambda _: math.nan)
+    stop(config, tmp_path / "run", 2)
+    with pytest.raises(PellucidError, match="finite in 4 steps in a row, the last of them step 4 "):
+        pellucid.train(config, tmp_path / "run", resume=True)
+
+
+def test_the_minutes_spent_survive_a_resume(tmp_path: Path) -> None:
+    config = short_runs.config(tmp_path / "data")
+    stop(config, tmp_path / "run", 2)
+    saved = newest_state(tmp_path / "run")
+    assert saved
+    spent = saved.state["position"]["seconds"]
+    assert spent > 0
+    longer = changed(config, "training", steps=3)
+    (step,) = pellucid.training(longer, tmp_path / "run", resume=True)
+    assert step.seconds > spent
+    half = changed(config, "training", minutes=spent / 120)
+    assert list(pellucid.training(half, tmp_path / "run", resume=True)) == []
+
+
+# Refused, and let through
+
+
+@pytest.fixture(scope="module")
+def stopped(tmp_path_factory: pytest.TempPathFactory) -> tuple[pellucid.Config, Path]:
+    """A run that stopped at step 2, which nobody may go on with: `refused` does not change it."""
+    folder = tmp_path_factory.mktemp("stopped")
+    config = short_runs.config(folder / "data")
+    stop(config, folder / "run", 2)
+    return config, folder / "run"
+
+
+def changed(config: pellucid.Config, section: str, **values: Any) -> pellucid.Config:
+    """The configuration with other values in a section."""
+    return dataclasses.replace(config, **{section: dataclasses.replace(getattr(config, section), **values)})
+
+
+def refused(config: pellucid.Config, run: Path, accept: tuple[str, ...] = ()) -> str:
+    """What differs, as the refusal lists it."""
+    with pytest.raises(UsageError) as error:
+        pellucid.train(config, run, resume=True, accept=accept)
+    first, *different, last = str(error.value).split("\n")
+    assert first == "this run was started with other settings or data, so it cannot go on bit for bit:"
+    assert last == (
+        "Restore them, start anew with another --out, or let them through: --accept section.key "
+        "(or --accept data)."
+    )
+    return "\n".join(different)
+
+
+def test_other_settings_are_refused_with_what_differs(stopped: tuple[pellucid.Config, Path]) -> None:
+    config, run = stopped
+    other = changed(changed(config, "training", peak_rate=0.02, seed=2), "vocabulary", size=40, sampling=0.5)
+    assert refused(changed(other, "data", languages=(("xx", "yy"),)), run) == (
+        "  data.languages: () -> (('xx', 'yy'),)\n"
+        "  training.peak_rate: 0.01 -> 0.02\n"
+        "  training.seed: 1 -> 2\n"
+        "  vocabulary.sampling: 0.0 -> 0.5\n"
+        "  vocabulary.size: 50 -> 40"
+    )
+    assert (
+        refused(changed(config, "model", width=32, dropout=0.5), run, ("model.dropout",))
+        == "  model.width: 16 -> 32"
+    )
+
+
+def test_other_data_is_refused_with_what_differs(
+    stopped: tuple[pellucid.Config, Path], tmp_path: Path
+) -> None:
+    config, run = stopped
+    other = short_runs.config(tmp_path / "data", count=61)
+    hashes = [fingerprint(each.data.train)["train.source"][:12] for each in (config, other)]
+    assert f"  data train.source: SHA-256 {hashes[0]} -> {hashes[1]}\n" in refused(other, run) + "\n"
+    assert refused(changed(config, "data", validation=()), run).startswith(
+        "  data.validation: [['validation.source', 'validation.target']] -> []\n"
+        "  data validation.source: SHA-256 "
+    )
+
+
+def test_the_sides_exchanged_are_refused(stopped: tuple[pellucid.Config, Path]) -> None:
+    config, run = stopped
+    (source, target), *_ = config.data.train
+    assert refused(changed(config, "data", train=((target, source),)), run) == (
+        "  data.train: [['train.source', 'train.target']] -> [['train.target', 'train.source']]"
+    )
+
+
+def test_another_ready_made_vocabulary_is_refused(tmp_path: Path) -> None:
+    config = short_runs.config(tmp_path / "data", {"training.steps": 1})
+    pellucid.train(config, tmp_path / "first")
+    ready = tmp_path / "ready.model"
+    ready.write_bytes((tmp_path / "first" / "vocabulary.model").read_bytes())
+    config = changed(config, "vocabulary", model=(str(ready),))
+    pellucid.train(config, tmp_path / "run")
+    ready.write_bytes(ready.read_bytes() + b"\0")
+    assert refused(config, tmp_path / "run").startswith("  data ready.model: SHA-256 ")
+
+
+def test_the_data_may_lie_elsewhere(tmp_path: Path) -> None:
+    config = short_runs.config(tmp_path / "data")
+    stop(config, tmp_path / "run", 2)
+    moved = short_runs.config(tmp_path / "moved")
+    assert [step.number for step in pellucid.training(moved, tmp_path / "run", resume=True)] == [3, 4, 5, 6]
+
+
+def test_what_is_accepted_is_let_through(tmp_path: Path) -> None:
+    config = short_runs.config(tmp_path / "data")
+    stop(config, tmp_path / "run", 2)
+    other = changed(short_runs.config(tmp_path / "more", count=70), "training", peak_rate=0.02)
+    other = changed(other, "data", validation=())
+    accept = ("training.peak_rate", "data")
+    steps = list(pellucid.training(other, tmp_path / "run", resume=True, accept=accept))
+    assert [step.number for step in steps] == [3, 4, 5, 6]
+    assert steps[0].update.rate == pytest.approx(0.02 * 3 / 4)
+
+
+def test_what_only_decides_the_end_may_change(tmp_path: Path) -> None:
+    config = short_runs.config(tmp_path / "data")
+    stop(config, tmp_path / "run", 2)
+    other = changed(
+        config, "training", steps=4, minutes=5.0, checkpoint_every=1, keep_checkpoints=3, patience=9
+    )
+    assert [step.number for step in pellucid.training(other, tmp_path / "run", resume=True)] == [3, 4]
+    assert sorted(path.name for path in (tmp_path / "run" / "checkpoints").iterdir()) == [
+        "step-2",
+        "step-3",
+        "step-4",
+    ]
+
+
+def test_another_shape_cannot_be_let_through(stopped: tuple[pellucid.Config, Path]) -> None:
+    config, run = stopped
+    with pytest.raises(UsageError) as error:
+        pellucid.train(changed(config, "model", width=32), run, resume=True, accept=("model.width",))
+    assert str(error.value) == (
+        "the checkpoint is of a model of another shape, so it cannot go on. "
+        "Give [model] its old values, or start anew with another --out."
+    )
+
+
+def test_a_run_is_not_written_over(stopped: tuple[pellucid.Config, Path]) -> None:
+    config, run = stopped
+    with pytest.raises(UsageError) as error:
+        pellucid.train(config, run)
+    assert str(error.value) == (
+        f"{run} holds a training run that stopped at step 2. Go on with --resume, or choose another --out."
+    )
+
+
+def test_a_resume_of_nothing_starts_from_the_beginning(tmp_path: Path) -> None:
+    said: list[str] = []
+    config = short_runs.config(tmp_path / "data", {"training.steps": 1})
+    steps = list(pellucid.training(config, tmp_path / "run", resume=True, report=said.append))
+    assert [step.number for step in steps] == [1]
+    assert said[0] == f"{tmp_path / 'run'} holds no checkpoint: starting from the beginning."
+
+
+def test_a_damaged_checkpoint_is_passed_over(tmp_path: Path) -> None:
+    config = short_runs.config(tmp_path / "data", {"training.checkpoint_every": 2})
+    pellucid.train(config, tmp_path / "whole")
+    stop(config, tmp_path / "run", 5)
+    state = tmp_path / "run" / "checkpoints" / "step-5" / "state.json"
+    state.write_bytes(state.read_bytes().replace(b'"step": 5', b'"step": 6'))
+    with pytest.warns(UserWarning, match="step-5.*This checkpoint is passed over"):
+        steps = list(pellucid.training(config, tmp_path / "run", resume=True))
+    assert steps[0].number == 5
+    assert short_runs.same_run(tmp_path / "whole", tmp_path / "run")
+
+
+# Real processes
+
+Trainer = subprocess.Popen[str]
+
+
+@pytest.fixture(scope="module")
+def trainer() -> Iterator[Trainer]:
+    """The process of trainer.py."""
+    here = Path(__file__).parents[1]
+    paths = os.pathsep.join([str(here.parent), os.environ.get("PYTHONPATH", "")])
+    command = [sys.executable, str(here / "trainer.py")]
+    process = subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"PYTHONPATH": paths},
+    )
+    yield process
+    process.communicate()
+
+
+def start(trainer: Trainer, config: Path, out: Path, sleep_at: int = 0) -> int:
+    """A child that trains; its process id."""
+    assert trainer.stdin and trainer.stdout
+    trainer.stdin.write(f"{config}\t{out}\t{sleep_at}\n")
+    trainer.stdin.flush()
+    return int(trainer.stdout.readline().split()[1])
+
+
+def read_until(trainer: Trainer, *starts: str) -> str:
+    """The next line that starts like one of these."""
+    assert trainer.stdout
+    for line in trainer.stdout:
+        if line.startswith(starts):
+            return line.rstrip("\n")
+    raise AssertionError("the trainer is gone")
+
+
+def written(folder: Path, settings: dict[str, Any]) -> tuple[pellucid.Config, Path]:
+    """A configuration, and its file."""
+    config = short_runs.config(folder / "data", settings)
+    path = folder / "toy.toml"
+    path.write_text(to_toml(config), "utf-8")
+    return config, path
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals and fork are POSIX")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_saves_and_a_resume_goes_on(trainer: Trainer, tmp_path: Path, number: int) -> None:
+    config, path = written(tmp_path, SETTINGS | {"training.steps": 20})
+    pellucid.train(config, tmp_path / "whole")
+    process = start(trainer, path, tmp_path / "parts")
+    read_until(trainer, "step 5")
+    os.kill(process, number)
+    ended = read_until(trainer, "ended")
+    saved = newest_state(tmp_path / "parts")
+    assert saved and 5 <= saved.step < 20
+    assert ended == f"ended 130 stopped at step {saved.step}; everything is saved in {tmp_path / 'parts'}."
+    start(trainer, path, tmp_path / "parts")
+    assert read_until(trainer, "step") == f"step {saved.step + 1}"
+    assert read_until(trainer, "ended") == "ended 0"
+    assert short_runs.same_run(tmp_path / "whole", tmp_path / "parts")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals and fork are POSIX")
+def test_a_second_signal_is_immediate(trainer: Trainer, tmp_path: Path) -> None:
+    config, path = written(tmp_path, {"training.steps": 12})
+    pellucid.train(config, tmp_path / "whole")
+    process, began = start(trainer, path, tmp_path / "parts", sleep_at=5), time.monotonic()
+    read_until(trainer, "step 5")  # and now it sleeps for a minute
+    os.kill(process, signal.SIGTERM)
+    time.sleep(0.2)
+    os.kill(process, signal.SIGTERM)
+    assert read_until(trainer, "ended") == "ended KeyboardInterrupt"
+    assert time.monotonic() - began < 50
+    start(trainer, path, tmp_path / "parts")
+    assert read_until(trainer, "ended") == "ended 0"
+    assert short_runs.same_run(tmp_path / "whole", tmp_path / "parts")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals and fork are POSIX")
+def test_eight_kills_at_random_moments_lose_nothing(trainer: Trainer, tmp_path: Path) -> None:
+    settings = SETTINGS | {"training.steps": 24, "training.checkpoint_every": 1, "training.validate_every": 4}
+    config, path = written(tmp_path, settings)
+    pellucid.train(config, tmp_path / "whole")
+    chance, last = random.Random(11), 0
+    for _ in range(8):
+        process = start(trainer, path, tmp_path / "parts")
+        for _ in range(chance.randint(1, 2)):
+            last = int(read_until(trainer, "step").split()[1])
+        time.sleep(chance.uniform(0.0, 0.05))
+        os.kill(process, signal.SIGKILL)
+        assert read_until(trainer, "ended") == "ended killed by 9"
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a checkpoint that was never finished is passed over
+            saved = newest_state(tmp_path / "parts")
+        assert saved and last <= saved.step < 24
+    start(trainer, path, tmp_path / "parts")
+    assert read_until(trainer, "ended") == "ended 0"
+    assert short_runs.same_run(tmp_path / "whole", tmp_path / "parts")
+    names = {item.name for item in (tmp_path / "parts" / "checkpoints").iterdir()}
+    assert names == {"step-23", "step-24"}

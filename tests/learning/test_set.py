@@ -1,0 +1,109 @@
+"""`pellucid set`: the settings of a finished model, changed and sealed again."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from command import Command
+from random_translator import assert_same, sentences, translator
+
+from pellucid.folder.checkpoint import save_model
+from pellucid.learning.claim import locked as lock
+from pellucid.translator import load
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A model folder."""
+    ours = translator(end=1.0)
+    save_model(tmp_path / "model", ours.model, ours.vocabulary, ours.config, {"steps": 7, "licence": "mine"})
+    return tmp_path / "model"
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+
+
+def test_a_model_translates_as_it_was_set(pellucid: Command, folder: Path) -> None:
+    lines, before, files = sentences(12), load(folder), contents(folder)
+    settings = "translation.length_penalty=0", "translation.beam=3", "translation.max_length=9"
+    outcome = pellucid("set", folder, *settings)
+    assert outcome == (
+        0,
+        "",
+        f"{folder}: translation.length_penalty = 0.0 (it was 1.0)\n"
+        f"{folder}: translation.beam = 3 (it was 5)\n"
+        f"{folder}: translation.max_length = 9 (it was 512)\n",
+    )
+    after = load(folder)  # whose hashes are right
+    assert_same(after.translate(lines), before.translate(lines, length_penalty=0.0, beam=3, max_length=9))
+    now = contents(folder)
+    assert [name for name in files if files[name] != now[name]] in (
+        ["MANIFEST.json", "config.toml"],
+        ["config.toml", "MANIFEST.json"],
+    )
+    assert sorted(files) == sorted(now) and not (folder / ".new").exists()
+    manifests = [json.loads(each["MANIFEST.json"]) for each in (files, now)]
+    assert manifests[0]["provenance"] == manifests[1]["provenance"] == {"steps": 7, "licence": "mine"}
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        (
+            "training.steps=5",
+            "training.steps: this says how the model was made, which cannot change afterwards. "
+            "There are: translation.beam, translation.length_penalty, translation.max_length.",
+        ),
+        (
+            "translation.bem=1",
+            'FOLDER/config.toml: [translation] has no setting "bem". Did you mean "beam"?',
+        ),
+        ("translation.beam=0", "FOLDER/config.toml: [translation] beam = 0 must lie between 1 and 1000."),
+        ("translation.beam=many", "FOLDER/config.toml: [translation] beam = 'many' must be a whole number."),
+    ],
+)
+def test_what_cannot_be_set(pellucid: Command, folder: Path, setting: str, message: str) -> None:
+    files = contents(folder)
+    outcome = pellucid("set", folder, "translation.max_length=9", setting)
+    assert outcome == (2, "", f"pellucid: {message.replace('FOLDER', str(folder))}\n")
+    assert contents(folder) == files
+
+
+def test_the_model_in_the_package_stays_as_it_is(pellucid: Command) -> None:
+    outcome = pellucid("set", "demo", "translation.beam=1")
+    message = "demo is the model inside the package, which stays as it is. Name a model folder."
+    assert outcome == (2, "", f"pellucid: {message}\n")
+
+
+@pytest.mark.parametrize("of_the_run", [".", "last"])
+def test_a_model_in_training_is_left_alone(pellucid: Command, tmp_path: Path, of_the_run: str) -> None:
+    ours = translator()
+    (tmp_path / "run").mkdir()
+    model = tmp_path / "run" / of_the_run
+    save_model(model, ours.model, ours.vocabulary, ours.config, {})
+    with lock(tmp_path / "run"):
+        files = contents(model)
+        outcome = pellucid("set", model, "translation.beam=1")
+        assert outcome.code == 1 and "another training run, process " in outcome.err
+        assert contents(model) == files
+    assert pellucid("set", model, "translation.beam=1").code == 0
+    assert load(model).config.translation.beam == 1
+
+
+def test_a_damaged_model_is_not_sealed(pellucid: Command, folder: Path) -> None:
+    (folder / "config.toml").write_bytes((folder / "config.toml").read_bytes() + b"\n")
+    outcome = pellucid("set", folder, "translation.beam=1")
+    assert outcome.code == 1 and "config.toml: its SHA-256 is " in outcome.err
+
+
+def test_a_change_that_was_cut_off_after_its_seal_is_kept(pellucid: Command, folder: Path) -> None:
+    other = folder.with_name("other")
+    shutil.copytree(folder, other)
+    assert pellucid("set", other, "translation.beam=8").code == 0
+    shutil.copytree(other, folder / ".new")  # sealed, and not yet copied over the old files
+    outcome = pellucid("set", folder, "translation.length_penalty=0.5")
+    assert outcome.code == 0 and not (folder / ".new").exists()
+    now = load(folder).config.translation
+    assert (now.beam, now.length_penalty) == (8, 0.5)

@@ -1,0 +1,99 @@
+"""Validation: only real tokens count, and a model that says the right tokens has a BLEU of 100."""
+
+import math
+from collections.abc import Sequence
+from types import SimpleNamespace
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from pellucid.config.schema import Config, DataConfig, ModelConfig, TranslationConfig, VocabularyConfig
+from pellucid.data.batch import Batch, make_batch
+from pellucid.data.corpus import Pair
+from pellucid.data.examples import Example
+from pellucid.learning import validation
+from pellucid.learning.setting_up import learned_vocabulary
+from pellucid.model import Transformer
+from pellucid.text.preparation import NAMES
+from pellucid.text.vocabulary import Vocabulary
+
+# Two target languages take turns: each has its own rules for apostrophes and question marks.
+LANGUAGES = (("xx", "fr"), ("xx", "en"))
+PAIRS = [
+    Pair(source, target, language, 1, "here")
+    for source, target, language in (
+        ("Where is he?", "L'ami de Jean, où est-il ?", 0),
+        ("Where is she?", "Anne's friend isn't here, is she?", 1),
+        ("Who is here?", "M. Smith n'est pas là : il dort.", 0),
+        ("Who sleeps?", "Mr. Smith's friend sleeps, doesn't he, \"Sir\"?", 1),
+    )
+]
+
+
+def model() -> Transformer:
+    """A small model in training, with much dropout."""
+    torch.manual_seed(5)
+    shape = dict(vocabulary=60, width=8, heads=2, hidden=12, encoder_layers=1, decoder_layers=1)
+    return Transformer(ModelConfig(dropout=0.5, **shape)).train()  # type: ignore[arg-type]
+
+
+def examples(*lengths: int) -> list[Example]:
+    """Pairs of so many tokens a side."""
+    ids = [[*range(4, 3 + length), 3] for length in lengths]
+    return [Example(row, [*row[-2::-1], 3], PAIRS[0]) for row in ids]
+
+
+def loss_of_each_alone(taught: Transformer, lessons: Sequence[Example]) -> float:
+    """The mean over all target tokens, without a batch and so without padding."""
+    total = 0.0
+    for each in lessons:
+        logits = taught(torch.tensor([each.source]), None, torch.tensor([[2, *each.target[:-1]]]))[0]
+        total += float(F.cross_entropy(logits.detach(), torch.tensor(each.target), reduction="sum"))
+    return total / sum(len(each.target) for each in lessons)
+
+
+class Perfect:
+    """A stand-in for a Translator: it says the right tokens of each source, in the language asked for."""
+
+    def __init__(self, taught: Transformer, vocabulary: Vocabulary, config: Config) -> None:
+        assert not taught.training
+        assert config.translation.beam == 3  # the configuration's own, and not the default
+        self.vocabulary = vocabulary
+
+    def translate(self, texts: Sequence[str], to: str) -> list[SimpleNamespace]:
+        """The target's ids as text again."""
+        targets = {(pair.source, LANGUAGES[pair.language][1]): pair.target for pair in PAIRS}
+        ids = [self.vocabulary.encode_target(targets[text, to], to) for text in texts]
+        return [SimpleNamespace(text=self.vocabulary.decode_target(row, to)) for row in ids]
+
+
+def validated(
+    monkeypatch: pytest.MonkeyPatch, taught: Transformer, preparation: str, batches: Sequence[Batch]
+) -> validation.Validation:
+    """A validation whose translations are perfect."""
+    data = DataConfig(languages=LANGUAGES, preparation=preparation)
+    words = VocabularyConfig(size=200, kind="word", normalization="identity")
+    config = Config(data, words, translation=TranslationConfig(beam=3))
+    monkeypatch.setattr(validation, "Translator", Perfect)
+    return validation.validate(taught, learned_vocabulary(PAIRS, config), config, batches, PAIRS)
+
+
+def test_the_loss_is_of_real_tokens_without_dropout(monkeypatch: pytest.MonkeyPatch) -> None:
+    taught, lessons = model(), examples(2, 9, 3, 20, 5)
+    batches = [make_batch(lessons[:2], 2, 0), make_batch(lessons[2:], 2, 0)]
+    expected = loss_of_each_alone(taught.eval(), lessons)
+    found = validated(monkeypatch, taught.train(), "none", batches)
+    assert found.loss == pytest.approx(expected, rel=1e-5)
+    assert found.perplexity == pytest.approx(math.exp(expected), rel=1e-4)
+    assert taught.training  # again
+
+
+@pytest.mark.parametrize("preparation", NAMES)
+def test_the_right_tokens_have_a_bleu_of_100(monkeypatch: pytest.MonkeyPatch, preparation: str) -> None:
+    """Each reference is prepared by its own language, and stands beside the translation of its own source."""
+    found = validated(monkeypatch, model(), preparation, [make_batch(examples(2, 3), 2, 0)])
+    assert (found.bleu, found.chrf) == (pytest.approx(100), pytest.approx(100))
+    # What stays tokenised must not be tokenised again.
+    tokenizer = "none" if preparation.startswith("moses") else "13a"
+    assert f"|tok:{tokenizer}|" in found.bleu_signature

@@ -1,0 +1,277 @@
+"""What decoding remembers: step by step is one pass, neighbours and padding change nothing."""
+
+import itertools
+import math
+from contextlib import nullcontext
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from pellucid.cache import GrowingPast, Mask
+from pellucid.config.schema import ModelConfig
+from pellucid.dropout import Dropout
+from pellucid.model import Transformer, attend
+from pellucid.seeing.trace import trace
+from pellucid.seeing.watching import watching
+
+V = 17
+SOURCE = torch.tensor([[5, 7, 4, 8, 3], [9, 12, 3, 0, 0], [6, 3, 0, 0, 0]])
+REAL = SOURCE != 0
+TARGET = torch.tensor([[2, 5, 8, 6, 7, 4], [2, 8, 9, 9, 5, 3], [2, 16, 4, 6, 7, 8]])
+
+
+def random_model(norm: str = "last", **settings: Any) -> Transformer:
+    torch.manual_seed(1)
+    config = dict(
+        vocabulary=V, width=8, heads=2, hidden=12, encoder_layers=2, decoder_layers=3, norm=norm, dropout=0.0
+    )
+    model = Transformer(ModelConfig(**{**config, **settings})).eval().double()
+    for parameter in model.parameters():
+        parameter.data += 0.2 * torch.randn(parameter.shape, dtype=torch.float64)
+    return model
+
+
+def assert_equal(one: Tensor, other: Tensor) -> None:
+    torch.testing.assert_close(one, other, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("grad", [False, True], ids=["fused", "explicit"])
+@pytest.mark.parametrize("norm", ["last", "first"])
+@pytest.mark.parametrize("widths", [[1] * 6, [3, 1, 1, 1], [2, 3, 1], [6], [1, 5]], ids=str)
+def test_step_by_step_is_one_pass(norm: str, widths: list[int], grad: bool) -> None:
+    model = random_model(norm)
+    with torch.set_grad_enabled(grad):
+        expected = model(SOURCE, REAL, TARGET)
+        memory, past = model.remember(model.encode(SOURCE, REAL), REAL), GrowingPast()
+        steps = [model.decode(ids, memory, past) for ids in TARGET.split(widths, dim=1)]
+    assert past.position == 6
+    assert_equal(torch.cat(steps, dim=1), expected)
+
+
+@torch.no_grad()
+def test_a_step_can_be_watched() -> None:
+    """The last row of each matrix of the one pass is the row of the step."""
+    model = random_model()
+    with trace(model) as one_pass:
+        model(SOURCE, REAL, TARGET)
+    memory, past = model.remember(model.encode(SOURCE, REAL), REAL), GrowingPast()
+    model.decode(TARGET[:, :5], memory, past)
+    with trace(model) as step:
+        model.decode(TARGET[:, 5:], memory, past)
+    for name, record in step.items():
+        whole = one_pass[name].tensor
+        if "L" in record.axes:
+            whole = whole.narrow(record.axes.index("L"), 5, 1)
+        assert_equal(record.tensor, whole)
+    assert step["decoder.layers.0.self_attention.weights"].tensor.shape == (3, 2, 1, 6)
+
+
+@torch.no_grad()
+def test_after_select_the_rows_are_those_chosen() -> None:
+    model = random_model()
+    expected = model(SOURCE, REAL, TARGET)
+    rows = torch.tensor([2, 0, 0])
+    memory, past = model.remember(model.encode(SOURCE, REAL), REAL), GrowingPast()
+    model.decode(TARGET[:, :3], memory, past)
+    past.select(rows)
+    memory = memory.select(rows)
+    assert memory.sentences == 3
+    for position in (3, 4, 5):
+        assert_equal(model.decode(TARGET[rows, position, None], memory, past)[:, 0], expected[rows, position])
+
+
+@torch.no_grad()
+def test_fewer_rows_after_select() -> None:
+    model = random_model()
+    memory, past = model.remember(model.encode(SOURCE, REAL), REAL), GrowingPast()
+    model.decode(TARGET[:, :2], memory, past)
+    keep = torch.tensor([1])
+    past.select(keep)
+    assert_equal(
+        model.decode(TARGET[1:2, 2:], memory.select(keep), past), model(SOURCE, REAL, TARGET)[1:2, 2:]
+    )
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("first_step", [1, 3])
+def test_beams_are_more_queries_to_the_same_memory(first_step: int) -> None:
+    """Three hypotheses a sentence, neighbours along B: as if each had its own copy of the source."""
+    model, beam = random_model(), 3
+    torch.manual_seed(4)
+    hypotheses = torch.randint(4, V, (len(SOURCE) * beam, 5))
+    expected = model(SOURCE.repeat_interleave(beam, 0), REAL.repeat_interleave(beam, 0), hypotheses)
+    memory, past = model.remember(model.encode(SOURCE, REAL), REAL), GrowingPast()
+    assert memory.keys_BHMK[0].shape[0] == len(SOURCE)
+    assert_equal(model.decode(hypotheses[:, :first_step], memory, past), expected[:, :first_step])
+    order = torch.tensor([2, 2, 0, 3, 5, 4, 8, 6, 6])  # beam search chooses among a sentence's own
+    past.select(order)
+    for position in range(first_step, 5):
+        step = model.decode(hypotheses[order, position, None], memory, past)[:, 0]
+        assert_equal(step, expected[order, position])
+
+
+@pytest.mark.parametrize("grad", [False, True], ids=["fused", "explicit"])
+@pytest.mark.parametrize("norm", ["last", "first"])
+def test_padding_and_neighbours_change_nothing(norm: str, grad: bool) -> None:
+    model = random_model(norm)
+    lengths = [6, 4, 5]
+    target_mask = torch.arange(6) < torch.tensor(lengths)[:, None]
+    with torch.set_grad_enabled(grad):
+        batch = model(SOURCE, REAL, TARGET, target_mask)
+        wider = model(torch.nn.functional.pad(SOURCE, (0, 3)), torch.nn.functional.pad(REAL, (0, 3)), TARGET)
+        for row, length in enumerate(lengths):
+            own_source = SOURCE[row, REAL[row]][None]
+            alone = model(own_source, None, TARGET[row, :length][None])
+            assert_equal(
+                alone,
+                model(own_source, torch.ones_like(own_source, dtype=torch.bool), TARGET[row, :length][None]),
+            )
+            assert_equal(batch[row, :length], alone[0])
+            assert_equal(wider[row, :length], alone[0])
+        shuffled = torch.tensor([1, 2, 0])
+        assert_equal(
+            model(SOURCE[shuffled], REAL[shuffled], TARGET[shuffled], target_mask[shuffled]), batch[shuffled]
+        )
+
+
+@torch.no_grad()
+def test_what_stands_in_the_padding_does_not_matter() -> None:
+    model = random_model()
+    other = torch.where(REAL, SOURCE, torch.tensor(11))
+    assert_equal(model(other, REAL, TARGET), model(SOURCE, REAL, TARGET))
+    assert not torch.allclose(model(other, None, TARGET), model(SOURCE, None, TARGET)), (
+        "the mask was not what hid it"
+    )
+
+
+@pytest.mark.parametrize("grad", [False, True])
+@pytest.mark.parametrize("norm", ["last", "first"])
+def test_a_row_of_padding_only(norm: str, grad: bool) -> None:
+    model = random_model(norm)
+    source, target = SOURCE.clone(), TARGET.clone()
+    source[1], target[2] = 0, 0
+    source_mask, target_mask = source != 0, target != 0
+    with torch.set_grad_enabled(grad):
+        unwatched = model(source, source_mask, target, target_mask)
+        with trace(model) as seen:
+            watched = model(source, source_mask, target, target_mask)
+        assert unwatched.isfinite().all()
+        assert_equal(watched, unwatched)
+        for row in range(3):
+            one = slice(row, row + 1)
+            assert_equal(
+                model(source[one], source_mask[one], target[one], target_mask[one])[0], unwatched[row]
+            )
+    empty = {
+        "encoder.layers.0.self_attention": 1,
+        "decoder.layers.1.cross_attention": 1,
+        "decoder.layers.0.self_attention": 2,
+    }
+    for part, row in empty.items():
+        weights = seen[f"{part}.weights"].tensor
+        assert not weights[row].any() and not seen[f"{part}.context"].tensor[row].any()
+        others = [other for other in range(3) if other != row]
+        assert_equal(weights[others].sum(-1), torch.ones_like(weights[others].sum(-1)))
+    if grad:
+        unwatched.pow(2).sum().backward()
+        assert all(
+            parameter.grad.isfinite().all() for parameter in model.parameters() if parameter.grad is not None
+        )
+
+
+@pytest.mark.parametrize("watch", [False, True])
+@pytest.mark.parametrize("first_query", [None, 0])
+def test_rows_that_may_look_nowhere_are_zeros_whatever_the_fused_kernel_makes_of_them(
+    first_query: int | None, watch: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fused(queries: Tensor, keys: Tensor, values: Tensor, attn_mask: Tensor, scale: float) -> Tensor:
+        """As kernels of some devices and versions: 0/0 where all keys are masked."""
+        return (queries @ keys.mT * scale).masked_fill(~attn_mask, -torch.inf).softmax(-1) @ values
+
+    monkeypatch.setattr(torch.nn.functional, "scaled_dot_product_attention", fused)
+    torch.manual_seed(1)
+    queries, keys, values = torch.randn(3, 3, 2, 4, 8, dtype=torch.float64)
+    allowed = torch.tensor([[True] * 4, [False] * 4, [False, False, True, True]])
+    mask, dropout, expected = Mask(allowed, first_query), Dropout(0.0), torch.zeros_like(queries)
+    for sentence, head, query in itertools.product(range(3), range(2), range(4)):
+        last = 4 if first_query is None else query + 1
+        seen = [key for key in range(last) if allowed[sentence, key]]
+        scores = [float(queries[sentence, head, query] @ keys[sentence, head, key]) for key in seen]
+        powers = [math.exp(score / math.sqrt(8)) for score in scores]
+        for key, power in zip(seen, powers, strict=True):
+            expected[sentence, head, query] += power / sum(powers) * values[sentence, head, key]
+    with watching(lambda path, name, axes, tensor: tensor) if watch else nullcontext():
+        context = attend(queries, keys, values, mask, lambda name, tensor: tensor, dropout)
+    assert_equal(context, expected)
+    assert not context[1].any() and (first_query is None or not context[2, :, :2].any())
+
+
+@pytest.mark.parametrize("grad", [False, True])
+def test_a_vocabulary_of_special_tokens_only(grad: bool) -> None:
+    model = random_model(vocabulary=5)  # the four special ones and a word
+    with torch.set_grad_enabled(grad):
+        batch = model(
+            torch.tensor([[3, 0], [1, 3]]),
+            torch.tensor([[True, False], [True, True]]),
+            torch.tensor([[2], [2]]),
+        )
+        assert batch.isfinite().all()
+        assert_equal(model(torch.tensor([[3]]), torch.tensor([[True]]), torch.tensor([[2]]))[0], batch[0])
+
+
+@pytest.mark.parametrize("padding", [False, True])
+@pytest.mark.parametrize("first_query", [None, 0, 1, 4])
+@pytest.mark.parametrize("queries", [1, 2, 5])
+@pytest.mark.parametrize("keys", [1, 2, 5, 7])
+def test_the_mask_against_a_loop(first_query: int | None, padding: bool, queries: int, keys: int) -> None:
+    torch.manual_seed(keys)
+    allowed = torch.rand(3, keys) > 0.4 if padding else None
+    mask = Mask(allowed, first_query)
+    matrix = mask.may_look(queries, keys, torch.device("cpu"))
+    shape = (3, 1, queries, keys)
+    matrix = torch.ones(shape, dtype=torch.bool) if matrix is None else matrix.expand(shape)
+    for sentence in range(3):
+        empty = 0
+        for query in range(queries):
+            row = []
+            for key in range(keys):
+                may = allowed is None or bool(allowed[sentence, key])
+                row.append(may and (first_query is None or key <= first_query + query))
+            assert matrix[sentence, 0, query].tolist() == row
+            empty += not any(row)
+        assert not empty or mask.some_row_is_empty, "a row without any allowed key was not announced"
+
+
+def test_a_mask_with_no_empty_row_says_so() -> None:
+    """Then the fused kernel may be used."""
+    assert not Mask().some_row_is_empty and not Mask(first_query=0).some_row_is_empty
+    assert not Mask(REAL).some_row_is_empty and not Mask(REAL, first_query=0).some_row_is_empty
+
+
+@torch.no_grad()
+def test_a_past_belongs_to_a_request() -> None:
+    """Two requests decoded by turns do not meet, and the model keeps nothing."""
+    model = random_model()
+    before = {name: value.clone() for name, value in model.state_dict().items()}
+    memory = model.remember(model.encode(SOURCE, REAL), REAL)
+    one, other = GrowingPast(), GrowingPast()
+    turned = TARGET.flip(1)
+    for position in range(6):
+        here = model.decode(TARGET[:, position, None], memory, one)
+        there = model.decode(turned[:, position, None], memory, other)
+    assert_equal(here[:, 0], model(SOURCE, REAL, TARGET)[:, -1])
+    assert_equal(there[:, 0], model(SOURCE, REAL, turned)[:, -1])
+    assert all(torch.equal(value, before[name]) for name, value in model.state_dict().items())
+
+
+def test_translating_does_not_spoil_training() -> None:
+    """Tables that were made in inference mode may be used where gradients are kept."""
+    model = random_model(width=12, heads=3)  # a width that no other test uses: its positions are made here
+    with torch.inference_mode():
+        model(SOURCE, REAL, TARGET)
+    model(SOURCE, REAL, TARGET).sum().backward()
+    with trace(model, gradients=True) as seen:
+        model(SOURCE, REAL, TARGET)
+    assert seen["decoder.embedded"].tensor.requires_grad

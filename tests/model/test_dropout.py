@@ -1,0 +1,196 @@
+"""Dropout: the right share, the mean kept, the same mask backward, and where the paper has it."""
+
+import math
+
+import pytest
+import torch
+from torch import Tensor
+
+from pellucid.config.schema import ModelConfig
+from pellucid.dropout import Dropout, keep_or_drop
+from pellucid.model import Transformer
+from pellucid.seeing.trace import trace
+
+SHAPE = (300, 1001)  # not a multiple of eight: the last random word is used in part
+COUNT = SHAPE[0] * SHAPE[1]
+
+
+def dropped_by(rate: float) -> float:
+    """The probability in steps of 1/256."""
+    return round(rate * 256) / 256
+
+
+@pytest.mark.parametrize("rate", [0.01, 0.1, 0.3, 0.5, 0.9])
+def test_the_rate_and_the_mean(rate: float) -> None:
+    torch.manual_seed(11)
+    factor = keep_or_drop(torch.empty(SHAPE), rate)
+    expected = dropped_by(rate)
+    assert abs(expected - rate) <= 1 / 512
+    share = (factor == 0).float().mean().item()
+    assert abs(share - expected) < 4.5 * math.sqrt(expected * (1 - expected) / COUNT)
+    assert factor.unique().tolist() == [0.0, pytest.approx(1 / (1 - expected))]
+    deviation = math.sqrt(expected / (1 - expected) / COUNT)
+    assert abs(factor.mean().item() - 1) < 4.5 * deviation
+
+
+@pytest.mark.parametrize("rate", [0.1, 0.5])
+def test_values_are_dropped_independently(rate: float) -> None:
+    """No value's fate tells that of another: of the same random word, or of the word after."""
+    torch.manual_seed(12)
+    dropped = (keep_or_drop(torch.empty(8 * 40_000), rate) == 0).double() - dropped_by(rate)
+    variance = dropped_by(rate) * (1 - dropped_by(rate))
+    for distance in (1, 2, 3, 4, 7, 8, 9, 16):
+        correlation = (dropped[:-distance] * dropped[distance:]).mean() / variance
+        assert abs(correlation) < 4.5 / math.sqrt(len(dropped) - distance), distance
+
+
+def test_every_byte_of_a_random_word_is_uniform() -> None:
+    """Seen through the rate: what is dropped grows by 1/256 a step, at each of the eight places in a word."""
+    words = 40_000
+    for dropped in (1, 64, 127, 128, 129, 200, 255):
+        torch.manual_seed(13)
+        factor = keep_or_drop(torch.empty(words, 8), dropped / 256)
+        expected = dropped / 256
+        share = (factor == 0).double().mean(0)  # one for each place
+        assert (share - expected).abs().max() < 4.5 * math.sqrt(expected * (1 - expected) / words), dropped
+
+
+def test_all_256_values_of_the_bytes_occur_equally(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bytes themselves, as `keep_or_drop` draws them (chi-square, at each place of a word)."""
+    drawn: list[Tensor] = []
+    random_ = Tensor.random_
+
+    def watch(tensor: Tensor, *arguments: object) -> Tensor:
+        drawn.append(random_(tensor, *arguments))
+        return drawn[-1]
+
+    monkeypatch.setattr(Tensor, "random_", watch)
+    torch.manual_seed(14)
+    keep_or_drop(torch.empty(8 * 64_000), 0.1)
+    places = drawn[0].view(torch.uint8).view(-1, 8)
+    assert places.shape == (64_000, 8)
+    for place in range(8):
+        counts = torch.bincount(places[:, place].long(), minlength=256).double()
+        statistic = ((counts - 250) ** 2 / 250).sum().item()
+        assert abs(statistic - 255) < 4.5 * math.sqrt(2 * 255), place
+
+
+def test_nothing_happens_in_evaluation_or_at_rate_zero() -> None:
+    x = torch.randn(5, 7)
+    state = torch.get_rng_state()
+    assert Dropout(0.5).eval()(x) is x
+    assert Dropout(0.0).train()(x) is x
+    assert torch.equal(torch.get_rng_state(), state)  # no random number was spent
+
+
+def test_the_gradients_mask_is_the_forward_mask() -> None:
+    torch.manual_seed(15)
+    x = torch.rand(40, 50).add_(0.5).requires_grad_()
+    out = Dropout(0.3).train()(x)
+    out.sum().backward()
+    assert 0 < (out == 0).sum() < out.numel()
+    assert torch.allclose(x.grad, out.detach() / x.detach())
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float64])
+def test_other_precisions(dtype: torch.dtype) -> None:
+    torch.manual_seed(16)
+    x = torch.full((1000, 100), 2.0, dtype=dtype)
+    out = Dropout(0.25).train()(x)
+    assert out.dtype == dtype
+    assert out.float().unique().tolist() == [0.0, pytest.approx(2 / 0.75, rel=2**-8)]
+    assert out.float().mean().item() == pytest.approx(2.0, rel=0.01)
+
+
+def test_every_shape() -> None:
+    for shape in ((), (1,), (7,), (8,), (9,), (0,), (3, 0, 2), (2, 3, 5)):
+        assert keep_or_drop(torch.empty(shape), 0.5).shape == shape
+    turned = torch.ones(6, 4).T
+    assert Dropout(0.5).train()(turned).shape == (4, 6)
+
+
+def test_the_same_seed_gives_the_same_mask() -> None:
+    masks = []
+    for seed in (17, 17, 18):
+        torch.manual_seed(seed)
+        masks.append(keep_or_drop(torch.empty(100), 0.5))
+    assert torch.equal(masks[0], masks[1]) and not torch.equal(masks[0], masks[2])
+
+
+# Where the paper has it (section 5.4): on a sublayer's output before it is added, on embeddings + positions.
+
+
+def zero_or_scaled(after: Tensor, before: Tensor, rate: float) -> bool:
+    """Whether `after` is `before` with some values 0 and the others grown."""
+    scaled = before / (1 - dropped_by(rate))
+    zero = after.abs() < 1e-6
+    return bool((zero | (after - scaled).abs().lt(1e-5)).all()) and 0.02 < zero.float().mean() < 0.98
+
+
+@pytest.mark.parametrize("norm", ["last", "first"])
+def test_dropout_is_where_the_paper_has_it(norm: str) -> None:
+    torch.manual_seed(19)
+    settings = dict(
+        vocabulary=11, width=16, heads=2, hidden=32, encoder_layers=1, decoder_layers=1, norm=norm
+    )
+    model = Transformer(
+        ModelConfig(**settings, dropout=0.25, attention_dropout=0.5, activation_dropout=0.5)
+    ).train()
+    source, target = torch.randint(4, 11, (3, 9)), torch.randint(4, 11, (3, 8))
+    with trace(model) as seen:
+        model(source, source != 0, target)
+    get = lambda name: seen[name].tensor  # noqa: E731
+    for stack, sublayers in (
+        ("encoder", ["self_attention", "feed_forward"]),
+        ("decoder", ["self_attention", "cross_attention", "feed_forward"]),
+    ):
+        layer = f"{stack}.layers.0"
+        for k, sublayer in enumerate(sublayers[1:], 2):
+            added = get(f"{layer}.residual_{k}.sum") - get(f"{layer}.residual_{k - 1}.output")
+            assert zero_or_scaled(added, get(f"{layer}.{sublayer}.output"), 0.25), f"{layer}.residual_{k}"
+        both = (
+            get(f"{layer}.residual_1.sum") - get(f"{stack}.embedded") / 0.75
+        )  # where the embedding was kept
+        kept = (both - get(f"{layer}.self_attention.output") / 0.75).abs() < 1e-5
+        kept |= both.abs() < 1e-5
+        assert 0.6 < kept.float().mean() < 0.9, "the embeddings with positions are dropped at their own rate"
+        module = getattr(model, stack).layers[0].feed_forward
+        undropped = module.outer(get(f"{layer}.feed_forward.activated"))
+        assert not torch.allclose(undropped, get(f"{layer}.feed_forward.output"), atol=1e-3)
+    weights, values = (
+        get("decoder.layers.0.cross_attention.weights"),
+        get("decoder.layers.0.cross_attention.values"),
+    )
+    assert torch.allclose(weights.sum(-1), torch.ones(()))  # shown before dropout
+    assert not torch.allclose(get("decoder.layers.0.cross_attention.context"), weights @ values, atol=1e-3)
+
+
+def test_the_attention_settings_are_apart() -> None:
+    torch.manual_seed(20)
+    model = Transformer(
+        ModelConfig(
+            vocabulary=11, width=16, heads=2, hidden=32, encoder_layers=1, decoder_layers=1, dropout=0.5
+        )
+    ).train()
+    source, target = torch.randint(4, 11, (3, 9)), torch.randint(4, 11, (3, 8))
+    with trace(model) as seen:
+        model(source, source != 0, target)
+    part = "decoder.layers.0.self_attention"
+    undropped = seen[f"{part}.weights"].tensor @ seen[f"{part}.values"].tensor
+    assert torch.allclose(undropped, seen[f"{part}.context"].tensor, atol=1e-6)
+    feed_forward = model.decoder.layers[0].feed_forward
+    undropped = feed_forward.outer(seen["decoder.layers.0.feed_forward.activated"].tensor)
+    assert torch.allclose(undropped, seen["decoder.layers.0.feed_forward.output"].tensor, atol=1e-6)
+
+
+@pytest.mark.parametrize("grad", [True, False], ids=["explicit", "fused"])
+def test_weights_are_dropped_in_training_only(grad: bool) -> None:
+    """Also by the fused kernel, which has a dropout of its own."""
+    settings = dict(vocabulary=11, width=16, heads=2, hidden=32, encoder_layers=1, decoder_layers=1)
+    model = Transformer(ModelConfig(**settings, dropout=0.0, attention_dropout=0.5))
+    source, target = torch.randint(4, 11, (3, 9)), torch.randint(4, 11, (3, 8))
+    with torch.set_grad_enabled(grad):
+        model.train()
+        assert not torch.allclose(model(source, None, target), model(source, None, target), atol=1e-3)
+        model.eval()
+        assert torch.equal(model(source, None, target), model(source, None, target))

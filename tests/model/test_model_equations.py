@@ -1,0 +1,315 @@
+"""The module against the paper's equations, written again as loops over heads and positions in float64."""
+
+import contextlib
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from pellucid.config.schema import ModelConfig
+from pellucid.model import Transformer
+from pellucid.seeing.trace import Trace, trace
+
+Array = np.ndarray[Any, np.dtype[np.float64]]
+Weights = dict[str, Array]
+
+SMALL = dict(vocabulary=13, width=8, heads=2, hidden=12, encoder_layers=2, decoder_layers=2, dropout=0.0)
+VARIANTS: dict[str, dict[str, Any]] = {
+    "as the paper": {},
+    "norm first": dict(norm="first"),
+    "gelu": dict(activation="gelu"),
+    "silu, norm first": dict(activation="silu", norm="first"),
+    "untied": dict(tied=False),
+    "two vocabularies": dict(target_vocabulary=9),
+    "two vocabularies, untied, output bias": dict(target_vocabulary=9, tied=False, output_bias=True),
+    "output bias": dict(output_bias=True, norm="first"),
+    "embeddings not scaled": dict(scale_embeddings=False),
+    "deep encoder": dict(encoder_layers=3, decoder_layers=1),
+    "deep decoder": dict(encoder_layers=1, decoder_layers=3, norm="first", heads=4),
+    "one head": dict(heads=1),
+}
+
+# Source lengths 6, 4, 1; target lengths 5, 2, 4. Padding (id 0) is on the right; it is computed too.
+SOURCE = [[5, 7, 4, 8, 6, 3], [9, 12, 4, 3, 0, 0], [3, 0, 0, 0, 0, 0]]
+TARGET = [[2, 5, 8, 6, 7], [2, 8, 0, 0, 0], [2, 4, 4, 5, 0]]
+
+
+def random_model(seed: int = 0, **settings: Any) -> Transformer:
+    """A model in which no bias is 0 and no norm the identity, so that each of them counts."""
+    model = Transformer(ModelConfig(**{**SMALL, **settings})).eval()
+    generator = torch.Generator().manual_seed(seed)
+    for name, parameter in model.named_parameters():
+        noise = torch.randn(parameter.shape, generator=generator)
+        parameter.data = 1 + 0.3 * noise if name.endswith("norm.weight") else 0.4 * noise
+    return model
+
+
+# The paper, section by section. Matrices are (in, out) here; a module's are (out, in).
+
+
+def linear(x: Array, weights: Weights, name: str) -> Array:
+    return x @ weights[f"{name}.weight"].T + weights[f"{name}.bias"]
+
+
+def embedding(ids: list[int], matrix: Array, scaled: bool) -> Array:
+    width = matrix.shape[1]
+    rows = np.zeros((len(ids), width))
+    for i, token in enumerate(ids):
+        for j in range(width // 2):
+            angle = i / 10000 ** (2 * j / width)
+            rows[i, 2 * j] = math.sin(angle)
+            rows[i, 2 * j + 1] = math.cos(angle)
+        rows[i] += matrix[token] * (math.sqrt(width) if scaled else 1.0)
+    return rows
+
+
+def attention(
+    x: Array, y: Array, may_look: list[list[bool]], weights: Weights, name: str, heads: int
+) -> Array:
+    """Equation 1, a head and a query at a time: the queries of x look at the keys of y."""
+    queries, keys, values = (
+        linear(z, weights, f"{name}.{part}") for z, part in ((x, "query"), (y, "key"), (y, "value"))
+    )
+    size = x.shape[1] // heads
+    concatenated = np.zeros_like(x)
+    for head in range(heads):
+        own = slice(head * size, (head + 1) * size)
+        for i in range(len(x)):
+            seen = [j for j in range(len(y)) if may_look[i][j]]
+            scores = [sum(queries[i, own] * keys[j, own]) / math.sqrt(size) for j in seen]
+            exponentials = [math.exp(score - max(scores)) for score in scores]
+            for j, exponential in zip(seen, exponentials, strict=True):
+                concatenated[i, own] += exponential / sum(exponentials) * values[j, own]
+    return linear(concatenated, weights, f"{name}.output")
+
+
+ACTIVATIONS = {
+    "relu": lambda v: max(0.0, v),
+    "gelu": lambda v: v * 0.5 * (1 + math.erf(v / math.sqrt(2))),
+    "silu": lambda v: v / (1 + math.exp(-v)),
+}
+
+
+def feed_forward(x: Array, weights: Weights, name: str, activation: str) -> Array:
+    """Equation 2."""
+    return linear(
+        np.vectorize(ACTIVATIONS[activation])(linear(x, weights, f"{name}.inner")), weights, f"{name}.outer"
+    )
+
+
+def layer_norm(x: Array, weights: Weights, name: str) -> Array:
+    out = np.zeros_like(x)
+    for i, row in enumerate(x):
+        mean = sum(row) / len(row)
+        variance = sum((value - mean) ** 2 for value in row) / len(row)
+        out[i] = (row - mean) / math.sqrt(variance + 1e-5) * weights[f"{name}.weight"] + weights[
+            f"{name}.bias"
+        ]
+    return out
+
+
+def stack(
+    x: Array, config: ModelConfig, weights: Weights, side: str, may_look: list[list[bool]], memory: Any = None
+) -> Array:
+    """The layers of the encoder, or, given the memory and who may look at it, of the decoder."""
+    for number in range(config.encoder_layers if side == "encoder" else config.decoder_layers):
+        layer = f"{side}.layers.{number}"
+        sublayers = [
+            lambda y, at=layer: attention(y, y, may_look, weights, f"{at}.self_attention", config.heads)
+        ]
+        if memory is not None:
+            sublayers += [
+                lambda y, at=layer: attention(y, *memory, weights, f"{at}.cross_attention", config.heads)
+            ]
+        sublayers += [lambda y, at=layer: feed_forward(y, weights, f"{at}.feed_forward", config.activation)]
+        for k, sublayer in enumerate(sublayers, 1):
+            norm = f"{layer}.residual_{k}.norm"
+            if config.norm == "last":
+                x = layer_norm(x + sublayer(x), weights, norm)
+            else:
+                x = x + sublayer(layer_norm(x, weights, norm))
+    return x if config.norm == "last" else layer_norm(x, weights, f"{side}.norm")
+
+
+def logits_of_sentence(
+    config: ModelConfig, weights: Weights, source: list[int], real: int, target: list[int]
+) -> Array:
+    """One sentence through the whole model; the first `real` source tokens may be looked at."""
+    table_in = weights.get("embedding.weight", weights.get("encoder.embedding.weight"))
+    table_out = weights.get("embedding.weight", weights.get("decoder.embedding.weight"))
+    assert table_in is not None and table_out is not None
+    look_at_source = [j < real for j in range(len(source))]
+    x = embedding(source, table_in, config.scale_embeddings)
+    memory = stack(x, config, weights, "encoder", [look_at_source] * len(source))
+    causal = [[j <= i for j in range(len(target))] for i in range(len(target))]
+    y = embedding(target, table_out, config.scale_embeddings)
+    y = stack(y, config, weights, "decoder", causal, (memory, [look_at_source] * len(target)))
+    projection = table_out if config.tied else weights["decoder.projection.weight"]
+    return y @ projection.T + weights.get("decoder.projection.bias", 0.0)
+
+
+def doubles(model: Transformer) -> Weights:
+    return {name: parameter.detach().double().numpy() for name, parameter in model.state_dict().items()}
+
+
+@pytest.mark.parametrize("watch", [False, True], ids=["unwatched", "watched"])
+@pytest.mark.parametrize("settings", VARIANTS.values(), ids=VARIANTS.keys())
+def test_end_to_end_against_loops(settings: dict[str, Any], watch: bool) -> None:
+    model = random_model(**settings).double()
+    source, target = torch.tensor(SOURCE), torch.tensor(TARGET)
+    with torch.no_grad():
+        if watch:
+            with trace(model):
+                logits = model(source, source != 0, target)
+        else:
+            logits = model(source, source != 0, target)
+    weights = doubles(model)
+    for row, (ids, target_ids) in enumerate(zip(SOURCE, TARGET, strict=True)):
+        expected = logits_of_sentence(
+            model.config, weights, ids, sum(token != 0 for token in ids), target_ids
+        )
+        assert np.abs(logits[row].numpy() - expected).max() < 1e-9
+
+
+# In fp32: each traced tensor recomputed, in float64, from the tensors that it was made of.
+
+
+class Recomputed:
+    """Every tensor of a trace from its recorded inputs, by the equation that its name stands for."""
+
+    def __init__(self, seen: Trace, model: Transformer) -> None:
+        self.seen, self.model, self.weights = seen, model, doubles(model)
+        self.norm_first = model.config.norm == "first"
+        self.done: dict[str, Array] = {}
+
+    def recorded(self, name: str) -> Array:
+        return self.seen[name].tensor.double().numpy()
+
+    def linear(self, x: Array, name: str) -> Array:
+        return linear(x, self.weights, name)
+
+    def embedding(self, stack: str, ids: list[list[int]]) -> None:
+        matrix = self.weights["embedding.weight"]
+        scale = math.sqrt(matrix.shape[1])
+        positions = embedding([0] * len(ids[0]), np.zeros_like(matrix), scaled=True)
+        self.done[f"{stack}.positions"] = positions
+        self.done[f"{stack}.token_embeddings"] = np.array(
+            [[matrix[token] * scale for token in row] for row in ids]
+        )
+        self.done[f"{stack}.embedded"] = self.recorded(f"{stack}.token_embeddings") + self.recorded(
+            f"{stack}.positions"
+        )
+
+    def norm(self, path: str, x: Array) -> Array:
+        """The statistics of x; returns what left the norm."""
+        get = self.recorded
+        self.done[f"{path}.mean"] = x.mean(-1)
+        self.done[f"{path}.variance"] = ((x - get(f"{path}.mean")[..., None]) ** 2).mean(-1)
+        deviation = np.sqrt(get(f"{path}.variance") + 1e-5)[..., None]
+        self.done[f"{path}.standardized"] = (x - get(f"{path}.mean")[..., None]) / deviation
+        scaled = get(f"{path}.standardized") * self.weights[f"{path}.weight"]
+        self.done[f"{path}.output"] = scaled + self.weights[f"{path}.bias"]
+        return get(f"{path}.output")
+
+    def attention(self, path: str, x: Array, y: Array, allowed: Array) -> Array:
+        get, heads = self.recorded, self.model.config.heads
+        for name, z, part in (("queries", x, "query"), ("keys", y, "key"), ("values", y, "value")):
+            projected = self.linear(z, f"{path}.{part}")
+            self.done[f"{path}.{name}"] = np.stack(np.split(projected, heads, axis=-1), axis=1)
+        self.done[f"{path}.scores"] = np.einsum(
+            "bhlk,bhmk->bhlm", get(f"{path}.queries"), get(f"{path}.keys")
+        )
+        self.done[f"{path}.scaled_scores"] = get(f"{path}.scores") / math.sqrt(
+            get(f"{path}.queries").shape[-1]
+        )
+        self.done[f"{path}.mask"] = np.where(
+            np.broadcast_to(allowed, get(f"{path}.scores").shape), 0.0, -math.inf
+        )
+        self.done[f"{path}.masked_scores"] = get(f"{path}.scaled_scores") + get(f"{path}.mask")
+        exponentials = np.exp(get(f"{path}.masked_scores"))
+        self.done[f"{path}.weights"] = exponentials / exponentials.sum(-1, keepdims=True)
+        self.done[f"{path}.context"] = np.einsum(
+            "bhlm,bhmu->bhlu", get(f"{path}.weights"), get(f"{path}.values")
+        )
+        self.done[f"{path}.concatenated"] = np.concatenate(
+            list(get(f"{path}.context").swapaxes(0, 1)), axis=-1
+        )
+        self.done[f"{path}.output"] = self.linear(get(f"{path}.concatenated"), f"{path}.output")
+        return get(f"{path}.output")
+
+    def feed_forward(self, path: str, x: Array) -> Array:
+        activation = np.vectorize(ACTIVATIONS[self.model.config.activation])
+        self.done[f"{path}.hidden"] = self.linear(x, f"{path}.inner")
+        self.done[f"{path}.activated"] = activation(self.recorded(f"{path}.hidden"))
+        self.done[f"{path}.output"] = self.linear(self.recorded(f"{path}.activated"), f"{path}.outer")
+        return self.recorded(f"{path}.output")
+
+    def residual(self, path: str, x: Array, sublayer: Any) -> Array:
+        out = sublayer(self.norm(f"{path}.norm", x) if self.norm_first else x)
+        self.done[f"{path}.sum"] = x + out
+        total = self.recorded(f"{path}.sum")
+        self.done[f"{path}.output"] = total if self.norm_first else self.norm(f"{path}.norm", total)
+        return self.recorded(f"{path}.output")
+
+    def stack(self, side: str, ids: list[list[int]], layers: int, allowed: Array, memory: Any = None) -> None:
+        self.embedding(side, ids)
+        x = self.recorded(f"{side}.embedded")
+        for number in range(layers):
+            at = f"{side}.layers.{number}"
+            x = self.residual(
+                f"{at}.residual_1", x, lambda y, at=at: self.attention(f"{at}.self_attention", y, y, allowed)
+            )
+            if memory is not None:
+                look = lambda y, at=at: self.attention(f"{at}.cross_attention", y, *memory)  # noqa: E731
+                x = self.residual(f"{at}.residual_2", x, look)
+            last = 2 if memory is None else 3
+            x = self.residual(
+                f"{at}.residual_{last}", x, lambda y, at=at: self.feed_forward(f"{at}.feed_forward", y)
+            )
+        self.done[f"{side}.output"] = self.norm(f"{side}.norm", x) if self.norm_first else x
+
+    def all(self) -> dict[str, Array]:
+        config, real = self.model.config, np.array(SOURCE) != 0
+        self.stack("encoder", SOURCE, config.encoder_layers, real[:, None, None, :])
+        causal = np.tril(np.ones((len(TARGET[0]), len(TARGET[0]))))[None, None] == 1
+        memory = (self.recorded("encoder.output"), real[:, None, None, :])
+        self.stack("decoder", TARGET, config.decoder_layers, causal, memory)
+        self.done["decoder.logits"] = self.recorded("decoder.output") @ self.weights["embedding.weight"].T
+        exponentials = np.exp(self.recorded("decoder.logits"))
+        self.done["decoder.probabilities"] = exponentials / exponentials.sum(-1, keepdims=True)
+        return self.done
+
+
+@pytest.mark.parametrize("norm", ["last", "first"])
+@pytest.mark.parametrize("activation", ["relu", "gelu"])
+def test_each_traced_tensor_from_its_recorded_inputs(norm: str, activation: str) -> None:
+    model = random_model(norm=norm, activation=activation)
+    source, target = torch.tensor(SOURCE), torch.tensor(TARGET)
+    with trace(model) as seen:
+        model(source, source != 0, target)
+    expected = Recomputed(seen, model).all()
+    assert set(expected) == set(seen)  # nothing was shown that is not recomputed here
+    for name, record in seen.items():
+        assert record.tensor.dtype == torch.float32
+        assert_equal(record.tensor, expected[name], name)
+
+
+def assert_equal(tensor: Tensor, expected: Array, name: str) -> None:
+    wanted = torch.from_numpy(np.ascontiguousarray(expected)).float()
+    torch.testing.assert_close(tensor, wanted, rtol=1e-5, atol=1e-5, msg=lambda text: f"{name}: {text}")
+
+
+@pytest.mark.parametrize("watch", [False, True], ids=["fused", "watched"])
+def test_no_mask_says_that_every_token_is_real(watch: bool) -> None:
+    model = random_model()
+    source, target = torch.tensor([row[:4] for row in [SOURCE[0], [9, 12, 0, 0]]]), torch.tensor(TARGET[:2])
+    outputs = []
+    for source_mask, target_mask in ((None, None), (source > -1, target > -1)):
+        with torch.no_grad(), trace(model) if watch else contextlib.nullcontext():
+            outputs.append(model(source, source_mask, target, target_mask))
+    assert torch.equal(*outputs)
+    with torch.no_grad():
+        assert not torch.allclose(outputs[0], model(source, source != 0, target, target != 0), atol=1e-3)

@@ -1,0 +1,179 @@
+"""The page as a file: what stands in it before its script runs; nothing in it can run or call home."""
+
+import base64
+import hashlib
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from test_see import contract
+from tiny import HOSTILE, translator
+
+from pellucid.cli import main
+from pellucid.explanation import Explanation
+from pellucid.page import assembly, chapters, document, worked_document
+
+
+class Page(HTMLParser):
+    """What the tests ask of a page: its elements with their attributes, and the text in the last of each."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.text: dict[str, str] = {}
+        self._inside = ""
+        self.feed(html)
+        self.close()
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        named = dict(attributes)
+        self.elements.append((tag, named))
+        data = tag == "script" and "type" in named
+        self._inside = f"#{named['id']}" if data else tag
+        self.text[self._inside] = ""
+
+    def handle_endtag(self, tag: str) -> None:
+        self._inside = ""
+
+    def handle_data(self, data: str) -> None:
+        self.text[self._inside] = self.text.get(self._inside, "") + data
+
+    @property
+    def scripts(self) -> list[dict[str, str | None]]:
+        """What can run: the others only hold data."""
+        return [
+            attributes for tag, attributes in self.elements if tag == "script" and "type" not in attributes
+        ]
+
+
+def html_of(explanation: Explanation, folder: Path, beside: Explanation | None = None) -> str:
+    explanation.to_html(folder / "page.html", beside)
+    return (folder / "page.html").read_bytes().decode("utf-8")
+
+
+@pytest.fixture(scope="module")
+def hindi() -> Explanation:
+    return translator().explain("How are you ?", to="hi", target="आप कैसे हैं ?")
+
+
+@pytest.fixture(scope="module")
+def html(hindi: Explanation, tmp_path_factory: pytest.TempPathFactory) -> str:
+    return html_of(hindi, tmp_path_factory.mktemp("page"))
+
+
+@pytest.fixture(scope="module")
+def page(html: str) -> Page:
+    return Page(html)
+
+
+def test_the_sentence_the_steps_and_the_attention_are_there_without_a_script(
+    hindi: Explanation, html: str
+) -> None:
+    static = html[: html.index("<script")]
+    for step in hindi.steps:
+        for value in (step.probability, step.loss, *(p for _, p in step.alternatives)):
+            assert f"{value:z.4f}" in static
+    for share in hindi.attention_to_source().flatten().tolist():
+        assert f"{share:.4f}" in static
+    assert static.index("<h1") < static.index("आप कैसे हैं ?</bdi>") < static.index("Step by step")
+    assert static.index("Step by step") < static.index("Where each step looked")
+    total = sum(step.loss for step in hindi.steps)
+    assert f"add up to {total:.4f}" in static
+
+
+@pytest.mark.parametrize("norm", ["last", "first"])
+def test_every_tensor_of_the_contract_is_carried(norm: str, tmp_path: Path) -> None:
+    explanation = translator(norm=norm).explain("I like cats", to="es", target="Me gustan")
+    header = json.loads(Page(html_of(explanation, tmp_path)).text["#payload"])
+    (run,) = header["runs"]
+    assert set(run["tensors"]) == set(contract(norm, 1, 2)) == set(explanation.trace)
+    for name, record in explanation.trace.items():
+        assert run["tensors"][name]["axes"] == record.axes
+        assert run["tensors"][name]["shape"] == list(record.tensor.shape)
+
+
+def test_nothing_comes_from_elsewhere_and_one_script_runs(page: Page) -> None:
+    ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    outside = {"src", "srcset", "href", "style", "data", "action"}
+    assert not [tag for tag, attributes in page.elements if outside & set(attributes)]
+    assert not [name for _, attributes in page.elements for name in attributes if name.startswith("on")]
+    assert len(page.scripts) == 1 and page.scripts[0] == {}
+    refused = {"iframe", "object", "embed", "link", "base", "form", "img"}
+    assert not refused & {tag for tag, _ in page.elements}
+
+
+def test_the_policy_allows_this_style_and_this_script_alone(page: Page) -> None:
+    policy = next(attributes["content"] for _, attributes in page.elements if "http-equiv" in attributes)
+    assert policy is not None and policy.startswith("default-src 'none'; ")
+    for kind in ("style", "script"):
+        digest = base64.b64encode(hashlib.sha256(page.text[kind].encode()).digest()).decode()
+        assert f"{kind}-src 'sha256-{digest}';" in policy
+
+
+@pytest.mark.parametrize("kind", ["word", "unigram"])
+def test_text_that_means_harm_is_text(kind: str, tmp_path: Path) -> None:
+    source = f'{HOSTILE} "a" & b'
+    explanation = translator(kind).explain(source, to="es", target="<b onclick='x'>")
+    page = Page(html_of(explanation, tmp_path))
+    tags = [tag for tag, _ in page.elements]
+    assert len(page.scripts) == tags.count("title") == 1 and "b" not in tags
+    assert not any("onclick" in attributes for _, attributes in page.elements)
+    assert HOSTILE in page.text["title"] and "alert(1)" not in page.text["script"]
+    header = json.loads(page.text["#payload"])
+    assert header["runs"][0]["text"] == source
+    if kind == "word":
+        assert header["runs"][0]["source"] == [">>es<<", HOSTILE, '"a"', "&", "b", "</s>"]
+
+
+def test_what_no_page_can_hold_is_replaced(tmp_path: Path) -> None:
+    explanation = translator("unigram").explain("cats\x00 \ud800\x1b", to="es", target="los")
+    html = html_of(explanation, tmp_path)
+    assert "cats� ��" in html and "\x00" not in html and "\x1b" not in html
+
+
+def test_every_script_and_style_is_in_a_page_once() -> None:
+    folder = Path(assembly.__file__).parent
+    pages = chapters.TRANSLATION_PAGE, chapters.EXAMPLE_PAGE
+    for listed, files in (
+        ([[name for chapter in page for name in chapter.files] for page in pages], "script/*.js"),
+        ([document.STYLES, worked_document.STYLES], "*.css"),
+    ):
+        assert set().union(*listed) == {path.name for path in folder.glob(files)}
+        assert all(len(each) == len(set(each)) for each in listed)
+
+
+def test_the_script_begins_with_its_contents_and_each_file_with_its_idea() -> None:
+    contents, *files = re.split(
+        r"^// =+ (\w+\.js) =+\n", chapters.script(chapters.TRANSLATION_PAGE), flags=re.M
+    )
+    assert contents.startswith('"use strict";\n// ')
+    assert re.findall(r"\w+\.js", contents) == files[::2]
+    assert all(text.startswith("// ") for text in files[1::2])
+
+
+def test_names_at_the_top_of_the_scripts_are_given_once() -> None:
+    script = chapters.script([*chapters.TRANSLATION_PAGE, chapters.EXAMPLE])
+    given = re.findall(r"^(?:async )?(?:const|let|function|class) (\w+)", script, re.M)
+    assert sorted(given) == sorted(set(given))
+
+
+def test_two_explanations_are_in_one_page(hindi: Explanation, tmp_path: Path) -> None:
+    other = translator(norm="first").explain("How are you ?", to="hi", target="आप कैसे हैं ?")
+    hindi.to_html(tmp_path / "page.html", beside=other, names=("one", "the <other>"))
+    header = json.loads(Page((tmp_path / "page.html").read_text("utf-8")).text["#payload"])
+    assert [run["name"] for run in header["runs"]] == ["one", "the <other>"]
+    assert [model["config"]["norm"] for model in header["models"]] == ["last", "first"]
+
+
+def test_a_model_beside_another_needs_a_page(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert main(["explain", "demo", "How are you", "--to", "hi", "--beside", "demo"]) == 2
+    error = capsys.readouterr().err
+    assert "--beside puts another model into a page. Say with --html which file the page is." in error
+    path = tmp_path / "two.html"
+    arguments = ["explain", "demo", "How are you", "--to", "hi", "--beside", "demo", "--html", str(path)]
+    assert main(arguments) == 0
+    runs = json.loads(Page(path.read_text("utf-8")).text["#payload"])["runs"]
+    assert [run["translation"] for run in runs] == ["आप कैसे हैं", "आप कैसे हैं"]

@@ -1,0 +1,176 @@
+"""A step with a cache and without one, next to each other in the page: rows, and numbers that are equal."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from engine_page import numbers_of
+from test_page_views import SMALL_TARGETS, Opened
+from tiny import translator
+
+from pellucid import edits
+from pellucid.cache import GrowingPast, NoPast
+from pellucid.explanation import Explanation
+from pellucid.page import payload
+from pellucid.seeing.trace import trace
+
+pytestmark = pytest.mark.browser
+
+SELF = "decoder.layers.1.self_attention"
+CROSS = "decoder.layers.1.cross_attention"
+
+
+@pytest.fixture(scope="module")
+def hindi() -> Explanation:
+    return translator().explain("How are you ?", to="hi", target="आप कैसे हैं ?")
+
+
+@pytest.fixture(scope="module")
+def path(hindi: Explanation, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("ways") / "page.html"
+    hindi.to_html(path)
+    return path
+
+
+def cells(opened: Opened, selector: str) -> list[list[str]]:
+    texts = "[...document.querySelectorAll(selector)].map((row) => [...row.children].map((c) => c.innerText))"
+    rows: list[list[str]] = opened.page.evaluate(f"(selector) => {texts}", selector)
+    return rows
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+def test_rows_and_numbers_of_both_ways_stand_next_to_each_other(
+    browser: Any, hindi: Explanation, path: Path, width: int
+) -> None:
+    with Opened(browser, path, width=width) as opened:
+        assert not opened.page.locator("#both-ways").is_visible()
+        for t in range(1, len(hindi.steps) + 1):
+            opened.go(f"#?step={t}")
+            opened.until(f"document.querySelector('#both-ways h2')?.textContent.startsWith('Step {t},')")
+            rows = cells(opened, "#both-ways tbody tr")
+            assert rows[0][1:] == ["1", str(t)]
+            assert rows[1][1:] == [str(t), str(sum(range(1, t + 1)))]
+            assert f"{t - 1} row" in rows[2][1] and "1 new" in rows[2][1] and f"{t} row" in rows[2][2]
+            assert (
+                f"{len(hindi.source_tokens)} rows, computed {'now' if t == 1 else 'once, at step 1'}"
+                in rows[3][1]
+            )
+            for row, (token, probability) in zip(rows[4:], hindi.steps[t - 1].alternatives, strict=False):
+                for cell in row[1:]:
+                    assert cell.startswith(token) and abs(float(cell.split()[-1]) - probability) < 6e-5
+            told = opened.text("#both-ways .equality")
+            difference = float(re.search(r"new row: (\S+?)[ .]*(\(|$)", told)[1])  # type: ignore[index]
+            assert difference < 1e-5
+        assert opened.page.evaluate("document.documentElement.scrollWidth") == width
+        assert opened.page.evaluate(SMALL_TARGETS) == []
+
+
+@pytest.mark.parametrize("name", ["weights", "scores", "keys", "context", "output"])
+def test_every_matrix_shows_both_ways(browser: Any, hindi: Explanation, path: Path, name: str) -> None:
+    t = 3
+    with Opened(browser, path, f"#{SELF}.{name}?step={t}") as opened:
+        opened.until("document.querySelector('#both-ways button') !== null")
+        opened.page.locator("#both-ways button").click()
+        opened.settle()
+        assert "beside=ways" in opened.page.evaluate("location.hash")
+        titles = opened.page.locator(".opened .opened-matrix .which-run").all_inner_texts()
+        assert titles == ["with a cache", "without a cache"]
+        tensor = hindi.trace[f"{SELF}.{name}"].tensor[0]
+        expected = (tensor[0] if tensor.dim() == 3 else tensor)[:t]
+        if name in ("weights", "scores"):
+            expected = expected[:, :t]
+        for place in (0, 1):
+            grid = f".opened .opened-matrix .matrix:nth-of-type({place + 1})"
+            shown = cells(opened, f"{grid} tbody tr")
+            assert len(shown) == t, opened.text(".opened-matrix")
+            states = [re.sub(r"^\S+\s*", "", row[0]) for row in shown]
+            before = ["cached" if name == "keys" else "earlier", "made again"][place]
+            assert states == [before, before, "new"]
+            new = [float(each) for each in shown[-1][1 : 1 + expected.shape[1]]]
+            assert torch.tensor(new) == pytest.approx(expected[-1], abs=6e-5)
+        difference = re.search(r"largest difference (\S+)", opened.text(".opened .largest-difference"))
+        assert difference is not None and float(difference[1].rstrip(",")) < 1e-4
+
+
+def test_a_recording_has_only_one_way(
+    browser: Any, hindi: Explanation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(payload, "COMPUTES", 0)
+    hindi.to_html(tmp_path / "page.html")
+    with Opened(browser, tmp_path / "page.html", f"#{SELF}.weights?step=2&beside=ways") as opened:
+        assert not opened.page.locator("#both-ways").is_visible()
+        assert opened.page.locator(".opened .which-run").count() == 0
+
+
+def decoded(of: Explanation, t: int, cached: bool) -> list[dict[str, torch.Tensor]]:
+    """The decoder's tensors without its mask, decoded step by step up to step t: of each step."""
+    model, steps = of.translator.model, []
+    lifted = edits.lift_mask(SELF) | edits.lift_mask("decoder.layers.0.self_attention")
+    source = torch.tensor([of.source_ids])
+    target = torch.tensor([[model.config.start_id, *of.target_ids[:-1]]])
+    mask = torch.ones_like(source, dtype=torch.bool)
+    with torch.no_grad():
+        memory, past = model.remember(model.encode(source, mask), mask), GrowingPast()
+        for step in range(t):
+            with trace(model, edits=lifted) as seen:
+                if cached:
+                    model.decode(target[:, step : step + 1], memory, past)
+                else:
+                    model.decode(target[:, : step + 1], memory, NoPast())
+            steps.append({name: record.tensor[0] for name, record in seen.items()})
+    return steps
+
+
+@pytest.mark.parametrize("cached", [True, False])
+@pytest.mark.parametrize("t", [2, 4])
+def test_without_its_mask_a_step_is_decoded_by_itself(
+    browser: Any, hindi: Explanation, path: Path, t: int, cached: bool
+) -> None:
+    steps = decoded(hindi, t, cached)
+    address = f"#{SELF}.weights?step={t}&mask=off&head=1" + ("" if cached else "&cache=off")
+    with Opened(browser, path, address) as opened:
+        shown = cells(opened, ".opened .opened-matrix tbody tr")
+        rows = torch.tensor([[float(cell) for cell in row[1:]] for row in shown])
+        assert rows.shape == (t, t + 1)
+        assert torch.allclose(rows[:, -1], torch.ones(t), atol=2e-4), "the sums of the rows"
+        weights = steps[-1][f"{SELF}.weights"][1]
+        assert torch.allclose(rows[:, :-1][-1], weights[-1], atol=6e-5)
+        if not cached:
+            assert torch.allclose(rows[:, :-1], weights, atol=6e-5)
+        for name, (_, numbers) in numbers_of(opened.page, "current.run").items():
+            if not name.startswith("decoder") or name == "decoder.positions":
+                continue
+            ours, theirs = torch.tensor(numbers)[0], steps[-1][name]
+            last = (..., -1) if ours.dim() == 1 else (..., -1, slice(None))
+            assert torch.allclose(ours[last], theirs[last], atol=1e-5), name
+        best = int(steps[-1]["decoder.probabilities"][-1].argmax())
+        word = opened.page.evaluate(f"current.run.steps[{t - 1}].predicted")
+        assert word == hindi.translator.vocabulary.target.id_to_piece(best).removeprefix("▁")
+        assert f"{word} out." in opened.text("#moment")
+        opened.until("document.querySelector('#moment .equality') !== null")
+        told = opened.text("#moment .equality")
+        assert re.match(r"Step by step differs from all at once, by up to \d+\.\d\d \(decoder\.\S+\): ", told)
+        opened.until("document.querySelector('#both-ways h2') !== null")
+        assert word in cells(opened, "#both-ways tbody tr")[4][1 if cached else 2]
+        opened.go(address.replace(f"{SELF}.weights", f"{SELF}.context") + "&cell=1,1")
+        terms = opened.page.locator(".making table tbody tr").count()
+        assert terms == t
+        opened.go(address.replace(f"{SELF}.weights", ""))
+        assert word in opened.text("#drawing .next .best li:first-child")
+        assert opened.page.locator("#drawing .target .token").count() == t
+
+
+def test_a_recording_refuses_steps_without_the_mask(
+    browser: Any, hindi: Explanation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(payload, "COMPUTES", 0)
+    hindi.to_html(tmp_path / "page.html")
+    with Opened(browser, tmp_path / "page.html", f"#{SELF}.weights?mask=off") as opened:
+        assert "training would leak" in opened.text("#effect")
+        opened.go(f"#{SELF}.weights?mask=off&step=2")
+        told = opened.text("#effect .effect-says")
+        assert told.startswith("This page holds a recording") and "no step without it is precomputed" in told
+        rows = cells(opened, ".opened .opened-matrix tbody tr")
+        assert [float(row[-1]) for row in rows] == pytest.approx([1, 1], abs=2e-4)

@@ -1,0 +1,280 @@
+"""The page's numbers: those it was given, bit for bit; those it computes, equal to the model's."""
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tiny
+import torch
+from engine_page import engine_page, error_of, kept_sublayer, numbers_of
+from torch import Tensor
+
+import pellucid
+from pellucid.explanation import Explanation
+from pellucid.seeing.trace import Edit, trace
+from pellucid.translator import Translator
+
+pytestmark = pytest.mark.browser
+SELF, CROSS = "decoder.layers.1.self_attention", "decoder.layers.0.cross_attention"
+CONFIGS = {
+    "relu": dict(norm="last", activation="relu", tied=True, joint=True),
+    "pre-norm, gelu, untied": dict(norm="first", activation="gelu", tied=False, output_bias=True),
+    "pre-norm, silu, two vocabularies": dict(
+        norm="first", activation="silu", joint=False, scale_embeddings=False, heads=4
+    ),
+    "gelu, untied, two vocabularies, no layers beside": dict(
+        activation="gelu", tied=False, joint=False, output_bias=True, decoder_layers=1, heads=1
+    ),
+}
+
+
+def shaken(**settings: Any) -> Translator:
+    """A small random model of which no weight, and no bias, is 0 or 1."""
+    translator = tiny.translator(**settings)
+    with torch.no_grad():
+        for parameter in translator.model.parameters():
+            parameter.add_(0.2 * torch.randn_like(parameter))
+    return translator
+
+
+@pytest.fixture(scope="module")
+def spanish() -> Explanation:
+    return shaken(encoder_layers=2).explain("I like cats", to="es", target="Me gustan los gatos")
+
+
+@pytest.fixture(scope="module")
+def page(browser: Any, spanish: Explanation, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    with engine_page(browser, [spanish], tmp_path_factory.mktemp("engine")) as page:
+        yield page
+
+
+@pytest.fixture(scope="module")
+def demo_page(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Any, Explanation]]:
+    explanation = pellucid.load("demo").explain("How are you", to="hi")
+    with engine_page(browser, [explanation], tmp_path_factory.mktemp("demo")) as page:
+        yield page, explanation
+
+
+def assert_near(found: Mapping[str, tuple[str, np.ndarray]], expected: Mapping[str, Any]) -> None:
+    """The same names in the same order, axes and shapes; numbers within 1e-5 times the largest, or 1."""
+    assert list(found) == list(expected)
+    for name, record in expected.items():
+        (axes, ours), theirs = found[name], record.tensor.numpy()
+        assert axes == record.axes and ours.shape == theirs.shape, name
+        finite = np.isfinite(theirs)
+        assert (ours[~finite] == theirs[~finite]).all(), name
+        largest = np.abs(theirs[finite]).max(initial=1)
+        assert np.abs(ours[finite] - theirs[finite]).max(initial=0) <= 1e-5 * largest, name
+
+
+def assert_same_bits(found: Mapping[str, tuple[str, np.ndarray]], expected: Mapping[str, Any]) -> None:
+    assert list(found) == list(expected)
+    for name, record in expected.items():
+        axes, ours = found[name]
+        theirs = np.ascontiguousarray(record.tensor.numpy())
+        assert axes == record.axes and ours.shape == theirs.shape, name
+        assert (ours.view(np.uint32) == theirs.view(np.uint32)).all(), name
+
+
+def test_the_demo_comes_back_and_is_computed_again(demo_page: tuple[Any, Explanation]) -> None:
+    page, explanation = demo_page
+    assert_same_bits(numbers_of(page, "page.runs[0]"), explanation.trace)
+    again = "computedRun(page.runs[0].model, page.runs[0].sentence)"
+    assert_near(numbers_of(page, again), explanation.trace)
+    own = "explainText('How are you', 'hi')"
+    assert_near(numbers_of(page, own), explanation.trace)
+    for run in (again, own):
+        for ours, theirs in zip(
+            page.evaluate(f"{run}.steps ?? {run}.then((run) => run.steps)"), explanation.steps, strict=True
+        ):
+            assert (ours["input"], ours["expected"], ours["predicted"]) == (
+                theirs.input,
+                theirs.expected,
+                theirs.predicted,
+            )
+            assert ours["probability"] == pytest.approx(theirs.probability, abs=1e-6)
+            assert ours["loss"] == pytest.approx(theirs.loss, abs=1e-5)
+            assert [token for token, _ in ours["alternatives"]] == [token for token, _ in theirs.alternatives]
+
+
+@pytest.mark.parametrize("settings", CONFIGS.values(), ids=CONFIGS)
+def test_every_kind_of_model(browser: Any, settings: dict[str, Any], tmp_path: Path) -> None:
+    explanation = shaken(**settings).explain("I like cats", to="es", target="Me gustan los gatos")
+    with engine_page(browser, [explanation], tmp_path) as page:
+        assert_same_bits(numbers_of(page, "page.runs[0]"), explanation.trace)
+        again = "computedRun(page.runs[0].model, page.runs[0].sentence)"
+        assert_near(numbers_of(page, again), explanation.trace)
+        for cached in ("true", "false"):
+            assert page.evaluate(f"stepByStep(page.runs[0], {cached})")["largestDifference"] < 1e-5
+
+
+def test_what_follows_exactly_is_not_carried(spanish: Explanation, page: Any) -> None:
+    origins = page.evaluate("page.runs[0].names.map((name) => [name, page.runs[0].origin(name)])")
+    derived = {name.rpartition(".")[2] for name, origin in origins if origin == "derived"}
+    assert {
+        "scaled_scores",
+        "mask",
+        "masked_scores",
+        "concatenated",
+        "activated",
+        "sum",
+        "embedded",
+    } <= derived
+    assert {"output", "token_embeddings"} <= derived
+    recorded = {name for name, origin in origins if origin == "recorded"}
+    assert all(f"{SELF}.{name}" in recorded for name in ("queries", "scores", "weights", "context", "output"))
+    assert (
+        page.evaluate("computedRun(page.runs[0].model, page.runs[0].sentence).origin('encoder.output')")
+        == "computed"
+    )
+
+
+def only_sum(path: str, sublayer: str) -> dict[str, Edit]:
+    edits = kept_sublayer()
+    return {f"{sublayer}.output": edits["*.feed_forward.output"], f"{path}.sum": edits["*.sum"]}
+
+
+def head_of_mask(mask: Tensor) -> Tensor:
+    mask[:, 1] = 0.0
+    return mask
+
+
+def without(*heads: int) -> Callable[[Tensor], Tensor]:
+    def edit(context: Tensor) -> Tensor:
+        context[:, list(heads)] = 0.0
+        return context
+
+    return edit
+
+
+def unscaled(scaled: Tensor) -> Tensor:
+    return scaled * math.sqrt(4)  # a head of this model has 4 dimensions
+
+
+SWITCHES: dict[str, tuple[dict[str, Any], Callable[[], dict[str, Edit]]]] = {
+    "no mask": ({"causal": False}, lambda: {"decoder.*.self_attention.mask": torch.zeros_like}),
+    "no mask in a part": ({"causal": False, "where": SELF}, lambda: {f"{SELF}.mask": torch.zeros_like}),
+    "no mask in a head": (
+        {"causal": False, "where": SELF, "head": 1},
+        lambda: {f"{SELF}.mask": head_of_mask},
+    ),
+    "no scale": ({"scale": False}, lambda: {"*.scaled_scores": unscaled}),
+    "no scale in a part": ({"scale": False, "where": CROSS}, lambda: {f"{CROSS}.scaled_scores": unscaled}),
+    "no residual": ({"residual": False}, kept_sublayer),
+    "no residual in a part": (
+        {"residual": False, "where": "decoder.layers.0.residual_2"},
+        lambda: only_sum("decoder.layers.0.residual_2", CROSS),
+    ),
+    "no residual around a sublayer": (
+        {"residual": False, "where": "encoder.layers.0.feed_forward"},
+        lambda: only_sum("encoder.layers.0.residual_2", "encoder.layers.0.feed_forward"),
+    ),
+    "silent heads": (
+        {"silent": {CROSS: [1], "encoder.layers.1.self_attention": [0, 1]}},
+        lambda: {f"{CROSS}.context": without(1), "encoder.layers.1.self_attention.context": without(0, 1)},
+    ),
+    "several": (
+        {"causal": False, "scale": False, "silent": {SELF: [0]}},
+        lambda: {
+            "decoder.*.self_attention.mask": torch.zeros_like,
+            "*.scaled_scores": unscaled,
+            f"{SELF}.context": without(0),
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SWITCHES)
+def test_switches_are_edits(name: str, page: Any, spanish: Explanation) -> None:
+    switches, edits = SWITCHES[name]
+    expected = passed(spanish, edits())
+    run = "switchedRun(page.runs[0], { ...UNSWITCHED, ...given })"
+    assert_near(numbers_of(page, run, switches), expected)
+    changed = expected["decoder.probabilities"].tensor - spanish.trace["decoder.probabilities"].tensor
+    assert changed.abs().max() > 1e-4
+
+
+@pytest.mark.parametrize("masked", [True, False])
+def test_padding_is_two_tokens_that_are_masked_or_not(masked: bool, page: Any, spanish: Explanation) -> None:
+    run = f"switchedRun(page.runs[0], {{ ...UNSWITCHED, padding: '{'masked' if masked else 'unmasked'}' }})"
+    assert_near(numbers_of(page, run), passed(spanish, {}, padding=2, masked=masked))
+    assert page.evaluate(f"{run}.then((run) => run.source)") == [*spanish.source_tokens, "<pad>", "<pad>"]
+    before = spanish.trace["decoder.logits"].tensor.numpy()
+    _, after = numbers_of(page, run)["decoder.logits"]
+    assert (np.abs(after - before).max() < 1e-5) == masked
+
+
+def passed(
+    of: Explanation, edits: Mapping[str, Edit], padding: int = 0, masked: bool = True
+) -> Mapping[str, Any]:
+    model = of.translator.model
+    source = torch.tensor([of.source_ids + [model.config.pad_id] * padding])
+    real = torch.arange(source.shape[1])[None] < (len(of.source_ids) if masked else source.shape[1])
+    target = torch.tensor([[model.config.start_id, *of.target_ids[:-1]]])
+    with torch.no_grad(), trace(model, edits=dict(edits)) as seen:
+        model(source, real, target)
+    return seen
+
+
+def test_without_its_mask_decoding_is_another_thing(page: Any) -> None:
+    run = "switchedRun(page.runs[0], { ...UNSWITCHED, causal: false })"
+    for cached in ("true", "false"):
+        step = page.evaluate(f"{run}.then((run) => stepByStep(run, {cached}))")
+        assert step["largestDifference"] > 0.01 and step["where"].startswith("decoder.layers.")
+        rows = [each["rows"] for each in step["perStep"]]
+        assert rows == ([1] * 5 if cached == "true" else [1, 2, 3, 4, 5])
+
+
+def test_what_cannot_be_switched_says_why(page: Any) -> None:
+    for switches, reason in {
+        '{ silent: { "decoder.layers.9.self_attention": [0] } }': (
+            '"decoder.layers.9.self_attention" is no attention of this model.'
+        ),
+        f'{{ silent: {{ "{SELF}": [2] }} }}': f"{SELF} has no head 2: there are 2, counted from 0.",
+        '{ causal: false, where: "encoder.layers.0.self_attention" }': (
+            "encoder.layers.0.self_attention has no causal mask"
+        ),
+        '{ scale: false, where: "encoder.layers.0.residual_1" }': (
+            "encoder.layers.0.residual_1 has no scale: only an attention has one, such as encoder.layers.0."
+        ),
+        '{ residual: false, where: "encoder.layers.0.residual_1.norm" }': (
+            "encoder.layers.0.residual_1.norm has no residual connection: only an Add & Norm and its sublayer"
+        ),
+        "{ causal: false, head: 2 }": "there is no head 2: there are 2, counted from 0.",
+        '{ scale: false, where: "decoder.layer" }': 'no part of the model is called "decoder.layer".',
+    }.items():
+        call = f"cannotSwitch(page.runs[0], {{ ...UNSWITCHED, ...{switches} }})"
+        assert page.evaluate(call).startswith(reason)
+        assert error_of(page, call.replace("cannotSwitch", "switchedRun")).startswith(reason)
+
+
+def test_names_and_labels(page: Any, spanish: Explanation) -> None:
+    for name, record in spanish.trace.items():
+        for axis in record.axes:
+            assert page.evaluate("([name, axis]) => page.runs[0].labels(name, axis)", [name, axis]) == (
+                record.labels(axis)
+                if axis != "V"
+                else spanish.vocabulary.target_tokens(range(record.tensor.shape[2]))
+            )
+    wrong = error_of(page, "page.runs[0].get('decoder.layers.0.cros_attention.weights')")
+    assert wrong.startswith(
+        'no tensor is called "decoder.layers.0.cros_attention.weights". Nearest: decoder.layers.0.cross_'
+    )
+    assert (
+        error_of(page, "page.runs[0].labels('encoder.output', 'H')")
+        == 'encoder.output has no axis "H". Its axes are BLD.'
+    )
+    best = page.evaluate("""page.runs[0].get("decoder.probabilities").then((found) =>
+      mostProbable(found, 2, 3, page.models[0].vocabulary.tokens.target))""")
+    probabilities = spanish.trace["decoder.probabilities"].tensor[0, 2]
+    top = probabilities.topk(3)
+    assert [each["token"] for each in best] == spanish.vocabulary.target_tokens(top.indices.tolist())
+    assert [each["probability"] for each in best] == top.values.tolist()
+    weight = page.evaluate(
+        "Array.from(page.runs[0].parameter('decoder.layers.0.feed_forward.inner.weight').data)"
+    )
+    assert weight == spanish.translator.model.decoder.layers[0].feed_forward.inner.weight.flatten().tolist()
+    assert page.evaluate("page.runs[0].parameter('decoder.layers.7.feed_forward.inner.weight')") is None

@@ -1,0 +1,158 @@
+"""Functions of the page's script, called one by one, against NumPy and plain loops."""
+
+import math
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+import tiny
+from engine_page import engine_page
+
+from pellucid.explanation import Explanation
+from pellucid.page.blocks import Blocks
+
+pytestmark = pytest.mark.browser
+
+# Numbers that 16 bits hold: signed zeros, the largest, the smallest normal and subnormal ones.
+NARROW = [0.0, -0.0, 1.0, -1.5, 65504.0, 2.0**-14, -(2.0**-15), 2.0**-24, math.inf, -math.inf]
+# Numbers that they do not: one digit too many, too large, too small.
+WIDE = [0.1, 1 + 2.0**-11, 65505.0, 65520.0, -1e30, 2.0**-25, 1e-30]
+
+
+@pytest.fixture(scope="module")
+def spanish() -> Explanation:
+    return tiny.translator().explain("I like cats", to="es", target="Me gustan los gatos")
+
+
+@pytest.fixture(scope="module")
+def page(browser: Any, spanish: Explanation, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    with engine_page(browser, [spanish], tmp_path_factory.mktemp("functions")) as page:
+        yield page
+
+
+@pytest.mark.parametrize("largest", [1.0, 800.0, -800.0])
+@pytest.mark.parametrize(
+    "softmax",
+    [
+        "softmaxOfRows(new Matrix(1, x.length, Float64Array.from(x))).data",
+        "softmaxOverKeys(x)",
+        "softmaxSteps(x).columns.map(({ share }) => share)",
+        "logSoftmax(Float64Array.from(x)).map(Math.exp)",
+    ],
+)
+def test_a_softmax_of_large_scores_is_finite(page: Any, softmax: str, largest: float) -> None:
+    scores = [largest + each for each in (0.0, -1.5, 0.0, -3.0)]
+    powers = [math.exp(score - largest) for score in scores]
+    shares = page.evaluate(f"(x) => Array.from({softmax})", scores)
+    assert shares == pytest.approx([power / sum(powers) for power in powers], rel=1e-12)
+
+
+@pytest.mark.parametrize("widths", [[1, 1, 1, 1, 1], [2, 3], [1, 4], [5]], ids=str)
+def test_steps_with_a_cache_are_one_pass(page: Any, spanish: Explanation, widths: list[int]) -> None:
+    """Also steps of several tokens, of which none may look at later ones."""
+    logits = page.evaluate(
+        """(widths) => {
+          const { model, sourceIds, targetIds } = page.runs[0];
+          const transformer = new Transformer(model.config, model.parameters);
+          const real = sourceIds.map(() => true);
+          const memory = transformer.remember(transformer.encode(sourceIds, real), real);
+          const past = new GrowingPast();
+          let first = 0;
+          return widths.flatMap((width) => {
+            const made = transformer.decode(targetIds.slice(first, (first += width)), memory, past);
+            return Array.from({ length: width }, (_, row) => Array.from(made.row(row)));
+          });
+        }""",
+        widths,
+    )
+    assert np.abs(np.array(logits) - spanish.trace["decoder.logits"].tensor[0].numpy()).max() < 1e-5
+
+
+def test_of_equal_continuations_the_first_hypothesis_and_the_lowest_id_win(page: Any) -> None:
+    chance = random.Random(1)
+    for count in (1, 2, 5, 30):
+        totals = [chance.choice([-1, -2]) for _ in range(3)]
+        said = [[chance.choice([-1, -2, -3]) for _ in range(6)] for _ in totals]
+        ranked = sorted(
+            (-(total + said[row][token]), row, token)
+            for row, total in enumerate(totals)
+            for token in range(6)
+            if token != 4
+        )
+        found = page.evaluate(
+            """([totals, said, count]) => {
+              const past = new GrowingPast();
+              const open = totals.map((total, row) =>
+                ({ ids: [row], total, logProbabilities: [], past, logP: said[row] }));
+              return bestContinuations(open, new Set([4]), count).map(({ ids, total }) => [-total, ...ids]);
+            }""",
+            [totals, said, count],
+        )
+        assert [tuple(each) for each in found] == ranked[:count]
+
+
+def test_the_mean_of_heads_is_of_all_heads(page: Any, spanish: Explanation) -> None:
+    name = "decoder.layers.1.cross_attention.weights"
+    mean = page.evaluate(
+        """(name) => page.runs[0].get(name).then((tensor) => {
+          const panel = meanOfHeads(tensor);
+          return Array.from({ length: panel.rows }, (_, row) => rowOfPanel(panel, row));
+        })""",
+        name,
+    )
+    weights = spanish.trace[name].tensor[0].double().numpy()
+    assert np.allclose(mean, sum(weights) / len(weights), atol=1e-12)
+    assert np.allclose(page.evaluate("alignmentOf(page.runs[0])"), mean, atol=0)
+
+
+def test_parameters_come_back_bit_for_bit(page: Any, spanish: Explanation) -> None:
+    found = page.evaluate(
+        "[...page.models[0].parameters].map(([name, { data }]) => [name, Array.from(data)])"
+    )
+    state = spanish.translator.model.state_dict()
+    assert [name for name, _ in found] == list(state)
+    for name, numbers in found:
+        assert np.array_equal(np.array(numbers), state[name].flatten().double().numpy()), name
+
+
+@pytest.mark.parametrize("numbers", [NARROW, WIDE, NARROW + WIDE])
+def test_a_block_keeps_every_bit(page: Any, numbers: list[float]) -> None:
+    """In 16 bits where these are enough."""
+    blocks, expected = Blocks(), np.array(numbers, np.float32)
+    places = blocks.put([np.ones(1, np.float32), expected])
+    assert places[1].get("type", "float32") == ("float16" if numbers is NARROW else "float32")
+    found = page.evaluate(
+        """async ([text, place, count]) =>
+          [...new Uint32Array(numbersIn(await unpack(text), place, count).slice().buffer)]""",
+        [blocks.all()["0"], places[1], len(numbers)],
+    )
+    assert found == expected.view(np.uint32).tolist()
+
+
+def test_of_equal_numbers_the_earlier_place_is_the_better(page: Any) -> None:
+    numbers = [1, 3, 2, 3, 1, 2, 3]
+    ranked = sorted(range(len(numbers)), key=lambda place: (-numbers[place], place))
+    for count in (1, 2, 4, 9):
+        assert page.evaluate("([x, count]) => bestPlaces(x, count)", [numbers, count]) == ranked[:count]
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "difference"),
+    [
+        ([1.0, -math.inf], [0.25, -math.inf], 0.75),
+        ([1.0, -math.inf], [1.0, 0.0], math.inf),
+        ([1.0, math.nan], [1.0, 2.0], math.inf),
+        ([1.0, math.nan], [1.0, math.nan], math.inf),
+    ],
+)
+def test_what_is_no_number_equals_nothing(
+    page: Any, ours: list[float], theirs: list[float], difference: float
+) -> None:
+    found = page.evaluate(
+        """(pair) => largestDifferenceOf(
+          ...pair.map((numbers) => makeTensor("LD", [1, 2], Float32Array.from(numbers))), 0)""",
+        [ours, theirs],
+    )
+    assert found == difference

@@ -1,0 +1,299 @@
+"""Sentences in the page: cut into the tokens, and translated into the words, that Python gives."""
+
+import random
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import random_translator
+import tiny
+from browser import chromium
+from engine_page import engine_page, error_of
+
+import pellucid
+from pellucid.config.schema import Config, DataConfig, ModelConfig, TranslationConfig, VocabularyConfig
+from pellucid.data import phrasebook
+from pellucid.errors import UsageError
+from pellucid.model import Transformer
+from pellucid.text.vocabulary_training import train_vocabulary
+from pellucid.translator import Translator
+
+pytestmark = pytest.mark.browser
+# Capitals, punctuation, elision, numbers, Devanagari with vowel signs and nuktas, spaces of many kinds,
+# letters that are taken apart or put together, what SentencePiece writes itself, half a surrogate pair.
+TRICKY = [
+    *("", " ", "How are you?", "HOW ARE YOU", "how are  you ?", "  you  ", "don't"),
+    *("the dog’s l'amie", "l' amie", "aujourd'hui", "a@b.org R&D and/or t-shirt -", "1,000 1.5 3:45 1, 2"),
+    *("… ... !!! ?! ¿Qué? ¡No!", "“quoted” 'single' \"double\"", "(a) [b] {c}"),
+    *("आप कैसे हैं?", "क़लम ज़रूर।", "हूँ॥"),
+    *("café cafe\u0301 ﬁ ½ ①", "Ａ～Ｂ ~", "a\u00a0b\u3000c\u200bd", "a\tb\nc", "\x07bell\x1c"),
+    *("x\u2028y", "▁", "a▁b ▁c▁", "<s> </s> <unk>", ">>es<< dog", ">>xx<< dog", ">> es<<"),
+    *("🙂 the 𝒳 dog 漢字", "the\ud800dog"),
+    *("naïve Ünï", "l'été d'où", "ß ẞ İ", "one two three four five six", "the the the", "?", "''", "'tis"),
+    *("a--b", "x.y.z.", "٣٤ ४५", "_a_b_"),
+]  # fmt: skip
+LETTERS = "aehstdw THE.,!?'\"()-’ 12क़आं₂ﬁé～▁\u200b\u00a0\t"
+
+
+def strings() -> list[str]:
+    chance = random.Random(7)
+    words = [*random_translator.WORDS, "How", "are", "you", "mat", "gatos", "l'", "chat"]
+    spelt = ["".join(chance.choices(LETTERS, k=chance.randint(1, 25))) for _ in range(120)]
+    return TRICKY + spelt + [" ".join(chance.choices(words, k=8)) for _ in range(40)]
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """Opens a page of an explanation by this translator."""
+    with chromium() as browser, ExitStack() as stack:
+
+        def opened(translator: Translator, text: str = "the dog", **how: Any) -> Any:
+            explanation = translator.explain(text, **how)
+            return stack.enter_context(engine_page(browser, [explanation], tmp_path_factory.mktemp("page")))
+
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def demo() -> Translator:
+    return pellucid.load("demo")
+
+
+@pytest.fixture(scope="module")
+def demo_page(pages: Any, demo: Translator) -> Any:
+    return pages(demo, "How are you", to="hi")
+
+
+def random_model(
+    normalization: str = "nmt_nfkc", kind: str = "unigram", size: int = 60, **settings: Any
+) -> Translator:
+    """A random model with a vocabulary of its own, learned from lines of many kinds."""
+    data = DataConfig(
+        preparation=settings.pop("preparation", "none"), languages=settings.pop("languages", ())
+    )
+    chance = random.Random(3)
+    lines = [
+        " ".join(chance.choices([*random_translator.WORDS, "आप", "कैसे", "café", "l'été"], k=8))
+        for _ in range(150)
+    ]
+    words = VocabularyConfig(kind=kind, size=size, normalization=normalization, **settings)
+    to = ["fr", "es"] * 75 if data.languages else None
+    vocabulary = train_vocabulary(lines, lines, words, data, to)
+    shape = dict(width=16, heads=2, hidden=32, encoder_layers=1, decoder_layers=1)
+    model = Transformer(ModelConfig(vocabulary=vocabulary.source_size, **shape)).eval()  # type: ignore[arg-type]
+    return Translator(model, vocabulary, Config(data=data, vocabulary=words, model=model.config))
+
+
+VOCABULARIES = {
+    "demo": lambda: pellucid.load("demo"),
+    "word, several languages": tiny.translator,
+    "word, two vocabularies": lambda: tiny.translator(joint=False),
+    "words": lambda: random_model(
+        "identity", "word", preparation="words", languages=(("en", "fr"), ("en", "es"))
+    ),
+    "unigram, nmt_nfkc": lambda: random_model("nmt_nfkc"),
+    "unigram, nfkc": lambda: random_model("nfkc"),
+    "unigram, identity": lambda: random_model("identity"),
+    "bpe": lambda: random_model("nmt_nfkc", "bpe", 90),
+    "bytes": lambda: random_model("identity", "unigram", 320, byte_fallback=True),
+}
+
+
+CUT = """([cut, texts, to]) => texts.map((text) => {
+  const { ids, tokens } = { tokenise, tokeniseTarget }[cut](text, to);
+  return [ids, tokens];
+})"""
+
+
+@pytest.mark.parametrize("name", VOCABULARIES)
+def test_tokens_are_those_of_python(name: str, pages: Any, demo_page: Any) -> None:
+    translator = VOCABULARIES[name]()
+    vocabulary, texts = translator.vocabulary, strings()
+    languages = vocabulary.target_languages or (None,)
+    known = "cats" if name.startswith("word, ") else "the dog"
+    page = demo_page if name == "demo" else pages(translator, known, to=languages[0])
+    for to in languages:
+        sources = [vocabulary.encode_source(*vocabulary.direction(text, to)) for text in texts]
+        for text, ours, ids in zip(texts, page.evaluate(CUT, ["tokenise", texts, to]), sources, strict=True):
+            assert ours == [ids, vocabulary.source_tokens(ids)], repr(text)
+        targets = [vocabulary.encode_target(text, to) for text in texts]
+        found = page.evaluate(CUT, ["tokeniseTarget", texts, to])
+        for text, ours, ids in zip(texts, found, targets, strict=True):
+            assert ours == [ids, vocabulary.target_tokens(ids)], repr(text)
+
+
+@pytest.mark.parametrize("name", ["demo", "unigram, nmt_nfkc", "bpe", "bytes"])
+def test_text_of_ids_is_that_of_python(name: str, pages: Any, demo_page: Any) -> None:
+    translator = VOCABULARIES[name]()
+    vocabulary, chance = translator.vocabulary, random.Random(5)
+    page = demo_page if name == "demo" else pages(translator)
+    for to in vocabulary.target_languages or (None,):
+        many = [chance.choices(range(vocabulary.target_size), k=chance.randint(0, 9)) for _ in range(150)]
+        expected = [vocabulary.decode_target(ids, to).replace("\n", " ") for ids in many]
+        assert (
+            page.evaluate("([many, to]) => many.map((ids) => textOfTarget(ids, to))", [many, to]) == expected
+        )
+
+
+def test_a_leading_tag_chooses_the_language(demo: Translator, demo_page: Any) -> None:
+    for text in (">>fr<< the cat", " >>hi<<the cat", ">>fr<<"):
+        wanted = demo.vocabulary.encode_source(*demo.vocabulary.direction(text))
+        assert demo_page.evaluate("(text) => tokenise(text, null).ids", text) == wanted
+    assert (
+        error_of(demo_page, "tokenise('the cat', null)")
+        == "the model translates to hi, en, es, fr: say which."
+    )
+    assert (
+        error_of(demo_page, "tokenise('>>xx<< cat', null)")
+        == 'the model translates to hi, en, es, fr, not "xx". Ask for one that it knows.'
+    )
+
+
+def held_out() -> list[tuple[str, str]]:
+    """(target language, sentence), which no training of the demo model saw."""
+    lines = (Path(__file__).parent / "held_out_sentences.tsv").read_text(encoding="utf-8").splitlines()
+    return [(to, text) for to, text in (line.split("\t") for line in lines)]
+
+
+@pytest.mark.slow
+def test_the_sentences_are_held_out() -> None:
+    unseen = {(phrase.target_language, phrase.source) for phrase in phrasebook.split().held_out}
+    assert set(held_out()) < unseen
+
+
+def test_held_out_sentences_become_what_python_says(demo: Translator, demo_page: Any) -> None:
+    translated = 0
+    for to in demo.vocabulary.target_languages:
+        texts = [text for language, text in held_out() if language == to]
+        found = demo_page.evaluate(
+            "([texts, to]) => Promise.all(texts.map((text) => translateText(text, to)))", [texts, to]
+        )
+        for ours, theirs in zip(found, demo.translate(texts, to=to), strict=True):
+            assert ours["text"] == theirs.text and ours["tokens"] == theirs.tokens
+            assert ours["score"] == pytest.approx(theirs.score, abs=1e-4)
+            translated += 1
+    assert translated >= 50
+
+
+@pytest.mark.parametrize(
+    ("beam", "length_penalty", "max_length"), [(1, 1.0, 60), (4, 0.0, 60), (3, 0.6, 5), (60, 1.0, 4)]
+)
+def test_search_keeps_the_same_hypotheses(
+    beam: int, length_penalty: float, max_length: int, pages: Any
+) -> None:
+    translator = random_translator.translator(end=2.0)
+    translation = TranslationConfig(beam=beam, length_penalty=length_penalty, max_length=max_length)
+    translator.config = Config(
+        data=translator.config.data, model=translator.config.model, translation=translation
+    )
+    page = pages(translator, "the dog saw", target="cat")
+    texts = random_translator.sentences(6)
+    found = page.evaluate("(texts) => Promise.all(texts.map((text) => translateText(text, null)))", texts)
+    for ours, theirs in zip(found, translator.translate(texts, n_best=beam), strict=True):
+        assert [each["ids"] for each in ours["hypotheses"]] == [each.token_ids for each in theirs.hypotheses]
+        assert [each["finished"] for each in ours["hypotheses"]] == [
+            each.finished for each in theirs.hypotheses
+        ]
+        assert [each["text"] for each in ours["hypotheses"]] == [each.text for each in theirs.hypotheses]
+        scores = [each.score for each in theirs.hypotheses]
+        assert [each["score"] for each in ours["hypotheses"]] == pytest.approx(scores, abs=1e-4)
+
+
+def test_an_explanation_of_what_was_typed(demo: Translator, demo_page: Any) -> None:
+    explanation = demo.explain("I like cats", to="es", target="Me gustan los gatos .")
+    run = demo_page.evaluate("""async () => {
+      const run = await explainText("I like cats", "es", "Me gustan los gatos .");
+      const { source, target, text, translation, to, forced, steps } = run;
+      return { source, target, text, translation, to, forced, steps };
+    }""")
+    assert (run["source"], run["target"]) == (explanation.source_tokens, explanation.target_tokens)
+    assert (run["text"], run["translation"], run["to"], run["forced"]) == (
+        "I like cats",
+        "Me gustan los gatos.",
+        "es",
+        True,
+    )
+    assert [step["loss"] for step in run["steps"]] == pytest.approx(
+        [step.loss for step in explanation.steps], abs=1e-5
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "How are yuo",
+        "the elefant zzzzzzz",
+        "xqjwv",
+        "I like CATS and dogz",
+        "",
+        "  ",
+        "you " * 500,
+        "you " * 3000,
+        ">>es<< How are you",
+    ],
+)
+def test_mistakes_are_explained_as_in_python(text: str, demo: Translator, demo_page: Any) -> None:
+    with pytest.raises(UsageError) as raised:
+        demo.explain(text, to="hi")
+    ours = error_of(demo_page, "explainText(given, 'hi')", text)
+    theirs = str(raised.value).replace("'", '"')  # what repr writes around a word
+    theirs = theirs.replace(" with to= (--to)", "")  # which the page has not
+    assert ours == theirs
+
+
+@pytest.mark.parametrize("text", ["How\tare you", "\tHow are you\t"])
+def test_what_reads_as_a_space_is_no_unknown_word(text: str, demo: Translator, demo_page: Any) -> None:
+    run = demo_page.evaluate("(text) => explainText(text, 'hi').then((run) => run.source)", text)
+    assert run == demo.explain(text, to="hi").source_tokens
+
+
+def test_every_unknown_word_has_its_nearest(demo_page: Any) -> None:
+    unknown = demo_page.evaluate("tokenise('How xqjwv yuo How yuo', 'hi').unknown")
+    assert unknown == [{"word": "xqjwv", "near": []}, {"word": "yuo", "near": ["You"]}]
+
+
+@pytest.mark.parametrize(
+    ("settings", "reason"),
+    [
+        (
+            dict(preparation="moses"),
+            'This model reads text that was prepared with "moses", which the page does not do',
+        ),
+        (
+            dict(normalization="nmt_nfkc_cf"),
+            'This model\'s vocabulary folds letters with "nmt_nfkc_cf", which a browser does otherwise',
+        ),
+    ],
+)
+def test_where_it_would_guess_it_says_so(settings: dict[str, Any], reason: str, pages: Any) -> None:
+    page = pages(random_model(**settings))
+    for call in ("tokenise('the dog')", "translateText('the dog')", "explainText('the dog')"):
+        assert error_of(page, call).startswith(reason)
+    assert page.evaluate(
+        "switchedRun(page.runs[0], { ...UNSWITCHED, scale: false }).then((run) => run.computes)"
+    )
+
+
+def test_four_decimals_and_all_digits(demo_page: Any) -> None:
+    chance = np.random.default_rng(0)
+    values = np.concatenate([
+        chance.standard_normal(300), chance.standard_normal(100) * 1e-5, chance.standard_normal(100) * 1e6,
+        chance.integers(-64, 64, 100) / 32, [0.0, -0.0, 0.03125, 0.09375, -0.00003, 1e-38, 1e-45, 16777216],
+    ]).astype(np.float32)  # fmt: skip
+    short = demo_page.evaluate(
+        "(values) => values.map((value) => fourDecimals(Math.fround(value)))", values.tolist()
+    )
+    assert short == [f"{value:z.4f}" for value in values.tolist()]
+    assert demo_page.evaluate("fourDecimals(Math.fround(3e38))") == "3e+38"
+    long = demo_page.evaluate(
+        "(values) => values.map((value) => allDigits(Math.fround(value)))", values.tolist()
+    )
+    for text, value in zip(long, values, strict=True):
+        assert np.float32(text) == value
+        digits = str(value).replace("-", "").partition("e")[0].replace(".", "").strip("0")
+        assert len(text.replace("-", "").partition("e")[0].replace(".", "").strip("0")) <= len(digits)
+    others = demo_page.evaluate("[-Infinity, Infinity, NaN].map(fourDecimals)")
+    assert others == ["−∞", "∞", "?"]

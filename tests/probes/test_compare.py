@@ -1,0 +1,290 @@
+"""One word in two sentences: positions exchanged and contributions of words, each computed again by hand."""
+
+import math
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from tiny import translator
+
+import pellucid
+from pellucid.cache import Mask
+from pellucid.cli.command import main
+from pellucid.errors import UsageError
+from pellucid.probes.compare.comparison import Comparison
+from pellucid.probes.compare.occurrence import bare
+from pellucid.translator import Translator
+
+CHAT = ("le chat est sur le tapis", "sur le tapis le chat est")  # of the French that tiny.py knows
+BANK = ("The boat is near the bank", "The money is at the bank")
+
+
+def positions(places: Sequence[int], width: int) -> torch.Tensor:
+    """PE by its formula, a row for each place."""
+    rows = []
+    for place in places:
+        row = []
+        for pair in range(width // 2):
+            angle = place / 10_000 ** (2 * pair / width)
+            row += [math.sin(angle), math.cos(angle)]
+        rows.append(row)
+    return torch.tensor(rows, dtype=torch.float64).float()
+
+
+def encoded(tiny: Translator, text: str, moved: dict[int, int]) -> list[np.ndarray]:  # type: ignore[type-arg]
+    """The encoder's stream from layer to layer, with tokens at other places than their own."""
+    ids = tiny.vocabulary.encode_source(text, "en")
+    model, width = tiny.model, tiny.model.config.width
+    places = [moved.get(place, place) for place in range(len(ids))]
+    assert model.embedding is not None
+    vectors = model.embedding(torch.tensor([ids])) * math.sqrt(width)
+    stream = [vectors, vectors + positions(places, width)]
+    for layer in model.encoder.layers:
+        stream.append(layer(stream[-1], Mask(torch.ones(1, len(ids), dtype=torch.bool))))
+    return [each[0].detach().double().numpy() for each in stream]
+
+
+def cosine(one: np.ndarray, other: np.ndarray) -> float:  # type: ignore[type-arg]
+    return float((one * other).sum() / math.sqrt((one * one).sum() * (other * other).sum()))
+
+
+@pytest.fixture(scope="module")
+def chat() -> Comparison:
+    return translator(encoder_layers=2).compare("chat", *CHAT, to="en")
+
+
+def test_cosines_and_effects_are_those_of_four_runs(chat: Comparison) -> None:
+    tiny = translator(encoder_layers=2)
+    here, there = 2, 5  # the tag is at place 0
+    assert (chat.first.places, chat.second.places) == ((here,), (there,))
+    a, a_moved = encoded(tiny, CHAT[0], {}), encoded(tiny, CHAT[0], {here: there})
+    b, b_moved = encoded(tiny, CHAT[1], {}), encoded(tiny, CHAT[1], {there: here})
+    assert len(chat.stages) == 4
+    for number, stage in enumerate(chat.stages):
+        one, one_moved = a[number][here], a_moved[number][here]
+        other, other_moved = b[number][there], b_moved[number][there]
+        change = other - one
+        position = ((one_moved - one) + (other - other_moved)) / 2
+        context = ((other_moved - one) + (other - one_moved)) / 2
+        assert np.allclose(position + context, change)
+        assert stage.cosine == pytest.approx(cosine(one, other), abs=1e-5)
+        assert stage.position == pytest.approx(
+            (cosine(one, one_moved) + cosine(other, other_moved)) / 2, abs=1e-5
+        )
+        assert stage.context == pytest.approx(
+            (cosine(one, other_moved) + cosine(one_moved, other)) / 2, abs=1e-5
+        )
+        assert stage.distance == pytest.approx(np.linalg.norm(change), abs=1e-4)
+        if number:
+            size = float(change @ change)
+            assert stage.position_share == pytest.approx(float(position @ change) / size, abs=1e-4)
+            assert stage.position_share + stage.context_share == pytest.approx(1.0)
+    embedding, positioned = chat.stages[:2]
+    assert (embedding.cosine, embedding.distance) == (pytest.approx(1.0), 0.0)
+    assert (positioned.position_share, positioned.context_share) == (pytest.approx(1.0), pytest.approx(0.0))
+
+
+def test_the_words_parts_are_those_of_loops_and_sum_to_the_change(chat: Comparison) -> None:
+    tiny = translator(encoder_layers=2)
+    for number, layer in enumerate(chat.layers):
+        attention = tiny.model.encoder.layers[number].self_attention
+        output = attention.output.weight.detach().double().numpy()  # type: ignore[union-attr]
+        given: dict[str, np.ndarray] = {}  # type: ignore[type-arg]
+        outputs = []
+        for sign, text, place in ((-1, CHAT[0], 2), (1, CHAT[1], 5)):
+            explanation = tiny.explain(text, to="en", target="The cat")
+            path = f"encoder.layers.{number}.self_attention"
+            weights = explanation.trace[f"{path}.weights"].tensor[0].double().numpy()
+            values = explanation.trace[f"{path}.values"].tensor[0].double().numpy()
+            outputs.append(explanation.trace[f"{path}.output"].tensor[0, place].double().numpy())
+            for head in range(2):
+                columns = output[:, head * 4 : (head + 1) * 4]
+                for other, token in enumerate(explanation.source_tokens):
+                    part = weights[head, place, other] * (columns @ values[head, other])
+                    key = f"{token} {head}"
+                    given[key] = given.get(key, 0) + sign * part
+        change = outputs[1] - outputs[0]
+        assert layer.distance == pytest.approx(np.linalg.norm(change), abs=1e-5) and layer.rest < 1e-5
+        assert sum(mover.share for mover in layer.movers) == pytest.approx(1.0, abs=1e-5)
+        shares: dict[str, float] = {}
+        for mover in layer.movers:
+            for head, share in enumerate(mover.shares):
+                key = f"{mover.word} {head}"
+                shares[key] = shares.get(key, 0.0) + share
+        expected = {key: float(part @ change / (change @ change)) for key, part in given.items()}
+        assert shares == pytest.approx(expected, abs=1e-5)
+        assert [mover.word for mover in layer.movers if mover.itself] == ["chat"]
+        sizes = [abs(mover.share) for mover in layer.movers]
+        assert sizes == sorted(sizes, reverse=True)
+
+
+def test_what_the_sublayers_added(chat: Comparison) -> None:
+    tiny = translator(encoder_layers=2)
+    traces = [tiny.explain(text, to="en", target="The cat").trace for text in CHAT]
+
+    def change(name: str) -> np.ndarray:  # type: ignore[type-arg]
+        before, after = (trace[name].tensor[0].double().numpy() for trace in traces)
+        return np.asarray(after[5] - before[2])
+
+    for number, layer in enumerate(chat.layers):
+        path = f"encoder.layers.{number}"
+        added, total = change(f"{path}.self_attention.output"), change(f"{path}.residual_1.sum")
+        assert layer.attention_share == pytest.approx(added @ total / (total @ total), abs=1e-5)
+        added, total = change(f"{path}.feed_forward.output"), change(f"{path}.residual_2.sum")
+        assert layer.feed_forward_share == pytest.approx(added @ total / (total @ total), abs=1e-5)
+
+
+def test_bank_by_the_river_and_for_money() -> None:
+    comparison = pellucid.load("demo").compare("bank", *BANK, to="fr")
+    cosines = [stage.cosine for stage in comparison.stages]
+    assert cosines[0] == pytest.approx(1.0) and cosines[1] == pytest.approx(1.0)  # same word, same place
+    assert cosines[-1] < cosines[-2] < 0.99
+    assert comparison.stages[-1].context_share == pytest.approx(1.0)
+    first, second = comparison.renderings
+    assert (first.words, second.words) == (["rive"], ["banque"])
+    assert first.probabilities["rive"] > 0.5 > first.probabilities["banque"]
+    assert second.probabilities["banque"] > 0.5 > second.probabilities["rive"]
+    movers = {mover.word: mover for mover in comparison.layers[-1].movers}
+    assert {movers["money"].sentences, movers["boat"].sentences} == {"first", "second"}
+    assert movers["money"].share > 0.2 and movers["boat"].share > 0.2
+    assert "it was moved most by money" in comparison.verdict
+
+
+def test_the_position_counts_where_it_differs() -> None:
+    comparison = pellucid.load("demo").compare(
+        "bank", "I sleep on the bank of the river every day", "The bank of the city is big", to="fr"
+    )
+    last = comparison.stages[-1]
+    assert 0 < last.position_share < last.context_share
+    assert last.position_share + last.context_share == pytest.approx(1.0)
+    assert [rendering.words for rendering in comparison.renderings] == [["rive"], ["banque"]]
+
+
+def test_one_sentence_twice_parts_nothing() -> None:
+    comparison = translator().compare("chat", CHAT[0], CHAT[0], to="en")
+    assert comparison.verdict == "Nothing parts the two: 'chat' has the same vector everywhere."
+    assert {stage.distance for stage in comparison.stages} == {0.0}
+    assert {mover.share for mover in comparison.layers[0].movers} == {0.0}
+    assert comparison.lines(80)
+
+
+@pytest.mark.parametrize("norm", ["last", "first"])
+@pytest.mark.parametrize("kind", ["word", "unigram"])
+def test_words_of_pieces_and_a_norm_before(kind: str, norm: str) -> None:
+    comparison = translator(kind=kind, norm=norm).compare("tapis", *CHAT, to="en")
+    assert comparison.word == "tapis" and len(comparison.first.places) >= 1
+    assert kind == "word" or len(comparison.first.places) > 1
+    for layer in comparison.layers:
+        assert layer.rest < 1e-5
+        assert sum(mover.share for mover in layer.movers) == pytest.approx(1.0, abs=1e-4)
+    titles = [stage.title for stage in comparison.stages]
+    assert titles == ["embedding", "position", "layer 0", *(["last norm"] if norm == "first" else [])]
+
+
+def test_capitals_and_punctuation_do_not_hide_a_word() -> None:
+    tiny = translator(kind="unigram")
+    comparison = tiny.compare("Chat", "le chat, est sur le tapis", "sur le tapis le chat!", to="en")
+    assert comparison.word == "chat"
+    assert comparison.first.number == 1 and comparison.second.number == 4
+    assert bare("«Bank».") == "bank" and bare("!?") == ""
+
+
+def test_other_tokens_for_the_word_are_said() -> None:
+    comparison = pellucid.load("demo").compare("the", *BANK, to="fr", which=(1, 2))
+    assert (comparison.first.word, comparison.second.word) == ("The", "the")
+    told = "Its tokens are not the same, The and the: what they differ by counts as context."
+    assert comparison.verdict.endswith(told)
+
+
+ERRORS = {
+    "the word '...' is empty: give one that both sentences have, such as \"bank\".": ("...", *CHAT),
+    "'cats' is no word of the first sentence, 'le chat est sur le tapis'. Its words: le, chat, est, sur, le, "
+    "tapis. Give one that both sentences have.": ("cats", *CHAT),
+    "'est' is no word of the second sentence, 'le chat'. Its words: le, chat. Give one that both sentences "
+    "have.": ("est", CHAT[0], "le chat"),
+    "the model has no word 'tapi'. Near it: tapis.": ("tapi", *CHAT),
+    "sentence: the model has no word 'tapiss'. Near it: tapis.": ("chat", CHAT[0], "chat tapiss"),
+    'the sentence is empty: nothing to explain. Give one, such as "How are you".': ("chat", CHAT[0], " "),
+    "'le' stands 2 times in the first sentence, 'le chat est sur le tapis'. Say which, counted from 1, for "
+    "the first sentence and for the second: which=(1, 1).": ("le", *CHAT),
+}
+
+
+@pytest.mark.parametrize("message", ERRORS)
+def test_errors(message: str) -> None:
+    with pytest.raises(UsageError) as error:
+        translator().compare(*ERRORS[message], to="en")
+    assert str(error.value) == message
+
+
+def test_which_of_several() -> None:
+    comparison = translator().compare("le", *CHAT, to="en", which=(2, 1))
+    assert (comparison.first.places, comparison.second.places) == ((5,), (2,))
+    for which in ((3, 1), (0, 1), (1, -1)):
+        with pytest.raises(UsageError, match="stands 2 times"):
+            translator().compare("le", *CHAT, to="en", which=which)
+    with pytest.raises(UsageError, match="'chat' stands once in the first"):
+        translator().compare("chat", *CHAT, to="en", which=(2, 1))
+
+
+@pytest.mark.parametrize("which", [3, "ab", (1,), (1, 2, 3), (1, "2"), (True, 1), (1.0, 1)])
+def test_which_is_two_whole_numbers(which: Any) -> None:
+    with pytest.raises(UsageError) as error:
+        translator().compare("le", *CHAT, to="en", which=which)
+    assert str(error.value) == (
+        f"which = {which!r} is not two whole numbers: which occurrence is meant in the first sentence and in "
+        "the second, counted from 1. Give both, such as which=(1, 1)."
+    )
+
+
+def test_a_word_is_text() -> None:
+    with pytest.raises(
+        UsageError, match=r"^the word 3 is no text: give one that both sentences have, as text"
+    ):
+        translator().compare(3, *CHAT, to="en")  # type: ignore[arg-type]
+
+
+def test_the_language_must_be_known() -> None:
+    with pytest.raises(UsageError, match="the model translates to hi, es, en: say which"):
+        translator().compare("chat", *CHAT)
+
+
+def test_the_verb(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", "demo", "bank", *BANK, "--to", "fr"]) == 0
+    output = capsys.readouterr()
+    assert output.err == ""
+    lines = output.out.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert any("The boat is near the [bank]" in line for line in lines)
+    assert any(line.split()[:1] == ["money"] and "second" in line for line in lines)
+    assert main(["compare", "demo", "bnak", *BANK, "--to", "fr"]) == 2
+    assert "the model has no word 'bnak'. Near it: bank, " in capsys.readouterr().err
+    assert main(["compare", "demo", "the", *BANK, "--to", "fr", "--which", "1", "2"]) == 0
+
+
+def test_the_verb_needs_a_standard_output(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "stdout", None)
+    assert main(["compare", "demo", "bank", *BANK, "--to", "fr"]) == 1
+    assert "standard output is closed. Give the command one" in capsys.readouterr().err
+
+
+def test_a_picture_of_it(chat: Comparison, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    chat.plot(tmp_path / "a.svg")
+    text = (tmp_path / "a.svg").read_text("utf-8")
+    assert "<svg" in text
+    path = tmp_path / "bank.png"
+    assert main(["compare", "demo", "bank", *BANK, "--to", "fr", "--png", str(path)]) == 0
+    assert path.read_bytes().startswith(b"\x89PNG") and f"written: {path}" in capsys.readouterr().err
+    translator().compare("chat", CHAT[0], CHAT[0], to="en").plot(tmp_path / "nothing.png")
+    translator(encoder_layers=5).compare("chat", *CHAT, to="en").plot(tmp_path / "deep.png")
+
+
+def test_a_notebook_shows_it(chat: Comparison) -> None:
+    html = chat._repr_html_()
+    assert html.startswith("<pre") and "[chat]" in html and "<script" not in html

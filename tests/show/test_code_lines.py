@@ -1,0 +1,32 @@
+"""The line of code beside each tensor: it stands in model.py where it is said to, and shows that tensor."""
+
+from pathlib import Path
+
+import pytest
+from test_see import contract
+
+import pellucid
+from pellucid.show.code_lines import code_line
+from pellucid.worked.stages import STAGES
+
+
+@pytest.mark.parametrize("norm", ["last", "first"])
+def test_every_tensor_has_its_line_and_it_stands_there(norm: str) -> None:
+    source = (Path(pellucid.__file__).parent / "model.py").read_text(encoding="utf-8").split("\n")
+    for name in [*contract(norm, 1, 2), *STAGES]:
+        code = code_line(name)
+        assert code is not None, name
+        assert code.file == "pellucid/model.py"
+        there = "".join("".join(source[code.line - 1 : code.line + 3]).split())
+        assert there.startswith("".join(code.text.split())), name
+
+
+def test_which_line_it_is() -> None:
+    lines = {name: code_line(name) for name in ("scores", "keys", "decoder.layers.1.cross_attention.values")}
+    assert lines["scores"] is not None and 'see("scores_BHLM", queries @ keys.mT)' in lines["scores"].text
+    for name in ("keys", "decoder.layers.1.cross_attention.values"):
+        line = lines[name]
+        assert line is not None and "self.key(y_BMD)" in line.text, "an attention is only handed its keys"
+    norm = code_line("encoder.layers.0.residual_1.norm.output")
+    assert norm is not None and "self.weight" in norm.text
+    assert code_line("encoder.layers.0.residual_1.nothing") is None

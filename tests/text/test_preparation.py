@@ -1,0 +1,76 @@
+"""Text preparation: the published references from the raw text, and words that join again."""
+
+import gzip
+import os
+from pathlib import Path
+
+import pytest
+
+from pellucid.errors import UsageError
+from pellucid.text.preparation import NAMES, prepare, restore
+
+needs_mirror = pytest.mark.skipif("PELLUCID_MIRROR" not in os.environ, reason="PELLUCID_MIRROR is not set")
+
+
+@pytest.mark.mirror
+@needs_mirror
+@pytest.mark.parametrize("language", ["en", "de", "fr"])
+@pytest.mark.parametrize("part", ["val", "test_2016_flickr"])
+def test_moses_lowercase_reproduces_the_published_references(part: str, language: str) -> None:
+    corpus = Path(os.environ["PELLUCID_MIRROR"]) / "multi30k"
+    raw = gzip.decompress((corpus / f"raw/{part}.{language}.gz").read_bytes()).decode().split("\n")
+    references = (corpus / f"tok/{part}.lc.norm.tok.{language}").read_bytes().decode().split("\n")
+    assert len(raw) == len(references) > 1000
+    assert [prepare(line, "moses-lowercase", language) for line in raw] == references
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [("No. 5 is alive", "en"), ("Nr. 5 lebt", "de"), ("L'Ami de M. Dupont", "fr"), ("Art. 5 IST", None)],
+)
+def test_moses_lowercase_is_moses_of_lower_case(text: str, language: str | None) -> None:
+    assert prepare(text, "moses-lowercase", language) == prepare(text.lower(), "moses", language)
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "prepared"),
+    [
+        ("Don't go, John!", "en", "Don't go , John !"),
+        ('"Yes," she said (at 10:30, 1,000.50)...', "en", '" Yes , " she said ( at 10:30 , 1,000.50 ) ...'),
+        ("A t-shirt and/or R&D.", None, "A t-shirt and/or R&D ."),
+        ("L'amie d'aujourd'hui dit : « Ça va ? »", "fr", "L' amie d' aujourd' hui dit : « Ça va ? »"),
+        ("Comment allez-vous ?", "fr", "Comment allez-vous ?"),
+        ("¿Qué? ¡Hola, amigo!", "es", "¿ Qué ? ¡ Hola , amigo !"),
+        ("आप कैसे हैं? मैं छात्र हूँ।", "hi", "आप कैसे हैं ? मैं छात्र हूँ ।"),
+    ],
+)
+def test_words_are_set_apart_and_joined_again(text: str, language: str | None, prepared: str) -> None:
+    assert prepare(text, "words", language) == prepared
+    assert prepare(prepared, "words", language) == prepared
+    assert restore(prepared, "words", language) == text
+
+
+def test_words_come_in_one_unicode_form_with_one_apostrophe() -> None:
+    assert prepare("cafe\u0301  don’t", "words", "en") == "caf\u00e9 don't"
+    assert prepare("Ça va\u202f?", "words", "fr") == "Ça va ?"
+
+
+def test_none_changes_nothing_and_an_unknown_name_is_an_error() -> None:
+    assert prepare(" a\u00a0½ ", "none", "en") == " a\u00a0½ "
+    assert restore("a &apos; b .", "moses", "en") == "a &apos; b ."
+    with pytest.raises(UsageError, match="is not one of none, moses, moses-lowercase, words"):
+        prepare("a", "penn", "en")
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "text", ["", "  ", "\0", "\ud800", "\u200b\u200f", "😀😀", "a" + "\u0301" * 1000, "a\u2028b\x85c"]
+)
+def test_strange_text_passes(text: str, name: str) -> None:
+    assert isinstance(restore(prepare(text, name, "fr"), name, "fr"), str)
+
+
+@pytest.mark.timeout(120)  # about 3 seconds; with time by the square it would be hours
+def test_a_million_characters_take_time_in_proportion() -> None:
+    for text in ("a." * 500_000, "'" * 1_000_000, 'a " ' * 250_000):
+        restore(prepare(text, "words", "fr"), "words", "fr")

@@ -1,0 +1,140 @@
+"""The text of a run: pairs held out of it, and pairs that Python gives."""
+
+import random
+from pathlib import Path
+
+import pytest
+import short_runs
+
+import pellucid
+from pellucid.config.schema import DataConfig
+from pellucid.config.toml_file import from_table
+from pellucid.data.corpus import Pair
+from pellucid.data.held_out import hold_out
+from pellucid.errors import UsageError
+from pellucid.folder.checkpoint import load_model
+from pellucid.learning.stop import Interrupted
+from pellucid.learning.text import check_given, read_text
+
+TEXTS = [(f"source {number % 90}", f"target {number}") for number in range(100)]
+
+
+def as_pairs(texts: list[tuple[str, str]]) -> list[Pair]:
+    """The texts as a file has them."""
+    return [Pair(source, target, 0, line, "file") for line, (source, target) in enumerate(texts, 1)]
+
+
+def test_no_source_is_both_learned_and_held_out() -> None:
+    texts = [*TEXTS, ("SOURCE  7 ", "in capitals"), (" source 8", "after a space")]
+    kept, held_out = hold_out(as_pairs(texts), 20)
+    assert 18 <= len(held_out) <= 20 and len(kept) + len(held_out) == len(texts)
+    kept_sources = {" ".join(pair.source.lower().split()) for pair in kept}
+    assert not kept_sources & {" ".join(pair.source.lower().split()) for pair in held_out}
+
+
+def test_what_is_held_out_depends_on_the_text_and_not_on_its_order() -> None:
+    shuffled = random.Random(3).sample(TEXTS, len(TEXTS))
+    chosen = [{pair.source for pair in hold_out(as_pairs(texts), 20)[1]} for texts in (TEXTS, shuffled)]
+    assert chosen[0] == chosen[1]
+    more = {pair.source for pair in hold_out(as_pairs([*TEXTS, ("new", "text")]), 21)[1]}
+    assert chosen[0] <= more
+
+
+def test_nothing_to_hold_out_or_to_learn_from_is_an_error() -> None:
+    for texts, count in ((TEXTS[:5], 5), ([("a", "b")] * 10, 4)):
+        with pytest.raises(UsageError) as error:
+            hold_out(as_pairs(texts), count)
+        assert str(error.value) == (
+            f"[data] held_out = {count}: the training text has {len(texts)} pairs with {len(set(texts))} "
+            "different sources, too few to hold out some and to learn from others. "
+            "Set another number, or name files in validation."
+        )
+
+
+def table(**training: object) -> dict[str, object]:
+    """The short run's settings without files."""
+    settings = {section: dict(values) for section, values in short_runs.SETTINGS.items()}
+    settings["training"] |= training
+    return settings | {"data": {"held_out": 8}}
+
+
+def test_a_run_validates_on_what_it_holds_out(tmp_path: Path) -> None:
+    files = short_runs.write(tmp_path, "all", short_runs.pairs(60))
+    before = [Path(file).read_bytes() for file in files]
+    said: list[str] = []
+    config = table() | {"data": {"train": files, "held_out": 8}}
+    steps = list(pellucid.training(config, tmp_path / "run", report=said.append))
+    assert said[0].startswith("training data: 60 pairs read, 52 kept; ") and "8 held out" in said[0]
+    assert said[1].startswith("validation data: 8 pairs read, 8 kept")
+    assert steps[-1].validation
+    assert [Path(file).read_bytes() for file in files] == before
+
+
+def test_pairs_from_python_train_as_a_file_of_them_does(tmp_path: Path) -> None:
+    files = short_runs.write(tmp_path, "all", short_runs.pairs(60))
+    pellucid.train(table() | {"data": {"train": files, "held_out": 8}}, tmp_path / "files", show=False)
+    pellucid.train(table(), tmp_path / "pairs", show=False, pairs=iter(short_runs.pairs(60)))
+    assert short_runs.same_run(tmp_path / "files", tmp_path / "pairs")
+
+
+def test_pairs_are_resumed_bit_for_bit_and_others_are_refused(tmp_path: Path) -> None:
+    pairs = short_runs.pairs(60)
+    pellucid.train(table(), tmp_path / "whole", show=False, pairs=pairs)
+    pellucid.train(table(steps=4), tmp_path / "parts", show=False, pairs=pairs)
+    with pytest.raises(UsageError, match=r"  data pairs: SHA-256 [0-9a-f]{12} -> [0-9a-f]{12}\n"):
+        pellucid.train(table(), tmp_path / "parts", show=False, resume=True, pairs=pairs[1:])
+    pellucid.train(table(), tmp_path / "parts", show=False, resume=True, pairs=pairs)
+    assert (
+        short_runs.metrics(tmp_path / "whole")[-1]["loss"]
+        == short_runs.metrics(tmp_path / "parts")[-1]["loss"]
+    )
+    assert short_runs.same_weights(tmp_path / "whole" / "last", tmp_path / "parts" / "last")
+    assert load_model(tmp_path / "whole").manifest["provenance"]["data"].keys() == {"pairs"}
+
+
+def test_validation_pairs_from_python(tmp_path: Path) -> None:
+    pairs = short_runs.pairs(60)
+    text = read_text(DataConfig(), check_given(pairs[:50], pairs[50:], DataConfig()))
+    assert [(pair.source, pair.target) for pair in text.validation] == pairs[50:]
+    assert text.validation[0].origin == "validation_pairs:1"
+
+
+@pytest.mark.parametrize(
+    ("data", "given", "message"),
+    [
+        (
+            {"train": ["a", "b"]},
+            (TEXTS, None),
+            "pairs and files in [data] are both given. Leave one of them out.",
+        ),
+        (
+            {"train": ["a", "b"], "validation": ["c", "d"], "held_out": 5},
+            (None, None),
+            "[data] held_out = 5, and there is validation text too. Leave one of them out.",
+        ),
+        (
+            {},
+            ([], None),
+            '[data] train is missing: name the parallel text, as in train = ["train.en", "train.de"].',
+        ),
+    ],
+)
+def test_text_given_twice_or_not_at_all(data: dict[str, object], given: tuple, message: str) -> None:  # type: ignore[type-arg]
+    with pytest.raises(UsageError) as error:
+        check_given(*given, from_table({"data": data}).data)
+    assert str(error.value) == message
+
+
+def test_what_is_no_pair() -> None:
+    for wrong in (("one",), "ab", ("a", None)):
+        with pytest.raises(UsageError) as error:
+            read_text(DataConfig(), check_given([TEXTS[0], wrong], None, DataConfig()))  # type: ignore[list-item]
+        assert str(error.value) == (
+            f'pairs[1] is {wrong!r}. A pair is two texts, source and target: ("A dog.", "Ein Hund.").'
+        )
+
+
+def test_a_stopped_train_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pellucid.learning.stop.StopRequest.requested", True)
+    with pytest.raises(Interrupted, match="stopped at step 1; everything is saved in"):
+        pellucid.train(table(), tmp_path / "run", show=False, pairs=short_runs.pairs(60))

@@ -1,0 +1,401 @@
+"""Text to ids and back, in every kind of vocabulary; and text that means harm."""
+
+import pickle
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from sentencepiece import SentencePieceNormalizer, SentencePieceTrainer
+
+from pellucid.config.schema import Config, DataConfig, ModelConfig, VocabularyConfig
+from pellucid.errors import PellucidError, UsageError
+from pellucid.text.vocabulary import Vocabulary, load_vocabulary
+from pellucid.text.vocabulary_training import train_vocabulary
+
+SOURCES = [
+    f"the {animal} saw the {person} and {count} bigger houses"
+    for animal in ("dog", "cat", "cow", "horse")
+    for person in ("man", "woman", "child")
+    for count in ("two", "three", "four")
+]
+TARGETS = [line.upper() for line in SOURCES]
+THREE = (("en", "hi"), ("fr", "en"), ("en", "es"))
+
+
+def learn(data: DataConfig | None = None, **settings: object) -> Vocabulary:
+    config = VocabularyConfig(**({"size": 50} | settings))  # type: ignore[arg-type]
+    return train_vocabulary(SOURCES, TARGETS, config, data or DataConfig())
+
+
+def loaded(folder: Path, config: Config) -> Vocabulary:
+    return load_vocabulary(folder, config, {path.name: path.read_bytes() for path in folder.iterdir()})
+
+
+def test_the_same_text_gives_the_same_file() -> None:
+    first, second = learn(), learn()
+    assert first.source.serialized_model_proto() == second.source.serialized_model_proto()
+
+
+@pytest.mark.parametrize("kind", ["unigram", "bpe", "word"])
+@pytest.mark.parametrize("joint", [True, False])
+def test_what_is_encoded_is_decoded(kind: str, joint: bool) -> None:
+    vocabulary = learn(kind=kind, joint=joint, size=45 if joint else 30)
+    for target in TARGETS[:5] if kind != "word" else ():
+        assert vocabulary.decode_target(vocabulary.encode_target(target)) == target
+    source = vocabulary.encode_source(SOURCES[0])
+    assert source[-1] == vocabulary.end_id == 3
+    assert vocabulary.start_id not in source
+    assert (vocabulary.source is vocabulary.target) == joint
+
+
+@pytest.mark.parametrize("rule", ["nmt_nfkc", "nfkc", "identity", "nmt_nfkc_cf", "nfkc_cf"])
+def test_characters_are_normalised_as_the_configuration_says(rule: str) -> None:
+    text = "½ Ａ ﬁ Straße ～ a\u200bb"
+    vocabulary = train_vocabulary(
+        [text], [text], VocabularyConfig(size=100, kind="word", normalization=rule), DataConfig()
+    )
+    normalised = SentencePieceNormalizer(rule_name=rule).normalize(text).replace("▁", " ").strip()
+    assert vocabulary.decode_target(vocabulary.encode_target(text)) == normalised
+
+
+def test_rare_characters_are_known_as_far_as_the_configuration_says() -> None:
+    lines = [*SOURCES * 10, "ж"]  # one character of 16,000
+    for coverage, known in ((1.0, True), (0.999, False)):
+        config = VocabularyConfig(size=30, character_coverage=coverage)
+        vocabulary = train_vocabulary(lines, lines, config, DataConfig())
+        assert (vocabulary.unknown_id not in vocabulary.encode_source("ж")) == known
+        assert vocabulary.unknown_id not in vocabulary.encode_source(SOURCES[0])
+
+
+def test_a_word_is_one_token_and_every_training_word_is_known() -> None:
+    vocabulary = learn(kind="word", size=8000)
+    assert vocabulary.source_size == 4 + 2 * 15
+    ids = vocabulary.encode_source(SOURCES[0] + " zebra")
+    assert vocabulary.source_tokens(ids) == [*SOURCES[0].split(), "<unk>", "</s>"]
+
+
+@pytest.mark.parametrize("kind", ["word", "bpe", "unigram"])
+def test_a_long_line_is_learned_from_too(kind: str) -> None:
+    """SentencePiece by itself leaves out lines of more than 4,192 bytes."""
+    lines = ["a b", "b a", "a b " * 1500 + "xylophone", "a b " * 3000 + "fjord"]
+    vocabulary = train_vocabulary(lines, lines, VocabularyConfig(kind=kind, size=22), DataConfig())
+    for word in ("xylophone", "fjord"):
+        assert vocabulary.unknown_id not in vocabulary.encode_source(word)
+
+
+def test_labels_keep_the_word_boundary_of_subwords() -> None:
+    vocabulary = learn()
+    labels = vocabulary.source_tokens([0, 1, 2, *vocabulary.encode_source("dog")])
+    assert labels[:3] == ["<pad>", "<unk>", "<s>"]
+    assert "".join(labels[3:]) == "▁dog</s>"
+    assert vocabulary.decode_target([2, *vocabulary.encode_target("DOG"), 0, 0]) == "DOG"
+
+
+@pytest.mark.parametrize("position", [-1, 50])
+def test_an_id_outside_the_vocabulary_is_named(position: int) -> None:
+    with pytest.raises(
+        UsageError, match=rf"^id {position} is outside the vocabulary, whose ids are 0 to 49\.$"
+    ):
+        learn().target_tokens([3, position])
+
+
+def test_the_target_language_goes_first_where_there_are_several() -> None:
+    vocabulary = learn(DataConfig(languages=THREE))
+    hindi, spanish = (vocabulary.encode_source("the dog", to=to) for to in ("hi", "es"))
+    assert vocabulary.source_tokens(hindi)[0] == ">>hi<<"
+    assert vocabulary.source_tokens(spanish)[0] == ">>es<<"
+    assert hindi[1:] == spanish[1:]
+    assert vocabulary.decode_target(hindi, to="hi") == "the dog"
+
+
+def test_a_tag_in_the_text_chooses_the_language_once() -> None:
+    vocabulary = learn(DataConfig(languages=THREE))
+    assert vocabulary.direction(">>es<<the dog") == ("the dog", "es")
+    assert vocabulary.direction(">>es<< the dog", to="es") == ("the dog", "es")
+    assert vocabulary.direction(">>es<< >>es<< the dog") == (">>es<< the dog", "es")
+    assert vocabulary.direction(">>es<< the dog", to="hi") == (">>es<< the dog", "hi")
+    plain, tagged = (vocabulary.encode_source(text, to="es") for text in ("the dog", ">>es<< the dog"))
+    assert plain[0] == tagged[0] and len(tagged) > len(plain)  # what is encoded is text, a tag too
+
+
+def test_the_source_language_follows_from_the_target_language() -> None:
+    vocabulary = learn(DataConfig(languages=(*THREE, ("fr", "es"))))
+    assert [vocabulary.source_language(to) for to in ("hi", "en", "es", None)] == ["en", "fr", None, None]
+
+
+def test_one_language_needs_no_tag() -> None:
+    vocabulary = learn(DataConfig(languages=(("en", "de"),)))
+    assert vocabulary.encode_source("the dog") == vocabulary.encode_source("the dog", to="de")
+    labels = vocabulary.source_tokens(vocabulary.encode_source("the dog"))
+    assert "".join(labels) == "▁the▁dog</s>"
+    assert vocabulary.target_language() == "de"
+    assert learn().target_language() is None
+
+
+def test_an_unknown_language_is_an_error_that_says_what_there_is() -> None:
+    vocabulary = learn(DataConfig(languages=THREE))
+    expected = "the model translates to hi, en, es, not 'de'. Ask for one that it knows."
+    for encode in (
+        lambda: vocabulary.encode_source("the dog", to="de"),
+        lambda: vocabulary.direction(">>de<< the"),
+    ):
+        with pytest.raises(UsageError) as error:
+            encode()
+        assert str(error.value) == expected
+    with pytest.raises(UsageError) as error:
+        vocabulary.encode_source("the dog")
+    assert str(error.value) == "the model translates to hi, en, es: say which, with to='hi'."
+    with pytest.raises(UsageError) as error:
+        learn().encode_source("the dog", to="de")
+    assert str(error.value) == "the model does not name its languages, so it takes no 'de'. Leave it out."
+
+
+def test_the_preparation_of_the_language_is_used_on_both_sides() -> None:
+    data = DataConfig(preparation="words", languages=(("fr", "en"),))
+    config = VocabularyConfig(size=100, kind="word")
+    vocabulary = train_vocabulary(["l'ami est là ."], ["the friend, he is there."], config, data)
+    assert vocabulary.source_tokens(vocabulary.encode_source("l'ami")) == ["l'", "ami", "</s>"]
+    ids = vocabulary.encode_target("the friend, is there.")
+    assert vocabulary.target_tokens(ids) == ["the", "friend", ",", "is", "there", ".", "</s>"]
+    assert vocabulary.decode_target(ids) == "the friend, is there."
+
+
+def test_text_cannot_spell_a_special_token() -> None:
+    vocabulary = learn(DataConfig(languages=THREE))
+    tags = {vocabulary.source.piece_to_id(f">>{language}<<") for language in ("hi", "en", "es")}
+    assert len(tags) == 3 and vocabulary.unknown_id not in tags
+    for text in ("<s> the </s> <pad>", "the >>hi<< dog", ">>es<< >>hi<< dog", "<0x00>", "▁</s>▁"):
+        ids = vocabulary.encode_source(text, to="es")
+        assert ids[0] == vocabulary.source.piece_to_id(">>es<<")
+        assert not tags.intersection(ids[1:])
+        assert not {vocabulary.pad_id, vocabulary.start_id, vocabulary.end_id}.intersection(ids[:-1])
+    assert vocabulary.end_id not in vocabulary.encode_target("</s> the", to="es")[:-1]
+
+
+@pytest.mark.parametrize("kind", ["unigram", "bpe", "word"])
+@pytest.mark.parametrize("byte_fallback", [True, False])
+def test_hostile_text_gives_ids(kind: str, byte_fallback: bool) -> None:
+    vocabulary = learn(kind=kind, byte_fallback=byte_fallback, size=300 if byte_fallback else 50)
+    combining, right_to_left = "e" + "\u0301" * 10_000, "\u202e\u200f\u0627"
+    for text in (
+        "",
+        " ",
+        "a\0b",
+        "\0",
+        "\ud800 dog \udfff",
+        "\u200b",
+        "😀😀",
+        combining,
+        right_to_left,
+        "▁▁",
+        "\n",
+    ):
+        ids = vocabulary.encode_source(text, sampling=0.0)
+        assert ids[-1] == vocabulary.end_id
+        assert all(0 <= token < vocabulary.source_size for token in ids)
+        assert len(ids) <= 4 * len(text) + 10
+        assert isinstance(vocabulary.decode_target(vocabulary.encode_target(text)), str)
+        assert len(vocabulary.source_tokens(ids)) == len(ids)
+
+
+def test_hostile_text_can_be_learned_from() -> None:
+    lines = ["", "a\0b", "\ud800", "\u200b", "😀", "▁", "e" + "\u0301" * 1000, "the dog\tran"]
+    vocabulary = train_vocabulary(lines * 3, lines * 3, VocabularyConfig(size=20), DataConfig())
+    assert vocabulary.source_size == 20
+
+
+@pytest.mark.parametrize("kind", ["unigram", "bpe"])
+def test_sampling_repeats_with_its_seed(kind: str) -> None:
+    vocabulary, seeds = learn(kind=kind), range(2**32 - 10, 2**32 + 30)
+
+    def sample() -> list[list[int]]:
+        return [vocabulary.encode_source(SOURCES[0], sampling=0.2, seed=seed) for seed in seeds]
+
+    first, elsewhere = sample(), []
+    other = threading.Thread(target=lambda: elsewhere.extend(sample()))
+    other.start()
+    other.join()
+    assert first == sample() == elsewhere
+    assert len({tuple(ids) for ids in first}) > 5
+    assert {vocabulary.decode_target(ids) for ids in first} == {SOURCES[0]}
+    assert vocabulary.encode_source(SOURCES[0], seed=1) == vocabulary.encode_source(SOURCES[0])
+
+
+def test_sampling_words_is_an_error() -> None:
+    with pytest.raises(UsageError) as error:
+        learn(kind="word", sampling=0.1)
+    assert str(error.value) == (
+        '[vocabulary] sampling = 0.1: with kind = "word" there is nothing to sample, a word is one token. '
+        "Set sampling = 0, or another kind."
+    )
+
+
+@pytest.mark.parametrize("joint", [True, False])
+def test_a_corpus_too_small_for_its_vocabulary(joint: bool) -> None:
+    side = "" if joint else "the source side of "
+    with pytest.raises(UsageError) as error:
+        learn(size=8000, joint=joint)
+    largest = 58 if joint else 32
+    assert str(error.value) == (
+        f"[vocabulary] size = 8000: the corpus is too small for its vocabulary: {side}the training text "
+        f"yields at most {largest} tokens. Set size = {largest} or less, or give more text."
+    )
+    assert learn(size=largest, joint=joint).source_size == largest
+
+
+def test_a_vocabulary_too_small_for_its_characters() -> None:
+    with pytest.raises(UsageError) as error:
+        learn(size=20)
+    assert str(error.value) == (
+        "[vocabulary] size = 20: the training text needs at least 41 tokens, one for each character. "
+        "Set size = 41 or more, or lower character_coverage."
+    )
+    assert learn(size=41).source_size == 41
+
+
+@pytest.mark.parametrize("lines", [[], ["", "  "], ["\u200b"]])
+def test_no_text_is_an_error(lines: list[str]) -> None:
+    with pytest.raises(PellucidError) as error:
+        train_vocabulary(lines, lines, VocabularyConfig(size=60), DataConfig())
+    assert str(error.value) == (
+        "[vocabulary] size = 60: the training text is empty. Look at the files in [data] train."
+    )
+
+
+def test_an_error_on_the_way_to_the_text_stays_itself() -> None:
+    def lines():  # type: ignore[no-untyped-def]
+        yield "the dog"
+        raise PellucidError("train.en:2: this is not UTF-8.")
+
+    with pytest.raises(PellucidError, match=r"^train\.en:2: this is not UTF-8\.$"):
+        train_vocabulary(lines(), ["x"], VocabularyConfig(size=60), DataConfig())
+
+
+@pytest.mark.parametrize("joint", [True, False])
+def test_saved_is_loaded(joint: bool, tmp_path: Path) -> None:
+    data, settings = DataConfig(languages=THREE), VocabularyConfig(size=35, joint=joint, kind="word")
+    vocabulary = train_vocabulary(SOURCES, TARGETS, settings, data)
+    names = ["vocabulary.model"] if joint else ["vocabulary.source.model", "vocabulary.target.model"]
+    vocabulary.save(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == names
+    sizes = {"vocabulary": vocabulary.source_size, "target_vocabulary": vocabulary.target_size}
+    ours = loaded(tmp_path, Config(data=data, vocabulary=settings, model=ModelConfig(**sizes)))
+    for other in (ours, pickle.loads(pickle.dumps(vocabulary))):
+        assert other.encode_source(SOURCES[0], to="hi") == vocabulary.encode_source(SOURCES[0], to="hi")
+        assert other.target_tokens(range(5)) == vocabulary.target_tokens(range(5))
+        assert (other.source is other.target) == joint
+
+
+def model_file(folder: Path, name: str = "ready.model", **options: object) -> Path:
+    with (folder / name).open("wb") as file:
+        SentencePieceTrainer.train(
+            sentence_iterator=iter(SOURCES), model_writer=file, vocab_size=30, minloglevel=2, **options
+        )
+    return folder / name
+
+
+def test_a_ready_made_model_keeps_its_own_ids(tmp_path: Path) -> None:
+    ids = {"pad_id": 3, "unk_id": 0, "bos_id": 2, "eos_id": 1}
+    path = model_file(tmp_path, control_symbols=[">>hi<<", ">>en<<", ">>es<<"], **ids)
+    config = VocabularyConfig(model=(str(path),))
+    vocabulary = train_vocabulary([], [], config, DataConfig(languages=THREE))
+    assert vocabulary.ids() == {"pad_id": 3, "unknown_id": 0, "start_id": 2, "end_id": 1}
+    assert vocabulary.source_tokens(vocabulary.encode_source("z", to="hi")) == [
+        ">>hi<<",
+        "▁",
+        "<unk>",
+        "</s>",
+    ]
+    model = ModelConfig(vocabulary=30, **vocabulary.ids())
+    vocabulary.save(tmp_path)
+    assert loaded(tmp_path, Config(model=model)).end_id == 1
+
+
+def test_a_ready_made_model_without_a_pad_token_is_padded_with_the_unknown_one(tmp_path: Path) -> None:
+    path = model_file(tmp_path)  # SentencePiece's own defaults
+    vocabulary = train_vocabulary([], [], VocabularyConfig(model=(str(path),)), DataConfig())
+    assert vocabulary.ids() == {"pad_id": 0, "unknown_id": 0, "start_id": 1, "end_id": 2}
+    assert vocabulary.decode_target(vocabulary.encode_target(SOURCES[0])) == SOURCES[0]
+    assert vocabulary.decode_target(vocabulary.encode_target("QQ")).strip() == "⁇"
+    assert vocabulary.target_tokens([0, 1, 2]) == ["<unk>", "<s>", "</s>"]
+
+
+def test_a_ready_made_model_that_lacks_something(tmp_path: Path) -> None:
+    def error(*paths: Path, data: DataConfig | None = None) -> str:
+        with pytest.raises(PellucidError) as caught:
+            train_vocabulary([], [], VocabularyConfig(model=tuple(map(str, paths))), data or DataConfig())
+        return str(caught.value)
+
+    bare = model_file(tmp_path, bos_id=-1)
+    assert error(bare) == (
+        f"{bare}: this SentencePiece model has no start_id, and a translator needs it. "
+        "Train it with --pad_id=0 --unk_id=1 --bos_id=2 --eos_id=3."
+    )
+    full = model_file(tmp_path, "full.model", pad_id=0, unk_id=1, bos_id=2, eos_id=3)
+    assert error(full, data=DataConfig(languages=THREE)) == (
+        f"{full}: this SentencePiece model has no token >>hi<<, which chooses the language to translate to. "
+        "Train it with --control_symbols='>>hi<<'."
+    )
+    other = model_file(tmp_path, "other.model", pad_id=1, unk_id=0, bos_id=2, eos_id=3)
+    assert error(full, other).startswith(f"{full} and {other}: the special tokens differ, ")
+    assert error(full, full, full) == ("[vocabulary] model names 3 files. Give one, or one for each side.")
+
+
+def test_a_damaged_vocabulary_is_our_error(tmp_path: Path) -> None:
+    path, config = tmp_path / "vocabulary.model", Config(model=ModelConfig(vocabulary=50))
+    with pytest.raises(PellucidError) as error:
+        loaded(tmp_path, config)
+    assert str(error.value) == (
+        f"{tmp_path / 'vocabulary.source.model'}: the vocabulary is missing. Copy the model folder again."
+    )
+    learn().save(tmp_path)
+    whole = path.read_bytes()
+    assert loaded(tmp_path, config).source_size == 50
+    for junk in (
+        b"",
+        b"junk",
+        b"\0" * 1000,
+        b"\xff" * 10,
+        *(whole[:cut] for cut in range(1, 2000, 7)),
+        whole[:-1],
+    ):
+        path.write_bytes(junk)
+        with pytest.raises(PellucidError) as error:
+            loaded(tmp_path, config)
+        assert str(path) in str(error.value)
+    path.write_bytes(whole)
+    with pytest.raises(PellucidError) as error:
+        loaded(tmp_path, Config(model=ModelConfig(vocabulary=51)))
+    assert str(error.value) == (
+        f"{path}: source size = 50, but the model was made with 51: another model's vocabulary. "
+        "Copy the model folder again."
+    )
+
+
+@pytest.mark.parametrize("ids", ["ab", [1.5], [None], 3, None, [[3]]])
+def test_what_are_no_ids(ids: Any) -> None:
+    vocabulary = learn()
+    for read in (vocabulary.source_tokens, vocabulary.target_tokens, vocabulary.decode_target):
+        with pytest.raises(UsageError) as error:
+            read(ids)
+        assert str(error.value) == f"ids = {ids!r} are no ids. Give whole numbers, such as [5, 3]."
+
+
+def test_ids_may_be_those_of_numpy_and_torch() -> None:
+    vocabulary = learn()
+    ids = vocabulary.encode_target("the dog")
+    for others in (np.array(ids), torch.tensor(ids), tuple(ids)):
+        assert vocabulary.decode_target(others) == vocabulary.decode_target(ids)
+        assert vocabulary.target_tokens(others) == vocabulary.target_tokens(ids)
+
+
+@pytest.mark.parametrize("text", [None, 3, b"hund", ["ein", "hund"]])
+def test_what_is_no_text(text: Any) -> None:
+    vocabulary = learn()
+    for encode in (vocabulary.encode_source, vocabulary.encode_target):
+        with pytest.raises(UsageError) as error:
+            encode(text)
+        assert str(error.value) == f"text = {text!r} is no text. Give a sentence."

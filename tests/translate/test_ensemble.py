@@ -1,0 +1,125 @@
+"""Several models that translate together: the mean of their probabilities, whatever is asked of it."""
+
+import math
+import shutil
+from pathlib import Path
+
+import pytest
+import torch
+from command import Command
+from random_translator import assert_same, sentences, translator
+
+import pellucid
+from pellucid.errors import UsageError
+from pellucid.folder.checkpoint import save_model
+from pellucid.translator import Translator, load
+
+MEMBERS = [translator(seed=seed, end=1.0) for seed in (0, 1, 2)]
+ENSEMBLE = Translator([each.model for each in MEMBERS], MEMBERS[0].vocabulary, MEMBERS[0].config)
+
+
+def mean_log_probabilities(source: torch.Tensor, said: list[int]) -> torch.Tensor:
+    """Of the token after those said, by one pass of each model over all of them."""
+    real = torch.ones_like(source, dtype=torch.bool)
+    with torch.no_grad():
+        each = [
+            member.model(source, real, torch.tensor([[2, *said]]))[0, -1].softmax(-1) for member in MEMBERS
+        ]
+    return (sum(each) / len(each)).log()
+
+
+def test_greedy_takes_the_highest_mean_probability() -> None:
+    for line in sentences(6):
+        source = torch.tensor([ENSEMBLE.vocabulary.encode_source(line)])
+        said, log_probabilities = list[int](), list[float]()
+        while said[-1:] != [3] and len(said) < 2 * source.shape[1] + 20:
+            log_p = mean_log_probabilities(source, said)
+            log_p[:3] = -math.inf
+            said.append(int(log_p.argmax()))
+            log_probabilities.append(float(log_p.max()))
+        (found,) = ENSEMBLE.translate(line, beam=1).hypotheses
+        assert found.token_ids == said
+        assert found.log_probabilities == pytest.approx(log_probabilities, abs=1e-4)
+
+
+def test_beam_search_and_score_agree() -> None:
+    found = ENSEMBLE.translate("the dog saw the cat", beam=4, n_best=4).hypotheses
+    for each in found:
+        source = torch.tensor([ENSEMBLE.vocabulary.encode_source("the dog saw the cat")])
+        said = each.token_ids
+        expected = [float(mean_log_probabilities(source, said[:at])[token]) for at, token in enumerate(said)]
+        assert each.log_probabilities == pytest.approx(expected, abs=1e-4)
+    ours = translator("word", end=2.0)
+    two = Translator([ours.model, translator("word", seed=1, end=2.0).model], ours.vocabulary, ours.config)
+    said = [each for each in two.translate(sentences(10)) if each.hypotheses[0].finished]
+    assert len(said) > 4
+    for score, each in zip(
+        two.score([one.source for one in said], [one.text for one in said]), said, strict=True
+    ):
+        assert score.per_token == pytest.approx(each.hypotheses[0].log_probabilities, abs=1e-4)
+
+
+def test_neighbours_and_order_change_nothing() -> None:
+    lines = sentences(12)
+    together = ENSEMBLE.translate(lines, beam=3, n_best=2)
+    assert_same([ENSEMBLE.translate(line, beam=3, n_best=2) for line in lines], together)
+    assert_same(ENSEMBLE.translate(lines[::-1], beam=3, n_best=2, batch_tokens=40)[::-1], together)
+
+
+def test_an_ensemble_of_equal_models_is_the_model() -> None:
+    ours = MEMBERS[0]
+    twice = Translator([ours.model] * 2, ours.vocabulary, ours.config)
+    lines = sentences(8)
+    assert_same(twice.translate(lines), ours.translate(lines))
+    assert_same(twice.translate(lines, sample=True, seed=3), ours.translate(lines, sample=True, seed=3))
+    assert "".join(twice.stream(lines[0])) == ours.translate(lines[0], beam=1).text
+
+
+def test_in_bf16_each_model_translates_in_it() -> None:
+    models, lines = [each.model for each in MEMBERS], sentences(5)
+    rough = Translator(models, ENSEMBLE.vocabulary, ENSEMBLE.config, "bf16").translate(
+        lines, beam=1, max_length=1
+    )
+    exact = [each.score for each in ENSEMBLE.translate(lines, beam=1, max_length=1)]
+    assert [each.score for each in rough] != exact
+    assert [each.score for each in rough] == pytest.approx(exact, abs=0.2)
+
+
+def test_what_needs_a_single_model_says_so() -> None:
+    message = (
+        "an ensemble of 3 models translates and scores, but has no single model to look into. "
+        "Load one of them."
+    )
+    for ask in (
+        lambda: ENSEMBLE.explain("the dog"),
+        lambda: ENSEMBLE.compare("dog", "the dog", "two dog"),
+        lambda: pellucid.trace(ENSEMBLE.model),
+        lambda: ENSEMBLE.serving,
+    ):
+        with pytest.raises(UsageError) as error:
+            ask()
+        assert str(error.value) == message
+
+
+def test_folders_are_loaded_together(tmp_path: Path, pellucid: Command) -> None:
+    names = [tmp_path / str(seed) for seed in range(3)]
+    for name, each in zip(names, MEMBERS, strict=True):
+        save_model(name, each.model, each.vocabulary, each.config, {})
+    lines = sentences(6)
+    assert_same(load(names).translate(lines), ENSEMBLE.translate(lines))
+    assert_same(load([names[0]]).translate(lines), MEMBERS[0].translate(lines))
+    outcome = pellucid("translate", *names, stdin="".join(f"{line}\n" for line in lines).encode())
+    assert outcome.out.splitlines() == [each.text for each in ENSEMBLE.translate(lines)]
+    other = translator("word")
+    save_model(names[1], other.model, other.vocabulary, other.config, {})
+    message = (
+        f"{names[1]}: its vocabulary, languages or preparation are not those of {names[0]}, but an "
+        "ensemble needs models that say the same tokens. Train the second with the same [data] and with "
+        f"[vocabulary] model = the vocabulary.model of {names[0]}."
+    )
+    outcome = pellucid("translate", *names)
+    assert outcome == (2, "", f"pellucid: {message}\n")
+    shutil.rmtree(names[2])
+    for wrong in ([], [None], 5):
+        with pytest.raises(UsageError, match="must be that of a model folder"):
+            load(wrong)  # type: ignore[arg-type]

@@ -1,0 +1,252 @@
+"""Translating with small random models: what must hold for any model."""
+
+import math
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+from random_translator import assert_same, sentences, translator
+
+from pellucid.config.schema import Config, ModelConfig, TranslationConfig
+from pellucid.folder.checkpoint import save_model
+from pellucid.model import Transformer
+from pellucid.seeing.editing import editing
+from pellucid.translate.decoding import batches, decode_batch
+from pellucid.translate.options import options_of
+from pellucid.translate.score import log_probabilities
+from pellucid.translate.search import Request, Rules
+from pellucid.translator import load
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"beam": 1}, {"beam": 4, "n_best": 3}], ids=["default", "greedy", "n-best"]
+)
+def test_neighbours_order_and_padding_change_nothing(options: dict[str, int]) -> None:
+    ours, lines = translator(end=1.0), sentences(24)
+    together = ours.translate(lines, **options)
+    assert len({len(each.tokens) for each in together}) > 4  # else the model is too simple to test anything
+    assert_same([ours.translate(line, **options) for line in lines], together)
+    assert_same(ours.translate(lines, batch_tokens=40, **options), together)
+    assert_same(ours.translate(lines[::-1], **options)[::-1], together)
+
+
+def test_a_translation_is_its_best_hypothesis() -> None:
+    ours = translator(end=2.0)
+    for each in ours.translate(sentences(10), beam=4, n_best=4):
+        best = each.hypotheses[0]
+        assert (each.text, each.score, each.tokens) == (best.text, best.score, best.tokens)
+        assert len(each.hypotheses) == 4
+        for hypothesis in each.hypotheses:
+            assert hypothesis.finished == (hypothesis.token_ids[-1] == ours.vocabulary.end_id)
+            assert ours.vocabulary.start_id not in hypothesis.token_ids
+            assert hypothesis.tokens == ours.vocabulary.target_tokens(hypothesis.token_ids)
+            assert hypothesis.text == ours.vocabulary.decode_target(hypothesis.token_ids)
+            assert len(hypothesis.log_probabilities) == len(hypothesis.token_ids)
+            mean = sum(hypothesis.log_probabilities) / len(hypothesis.token_ids)
+            assert hypothesis.score == pytest.approx(mean, abs=1e-5)
+
+
+def test_greedy_is_one_pass_after_another() -> None:
+    """Without a cache: the whole prefix again for each token."""
+    ours = translator(end=1.0)
+    for line in sentences(6):
+        source = torch.tensor([ours.vocabulary.encode_source(line)])
+        said = [2]
+        with torch.no_grad():
+            while said[-1] != 3 and len(said) <= 2 * source.shape[1] + 20:
+                logits = ours.model(source, torch.ones_like(source, dtype=torch.bool), torch.tensor([said]))[
+                    0, -1
+                ]
+                logits[:3] = -torch.inf
+                said.append(int(logits.argmax()))
+        assert ours.translate(line, beam=1).hypotheses[0].token_ids == said[1:]
+
+
+def test_the_source_enters_as_it_is() -> None:
+    """Ids that were made elsewhere give the same results."""
+    ours, lines = translator(end=2.0), sentences(8)
+    ids = [ours.vocabulary.encode_source(line) for line in lines]
+    by_ids = ours.translate_ids(ids, beam=3, n_best=2)
+    assert [each.text for each in by_ids] == [each.text for each in ours.translate(lines, beam=3)]
+    assert by_ids[0].source == " ".join(ours.vocabulary.source_tokens(ids[0]))
+    assert len(by_ids[0].hypotheses) == 2
+
+
+def test_a_translation_says_what_its_best_hypothesis_says() -> None:
+    translation = translator().translate("the dog", beam=3, n_best=3)
+    best = translation.hypotheses[0]
+    assert (translation.text, translation.score, translation.tokens) == (best.text, best.score, best.tokens)
+    assert best.score == max(each.score for each in translation.hypotheses)
+
+
+def test_score_is_what_search_says() -> None:
+    ours, lines = translator("word", end=2.0), sentences(20)
+    translations = [each for each in ours.translate(lines) if each.hypotheses[0].finished]
+    assert len(translations) > 10
+    scores = ours.score([each.source for each in translations], [each.text for each in translations])
+    for score, translation in zip(scores, translations, strict=True):
+        best = translation.hypotheses[0]
+        assert score.tokens == best.tokens
+        assert score.per_token == pytest.approx(best.log_probabilities, abs=1e-4)
+        assert score.total == pytest.approx(sum(best.log_probabilities), abs=1e-3)
+
+
+def test_score_does_not_depend_on_neighbours() -> None:
+    ours, sources, targets = translator(), sentences(9), sentences(9, seed=2)
+    together = ours.score(sources, targets)
+    for source, target, score in zip(sources, targets, together, strict=True):
+        (alone,) = ours.score([source], [target])
+        assert alone.per_token == pytest.approx(score.per_token, abs=1e-4)
+
+
+def test_empty_lines_keep_their_places() -> None:
+    for kind in ("unigram", "word"):
+        ours = translator(kind, end=2.0)
+        lines = ["", "the dog", " \t ", "a cat saw", "\u00a0\u2003", "\u200b"]
+        translations = ours.translate(lines)
+        assert [each.source for each in translations] == lines
+        for number in (0, 2, 4, 5):
+            assert (translations[number].text, translations[number].tokens) == ("", [])
+            assert translations[number].score == 0.0 and len(translations[number].hypotheses) == 1
+        assert_same([translations[1], translations[3]], ours.translate([lines[1], lines[3]]))
+        assert ours.translate(lines[:1])[0].hypotheses[0].finished
+        assert ours.translate([]) == [] and ours.translate_ids([]) == [] and ours.score([], []) == []
+        assert [each.text for each in ours.translate_ids([[], [3]])] == ["", ""]
+        assert list(ours.stream(" ")) == []
+
+
+def test_the_score_of_empty_lines() -> None:
+    ours = translator()
+    both, target, source = ours.score(["", "the dog", " "], [" ", "", "the dog"])
+    assert (both.total, both.per_token, both.tokens) == (0.0, [], [])
+    assert target.tokens == ["</s>"] and target.total == target.per_token[0] < 0
+    assert len(source.per_token) == len(ours.vocabulary.encode_target("the dog"))
+
+
+def test_the_model_trains_on_as_before() -> None:
+    """Dropout is off while translating, and on again afterwards."""
+    ours, lines = translator(end=2.0), sentences(5)
+    expected = ours.translate(lines)
+    ours.model.train()
+    assert_same(ours.translate(lines), expected)
+    assert ours.model.training
+    first, second = ours.score(lines, lines), ours.score(lines, lines)
+    assert [each.per_token for each in first] == [each.per_token for each in second] and ours.model.training
+    "".join(ours.stream(lines[0]))
+    assert ours.model.training and torch.is_grad_enabled()
+
+
+def test_a_stream_leaves_gradients_as_they_are() -> None:
+    pieces = translator().stream("the dog saw the cat", max_length=5)
+    next(pieces)
+    assert torch.is_grad_enabled()
+
+
+def test_length_penalty_and_beam_are_the_configuration_s_unless_a_call_says_otherwise() -> None:
+    ours, lines = translator(end=1.0), sentences(12)
+    options = {"beam": 3, "length_penalty": 0.0}
+    expected = ours.translate(lines, **options)
+    for name in options:
+        assert [each.tokens for each in ours.translate(lines, **{**options, name: None})] != [
+            each.tokens for each in expected
+        ], f"sentences that show {name}"
+    ours.config = Config(model=ours.model.config, translation=TranslationConfig(**options))
+    assert_same(ours.translate(lines), expected)
+
+
+def test_padding_is_the_pad_token_s() -> None:
+    """The mask hides it from the model; a trace shows it."""
+    shape = dict(width=8, heads=2, hidden=12, encoder_layers=1, decoder_layers=1)
+    model = Transformer(ModelConfig(vocabulary=9, pad_id=4, unknown_id=0, **shape)).eval()  # type: ignore[arg-type]
+    seen = dict[str, list[torch.Tensor]](encoder=[], decoder=[])
+
+    def look(stack: str) -> Callable[[torch.Tensor], torch.Tensor]:
+        return lambda tensor: seen[stack].append(tensor) or tensor
+
+    sources, targets = [[5, 6, 3], [3]], [[7, 3], [3]]
+    with editing(model, {f"{stack}.token_embeddings": look(stack) for stack in seen}):
+        options = options_of({"beam": 1}, TranslationConfig())
+        list(decode_batch([model], sources, [Request(0, 1), Request(1, 1)], [0, 0], Rules(2, 3), options))
+        log_probabilities([model], sources, targets, 100)
+    padding = model.embedding.weight[4] * math.sqrt(8)
+    for read in seen["encoder"]:
+        torch.testing.assert_close(read[1, 1:], padding.expand(2, -1))
+    assert len(seen["encoder"]) == 2 and len(seen["decoder"]) == 2
+
+
+def test_the_limit_of_length() -> None:
+    ours = translator("word", end=-100.0)
+    line = "the dog saw"
+    assert len(ours.translate(line).hypotheses[0].token_ids) == 2 * 4 + 20
+    assert len(ours.translate(line, max_length=3).tokens) == 3
+    assert not ours.translate(line, max_length=3).hypotheses[0].finished
+    ours.config = Config(model=ours.model.config, translation=TranslationConfig(max_length=9))
+    assert len(ours.translate(line).tokens) == 9
+    assert len(ours.translate(line, min_length=30).tokens) == 31
+    assert len(ours.translate(line, max_length=11).tokens) == 11
+
+
+def test_min_length() -> None:
+    ours = translator("word", end=50.0)
+    assert ours.translate("the dog").tokens == ["</s>"]
+    assert [len(each.tokens) for each in ours.translate(["the dog", "cat"], min_length=4)] == [5, 5]
+    assert len(ours.translate("the dog", min_length=4, max_length=5).tokens) == 5
+
+
+def test_a_prefix_is_said_first() -> None:
+    ours, lines = translator(end=1.0), sentences(4)
+    for each in ours.translate(lines, prefix="two cats"):
+        assert each.text.startswith("two cats")
+        score = ours.score([each.source], [each.text])[0]
+        if each.hypotheses[0].finished and score.tokens == each.tokens:
+            assert each.score == pytest.approx(score.total / len(score.per_token), abs=1e-4)
+    assert_same(ours.translate(lines, prefix=""), ours.translate(lines))
+    ids = ours.vocabulary.encode_target("two cats")
+    assert_same(ours.translate(lines, prefix=ids), ours.translate(lines, prefix="two cats"))
+    mixed = ours.translate(lines, prefix=["two cats", None, ids[:-1], "the"])
+    alone = [
+        ours.translate(line, prefix=prefix)
+        for line, prefix in zip(lines, ["two cats", "", ids, "the"], strict=True)
+    ]
+    assert_same(mixed, alone)
+    assert (
+        "".join(ours.stream(lines[0], prefix="two cats"))
+        == ours.translate(lines[0], beam=1, prefix="two cats").text
+    )
+
+
+def test_a_saved_translator_says_the_same(tmp_path: Path) -> None:
+    ours, lines = translator(end=2.0), sentences(5)
+    save_model(tmp_path / "model", ours.model, ours.vocabulary, ours.config, {})
+    loaded = load(tmp_path / "model")
+    assert_same(loaded.translate(lines), ours.translate(lines))
+    assert loaded.config == ours.config and not loaded.model.training
+    assert_same(
+        load(str(tmp_path / "model"), device="cpu", precision="fp32").translate(lines), ours.translate(lines)
+    )
+
+
+def test_bf16_translates_and_measures_in_fp32(tmp_path: Path) -> None:
+    ours, lines = translator(end=2.0), sentences(5)
+    save_model(tmp_path / "model", ours.model, ours.vocabulary, ours.config, {})
+    fast = load(tmp_path / "model", precision="bf16")
+    assert {parameter.dtype for parameter in fast.model.parameters()} == {torch.float32}
+    assert [each.per_token for each in fast.score(lines, lines)] == [
+        each.per_token for each in ours.score(lines, lines)
+    ]
+    exact, rough = ours.translate(lines, beam=1, max_length=1), fast.translate(lines, beam=1, max_length=1)
+    scores = [each.score for each in rough]
+    assert scores != [each.score for each in exact]
+    assert scores == pytest.approx([each.score for each in exact], abs=0.2)
+
+
+def test_batches_hold_each_sentence_once_and_no_more_than_their_tokens() -> None:
+    numbers = random.Random(5)
+    lengths = [numbers.randint(1, 50) for _ in range(300)]
+    groups = list(batches(lengths, 200))
+    assert sorted(place for group in groups for place in group) == list(range(300))
+    assert all(len(group) * max(lengths[place] for place in group) <= 200 for group in groups)
+    assert [lengths[place] for group in groups for place in group] == sorted(lengths, reverse=True)
+    assert list(batches([9, 8], 4)) == [[0], [1]] and list(batches([], 4)) == []

@@ -1,0 +1,286 @@
+"""Languages, text that means harm, and every error of translating, word for word."""
+
+import dataclasses
+import math
+import warnings
+from pathlib import Path
+from typing import Any, Unpack
+
+import pytest
+import torch
+from random_translator import sentences, translator
+
+from pellucid.config.schema import Config, DataConfig
+from pellucid.errors import PellucidError, UsageError
+from pellucid.translate.options import RANGES, Options, TranslationOptions
+from pellucid.translate.sentences import TruncationWarning, read_source, read_target, take_ids
+from pellucid.translator import Translator, load
+
+LANGUAGES = (("en", "fr"), ("en", "es"))
+
+
+def test_the_language_is_chosen() -> None:
+    ours = translator("word", end=1.0, languages=LANGUAGES)
+    assert ours.languages == LANGUAGES
+    lines = sentences(6)
+    french, spanish = ours.translate(lines, to="fr"), ours.translate(lines, to="es")
+    assert [each.tokens for each in french] != [each.tokens for each in spanish]
+    tagged = ours.translate([f">>{to}<< {line}" for line in lines for to in ("fr", "es")])
+    assert [each.tokens for each in tagged[::2]] == [each.tokens for each in french]
+    assert [each.tokens for each in tagged[1::2]] == [each.tokens for each in spanish]
+    assert [each.text for each in ours.translate(["", ">>fr<<", " "])] == ["", "", ""]
+    assert ours.score(["", "the dog"], ["", "the cat"], to="fr")[0].total == 0.0
+
+
+def test_only_the_first_tag_chooses_the_language() -> None:
+    ours = translator("unigram", end=1.0, languages=LANGUAGES)
+    texts = (">>es<< the dog", ">>es<< >>es<< the dog")
+    once, twice = (read_source(text, None, ours.vocabulary, 100) for text in texts)
+    assert (once.untagged, twice.untagged) == ("the dog", ">>es<< the dog")
+    assert once.ids[0] == twice.ids[0] and len(twice.ids) > len(once.ids)
+    assert (twice.text, twice.to) == (texts[1], "es")
+
+
+def test_tags_are_never_said() -> None:
+    ours = translator("word", languages=LANGUAGES)
+    tags = [ours.vocabulary.target.piece_to_id(f">>{to}<<") for to in ("fr", "es")]
+    assert ours.model.decoder.projection.bias is not None
+    with torch.no_grad():
+        ours.model.decoder.projection.bias[[0, 1, 2, *tags]] = 30.0
+    for options in ({}, {"sample": True}):
+        for each in ours.translate(sentences(3), to="fr", **options):
+            assert not {0, 1, 2, *tags} & set(each.hypotheses[0].token_ids)
+            assert each.score < -20  # the others are not renormalised
+
+
+@pytest.mark.parametrize("lines", ["the dog", ["the dog"], [], [""]])
+def test_an_unknown_language(lines: str | list[str]) -> None:
+    ours = translator("word", languages=LANGUAGES)
+    with pytest.raises(UsageError) as error:
+        ours.translate(lines, to="de")
+    assert str(error.value) == "the model translates to fr, es, not 'de'. Ask for one that it knows."
+    with pytest.raises(UsageError, match="translates to fr, es, not 'de'"):
+        ours.stream("the dog", to="de")
+    with pytest.raises(UsageError, match="translates to fr, es, not 'de'"):
+        ours.score(["the dog"], ["a"], to="de")
+
+
+def test_no_language_where_there_are_several() -> None:
+    with pytest.raises(UsageError) as error:
+        translator("word", languages=LANGUAGES).translate("the dog")
+    assert str(error.value) == "the model translates to fr, es: say which, with to='fr'."
+
+
+def test_a_text_that_is_too_long_is_cut_and_says_so() -> None:
+    ours = translator("word", end=50.0)
+    with pytest.warns(TruncationWarning) as caught:
+        cut, whole = ours.translate(["dog " * 250_000, "the dog"])
+    assert str(caught[0].message) == (
+        "sentence 1: too long, only the beginning was read, up to 1024 tokens or 20480 characters. "
+        "Split the text into sentences."
+    )
+    assert caught[0].filename == __file__
+    assert cut.truncated and not whole.truncated and len(cut.source) == 1_000_000
+    with pytest.warns(TruncationWarning, match="sentence 2: too long"):
+        score = ours.score(["the dog", "the dog"], ["the dog", "x" * 1_000_000])[1]
+    assert len(score.per_token) <= 1024
+    with pytest.warns(TruncationWarning, match=r"sentence 1, 2, 3, …: too long"):
+        ours.translate_ids([[5] * 2000 + [3]] * 5)
+    with pytest.warns(TruncationWarning):
+        assert "".join(ours.stream("dog " * 2000)) == ""
+
+
+def test_what_is_read_of_a_long_text() -> None:
+    ours = translator("word", end=1.0)
+    dog = ours.vocabulary.encode_source("dog")[0]
+    with pytest.warns(TruncationWarning):
+        cut = ours.translate("dog " * 3000, max_length=5)
+    whole = ours.translate_ids([[dog] * 1023 + [3]], max_length=5)[0]
+    assert cut.hypotheses[0].token_ids == whole.hypotheses[0].token_ids
+    assert not whole.truncated
+
+
+@pytest.mark.parametrize("text", ["dog " * 300, "x" * 2001], ids=["tokens", "characters"])
+def test_what_is_cut_says_so_and_keeps_its_end_token(text: str) -> None:
+    ours = translator("word").vocabulary
+    for read in (read_source, read_target):
+        whole, cut = read("the dog", None, ours, 100), read(text, None, ours, 100)
+        assert not whole.truncated and cut.truncated
+        assert len(cut.ids) <= 100 and cut.ids[-1] == ours.end_id
+        assert ours.end_id not in cut.ids[:-1]
+
+
+def test_ids_that_are_cut_keep_their_end_token() -> None:
+    ours = translator("word").vocabulary
+    cut = take_ids([5] * 300 + [3], 0, None, ours, 100)
+    assert cut.truncated and cut.ids == [5] * 99 + [3]
+
+
+def test_a_model_trained_on_longer_sentences_reads_longer_ones() -> None:
+    ours = translator("word", end=50.0)
+    longer = Translator(
+        ours.model, ours.vocabulary, Config(model=ours.model.config, data=DataConfig(max_length=3000))
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert not longer.translate("dog " * 2500).truncated
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["\0", "a\ud800b", "\u200b\u200f", "🐕🐈", "e" + "\u0301" * 400, "a\u2028b\u0085c", "a\nb\r\nc", ">>"],
+)
+def test_strange_text(text: str) -> None:
+    for kind in ("unigram", "bytes", "word"):
+        (translation,) = translator(kind, end=1.0).translate([text])
+        assert translation.source == text and "\n" not in translation.text
+
+
+def test_a_model_that_is_broken() -> None:
+    ours = translator()
+    with torch.no_grad():
+        ours.model.decoder.layers[0].feed_forward.outer.weight.fill_(float("nan"))
+    for options in ({}, {"sample": True}):
+        with pytest.raises(PellucidError) as error:
+            ours.translate(["", "the dog"], **options)
+        assert str(error.value) == (
+            "sentence 2, step 1: "
+            "the next token's probabilities are not numbers, because logits are NaN or infinite. "
+            'Use precision="fp32", or weights from an earlier checkpoint.'
+        )
+    with pytest.raises(PellucidError) as error:
+        ours.score(["the dog"], ["a dog"])
+    assert str(error.value) == (
+        "sentence 1, step 1: the token's probability is not a number, because logits are NaN or infinite. "
+        "Use weights from an earlier checkpoint."
+    )
+
+
+def test_the_greatest_length_costs_nothing_before_it_is_reached() -> None:
+    options = dict(max_length=1_000_000, sample=True, n_best=100)
+    assert all(each.finished for each in translator(end=9.0).translate("a", **options).hypotheses)
+
+
+WRONG = {
+    "beam = 0 must be a whole number from 1 to 1000.": dict(beam=0),
+    "beam = 2.5 must be a whole number from 1 to 1000.": dict(beam=2.5),
+    "beam = True must be a whole number from 1 to 1000.": dict(beam=True),
+    "n_best = 0 must be a whole number from 1 to 1000.": dict(n_best=0),
+    "beam = 1001 must be a whole number from 1 to 1000.": dict(beam=1001),
+    "max_length = 1000001 must be a whole number from 1 to 1000000.": dict(max_length=1_000_001),
+    "n_best = 6 is more than beam = 5, the hypotheses that are kept. "
+    "Set beam = 6 or more, or n_best = 5 or less.": dict(n_best=6),
+    "min_length = -1 must be a whole number from 0 to 1000000.": dict(min_length=-1),
+    "max_length = 0 must be a whole number from 1 to 1000000.": dict(max_length=0),
+    "min_length = 4 leaves no room for the end token within max_length = 4. "
+    "Set max_length = 5 or more, or a smaller min_length.": dict(min_length=4, max_length=4),
+    "length_penalty = -1 must be a number from 0 to 10. With 1, hypotheses are compared by the mean "
+    "of their log-probabilities, with 0 by the sum.": dict(length_penalty=-1),
+    "length_penalty = 11.0 must be a number from 0 to 10. With 1, hypotheses are compared by the mean "
+    "of their log-probabilities, with 0 by the sum.": dict(length_penalty=11.0),
+    "batch_tokens = 0 must be a whole number, 1 or more.": dict(batch_tokens=0),
+    "temperature = 0 must be a number above 0. For the likeliest token every time, "
+    "leave sample out and set beam=1.": dict(temperature=0),
+    "temperature = nan must be a number above 0. For the likeliest token every time, "
+    "leave sample out and set beam=1.": dict(temperature=float("nan"), sample=True),
+    "temperature = 0.5 needs sample=True. Set that too, or leave temperature out.": dict(temperature=0.5),
+    "top_k = 0 must be a whole number, 1 or more.": dict(top_k=0, sample=True),
+    "top_p = 0 must be above 0 and at most 1, a share of the probability.": dict(top_p=0, sample=True),
+    "top_p = 1.5 must be above 0 and at most 1, a share of the probability.": dict(top_p=1.5, sample=True),
+    "top_k = 4 needs sample=True. Set that too, or leave top_k out.": dict(top_k=4),
+    "seed = 'x' must be a whole number.": dict(seed="x"),
+    'translation has no option "bem". Did you mean "beam"?': dict(bem=3),
+    'translation has no option "x". There are: beam, n_best, length_penalty, min_length, max_length, '
+    "prefix, sample, temperature, top_k, top_p, seed, batch_tokens.": dict(x=3),
+    "prefix: 2 of them for 1 sentences. Give one for all, or one for each.": dict(prefix=["a", "b"]),
+    "prefix: <s> (id 2) cannot stand there. Leave it out.": dict(prefix=[2, 5]),
+    "prefix: <unk> (id 1) cannot stand there. Leave it out.": dict(prefix=[5, 1]),
+    "prefix: 'ж' has words or characters that the vocabulary does not know, so no translation can begin "
+    "with it. Choose others.": dict(prefix="ж"),
+    "prefix: </s> (id 3) cannot stand there. Leave it out.": dict(prefix=[3, 5]),
+    "prefix = 5 is neither text nor a list of ids. Give the words that a translation must begin with, as in "
+    'prefix="Ein Hund".': dict(prefix=5),
+    "prefix = b'a' is neither text nor a list of ids. Give the words that a translation must begin with, "
+    'as in prefix="Ein Hund".': dict(prefix=b"a"),
+    "prefix = [5.5] is neither text nor a list of ids. Give the words that a translation must begin with, "
+    'as in prefix="Ein Hund".': dict(prefix=[[5.5]]),
+    "sentence 1: a prefix of 3 tokens leaves no room within max_length = 3. "
+    "Set max_length = 4 or more.": dict(prefix=[5, 6, 7], max_length=3),
+}
+
+
+def test_the_greatest_length_has_a_score_by_the_greatest_penalty() -> None:
+    assert 1 < (RANGES["max_length"][1] + 1) ** RANGES["length_penalty"][1] < math.inf
+
+
+def test_every_option_is_known_to_editors_and_to_help() -> None:
+    names = sorted(TranslationOptions.__annotations__)
+    assert names == sorted(["prefix", *(option.name for option in dataclasses.fields(Options))])
+    assert all(name in (Translator.translate.__doc__ or "") for name in names)
+    for call in (Translator.translate, Translator.translate_ids, Translator.stream):
+        assert call.__annotations__["options"] == Unpack[TranslationOptions]
+
+
+@pytest.mark.parametrize("message", WRONG)
+def test_wrong_options(message: str) -> None:
+    with pytest.raises(UsageError) as error:
+        translator("word").translate(["the dog"], **WRONG[message])
+    assert str(error.value) == message
+    assert isinstance(error.value, ValueError) and error.value.exit_code == 2
+
+
+def test_wrong_sources() -> None:
+    ours = translator("word")
+    for call, message in {
+        lambda: ours.translate(None): "sources = None must be a text, or a list of them.",  # type: ignore[arg-type, call-overload]
+        lambda: ours.translate(
+            [b"the dog"]
+        ): "a sentence must be text (str), not bytes: b'the dog'. Decode it first.",  # type: ignore[list-item]
+        lambda: ours.translate_ids([[3], [5, 6]]): "sentence 2 ends with id 6, not with the end token. "
+        "Append 3: every source ends with it.",
+        lambda: ours.translate_ids([[999, 3]]): "id 999 is outside the vocabulary, whose ids are 0 to "
+        f"{ours.vocabulary.source_size - 1}.",
+        lambda: ours.score(["a", "b"], ["c"]): "score was given 2 as sources and 1 as targets. "
+        "Give two lists with a target for each source.",
+        lambda: ours.score("a", "b"): "score was given one text as sources and one text as targets. "
+        "Give two lists with a target for each source.",
+        lambda: ours.stream("the dog", beam=4): "stream follows one hypothesis, for with more the text may "
+        "change until its end. Leave out beam and n_best, or use translate.",
+    }.items():
+        with pytest.raises(UsageError) as error:
+            call()
+        assert str(error.value) == message
+
+
+@pytest.mark.parametrize("precision", ["int8", "fp16"])
+def test_a_precision_that_there_is_not(precision: str) -> None:
+    ours = translator("word")
+    with pytest.raises(UsageError) as error:
+        Translator(ours.model, ours.vocabulary, ours.config, precision)
+    assert (
+        str(error.value) == f"precision = '{precision}' is not one of auto, fp32, bf16. Choose one of these."
+    )
+
+
+@pytest.mark.parametrize("device", ["gpu", "meta", "hpu", "cuda:99999999999", None, 0.5])
+def test_a_device_that_there_is_not(tmp_path: Path, device: Any) -> None:
+    with pytest.raises(UsageError) as error:
+        load(tmp_path, device=device)
+    assert str(error.value).startswith(f'device = "{device}": ')
+    assert str(error.value).endswith('. Use "auto", "cpu" or "cuda".')
+    assert len(str(error.value)) < 200
+
+
+def test_a_path_that_is_none() -> None:
+    with pytest.raises(UsageError, match='path = None must be that of a model folder, or "demo"'):
+        load(None)  # type: ignore[arg-type]
+
+
+def test_a_missing_demo_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.resources.files", lambda package: tmp_path)
+    with pytest.raises(PellucidError) as error:
+        load("demo")
+    assert str(error.value) == (
+        f"{tmp_path / 'demo_model'}: this installation has no demo model. Install the package again; "
+        "for a model folder of your own that is called demo, write ./demo."
+    )

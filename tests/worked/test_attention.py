@@ -1,0 +1,466 @@
+"""Worked examples: the equations again by plain loops in float64, and what is refused, word for word."""
+
+import math
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from pellucid.cache import Mask
+from pellucid.config.schema import ModelConfig
+from pellucid.errors import UsageError
+from pellucid.model import Attention, Transformer
+from pellucid.seeing.records import AXES
+from pellucid.seeing.trace import trace
+from pellucid.worked import stages
+from pellucid.worked.attention import attention
+
+Array = np.ndarray[Any, Any]
+RANDOM = np.random.default_rng(3)
+X, MEMORY = RANDOM.normal(size=(3, 6)), RANDOM.normal(size=(4, 6))
+W_QUERY, W_KEY, W_VALUE = (RANDOM.normal(size=shape) for shape in ((6, 4), (6, 4), (6, 10)))
+W_OUTPUT = RANDOM.normal(size=(10, 5))
+NAMES = list(stages.STAGES)
+
+
+def by_hand(
+    queries: Array, keys: Array, values: Array, divisor: float, mask: Array | None = None
+) -> dict[str, Array]:
+    """One head, a cell at a time."""
+    rows, columns, width = len(queries), len(keys), values.shape[1]
+    found = {
+        name: np.zeros((rows, columns)) for name in ("scores", "scaled_scores", "masked_scores", "weights")
+    }
+    found["context"] = np.zeros((rows, width))
+    for i in range(rows):
+        for j in range(columns):
+            score = sum(q * k for q, k in zip(queries[i], keys[j], strict=True))
+            found["scores"][i, j], found["scaled_scores"][i, j] = score, score / divisor
+            found["masked_scores"][i, j] = score / divisor + (0 if mask is None else mask[i, j])
+        powers = [math.exp(score) for score in found["masked_scores"][i]]
+        found["weights"][i] = [power / sum(powers) for power in powers]
+        for u in range(width):
+            found["context"][i, u] = sum(found["weights"][i, j] * values[j, u] for j in range(columns))
+    return found
+
+
+def assert_equal(seen: Any, expected: dict[str, Array]) -> None:
+    """One head."""
+    for name, numbers in expected.items():
+        record = seen[name]
+        assert record.axes == stages.STAGES[name] and record.tensor.dtype == torch.float64
+        np.testing.assert_allclose(record.tensor.numpy()[0, 0], numbers, rtol=0, atol=1e-12, err_msg=name)
+
+
+def causal(rows: int, columns: int) -> Array:
+    return np.triu(np.full((rows, columns), -np.inf), 1)
+
+
+@pytest.mark.parametrize(
+    ("scale", "divisor"), [("sqrt_dk", 2.0), ("sqrt_dmodel", 6**0.5), (None, 1.0), (3.5, 3.5), (2, 2.0)]
+)
+@pytest.mark.parametrize("mask", [None, "causal", "array", "bools"])
+def test_every_scale_and_mask_from_inputs(scale: Any, divisor: float, mask: str | None) -> None:
+    hidden = {None: None, "causal": causal(3, 4)}.get(mask, np.array([[0, -np.inf, 0, 0]] * 3))
+    given = {
+        None: None,
+        "causal": "causal",
+        "array": hidden,
+        "bools": None if hidden is None else hidden == 0,
+    }
+    seen = attention(
+        inputs=X, memory=MEMORY, w_query=W_QUERY, w_key=W_KEY, w_value=W_VALUE, scale=scale, mask=given[mask]
+    )
+    expected = by_hand(X @ W_QUERY, MEMORY @ W_KEY, MEMORY @ W_VALUE, divisor, hidden)
+    assert_equal(seen, expected)
+    assert list(seen) == NAMES[:-1], "without W^O there is no output"
+    np.testing.assert_array_equal(seen["mask"].tensor[0, 0], np.zeros((3, 4)) if hidden is None else hidden)
+
+
+@pytest.mark.parametrize("entry", ["scores", "scaled_scores", "masked_scores", "weights"])
+def test_entry_at_a_later_stage(entry: str) -> None:
+    whole = attention(queries=X, keys=MEMORY, values=MEMORY, scale=2.0)
+    start = whole[entry].tensor[0, 0]
+    scale = {"scale": 2.0} if entry == "scores" else {}
+    seen = attention(**{entry: start}, values=MEMORY, **scale)
+    assert list(seen) == ["values", *NAMES[NAMES.index(entry) : -1]]
+    for name, record in seen.items():
+        torch.testing.assert_close(record.tensor, whole[name].tensor, rtol=0, atol=0)
+    without_values = attention(**{entry: start.tolist()}, **scale)
+    assert list(without_values) == NAMES[NAMES.index(entry) : NAMES.index("weights") + 1]
+
+
+def test_scores_have_no_d_k_and_are_divided_by_a_number_only() -> None:
+    for scale in ("sqrt_dk", None):
+        seen = attention(scores=[[1.0, 0.8], [0.9, 1.1]], scale=scale, mask="causal")
+        assert torch.equal(seen["scaled_scores"].tensor, seen["scores"].tensor)
+
+
+@pytest.mark.parametrize("as_list", [True, False])
+def test_heads_by_one_matrix_or_by_one_for_each(as_list: bool) -> None:
+    w = {"w_query": W_QUERY, "w_key": W_KEY, "w_value": W_VALUE}
+    parts = {name: np.split(matrix, 2, axis=1) for name, matrix in w.items()}
+    given: dict[str, Any] = (
+        (parts | {"w_output": np.split(W_OUTPUT, 2)}) if as_list else (w | {"w_output": W_OUTPUT})
+    )
+    hidden = np.stack([causal(3, 3), np.zeros((3, 3))])
+    seen = attention(inputs=X, **given, heads=2, mask=hidden)
+    contexts = []
+    for head in range(2):
+        q, k, v = (X @ parts[name][head] for name in w)
+        expected = by_hand(q, k, v, 2**0.5, hidden[head])
+        for name, numbers in expected.items():
+            np.testing.assert_allclose(seen[name].tensor.numpy()[0, head], numbers, rtol=0, atol=1e-12)
+        contexts.append(expected["context"])
+    output = np.concatenate(contexts, axis=1) @ W_OUTPUT
+    np.testing.assert_allclose(seen["output"].tensor.numpy()[0], output, rtol=0, atol=1e-12)
+
+
+def test_without_w_the_inputs_themselves() -> None:
+    bare, given = attention(inputs=X, memory=MEMORY), attention(queries=X, keys=MEMORY, values=MEMORY)
+    assert torch.equal(bare["context"].tensor, given["context"].tensor)
+    three = attention(queries=X, keys=MEMORY, values=MEMORY, heads=3)
+    as_given = attention(
+        **{
+            n: a.reshape(-1, 3, 2).swapaxes(0, 1)
+            for n, a in {"queries": X, "keys": MEMORY, "values": MEMORY}.items()
+        }
+    )
+    assert torch.equal(three["concatenated"].tensor, as_given["concatenated"].tensor)
+
+
+def test_it_is_the_models_own_attention(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = Attention(ModelConfig(vocabulary=9, width=6, heads=2, hidden=4)).double().eval()
+    w = {f"w_{name}": getattr(module, name).weight.T for name in ("query", "key", "value", "output")}
+    for name in ("query", "key", "value", "output"):
+        torch.nn.init.zeros_(getattr(module, name).bias)
+    x = torch.from_numpy(X)[None]
+    with torch.no_grad():
+        expected = module(x, *module.remember(x), Mask(first_query=0))
+    seen = attention(inputs=X, **w, heads=2, mask="causal")
+    torch.testing.assert_close(seen["output"].tensor, expected, rtol=0, atol=1e-12)
+
+    def other(*arguments: Any) -> Any:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(stages, "attend", other)
+    with pytest.raises(ZeroDivisionError):
+        attention(queries=X, keys=X)
+
+
+def test_inside_a_trace_of_a_model() -> None:
+    model = Transformer(
+        ModelConfig(vocabulary=9, width=6, heads=2, hidden=4, encoder_layers=1, decoder_layers=1)
+    )
+    ids = torch.tensor([[4, 3]])
+    with torch.no_grad(), trace(model.eval()) as seen:
+        model(ids, None, ids)
+        assert attention(queries=X, keys=X)["weights"].tensor.shape == (1, 1, 3, 3)
+    assert not [name for name in seen if name in NAMES]
+
+
+def test_a_row_that_may_look_at_nothing_has_weights_of_zero() -> None:
+    seen = attention(queries=X, keys=X, values=X, mask=[[False] * 3, [True] * 3, [True] * 3])
+    assert (
+        seen["weights"].tensor[0, 0, 0].tolist() == [0, 0, 0] == seen["context"].tensor[0, 0, 0, :3].tolist()
+    )
+
+
+def test_a_large_negative_number_masks_as_minus_infinity_does() -> None:
+    one, other = (
+        attention(queries=X, keys=X, values=X, mask=causal(3, 3).clip(low)) for low in (-np.inf, -1e9)
+    )
+    assert torch.equal(one["weights"].tensor, other["weights"].tensor)
+
+
+def test_what_is_not_known_stays_unknown_and_the_rest_is_computed() -> None:
+    elided = [[0.1, math.nan, 0.3], [0.2, math.nan, 0.4]]
+    seen = attention(queries=elided, keys=elided, values=elided, mask="causal")
+    assert seen["scores"].tensor.isnan().all()
+    assert seen["masked_scores"].tensor[0, 0, 0, 1] == -math.inf
+    seen = attention(scores=[[1.0, 2.0]], values=elided)
+    assert seen["context"].tensor.isnan().tolist() == [[[[False, True, False]]]]
+
+
+def test_shapes_are_told_as_products() -> None:
+    w = dict(w_query=W_QUERY, w_key=W_KEY, w_value=W_VALUE, w_output=W_OUTPUT)
+    assert attention(inputs=X, memory=MEMORY, **w, heads=2).shapes == {
+        "queries": "(3×6)·(6×4) = (3×4), 2 heads of (3×2)",
+        "keys": "(4×6)·(6×4) = (4×4), 2 heads of (4×2)",
+        "values": "(4×6)·(6×10) = (4×10), 2 heads of (4×5)",
+        "scores": "(3×2)·(2×4) = (3×4)",
+        "scaled_scores": "(3×4) ÷ 1.41421 = (3×4)",
+        "mask": "(3×4)",
+        "masked_scores": "(3×4) + (3×4) = (3×4)",
+        "weights": "softmax of each row of (3×4) = (3×4)",
+        "context": "(3×4)·(4×5) = (3×5)",
+        "concatenated": "2 heads of (3×5) side by side = (3×10)",
+        "output": "(3×10)·(10×5) = (3×5)",
+    }
+    assert attention(weights=[[0.4, 0.6]], values=[[1.0], [2.0]]).shapes == {
+        "values": "(2×1)",
+        "weights": "(1×2)",
+        "context": "(1×2)·(2×1) = (1×1)",
+        "concatenated": "(1×1)",
+    }
+
+
+def test_labels_and_names() -> None:
+    seen = attention(inputs=X, tokens=["a", "b", "c"], mask="causal")
+    assert (
+        seen["weights"].labels("L")
+        == seen["weights"].labels("M")
+        == seen["keys"].labels("M")
+        == ["a", "b", "c"]
+    )
+    assert seen["weights"].legend().startswith(f"B {AXES['B']}")
+    crossed = attention(inputs=X, memory=MEMORY, tokens=["a", "b", "c"])
+    assert crossed["weights"].labels("M") == ["0", "1", "2", "3"]
+    with pytest.raises(KeyError, match=r"no stage 'weigths' in this example. It has: queries, keys, .*"):
+        seen["weigths"]
+    with pytest.raises(KeyError, match=r"no stage None in this example\. It has: queries, keys, "):
+        seen[None]  # type: ignore[index]
+
+
+Q, K = X[:, :4], MEMORY[:, :5]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            dict(queries=Q, keys=K),
+            "scores: queries · keys^T is (3×4)·(5×4), which does not multiply: the left has 4 columns, "
+            "the right 5 rows.",
+        ),
+        (
+            dict(inputs=Q, w_query=np.ones((3, 4))),
+            "queries: inputs · w_query is (3×4)·(3×4), which does not multiply: the left has 4 columns, "
+            "the right 3 rows. Its transpose would: w_query is written in × out.",
+        ),
+        (
+            dict(queries=X, keys=X, values=MEMORY),
+            "context: weights · values is (3×3)·(4×6), which does not multiply: the left has 3 columns, "
+            "the right 4 rows.",
+        ),
+        (
+            dict(inputs=X, w_output=W_OUTPUT),
+            "output: concatenated · w_output is (3×6)·(10×5), which does not multiply: the left has 6 "
+            "columns, the right 10 rows.",
+        ),
+        (dict(queries=X), "there are no keys. Give keys=, or memory or inputs= (and w_key=)."),
+        (dict(keys=X), "there are no queries. Give queries=, or inputs= (and w_query=)."),
+        (dict(queries=X, keys=X, heads=4), "queries (3×6): 6 columns are not a multiple of heads = 4."),
+        (
+            dict(inputs=X, w_query=[W_QUERY] * 2, heads=3),
+            "the numbers of heads differ: heads 3, w_query 2. Give every head its matrix.",
+        ),
+        (dict(queries=X, keys=X, heads=0), "heads = 0 must be a whole number, 1 or more."),
+        (
+            dict(scores=Q, weights=Q),
+            "scores and weights are both given: the first makes the second. Give one of them.",
+        ),
+        (dict(scores=Q, queries=Q), "scores is given, so queries has no effect. Leave one of the two out."),
+        (
+            dict(weights=Q, mask="causal"),
+            "weights is given, so mask has no effect. Leave one of the two out.",
+        ),
+        (
+            dict(scaled_scores=Q, scale=2.0),
+            "scaled_scores is given, so scale has no effect. Leave one of the two out.",
+        ),
+        (
+            dict(masked_scores=Q, scale="sqrt_dmodel"),
+            "masked_scores is given, so scale has no effect. Leave one of the two out.",
+        ),
+        (dict(weights=Q, scale=0), "weights is given, so scale has no effect. Leave one of the two out."),
+        (
+            dict(queries=X, keys=X, mask=[[0.0], [0.0, -math.inf]]),
+            "mask is not a matrix of numbers: its parts have the shapes 1, 2. Give parts that are alike.",
+        ),
+        (
+            dict(queries=[[1e200]], keys=[[1e200]]),
+            "scores: from these numbers it overflows float64 (1.8e308). Give smaller ones.",
+        ),
+        (
+            dict(queries=[[1e200, 1e200]], keys=[[1e200, -1e200]]),
+            "scores: from these numbers it overflows float64 (1.8e308). Give smaller ones.",
+        ),
+        (
+            dict(scores=[[1e300, -math.inf]], scale=1e-10),
+            "scaled_scores: from these numbers it overflows float64 (1.8e308). Give smaller ones.",
+        ),
+        (
+            dict(queries=X, keys=X, w_key=X),
+            "keys are given, so w_key has no effect. Leave one of the two out.",
+        ),
+        (dict(queries=X, keys=X, memory=X), None),
+        (
+            dict(queries=X, keys=X, values=X, memory=X),
+            "memory has no effect: everything is given without it. "
+            "Leave it out, or enter at an earlier stage.",
+        ),
+        (
+            dict(queries=X, keys=X, w_value=X),
+            "w_value has no effect: it multiplies memory or inputs, which are "
+            "not given. Leave it out, or enter at an earlier stage.",
+        ),
+        (
+            dict(scores=Q, w_output=Q),
+            "w_output has no effect: there are no values, so it ends at the weights. Give values=.",
+        ),
+        (
+            dict(queries=X, keys=X, mask="casual"),
+            'mask = "casual" is not known. Give None, "causal", or an array of 0 and -inf or of bools.',
+        ),
+        (
+            dict(queries=X, keys=X, mask=[[0, 1, 1], [0, 0, 1], [0, 0, 0]]),
+            "mask: 1 is not 0 or below: a mask is added to the scores, 0 where a query may look, -inf where "
+            "it may not. Or give bools, True where a query may look: of 0 and 1, mask == 1 or mask == 0.",
+        ),
+        (
+            dict(queries=X, keys=X, mask=[[True, False]]),
+            "mask is 1×2 and the scores are 3×3: they are added, so they must be alike.",
+        ),
+        (
+            dict(queries=X, keys=X, scale="sqrt"),
+            'scale = "sqrt" is not known. Give "sqrt_dk", "sqrt_dmodel", None, or a number that divides.',
+        ),
+        (dict(queries=X, keys=X, scale=[2]), "scale = [2] must be a number above 0: it divides the scores."),
+        (
+            dict(queries=[[math.inf]], keys=[[1.0]]),
+            "queries holds inf, with which nothing can be computed. Give finite numbers.",
+        ),
+        (dict(queries=X, keys=X, scale=0), "scale = 0 must be a number above 0: it divides the scores."),
+        (
+            dict(scores=X, scale="sqrt_dmodel"),
+            'scale = "sqrt_dmodel": no inputs or queries say d_model. Give its root, a number.',
+        ),
+        (
+            dict(scores=[1.0, 2.0]),
+            "scores has the shape 2. Give a matrix, [[1.0, 2.0], …], or one for each head.",
+        ),
+        (
+            dict(scores=[[1.0, 2.0], [1.0]]),
+            "scores is not a matrix of numbers: its parts have the shapes 2, 1. Give parts that are alike.",
+        ),
+        (dict(scores=[[True, False]]), "scores is not a matrix of numbers. Give parts that are alike."),
+        (dict(scores=[["a"]]), "scores is not a matrix of numbers. Give parts that are alike."),
+        (dict(inputs=[X, X]), "inputs has the shape 2×3×6. Give a matrix, [[1.0, 2.0], …]."),
+        (dict(inputs=X, tokens=["a"]), "tokens: 1 words for 3 rows. Give one for each."),
+    ],
+)
+def test_what_is_refused(arguments: dict[str, Any], message: str | None) -> None:
+    if message is None:
+        assert "values" in attention(**arguments), "the memory can also be for the values alone"
+        return
+    with pytest.raises(UsageError) as error:
+        attention(**arguments)
+    assert str(error.value) == message
+
+
+def test_show_prints_every_stage(capsys: pytest.CaptureFixture[str]) -> None:
+    attention(queries=[[1.0, 0.0]], keys=[[0.0, 2.0]], values=[[0.00001, -3e7]], tokens=["a"]).show()
+    shown = [line for line in capsys.readouterr().out.split("\n") if not line.startswith("  |")]
+    assert "\n".join(shown).endswith(
+        """\
+weights  softmax of each row of (1×1) = (1×1)
+           a
+  a  1.0000█
+
+context  (1×1)·(1×2) = (1×2)
+  a   1e−05  −3e+07
+
+concatenated  (1×2)
+  a   1e−05  −3e+07
+
+"""
+    )
+
+
+def test_given_tensors_are_shown_and_written_without_a_word_of_torchs(tmp_path: Path) -> None:
+    inputs = torch.tensor(X[:, :2], dtype=torch.bfloat16, requires_grad=True)
+    worked = attention(inputs=inputs, w_query=torch.eye(2), mask=torch.zeros(3, 3, requires_grad=True))
+    worked.to_html(tmp_path / "page.html")  # warnings are errors here
+    assert "inputs  (3×2)" in (tmp_path / "page.html").read_text(encoding="utf-8")
+    attention(scores=[[Decimal("0.25"), 1]]).to_html(tmp_path / "page.html")
+    assert '"given":{"scores":[[0.25,1.0]]}' in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
+def test_a_negative_weight_has_no_share(capsys: pytest.CaptureFixture[str]) -> None:
+    attention(weights=[[-0.5, 1.5]]).show()
+    assert "−0.5000 " in (shown := capsys.readouterr().out) and "1.5000█" in shown
+
+
+def test_words_can_come_one_by_one() -> None:
+    worked = attention(inputs=X, tokens=(word for word in "abc"))
+    assert worked["weights"].labels("M") == worked.arguments["tokens"] == ["a", "b", "c"]
+
+
+WORDS = 'tokens must be a list of words, ["Me", "gustan"].'
+COMPLEX = "inputs holds complex numbers, and only their real parts would be used. Give those."
+ABOVE_0 = "must be a number above 0: it divides the scores."
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (dict(tokens=3), WORDS),
+        (dict(tokens=[1, None, 2]), WORDS),
+        (dict(tokens=torch.tensor(2.0)), WORDS),
+        (dict(memory_tokens="abc"), f"memory_{WORDS}"),
+        (
+            dict(mask=torch.ones(3, 3, dtype=torch.bfloat16)),
+            "mask: 1 is not 0 or below: a mask is added to the scores, 0 where a query may look, -inf where "
+            "it may not. Or give bools, True where a query may look: of 0 and 1, mask == 1 or mask == 0.",
+        ),
+        (dict(inputs=X + 1j), COMPLEX),
+        (dict(inputs=torch.from_numpy(X) * 1j), COMPLEX),
+        (
+            dict(inputs=np.ma.masked_less(X, 0)),
+            "inputs is a masked array, whose masked numbers would be used. Give inputs.filled(numpy.nan): "
+            "NaN is a number that is not known.",
+        ),
+        (
+            dict(inputs=[[10**400, 1]]),
+            "inputs holds a number that is too large for float64. Give smaller ones.",
+        ),
+        (
+            dict(inputs=torch.from_numpy(X).to_sparse()),
+            "inputs is a sparse or nested tensor. Give a dense one, as of to_dense().",
+        ),
+        (
+            dict(inputs=torch.zeros(3, 3, device="meta")),
+            "inputs is a meta tensor, a shape without numbers. Give one on a real device.",
+        ),
+        (
+            dict(scale=10**400),
+            "scale is too large for float64. Give a number above 0: it divides the scores.",
+        ),
+        (dict(scale=1e-320), f"scale = 1e-320 {ABOVE_0}"),
+        (dict(scale=np.complex128(2)), f"scale = np.complex128(2+0j) {ABOVE_0}"),
+    ],
+)
+def test_what_only_python_can_give_is_refused(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError) as error:
+        attention(**{"inputs": X} | arguments)
+    assert str(error.value) == message
+
+
+def test_masks_of_any_kind_of_tensor() -> None:
+    hidden = causal(3, 3)
+    wanted = attention(queries=X, keys=X, mask=hidden)["weights"].tensor
+    as_tensor = torch.from_numpy(hidden)
+    for mask in (
+        as_tensor.bfloat16(),
+        as_tensor.clone().requires_grad_(),
+        as_tensor == 0,
+        list(as_tensor.clone().requires_grad_()),
+        list(as_tensor == 0),
+    ):
+        assert torch.equal(attention(queries=X, keys=X, mask=mask)["weights"].tensor, wanted)
+    lower = attention(queries=X, keys=X, mask=np.full((3, 3), -0.5))["masked_scores"].tensor
+    assert torch.equal(lower, attention(queries=X, keys=X)["scaled_scores"].tensor - 0.5), "below 0 is added"

@@ -1,0 +1,375 @@
+"""The notes' worked examples: every claim of note 004 against float64 NumPy written for this test alone."""
+
+import math
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from command import Command
+
+from pellucid.errors import UsageError
+from pellucid.show.code_lines import code_line
+from pellucid.worked.example_text import example_text
+from pellucid.worked.examples import example, names, read_example
+from pellucid.worked.part_examples import part_names
+from pellucid.worked.reporting import verdicts
+
+DOCS = Path(__file__).parents[2] / "docs"
+Array = np.ndarray[Any, Any]
+INF, NAN = math.inf, math.nan
+
+
+def softmax(scores: Array) -> Array:
+    powers = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return powers / powers.sum(axis=1, keepdims=True)
+
+
+def array(*rows: list[float]) -> Array:
+    return np.array(rows, dtype=np.float64)
+
+
+E512 = array([0.1, 0.3, 0.5, NAN, 0.8], [0.2, 0.4, 0.6, NAN, 0.9], [0.3, 0.5, 0.7, NAN, 1.0])
+S113, W121 = array([0.1, 0.2, 0.3], [0.4, 0.5, 0.6]), array([0.4, 0.3, 0.3], [0.5, 0.3, 0.2])
+E = array([0.1, 0.2, 0.3, 0.4], [0.5, 0.6, 0.7, 0.8], [0.9, 1.0, 1.1, 1.2])
+Q = array([0.2, 0.4, 0.6, 0.8], [0.1, 0.3, 0.5, 0.7])
+S223, S233 = array([0.3, 0.7, 1.1], [0.26, 0.62, 0.98]), array([0.15, 0.35, 0.55], [0.13, 0.31, 0.49])
+W243 = array([0.2, 0.3, 0.5], [0.25, 0.35, 0.4])
+C261 = array([0.62, 0.72, 0.82, 0.92], [0.65, 0.75, 0.85, 0.95])
+S342, S354, W364 = (
+    array([1.0, 0.8], [0.9, 1.1]),
+    array([1.0, -INF], [0.9, 1.1]),
+    array([1.0, 0.0], [0.4, 0.6]),
+)
+UNKNOWN = np.full((2, 2), NAN)
+S541 = array([1, -INF, -INF], [1, 1, -INF], [1, 1, 1])
+C660 = array([0.4, 0.3, 0.2, 0.1, 0.5, 0.6, 0.7, 0.8], [0.9, 1.0, 0.8, 0.7, 1.3, 1.4, 1.2, 1.1])
+M715 = np.triu(np.full((4, 4), -INF), 1)
+
+# line, stage: as claimed, half a unit, from the claimed line before, from the start
+CLAIMS: dict[tuple[int, str], tuple[Array, float, Array, Array]] = {
+    (113, "scores"): (S113, 0.05, np.full((2, 3), NAN), np.full((2, 3), NAN)),
+    (121, "weights"): (W121, 0.05, softmax(S113 / 512**0.5), softmax(S113 / 512**0.5)),
+    (135, "context"): (
+        array([0.2, 0.5, 0.7, NAN, 0.9], [0.3, 0.6, 0.8, NAN, 1.0]),
+        0.05,
+        W121 @ E512,
+        softmax(S113 / 512**0.5) @ E512,
+    ),
+    (219, "queries"): (Q, 0.05, Q, Q),
+    (219, "keys"): (E, 0.05, E, E),
+    (223, "scores"): (S223, math.nan, Q @ E.T, Q @ E.T),
+    (233, "scaled_scores"): (S233, 0.005, S223 / 2, Q @ E.T / 2),
+    (243, "weights"): (W243, math.nan, softmax(S233), softmax(Q @ E.T / 2)),
+    (261, "context"): (C261, 0.005, W243 @ E, softmax(Q @ E.T / 2) @ E),
+    (342, "scaled_scores"): (S342, 0.05, UNKNOWN, UNKNOWN),
+    (354, "masked_scores"): (S354, 0.05, S354, S354),
+    (364, "weights"): (W364, 0.05, softmax(S354), softmax(S354)),
+    (378, "context"): (
+        array([0.1, 0.2, 0.3, 0.4], [0.34, 0.44, 0.54, 0.64]),
+        math.nan,
+        W364 @ E[:2],
+        softmax(S354) @ E[:2],
+    ),
+    (541, "masked_scores"): (S541, 0.5, np.where(S541 == 1, NAN, S541), np.where(S541 == 1, NAN, S541)),
+    (614, "scaled_scores"): (S342, 0.05, UNKNOWN, UNKNOWN),
+    (626, "masked_scores"): (S354, 0.05, S354, S354),
+    (636, "weights"): (W364, 0.05, softmax(S354), softmax(S354)),
+    (660, "concatenated"): (C660, 0.05, C660 * NAN, C660 * NAN),
+    (715, "mask"): (M715, 0.5, M715, M715),
+}
+# where a line has cells of one and of two digits
+DIGITS = {
+    (223, "scores"): array([0.05] * 3, [0.005] * 3),
+    (243, "weights"): array([0.05] * 3, [0.005, 0.005, 0.05]),
+    (378, "context"): array([0.05] * 4, [0.005] * 4),
+}
+
+
+def verdict(claimed: float, half: float, step: float, start: float) -> str:
+    def holds(computed: float) -> bool:
+        if math.isinf(claimed) or math.isinf(computed):
+            return claimed == computed
+        return abs(claimed - computed) <= half + 1e-9
+
+    if math.isnan(start):
+        return "not derivable"
+    return "right" if holds(start) else "follows" if holds(step) else "wrong"
+
+
+def note_004() -> dict[tuple[int, str, int, int], Any]:
+    examples = [each for each in map(example, names()) if each.note == "004"]
+    return {
+        (int(each.at[cell.name]), cell.name, cell.row, cell.column): cell
+        for each in examples
+        for cell in each.report().cells
+    }
+
+
+def test_every_verdict_on_note_004() -> None:
+    cells = note_004()
+    for (line, name), (claimed, unit, step, start) in CLAIMS.items():
+        halves = DIGITS.get((line, name), np.full(claimed.shape, unit))
+        for row, column in np.argwhere(~np.isnan(claimed)):
+            cell = cells.pop((line, name, int(row), int(column)))
+            assert cell.claimed == claimed[row, column], (line, name, row, column)
+            for ours, theirs in ((cell.step, step[row, column]), (cell.start, start[row, column])):
+                assert ours == pytest.approx(theirs, abs=1e-12) if ours is not None else math.isnan(theirs)
+            expected = verdict(claimed[row, column], *(a[row, column] for a in (halves, step, start)))
+            assert cell.verdict == expected, (line, name, row, column)
+    assert not cells, "no other claims"
+
+
+def test_the_committed_table_is_what_is_computed() -> None:
+    text = (DOCS / "notes-004-verdicts.md").read_text(encoding="utf-8")
+    rows = [line for line in text.splitlines() if line.startswith("|")]
+    assert rows == list(verdicts(each for each in map(example, names()) if each.note == "004"))
+    counted = re.search(r"(\d+) cells: (\d+) right, (\d+) follow, (\d+) wrong, (\d+) not derivable", text)
+    assert counted is not None
+    found = [cell.verdict for cell in note_004().values()]
+    kinds = ("right", "follows", "wrong", "not derivable")
+    assert [int(each) for each in counted.groups()] == [len(found), *map(found.count, kinds)]
+
+
+def test_products_on_the_wrong_side() -> None:
+    products = {product.written: str(product) for name in names() for product in example(name).products}
+    assert products["W_Q · D"] == "(4×4)·(2×4) does not multiply: 4 columns, 2 rows"
+    assert products["D · W_Q"] == "(2×4)·(4×4) = (2×4)"
+    assert products["W_O · Concat"] == "(8×8)·(2×8) does not multiply: 8 columns, 2 rows"
+    assert products["Concat · W_O"] == "(2×8)·(8×8) = (2×8)"
+    assert products["Token Indices · W_E"] == "(1×3)·(7×4) does not multiply: 3 columns, 7 rows"
+
+
+def test_what_the_variants_are_there_to_show() -> None:
+    seen = {name: example(name).worked() for name in names()}
+
+    def numbers(name: str, stage: str) -> Array:
+        return seen[name][stage].tensor[0].numpy()
+
+    assert np.isinf(numbers("000-masked", "mask")).sum() == 15 and numbers("000-masked", "mask").size == 36
+    assert np.array_equal(numbers("000-masked", "weights"), numbers("000-large-negative", "weights"))
+    assert np.allclose(
+        numbers("000-masked", "scores"), numbers("000-masked-scaled", "scaled_scores") * 3**0.5
+    )
+    assert (numbers("000-unmasked", "weights") > 0).all()
+    river, money = (numbers(f"001-bank-{word}", "queries")[0, 1] for word in ("river", "money"))
+    assert np.array_equal(river, money), "the word's own vector is the same"
+    assert not np.allclose(*(numbers(f"001-bank-{word}", "context")[0, 1] for word in ("river", "money")))
+    for stage in ("keys", "values"):
+        assert np.array_equal(numbers("003-step-1", stage), numbers("003-step-2", stage))
+    assert np.array_equal(numbers("003-step-1", "context")[0, 0], numbers("003-step-2", "context")[0, 0])
+    both, lifted = numbers("004-mask-per-head", "context"), numbers("004-mask-lifted", "context")
+    assert np.array_equal(both[0], lifted[0]) and not np.allclose(both[1, 0], lifted[1, 0])
+    assert np.array_equal(both[1, 3], lifted[1, 3]), "the last word saw all before"
+    shapes = seen["002-masked"].shapes
+    assert shapes["queries"] == "(3×4)·(4×3) = (3×3)" and shapes["values"] == "(3×4)·(4×4) = (3×4)"
+
+
+@pytest.mark.parametrize("name", names())
+def test_each_example_fits_80_columns_and_names_every_stage(name: str) -> None:
+    lines = list(example_text(example(name)))
+    assert max(map(len, lines[1:])) <= 80, max(lines, key=len)
+    assert [line for stage in example(name).worked() for line in lines if line.startswith(stage)]
+
+
+def test_the_numbers_only_never_the_sentences() -> None:
+    for name in names():
+        assert example(name).note in ("000", "001", "002", "003", "004")
+        assert len(example(name).about) < 110
+
+
+# The command
+
+
+def test_terms_that_cancel_are_0(pellucid: Command) -> None:
+    assert example("000-masked").worked()["keys"].tensor[0, 0, 0, 1] != 0
+    shown = pellucid("example", "000-masked").out
+    assert "e−" not in shown and "  START   0.7500   0.0000  −0.2500" in shown
+
+
+def test_claimed_beside_computed(pellucid: Command) -> None:
+    outcome = pellucid("example", "004-self")
+    assert outcome.code == 0 and outcome.err == ""
+    code = code_line("weights")
+    assert code is not None
+    assert """\
+weights (Weights)  softmax of each row of (2×2) = (2×2)  [line 364]
+  | weights = see("weights_BHLM", softmax_over_keys(masked_scores,
+  |     mask.some_row_is_empty or watched()))  pellucid/model.py:{line}
+                                         Me   gustan
+  Me      the notes say                 1.0      0.0
+          from their previous line  1.0000█  0.0000
+          from the start            1.0000█  0.0000
+          verdict                     right    right
+  gustan  the notes say                 0.4      0.6
+          from their previous line  0.4502▒  0.5498▒
+          from the start            0.4502▒  0.5498▒
+          verdict                     wrong    wrong
+    ! may be rounding, as the line before shows 1 decimal
+""".replace("{line}", str(code.line)) in outcome.out  # fmt: skip
+    assert "values  (2×4)\n  Me " in outcome.out, "what is given has no line that computes it"
+    first = (
+        "The first stage that goes wrong is weights, where 2 cells are wrong. Row 1 (gustan), column 0 (Me)"
+    )
+    why = "claims 0.4, and 0.4502 is computed: may be rounding, as the line before shows 1 decimal."
+    assert f"{first} {why} 20 cells: " in " ".join(outcome.out.split())
+    assert outcome.out.endswith("20 cells: 10 right, 4 follow, 2 wrong, 4 not derivable\n")
+
+
+def test_which_line_a_number_is_computed_from(pellucid: Command) -> None:
+    """004-cross-4 divides twice, so the two computations differ at the scaled scores and at the weights."""
+    shown = " ".join(re.sub("[░▒▓█]", "", pellucid("example", "004-cross-4").out).split())
+    twice, once = softmax(S233), softmax(Q @ E.T / 2)
+    for claimed, step, start in (
+        ("0.15 0.35 0.55", S223[0] / 2, (Q @ E.T / 2)[0]),
+        ("0.13 0.31 0.49", S223[1] / 2, (Q @ E.T / 2)[1]),
+        ("0.2 0.3 0.5", twice[0], once[0]),
+        ("0.25 0.35 0.4", twice[1], once[1]),
+    ):
+        from_line, from_start = (" ".join(f"{number:.4f}" for number in row) for row in (step, start))
+        assert from_line != from_start
+        computed = f"from their previous line {from_line} from the start {from_start} verdict"
+        assert f"the notes say {claimed} {computed}" in shown
+    from_line, from_start = ("0.1500 0.3500 0.5500", "0.3000 0.7000 1.1000")
+    assert f"Me from their previous line {from_line} from the start {from_start} gustan" in shown, "no claims"
+
+
+def test_the_list_and_the_claims_alone(pellucid: Command) -> None:
+    listed = pellucid("example", "--list").out.splitlines()
+    assert listed[::2] == sorted([*names(), *part_names()]) and all(
+        line.startswith("    ") for line in listed[1::2]
+    )
+    assert pellucid("example", "004-mask-4", "--claims").out.startswith("mask  (4×4)\n")
+    claims, full = pellucid("example", "004-self", "--claims").out, pellucid("example", "004-self").out
+    assert "first stage" not in claims and "first stage" in full, "an exercise has people find it"
+    table = pellucid("example", "--verdicts", "004").out
+    assert table in (DOCS / "notes-004-verdicts.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", names())
+def test_each_title_and_verdict_fits_80_columns(name: str) -> None:
+    shown = list(example_text(example(name)))
+    about = shown[: shown.index("")]
+    assert max(map(len, about)) <= 80 and " ".join(about).startswith(f"{name}: {example(name).about[:60]}")
+    verdicts_shown = [line for line in shown if line.lstrip().startswith("verdict ")]
+    assert all(len(line) <= 80 and "unknown" not in line for line in verdicts_shown)
+
+
+def test_a_page_needs_the_name_of_a_file() -> None:
+    for path in (None, 3):
+        with pytest.raises(UsageError, match=f"path = {path} is not the name of a file"):
+            example("004-self").worked().to_html(path)  # type: ignore[arg-type]
+
+
+def test_a_page_of_an_example(pellucid: Command, files: Any, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    outcome = pellucid("example", "004-self", "--html", page)
+    assert outcome == pellucid("example", "004-self"), "it prints the same"
+    text = page.read_text(encoding="utf-8")
+    assert text.startswith("<!doctype html>") and "http" not in text.replace("http-equiv", "").replace(
+        "http://www.w3.org/2000/svg", ""
+    )
+    own = files("homework.toml", *OWN.split("\n"))
+    assert pellucid("example", "--file", own, "--html", page).code == 0
+    assert '"worked":{"name":"homework","scale":"none","given":{"queries"' in page.read_text(encoding="utf-8")
+    bad = tmp_path / "none" / "page.html"
+    assert pellucid("example", "004-self", "--html", bad) == (
+        1,
+        "",
+        f"pellucid: {bad}: cannot be written: No such file or directory. Choose another place.\n",
+    )
+
+
+OWN = """
+scale = "none"
+[given]
+queries = [[1, 2.0]]
+keys = [["1.0", "0.0"], ["0.0", "…"]]
+[claims]
+scores = [["1.0", "2.0"]]
+"""
+
+
+def test_an_example_of_ones_own(pellucid: Command, files: Any) -> None:
+    outcome = pellucid("example", "--file", files("homework.toml", *OWN.split("\n")))
+    assert outcome.code == 0 and outcome.out.startswith("homework\n\nqueries  (1×2)\n")
+    assert "claimed" in outcome.out and "the notes" not in outcome.out
+    assert outcome.out.endswith("2 cells: 1 right, 1 not derivable\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("scores = [[1.0]]", "scores is not known. Nearest: scale, tokens."),
+        ("[givn]\n", "givn is not known. Nearest: given."),
+        ("[given]\n", "nothing is given. Write [given] and, in it, queries = [[…], …] and so on."),
+        ('tokens = "Me"\n[given]\nscores = [[1.0]]', 'tokens must be a list of words, ["Me", "gustan"].'),
+        ("lines = 3\n[given]\nscores = [[1.0]]", 'lines = 3 must be text: lines = "…".'),
+        ("[given]\nscores = [[1.0]]\n[at]\nscores = 3", '[at] scores = 3 must be text: scores = "…".'),
+        ("given = 3", "given must be a table: [given]."),
+        ("[given]\nquery = [[1.0]]", "[given]: query is not known. Nearest: w_query, queries."),
+        ('[given]\nscores = [["one"]]', 'scores: "one" is not a number. Write 0.25, -inf, or … for one left '
+         "out."),
+        ('[given]\nscores = "… 10000×101"', 'scores: "… 10000×101" is too large for an example. Give '
+         "1,000,000 cells at most."),
+        ("[given]\nscores = [[1.0]]\n[[products]]\nwritten = 1", 'a product is written = "W_O · Concat", '
+         "left = [8, 8], right = [2, 8]."),
+    ],
+)  # fmt: skip
+def test_what_a_file_must_be(files: Any, text: str, message: str) -> None:
+    path = files("bad.toml", text)
+    with pytest.raises(UsageError) as error:
+        read_example(path)
+    assert str(error.value) == f"{path}: {message}"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["004-cross"], 2, 'no example is called "004-cross". Nearest: 004-cross-4, 002-cross, '
+         "004-cross-512. All: pellucid example --list."),
+        ([], 2, "example: give a NAME or --file YOURS.toml, one of the two; --list says the names."),
+        (["--verdicts", "005"], 2, "--verdicts 005: no claims are known of it. Known: 004."),
+        (["--list", "foo", "--html", "q.html"], 2, "example: beside --list, NAME and --html have no effect. "
+         "Leave one of them out."),
+        (["--verdicts", "004", "004-self", "--claims"], 2, "example: beside --verdicts, NAME and --claims "
+         "have no effect. Leave one of them out."),
+        (["--list", "--verdicts", "004"], 2, "example: beside --list, --verdicts has no effect. Leave one of "
+         "them out."),
+        (["--file", "."], 1, ".: a folder. Give the path of a TOML file with a [given] table."),
+        (["--file", "none.toml"], 1, "none.toml: no such file. Give the path of a TOML file with a [given] "
+         "table."),
+    ],
+)  # fmt: skip
+def test_what_the_command_refuses(pellucid: Command, arguments: list[str], code: int, message: str) -> None:
+    assert pellucid("example", *arguments) == (code, "", f"pellucid: {message}\n")
+
+
+def test_an_empty_name_of_a_file_is_none(pellucid: Command) -> None:
+    for option in ("--file", "--html"):
+        outcome = pellucid("example", option, "")
+        assert outcome.code == 2 and f"argument {option}: it is empty: name a file\n" in outcome.err
+
+
+def test_shapes_that_do_not_multiply(pellucid: Command, files: Any) -> None:
+    path = files("shapes.toml", "[given]", "inputs = [[1.0, 2.0]]", "w_query = [[1.0], [2.0], [3.0]]")
+    assert pellucid("example", "--file", path) == (
+        2,
+        "",
+        "pellucid: queries: inputs · w_query is (1×2)·(3×1), which does not multiply: the left has 2 "
+        "columns, the right 3 rows.\n",
+    )
+    bad = files("junk.toml", "[given")
+    assert pellucid("example", "--file", bad).err.startswith(f"pellucid: {bad}: not TOML: ")
+
+
+def test_the_page_on_the_notes_names_every_example_and_its_own_ones_work(files: Any) -> None:
+    text = (DOCS / "notes.md").read_text(encoding="utf-8")
+    assert sorted(set(re.findall(r"`pellucid example (\d\S+)`", text))) == sorted([*names(), *part_names()])
+    toml = re.search(r"```toml\n(.*?)```", text, re.DOTALL)
+    code = re.search(r"```python\n(.*?)```", text, re.DOTALL)
+    assert toml is not None and code is not None
+    report = read_example(files("yours.toml", *toml[1].split("\n"))).report()
+    assert [cell.verdict for cell in report.cells] == ["right"] * 4
+    exec(compile(code[1], "docs/notes.md", "exec"), {})

@@ -1,0 +1,157 @@
+"""Worked examples of embeddings, a feed-forward and Add & Norm: each stage again by plain NumPy."""
+
+import math
+import tomllib
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from command import Command
+
+from pellucid.worked.example_text import part_text
+from pellucid.worked.part_examples import FOLDER, part_example, part_names
+
+Array = np.ndarray[Any, Any]
+
+
+def seen(name: str) -> dict[str, Array]:
+    records = part_example(name).stages
+    return {
+        stage: record.tensor.numpy()[0] if record.axes.startswith("B") else record.tensor.numpy()
+        for stage, record in records.items()
+    }
+
+
+def given(name: str) -> dict[str, Array]:
+    table = tomllib.loads((FOLDER / f"{name}.toml").read_text(encoding="utf-8"))
+    return {key: np.array(value) for key, value in table["given"].items()}
+
+
+@pytest.mark.parametrize(("name", "factor"), [("002-embedding", 1.0), ("002-embedding-scaled", 2.0)])
+def test_looked_up_is_one_hot_times_the_matrix(name: str, factor: float) -> None:
+    stages, start = seen(name), given("002-embedding")
+    ids, matrix = start["ids"], start["w_embedding"]
+    one_hot = np.array([[float(column == index) for column in range(len(matrix))] for index in ids])
+    np.testing.assert_array_equal(stages["one_hot"], one_hot)
+    np.testing.assert_allclose(stages["one_hot · W_E"], matrix[ids], rtol=0, atol=1e-15)
+    np.testing.assert_allclose(stages["decoder.token_embeddings"], factor * matrix[ids], rtol=0, atol=1e-15)
+    positions = [
+        [
+            math.sin(i / 10000 ** (j / 4)) if j % 2 == 0 else math.cos(i / 10000 ** ((j - 1) / 4))
+            for j in range(4)
+        ]
+        for i in range(3)
+    ]
+    np.testing.assert_allclose(stages["decoder.positions"], positions, rtol=0, atol=1e-15)
+    embedded = factor * matrix[ids] + positions
+    np.testing.assert_allclose(stages["decoder.embedded"], embedded, rtol=0, atol=1e-15)
+
+
+@pytest.mark.parametrize("name", ["002-add-norm", "002-feed-forward"])
+def test_add_and_norm(name: str) -> None:
+    stages, start = seen(name), given(name)
+    added = start.get("sublayer")
+    if added is None:
+        hidden = start["inputs"] @ start["w_1"] + start["b_1"]
+        added = np.maximum(0, hidden) @ start["w_2"] + start["b_2"]
+        np.testing.assert_allclose(stages["feed_forward.hidden"], hidden, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(
+            stages["feed_forward.activated"], np.maximum(0, hidden), rtol=0, atol=1e-12
+        )
+        np.testing.assert_allclose(stages["feed_forward.output"], added, rtol=0, atol=1e-12)
+        assert (hidden < 0).any() and (hidden > 0).any(), "there is something for ReLU to do"
+    total = start["inputs"] + added
+    mean, variance = total.mean(axis=1), ((total - total.mean(axis=1, keepdims=True)) ** 2).mean(axis=1)
+    standardized = (total - mean[:, None]) / np.sqrt(variance[:, None] + 1e-5)
+    output = standardized * start["norm_weight"] + start["norm_bias"]
+    for stage, numbers in (
+        ("sum", total),
+        ("norm.mean", mean),
+        ("norm.variance", variance),
+        ("norm.standardized", standardized),
+        ("norm.output", output),
+        ("output", output),
+    ):
+        np.testing.assert_allclose(stages[f"residual.{stage}"], numbers, rtol=0, atol=1e-12, err_msg=stage)
+    steps = np.diff(start["inputs"], n=2, axis=1)
+    assert (np.abs(steps) > 1e-9).all(), "no row is an arithmetic progression"
+    assert not np.allclose(stages["residual.norm.standardized"][0], stages["residual.norm.standardized"][1])
+
+
+def test_token_ids_pick_their_rows() -> None:
+    example = part_example("004-token-ids")
+    assert example.shapes["decoder.token_embeddings"] == "rows 101, 200, 300 of W_E (512×4)"
+    np.testing.assert_array_equal(
+        seen("004-token-ids")["decoder.token_embeddings"], given("004-token-ids")["w_embedding"]
+    )
+    assert "one_hot" not in example.stages, "the other rows are not known"
+
+
+@pytest.mark.parametrize("name", part_names())
+def test_each_fits_80_columns_and_names_its_code(name: str) -> None:
+    lines = list(part_text(part_example(name)))
+    assert max(map(len, lines)) <= 80, max(lines, key=len)
+    assert any("pellucid/model.py:" in line for line in lines)
+
+
+def test_the_command(pellucid: Command) -> None:
+    outcome = pellucid("example", "002-add-norm")
+    assert outcome.code == 0 and outcome.out.startswith("002-add-norm: Add & Norm after an attention")
+    assert "residual.output (Z_masked)  (3×4)\n" in outcome.out
+    listed = pellucid("example", "--list").out.splitlines()[::2]
+    assert set(part_names()) < set(listed) and listed == sorted(listed)
+    refused = pellucid("example", "002-add-norm", "--claims")
+    assert refused == (
+        2,
+        "",
+        "pellucid: 002-add-norm: it is no attention, and nothing is claimed. Leave --claims out.\n",
+    )
+
+
+class Tables(HTMLParser):
+    """The rows of each table of a page, by the heading before it."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.found: dict[str, list[list[str]]] = {}
+        self._open, self._name = "", ""
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._open = tag if tag != "bdi" else self._open
+        if tag == "h3":
+            self._name = ""
+        if tag == "tr":
+            self.found.setdefault(self._name, []).append([])
+        if tag in ("td", "th"):
+            self.found[self._name][-1].append("")
+
+    def handle_data(self, data: str) -> None:
+        if self._open == "h3" and not self._name:
+            self._name = data.strip()
+        if self._open in ("td", "th"):
+            self.found[self._name][-1][-1] += data.strip()
+
+
+@pytest.mark.parametrize("name", part_names())
+def test_the_page_has_every_number(name: str, pellucid: Command, tmp_path: Path) -> None:
+    path = tmp_path / "page.html"
+    assert pellucid("example", name, "--html", path) == pellucid("example", name), "it prints the same"
+    page, example = path.read_text(encoding="utf-8"), part_example(name)
+    assert "<script></script>" in page and "http" not in page.replace("http-equiv", "")
+    found = Tables(page).found
+    assert list(found) == [*example.given, *example.stages]
+    for stage, numbers in seen(name).items():
+        header, *rows = found[stage]
+        matrix = numbers if numbers.ndim == 2 else numbers[:, None]
+        assert header == ["", *map(str, range(matrix.shape[1]))]
+        assert [row[0] for row in rows] == example.tokens
+        shown = np.array([[float(cell.replace("−", "-")) for cell in row[1:]] for row in rows])
+        np.testing.assert_allclose(shown, matrix, rtol=0, atol=5.1e-5)
+    for stage, matrix in given(name.removesuffix("-scaled")).items():  # which is like the other
+        shown = [[float(cell.replace("−", "-")) for cell in row[1:]] for row in found[stage][1:]]
+        np.testing.assert_array_equal(np.array(shown), np.atleast_2d(matrix))
+    for theirs in example.called.values():
+        assert f"in the note: {theirs}<" in page
