@@ -126,6 +126,8 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'pellucid' has no attribute {name!r}")
     home = import_module(f"pellucid.{_HOMES[name]}")
+    if not _HOMES[name].startswith("config"):
+        import_module("pellucid.show.registered")  # so that what the name returns can be shown
     there = {"read_config": "read"}.get(name, name)
     globals()[name] = value = home if name == "edits" else getattr(home, there)
     return value

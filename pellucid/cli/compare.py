@@ -29,7 +29,7 @@ def add(verbs: Verbs) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """The comparison goes to standard output."""
     from pellucid.cli.lines import put, tell
-    from pellucid.show.columns import columns_of_terminal
+    from pellucid.seeing.viewed import columns_of_terminal
     from pellucid.translator import load
 
     translator = load(arguments.model, arguments.device, precision="fp32")

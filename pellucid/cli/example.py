@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.list:
         put(_listed())
         return
-    from pellucid.show.columns import columns_of_terminal  # here, after the wrong calls: torch follows
+    from pellucid.seeing.viewed import columns_of_terminal  # here, after the wrong calls: torch follows
     from pellucid.worked.example_text import example_text, part_text
     from pellucid.worked.examples import example, read_example
     from pellucid.worked.part_examples import part_example, part_names

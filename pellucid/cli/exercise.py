@@ -37,7 +37,8 @@ def add(verbs: Verbs) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """The question, or the verdict on an answer."""
     from pellucid.cli.lines import put
-    from pellucid.show.columns import columns_of_terminal, paragraph
+    from pellucid.seeing.viewed import columns_of_terminal
+    from pellucid.show.columns import paragraph
     from pellucid.show.listings import exercises_by_chapter
 
     if arguments.list:

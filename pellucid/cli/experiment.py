@@ -58,7 +58,7 @@ def run(arguments: argparse.Namespace) -> None:
     from pellucid import experiments
     from pellucid.cli.lines import put, tell
     from pellucid.folder.whole_file import refuse_foreign
-    from pellucid.show.columns import columns_of_terminal
+    from pellucid.seeing.viewed import columns_of_terminal
     from pellucid.translator import load
 
     if arguments.list:

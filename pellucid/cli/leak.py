@@ -45,7 +45,7 @@ def run(arguments: argparse.Namespace) -> None:
     from pellucid.cli.lines import put
     from pellucid.errors import PellucidError
     from pellucid.probes.leak.find import find_leak
-    from pellucid.show.columns import columns_of_terminal
+    from pellucid.seeing.viewed import columns_of_terminal
     from pellucid.translator import load
 
     translator = load(arguments.model, arguments.device, precision="fp32")

@@ -1,7 +1,7 @@
 """Two targets of one source, or one target by two models: where they part, and what differs most."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
@@ -13,10 +13,10 @@ from pellucid.reading.reading import Reading
 from pellucid.reading.steps import Step
 from pellucid.reading.words import visible
 from pellucid.seeing.records import Record
-from pellucid.show.columns import columns, columns_of_terminal, digits, known, paragraph, print_lines
+from pellucid.seeing.viewed import Viewed
+from pellucid.show.columns import known
 
 ROUNDING = 1e-5  # a relative difference below it is that of sums in another order
-CHANGES = 10  # tensors of a difference that are named
 INSIDE = (".mean", ".variance", ".standardized", ".sum", ".concatenated", ".scores", ".masked_scores")
 
 
@@ -30,7 +30,7 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Difference:
+class Difference(Viewed):
     """Two explanations of one source, side by side."""
 
     ours: Reading
@@ -88,14 +88,6 @@ class Difference:
             which = "first" if self.log_ratio > 0 else "second"
             return f"The {which} model holds it {factor} times as probable."
         return f"As a whole, {first!r} is {factor} times as probable as {second!r}."
-
-    def lines(self, width: int = 80) -> list[str]:
-        """All of it as text."""
-        return against_lines(self, width)
-
-    def show(self) -> None:
-        """Prints it."""
-        print_lines(self.lines(columns_of_terminal()))
 
 
 def against(ours: Reading, theirs: Reading, searches: Sequence[str] = ()) -> Difference:
@@ -158,41 +150,3 @@ def _change(name: str, ours: Tensor, theirs: Tensor) -> Change:
         return Change(name, math.inf, math.inf)
     relative = 0.0 if distance == 0 else distance / mean if mean else math.inf
     return Change(name, relative, float(gap.abs().max()) if gap.numel() else 0.0)
-
-
-def against_lines(difference: Difference, width: int) -> list[str]:
-    """Two targets step by step, where they part, and which tensors differ most."""
-    return [*_parting_lines(difference, width), "", *_change_lines(difference, width)]
-
-
-def _parting_lines(difference: Difference, width: int) -> Iterator[str]:
-    for which, each in (("A", difference.ours), ("B", difference.theirs)):
-        total = -sum(step.loss for step in each.steps)
-        text = f"{which}: {visible(each.translation.text)} (log-probability {known(total, '.4f')}"
-        yield from paragraph(f"{text}, {'given' if each.forced else 'found by the search'})", width)
-    yield ""
-    rows = []
-    for number, (ours, theirs) in enumerate(difference.steps):
-        cells = [[step.expected, digits(step.probability)] if step else ["", ""] for step in (ours, theirs)]
-        mark = "← they part" if number == difference.parts_at else ""
-        rows.append([str(number + 1), cells[0][0], cells[1][0], cells[0][1], cells[1][1], mark])
-    yield from columns(["step", "A", "B", "p(A)", "p(B)", ""], rows, width, left=3)
-    yield ""
-    yield from paragraph(f"{difference.parting} {difference.verdict}", width)
-    for search in difference.searches:
-        yield from paragraph(search, width)
-
-
-def _change_lines(difference: Difference, width: int) -> Iterator[str]:
-    same = [change for change in difference.changes if change.relative == 0]
-    rounded = [change for change in difference.changes if 0 < change.relative < ROUNDING]
-    shown = [change for change in difference.changes if not change.name.endswith(INSIDE)][:CHANGES]
-    shown = [change for change in shown if change.relative >= ROUNDING]
-    alike = f"Of {len(difference.changes)} tensors, on the positions that both have, {len(same)} are the same"
-    alike += f" to the bit, and {len(rounded)} but for rounding" if rounded else " to the bit"
-    if not shown:
-        yield from paragraph(f"{alike}. No tensor differs by more.", width)
-        return
-    yield from paragraph(f"{alike}. Most differ (the length of the difference / the mean length):", width)
-    most = [[change.name, f"{change.relative:.3f}", f"{change.largest:.3g}"] for change in shown]
-    yield from columns(["tensor", "relative", "largest"], most, width, longest=width - 24)

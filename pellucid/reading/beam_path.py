@@ -12,8 +12,7 @@ from pellucid.config.device import device_of
 from pellucid.data.batch import pad
 from pellucid.errors import PellucidError
 from pellucid.reading.reading import Reading
-from pellucid.reading.words import visible
-from pellucid.show.columns import columns, columns_of_terminal, paragraph, print_lines
+from pellucid.seeing.viewed import Viewed
 from pellucid.translate.base import BaseTranslator
 from pellucid.translate.beam import best
 from pellucid.translate.decoding import TransformerDecoding, evaluating
@@ -21,7 +20,6 @@ from pellucid.translate.hypotheses import Candidates, Found, Hypotheses
 from pellucid.translate.search import Rules, search
 from pellucid.translate.sentences import TOKENS, read_source
 
-BESIDE, BEATEN = 1, 2  # other candidates of a step that are named: followed further, dropped
 GOES_ON = ("kept", "finished", "cut off")
 FATES = {
     "kept": "followed further",
@@ -72,7 +70,7 @@ class Ending:
 
 
 @dataclass(frozen=True)
-class BeamPath:
+class BeamPath(Viewed):
     """A search with `beam` hypotheses, and one path through it: the winner's, or a given target's."""
 
     beam: int
@@ -108,14 +106,6 @@ class BeamPath:
         rank = f"number {(step.place or 0) + 1} of {len(step.candidates)}"
         why = FATES[step.survivor.fate]
         return f"The search left it at step {lost + 1}: with {token!r} it was {rank}; {why}."
-
-    def lines(self, width: int = 80) -> list[str]:
-        """All of it as text."""
-        return beam_lines(self, width)
-
-    def show(self) -> None:
-        """Prints it."""
-        print_lines(self.lines(columns_of_terminal()))
 
 
 def beam_path(translator: BaseTranslator, reading: Reading) -> BeamPath:
@@ -194,46 +184,3 @@ def _check(reading: Reading, found: Sequence[Found]) -> None:
             "the search, run again, ended in another translation than before: the model or its settings "
             "changed in between. Explain the sentence anew."
         )
-
-
-def beam_lines(path: BeamPath, width: int) -> list[str]:
-    """The path through the search: at each step its rank, and the best of what was dropped."""
-    header = ["step", "says", "  log p", "  sum", "rank", "beside it; dropped (✗); their sums"]
-    rows = [_beam_row(number, step, path) for number, step in enumerate(path.steps, start=1)]
-    endings = [
-        f"{number}. {visible(each.text)} (score {each.score:.4f}{'' if each.finished else ', not finished'})"
-        for number, each in enumerate(path.endings, start=1)
-    ]
-    title = f"The search with beam {path.beam}: one path, step by step, and what it beat"
-    table = columns(header, rows, width, left=len(header) if width >= 66 else 2, longest=max(24, width - 42))
-    out = [line for ending in endings for line in paragraph(ending, width)]
-    out = ["What came out, best first:", *out]
-    return [*paragraph(title, width), "", *table, "", *paragraph(path.verdict, width), *out]
-
-
-def _beam_row(number: int, step: BeamStep, path: BeamPath) -> list[str]:
-    survivor = step.survivor
-    others = [each for each in step.candidates if each is not survivor]
-    named = [each for each in others if each.fate in GOES_ON][:BESIDE]
-    named += [each for each in others if each.fate not in GOES_ON][:BEATEN]
-    rivals = "  ".join(_rival(each, survivor) for each in named)
-    if survivor is None:
-        inside = number <= len(path.target)  # the search may go on after a hypothesis has ended
-        return [
-            str(number),
-            path.target[number - 1] if inside else "",
-            "",
-            "",
-            "lost" if inside else "out",
-            rivals,
-        ]
-    rank = f"{(step.place or 0) + 1}/{len(step.candidates)}" + (" ✗" if survivor.fate == "dropped" else "")
-    numbers = [f"{survivor.log_probability:7.4f}", f"{survivor.total:5.2f}", rank]
-    return [str(number), survivor.tokens[-1], *numbers, rivals]
-
-
-def _rival(candidate: Candidate, survivor: Candidate | None) -> str:
-    """Its last token, after … where it goes on from another beginning than the survivor."""
-    same = survivor is not None and candidate.token_ids[:-1] == survivor.token_ids[:-1]
-    mark = "" if candidate.fate in GOES_ON else "✗"
-    return f"{mark}{'' if same else '…'}{candidate.tokens[-1]} {candidate.total:.2f}"

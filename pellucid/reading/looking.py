@@ -3,7 +3,6 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import groupby
 
 import torch
 from torch import Tensor
@@ -12,7 +11,7 @@ from pellucid.errors import UsageError
 from pellucid.reading.reading import Reading
 from pellucid.reading.words import visible
 from pellucid.seeing.records import UnknownTensor, attentions, no_such_name
-from pellucid.show.columns import columns, known, paragraph, short_share
+from pellucid.show.columns import known
 
 NAMED = 3  # words of a row that are named
 ONE_WORD = 6  # positions that a head's line of text shows
@@ -113,28 +112,3 @@ def _looks(
         says = expected[place] if expected else None
         looks.append(Look(asks[place], says, words, abs(bits[place])))
     return looks
-
-
-def heads_lines(looks: list[HeadLook], width: int) -> list[str]:
-    """For each layer, what each position of each head looked at most."""
-    lines: list[str] = []
-    for part, heads in groupby(looks, key=lambda look: look.part):
-        group = list(heads)
-        header = ["reads", "to say"] if group[0].looks[0].expected is not None else ["reads"]
-        rows = []
-        for place, look in enumerate(group[0].looks):
-            who = [look.asks, *([look.expected] if look.expected is not None else [])]
-            rows.append([*who, *(_most(head.looks[place]) for head in group)])
-        bits = ["bits", *([""] if len(header) == 2 else []), *(known(head.entropy, ".2f") for head in group)]
-        titles = [*header, *(f"head {head.head}" for head in group)]
-        about = "the word that each position of each head looked at most, with its share"
-        lines += ["", part, *paragraph(about, width)]
-        lines += columns(titles, [*rows, bits], width, left=len(header), longest=16)
-    return lines[1:]
-
-
-def _most(look: Look) -> str:
-    if not look.words:
-        return look.most
-    word, share = look.words[0]
-    return f"{word} {short_share(share)}"

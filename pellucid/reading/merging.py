@@ -16,7 +16,6 @@ from torch import Tensor
 
 from pellucid.reading.reading import Reading
 from pellucid.seeing.records import Record, Records, attentions, stack_of
-from pellucid.show.columns import columns, known, paragraph
 from pellucid.text.vocabulary import Vocabulary
 
 SPACE = "▁"
@@ -124,18 +123,3 @@ def spelled(pieces: Sequence[str]) -> str:
         text += run.decode(errors="replace") + piece
         run.clear()
     return text.strip(SPACE).replace(SPACE, " ") or text
-
-
-def merged_lines(merged: Merged, name: str, width: int) -> list[str]:
-    """The mean of an attention's heads between words."""
-    record = merged[name]
-    shares = record.tensor[0].mean(0).tolist()
-    rows = [
-        [word, *(known(share, ".2f") for share in row)]
-        for word, row in zip(record.labels("L"), shares, strict=True)
-    ]
-    heads = record.tensor.shape[1]
-    return [
-        *paragraph(f"{name} between words, the mean of {heads} heads", width),
-        *columns(["", *record.labels("M")], rows, width),
-    ]

@@ -14,6 +14,7 @@ from pellucid.reading.steps import Step, steps_of
 from pellucid.reading.words import source_of, target_of, visible
 from pellucid.seeing.records import attentions
 from pellucid.seeing.trace import Trace
+from pellucid.seeing.viewed import InNotebook
 from pellucid.seeing.watching import watched
 from pellucid.text.vocabulary import Vocabulary
 from pellucid.translate.base import BaseTranslator
@@ -21,7 +22,7 @@ from pellucid.translate.translation import Hypothesis, Translation
 
 
 @dataclass(frozen=True)
-class Reading:
+class Reading(InNotebook):
     """A translation, its steps, and every matrix of the pass over it: data, which views show."""
 
     translation: Translation

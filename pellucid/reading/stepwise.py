@@ -18,7 +18,7 @@ from pellucid.reading.passes import in_float32, quietly
 from pellucid.reading.reading import Reading
 from pellucid.seeing.records import Record
 from pellucid.seeing.trace import Trace, trace
-from pellucid.show.columns import columns, columns_of_terminal, paragraph, print_lines
+from pellucid.seeing.viewed import Viewed
 
 LONG = 1.0  # seconds
 RUNS = 3  # of all steps for their times: whatever else the computer does makes them longer, never shorter
@@ -46,7 +46,7 @@ class TokenStep:
 
 
 @dataclass(frozen=True)
-class Stepwise:
+class Stepwise(Viewed):
     """All steps in both ways; the encoder's tensors, which are made once, are compared too."""
 
     steps: list[TokenStep]
@@ -96,14 +96,6 @@ class Stepwise:
             f"{self.where}, whose numbers go up to {self._furthest.size:.3g}. "
             f"Rows computed: {self.cached_rows} with a cache, {self.whole_rows} without."
         )
-
-    def lines(self, width: int = 80) -> list[str]:
-        """All of it as text."""
-        return stepwise_lines(self, width)
-
-    def show(self) -> None:
-        """Prints it."""
-        print_lines(self.lines(columns_of_terminal()))
 
 
 def stepwise(model: Transformer, reading: Reading) -> Stepwise:
@@ -187,23 +179,3 @@ def _times(model: Transformer, memory: Memory, target: Tensor) -> list[tuple[flo
         (min(cached), min(whole))
         for cached, whole in (zip(*each, strict=True) for each in zip(*runs, strict=True))
     ]
-
-
-def stepwise_lines(steps: Stepwise, width: int) -> list[str]:
-    """With a cache and without, side by side: rows, time, and the largest difference from the pass."""
-    header = ["step", "reads", "cache: rows", "ms", "differs", "none: rows", "ms", "differs"]
-    rows = []
-    for step in steps.steps:
-        ways = [
-            [str(way.rows), f"{1000 * way.seconds:.2f}", f"{way.difference:.1e}"]
-            for way in (step.cached, step.whole)
-        ]
-        rows.append([str(step.number + 1), step.input, *ways[0], *ways[1]])
-    totals = [str(steps.cached_rows), f"{1000 * steps.cached_seconds:.2f}", ""]
-    totals += [str(steps.whole_rows), f"{1000 * steps.whole_seconds:.2f}", ""]
-    table = columns(header, [*rows, ["all", "", *totals]], width, left=2)
-    title = (
-        "Step by step with a cache, a new row each; and without one, all rows of the prefix again. In both "
-        "the source's keys and values are computed once, for all steps."
-    )
-    return [*paragraph(title, width), "", *table, "", *paragraph(str(steps), width)]

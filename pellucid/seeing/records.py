@@ -10,6 +10,7 @@ from torch import Tensor
 from pellucid.config.nearest import nearest
 from pellucid.config.whole import is_whole
 from pellucid.errors import UsageError
+from pellucid.seeing.viewed import InNotebook, columns_of_terminal, lines, print_lines
 
 AXES = {
     "B": "sentence",
@@ -25,7 +26,7 @@ AXES = {
 
 
 @dataclass(frozen=True)
-class Record:
+class Record(InNotebook):
     """One tensor of the pass: its name, its axes ("BHLM"), its values and the tokens along L and M."""
 
     name: str
@@ -49,15 +50,8 @@ class Record:
         return [str(index) for index in range(sizes[axis])]
 
     def show(self, head: int | None = None) -> None:
-        """Prints its matrix, the tokens along both sides: of each head, or of one."""
-        from pellucid.show.record_text import show_record  # here, because explaining stands above seeing
-
-        show_record(self, head)
-
-    def _repr_html_(self) -> str:
-        from pellucid.show.notebook import record_html
-
-        return record_html(self)
+        """Print its matrix, the tokens along both sides: of each head, or of one."""
+        print_lines(lines(self, columns_of_terminal(), head=head))
 
     def legend(self) -> str:
         """The meaning of each axis letter."""

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from pellucid.config.whole import is_whole
 from pellucid.errors import UsageError
 from pellucid.seeing.records import AXES, Record, Records, globs, no_such_name, stack_of
+from pellucid.seeing.viewed import InNotebook
 from pellucid.seeing.watching import Watcher, parts_of, watches, watching
 
 RECORDED_AT_MOST = 4 * 2**30  # bytes, unless the caller says otherwise: looking must not take all memory
@@ -24,7 +25,7 @@ class Labeller(Protocol):
     def target_tokens(self, ids: list[int]) -> list[str]: ...
 
 
-class Trace(Records):
+class Trace(Records, InNotebook):
     """What was seen in one forward pass: a mapping from names to records, in the order of computation."""
 
     def __init__(
@@ -45,11 +46,6 @@ class Trace(Records):
     def __repr__(self) -> str:
         between = f", {next(iter(self))} … {next(reversed(self._records))}" if self else ""
         return f"<Trace of {len(self)} tensors{between}>"
-
-    def _repr_html_(self) -> str:
-        from pellucid.show.notebook import trace_html  # here, because explaining stands above seeing
-
-        return trace_html(self)
 
     def watch(self, path: str, name: str, axes: str, tensor: Tensor) -> Tensor:
         """The watcher: checks the axes, applies the edits, records."""

@@ -1,10 +1,8 @@
 """Tables as lines of text that fit a width, whatever letters they hold, and printed."""
 
 import math
-import shutil
-import sys
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from rich.cells import cell_len, chop_cells, set_cell_size
 
@@ -105,15 +103,3 @@ def short_share(share: float) -> str:
     if math.isnan(share):
         return "?"
     return "1.0" if share >= 0.995 else f"{share:.2f}"[1:]
-
-
-def columns_of_terminal() -> int:
-    """The width that text has: the terminal's, or 80 where there is none."""
-    return shutil.get_terminal_size().columns
-
-
-def print_lines(lines: Iterable[str]) -> None:
-    """Lines to standard output; what it cannot write becomes a question mark."""
-    encoding = sys.stdout.encoding or "utf-8"
-    for line in lines:
-        print(line.encode(encoding, "replace").decode(encoding))

@@ -14,6 +14,7 @@ from pellucid.reading.reading import Reading
 from pellucid.reading.words import visible
 from pellucid.seeing.records import AXES, Record
 from pellucid.seeing.trace import Trace
+from pellucid.seeing.viewed import html
 from pellucid.show.columns import known
 from pellucid.show.terminal import summaries
 
@@ -26,6 +27,7 @@ ROWS, COLUMNS = 12, 16  # of a matrix that are shown; the middle of a longer axi
 NAMES = 200  # tensors of a trace that are listed
 
 
+@html.register
 def explanation_html(reading: Reading) -> str:
     """The steps, where they looked, and the summaries."""
     translation = reading.translation
@@ -62,6 +64,7 @@ def explanation_html(reading: Reading) -> str:
     )
 
 
+@html.register
 def trace_html(trace: Trace) -> str:
     """The names, axes and shapes of all tensors."""
     rows = [
@@ -77,6 +80,7 @@ def trace_html(trace: Trace) -> str:
     )
 
 
+@html.register
 def record_html(record: Record) -> str:
     """A tensor: its first sentence, and of several heads each, as matrices with their labels."""
     values = record.tensor.detach().cpu().double().numpy()  # for NumPy has no bfloat16

@@ -17,8 +17,9 @@ from pellucid.config.whole import is_whole
 from pellucid.errors import UsageError
 from pellucid.page.captions import Caption, caption
 from pellucid.seeing.records import AXES, Record, stack_of
+from pellucid.seeing.viewed import lines
 from pellucid.show.code_lines import code_line
-from pellucid.show.columns import BLOCKS, columns, columns_of_terminal, digits, paragraph, print_lines
+from pellucid.show.columns import BLOCKS, columns, digits, paragraph
 
 SHARES = ("weights", "probabilities")  # whose rows sum to 1
 ENDS = {
@@ -30,33 +31,29 @@ BEST = 3  # words of each row that are shown, where an axis is the vocabulary
 LONGEST = 16  # cells of a token
 
 
-def show_record(record: Record, head: int | None = None, words: Sequence[str] = ()) -> None:
-    """Prints a tensor of any trace, all its heads or one; `words`: of the vocabulary, for an axis V."""
-    print_lines(record_lines(record, columns_of_terminal(), head, words))
-
-
+@lines.register
 def record_lines(
     record: Record, width: int = 80, head: int | None = None, words: Sequence[str] = ()
 ) -> list[str]:
     """Its name and what it is, then a matrix for each head; the first sentence of several."""
     values = record.tensor.detach().cpu().double()
     axes = record.axes
-    lines = [record.name, *_about(record.name, width)]
+    text = [record.name, *_about(record.name, width)]
     if axes.startswith("B"):
         if len(values) > 1:
-            lines += paragraph(f"the first of {len(values)} sentences", width)
+            text += paragraph(f"the first of {len(values)} sentences", width)
         values, axes = values[0], axes[1:]
     heads = values if axes.startswith("H") else values[None]
     axes = axes.removeprefix("H")
     shown = range(len(heads)) if head is None else [_checked(record, head)]
-    lines += paragraph(_sides(record.name, axes), width)
+    text += paragraph(_sides(record.name, axes), width)
     largest = 1.0 if _is_shares(record) else _largest(values)
     for number in shown:
         panel = heads[number] if len(axes) > 1 else heads[number][:, None]
         which = f"head {number} of {len(heads)}: " if "H" in record.axes else ""
-        lines += ["", *paragraph(f"{which}{_shape(record.name, axes, panel)}", width)]
-        lines += _matrix(record, axes, panel, largest, words, width)
-    return lines
+        text += ["", *paragraph(f"{which}{_shape(record.name, axes, panel)}", width)]
+        text += _matrix(record, axes, panel, largest, words, width)
+    return text
 
 
 def _checked(record: Record, head: int) -> int:

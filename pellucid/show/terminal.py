@@ -18,14 +18,16 @@ from rich.text import Text
 from pellucid.errors import PellucidError, UsageError
 from pellucid.reading.alignment import alignment
 from pellucid.reading.beam_path import BeamPath
-from pellucid.reading.looking import heads_lines, looked_at
-from pellucid.reading.merging import merged, merged_lines
+from pellucid.reading.looking import looked_at
+from pellucid.reading.merging import merged
 from pellucid.reading.reading import Reading
 from pellucid.reading.steps import Step
 from pellucid.reading.stepwise import Stepwise
 from pellucid.reading.words import visible
 from pellucid.seeing.records import UnknownTensor, no_such_name
-from pellucid.show.columns import BLOCKS, columns_of_terminal, known, paragraph, print_lines, short_share
+from pellucid.seeing.viewed import columns_of_terminal, print_lines
+from pellucid.show.columns import BLOCKS, known, paragraph, short_share
+from pellucid.show.reading_text import heads_lines, merged_lines
 from pellucid.show.record_text import record_lines
 
 COLOURS = ("", "on #e9e1f7", "on #c9b6ec", "on #9c7ddb", "on #6b43bd")  # with black text, white on the last

@@ -70,7 +70,7 @@ class WorkedExample(Records):
 
     def show(self) -> None:
         """Prints every stage: its matrix, and how its shape comes about."""
-        from pellucid.show.columns import columns_of_terminal, print_lines
+        from pellucid.seeing.viewed import columns_of_terminal, print_lines
         from pellucid.worked.example_text import stages_text
 
         print_lines(stages_text(self, width=columns_of_terminal()))

@@ -8,14 +8,20 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from pellucid.config.schema import Config, DataConfig, ModelConfig, TranslationConfig, VocabularyConfig
+from pellucid.config.schema import (
+    PREPARATIONS,
+    Config,
+    DataConfig,
+    ModelConfig,
+    TranslationConfig,
+    VocabularyConfig,
+)
 from pellucid.data.batch import Batch, make_batch
 from pellucid.data.corpus import Pair
 from pellucid.data.examples import Example
 from pellucid.learning import validation
 from pellucid.learning.setting_up import learned_vocabulary
 from pellucid.model import Transformer
-from pellucid.text.preparation import NAMES
 from pellucid.text.vocabulary import Vocabulary
 
 # Two target languages take turns: each has its own rules for apostrophes and question marks.
@@ -89,7 +95,7 @@ def test_the_loss_is_of_real_tokens_without_dropout(monkeypatch: pytest.MonkeyPa
     assert taught.training  # again
 
 
-@pytest.mark.parametrize("preparation", NAMES)
+@pytest.mark.parametrize("preparation", PREPARATIONS)
 def test_the_right_tokens_have_a_bleu_of_100(monkeypatch: pytest.MonkeyPatch, preparation: str) -> None:
     """Each reference is prepared by its own language, and stands beside the translation of its own source."""
     found = validated(monkeypatch, model(), preparation, [make_batch(examples(2, 3), 2, 0)])

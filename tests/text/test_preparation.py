@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from pellucid.config.schema import PREPARATIONS
 from pellucid.errors import UsageError
-from pellucid.text.preparation import NAMES, prepare, restore
+from pellucid.text.preparation import prepare, restore
 
 needs_mirror = pytest.mark.skipif("PELLUCID_MIRROR" not in os.environ, reason="PELLUCID_MIRROR is not set")
 
@@ -62,7 +63,7 @@ def test_none_changes_nothing_and_an_unknown_name_is_an_error() -> None:
         prepare("a", "penn", "en")
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", PREPARATIONS)
 @pytest.mark.parametrize(
     "text", ["", "  ", "\0", "\ud800", "\u200b\u200f", "😀😀", "a" + "\u0301" * 1000, "a\u2028b\x85c"]
 )

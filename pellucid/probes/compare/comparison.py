@@ -32,6 +32,7 @@ from pellucid.errors import UsageError
 from pellucid.model import EncoderLayer, Transformer, sinusoids
 from pellucid.probes.compare.movers import LayerChange, layer_change
 from pellucid.probes.compare.occurrence import Occurrence, find
+from pellucid.reading.alignment import alignment
 from pellucid.reading.merging import said_words
 from pellucid.reading.passes import in_float32, quietly
 from pellucid.reading.reading import Reading, read
@@ -108,7 +109,7 @@ class Comparison:
 
     def show(self) -> None:
         """Prints the cosines, the effects, the words that moved it, and the translations."""
-        from pellucid.show.columns import columns_of_terminal, print_lines
+        from pellucid.seeing.viewed import columns_of_terminal, print_lines
 
         print_lines(self.lines(columns_of_terminal()))
 
@@ -247,7 +248,7 @@ def _renderings(
 
 def _aligned(reading: Reading, occurrence: Occurrence) -> tuple[list[str], int | None]:
     """The target words that looked at the word, and the step that begins the one that looked at it most."""
-    links = [link for link in reading.alignment().links if link.source == occurrence.number]
+    links = [link for link in alignment(reading).links if link.source == occurrence.number]
     words = [word for word in said_words(reading) if not word.special]
     if not links:
         return [], None

@@ -1,0 +1,50 @@
+"""Data that views can show. A view registers for the data that it shows, so data never imports a view."""
+
+import functools
+import shutil
+import sys
+from collections.abc import Iterable
+from typing import Any
+
+
+@functools.singledispatch
+def lines(shown: Any, width: int = 80, **options: Any) -> list[str]:
+    """Write data as lines of text, at most `width` cells each; views register the kinds that they know."""
+    raise TypeError(f"no view as text is registered for {type(shown).__name__}")
+
+
+@functools.singledispatch
+def html(shown: Any) -> str:
+    """Write data as HTML for a notebook; views register the kinds that they know."""
+    raise TypeError(f"no view as HTML is registered for {type(shown).__name__}")
+
+
+class Viewed:
+    """Data with a view as text: `show()` prints it, `lines(width)` returns it."""
+
+    def lines(self, width: int = 80) -> list[str]:
+        """The text, line by line."""
+        return lines(self, width)
+
+    def show(self) -> None:
+        """Print the text, as wide as the terminal."""
+        print_lines(self.lines(columns_of_terminal()))
+
+
+class InNotebook:
+    """Data with a view as HTML, which notebooks display."""
+
+    def _repr_html_(self) -> str:
+        return html(self)
+
+
+def columns_of_terminal() -> int:
+    """The width that text has: the terminal's, or 80 where there is none."""
+    return shutil.get_terminal_size().columns
+
+
+def print_lines(text: Iterable[str]) -> None:
+    """Print lines to standard output; a letter that it cannot write becomes a question mark."""
+    encoding = sys.stdout.encoding or "utf-8"
+    for line in text:
+        print(line.encode(encoding, "replace").decode(encoding))
