@@ -23,7 +23,7 @@ def run(arguments: argparse.Namespace) -> None:
     """Writes config.toml, seals the folder again, and says what it was before."""
     from pellucid.cli.lines import tell
     from pellucid.errors import UsageError
-    from pellucid.learning.change import change_translation
+    from pellucid.learning.finished import change_translation
 
     if arguments.model == "demo":
         raise UsageError("demo is the model inside the package, which stays as it is. Name a model folder.")

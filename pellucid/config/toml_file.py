@@ -199,3 +199,10 @@ def _section(kind: type, given: dict[str, Any], where: str) -> Any:
         )
     except UsageError as error:
         raise UsageError(f"{where}: {error}") from None
+
+
+def one_line(value: Any) -> str:
+    """Return a value as TOML, in one line."""
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(one_line, value))}]"
+    return tomli_w.dumps({"value": value}).removeprefix("value = ").strip()

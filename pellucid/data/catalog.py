@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pellucid.data.download import File, obtain
 from pellucid.errors import UsageError
-from pellucid.folder.seal import making, write_new
+from pellucid.folder.whole_file import making, write_new
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from pellucid.data import phrasebook
 from pellucid.errors import PellucidError, UsageError
 from pellucid.learning import run as run_module
 from pellucid.learning.claim import claim
-from pellucid.learning.train import train
+from pellucid.learning.run import train
 from pellucid.translator import Translator
 
 CONFIGURATION = demo.configuration

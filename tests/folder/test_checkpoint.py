@@ -21,15 +21,11 @@ from torch import Tensor
 
 from pellucid.config.schema import Config, DataConfig, ModelConfig, VocabularyConfig
 from pellucid.errors import PellucidError
-from pellucid.folder import checkpoint, seal
-from pellucid.folder.checkpoint import (
-    load_model,
-    newest_state,
-    recover,
-    save_model,
-    save_state,
-)
-from pellucid.folder.seal import check_writable
+from pellucid.folder import checkpoint
+from pellucid.folder import manifest as manifest_module
+from pellucid.folder.checkpoint import newest_state, recover, save_model, save_state
+from pellucid.folder.load import load_model
+from pellucid.folder.whole_file import check_writable
 from pellucid.learning.claim import claim
 from pellucid.model import Transformer
 from pellucid.text.vocabulary import Vocabulary
@@ -64,7 +60,7 @@ def reseal(folder: Path) -> None:
     """What somebody does who changes a file and knows how the manifest is made."""
     table = json.loads((folder / "MANIFEST.json").read_text())
     (folder / "MANIFEST.json").unlink()
-    seal._seal(folder, table["kind"], {"provenance": table["provenance"]})
+    manifest_module._seal(folder, table["kind"], {"provenance": table["provenance"]})
 
 
 def error_of(folder: Path) -> str:
@@ -295,7 +291,7 @@ def test_a_manifest_cannot_name_files_elsewhere(tmp_path: Path) -> None:
     table = json.loads(path.read_text())
     del table["sha256"]
     table["files"]["../secret"] = "0" * 64
-    path.write_text(json.dumps(table | {"sha256": seal._sha256_of(table)}))
+    path.write_text(json.dumps(table | {"sha256": manifest_module._sha256_of(table)}))
     assert "../secret" not in error_of(tmp_path / "run")
 
 

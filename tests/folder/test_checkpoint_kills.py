@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from pellucid.folder.checkpoint import load_model, newest_state, recover
-from pellucid.folder.seal import is_sealed
+from pellucid.folder.checkpoint import newest_state, recover
+from pellucid.folder.load import load_model
+from pellucid.folder.manifest import is_sealed
 
 # Forks, as often as it is told to, a child that goes on from what it finds and saves until it is killed.
 SAVER = """

@@ -14,17 +14,8 @@ import foreign
 import pytest
 
 from pellucid.errors import PellucidError
-from pellucid.folder.seal import (
-    copy,
-    is_sealed,
-    jsonable,
-    making,
-    remove,
-    sealed,
-    whole,
-    write_new,
-    write_whole,
-)
+from pellucid.folder.manifest import is_sealed, jsonable, remove, sealed
+from pellucid.folder.whole_file import copy, making, whole, write_new, write_whole
 
 
 def test_json_has_words_for_what_is_not_a_finite_number() -> None:
@@ -257,7 +248,7 @@ def test_the_file_behind_standard_output_stays_the_same_file(tmp_path: Path, nam
     out = tmp_path / "out"
     (tmp_path / "link").symlink_to("/dev/stdout")
     code = (
-        "from pathlib import Path; from pellucid.folder.seal import write_whole; "
+        "from pathlib import Path; from pellucid.folder.whole_file import write_whole; "
         f"write_whole(Path({name!r}), b'new')"
     )
     with out.open("wb") as stream:
@@ -269,7 +260,7 @@ def test_the_file_behind_standard_output_stays_the_same_file(tmp_path: Path, nam
 
 def test_standard_output_may_be_a_pipe(tmp_path: Path) -> None:
     code = (
-        "from pathlib import Path; from pellucid.folder.seal import write_whole; "
+        "from pathlib import Path; from pellucid.folder.whole_file import write_whole; "
         "write_whole(Path('/dev/stdout'), b'new')"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, timeout=60)

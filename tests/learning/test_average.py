@@ -11,9 +11,9 @@ from command import Command
 
 import pellucid as package
 from pellucid.errors import PellucidError, UsageError
-from pellucid.folder.checkpoint import load_model
-from pellucid.learning import run as run_module
-from pellucid.learning.validation import Validation
+from pellucid.folder.load import load_model
+from pellucid.learning import saving
+from pellucid.learning.step import Validation
 
 SETTINGS = {"training.checkpoint_every": 2, "training.keep_checkpoints": 3}
 
@@ -44,7 +44,7 @@ def test_the_average_s_scores_and_what_was_kept_are_told(
     def validate(*_: object) -> Validation:
         return Validation(2.0, 7.39, left.pop(0) if len(left) > 1 else left[0], 50.0, 12.5, 8, "b", "c")
 
-    monkeypatch.setattr(run_module, "validate", validate)
+    monkeypatch.setattr(saving, "validate", validate)
     lines, folder, config = list[str](), tmp_path / "run", short_runs.config(tmp_path / "data")
     package.train(config, folder, report=lines.append)
     scores = f"loss 2.000, perplexity 7.39, BLEU {bleus[-1]:.2f}, chrF 50.00, exact 12.50"

@@ -19,9 +19,7 @@ from pellucid.learning.display import (
     validates_next,
     validation_progress,
 )
-from pellucid.learning.learner import Update
-from pellucid.learning.step import Step
-from pellucid.learning.validation import Sample, Validation
+from pellucid.learning.step import Sample, Step, Update, Validation
 
 CONFIG = Config(training=TrainingConfig(steps=100))
 FOUND = Validation(2.0, 7.389, 31.25, 55.5, 12.5, 8, "signature", "signature")

@@ -11,7 +11,7 @@ from pellucid.config.toml_file import from_table, to_table
 from pellucid.data.corpus import Pair, Report
 from pellucid.errors import UsageError
 from pellucid.learning import setting_up
-from pellucid.learning.doubts import doubt_pairs, overlap
+from pellucid.learning.text import overlap, warn_if_identical
 
 
 @pytest.fixture
@@ -73,9 +73,9 @@ def test_settings_with_which_nothing_is_learned(tmp_path: Path) -> None:
 
 
 def test_targets_that_are_their_sources() -> None:
-    doubt_pairs("train", Report(read=10, kept=8, identical=6))
+    warn_if_identical("train", Report(read=10, kept=8, identical=6))
     with pytest.warns(UserWarning) as warned:
-        doubt_pairs("train", Report(read=1010, kept=1008, identical=1005))
+        warn_if_identical("train", Report(read=1010, kept=1008, identical=1005))
     assert [str(each.message) for each in warned] == [
         "[data] train: in 1,005 of 1,008 pairs the target is the source. If the model shall do more than "
         "copy, look whether the right two files are named."

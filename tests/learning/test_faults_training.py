@@ -8,6 +8,7 @@ import re
 import shutil
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -22,8 +23,11 @@ from pellucid.data.batch import Batch
 from pellucid.errors import PellucidError, UsageError
 from pellucid.folder import checkpoint
 from pellucid.folder.checkpoint import newest_state
+from pellucid.learning import learner as learner_module
 from pellucid.learning import run as run_module
 from pellucid.learning.learner import Learner
+from pellucid.learning.loss import Loss, loss_of
+from pellucid.model import Transformer
 
 
 def failing(config: pellucid.Config | str | Path, out: Path, **options: Any) -> PellucidError:
@@ -43,16 +47,15 @@ def poisoned(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., list[Bat
 
     def poison(*steps: int) -> list[Batch]:
         batches: list[Batch] = []
-        backward = Learner._backward
 
         def learn(self: Learner, taken: list[Batch], step: int) -> Any:
             batches.extend(taken)
 
-            def poisoned_backward(learner: Learner, batch: Batch, tokens: int) -> tuple[float, float]:
-                losses = backward(learner, batch, tokens)
-                return (math.nan, math.nan) if step in steps else losses
+            def poisoned_loss(model: Transformer, batch: Batch, smoothing: float) -> Loss:
+                loss = loss_of(model, batch, smoothing)
+                return replace(loss, smoothed=loss.smoothed + math.nan) if step in steps else loss
 
-            monkeypatch.setattr(Learner, "_backward", poisoned_backward)
+            monkeypatch.setattr(learner_module, "loss_of", poisoned_loss)
             return original(self, taken, step)
 
         monkeypatch.setattr(Learner, "learn", learn)

@@ -13,6 +13,7 @@ import short_runs
 import pellucid
 from pellucid.errors import PellucidError
 from pellucid.learning import run as run_module
+from pellucid.learning import saving
 from pellucid.learning.learner import Learner
 from pellucid.learning.stop import Interrupted
 
@@ -118,7 +119,7 @@ def test_a_second_signal_is_in_the_log(tmp_path: Path, monkeypatch: pytest.Monke
         signal.raise_signal(signal.SIGINT)
         signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr(run_module, "validate", validate)
+    monkeypatch.setattr(saving, "validate", validate)
     with pytest.raises(KeyboardInterrupt):
         pellucid.train(short_runs.config(tmp_path / "data"), tmp_path / "run")
     assert logged(tmp_path / "run")[-1] == "interrupted at once."

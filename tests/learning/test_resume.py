@@ -21,11 +21,12 @@ import pellucid
 from pellucid.config.toml_file import to_toml
 from pellucid.data.corpus import fingerprint
 from pellucid.errors import PellucidError, UsageError
-from pellucid.folder.checkpoint import load_model, newest_state
-from pellucid.learning import run as run_module
+from pellucid.folder.checkpoint import newest_state
+from pellucid.folder.load import load_model
+from pellucid.learning import saving
 from pellucid.learning.learner import Learner
+from pellucid.learning.step import Validation
 from pellucid.learning.stop import Interrupted
-from pellucid.learning.validation import Validation
 
 # Two epochs of about ten batches, validated now and then, with dropout and subword sampling on.
 SETTINGS = SAMPLED | {"training.steps": 14, "training.batch_tokens": 80, "training.validate_every": 4}
@@ -149,7 +150,7 @@ def validated_as(monkeypatch: pytest.MonkeyPatch, *bleus: float) -> None:
     def validate(*_: Any) -> Validation:
         return Validation(2.0, 7.39, left.pop(0) if len(left) > 1 else left[0], 50.0, 12.5, 8, "", "")
 
-    monkeypatch.setattr(run_module, "validate", validate)
+    monkeypatch.setattr(saving, "validate", validate)
 
 
 def test_the_best_score_survives_a_resume(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -167,7 +168,7 @@ def test_the_best_loss_survives_a_resume(tmp_path: Path, monkeypatch: pytest.Mon
     def validate(*_: Any) -> Validation:
         return Validation(losses.pop(0) if len(losses) > 1 else losses[0], 7.39, 0.0, 0.0, 0.0, 8, "", "")
 
-    monkeypatch.setattr(run_module, "validate", validate)
+    monkeypatch.setattr(saving, "validate", validate)
     config = short_runs.config(tmp_path / "data", {"training.validate_every": 1, "training.average": 0})
     stop(config, tmp_path / "run", 2)
     steps = list(pellucid.training(config, tmp_path / "run", resume=True))

@@ -14,7 +14,7 @@ import pellucid
 from pellucid.config.schema import Config
 from pellucid.config.toml_file import as_config, read, to_toml
 from pellucid.errors import UsageError
-from pellucid.folder.checkpoint import load_model
+from pellucid.folder.load import load_model
 
 
 @pytest.fixture(scope="module")

@@ -21,15 +21,16 @@ from pellucid.data.batch import make_batch
 from pellucid.data.corpus import read_pairs
 from pellucid.data.examples import encode_pairs
 from pellucid.errors import UsageError
-from pellucid.folder.checkpoint import load_model, newest_state
-from pellucid.learning import heap
+from pellucid.folder.checkpoint import newest_state
+from pellucid.folder.load import load_model
 from pellucid.learning import run as run_module
-from pellucid.learning.metrics import open_metrics, write_metrics
+from pellucid.learning import saving
+from pellucid.learning.log import open_metrics, write_metrics
 from pellucid.learning.setting_up import set_up
-from pellucid.learning.step import Step
+from pellucid.learning.step import Step, Validation
 from pellucid.learning.stop import StopRequest
-from pellucid.learning.text import Given
-from pellucid.learning.validation import Validation, validate
+from pellucid.learning.text import PythonText
+from pellucid.learning.validation import validate
 
 # Enough to learn the language, in three seconds of a processor.
 LEARNING = {
@@ -58,7 +59,7 @@ def validated_as(monkeypatch: pytest.MonkeyPatch, *bleus: float, losses: tuple[f
         bleu, loss = (values.pop(0) if len(values) > 1 else values[0] for values in left)
         return Validation(loss, 7.39, bleu, 50.0, 12.5, 8, "signature", "signature")
 
-    monkeypatch.setattr(run_module, "validate", validate)
+    monkeypatch.setattr(saving, "validate", validate)
 
 
 def test_a_toy_language_is_learnt(tmp_path: Path) -> None:
@@ -143,7 +144,7 @@ def test_order_and_segmentation_are_of_seed_and_epoch(tmp_path: Path) -> None:
             settings = {**short_runs.SAMPLED, "training.seed": seed, "vocabulary.sampling": 0.3 * sampled}
             config = short_runs.config(tmp_path / "data", settings)
             run = set_up(
-                config, tmp_path / f"{seed}{sampled}", False, (), "cpu", print, StopRequest(), Given()
+                config, tmp_path / f"{seed}{sampled}", False, (), "cpu", print, StopRequest(), PythonText()
             )
             for epoch in (0, 1):
                 batches = list(run.batches(epoch, 0))
@@ -302,7 +303,7 @@ def test_the_configurations_metric_decides(
         number = next(found)
         return Validation(float(number), 7.39, 10.0 * number, 50.0, 0.0, 60, "signature", "signature")
 
-    monkeypatch.setattr(run_module, "validate", validate)
+    monkeypatch.setattr(saving, "validate", validate)
     steps = trained(tmp_path, {"training.validation_metric": metric, "training.average": 0})
     assert [step.best for step in steps if step.validation] == [True, metric == "bleu"]
 
@@ -522,7 +523,7 @@ def test_free_memory_goes_back_every_ten_steps_and_after_validations(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trimmed: list[int] = []
-    monkeypatch.setattr(heap, "trim", lambda: trimmed.append(1))
+    monkeypatch.setattr(run_module, "trim_heap", lambda: trimmed.append(1))
     config = short_runs.config(tmp_path / "data", {"training.steps": 22, "training.validate_every": 7})
     counts = {step.number: len(trimmed) for step in pellucid.training(config, tmp_path / "run")}
     assert [number for number in counts if counts[number] > counts.get(number - 1, 0)] == [
@@ -541,7 +542,7 @@ def test_trim_gives_the_pieces_of_the_heap_back() -> None:
     code = """
 import ctypes
 from pathlib import Path
-from pellucid.learning.heap import trim
+from pellucid.learning.run import trim_heap as trim
 malloc, free = ctypes.CDLL(None).malloc, ctypes.CDLL(None).free
 malloc.restype, malloc.argtypes, free.argtypes = ctypes.c_void_p, [ctypes.c_size_t], [ctypes.c_void_p]
 blocks = [malloc(100_000) for _ in range(1000)]

@@ -81,7 +81,7 @@ def validated(
     data = DataConfig(languages=LANGUAGES, preparation=preparation)
     words = VocabularyConfig(size=200, kind="word", normalization="identity")
     config = Config(data, words, translation=TranslationConfig(beam=3))
-    monkeypatch.setattr(validation, "Translator", Perfect)
+    monkeypatch.setattr(validation, "BaseTranslator", Perfect)
     return validation.validate(taught, learned_vocabulary(PAIRS, config), config, batches, PAIRS)
 
 
