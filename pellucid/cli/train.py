@@ -157,7 +157,7 @@ def _config(arguments: argparse.Namespace, out: Path) -> tuple["Config", str]:
                 f"{path} is there already, from an earlier run. Go on with --resume, or choose another --out."
             )
         return read(path, limit | {"data.train": [files]} | settings), ""
-    from pellucid.learning.suited import suited
+    from pellucid.learning.choosing import suited
 
     chosen = suited(files, arguments.minutes or MINUTES, settings, arguments.device)
     return chosen.config, chosen.to_toml(out)

@@ -28,25 +28,23 @@ class SafeStream:
 
     def write(self, text: str) -> int:
         """Write, and ignore a broken pipe or a closed stream."""
-        with suppress(OSError, ValueError):
-            if self._stream is not None:
-                self._stream.write(text)
+        with suppress(OSError, ValueError, AttributeError):  # AttributeError: None, a process without stderr
+            self._stream.write(text)  # type: ignore[union-attr]
         return len(text)
+
+    def flush(self) -> None:
+        """Flush, and ignore the same errors."""
+        with suppress(OSError, ValueError, AttributeError):
+            self._stream.flush()  # type: ignore[union-attr]
 
     def say(self, line: str) -> None:
         """Write a line at once."""
         self.write(f"{line}\n")
         self.flush()
 
-    def flush(self) -> None:
-        """Flush, and ignore what `write` ignores."""
-        with suppress(OSError, ValueError):
-            if self._stream is not None:
-                self._stream.flush()
-
     def isatty(self) -> bool:
         """Return whether a bar can move there."""
-        with suppress(OSError, ValueError):
+        with suppress(ValueError):
             return self._stream is not None and self._stream.isatty()
         return False
 
@@ -100,18 +98,9 @@ def showing_bar(
                 for line in validation_lines(step.number, step.validation, step.best):
                     console.print(line, markup=False, highlight=False, emoji=False)
                 score = f"  {deciding(step.validation, config.training.validation_metric)}"
-            validates = validates_next(step, config)
-            end = f"  validation at step {step.number + 1:,} …" if validates else score
-            progress.update(task, completed=pace.fraction(step), line=pace.line(step) + end)
+            progress.update(task, completed=pace.fraction(step), line=pace.line(step) + score)
 
         yield show
-
-
-def validates_next(step: Step, config: Config) -> bool:
-    """Return whether the next step ends in a validation, during which the bar stands still."""
-    number, training = step.number + 1, config.training
-    due = number % training.validate_every == 0 or number == training.steps
-    return due and number <= training.steps and bool(config.data.validation or config.data.held_out)
 
 
 def validation_lines(number: int, validation: Validation, best: bool) -> Iterator[str]:
