@@ -169,8 +169,8 @@ def choose(corpus: Corpus, minutes: float, faster: float = 1.0) -> list[Chosen]:
 
 
 def kind_of(corpus: Corpus) -> str:
-    """Return "words" as tokens where these are few and frequent, "characters" where lines are strings or numbers
-    and no sentences, else "subwords"."""
+    """Return what a token is: "words" where these are few and frequent, "characters" where lines are strings
+    or numbers and no sentences, else "subwords"."""
     few = corpus.different_words <= WORDS_AT_MOST
     if few and corpus.words >= SEEN_AT_LEAST * corpus.different_words and corpus.source_words >= 2:
         return "words"

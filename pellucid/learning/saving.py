@@ -3,7 +3,6 @@ and the average of the last validated models in averaged/."""
 
 import copy
 import dataclasses
-import math
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -147,9 +146,8 @@ def _keep_if_best(run: Run, model: Transformer, validation: Validation, what: st
     """Make the folder this model if it is the best so far; of equal scores, the lower loss is better."""
     metric, position = run.config.training.validation_metric, run.position
     score, minus_loss = validation.score(metric), validation.score("loss")
-    if position.best_score is not None:
-        # A checkpoint written before the loss was kept has none: its model gives way to a better score only.
-        best = position.best_score, math.inf if position.best_loss is None else -position.best_loss
+    if position.best_score is not None and position.best_loss is not None:
+        best = position.best_score, -position.best_loss
         if (score, minus_loss) <= best:
             return False
     save_model(run, run.out, model, validation, what)

@@ -86,7 +86,7 @@ def _train(text: list[str], side: str, config: VocabularyConfig, tags: list[str]
 
 
 def _in_a_second_thread(learn: Callable[..., None], **settings: Any) -> None:
-    """Learn in a second thread, so that the first can answer a signal: SentencePiece returns only at its end."""
+    """Learn in a second thread: SentencePiece returns only at its end, and the first one answers signals."""
     with ThreadPoolExecutor(1) as pool:
         pool.submit(learn, **settings).result()
 

@@ -1,6 +1,5 @@
 """The configuration: what is read, what is written back, and every error word for word."""
 
-import dataclasses
 import time
 import tracemalloc
 from pathlib import Path
@@ -8,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pellucid.config.schema import PRESETS, Config, DataConfig, ModelConfig, TrainingConfig, VocabularyConfig
+from pellucid.config.schema import Config, DataConfig, ModelConfig, TrainingConfig, VocabularyConfig
 from pellucid.config.toml_file import from_table, read, to_toml
 from pellucid.errors import UsageError
 
@@ -88,28 +87,11 @@ def test_what_is_written_is_read_back_unchanged(tmp_path: Path, text: str) -> No
     assert read(config_file(tmp_path, to_toml(config), "again.toml")) == config
 
 
-def test_all_settings_are_written() -> None:
-    """The model folder's config.toml is all of it, resolved."""
-    text = to_toml(Config())
-    for section in dataclasses.fields(Config):
-        assert f"[{section.name}]" in text
-        for setting in dataclasses.fields(getattr(Config(), section.name)):
-            assert (
-                getattr(getattr(Config(), section.name), setting.name) is None
-            ) or f"{setting.name} = " in text
-
-
 @pytest.mark.parametrize("name,shape", [("base", (512, 8, 2048, 6, 0.1)), ("big", (1024, 16, 4096, 6, 0.3))])
 def test_presets_are_table_3_of_the_paper(name: str, shape: tuple[Any, ...]) -> None:
     model = from_table({"model": {"preset": name}}).model
     assert (model.width, model.heads, model.hidden, model.encoder_layers, model.dropout) == shape
     assert model.encoder_layers == model.decoder_layers
-
-
-@pytest.mark.parametrize("name", PRESETS)
-def test_a_setting_overrides_its_preset(name: str) -> None:
-    model = from_table({"model": {"preset": name, "hidden": 77, "dropout": 0.25}}).model
-    assert (model.hidden, model.dropout, model.width) == (77, 0.25, PRESETS[name]["width"])
 
 
 def test_overrides(tmp_path: Path) -> None:
@@ -181,12 +163,6 @@ def test_relative_paths_on_the_command_line_are_the_working_folders(
 def test_the_models_vocabulary_is_the_vocabularys_size() -> None:
     assert from_table({"vocabulary": {"size": 500}}).model.vocabulary == 500
     assert from_table({"vocabulary": {"size": 500}, "model": {"vocabulary": 450}}).model.vocabulary == 450
-
-
-def test_a_configuration_is_frozen_and_can_be_a_key() -> None:
-    assert hash(Config()) == hash(Config())
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        Config().model.width = 3  # type: ignore[misc]
 
 
 BETWEEN = "must lie between"

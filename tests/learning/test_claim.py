@@ -1,6 +1,5 @@
 """A training run's folder: taken by one run at a time, and never over files that no run wrote."""
 
-import os
 import shutil
 from pathlib import Path
 
@@ -12,7 +11,6 @@ import pellucid
 from pellucid.errors import PellucidError, UsageError
 from pellucid.folder import checkpoint
 from pellucid.folder.checkpoint import newest_state, save_state
-from pellucid.learning import run as running
 from pellucid.learning.claim import HOLDER, LOCK, WRITTEN, claim
 
 CONFIG = pellucid.Config(pellucid.DataConfig(train=(("train.en", "train.de"),)))
@@ -99,7 +97,7 @@ def test_a_start_that_was_cut_off_can_be_made_again(
         raise error
 
     with monkeypatch.context() as patch:
-        patch.setattr(running.checkpoint, "save_state", cut_off)
+        patch.setattr(checkpoint, "save_state", cut_off)
         with pytest.raises(error):
             pellucid.train(config, tmp_path / "run")
     assert (tmp_path / "run" / "last" / "MANIFEST.json").exists()
@@ -129,14 +127,3 @@ def test_recovering_removes_nothing_but_a_run_s_own(tmp_path: Path) -> None:
         (tmp_path / name).write_text("half")
     checkpoint.recover(tmp_path)
     assert {name for name in ours | others if (tmp_path / name).exists()} == others
-
-
-def test_a_second_run_is_told_of_the_first_before_it_has_saved(tmp_path: Path) -> None:
-    with claim(tmp_path / "run"):
-        (tmp_path / "run" / "last").mkdir()
-        with pytest.raises(PellucidError) as error:
-            next(pellucid.training(CONFIG, tmp_path / "run"))
-    assert str(error.value) == (
-        f"{tmp_path / 'run'}: another training run, process {os.getpid()}, is at work here. "
-        "Wait until it ends, or choose another folder."
-    )

@@ -244,6 +244,7 @@ sys.exit(main(["train", *sys.argv[2:]]))
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@pytest.mark.slow
 def test_under_a_real_limit_of_memory(tmp_path: Path) -> None:
     settings = WITHOUT_DROPOUT | {"model.hidden": 65_536, "training.steps": 1, "training.batch_tokens": 4000}
     path = tmp_path / "toy.toml"

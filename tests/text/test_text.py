@@ -13,7 +13,6 @@ from pellucid.data.corpus import Pair
 from pellucid.data.held_out import hold_out
 from pellucid.errors import UsageError
 from pellucid.folder.load import load_model
-from pellucid.learning.stop import Interrupted
 from pellucid.learning.text import check_text, read_text
 
 TEXTS = [(f"source {number % 90}", f"target {number}") for number in range(100)]
@@ -132,9 +131,3 @@ def test_what_is_no_pair() -> None:
         assert str(error.value) == (
             f'pairs[1] is {wrong!r}. A pair is two texts, source and target: ("A dog.", "Ein Hund.").'
         )
-
-
-def test_a_stopped_train_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pellucid.learning.stop.StopRequest.requested", True)
-    with pytest.raises(Interrupted, match="stopped at step 1; everything is saved in"):
-        pellucid.train(table(), tmp_path / "run", show=False, pairs=short_runs.pairs(60))
