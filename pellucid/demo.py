@@ -92,7 +92,8 @@ def run(out: Path, train: bool, say: Callable[[str], None]) -> None:
     text, to = EXPLAINED
     translator.explain(text, to=to).to_html(page)
     say(f'{next(number)}. The page that shows every matrix of "{text}": {page.resolve()}')
-    say(WHAT_NEXT.format(model=shlex.quote(str(out / MODEL) if train else "demo")))
+    for line in WHAT_NEXT.format(model=shlex.quote(str(out / MODEL) if train else "demo")).split("\n"):
+        say(line)
 
 
 def steps_done(config: Config, out: Path) -> int | None:

@@ -15,7 +15,7 @@ that start from one model. OUT is a new folder.
 
 
 def add(verbs: Verbs) -> None:
-    """The verb and its arguments."""
+    """Add the verb and its arguments."""
     about = "make one model whose weights are the mean of several checkpoints' weights"
     parser = verb(verbs, "average", about, run, EXAMPLES, NOTES)
     parser.add_argument("out", metavar="OUT", type=folder, help="the folder of the new model")

@@ -95,11 +95,8 @@ def run(arguments: argparse.Namespace) -> None:
             raise
         raise Interrupted(f"interrupted at once.\nTo go on: {_resuming(arguments, out)}") from None
     tell(f"The model is in {out}. To try it:")
-    model, sentence = shlex.quote(str(out)), shlex.quote(_a_sentence(config))
-    to = f" --to {shlex.quote(config.data.languages[0][1])}" if len(config.data.languages) > 1 else ""
-    tell(f"  echo {sentence} | pellucid translate {model}{to}")
-    tell(f"  pellucid explain {model} {sentence}{to} --html page.html")
-    tell(f"  pellucid inspect {model}")
+    for line in _next(config, shlex.quote(str(out))):
+        tell(f"  {line}")
 
 
 def steps(argument: str) -> tuple[int, ...]:
@@ -183,6 +180,17 @@ def _resuming(arguments: argparse.Namespace, out: Path) -> str:
     if arguments.device != "auto":
         words += ["--device", arguments.device]
     return shlex.join(words)
+
+
+def _next(config: "Config", model: str) -> tuple[str, ...]:
+    """Return commands to try with the model."""
+    sentence = shlex.quote(_a_sentence(config))
+    to = f" --to {shlex.quote(config.data.languages[0][1])}" if len(config.data.languages) > 1 else ""
+    return (
+        f"echo {sentence} | pellucid translate {model}{to}",
+        f"pellucid explain {model} {sentence}{to} --html page.html",
+        f"pellucid inspect {model}",
+    )
 
 
 def _a_sentence(config: "Config") -> str:

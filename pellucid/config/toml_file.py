@@ -1,4 +1,4 @@
-"""A configuration as strict TOML: read, shorthand and relative paths resolved, and written back whole."""
+"""Read a configuration from strict TOML, with its shorthand and relative paths, and write it back whole."""
 
 import dataclasses
 import os
@@ -60,7 +60,7 @@ def read(path: str | Path, overrides: Mapping[str, Any] | None = None) -> Config
 
 
 def as_config(config: Config | Mapping[str, Any] | str | Path) -> Config:
-    """Return a configuration that is given as such, as a dictionary like its TOML, or as the file's path."""
+    """Return a Config from a Config, from a dictionary like its TOML, or from the path of a file."""
     if isinstance(config, Config):
         return config
     if not isinstance(config, Mapping):
@@ -82,16 +82,16 @@ def override(table: dict[str, Any], overrides: Mapping[str, Any], where: str) ->
 
 
 def _absolute(value: Any, folder: Path) -> Any:
-    """Make a path start at the root and not at `folder`, and so each path in a list."""
+    """Make a path, or each path in a list, absolute; relative ones start at `folder`."""
     if isinstance(value, list | tuple):
         return [_absolute(entry, folder) for entry in value]
     return os.path.abspath(folder / value) if isinstance(value, str | os.PathLike) else value
 
 
 def _take_shape(table: dict[str, Any], folder: Path) -> None:
-    """Where a run starts from a model, take from it what the file does not say of shape and vocabulary.
+    """If a run starts from a model, take the missing settings of shape and vocabulary from that model.
 
-    Whether the rest agrees is checked when the model is loaded; so is a folder that holds no model.
+    The other settings, and a folder without a model, are checked when the model is loaded.
     """
     training, none = table.get("training"), dict[str, Any]()
     start = training.get("start_from") if isinstance(training, dict) else None
@@ -102,15 +102,16 @@ def _take_shape(table: dict[str, Any], folder: Path) -> None:
     except (OSError, ValueError):
         return
     for section, names in {"model": None, "vocabulary": LEARNED_BY}.items():
-        given = table.setdefault(section, {})
-        if isinstance(given, dict):
-            said = given | PRESETS.get(str(given.get("preset")), none)
-            theirs = {name: value for name, value in started.get(section, none).items() if name not in said}
-            given |= {name: value for name, value in theirs.items() if names is None or name in names}
+        ours = table.setdefault(section, {})
+        if isinstance(ours, dict):
+            preset = PRESETS.get(str(ours.get("preset")), none)
+            for name, value in started.get(section, none).items():
+                if name not in ours | preset and (names is None or name in names):
+                    ours[name] = value
 
 
 def from_table(table: Mapping[str, Any], where: str = "configuration", folder: Path | None = None) -> Config:
-    """A Config from nested dictionaries, from TOML or Python; an unknown section or key is an error."""
+    """Return a Config from nested dictionaries; an unknown section or key is an error."""
     table = plain(table, list)
     sections = {"data": DataConfig, "vocabulary": VocabularyConfig, "model": ModelConfig}
     sections |= {"training": TrainingConfig, "translation": TranslationConfig}
@@ -140,7 +141,7 @@ def from_table(table: Mapping[str, Any], where: str = "configuration", folder: P
 
 
 def without_folders(config: Config) -> Config:
-    """The configuration with its files' names alone: what others may read, and what a resume compares."""
+    """Return the configuration with its files' names only: for others to read and a resume to compare."""
     data, vocabulary, start = config.data, config.vocabulary, config.training.start_from
     corpora = (*data.train, *data.validation, vocabulary.model)
     names = short_names(file for corpus in corpora for file in corpus)
@@ -159,7 +160,7 @@ def without_folders(config: Config) -> Config:
 
 
 def to_table(config: Config) -> dict[str, Any]:
-    """The configuration as nested dictionaries for TOML; settings that are None are left out."""
+    """Return the configuration as nested dictionaries for TOML, without settings that are None."""
     return {
         section.name: {
             key: value
@@ -171,12 +172,12 @@ def to_table(config: Config) -> dict[str, Any]:
 
 
 def to_toml(config: Config) -> str:
-    """The whole configuration, resolved, as TOML text that `read` takes back unchanged."""
+    """Return the whole resolved configuration as TOML text that `read` reads back unchanged."""
     return tomli_w.dumps(plain(to_table(config), list))  # tomli_w writes lists, not tuples
 
 
 def _shorthand(data: dict[str, Any], where: str) -> None:
-    """Read train = ["a.en", "a.de"] as a list of one corpus, languages likewise; refuse what is no corpus."""
+    """Read train = ["a.en", "a.de"] as a list of one corpus, languages likewise; raise for anything else."""
     for key in {"train", "validation", "languages"} & data.keys():
         data[key] = several(data[key])
     for key in ("train", "validation"):
