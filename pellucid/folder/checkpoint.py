@@ -20,15 +20,7 @@ from torch import Tensor
 from pellucid.config.schema import Config
 from pellucid.config.toml_file import to_toml, without_folders
 from pellucid.errors import PellucidError
-from pellucid.folder.manifest import (
-    MANIFEST,
-    holds_only,
-    is_sealed,
-    read_manifest,
-    remove,
-    sealed,
-    verified,
-)
+from pellucid.folder.manifest import MANIFEST, holds_only, is_sealed, read_manifest, remove, sealed, verified
 from pellucid.folder.whole_file import copy, to_disk, writing
 from pellucid.model import Transformer
 from pellucid.text.vocabulary import FILES as VOCABULARY_FILES

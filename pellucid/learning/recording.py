@@ -27,28 +27,19 @@ class Recorder:
     steps: frozenset[int]
     only: str
 
-    def refuse_large(self, run: Run) -> None:
-        """Raise before the first step if a usual batch is too large to record."""
-        if self.steps and sum((sizes := self._sizes(run, *_usual_batch(run))).values()) > RECORDED_AT_MOST:
-            budget = run.config.training.batch_tokens
-            raise UsageError(f"record: a step of [training] batch_tokens = {budget:,} {_too_large(sizes)}")
-
     def record(self, run: Run, step: int, batch: Batch) -> Trace | None:
         """Return the trace of the pass that this step will learn from; None if the step was not asked for, or
         if its batch is larger than a recording may be: a recording must not end a run."""
         if step not in self.steps:
             return None
         (sentences, source), target = batch.source.shape, batch.target_in.shape[1]
-        sizes = self._sizes(run, sentences, source, target)
+        sizes = tensor_bytes(run.learner.working, source, target, sentences, self.only)
         if sum(sizes.values()) > RECORDED_AT_MOST:
             shape = f"{sentences:,} × {max(source, target):,}"
             run.report(f"step {step:,} is not recorded: its batch of {shape} tokens {_too_large(sizes)}")
             return None
         run.report(f"recording step {step:,}: {sum(sizes.values()) / 1e6:,.1f} MB in {len(sizes)} tensors")
         return self._watch(run, batch)
-
-    def _sizes(self, run: Run, sentences: int, source: int, target: int) -> dict[str, int]:
-        return tensor_bytes(run.learner.working, source, target, sentences, self.only)
 
     def _watch(self, run: Run, batch: Batch) -> Trace:
         """Run the pass in training mode, with the dropout that comes next; keep the random numbers' state."""
@@ -82,14 +73,6 @@ def check_recording(steps: Iterable[int], only: str, config: Config) -> Recorder
         with torch.device("meta"):  # names and shapes only
             tensor_bytes(Transformer(config.model), 2, 2, only=only)
     return Recorder(frozenset(chosen), only)
-
-
-def _usual_batch(run: Run) -> tuple[int, int, int]:
-    """Return the sentences, source tokens and target tokens of a full batch of average pairs."""
-    count = len(run.examples)
-    source = math.ceil(sum(len(example.source) for example in run.examples) / count)
-    target = math.ceil(sum(len(example.target) for example in run.examples) / count)
-    return min(count, max(1, run.config.training.batch_tokens // max(source, target))), source, target
 
 
 def _too_large(sizes: Mapping[str, int]) -> str:

@@ -192,18 +192,6 @@ def test_folders_made_in_vain_go_again(tmp_path: Path) -> None:
     assert names(tmp_path / "a") == ["kept"]
 
 
-def test_two_threads_do_not_write_into_each_other(tmp_path: Path) -> None:
-    path = tmp_path / "out"
-    with whole(path) as file:
-        file.write(b"first")
-        other = threading.Thread(target=write_whole, args=(path, b"second, and longer"))
-        other.start()
-        other.join()
-        assert path.read_bytes() == b"second, and longer"
-    assert path.read_bytes() == b"first"
-    assert names(tmp_path) == ["out"]
-
-
 def test_a_link_stays_a_link(tmp_path: Path) -> None:
     (tmp_path / "there").mkdir()
     target, link = tmp_path / "there" / "real", tmp_path / "link"
@@ -242,10 +230,3 @@ def test_the_file_behind_standard_output_stays_the_same_file(tmp_path: Path, nam
         subprocess.run([sys.executable, "-c", code], cwd=tmp_path, stdout=stream, check=True, timeout=60)
     assert out.read_bytes() == b"new"
     assert out.stat().st_ino == before
-
-
-def test_an_error_names_the_file_that_was_asked_for(tmp_path: Path) -> None:
-    for path in (tmp_path / "none" / "out", tmp_path / ("n" * 256)):
-        with pytest.raises(OSError) as error:
-            write_whole(path, b"new")
-        assert error.value.filename == str(path)

@@ -10,14 +10,7 @@ import short_runs
 from rich.console import Console
 
 from pellucid.config.schema import Config, TrainingConfig
-from pellucid.learning.display import (
-    Lines,
-    Pace,
-    deciding,
-    showing,
-    showing_bar,
-    validation_progress,
-)
+from pellucid.learning.display import Lines, Pace, deciding, showing, showing_bar, validation_progress
 from pellucid.learning.step import Sample, Step, Update
 
 CONFIG = Config(training=TrainingConfig(steps=100))

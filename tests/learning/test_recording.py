@@ -110,23 +110,6 @@ def test_errors_come_before_the_first_step(tmp_path: Path) -> None:
 SIZES = r"has (\S+) MB in (\d+) tensors \(the largest, (\S+), (\S+) MB\), more than the 0 MB of a recording"
 
 
-def test_steps_too_large_to_record_are_refused_before_the_first(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    config = short_runs.config(tmp_path / "data")
-    monkeypatch.setattr(recording, "RECORDED_AT_MOST", 40_000)
-    with pytest.raises(UsageError) as error:
-        next(pellucid.training(config, tmp_path / "run", record=(6,)))
-    assert re.fullmatch(
-        rf"record: a step of \[training\] batch_tokens = 60 {SIZES}\. "
-        r'Record fewer with only, as only="\*\.weights" \(--record-only\), or lower batch_tokens\.',
-        str(error.value),
-    )
-    assert not (tmp_path / "run" / "checkpoints").exists()
-    steps = trained(tmp_path, "run", record=(6,), only="*.weights")  # which is small enough
-    assert steps[-1].trace is not None
-
-
 def test_a_step_that_is_larger_than_usual_is_left_out_and_the_run_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -186,13 +169,3 @@ def test_a_recording_that_cannot_be_written_leaves_no_part_of_it(
     with pytest.raises(PellucidError, match="cannot be written: No space left on device"):
         write_recording(trace, tmp_path, 1)
     assert path.read_bytes() == before and list(path.parent.iterdir()) == [path]
-
-
-def test_numbers_of_16_bits_are_widened(tmp_path: Path) -> None:
-    settings = {"training.precision": "bf16"}
-    (trace,) = [step.trace for step in trained(tmp_path, "run", settings, record=(1,)) if step.trace]
-    hidden = "encoder.layers.0.feed_forward.hidden"
-    assert trace[hidden].tensor.dtype == torch.bfloat16
-    with np.load(write_recording(trace, tmp_path, 1)) as arrays:
-        assert arrays[hidden].dtype == np.float32
-        assert np.array_equal(arrays[hidden], trace[hidden].tensor.float().numpy())

@@ -30,11 +30,6 @@ def loaded(folder: Path, config: Config) -> Vocabulary:
     return load_vocabulary(folder, config, {path.name: path.read_bytes() for path in folder.iterdir()})
 
 
-def test_the_same_text_gives_the_same_file() -> None:
-    first, second = learn(), learn()
-    assert first.source.serialized_model_proto() == second.source.serialized_model_proto()
-
-
 @pytest.mark.parametrize("kind", ["unigram", "bpe", "word"])
 @pytest.mark.parametrize("joint", [True, False])
 def test_what_is_encoded_is_decoded(kind: str, joint: bool) -> None:
