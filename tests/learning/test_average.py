@@ -67,15 +67,6 @@ def test_a_resume_tells_the_average_once(run: Path, tmp_path: Path) -> None:
     assert [entry.get("average") for entry in entries] == [None] * 7 + [[6, 7]]
 
 
-def test_what_is_put_aside_for_the_average_is_loaded_as_a_model(run: Path) -> None:
-    aside = [run / "averaging" / "checkpoints" / f"step-{step}" for step in (3, 6)]
-    three, six = (package.load(folder, "cpu").model.state_dict() for folder in aside)
-    assert all(torch.equal(six[name], tensor) for name, tensor in short_runs.weights(run / "last").items())
-    averaged = short_runs.weights(run / "averaged")
-    for name, tensor in averaged.items():
-        assert torch.equal(tensor, ((three[name].double() + six[name].double()) / 2).float())
-
-
 # Of named checkpoints
 
 

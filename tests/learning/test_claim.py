@@ -11,7 +11,7 @@ import pellucid
 from pellucid.errors import PellucidError, UsageError
 from pellucid.folder import checkpoint
 from pellucid.folder.checkpoint import newest_state, save_state
-from pellucid.learning.claim import HOLDER, LOCK, WRITTEN, claim
+from pellucid.learning.claim import HOLDER, LOCK, WRITTEN
 
 CONFIG = pellucid.Config(pellucid.DataConfig(train=(("train.en", "train.de"),)))
 
@@ -41,13 +41,6 @@ def test_a_manifest_of_something_else_makes_no_run(tmp_path: Path) -> None:
     assert foreign.everything(tmp_path) == before
 
 
-def test_a_file_where_the_folder_would_be_is_left_alone(tmp_path: Path) -> None:
-    (tmp_path / "model").write_text("mine")
-    with pytest.raises(PellucidError) as error, claim(tmp_path / "model"):
-        pass
-    assert str(error.value) == f"{tmp_path / 'model'}: cannot be written: it is a file. Choose another --out."
-
-
 def test_other_files_are_in_nobody_s_way(tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
     for name in ("thesis.txt", ".writable", ".part", "metrics.tmp", "checkpoint", "traces.npz"):
@@ -61,17 +54,6 @@ def test_other_files_are_in_nobody_s_way(tmp_path: Path) -> None:
     assert {name: after[name] for name in before} == before
     written = {Path(name).parts[0] for name in after.keys() - before.keys()}
     assert written <= {*WRITTEN, LOCK}, "a run writes a name that claim.py does not know"
-
-
-def test_what_is_written_is_named_where_it_is_looked_for(tmp_path: Path) -> None:
-    """Everything that a run ever has in its folder, at any step, is a name that claim.py knows."""
-    config = short_runs.config(tmp_path / "data", {"vocabulary.joint": False})
-    names = set()
-    for _ in pellucid.training(config, tmp_path / "run"):
-        names |= {path.name for path in (tmp_path / "run").iterdir()}
-    names |= {path.name for path in (tmp_path / "run").iterdir()}
-    assert {"averaging", "averaged", "last", "vocabulary.source.model", HOLDER} <= names
-    assert names <= {*WRITTEN, LOCK, HOLDER}
 
 
 def test_a_start_that_fails_leaves_no_trace(tmp_path: Path) -> None:

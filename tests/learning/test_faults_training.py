@@ -121,19 +121,6 @@ def test_the_first_tensor_that_is_not_finite_is_named(
     )
 
 
-def test_what_was_left_out_before_a_stop_is_counted_after_it(
-    tmp_path: Path, poisoned: Callable[..., list[Batch]]
-) -> None:
-    settings = {"training.max_skipped": 2, "training.checkpoint_every": 1, "training.validate_every": 100}
-    config = short_runs.config(tmp_path / "data", settings | {"training.steps": 4})
-    poisoned(*range(3, 100))
-    pellucid.train(config, tmp_path / "run")
-    longer = dataclasses.replace(config, training=dataclasses.replace(config.training, steps=9))
-    assert "in 3 steps in a row, the last of them step 5" in str(
-        failing(longer, tmp_path / "run", resume=True)
-    )
-
-
 # Folders and disks
 
 

@@ -22,7 +22,6 @@ from pellucid.config.toml_file import to_toml
 from pellucid.data.corpus import fingerprint
 from pellucid.errors import PellucidError, UsageError
 from pellucid.folder.checkpoint import newest_state
-from pellucid.folder.load import load_model
 from pellucid.learning.learner import Learner
 from pellucid.learning.stop import Interrupted
 
@@ -86,24 +85,6 @@ def test_the_next_run_of_a_finished_one_changes_nothing(tmp_path: Path) -> None:
         assert all(
             (tensor == before[path.name][name]).all() for name, tensor in short_runs.weights(path).items()
         )
-
-
-def test_a_signal_at_the_last_step_lets_the_run_finish(tmp_path: Path) -> None:
-    config = short_runs.config(tmp_path / "data")
-    for step in pellucid.training(config, tmp_path / "run"):
-        if step.number == 6:
-            signal.raise_signal(signal.SIGTERM)
-    saved = newest_state(tmp_path / "run")
-    assert saved and saved.step == 6 and (tmp_path / "run" / "averaged").exists()
-
-
-def test_what_is_said_to_be_saved_is_saved(tmp_path: Path) -> None:
-    # The signal comes when this step is done and not saved: one more is taken, and that one is saved.
-    config = short_runs.config(tmp_path / "data")
-    stop(config, tmp_path / "run", 5)
-    saved = newest_state(tmp_path / "run")
-    assert saved and saved.step == 5
-    assert load_model(tmp_path / "run" / "last").manifest["provenance"]["steps"] == 5
 
 
 # What a resume must not forget

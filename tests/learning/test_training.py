@@ -19,7 +19,6 @@ from pellucid.data.examples import encode_pairs
 from pellucid.folder.checkpoint import newest_state
 from pellucid.folder.load import load_model
 from pellucid.learning import run as run_module
-from pellucid.learning.log import open_metrics, write_metrics
 from pellucid.learning.setting_up import Request, set_up
 from pellucid.learning.step import Step
 from pellucid.learning.stop import StopRequest
@@ -118,17 +117,6 @@ def test_order_and_segmentation_are_of_seed_and_epoch(tmp_path: Path) -> None:
                 else:
                     orders.add(tuple(origins))
     assert len(orders) == len(segmentations) == 4
-
-
-def test_a_loop_may_be_left_at_any_step(tmp_path: Path) -> None:
-    config = short_runs.config(tmp_path / "data")
-    for step in pellucid.training(config, tmp_path / "run"):
-        if step.number == 2:
-            break
-    del step
-    assert (
-        len(list(pellucid.training(config, tmp_path / "run", resume=True))) == 6
-    )  # nothing was saved since 0
 
 
 @pytest.mark.parametrize("limit", [{"training.steps": 0}, {"training.minutes": 0.0}])
@@ -326,15 +314,6 @@ def test_two_languages_are_told_apart_by_their_tag(tmp_path: Path) -> None:
         for to, expected in (("zz", str), ("yy", lambda text: " ".join(reversed(text.split()))))
     ]
     assert min(right) > 0.7 * len(sources)
-
-
-def test_metrics_that_json_has_no_numbers_for(tmp_path: Path) -> None:
-    with open_metrics(tmp_path / "metrics.jsonl", 0) as file:
-        write_metrics(
-            file, {"step": 1, "loss": float("nan"), "validation": {"loss": float("inf"), "bleu": 0.0}}
-        )
-    entry = json.loads((tmp_path / "metrics.jsonl").read_text())
-    assert entry == {"step": 1, "loss": "nan", "validation": {"loss": "inf", "bleu": 0.0}}
 
 
 def test_few_compiled_shapes_are_kept_unless_the_environment_says_otherwise(

@@ -1,14 +1,11 @@
 """A checkpoint of a training run is a translator too: two of them stand side by side in a page."""
 
-import json
-import re
 import shutil
 from pathlib import Path
 
 import pytest
 import short_runs
 import torch
-from command import Command
 from safetensors.torch import load_file
 
 import pellucid
@@ -36,15 +33,6 @@ def test_each_step_has_its_own_weights_and_the_last_is_the_last_model(run: Path)
     last = pellucid.load(run / "last", "cpu").model.state_dict()
     assert all(torch.equal(last[name], weights[6][name]) for name in last)
     assert not all(torch.equal(weights[2][name], weights[6][name]) for name in last)
-
-
-def test_two_steps_of_a_training_stand_side_by_side(run: Path, pellucid: Command, tmp_path: Path) -> None:
-    page, steps = tmp_path / "page.html", [str(run / "checkpoints" / f"step-{n}") for n in (6, 2)]
-    outcome = pellucid("explain", steps[0], "ab ba", "--beside", steps[1], "--html", str(page))
-    assert (outcome.code, outcome.err.strip().count("\n")) == (0, 0), outcome.err
-    (text,) = re.findall(r'id="payload">(.*?)</script>', page.read_text("utf-8"), re.DOTALL)
-    runs = json.loads(text)["runs"]
-    assert len(runs) == 2 and runs[0]["steps"] != runs[1]["steps"]
 
 
 @pytest.fixture(scope="module")
