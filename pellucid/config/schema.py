@@ -1,7 +1,6 @@
 """All settings, in sections: frozen dataclasses that are checked once and handed down."""
 
 import os
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -39,10 +38,10 @@ class DataConfig:
 
     def __post_init__(self) -> None:
         for name in ("train", "validation", "languages"):
-            object.__setattr__(self, name, plain(several(getattr(self, name))))
+            object.__setattr__(self, name, several(getattr(self, name)))
+        for name in ("train", "validation"):
+            check_corpora(name, getattr(self, name))
         check(self)
-        _check_corpora("train", self.train)
-        _check_corpora("validation", self.validation)
 
 
 @dataclass(frozen=True)
@@ -61,8 +60,8 @@ class VocabularyConfig:
     model: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        model = plain(self.model)
-        object.__setattr__(self, "model", (model,) if isinstance(model, str) else model)
+        if isinstance(self.model, str | os.PathLike):
+            object.__setattr__(self, "model", (self.model,))
         check(self)
 
 
@@ -176,8 +175,6 @@ class TrainingConfig:
     start_from: str | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "betas", plain(self.betas))
-        object.__setattr__(self, "start_from", plain(self.start_from))
         check(self)
         for beta in self.betas:
             check_value("[training] betas", beta, {"low": 0.0, "high": 0.999999})
@@ -225,17 +222,12 @@ def several(value: Any) -> Any:
     return [value] if one and value else value
 
 
-def _check_corpora(name: str, corpora: Iterable[Sequence[str]]) -> None:
-    for corpus in corpora:
-        if not 1 <= len(corpus) <= 2:
-            raise not_a_corpus(f"[data] {name}", corpus)
-
-
-def not_a_corpus(name: str, corpus: Any) -> UsageError:
-    """Return the error for a corpus that is neither two files nor one table."""
-    key = name.rpartition(" ")[2]
-    shown = list(corpus) if isinstance(corpus, tuple) else corpus
-    return UsageError(
-        f"{name} holds {shown!r}. A corpus is a [source, target] pair of files or one .tsv: "
-        f'{key} = ["{key}.en", "{key}.de"].'
-    )
+def check_corpora(key: str, corpora: Any) -> None:
+    """Raise if a corpus is neither a pair of files nor one table."""
+    for corpus in corpora if isinstance(corpora, list | tuple) else ():
+        files = corpus if isinstance(corpus, list | tuple) else ()
+        if not 1 <= len(files) <= 2 or not all(isinstance(name, str | os.PathLike) for name in files):
+            raise UsageError(
+                f"[data] {key} holds {plain(corpus, list)!r}. A corpus is a [source, target] pair of files "
+                f'or one .tsv: {key} = ["{key}.en", "{key}.de"].'
+            )

@@ -67,11 +67,12 @@ def title(kind: type) -> str:
 
 
 def check(section: Any) -> None:
-    """Check every setting of a section by its type and its limits."""
+    """Convert every setting of a section to its type, and check its limits."""
     hints = typing.get_type_hints(type(section))
     for setting in fields(section):
-        name, value = f"[{title(type(section))}] {setting.name}", getattr(section, setting.name)
-        convert(name, value, hints[setting.name])  # raises for a section that Python made with a wrong type
+        name = f"[{title(type(section))}] {setting.name}"
+        value = convert(name, plain(getattr(section, setting.name), list), hints[setting.name])
+        object.__setattr__(section, setting.name, value)
         check_value(name, value, setting.metadata)
 
 

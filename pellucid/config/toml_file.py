@@ -13,19 +13,8 @@ import tomli_w
 
 from pellucid.config.file_names import short_names
 from pellucid.config.nearest import did_you_mean
-from pellucid.config.schema import (
-    LEARNED_BY,
-    PRESETS,
-    Config,
-    DataConfig,
-    ModelConfig,
-    TrainingConfig,
-    TranslationConfig,
-    VocabularyConfig,
-    not_a_corpus,
-    several,
-)
-from pellucid.config.settings import convert, plain, title
+from pellucid.config.schema import LEARNED_BY, PRESETS, Config, ModelConfig
+from pellucid.config.settings import plain, title
 from pellucid.errors import UsageError
 
 PATHS = ("data.train", "data.validation", "vocabulary.model", "training.start_from")
@@ -112,32 +101,31 @@ def _take_shape(table: dict[str, Any], folder: Path) -> None:
 
 def from_table(table: Mapping[str, Any], where: str = "configuration", folder: Path | None = None) -> Config:
     """Return a Config from nested dictionaries; an unknown section or key is an error."""
-    table = plain(table, list)
-    sections = {"data": DataConfig, "vocabulary": VocabularyConfig, "model": ModelConfig}
-    sections |= {"training": TrainingConfig, "translation": TranslationConfig}
+    sections = typing.get_type_hints(Config)
     for name in table:
         if name not in sections:
             raise UsageError(f"{where}: there is no section [{name}].{did_you_mean(name, sections)}")
         if not isinstance(table[name], Mapping):
             raise UsageError(f"{where}: {name} must be a section, [{name}], not a single value.")
-    given = {name: dict(table.get(name, {})) for name in sections}
-    _shorthand(given["data"], where)
-    if isinstance(given["vocabulary"].get("model"), str):
-        given["vocabulary"]["model"] = [given["vocabulary"]["model"]]
-    for section, _, key in (path.partition(".") for path in PATHS):
-        if folder and key in given[section]:
-            given[section][key] = _absolute(given[section][key], folder)
-    preset = given["model"].pop("preset", None)
+    tables = {name: dict(table.get(name, {})) for name in sections}
+    preset = tables["model"].pop("preset", None)
     if preset is not None:
         if not isinstance(preset, str) or preset not in PRESETS:
             nearest = did_you_mean(str(preset), PRESETS)
             raise UsageError(
                 f"{where}: [model] preset = {preset!r} is not one of {', '.join(PRESETS)}.{nearest}"
             )
-        given["model"] = PRESETS[preset] | given["model"]
-    if "size" in given["vocabulary"] and "vocabulary" not in given["model"]:
-        given["model"]["vocabulary"] = given["vocabulary"]["size"]
-    return Config(**{name: _section(kind, given[name], where) for name, kind in sections.items()})
+        tables["model"] = PRESETS[preset] | tables["model"]
+    if "size" in tables["vocabulary"] and "vocabulary" not in tables["model"]:
+        tables["model"]["vocabulary"] = tables["vocabulary"]["size"]
+    config = Config(**{name: _section(kind, tables[name], where) for name, kind in sections.items()})
+    if folder is None:
+        return config
+    for section, _, key in (path.partition(".") for path in PATHS):
+        settings = getattr(config, section)
+        settings = dataclasses.replace(settings, **{key: _absolute(getattr(settings, key), folder)})
+        config = dataclasses.replace(config, **{section: settings})
+    return config
 
 
 def without_folders(config: Config) -> Config:
@@ -176,28 +164,14 @@ def to_toml(config: Config) -> str:
     return tomli_w.dumps(plain(to_table(config), list))  # tomli_w writes lists, not tuples
 
 
-def _shorthand(data: dict[str, Any], where: str) -> None:
-    """Read train = ["a.en", "a.de"] as a list of one corpus, languages likewise; raise for anything else."""
-    for key in {"train", "validation", "languages"} & data.keys():
-        data[key] = several(data[key])
-    for key in ("train", "validation"):
-        corpora = data.get(key)
-        for corpus in corpora if isinstance(corpora, list) else ():
-            texts = isinstance(corpus, list) and all(isinstance(name, str) for name in corpus)
-            if not texts or not 1 <= len(corpus) <= 2:
-                raise not_a_corpus(f"{where}: [data] {key}", corpus)
-
-
-def _section(kind: type, given: dict[str, Any], where: str) -> Any:
-    hints = typing.get_type_hints(kind)
-    known = [setting.name for setting in fields(kind)] + (["preset"] if kind is ModelConfig else [])
-    for key in given:
-        if key not in known:
-            raise UsageError(f'{where}: [{title(kind)}] has no setting "{key}".{did_you_mean(key, known)}')
+def _section(kind: type, table: dict[str, Any], where: str) -> Any:
+    names = [setting.name for setting in fields(kind)]
+    for key in table:
+        if key not in names:
+            near = did_you_mean(key, [*names, "preset"] if kind is ModelConfig else names)
+            raise UsageError(f'{where}: [{title(kind)}] has no setting "{key}".{near}')
     try:
-        return kind(
-            **{key: convert(f"[{title(kind)}] {key}", value, hints[key]) for key, value in given.items()}
-        )
+        return kind(**table)
     except UsageError as error:
         raise UsageError(f"{where}: {error}") from None
 

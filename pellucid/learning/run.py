@@ -139,7 +139,7 @@ def _running(
     Yield the run, its batches, and a function that writes a step to the log and to the metrics.
     """
     out, settings, log = asked.out, asked.config.training, Log(asked.report)
-    with claim(out), stop_on_signal() as stop, log.following():
+    with claim(out), log.following(), stop_on_signal() as stop:
         stop.run_folder, stop.say = out, log.say
         run = set_up(asked, log.say, stop)
         batches = _endless_batches(run)
