@@ -27,6 +27,18 @@ class Recorder:
     steps: frozenset[int]
     only: str
 
+    def refuse_large(self, run: Run) -> None:
+        """Raise before the first step if a full batch of average pairs is too large to record."""
+        if not self.steps:
+            return
+        count, budget = len(run.examples), run.config.training.batch_tokens
+        source = math.ceil(sum(len(example.source) for example in run.examples) / count)
+        target = math.ceil(sum(len(example.target) for example in run.examples) / count)
+        sentences = min(count, max(1, budget // max(source, target)))
+        sizes = tensor_bytes(run.learner.working, source, target, sentences, self.only)
+        if sum(sizes.values()) > RECORDED_AT_MOST:
+            raise UsageError(f"record: a step of [training] batch_tokens = {budget:,} {_too_large(sizes)}")
+
     def record(self, run: Run, step: int, batch: Batch) -> Trace | None:
         """Return the trace of the pass that this step will learn from; None if the step was not asked for, or
         if its batch is larger than a recording may be: a recording must not end a run."""

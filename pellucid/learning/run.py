@@ -100,7 +100,7 @@ def training(
 def _steps(asked: Request, recorder: Recorder) -> Generator[Step]:
     """Learn, log, validate and save until the run is done."""
     settings = asked.config.training
-    with OwnProcess() as process, _running(asked) as (run, batches, log_step):
+    with OwnProcess() as process, _running(asked, recorder) as (run, batches, log_step):
         saved = time.perf_counter()
         began = saved - run.position.seconds
         while not _is_done(run):
@@ -132,7 +132,7 @@ def _steps(asked: Request, recorder: Recorder) -> Generator[Step]:
 
 @contextmanager
 def _running(
-    asked: Request,
+    asked: Request, recorder: Recorder
 ) -> Iterator[tuple[Run, Iterator[tuple[int, int, Batch]], Callable[[Step], None]]]:
     """Set up a run and its files; when the block ends without an error, finish the run.
 
@@ -143,7 +143,10 @@ def _running(
         stop.run_folder, stop.say = out, log.say
         run = set_up(asked, log.say, stop)
         batches = _endless_batches(run)
-        first = next(batches)  # before anything is written: a run without a batch would block the next try
+        # Before anything is written: where the settings allow no batch or no recording, no run is left behind
+        # that would block the next try.
+        first = next(batches)
+        recorder.refuse_large(run)
         stop.doing, lines = Doing.STEP, Lines(asked.config, log.note)
         with open_metrics(out / METRICS, run.position.step or -1) as metrics:
             if run.position.step == 0:

@@ -110,6 +110,23 @@ def test_errors_come_before_the_first_step(tmp_path: Path) -> None:
 SIZES = r"has (\S+) MB in (\d+) tensors \(the largest, (\S+), (\S+) MB\), more than the 0 MB of a recording"
 
 
+def test_steps_too_large_to_record_are_refused_before_the_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = short_runs.config(tmp_path / "data")
+    monkeypatch.setattr(recording, "RECORDED_AT_MOST", 40_000)
+    with pytest.raises(UsageError) as error:
+        next(pellucid.training(config, tmp_path / "run", record=(6,)))
+    assert re.fullmatch(
+        rf"record: a step of \[training\] batch_tokens = 60 {SIZES}\. "
+        r'Record fewer with only, as only="\*\.weights" \(--record-only\), or lower batch_tokens\.',
+        str(error.value),
+    )
+    assert not (tmp_path / "run" / "checkpoints").exists()
+    steps = trained(tmp_path, "run", record=(6,), only="*.weights")  # which is small enough
+    assert steps[-1].trace is not None
+
+
 def test_a_step_that_is_larger_than_usual_is_left_out_and_the_run_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
