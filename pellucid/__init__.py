@@ -22,12 +22,9 @@ if TYPE_CHECKING:
     from pellucid.config.toml_file import read as read_config
     from pellucid.experiments import experiment
     from pellucid.explanation import Explanation
-    from pellucid.learning.average import average
-    from pellucid.learning.learner import Update
-    from pellucid.learning.run import training
-    from pellucid.learning.step import Step
-    from pellucid.learning.train import train
-    from pellucid.learning.validation import Validation
+    from pellucid.learning.finished import average
+    from pellucid.learning.run import train, training
+    from pellucid.learning.step import Step, Update, Validation
     from pellucid.model import Transformer
     from pellucid.probes.leak.find import find_leak
     from pellucid.seeing import edits
@@ -63,11 +60,11 @@ _HOMES = {
     "Translation": "translate.translation",
     "TranslationConfig": "config.schema",
     "Translator": "translator",
-    "Update": "learning.learner",
-    "Validation": "learning.validation",
+    "Update": "learning.step",
+    "Validation": "learning.step",
     "VocabularyConfig": "config.schema",
     "attention": "worked.attention",
-    "average": "learning.average",
+    "average": "learning.finished",
     "editing": "seeing.editing",
     "edits": "seeing.edits",
     "evaluate": "translate.evaluate",
@@ -79,7 +76,7 @@ _HOMES = {
     "read_config": "config.toml_file",
     "trace": "seeing.trace",
     "trace_bytes": "seeing.sizes",
-    "train": "learning.train",
+    "train": "learning.run",
     "training": "learning.run",
 }
 

@@ -10,10 +10,10 @@ import torch
 from pellucid.config.device import device_named
 from pellucid.errors import PellucidError, UsageError
 from pellucid.explanation import Explanation, explain
+from pellucid.folder.load import load_model_or_step
 from pellucid.probes.compare.comparison import Comparison, compare
 from pellucid.translate.base import BaseTranslator
 from pellucid.translate.ensemble import check_same_vocabulary
-from pellucid.translate.training_step import load_model_or_step
 
 
 class Translator(BaseTranslator):

@@ -14,7 +14,7 @@ from browser import chromium
 from command import Command, Outcome
 
 from pellucid.cli import main
-from pellucid.learning.train import train
+from pellucid.learning.run import train
 
 torch.set_num_threads(1)
 os.environ["OMP_NUM_THREADS"] = "1"  # the same in processes that tests start

@@ -12,6 +12,9 @@ from safetensors.torch import load_file
 
 from pellucid.config.schema import Config
 from pellucid.config.toml_file import from_table
+from pellucid.learning import saving
+from pellucid.learning.step import Validation
+from pellucid.translate.evaluate import Scores
 
 WORDS = ("ab", "ba", "cab", "dab", "bad", "ad", "cad", "dac")
 
@@ -104,3 +107,19 @@ def same_run(one: Path, other: Path) -> bool:
     return all_metrics(one) == all_metrics(other) and all(
         same_weights(one / name, other / name) for name in folders
     )
+
+
+def validation(bleu: float = 0.0, loss: float = 2.0, chrf: float = 50.0, exact: float = 12.5) -> Validation:
+    """A validation of eight sentences with these figures."""
+    return Validation(loss, Scores(bleu, chrf, exact, 8, "signature", "signature"))
+
+
+def validated_as(monkeypatch: Any, *bleus: float, losses: Sequence[float] = (2.0,)) -> None:
+    """Validations find these scores and losses, one after the other, and then the last of them."""
+    left = [list(bleus), list(losses)]
+
+    def validate(*_: Any) -> Validation:
+        bleu, loss = (values.pop(0) if len(values) > 1 else values[0] for values in left)
+        return validation(bleu, loss)
+
+    monkeypatch.setattr(saving, "validate", validate)

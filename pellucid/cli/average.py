@@ -15,7 +15,7 @@ that start from one model. OUT is a new folder.
 
 
 def add(verbs: Verbs) -> None:
-    """The verb and its arguments."""
+    """Add the verb and its arguments."""
     about = "make one model whose weights are the mean of several checkpoints' weights"
     parser = verb(verbs, "average", about, run, EXAMPLES, NOTES)
     parser.add_argument("out", metavar="OUT", type=folder, help="the folder of the new model")
@@ -26,9 +26,9 @@ def add(verbs: Verbs) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """The folder's name goes to standard output."""
     from pellucid.cli.lines import put, tell
-    from pellucid.folder.seal import read_manifest
-    from pellucid.learning.average import average
-    from pellucid.learning.provenance import what_is
+    from pellucid.folder.manifest import read_manifest
+    from pellucid.learning.finished import average
+    from pellucid.learning.saving import what_is
 
     out = average(arguments.out, arguments.checkpoints)
     tell(what_is(read_manifest(out, "model")))

@@ -7,7 +7,7 @@ from pellucid.cli.arguments import Verbs, folder, verb
 
 
 def add(verbs: Verbs) -> None:
-    """The verb and its arguments."""
+    """Add the verb and its arguments."""
     about = "fetch a known corpus: download it, verify its SHA-256, prepare its files"
     examples = "pellucid data --list\npellucid data multi30k-en-de\npellucid data tatoeba-en-es --out spanish"
     parser = verb(verbs, "data", about, run, examples)
@@ -19,7 +19,7 @@ def add(verbs: Verbs) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """The folder's name goes to standard output."""
+    """Print the name of the folder on standard output."""
     from pellucid.cli.lines import put, tell
     from pellucid.data.catalog import CORPORA, fetch
     from pellucid.errors import UsageError

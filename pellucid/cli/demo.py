@@ -8,7 +8,7 @@ from pellucid.cli.arguments import Verbs, folder, verb
 
 
 def add(verbs: Verbs) -> None:
-    """The verb and its arguments."""
+    """Add the verb and its arguments."""
     about = "a tour: train the demo model, translate, write the page that shows every matrix"
     parser = verb(verbs, "demo", about, run, "pellucid demo\npellucid demo --no-train --out tour")
     parser.add_argument("--no-train", action="store_true", help="use the model in the package")
@@ -17,7 +17,7 @@ def add(verbs: Verbs) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Needs no network and no data. The tour goes to standard output, how the training goes does not."""
+    """Give the tour on standard output, and show its training on standard error. No network is needed."""
     from pellucid import demo
     from pellucid.cli.lines import put
     from pellucid.learning.stop import Interrupted

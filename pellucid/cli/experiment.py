@@ -99,7 +99,7 @@ def write(result: Any, name: str, out: Path) -> None:
     import dataclasses
     import json
 
-    from pellucid.folder.seal import jsonable
+    from pellucid.folder.manifest import jsonable
     from pellucid.folder.version import __version__
     from pellucid.folder.whole_file import write as write_file
 

@@ -36,7 +36,7 @@ def run(arguments: argparse.Namespace) -> None:
     """Everything is checked against the manifest's hashes first."""
     from pellucid.cli.lines import put
     from pellucid.config.toml_file import to_toml
-    from pellucid.translate.training_step import load_model_or_step
+    from pellucid.folder.load import load_model_or_step
     from pellucid.translator import demo_folder
 
     folder = demo_folder() if arguments.model == "demo" else Path(arguments.model)

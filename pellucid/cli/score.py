@@ -28,7 +28,7 @@ def add(verbs: Verbs) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Natural logarithms, the end token included."""
     from pellucid.cli.lines import put, sides
-    from pellucid.folder.seal import jsonable
+    from pellucid.folder.manifest import jsonable
     from pellucid.translator import load
 
     sources, targets = sides(arguments, "source", "target")

@@ -12,7 +12,7 @@ pellucid set runs/m30k translation.beam=8 translation.max_length=200
 
 
 def add(verbs: Verbs) -> None:
-    """The verb and its arguments."""
+    """Add the verb and its arguments."""
     about = "change a model's [translation]: beam, length_penalty, max_length"
     parser = verb(verbs, "set", about, run, EXAMPLES)
     parser.add_argument("model", metavar="MODEL", type=model, help="a model folder")
@@ -20,10 +20,10 @@ def add(verbs: Verbs) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Writes config.toml, seals the folder again, and says what it was before."""
+    """Write config.toml, seal the folder again, and say what the value was before."""
     from pellucid.cli.lines import tell
     from pellucid.errors import UsageError
-    from pellucid.learning.change import change_translation
+    from pellucid.learning.finished import change_translation
 
     if arguments.model == "demo":
         raise UsageError("demo is the model inside the package, which stays as it is. Name a model folder.")

@@ -1,19 +1,16 @@
 """pellucid train: from parallel text to a model folder."""
 
 import argparse
-import dataclasses
 import math
 import shlex
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pellucid.cli.arguments import Verbs, add_device, folder, setting, verb
-from pellucid.cli.own_text import FILE, MINUTES, chosen_config, files_of, toml
+from pellucid.errors import UsageError
 
 if TYPE_CHECKING:
     from pellucid.config.schema import Config
-    from pellucid.learning.step import Step
 
 EXAMPLES = """
 pellucid train --source train.en --target train.de --minutes 30 --out runs/mine
@@ -28,11 +25,13 @@ to OUT/train.toml, each with its reason, for you to change; some of the pairs ar
 Ctrl-C finishes the step, saves, and says how to go on; a second one stops at once. The value of --set is
 TOML, or else plain text; paths in it start at the working folder, those in the file at the file's.
 """
+CHOSEN = "train.toml"  # the chosen settings, in the model's folder
+MINUTES = 30.0
 BEGINNING = 120  # bytes of a sentence to try
 
 
 def add(verbs: Verbs) -> None:
-    """The verb and its arguments."""
+    """Add the verb and its arguments."""
     about = "train a model, from two files or as a configuration says; the folder it writes is the model"
     parser = verb(verbs, "train", about, run, EXAMPLES, NOTES)
     option = parser.add_argument
@@ -43,58 +42,54 @@ def add(verbs: Verbs) -> None:
     option("--data", metavar="FILE.tsv", help="both in one table: source, tab, target")
     about = f"how long to train (default: as CONFIG says; {MINUTES:.0f} without one)"
     option("--minutes", metavar="N", type=minutes, help=about)
-    change = "change a setting: section.key=value; may be repeated"
+    about = "change a setting: section.key=value; may be repeated"
     option(
-        "--set", metavar="KEY=VALUE", dest="settings", type=setting, action="append", default=[], help=change
+        "--set", metavar="KEY=VALUE", dest="settings", type=setting, action="append", default=[], help=about
     )
-    option(
-        "--out",
-        metavar="DIR",
-        type=folder,
-        help="the model folder (default: runs/ and the name of CONFIG or of the text)",
-    )
+    about = "the model folder (default: runs/ and the name of CONFIG or of the text)"
+    option("--out", metavar="DIR", type=folder, help=about)
     option("--resume", action="store_true", help="go on from the newest checkpoint, bit for bit")
-    accept = "with --resume, let this setting (section.key) or the data differ; may be repeated"
-    option("--accept", metavar="NAME", action="append", default=[], help=accept)
-    recorded = "steps whose tensors are written to OUT/traces/step-N.npz; nothing is learned otherwise"
-    option("--record", metavar="N,N,…", type=steps, default=(), help=recorded)
-    only = "record the tensors whose names match, as in '*.weights' (default: all)"
-    option("--record-only", metavar="GLOB", default="*", help=only)
+    about = "with --resume, let this setting (section.key) or the data differ; may be repeated"
+    option("--accept", metavar="NAME", action="append", default=[], help=about)
+    about = "steps whose tensors are written to OUT/traces/step-N.npz; nothing is learned otherwise"
+    option("--record", metavar="N,N,…", type=steps, default=(), help=about)
+    about = "record the tensors whose names match, as in '*.weights' (default: all)"
+    option("--record-only", metavar="GLOB", default="*", help=about)
     add_device(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """A bar on a terminal, plain lines elsewhere; then what to try next."""
+    """Train, show a bar on a terminal or plain lines elsewhere, and say what to try next."""
     from pellucid.cli.lines import tell
-    from pellucid.config.toml_file import read
     from pellucid.learning.resume import check_accepted
 
-    # Before torch is imported: what is wrong in the configuration shows at once.
+    # Before torch is imported: an error in the configuration shows at once.
     check_accepted(arguments.accept)
-    files = files_of(arguments)
-    name = Path(files[0]).name.lstrip(".").partition(".")[0] if files else Path(arguments.config).stem
-    out = arguments.out or Path("runs") / name
-    text = None
-    if files:
-        config, text = chosen_config(files, out, arguments)
-        for line in (text or "").splitlines():
-            tell(line)
-    else:
-        limit = {} if arguments.minutes is None else {"training.minutes": arguments.minutes}
-        config = read(arguments.config, limit | dict(arguments.settings))
+    out = arguments.out or Path("runs") / _name(arguments)
+    config, chosen = _config(arguments, out)
+    for line in chosen.splitlines():
+        tell(line)
     from pellucid.folder.checkpoint import newest_step
-    from pellucid.learning.display import show
+    from pellucid.folder.whole_file import writing
+    from pellucid.learning.display import showing
     from pellucid.learning.run import training
     from pellucid.learning.stop import Interrupted, stop_on_signal
+    from pellucid.show.recordings import write_recording
 
     accept, device, record, only = arguments.accept, arguments.device, arguments.record, arguments.record_only
-    learning = training(config, out, arguments.resume, accept, device, tell, record, only)
     try:
-        with stop_on_signal():
-            show(_written(learning, out, text), config)
+        with stop_on_signal(), showing(config) as show:
+            for step in training(config, out, arguments.resume, accept, device, tell, record, only):
+                if chosen:
+                    with writing(out), open(out / CHOSEN, "x", encoding="utf-8") as file:
+                        file.write(chosen)
+                    chosen = ""
+                if step.trace is not None:
+                    write_recording(step.trace, out, step.number)
+                show(step)
+                del step  # its trace need not stay in memory
     except Interrupted as interrupted:
-        again = _resuming(arguments, out)
-        raise Interrupted(f"{interrupted}\nTo go on: {again}") from None
+        raise Interrupted(f"{interrupted}\nTo go on: {_resuming(arguments, out)}") from None
     except KeyboardInterrupt:
         if newest_step(out) is None:
             raise
@@ -105,7 +100,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def steps(argument: str) -> tuple[int, ...]:
-    """1,100,1000 as numbers."""
+    """Return 1,100,1000 as numbers."""
     try:
         return tuple(int(number) for number in argument.split(","))
     except ValueError:
@@ -115,7 +110,7 @@ def steps(argument: str) -> tuple[int, ...]:
 
 
 def minutes(argument: str) -> float:
-    """A time, as a number above 0."""
+    """Return a time as a number above 0."""
     try:
         number = float(argument)
     except ValueError:
@@ -125,29 +120,56 @@ def minutes(argument: str) -> float:
     return number
 
 
-def _written(learning: "Iterator[Step]", out: Path, text: str | None) -> "Iterator[Step]":
-    """The steps as they come; recorded ones are written, and at the first one the chosen settings."""
-    from pellucid.folder.seal import writing
-    from pellucid.show.recordings import write_recording
+def _files(arguments: argparse.Namespace) -> list[str]:
+    """Return the full paths of --source and --target or of --data; none where there is CONFIG."""
+    source, target, table = arguments.source, arguments.target, arguments.data
+    ways = [way for way in (arguments.config, source or target, table) if way is not None]
+    if len(ways) != 1 or (source is None) != (target is None):
+        raise UsageError(
+            "train needs one of these: CONFIG.toml, or --source FILE and --target FILE together, "
+            "or --data FILE.tsv."
+        )
+    for option, side in (("--source", source), ("--target", target)):
+        if side is not None and str(side).endswith((".tsv", ".tsv.gz")):
+            raise UsageError(f"{option} {side}: a table of sources and targets. Give it as --data {side}.")
+    return [str(Path(file).absolute()) for file in (source, target, table) if file is not None]
 
-    for step in learning:
-        if text is not None:
-            with writing(out), open(out / FILE, "x", encoding="utf-8") as file:
-                file.write(text)
-            text = None
-        if step.trace is not None:
-            write_recording(step.trace, out, step.number)
-        yield dataclasses.replace(step, trace=None)  # it need not stay in memory
+
+def _name(arguments: argparse.Namespace) -> str:
+    files = _files(arguments)
+    return Path(files[0]).name.lstrip(".").partition(".")[0] if files else Path(arguments.config).stem
+
+
+def _config(arguments: argparse.Namespace, out: Path) -> tuple["Config", str]:
+    """Return the configuration; and the text of train.toml where the settings are chosen now, or else ""."""
+    from pellucid.config.toml_file import read
+
+    files, path, settings = _files(arguments), out / CHOSEN, dict(arguments.settings)
+    limit = {} if arguments.minutes is None else {"training.minutes": arguments.minutes}
+    if not files:
+        return read(arguments.config, limit | settings), ""
+    if path.exists():
+        if not arguments.resume:
+            raise UsageError(
+                f"{path} is there already, from an earlier run. Go on with --resume, or choose another --out."
+            )
+        return read(path, limit | {"data.train": [files]} | settings), ""
+    from pellucid.learning.choosing import suited
+
+    chosen = suited(files, arguments.minutes or MINUTES, settings, arguments.device)
+    return chosen.config, chosen.to_toml(out)
 
 
 def _resuming(arguments: argparse.Namespace, out: Path) -> str:
-    """The same command once more, with --resume."""
+    """Return the same command with --resume."""
+    from pellucid.config.toml_file import one_line
+
     words = ["pellucid", "train", *([arguments.config] if arguments.config else [])]
     for name in ("source", "target", "data", "minutes"):
         if getattr(arguments, name) is not None:
             words += [f"--{name}", str(getattr(arguments, name))]
     for name, value in arguments.settings:
-        words += ["--set", f"{name}={toml(value)}"]
+        words += ["--set", f"{name}={one_line(value)}"]
     words += ["--out", str(out), "--resume"]
     for name in arguments.accept:
         words += ["--accept", name]
@@ -160,7 +182,8 @@ def _resuming(arguments: argparse.Namespace, out: Path) -> str:
     return shlex.join(words)
 
 
-def _next(config: "Config", model: str) -> Sequence[str]:
+def _next(config: "Config", model: str) -> tuple[str, ...]:
+    """Return commands to try with the model."""
     sentence = shlex.quote(_a_sentence(config))
     to = f" --to {shlex.quote(config.data.languages[0][1])}" if len(config.data.languages) > 1 else ""
     return (
@@ -171,7 +194,7 @@ def _next(config: "Config", model: str) -> Sequence[str]:
 
 
 def _a_sentence(config: "Config") -> str:
-    """The beginning of the first line to validate on, or to train on."""
+    """Return the beginning of the first line to validate on, or to train on."""
     from pellucid.data.corpus import read_lines
 
     first = next(read_lines((config.data.validation or config.data.train)[0][0]), b"")

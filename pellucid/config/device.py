@@ -1,4 +1,4 @@
-"""Devices: the one of a name, checked, and the one where a model computes."""
+"""Devices: choose one by its name, and find the one of a model."""
 
 import torch
 from torch import nn
@@ -7,16 +7,16 @@ from pellucid.errors import UsageError
 
 
 def device_named(device: str | torch.device) -> torch.device:
-    """The device of this name, checked; "auto" is a GPU where PyTorch sees one."""
+    """Return the device of this name after a trial; "auto" is a GPU if PyTorch sees one."""
     if device == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     remedy = 'Use "auto", "cpu" or "cuda".'
     try:
         chosen = torch.device(device)
     except (RuntimeError, TypeError, ValueError):
-        raise UsageError(f'device = "{device}": there is none of this name. {remedy}') from None
+        raise UsageError(f'device = "{device}": there is no device of this name. {remedy}') from None
     try:
-        torch.zeros(1, device=chosen).item()  # which some devices that have a name cannot
+        torch.zeros(1, device=chosen).item()  # some devices have a name and cannot compute
     except (RuntimeError, AssertionError, ImportError) as error:
         reason = str(error).splitlines()[0].partition(". ")[0].rstrip(".")
         raise UsageError(f'device = "{device}": {reason}. {remedy}') from None
@@ -24,5 +24,5 @@ def device_named(device: str | torch.device) -> torch.device:
 
 
 def device_of(model: nn.Module) -> torch.device:
-    """Where the model computes."""
+    """Return the device of the model's parameters."""
     return next(model.parameters()).device

@@ -1,11 +1,11 @@
-"""Names of files that say nothing of the disk they lie on."""
+"""Names of files that say nothing about the disk that they are on."""
 
 from collections.abc import Iterable
 from pathlib import Path
 
 
 def short_names(paths: Iterable[str]) -> dict[str, str]:
-    """The name of each file, with as many of the folders above it as tell it from the others."""
+    """Return a name for each file, with the folders above it only where two files have the same name."""
     parts = {path: Path(path).parts[bool(Path(path).anchor) :] for path in paths}
     names = {}
     for path, own in parts.items():

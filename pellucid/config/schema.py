@@ -1,16 +1,15 @@
-"""What a user may set: frozen dataclasses in sections, checked once, handed down."""
+"""All settings, in sections: frozen dataclasses that are checked once and handed down."""
 
 import os
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from pellucid.config.settings import check, check_value, choice, number, plain
 from pellucid.errors import UsageError
 
-# The settings that a vocabulary is learned by; the others of [vocabulary] say how it is used, or replace it.
+# Settings that a vocabulary is learned by; the others of [vocabulary] say how it is used, or replace it.
 LEARNED_BY = ("size", "kind", "joint", "normalization", "byte_fallback", "character_coverage")
-PARAMETERS_AT_MOST = 20_000_000_000  # a slip of the keyboard should be told before memory runs out
+PARAMETERS_AT_MOST = 20_000_000_000  # a typing error should be reported before memory runs out
 
 
 PREPARATIONS = ("none", "moses", "moses-lowercase", "words")  # recipes of pellucid/text/preparation.py
@@ -18,9 +17,9 @@ PREPARATIONS = ("none", "moses", "moses-lowercase", "words")  # recipes of pellu
 
 @dataclass(frozen=True)
 class DataConfig:
-    """Which parallel text, and what is left out of it."""
+    """The parallel text, and what is left out of it."""
 
-    # each a (source, target) pair of files, or one .tsv; .gz as they are
+    # each a (source, target) pair of files, or one .tsv; also .gz
     train: tuple[tuple[str, ...], ...] = ()
     validation: tuple[tuple[str, ...], ...] = ()
     # pairs of train to validate on, in place of `validation`; 0 is off
@@ -39,10 +38,10 @@ class DataConfig:
 
     def __post_init__(self) -> None:
         for name in ("train", "validation", "languages"):
-            object.__setattr__(self, name, plain(several(getattr(self, name))))
+            object.__setattr__(self, name, several(getattr(self, name)))
+        for name in ("train", "validation"):
+            check_corpora(name, getattr(self, name))
         check(self)
-        _check_corpora("train", self.train)
-        _check_corpora("validation", self.validation)
 
 
 @dataclass(frozen=True)
@@ -61,8 +60,8 @@ class VocabularyConfig:
     model: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        model = plain(self.model)
-        object.__setattr__(self, "model", (model,) if isinstance(model, str) else model)
+        if isinstance(self.model, str | os.PathLike):
+            object.__setattr__(self, "model", (self.model,))
         check(self)
 
 
@@ -103,18 +102,11 @@ class ModelConfig:
         if self.width % 2:
             raise UsageError(
                 f"[model] width = {self.width} is odd: sinusoidal positions come in pairs of sine and "
-                "cosine. "
-                f"Use {self.width - 1} or {self.width + 1}."
+                f"cosine. Use {self.width - 1} or {self.width + 1}."
             )
-        specials = {
-            "pad_id": self.pad_id,
-            "unknown_id": self.unknown_id,
-            "start_id": self.start_id,
-            "end_id": self.end_id,
-        }
         smallest = min(self.vocabulary, self.target_size)
-        for name, value in specials.items():
-            if value >= smallest:
+        for name in ("pad_id", "unknown_id", "start_id", "end_id"):
+            if (value := getattr(self, name)) >= smallest:
                 raise UsageError(
                     f"[model] {name} = {value} lies outside the vocabulary of {smallest} tokens. Use an id "
                     "below it."
@@ -127,7 +119,7 @@ class ModelConfig:
 
     @property
     def parameters(self) -> int:
-        """The number of trained values, to within the small change of biases and norms."""
+        """Return the number of trained values, without the few of biases and norms."""
         matrix = self.width * self.width
         feed_forward = 2 * self.width * self.hidden
         layers = self.encoder_layers * (4 * matrix + feed_forward)
@@ -136,7 +128,7 @@ class ModelConfig:
 
     @property
     def target_size(self) -> int:
-        """The number of tokens on the target side."""
+        """Return the number of tokens on the target side."""
         return self.vocabulary if self.target_vocabulary is None else self.target_vocabulary
 
 
@@ -145,9 +137,9 @@ class TrainingConfig:
     """How the model is trained."""
 
     steps: int = number(100_000, 0, 1_000_000_000)
-    # stop after so much training time, whatever `steps` says
+    # training time after which to stop, even before `steps`
     minutes: float | None = number(None, 0.0, 1e7)
-    # the longer side's tokens in a batch, padding included; the shortest pair has a token and its end
+    # tokens of the longer side of a batch, padding included
     batch_tokens: int = number(4096, 2, 100_000_000)
     # batches a step
     accumulate: int = number(1, 1, 100_000)
@@ -170,21 +162,19 @@ class TrainingConfig:
     validation_metric: str = choice("bleu", "chrf", "exact", "loss")
     # steps
     checkpoint_every: int = number(1000, 1, 100_000_000)
-    # a checkpoint also after so many minutes without one; 0 is off
+    # minutes without a checkpoint after which to write one; 0 is off
     checkpoint_minutes: float = number(10.0, 0.0, 1e7)
     keep_checkpoints: int = number(2, 2, 10_000)
-    # the last so many validated models make averaged/; 0 is off
+    # number of last validated models that make averaged/; 0 is off
     average: int = number(5, 0, 1000)
     # validations without a better one before stopping; 0 is off
     patience: int = number(0, 0, 1_000_000)
-    # steps in a row that may be skipped for a loss or gradient that is not finite
+    # steps in a row that may be skipped because the loss or the gradient is not finite
     max_skipped: int = number(10, 0, 1_000_000)
     # a model folder to continue from (fine-tuning)
     start_from: str | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "betas", plain(self.betas))
-        object.__setattr__(self, "start_from", plain(self.start_from))
         check(self)
         for beta in self.betas:
             check_value("[training] betas", beta, {"low": 0.0, "high": 0.999999})
@@ -225,24 +215,19 @@ PRESETS: dict[str, dict[str, Any]] = {
 
 
 def several(value: Any) -> Any:
-    """Read one corpus, ("a.en", "a.de") or "pairs.tsv", as a list of one; one pair of languages likewise."""
+    """Return one corpus, ("a.en", "a.de") or "pairs.tsv", or one pair of languages, as a list of one."""
     if isinstance(value, str | os.PathLike):
         value = [value]
     one = isinstance(value, list | tuple) and all(isinstance(entry, str | os.PathLike) for entry in value)
     return [value] if one and value else value
 
 
-def _check_corpora(name: str, corpora: Iterable[Sequence[str]]) -> None:
-    for corpus in corpora:
-        if not 1 <= len(corpus) <= 2:
-            raise not_a_corpus(f"[data] {name}", corpus)
-
-
-def not_a_corpus(name: str, corpus: Any) -> UsageError:
-    """The error for what is neither two files nor one table."""
-    key = name.rpartition(" ")[2]
-    shown = list(corpus) if isinstance(corpus, tuple) else corpus
-    return UsageError(
-        f"{name} holds {shown!r}. A corpus is a [source, target] pair of files or one .tsv: "
-        f'{key} = ["{key}.en", "{key}.de"].'
-    )
+def check_corpora(key: str, corpora: Any) -> None:
+    """Raise if a corpus is neither a pair of files nor one table."""
+    for corpus in corpora if isinstance(corpora, list | tuple) else ():
+        files = corpus if isinstance(corpus, list | tuple) else ()
+        if not 1 <= len(files) <= 2 or not all(isinstance(name, str | os.PathLike) for name in files):
+            raise UsageError(
+                f"[data] {key} holds {plain(corpus, list)!r}. A corpus is a [source, target] pair of files "
+                f'or one .tsv: {key} = ["{key}.en", "{key}.de"].'
+            )

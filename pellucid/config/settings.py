@@ -1,4 +1,4 @@
-"""What a setting may be: numbers between limits, words to choose from, the types that TOML has."""
+"""Kinds of settings: numbers between limits, words to choose from, the types of TOML."""
 
 import math
 import os
@@ -13,17 +13,17 @@ from pellucid.errors import UsageError
 
 
 def number(default: Any, low: float, high: float) -> Any:
-    """A numeric setting that must lie within [low, high]."""
+    """Declare a number that must lie within [low, high]."""
     return field(default=default, metadata={"low": low, "high": high})
 
 
 def choice(default: str, *others: str) -> Any:
-    """A setting that must be one of a few words; the first is the default."""
+    """Declare a setting that must be one of a few words; the first is the default."""
     return field(default=default, metadata={"choices": (default, *others)})
 
 
 def plain(value: Any, sequence: type = tuple) -> Any:
-    """A value from Python in the types of TOML: a path as text, lists and tuples as one of the two."""
+    """Return a value in the types of TOML: paths as text, lists and tuples as `sequence`."""
     if isinstance(value, Mapping):
         return {key: plain(entry, sequence) for key, entry in value.items()}
     if isinstance(value, tuple | list):
@@ -32,7 +32,7 @@ def plain(value: Any, sequence: type = tuple) -> Any:
 
 
 def convert(name: str, value: Any, kind: Any) -> Any:
-    """A TOML value as the type that the setting has; anything else is an error that shows the value."""
+    """Return a TOML value in the type of the setting; raise if it has another type."""
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
     if origin is types.UnionType:
         return None if value is None else convert(name, value, arguments[0])
@@ -62,21 +62,22 @@ def differences(ours: Any, theirs: Any, names: Iterable[str]) -> str:
 
 
 def title(kind: type) -> str:
-    """The section's name in a TOML file: ModelConfig is [model]."""
+    """Return the name of a section in a TOML file: ModelConfig is [model]."""
     return kind.__name__.removesuffix("Config").lower()
 
 
 def check(section: Any) -> None:
-    """Every setting of a section, by its type and its limits."""
+    """Convert every setting of a section to its type, and check its limits."""
     hints = typing.get_type_hints(type(section))
     for setting in fields(section):
-        name, value = f"[{title(type(section))}] {setting.name}", getattr(section, setting.name)
-        convert(name, value, hints[setting.name])  # for its errors: Python may make a section without TOML
+        name = f"[{title(type(section))}] {setting.name}"
+        value = convert(name, plain(getattr(section, setting.name), list), hints[setting.name])
+        object.__setattr__(section, setting.name, value)
         check_value(name, value, setting.metadata)
 
 
 def check_value(name: str, value: Any, limits: Mapping[str, Any]) -> None:
-    """A value by the limits that `number` and `choice` set."""
+    """Check a value by the limits that `number` and `choice` declare."""
     if "choices" in limits and value not in limits["choices"]:
         nearest = did_you_mean(value, limits["choices"]) if isinstance(value, str) else ""
         raise UsageError(f"{name} = {value!r} is not one of {', '.join(limits['choices'])}.{nearest}")

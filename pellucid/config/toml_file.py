@@ -1,4 +1,4 @@
-"""A configuration as strict TOML: read, shorthand and relative paths resolved, and written back whole."""
+"""Read a configuration from strict TOML, with its shorthand and relative paths, and write it back whole."""
 
 import dataclasses
 import os
@@ -13,19 +13,8 @@ import tomli_w
 
 from pellucid.config.file_names import short_names
 from pellucid.config.nearest import did_you_mean
-from pellucid.config.schema import (
-    LEARNED_BY,
-    PRESETS,
-    Config,
-    DataConfig,
-    ModelConfig,
-    TrainingConfig,
-    TranslationConfig,
-    VocabularyConfig,
-    not_a_corpus,
-    several,
-)
-from pellucid.config.settings import convert, plain, title
+from pellucid.config.schema import LEARNED_BY, PRESETS, Config, ModelConfig
+from pellucid.config.settings import plain, title
 from pellucid.errors import UsageError
 
 PATHS = ("data.train", "data.validation", "vocabulary.model", "training.start_from")
@@ -60,7 +49,7 @@ def read(path: str | Path, overrides: Mapping[str, Any] | None = None) -> Config
 
 
 def as_config(config: Config | Mapping[str, Any] | str | Path) -> Config:
-    """Return a configuration that is given as such, as a dictionary like its TOML, or as the file's path."""
+    """Return a Config from a Config, from a dictionary like its TOML, or from the path of a file."""
     if isinstance(config, Config):
         return config
     if not isinstance(config, Mapping):
@@ -82,16 +71,16 @@ def override(table: dict[str, Any], overrides: Mapping[str, Any], where: str) ->
 
 
 def _absolute(value: Any, folder: Path) -> Any:
-    """Make a path start at the root and not at `folder`, and so each path in a list."""
+    """Make a path, or each path in a list, absolute; relative ones start at `folder`."""
     if isinstance(value, list | tuple):
         return [_absolute(entry, folder) for entry in value]
     return os.path.abspath(folder / value) if isinstance(value, str | os.PathLike) else value
 
 
 def _take_shape(table: dict[str, Any], folder: Path) -> None:
-    """Where a run starts from a model, take from it what the file does not say of shape and vocabulary.
+    """If a run starts from a model, take the missing settings of shape and vocabulary from that model.
 
-    Whether the rest agrees is checked when the model is loaded; so is a folder that holds no model.
+    The other settings, and a folder without a model, are checked when the model is loaded.
     """
     training, none = table.get("training"), dict[str, Any]()
     start = training.get("start_from") if isinstance(training, dict) else None
@@ -102,45 +91,45 @@ def _take_shape(table: dict[str, Any], folder: Path) -> None:
     except (OSError, ValueError):
         return
     for section, names in {"model": None, "vocabulary": LEARNED_BY}.items():
-        given = table.setdefault(section, {})
-        if isinstance(given, dict):
-            said = given | PRESETS.get(str(given.get("preset")), none)
-            theirs = {name: value for name, value in started.get(section, none).items() if name not in said}
-            given |= {name: value for name, value in theirs.items() if names is None or name in names}
+        ours = table.setdefault(section, {})
+        if isinstance(ours, dict):
+            preset = PRESETS.get(str(ours.get("preset")), none)
+            for name, value in started.get(section, none).items():
+                if name not in ours | preset and (names is None or name in names):
+                    ours[name] = value
 
 
 def from_table(table: Mapping[str, Any], where: str = "configuration", folder: Path | None = None) -> Config:
-    """A Config from nested dictionaries, from TOML or Python; an unknown section or key is an error."""
-    table = plain(table, list)
-    sections = {"data": DataConfig, "vocabulary": VocabularyConfig, "model": ModelConfig}
-    sections |= {"training": TrainingConfig, "translation": TranslationConfig}
+    """Return a Config from nested dictionaries; an unknown section or key is an error."""
+    sections = typing.get_type_hints(Config)
     for name in table:
         if name not in sections:
             raise UsageError(f"{where}: there is no section [{name}].{did_you_mean(name, sections)}")
         if not isinstance(table[name], Mapping):
             raise UsageError(f"{where}: {name} must be a section, [{name}], not a single value.")
-    given = {name: dict(table.get(name, {})) for name in sections}
-    _shorthand(given["data"], where)
-    if isinstance(given["vocabulary"].get("model"), str):
-        given["vocabulary"]["model"] = [given["vocabulary"]["model"]]
-    for section, _, key in (path.partition(".") for path in PATHS):
-        if folder and key in given[section]:
-            given[section][key] = _absolute(given[section][key], folder)
-    preset = given["model"].pop("preset", None)
+    tables = {name: dict(table.get(name, {})) for name in sections}
+    preset = tables["model"].pop("preset", None)
     if preset is not None:
         if not isinstance(preset, str) or preset not in PRESETS:
             nearest = did_you_mean(str(preset), PRESETS)
             raise UsageError(
                 f"{where}: [model] preset = {preset!r} is not one of {', '.join(PRESETS)}.{nearest}"
             )
-        given["model"] = PRESETS[preset] | given["model"]
-    if "size" in given["vocabulary"] and "vocabulary" not in given["model"]:
-        given["model"]["vocabulary"] = given["vocabulary"]["size"]
-    return Config(**{name: _section(kind, given[name], where) for name, kind in sections.items()})
+        tables["model"] = PRESETS[preset] | tables["model"]
+    if "size" in tables["vocabulary"] and "vocabulary" not in tables["model"]:
+        tables["model"]["vocabulary"] = tables["vocabulary"]["size"]
+    config = Config(**{name: _section(kind, tables[name], where) for name, kind in sections.items()})
+    if folder is None:
+        return config
+    for section, _, key in (path.partition(".") for path in PATHS):
+        settings = getattr(config, section)
+        settings = dataclasses.replace(settings, **{key: _absolute(getattr(settings, key), folder)})
+        config = dataclasses.replace(config, **{section: settings})
+    return config
 
 
 def without_folders(config: Config) -> Config:
-    """The configuration with its files' names alone: what others may read, and what a resume compares."""
+    """Return the configuration with its files' names only: for others to read and a resume to compare."""
     data, vocabulary, start = config.data, config.vocabulary, config.training.start_from
     corpora = (*data.train, *data.validation, vocabulary.model)
     names = short_names(file for corpus in corpora for file in corpus)
@@ -159,7 +148,7 @@ def without_folders(config: Config) -> Config:
 
 
 def to_table(config: Config) -> dict[str, Any]:
-    """The configuration as nested dictionaries for TOML; settings that are None are left out."""
+    """Return the configuration as nested dictionaries for TOML, without settings that are None."""
     return {
         section.name: {
             key: value
@@ -171,31 +160,24 @@ def to_table(config: Config) -> dict[str, Any]:
 
 
 def to_toml(config: Config) -> str:
-    """The whole configuration, resolved, as TOML text that `read` takes back unchanged."""
+    """Return the whole resolved configuration as TOML text that `read` reads back unchanged."""
     return tomli_w.dumps(plain(to_table(config), list))  # tomli_w writes lists, not tuples
 
 
-def _shorthand(data: dict[str, Any], where: str) -> None:
-    """Read train = ["a.en", "a.de"] as a list of one corpus, languages likewise; refuse what is no corpus."""
-    for key in {"train", "validation", "languages"} & data.keys():
-        data[key] = several(data[key])
-    for key in ("train", "validation"):
-        corpora = data.get(key)
-        for corpus in corpora if isinstance(corpora, list) else ():
-            texts = isinstance(corpus, list) and all(isinstance(name, str) for name in corpus)
-            if not texts or not 1 <= len(corpus) <= 2:
-                raise not_a_corpus(f"{where}: [data] {key}", corpus)
-
-
-def _section(kind: type, given: dict[str, Any], where: str) -> Any:
-    hints = typing.get_type_hints(kind)
-    known = [setting.name for setting in fields(kind)] + (["preset"] if kind is ModelConfig else [])
-    for key in given:
-        if key not in known:
-            raise UsageError(f'{where}: [{title(kind)}] has no setting "{key}".{did_you_mean(key, known)}')
+def _section(kind: type, table: dict[str, Any], where: str) -> Any:
+    names = [setting.name for setting in fields(kind)]
+    for key in table:
+        if key not in names:
+            near = did_you_mean(key, [*names, "preset"] if kind is ModelConfig else names)
+            raise UsageError(f'{where}: [{title(kind)}] has no setting "{key}".{near}')
     try:
-        return kind(
-            **{key: convert(f"[{title(kind)}] {key}", value, hints[key]) for key, value in given.items()}
-        )
+        return kind(**table)
     except UsageError as error:
         raise UsageError(f"{where}: {error}") from None
+
+
+def one_line(value: Any) -> str:
+    """Return a value as TOML, in one line."""
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(one_line, value))}]"
+    return tomli_w.dumps({"value": value}).removeprefix("value = ").strip()

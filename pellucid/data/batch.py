@@ -1,4 +1,4 @@
-"""Batches by token budget, in an order that is a pure function of lengths, seed and epoch."""
+"""Make batches by a token budget; their order depends on the lengths, the seed and the epoch only."""
 
 import random
 from collections.abc import Iterator, Sequence
@@ -10,7 +10,7 @@ from torch import Tensor
 from pellucid.data.examples import Example
 from pellucid.errors import UsageError
 
-# Pairs are sorted by length within windows of about so many batches: less padding than in small windows, and
+# Pairs are sorted by length within windows of this number of batches: less padding than in small windows, and
 # more chance than in a sorted corpus.
 _WINDOW = 100
 
@@ -21,18 +21,18 @@ class Batch:
 
     source: Tensor  # B M
     source_mask: Tensor  # B M
-    target_in: Tensor  # B L: the start token, then the target without its last: what the decoder is given
-    target_out: Tensor  # B L: the target with its end token: what the decoder has to say
+    target_in: Tensor  # B L: the start token, then the target without its last token: the decoder's input
+    target_out: Tensor  # B L: the target with its end token: what the decoder must predict
     target_mask: Tensor  # B L
     origins: tuple[str, ...]  # file:line of each row
 
     @property
     def tokens(self) -> int:
-        """The number of target tokens, padding not counted."""
+        """Return the number of target tokens, without padding."""
         return int(self.target_mask.sum())
 
     def to(self, device: torch.device | str) -> "Batch":
-        """The same batch on another device."""
+        """Return the same batch on another device."""
         names = ("source", "source_mask", "target_in", "target_out", "target_mask")
         return replace(self, **{name: getattr(self, name).to(device, non_blocking=True) for name in names})
 
@@ -46,7 +46,7 @@ def batches(
     pad_id: int,
     first: int = 0,
 ) -> Iterator[Batch]:
-    """The batches of an epoch from number `first` on: a resume in mid-epoch continues where it stopped."""
+    """Yield the batches of an epoch from number `first` on, so that a resume continues where it stopped."""
     lengths = [(len(example.source), len(example.target)) for example in examples]
     for rows in plan_batches(lengths, seed, epoch, batch_tokens)[first:]:
         yield make_batch([examples[row] for row in rows], start_id, pad_id)
@@ -55,9 +55,10 @@ def batches(
 def plan_batches(
     lengths: Sequence[tuple[int, int]], seed: int, epoch: int, batch_tokens: int
 ) -> list[list[int]]:
-    """Which pairs make which batch: each pair once, at most `batch_tokens` a side, padding included.
+    """Return the pairs of each batch: each pair once, at most `batch_tokens` a side, padding included.
 
-    `lengths` are (source, target) lengths. Pairs are shuffled, sorted within windows, cut; batches shuffled.
+    Shuffle the pairs, sort them by their (source, target) lengths within windows, cut them into batches, and
+    shuffle the batches.
     """
     longest = max(map(max, lengths), default=0)
     if longest > batch_tokens:
@@ -78,7 +79,7 @@ def plan_batches(
 
 
 def make_batch(examples: Sequence[Example], start_id: int, pad_id: int) -> Batch:
-    """The examples side by side, padded on the right."""
+    """Return the examples as one batch, padded on the right."""
     source, source_mask = pad([example.source for example in examples], pad_id)
     target_out, target_mask = pad([example.target for example in examples], pad_id)
     target_in, _ = pad([[start_id, *example.target[:-1]] for example in examples], pad_id)
@@ -89,7 +90,7 @@ def make_batch(examples: Sequence[Example], start_id: int, pad_id: int) -> Batch
 def pad(
     rows: Sequence[Sequence[int]], pad_id: int, device: torch.device | str = "cpu"
 ) -> tuple[Tensor, Tensor]:
-    """Rows of ids -> B M with padding on the right, and B M of bools, True where a token is real."""
+    """Return rows of ids as B M, padded on the right, and a mask B M that is True at real tokens."""
     longest = max(map(len, rows))
     ids = torch.tensor([[*row, *[pad_id] * (longest - len(row))] for row in rows], device=device)
     lengths = torch.tensor([len(row) for row in rows], device=device)
@@ -97,7 +98,7 @@ def pad(
 
 
 def _cut(rows: Sequence[int], lengths: Sequence[tuple[int, int]], batch_tokens: int) -> list[list[int]]:
-    """Rows of rising length as batches, each as large as the budget allows."""
+    """Cut rows of rising length into batches, each as large as the budget allows."""
     plan: list[list[int]] = []
     for row in rows:
         if not plan or max(lengths[row]) * (len(plan[-1]) + 1) > batch_tokens:
@@ -107,6 +108,6 @@ def _cut(rows: Sequence[int], lengths: Sequence[tuple[int, int]], batch_tokens: 
 
 
 def _shuffled(items: Sequence[int], chance: random.Random) -> list[int]:
-    """A permutation by random() alone, the one method that Python promises to keep between versions."""
+    """Shuffle by random() only, the one method that Python promises to keep between versions."""
     keys = [chance.random() for _ in items]
     return sorted(items, key=keys.__getitem__)

@@ -1,4 +1,4 @@
-"""Parallel text from files to pairs of sentences, with a count of everything that was left out."""
+"""Read parallel text as pairs of sentences, and count everything that is left out."""
 
 import gzip
 import hashlib
@@ -14,7 +14,7 @@ from pellucid.config.file_names import short_names
 from pellucid.config.schema import DataConfig
 from pellucid.errors import PellucidError, UsageError
 
-# Text longer than max_length times this is too long, whatever its tokens: on average they are shorter.
+# A text of more characters than max_length times this is too long, because tokens are shorter on average.
 # So a line of a million characters costs nothing.
 CHARACTERS_PER_TOKEN = 20
 
@@ -23,7 +23,7 @@ _OR_ELSE = 'set [data] bad_utf8 = "replace" or "skip"'
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A sentence and its translation, and where they stand."""
+    """A sentence, its translation, and the line that they come from."""
 
     source: str
     target: str
@@ -33,13 +33,13 @@ class Pair:
 
     @property
     def origin(self) -> str:
-        """The place as errors name it, file:line."""
+        """Return the place as errors name it, file:line."""
         return f"{self.file}:{self.line}"
 
 
 @dataclass(frozen=True)
 class Report:
-    """How many pairs were read, how many were kept, and what was found in them."""
+    """The number of pairs that were read, that were kept, and what was found in them."""
 
     read: int = 0
     kept: int = 0
@@ -53,25 +53,29 @@ class Report:
     held_out: int = 0  # set aside to validate on
 
     def __str__(self) -> str:
-        names = {
-            "too_long": "too long",
-            "ratio": "of unequal length",
-            "bad_utf8": "not UTF-8",
-            "crlf": "with CRLF",
-            "held_out": "held out",
-        }
-        names |= {"duplicates": "repeated", "identical": "with target = source"}
-        found = [
-            f"{count:,} {names.get(field.name, field.name)}"
+        counts = [
+            f"{count:,} {_WORDS[field.name]}"
             for field in fields(self)[2:]
             if (count := getattr(self, field.name))
         ]
         pairs = f"{self.read:,} pair{'s' * (self.read != 1)} read, {self.kept:,} kept"
-        return f"{pairs}; {', '.join(found)}" if found else pairs
+        return f"{pairs}; {', '.join(counts)}" if counts else pairs
+
+
+_WORDS = {
+    "empty": "empty",
+    "too_long": "too long",
+    "ratio": "of unequal length",
+    "duplicates": "repeated",
+    "bad_utf8": "not UTF-8",
+    "identical": "with target = source",
+    "crlf": "with CRLF",
+    "held_out": "held out",
+}
 
 
 def read_pairs(corpora: Sequence[Sequence[str]], data: DataConfig) -> tuple[list[Pair], Report]:
-    """The pairs of all corpora in order, cleaned as `data` says; an error where nothing is left of them."""
+    """Read the pairs of all corpora in order and clean them as `data` says; raise if no pair is left."""
     if corpora and len(data.languages) > 1 and len(data.languages) != len(corpora):
         raise UsageError(
             f"[data] languages names {len(data.languages)} pairs of languages for {len(corpora)} corpora. "
@@ -89,7 +93,7 @@ def read_pairs(corpora: Sequence[Sequence[str]], data: DataConfig) -> tuple[list
 
 
 def take_pairs(texts: Sequence[tuple[str, str]], name: str, data: DataConfig) -> tuple[list[Pair], Report]:
-    """Pairs that Python gives, cleaned as those of files are; `name` stands where a file's name would."""
+    """Clean pairs from Python like those of files; errors say `name` in place of a file's name."""
     if len(data.languages) > 1:
         raise UsageError(
             f"[data] languages names {len(data.languages)} pairs of languages, and {name} has one. "
@@ -103,7 +107,7 @@ def take_pairs(texts: Sequence[tuple[str, str]], name: str, data: DataConfig) ->
 
 
 def fingerprint_of(texts: Sequence[tuple[str, str]]) -> str:
-    """The SHA-256 of pairs that Python gives, in their order."""
+    """Return the SHA-256 of pairs from Python, in their order."""
     total = hashlib.sha256()
     for source, target in texts:
         total.update(repr((source, target)).encode())
@@ -117,7 +121,7 @@ def _two_texts(row: object, name: str) -> tuple[str, str]:
 
 
 def _clean(rows: Iterable[Pair], data: DataConfig, found: Counter[str]) -> tuple[list[Pair], Report]:
-    """The rows that are kept, and a count of what was found; reading the rows adds to `found` too."""
+    """Return the pairs that are kept, and the counts; reading the rows adds to `found` too."""
     seen: set[tuple[str, str, int]] = set()
     pairs: list[Pair] = []
     for pair in rows:
@@ -137,12 +141,12 @@ def _clean(rows: Iterable[Pair], data: DataConfig, found: Counter[str]) -> tuple
 
 
 def target_language(pair: Pair, languages: Sequence[tuple[str, str]]) -> str | None:
-    """The language that a pair's target is in, where [data] languages names it."""
+    """Return the language of a pair's target, or None if [data] languages names none."""
     return languages[pair.language][1] if languages else None
 
 
 def by_language(pairs: Sequence[Pair], languages: Sequence[tuple[str, str]]) -> dict[str | None, list[int]]:
-    """The places of the pairs whose targets are in the same language, by this language."""
+    """Return the places of the pairs by the language of their targets."""
     places: dict[str | None, list[int]] = {}
     for place, pair in enumerate(pairs):
         places.setdefault(target_language(pair, languages), []).append(place)
@@ -150,20 +154,20 @@ def by_language(pairs: Sequence[Pair], languages: Sequence[tuple[str, str]]) -> 
 
 
 def nothing_left(file: str, report: Report) -> PellucidError:
-    """The error for data of which nothing is kept."""
+    """Return the error for data without a single pair that is kept."""
     return PellucidError(
         f"{file}: no pair is left ({report}). Look at the files, or at the limits in [data]."
     )
 
 
 def fingerprint(corpora: Iterable[Sequence[str]]) -> dict[str, str]:
-    """The SHA-256 of each file's bytes, by its name, or by its folder and name where two have the same."""
+    """Return the SHA-256 of each file by its name, with its folder where two files have the same name."""
     names = short_names(file for corpus in corpora for file in corpus)
     return {name: _sha256(file) for file, name in names.items()}
 
 
 def read_lines(file: str) -> Iterator[bytes]:
-    """The lines of a file, as bytes, without their line feed; split on that alone; .gz is unpacked."""
+    """Yield the lines of a file as bytes, split at line feeds only and without them; .gz is unpacked."""
     try:
         with gzip.open(file) if file.endswith(".gz") else open(file, "rb") as stream:
             for number, line in enumerate(stream):
@@ -175,10 +179,10 @@ def read_lines(file: str) -> Iterator[bytes]:
 
 
 def decode(line: bytes, where: str, bad_utf8: str, or_else: str) -> tuple[str, bool]:
-    """The text of a line without the \\r of a CRLF, and whether it was UTF-8: by "error", it must be.
+    """Return the text of a line without the \\r of a CRLF, and whether it was UTF-8; "error" raises if not.
 
-    By "replace" and "skip", U+FFFD stands for what is not; what to skip is the caller's to say, as is what
-    its user can do `or_else`.
+    "replace" and "skip" put U+FFFD for bytes that are not UTF-8; the caller skips the line. or_else: a remedy
+    for the error to name.
     """
     line = line.removesuffix(b"\r")
     try:
@@ -207,7 +211,7 @@ def _corpus_pairs(corpus: Sequence[str], language: int, bad_utf8: str, found: Co
 
 
 def table_rows(file: str) -> Iterator[tuple[bytes, bytes]]:
-    """The source and the target of each line of a table."""
+    """Yield the source and the target of each line of a table."""
     for number, line in enumerate(read_lines(file), 1):
         columns = line.split(b"\t") if line.strip() else [b"", b""]
         if len(columns) != 2:

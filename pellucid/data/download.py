@@ -1,4 +1,4 @@
-"""A text from the network, from a mirror folder, or from where it was put before: verified in any case."""
+"""Get a text from the network, from a mirror folder, or from an earlier download, and verify it."""
 
 import gzip
 import hashlib
@@ -19,7 +19,7 @@ from pellucid.errors import PellucidError
 
 @dataclass(frozen=True)
 class File:
-    """A text of a corpus; `sha256` is that of the text unpacked, so it holds for every way of packing."""
+    """A text of a corpus; `sha256` is that of the unpacked text, so it holds for every way of packing."""
 
     name: str  # in the prepared folder
     address: str  # plain, .gz, or a .zip that has a file `name`
@@ -28,7 +28,7 @@ class File:
 
 
 def obtain(file: File, folder: Path, mirror: Path | None) -> bytes:
-    """The text of a file, verified: what is in the folder already, or fetched."""
+    """Return the verified text of a file, from the folder if it is there, else from the mirror or network."""
     path = folder / file.name
     if os.path.lexists(path):
         text = path.read_bytes() if path.is_file() else b""

@@ -1,4 +1,4 @@
-"""Pairs of sentences as token ids: encoded once, or anew in each epoch where subword sampling is on."""
+"""Encode pairs of sentences as token ids: once, or again in each epoch if subword sampling is on."""
 
 import hashlib
 from collections.abc import Sequence
@@ -19,14 +19,14 @@ class Example:
 
     @property
     def origin(self) -> str:
-        """The place as errors name it, file:line."""
+        """Return the place as errors name it, file:line."""
         return self.pair.origin
 
 
 def encode_pairs(
     pairs: Sequence[Pair], vocabulary: Vocabulary, data: DataConfig, report: Report | None = None
 ) -> tuple[list[Example], Report]:
-    """The pairs as examples, without those too long or of unequal length; `report` goes on counting."""
+    """Return the pairs as examples, without those too long or of unequal length, and the counts."""
     report = report or Report(read=len(pairs))
     examples: list[Example] = []
     empty = too_long = ratio = 0
@@ -34,7 +34,7 @@ def encode_pairs(
         example = _encode(pair, vocabulary)
         shorter, longer = sorted((len(example.source), len(example.target)))
         if _is_empty(example, vocabulary):
-            empty += 1  # what was not white space, such as U+200B, may still be nothing to the vocabulary
+            empty += 1  # a text of U+200B, for example, is nothing to the vocabulary
         elif longer > data.max_length:
             too_long += 1
         elif longer > data.max_ratio * shorter:
@@ -54,7 +54,7 @@ def encode_pairs(
 
 
 def unknown_shares(examples: Sequence[Example], vocabulary: Vocabulary) -> tuple[float, float]:
-    """The share of the source's and of the target's tokens that are unknown, end tokens not counted."""
+    """Return the share of unknown tokens of the sources and of the targets, without end tokens."""
     shares = []
     for sides in ([example.source for example in examples], [example.target for example in examples]):
         tokens = sum(len(side) - 1 for side in sides)
@@ -70,7 +70,7 @@ def sample_examples(
     seed: int,
     epoch: int,
 ) -> list[Example]:
-    """The examples segmented anew; the same for the same (seed, epoch), whatever was sampled before."""
+    """Sample new segmentations of the examples; these depend on the seed and the epoch only."""
     sampled = []
     for index, example in enumerate(examples):
         key = hashlib.blake2b(f"{seed} {epoch} {index}".encode(), digest_size=4).digest()

@@ -1,4 +1,4 @@
-"""Pairs held out of the training text to validate on, by a rule that depends on the text alone."""
+"""Hold pairs out of the training text to validate on, by a rule that depends on the text only."""
 
 import hashlib
 from collections.abc import Sequence
@@ -8,9 +8,9 @@ from pellucid.errors import UsageError
 
 
 def hold_out(pairs: Sequence[Pair], count: int) -> tuple[list[Pair], list[Pair]]:
-    """The pairs to learn from, and up to `count` others: never a source that is in both.
+    """Return the pairs to learn from, and up to `count` others; no source is in both.
 
-    Sources go in the order of their hashes, white space and case apart, each with all of its pairs.
+    Take sources in the order of their hashes, without white space and case, each with all of its pairs.
     """
     places: dict[str, list[int]] = {}
     for place, pair in enumerate(pairs):

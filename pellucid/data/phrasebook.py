@@ -10,7 +10,7 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
-from pellucid.folder.seal import write_new
+from pellucid.folder.whole_file import write_new
 
 LANGUAGES = ("en", "fr", "es", "hi")
 DIRECTIONS = (("en", "hi"), ("fr", "en"), ("en", "es"), ("en", "fr"))

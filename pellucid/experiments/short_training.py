@@ -14,8 +14,9 @@ from pellucid.data import phrasebook
 from pellucid.data.batch import Batch, batches
 from pellucid.data.corpus import Pair
 from pellucid.data.examples import Example, encode_pairs
-from pellucid.learning.learner import Learner, Update
+from pellucid.learning.learner import Learner
 from pellucid.learning.setting_up import fitted, learned_vocabulary
+from pellucid.learning.step import Update
 from pellucid.text.vocabulary import Vocabulary
 
 

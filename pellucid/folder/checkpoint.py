@@ -1,48 +1,35 @@
-"""A model is a folder, saved and loaded here; so is a checkpoint of a training run. See docs/model-folder.md.
+"""Save a model as a folder, and the state of a training run as another. See docs/model-folder.md.
 
-A better model is written whole beside the old one, in `.new/`, before it takes its place. Loading checks
-every hash before it looks inside a file, and opens nothing but safetensors, TOML, JSON and SentencePiece.
+A better model is written whole beside the old one, in `.new/`, before it takes its place.
 """
 
 import json
 import os
-import tomllib
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import safetensors.torch
 import torch
 from safetensors import SafetensorError
 from torch import Tensor
-from torch.overrides import TorchFunctionMode
 
 from pellucid.config.schema import Config
-from pellucid.config.toml_file import from_table, to_toml, without_folders
+from pellucid.config.toml_file import to_toml, without_folders
 from pellucid.errors import PellucidError
-from pellucid.folder.seal import (
-    MANIFEST,
-    copy,
-    holds_only,
-    is_sealed,
-    read_manifest,
-    remove,
-    sealed,
-    to_disk,
-    verified,
-    writing,
-)
+from pellucid.folder.manifest import MANIFEST, holds_only, is_sealed, read_manifest, remove, sealed, verified
+from pellucid.folder.whole_file import copy, to_disk, writing
 from pellucid.model import Transformer
 from pellucid.text.vocabulary import FILES as VOCABULARY_FILES
-from pellucid.text.vocabulary import Vocabulary, load_vocabulary
+from pellucid.text.vocabulary import Vocabulary
 
 CONFIG, WEIGHTS = "config.toml", "weights.safetensors"
 TENSORS, STATE = "tensors.safetensors", "state.json"
-AVERAGING = "averaging"  # in a run's folder: the weights of the last validations
-AGAIN = ".again"  # a checkpoint of a step that has one already, until it takes its place
+AVERAGING = "averaging"  # in the folder of a run: the weights of the last validations
+AGAIN = ".again"  # a new checkpoint of a step that has one, until it replaces that
 
 
 @dataclass(frozen=True)
@@ -54,15 +41,6 @@ class TrainingState:
     state: dict[str, Any]
 
 
-class Loaded(NamedTuple):
-    """What a model folder holds, checked; the manifest says where it comes from."""
-
-    model: Transformer
-    vocabulary: Vocabulary
-    config: Config
-    manifest: dict[str, Any]
-
-
 def save_model(
     folder: str | Path,
     model: Transformer,
@@ -71,7 +49,7 @@ def save_model(
     provenance: Mapping[str, Any],
     stored_as: torch.dtype = torch.float32,
 ) -> None:
-    """Makes `folder` this model; until all of it is on the disk, it stays the model that it was."""
+    """Make a folder this model; until all of it is on the disk, the folder stays the model that it was."""
     folder = Path(folder)
     _replace_model(folder)
     with sealed(folder / ".new", "model", {"provenance": dict(provenance)}) as new:
@@ -83,7 +61,7 @@ def save_model(
 
 
 def save_config(folder: Path, config: Config) -> None:
-    """Gives a model another configuration and seals it again; its other files stay byte for byte."""
+    """Give a model another configuration and seal it again; its other files stay byte for byte."""
     _replace_model(folder)
     manifest, files = verified(folder, "model", (CONFIG, WEIGHTS))
     about = {name: value for name, value in manifest.items() if name not in ("format", "kind", "files")}
@@ -93,26 +71,10 @@ def save_config(folder: Path, config: Config) -> None:
     _replace_model(folder)
 
 
-def load_model(folder: str | Path, device: str | torch.device = "cpu") -> Loaded:
-    """The model in a folder, ready to translate, with its vocabulary, configuration and manifest."""
-    folder = Path(folder)
-    manifest, files = _read_model(folder)
-    config = _config(folder, files)
-    with torch.device("meta"), _ShapesOnly():
-        model = Transformer(config.model)
-    model.load_state_dict(_weights(files.pop(WEIGHTS), folder / WEIGHTS, model), assign=True)
-    return Loaded(model.to(device).eval(), load_vocabulary(folder, config, files), config, manifest)
-
-
-def load_config(folder: Path) -> Config:
-    """The configuration of the model in a folder, once the hashes of all its files are right."""
-    return _config(folder, _read_model(folder)[1])
-
-
 def save_state(
     run_folder: str | Path, step: int, tensors: Mapping[str, Tensor], state: Mapping[str, Any], keep: int = 2
 ) -> None:
-    """Writes checkpoints/step-N/, then removes all but the last `keep` (later steps too: another past's)."""
+    """Write checkpoints/step-N/, then remove all but the last `keep`, and any later step."""
     checkpoints = Path(run_folder) / "checkpoints"
     folder, again = checkpoints / f"step-{step}", checkpoints / AGAIN
     with sealed(again if is_sealed(folder) else folder, "training state", {"step": step}) as new:
@@ -127,7 +89,7 @@ def save_state(
 
 
 def newest_state(run_folder: str | Path) -> TrainingState | None:
-    """The newest checkpoint that is whole, or None; warnings say which were passed over, and why."""
+    """Return the newest checkpoint that is whole, or None; warn of those that are passed over."""
     damage: list[PellucidError] = []
     newest = next(whole_states(run_folder, damage), None)
     if newest is None and damage:
@@ -136,7 +98,7 @@ def newest_state(run_folder: str | Path) -> TrainingState | None:
 
 
 def newest_step(run_folder: str | Path) -> int | None:
-    """The step of the newest finished checkpoint, which is not opened."""
+    """Return the step of the newest finished checkpoint, without opening it."""
     steps = _steps(Path(run_folder) / "checkpoints")
     return next((step for step, folder in reversed(steps.items()) if is_sealed(folder)), None)
 
@@ -144,14 +106,16 @@ def newest_step(run_folder: str | Path) -> int | None:
 def whole_states(
     run_folder: str | Path, damage: list[PellucidError] | None = None
 ) -> Iterator[TrainingState]:
-    """The checkpoints that are whole, the newest first; warnings (and `damage`) say why others are not."""
+    """Yield the checkpoints that are whole, the newest first; warn of the others, and list their errors."""
     for step, folder in reversed(_steps(Path(run_folder) / "checkpoints").items()):
         if not is_sealed(folder):
             warnings.warn(f"{folder}: this checkpoint was never finished; passed over.", stacklevel=2)
             continue
         try:
             _, files = verified(folder, "training state", (TENSORS, STATE))
-            yield TrainingState(step, _tensors(files[TENSORS], folder / TENSORS), json.loads(files[STATE]))
+            yield TrainingState(
+                step, read_tensors(files[TENSORS], folder / TENSORS), json.loads(files[STATE])
+            )
         except PellucidError as error:
             warnings.warn(f"{error} This checkpoint is passed over.", stacklevel=2)
             if damage is not None:
@@ -159,7 +123,7 @@ def whole_states(
 
 
 def is_run(folder: str | Path) -> bool:
-    """Whether a training run has saved a checkpoint here."""
+    """Return whether a training run has saved a checkpoint here."""
     for step in _steps(Path(folder) / "checkpoints").values():
         with suppress(PellucidError):
             read_manifest(step, "training state")
@@ -168,7 +132,7 @@ def is_run(folder: str | Path) -> bool:
 
 
 def recover(run_folder: str | Path) -> None:
-    """At the start of a run: ends a replacement that was interrupted, and removes what was never finished."""
+    """Before a run starts: finish a replacement that was interrupted, and remove what was never finished."""
     run_folder = Path(run_folder)
     for new in (run_folder / model / ".new" for model in ("", "last", "averaged")):
         _replace_model(new.parent)
@@ -181,7 +145,7 @@ def recover(run_folder: str | Path) -> None:
 
 
 def _replace_state(checkpoints: Path) -> None:
-    """Where a step was saved again and that is sealed, it takes the first one's place."""
+    """Replace a checkpoint by the one that was saved again for the same step, if that is sealed."""
     again = checkpoints / AGAIN
     if is_sealed(again):
         folder = checkpoints / f"step-{read_manifest(again, 'training state')['step']}"
@@ -192,7 +156,7 @@ def _replace_state(checkpoints: Path) -> None:
 
 
 def _replace_model(folder: Path) -> None:
-    """Where `.new/` is sealed, its files take the old ones' place; cut off anywhere, it can be done again."""
+    """Replace the model by the one in `.new/`, if that is sealed. After an interruption this is repeated."""
     new = folder / ".new"
     if not is_sealed(new):
         return
@@ -208,54 +172,8 @@ def _replace_model(folder: Path) -> None:
         remove(new)
 
 
-def _read_model(folder: Path) -> tuple[dict[str, Any], dict[str, bytes]]:
-    """A model's files, also while a trainer replaces them: as long as `.new/` is sealed, it is the model."""
-    while True:
-        seals = _seals(folder)
-        try:
-            return verified(folder / ".new" if seals[0] else folder, "model", (CONFIG, WEIGHTS))
-        except PellucidError:
-            if _seals(folder) == seals:  # nothing moved while we read, so it is damage
-                raise
-
-
-def _seals(folder: Path) -> list[bytes]:
-    seals = [b"", b""]
-    for index, path in enumerate((folder / ".new" / MANIFEST, folder / MANIFEST)):
-        with suppress(OSError):
-            seals[index] = path.read_bytes()
-    return seals
-
-
-def _config(folder: Path, files: Mapping[str, bytes]) -> Config:
-    try:
-        table = tomllib.loads(files[CONFIG].decode())
-    except ValueError as error:
-        raise PellucidError(f"{folder / CONFIG}: this is not TOML: {error}. Copy the folder again.") from None
-    return from_table(table, where=str(folder / CONFIG))
-
-
-def _weights(content: bytes, path: Path, model: Transformer) -> dict[str, Tensor]:
-    """The parameters in float32, once the file's header has shown that names and shapes are the model's."""
-    try:
-        header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
-        found = {name: (entry["dtype"], entry["shape"]) for name, entry in header.items() if name[:2] != "__"}
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise PellucidError(f"{path}: this is not a safetensors file, and nothing else is opened.") from None
-    expected = {name: list(parameter.shape) for name, parameter in model.state_dict().items()}
-    wrong = [f"{name} is missing" for name in expected if name not in found]
-    wrong += [f"{name} is unknown" for name in found if name not in expected]
-    for name in expected.keys() & found.keys():
-        kind, shape = found[name]
-        if shape != expected[name] or kind not in ("F32", "F16", "BF16"):
-            wrong.append(f"{name} is {kind} {shape} where F32, F16 or BF16 {expected[name]} belongs")
-    if wrong:
-        more = f"; and {len(wrong) - 3} more" if len(wrong) > 3 else ""
-        raise PellucidError(f"{path} does not fit {CONFIG}: {'; '.join(wrong[:3])}{more}.")
-    return {name: tensor.float() for name, tensor in _tensors(content, path).items()}
-
-
-def _tensors(content: bytes, path: Path) -> dict[str, Tensor]:
+def read_tensors(content: bytes, path: Path) -> dict[str, Tensor]:
+    """Read the tensors of a safetensors file."""
     try:
         return safetensors.torch.load(content)
     except SafetensorError as error:
@@ -267,16 +185,6 @@ def _write(path: Path, tensors: dict[str, Tensor]) -> None:
         safetensors.torch.save_file(tensors, path)
     except SafetensorError as error:
         raise OSError(str(error)) from None
-
-
-class _ShapesOnly(TorchFunctionMode):
-    """Leaves out a new model's random numbers, which on the meta device cost most of a second for nothing."""
-
-    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        kwargs = kwargs or {}
-        if func.__name__ in ("normal_", "uniform_", "kaiming_uniform_", "xavier_uniform_"):
-            return (*args, *kwargs.values())[0]
-        return func(*args, **kwargs)
 
 
 def _narrowed(name: str, tensor: Tensor, dtype: torch.dtype) -> Tensor:
@@ -291,7 +199,7 @@ def _on_cpu(tensor: Tensor) -> Tensor:
 
 
 def _steps(checkpoints: Path) -> dict[int, Path]:
-    """The folders step-N by N, the smallest first, finished or not."""
+    """Return the folders step-N by N, the smallest first, finished or not."""
     numbers = (path.name[5:] for path in checkpoints.glob("step-*") if path.name[5:].isdecimal())
     return {
         n: checkpoints / f"step-{n}"

@@ -1,30 +1,71 @@
-"""A file that is written whole or stays as it was, and a word before the work where none can be written."""
+"""Files that are written whole or not at all, and no file that someone else wrote."""
 
+import itertools
 import os
-from collections.abc import Iterable
-from contextlib import suppress
+import shutil
+import stat
+import tempfile
+import threading
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from pellucid.errors import PellucidError, UsageError
-from pellucid.folder.seal import write_whole
 
-REMEDY = "Choose another place."
 # What the beginning of a file of ours holds, by its ending. Where Pellucid chooses the names of files, it
-# replaces its own and no others.
+# replaces its own files and no others.
 MARKS = {".html": " · Pellucid</title>", ".png": "Software\0Pellucid", ".json": '{"pellucid": '}
 BEGINNING = 2000  # bytes
 
 
-def place(path: Any) -> Path:
-    """Where a file is to be written; raises where none can be, so that nobody computes for it first."""
+@contextmanager
+def whole(path: Path) -> Iterator[BinaryIO]:
+    """Open a file that gets its name when it is whole; until then a file of that name stays as it was.
+
+    A pipe, a device or /dev/stdout is written to directly, and never replaced.
+    """
+    if _is_stream(path):
+        with path.open("ab") as file:
+            yield file
+        return
+    target = Path(os.path.realpath(path))  # a link stays a link, and leads to the new file
+    part = target.with_name(f".{os.getpid()}-{threading.get_ident()}.part")
     try:
-        given = os.fspath(path)
-    except TypeError:
-        given = None
-    if not isinstance(given, str) or not given or "\0" in given:
+        with part.open("wb") as file:
+            yield file
+        if target.exists():
+            shutil.copymode(target, part)
+        to_disk(part)
+        os.replace(part, target)
+    except BaseException as error:  # Ctrl-C too must leave nothing behind
+        with suppress(OSError):
+            part.unlink()
+        if isinstance(error, OSError) and error.filename == str(part):
+            error.filename = str(path)  # the name that the caller knows
+        raise
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file whole, or leave it as it was."""
+    with whole(path) as file:
+        file.write(content)
+
+
+def write(path: Any, content: bytes) -> None:
+    """Write a file whole, or raise an error that says why that cannot be."""
+    chosen = place(path)
+    try:
+        write_whole(chosen, content)
+    except OSError as error:
+        raise _unwritable(chosen, error) from None
+
+
+def place(path: Any) -> Path:
+    """Return the path of a file to write; raise now if it cannot be written, before anything is computed."""
+    if not isinstance(path, str | os.PathLike) or not os.fspath(path) or "\0" in str(path):
         raise UsageError(f'path = {path!r:.60} is not the name of a file. Give one, such as "page.html".')
-    chosen = Path(given)
+    chosen = Path(path)
     try:
         if chosen.is_dir():
             raise PellucidError(f"{chosen}: cannot be written: it is a folder. Name a file in it.")
@@ -35,31 +76,118 @@ def place(path: Any) -> Path:
 
 
 def refuse_foreign(paths: Iterable[Path]) -> None:
-    """Raise where a file has one of these names and Pellucid did not write it."""
+    """Raise if a file has one of these names and Pellucid did not write it."""
     for path in paths:
-        if os.path.lexists(path) and MARKS[path.suffix].encode() not in _beginning(path):
+        beginning = b""
+        with suppress(OSError):
+            if path.is_file():
+                with path.open("rb") as file:
+                    beginning = file.read(BEGINNING)
+        if os.path.lexists(path) and MARKS[path.suffix].encode() not in beginning:
             raise PellucidError(
                 f"{path} is there already, and Pellucid did not write it: it was left alone, and nothing was "
                 "written. Move it away, or choose another folder."
             )
 
 
-def _beginning(path: Path) -> bytes:
+def write_new(folder: Path, contents: Mapping[str, bytes]) -> None:
+    """Write files into a folder, made if need be; if one is there with other content, write none of them."""
+    missing = {name: content for name, content in contents.items() if not _is_there(folder / name, content)}
+    with making(folder), writing(folder):
+        for name, content in missing.items():
+            write_whole(folder / name, content)
+
+
+def _is_there(path: Path, content: bytes) -> bool:
+    """Return whether the file has this content already; raise if the name is taken by anything else."""
+    if not os.path.lexists(path):
+        return False
     with suppress(OSError):
-        if path.is_file():
-            with path.open("rb") as file:
-                return file.read(BEGINNING)
-    return b""
+        if path.is_file() and path.read_bytes() == content:
+            return True
+    raise PellucidError(
+        f"{path} is there already, and it is another file: it was left alone, and nothing was written. "
+        "Move it away, or choose another --out."
+    )
 
 
-def write(path: Any, content: bytes) -> None:
-    """A file with this content, whole or as it was before; or an error that says why not."""
-    chosen = place(path)
+@contextmanager
+def making(folder: Path) -> Iterator[None]:
+    """Make a folder and those above it; if the block fails, remove the new ones that are still empty."""
+    made = list(itertools.takewhile(lambda path: not path.exists(), (folder, *folder.parents)))
+    with writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
     try:
-        write_whole(chosen, content)
+        yield
+    except BaseException:  # Ctrl-C too must leave no folder behind
+        with suppress(OSError):
+            for path in made:
+                path.rmdir()
+        raise
+
+
+def check_writable(folder: Path, bytes_needed: int = 0) -> None:
+    """Make a folder if need be, and raise now if a later save would fail."""
+    with writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder) as file:  # a name that nobody else has
+            file.write(b"\0" * 4096)
+        free = shutil.disk_usage(folder).free
+    if free < bytes_needed:
+        raise PellucidError(
+            f"{folder}: {bytes_needed / 1e6:,.0f} MB are needed and {free / 1e6:,.0f} MB are free. "
+            "Make room, or choose another folder."
+        )
+
+
+@contextmanager
+def writing(folder: Path) -> Iterator[None]:
+    """Name the folder or file that could not be written in an error of ours."""
+    try:
+        yield
     except OSError as error:
-        raise _unwritable(chosen, error) from None
+        raise PellucidError(
+            f"{folder}: cannot be written: {error.strerror or error}. What was saved before is intact. "
+            "Make room, or choose another folder."
+        ) from None
+
+
+def copy(source: Path, target: Path) -> None:
+    """Copy a file; the copy appears under its name all at once."""
+    part = source.with_name(".part")
+    shutil.copyfile(source, part)
+    to_disk(part)
+    os.replace(part, target)
+
+
+def to_disk(path: Path) -> None:
+    """Flush a file to the disk, or a folder and so the names in it (Windows neither has nor needs this)."""
+    if os.name == "nt" and path.is_dir():
+        return
+    handle = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _is_stream(path: Path) -> bool:
+    """Return whether a path leads to a pipe, a device, or an open file by its number."""
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        return False
+    if not stat.S_ISREG(mode):
+        return True
+    # /dev/stdout may lead to a regular file that the calling process holds open: it must stay that file.
+    while path.is_symlink() and not _is_by_number(path):
+        path = path.parent / path.readlink()
+    return _is_by_number(path)
+
+
+def _is_by_number(path: Path) -> bool:
+    return os.path.realpath(path.parent).startswith(("/proc/", "/dev/fd"))
 
 
 def _unwritable(path: Path, error: OSError) -> PellucidError:
-    return PellucidError(f"{path}: cannot be written: {error.strerror or error}. {REMEDY}")
+    return PellucidError(f"{path}: cannot be written: {error.strerror or error}. Choose another place.")

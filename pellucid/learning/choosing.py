@@ -1,14 +1,19 @@
-"""A configuration that suits a corpus and the time there is, with the reason for each setting."""
+"""A configuration that suits a user's text and time: each setting with its reason, and the commented file."""
 
 import math
+import os
 import re
+import shlex
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from pellucid.config.schema import PRESETS, ModelConfig
-from pellucid.data.corpus import Pair
+from pellucid.config.device import device_named
+from pellucid.config.schema import PRESETS, Config, ModelConfig
+from pellucid.config.toml_file import PATHS, from_table, one_line, override
+from pellucid.data.corpus import Pair, read_pairs
 
 HELD_OUT = 50, 0.02, 1000  # pairs to validate on: at least, the share of all, at most
 
@@ -19,7 +24,7 @@ CHARACTERS_AT_MOST = 500
 SUBWORDS = {10_000: 2_000, 50_000: 6_000, 500_000: 8_000, 2_000_000: 16_000, math.inf: 32_000}
 SPECIAL = 5  # pad, unknown, start, end, and the mark of a word's beginning
 
-# From so many pairs on a preset has enough to learn; it should see them so many times.
+# A preset needs at least this number of pairs, and should see each pair LEAST_EPOCHS times.
 PAIRS = {"small": 50_000, "base": 1_000_000, "big": 10_000_000}
 LEAST_EPOCHS = 5
 
@@ -35,7 +40,7 @@ SHORT = 4  # words; BLEU counts sequences of four
 
 @dataclass(frozen=True)
 class Corpus:
-    """What a choice looks at; lengths are means of a line."""
+    """The statistics of a corpus that decide; lengths are means of a line, without white space."""
 
     pairs: int
     source_words: float
@@ -46,27 +51,70 @@ class Corpus:
     different_words: int
     different_characters: int
     letters: float  # their share of the characters
-    subwords: int  # that the text yields for certain
+    subwords: int  # number of subwords that the text certainly yields
 
 
 @dataclass(frozen=True)
 class Chosen:
-    """A setting, section.key, its value, and why."""
+    """A setting, section.key, its value, and the reason."""
 
     name: str
     value: Any
     reason: str = ""
 
 
+@dataclass(frozen=True)
+class Suited:
+    """The chosen settings, and the configuration that they make."""
+
+    chosen: tuple[Chosen, ...]
+    config: Config
+
+    def to_toml(self, out: Path) -> str:
+        """Return the settings as TOML with their reasons, for the file train.toml in `out`."""
+        command = shlex.join(["pellucid", "train", str(out / "train.toml"), "--out", str(out), "--resume"])
+        lines = [f"# Chosen by pellucid train; to go on: {command}"]
+        for section in vars(self.config):
+            rows = [self._row(each, out) for each in self.chosen if each.name.startswith(f"{section}.")]
+            lines += ["", f"[{section}]", *rows] if rows else []
+        return "\n".join(lines) + "\n"
+
+    def _row(self, each: Chosen, out: Path) -> str:
+        section, _, key = each.name.partition(".")
+        # The value as the configuration has it; a preset is not a setting of its own.
+        value = getattr(getattr(self.config, section), key, each.value)
+        row = f"{key} = {one_line(_relative(value, out) if each.name in PATHS else value)}"
+        return f"{row}  # {each.reason}" if each.reason else row
+
+
+def suited(
+    files: Sequence[str], minutes: float, settings: Mapping[str, Any] | None = None, device: str = "auto"
+) -> Suited:
+    """Choose the settings that suit parallel text, one or two files, and the time to train.
+
+    settings: {"training.seed": 2, …} in place of what would be chosen.
+    """
+    corpus, settings = [list(files)], dict(settings or {})
+    data = _config({"data.train": corpus, **settings}).data
+    pairs, _ = read_pairs(data.train, data)
+    faster = 1.0 if device_named(device).type == "cpu" else ON_A_GPU
+    minutes = settings.get("training.minutes", minutes)
+    chosen = [Chosen("data.train", corpus), *choose(look_at(pairs), minutes, faster)]
+    left_out = {*settings, *(["data.held_out"] if data.validation else [])}
+    chosen = [each for each in chosen if each.name not in left_out]
+    chosen += [Chosen(name, value, "as --set says") for name, value in settings.items()]
+    return Suited(tuple(chosen), _config({each.name: each.value for each in chosen}))
+
+
 def look_at(pairs: Sequence[Pair]) -> Corpus:
-    """The statistics of a corpus, white space not counted."""
+    """Return the statistics of a corpus."""
     sources = Counter(word for pair in pairs for word in pair.source.split())
     targets = Counter(word for pair in pairs for word in pair.target.split())
     words = sources + targets
     characters: Counter[str] = Counter()
     for word, count in words.items():
         characters.update({character: count * word.count(character) for character in set(word)})
-    # Merges of characters end at whole words, so each run of letters is a subword at last.
+    # Merges of characters end at whole words, so each run of letters becomes a subword.
     runs = {run for word in words for run in re.findall(r"[^\W\d_]{2,16}", word)}
     letters = sum(count for character, count in characters.items() if character.isalpha())
     return Corpus(
@@ -84,37 +132,45 @@ def look_at(pairs: Sequence[Pair]) -> Corpus:
 
 
 def choose(corpus: Corpus, minutes: float, faster: float = 1.0) -> list[Chosen]:
-    """The settings, in the order of a configuration. faster: times the speed of a processor."""
+    """Choose the settings, in the order of a configuration. faster: times the speed of a processor."""
     kind = kind_of(corpus)
     size = vocabulary_size(corpus, kind)
     source, target = tokens_of(corpus, kind)
+    longer = max(source, target)
     seconds = 60 * minutes * faster
     preset = preset_for(corpus, size, seconds, corpus.pairs * target)
     seen = seconds * speed(preset, size)
-    epochs = seen / (corpus.pairs * target)
-    budget = batch_tokens(corpus.pairs * max(source, target))
-    steps = max(seen / (budget * target / max(source, target)), 1)
-    every = _rounded(steps / VALIDATIONS)
-    return [
-        Chosen("data.held_out", _held_out(corpus), f"of {corpus.pairs:,} pairs: to validate on"),
+    budget = batch_tokens(corpus.pairs * longer)
+    steps, steps_of_epoch = max(seen / (budget * target / longer), 1), corpus.pairs * longer / budget
+    every, few = _rounded(steps / VALIDATIONS), " (little text)" if steps_of_epoch < 100 else ""
+    epoch = f"an epoch has about {max(1, round(steps_of_epoch)):,} steps{few}"
+    exact = kind != "subwords" or corpus.target_words < SHORT
+    # SCAN, a task of words: at a rate of 0.002 the loss of held-out commands rose again now and then.
+    rate, why = RATES[preset], f"usual for a width of {PRESETS[preset]['width']}"
+    if kind == "words":
+        rate, why = min(0.0007, rate), "low: words follow rules"
+    choices = [
+        Chosen("data.held_out", _held_out(corpus.pairs), f"of {corpus.pairs:,} pairs: to validate on"),
         *_vocabulary(corpus, kind, size),
-        *_model(corpus, kind, preset, epochs),
+        *_model(corpus, kind, preset, seen / (corpus.pairs * target)),
         Chosen("training.minutes", float(minutes), "these end the training"),
         Chosen("training.steps", 1_000_000_000, "no limit"),
-        Chosen("training.batch_tokens", budget, _batches_of(corpus.pairs * max(source, target) / budget)),
-        *_rate(kind, preset),
-        *_smoothing(kind),
+        Chosen("training.batch_tokens", budget, epoch),
+        Chosen("training.peak_rate", rate, why),
+        Chosen("training.label_smoothing", 0.0, "one answer is right, and rare cases count more so"),
         Chosen("training.warmup_steps", _rounded(steps / 10), f"a tenth of about {_rounded(steps):,} steps"),
         Chosen("training.validate_every", every, f"about {VALIDATIONS} times"),
         Chosen("training.checkpoint_every", every),
         Chosen("training.patience", 10, "validations without a better one end it earlier"),
-        *_metric(corpus, kind),
+        Chosen("training.validation_metric", "exact", "BLEU says little of targets like these"),
     ]
+    unsuited = {"training.label_smoothing": kind != "characters", "training.validation_metric": not exact}
+    return [each for each in choices if not unsuited.get(each.name)]
 
 
 def kind_of(corpus: Corpus) -> str:
-    """What a token is: "words", where they are few and frequent; "characters", where lines are strings or
-    numbers and no sentences; else "subwords"."""
+    """Return what a token is: "words" where these are few and frequent, "characters" where lines are strings
+    or numbers and no sentences, else "subwords"."""
     few = corpus.different_words <= WORDS_AT_MOST
     if few and corpus.words >= SEEN_AT_LEAST * corpus.different_words and corpus.source_words >= 2:
         return "words"
@@ -126,72 +182,58 @@ def kind_of(corpus: Corpus) -> str:
 
 
 def vocabulary_size(corpus: Corpus, kind: str) -> int:
-    """The number of tokens, special ones included."""
-    if kind == "words":
-        return corpus.different_words + SPECIAL
-    if kind == "characters":
-        return corpus.different_characters + SPECIAL
+    """Return the number of tokens, special ones included."""
     usual = next(size for pairs, size in SUBWORDS.items() if corpus.pairs < pairs)
-    return min(usual, corpus.subwords + SPECIAL)
+    tokens = {"words": corpus.different_words, "characters": corpus.different_characters}
+    return tokens[kind] + SPECIAL if kind in tokens else min(usual, corpus.subwords + SPECIAL)
 
 
 def tokens_of(corpus: Corpus, kind: str) -> tuple[float, float]:
-    """The mean number of tokens of a source and of a target, the end token included; about, for subwords."""
-    sides = (
-        (corpus.source_words, corpus.source_characters),
-        (corpus.target_words, corpus.target_characters),
-    )
-    if kind == "words":
-        return sides[0][0] + 1, sides[1][0] + 1
-    if kind == "characters":
-        return sum(sides[0]) + 1, sum(sides[1]) + 1
-    (source, target) = (max(1.3 * words, characters / 4) + 1 for words, characters in sides)
-    return source, target
+    """Return the mean number of tokens of a source and of a target; for subwords this is a guess."""
+
+    def tokens(words: float, characters: float) -> float:
+        guess = max(1.3 * words, characters / 4)
+        return {"words": words, "characters": words + characters}.get(kind, guess) + 1
+
+    source = tokens(corpus.source_words, corpus.source_characters)
+    return source, tokens(corpus.target_words, corpus.target_characters)
 
 
 def preset_for(corpus: Corpus, size: int, seconds: float, epoch: float) -> str:
-    """The largest preset that has enough pairs, and sees each of them often enough in the time."""
-    fitting = (
-        name
-        for name in ("big", "base", "small")
-        if corpus.pairs >= PAIRS[name] and seconds * speed(name, size) >= LEAST_EPOCHS * epoch
-    )
-    return next(fitting, "tiny")
+    """Return the largest preset that has enough pairs, and sees each of them often enough in the time."""
+    for name in ("big", "base", "small"):
+        if corpus.pairs >= PAIRS[name] and seconds * speed(name, size) >= LEAST_EPOCHS * epoch:
+            return name
+    return "tiny"
 
 
 def speed(preset: str, size: int) -> float:
-    """Target tokens a second, roughly."""
+    """Return roughly the number of target tokens a second."""
     return SPEED / (BESIDE_PARAMETERS + ModelConfig(**PRESETS[preset] | {"vocabulary": size}).parameters)
 
 
 def batch_tokens(epoch: float) -> int:
-    """A power of two from 1,024 to 4,096, the largest of which an epoch has a hundred."""
+    """Return the largest power of two, from 1,024 to 4,096, of which an epoch has a hundred."""
     return int(min(4096, max(1024, 2 ** math.floor(math.log2(max(epoch / 100, 1))))))
 
 
-def _batches_of(steps: float) -> str:
-    few = " (little text)" if steps < 100 else ""
-    return f"an epoch has about {max(1, round(steps)):,} steps{few}"
-
-
-def _held_out(corpus: Corpus) -> int:
+def _held_out(pairs: int) -> int:
     least, share, most = HELD_OUT
-    return max(1, min(max(least, round(share * corpus.pairs)), most, corpus.pairs // 5))
+    return max(1, min(max(least, round(share * pairs)), most, pairs // 5))
 
 
 def _vocabulary(corpus: Corpus, kind: str, size: int) -> list[Chosen]:
+    reason = {
+        "words": f"a word is a token: the text has only {corpus.different_words:,} of them",
+        "characters": f"a character is a token: {corpus.different_characters} of them, and no sentences of "
+        "words",
+        "subwords": f"subwords, as many as suit {corpus.pairs:,} pairs",
+    }[kind]
     if kind == "words":
-        reason = f"a word is a token: the text has only {corpus.different_words:,} of them"
         return [Chosen("vocabulary.kind", "word", reason), Chosen("vocabulary.size", size)]
-    if kind == "characters":
-        why = f"a character is a token: {corpus.different_characters} of them, and no sentences of words"
-        return [
-            Chosen("vocabulary.kind", "bpe"),
-            Chosen("vocabulary.size", size, why),
-            Chosen("vocabulary.normalization", "identity", "no character is changed"),
-        ]
-    reason = f"subwords, as many as suit {corpus.pairs:,} pairs"
-    return [Chosen("vocabulary.kind", "bpe"), Chosen("vocabulary.size", size, reason)]
+    chosen = [Chosen("vocabulary.kind", "bpe"), Chosen("vocabulary.size", size, reason)]
+    identity = Chosen("vocabulary.normalization", "identity", "no character is changed")
+    return [*chosen, identity] if kind == "characters" else chosen
 
 
 def _model(corpus: Corpus, kind: str, preset: str, epochs: float) -> list[Chosen]:
@@ -209,37 +251,26 @@ def _model(corpus: Corpus, kind: str, preset: str, epochs: float) -> list[Chosen
         ]
     shape = PRESETS[preset]
     layers = f"{shape['encoder_layers']}+{shape['decoder_layers']} layers"
+    size = f"width {shape['width']}, {layers}: for {corpus.pairs:,} pairs and this time"
     seen = f"each pair is seen about {max(epochs, 1):,.0f} times; the more often, the more dropout"
-    return [
-        Chosen(
-            "model.preset",
-            preset,
-            f"width {shape['width']}, {layers}: for {corpus.pairs:,} pairs and this time",
-        ),
-        first,
-        Chosen("model.dropout", 0.1 if epochs < 15 else 0.2 if epochs < 60 else 0.3, seen),
-    ]
-
-
-def _rate(kind: str, preset: str) -> list[Chosen]:
-    if kind == "words":  # SCAN: at 0.002 the loss of held-out commands rose again now and then
-        return [Chosen("training.peak_rate", min(0.0007, RATES[preset]), "low: words follow rules")]
-    return [Chosen("training.peak_rate", RATES[preset], f"usual for a width of {PRESETS[preset]['width']}")]
-
-
-def _smoothing(kind: str) -> list[Chosen]:
-    if kind != "characters":
-        return []
-    return [Chosen("training.label_smoothing", 0.0, "one answer is right, and rare cases count more so")]
-
-
-def _metric(corpus: Corpus, kind: str) -> list[Chosen]:
-    if kind == "subwords" and corpus.target_words >= SHORT:
-        return []
-    return [Chosen("training.validation_metric", "exact", "BLEU says little of targets like these")]
+    dropout = 0.1 if epochs < 15 else 0.2 if epochs < 60 else 0.3
+    return [Chosen("model.preset", preset, size), first, Chosen("model.dropout", dropout, seen)]
 
 
 def _rounded(number: float) -> int:
-    """To one significant digit, or to 10: an estimate should look like one."""
+    """Round to one significant digit, or to 10: an estimate should look like one."""
     unit = 10 ** max(1, math.floor(math.log10(max(number, 1))))
     return max(10, round(number / unit) * unit)
+
+
+def _config(settings: Mapping[str, Any]) -> Config:
+    table: dict[str, Any] = {}
+    override(table, settings, "--set")
+    return from_table(table, where="train", folder=Path.cwd())
+
+
+def _relative(value: Any, folder: Path) -> Any:
+    """Return paths as they lead from the folder: the file in it says nothing about the disk above."""
+    if isinstance(value, list | tuple):
+        return [_relative(entry, folder) for entry in value]
+    return os.path.relpath(value, folder)

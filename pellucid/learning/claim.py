@@ -1,4 +1,4 @@
-"""A training run's claim to its folder: no other run trains there, and no file of anybody else is lost."""
+"""A run's claim to its folder: no second run trains there, and no file of anyone else is overwritten."""
 
 import os
 from collections.abc import Iterator
@@ -9,22 +9,22 @@ from filelock import FileLock, Timeout
 
 from pellucid.errors import PellucidError, UsageError
 from pellucid.folder.checkpoint import AVERAGING, CONFIG, WEIGHTS, is_run
-from pellucid.folder.seal import MANIFEST, check_writable, making, write_whole, writing
-from pellucid.learning.log import LOG
-from pellucid.learning.metrics import METRICS
+from pellucid.folder.manifest import MANIFEST
+from pellucid.folder.whole_file import check_writable, making, write_whole, writing
+from pellucid.learning.log import LOG, METRICS
 from pellucid.text.vocabulary import FILES as VOCABULARY_FILES
 
 LOCK, HOLDER = ".lock", ".lock.pid"
 MODEL = (MANIFEST, CONFIG, WEIGHTS, *sorted(VOCABULARY_FILES), ".new")
-# All names that a run writes: without a run here, whatever has one of them is somebody else's.
+# All names that a run writes. In a folder without a run, whatever has one of these names is someone else's.
 WRITTEN = (*MODEL, "last", "averaged", AVERAGING, "checkpoints", METRICS, LOG, "traces")
 
 
 @contextmanager
 def claim(folder: str | Path) -> Iterator[None]:
-    """Make a folder a run's own until the block ends, however it ends; if it is refused, leave it as it was.
+    """Make a folder a run's own until the block ends; if that is refused, leave the folder as it was.
 
-    The operating system lets go of the lock when this process ends, so a killed run stands in nobody's way.
+    The operating system releases the lock when this process ends, so a killed run blocks no other.
     """
     folder = Path(folder)
     refuse_taken(folder)
@@ -35,7 +35,7 @@ def claim(folder: str | Path) -> Iterator[None]:
 
 
 def refuse_taken(folder: Path) -> None:
-    """Raise where a run would write over what no run wrote."""
+    """Raise if a run would overwrite a file that no run wrote."""
     if os.path.lexists(folder) and not folder.is_dir():
         raise PellucidError(f"{folder}: cannot be written: it is a file. Choose another --out.")
     killed_before_it_saved = _holder(folder).isdecimal()
@@ -43,7 +43,7 @@ def refuse_taken(folder: Path) -> None:
         return
     lock = folder / LOCK
     left_by_a_run = lock.is_file() and not lock.is_symlink() and lock.stat().st_size == 0
-    if taken := _taken(folder, (*WRITTEN, HOLDER) if left_by_a_run else (*WRITTEN, HOLDER, LOCK)):
+    if taken := _first_there(folder, (*WRITTEN, HOLDER) if left_by_a_run else (*WRITTEN, HOLDER, LOCK)):
         raise UsageError(
             f"{taken} is there already, without a checkpoint of a training run: training would write over "
             "it. Choose another --out."
@@ -52,11 +52,11 @@ def refuse_taken(folder: Path) -> None:
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Keep a second run out. What a failed start leaves behind is nothing, or marked as a run's."""
-    held, ours = FileLock(folder / LOCK), not (folder / LOCK).exists()
+    """Keep a second run out. A failed start leaves nothing behind, or a mark that says it was a run."""
+    lock, ours = FileLock(folder / LOCK), not (folder / LOCK).exists()
     with writing(folder):
         try:
-            held.acquire(timeout=0)
+            lock.acquire(timeout=0)
         except Timeout:
             raise PellucidError(
                 f"{folder}: another training run, process {_holder(folder) or 'unknown'}, is at work here. "
@@ -67,22 +67,22 @@ def locked(folder: Path) -> Iterator[None]:
             write_whole(folder / HOLDER, str(os.getpid()).encode())
         yield
     finally:
-        begun = _taken(folder, WRITTEN) is not None
-        if not begun or is_run(folder):  # otherwise HOLDER stays: it says that what lies here is a run's
+        begun = _first_there(folder, WRITTEN) is not None
+        if not begun or is_run(folder):  # otherwise HOLDER stays: it marks the files here as a run's
             (folder / HOLDER).unlink(missing_ok=True)
         if ours and not begun:
             with suppress(OSError):  # Windows removes no file that is open
                 (folder / LOCK).unlink(missing_ok=True)
-        held.release()
+        lock.release()
 
 
-def _taken(folder: Path, names: tuple[str, ...]) -> Path | None:
-    """The first of these names that something has."""
+def _first_there(folder: Path, names: tuple[str, ...]) -> Path | None:
+    """Return the first of these names that exists in the folder, even as a broken link."""
     return next((folder / name for name in names if os.path.lexists(folder / name)), None)
 
 
 def _holder(folder: Path) -> str:
-    """The number of the process that trains here, as it wrote it down."""
+    """Return the number of the process that trains here, as it wrote it down."""
     with suppress(OSError, ValueError):
         if (folder / HOLDER).is_file():
             return (folder / HOLDER).read_text()

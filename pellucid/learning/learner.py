@@ -1,41 +1,26 @@
-"""What learns: the model, its optimizer and, in bf16, the copy that does the arithmetic."""
+"""What learns: the model, its AdamW optimizer and, in bf16, the copy of the model that computes."""
 
 import copy
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from pellucid.config.device import device_of
-from pellucid.config.schema import ModelConfig, TrainingConfig
+from pellucid.config.schema import TrainingConfig
 from pellucid.data.batch import Batch
 from pellucid.errors import UsageError
 from pellucid.learning.loss import loss_of
-from pellucid.learning.memory import needing_memory
-from pellucid.learning.optimizer import learning_rate, optimizer_for
-from pellucid.learning.splitting import compute_in_parts
+from pellucid.learning.memory import is_out_of_memory, needing_memory, smaller_model, split_further
+from pellucid.learning.step import Update
 from pellucid.model import Transformer
 
 ADAM_STATE = ("step", "exp_avg", "exp_avg_sq")
 
 
-@dataclass(frozen=True)
-class Update:
-    """What one step did: the loss per target token, smoothed and plain, their number, the gradient's norm."""
-
-    loss: float
-    plain_loss: float
-    tokens: int
-    rate: float
-    gradient_norm: float
-    skipped: bool
-    split: int = 0  # the number of parts, where the batches did not fit into memory as they were
-
-
 class Learner:
-    """A model in float32, its AdamW state, and a working copy in bf16 where that is what computes.
+    """A model in float32, its AdamW state and, in bf16, a working copy of the model.
 
     The weights and their sums stay in float32; products, activations and gradients are bf16
     (Micikevicius et al. 2018).
@@ -50,11 +35,33 @@ class Learner:
         self.working = copy.deepcopy(model).bfloat16() if self.precision == "bf16" else model
 
     def learn(self, batches: Sequence[Batch], step: int) -> Update:
-        """One update from one or more batches; it is skipped when the loss or the gradient is not finite."""
+        """Update the weights from one or more batches, in smaller parts if these do not fit into memory.
+
+        The weights stay as they are if the loss or the gradient is not finite.
+        """
         self.working.train()
         tokens = sum(batch.tokens for batch in batches)
-        losses = self._losses(batches, tokens)
-        loss, plain_loss = (sum(kind) / tokens for kind in zip(*losses, strict=True))
+        random, parts, losses, loss = self._random(), list(batches), list[tuple[float, float]](), None
+        while len(losses) < len(parts):
+            try:
+                loss = loss_of(self.working, parts[len(losses)], self.training.label_smoothing)
+                (loss.smoothed / tokens).backward()
+                losses.append((float(loss.smoothed.detach()), float(loss.plain)))
+                continue
+            except (MemoryError, RuntimeError) as error:
+                if not is_out_of_memory(error):
+                    raise
+            # Only here, after the error is gone, is the memory free that its traceback held. Half a gradient
+            # may have been added, so all parts are computed again.
+            loss = None
+            self._start_again(random)
+            parts, losses = split_further(parts, parts[len(losses)], batches), []
+        split = len(parts) if len(parts) > len(batches) else 0
+        smoothed, plain = (sum(kind) / tokens for kind in zip(*losses, strict=True))
+        return self._update(step, smoothed, plain, tokens, split)
+
+    def _update(self, step: int, loss: float, plain_loss: float, tokens: int, split: int) -> Update:
+        """Let AdamW use the gradients that were added up."""
         rate = learning_rate(step, self.training, self.model.config.width)
         with needing_memory(f"in the update of step {step:,}", smaller_model(self.model.config)):
             norm = self._collect_gradients()
@@ -65,34 +72,22 @@ class Learner:
                 self.optimizer.step()
                 self.refresh()
         self.model.zero_grad(set_to_none=True)
-        split = 0 if len(losses) == len(batches) else len(losses)
         return Update(loss, plain_loss, tokens, rate, norm, not finite, split)
 
     def refresh(self) -> None:
-        """Bring the working copy up to date with the weights."""
+        """Copy the weights to the working copy."""
         if self.working is not self.model:
             with torch.no_grad():
                 torch._foreach_copy_(list(self.working.parameters()), list(self.model.parameters()))
 
-    def _losses(self, batches: Sequence[Batch], tokens: int) -> list[tuple[float, float]]:
-        """Add up the gradients of all batches; return the losses of each, or of each part of them."""
-        random = self._random()
-
-        def start_again() -> None:
-            self.working.zero_grad(set_to_none=True)
-            self._set_random(random)
-            if self.device.type == "cuda":
-                torch.cuda.empty_cache()
-
-        return compute_in_parts(batches, lambda part: self._backward(part, tokens), start_again)
-
-    def _backward(self, batch: Batch, tokens: int) -> tuple[float, float]:
-        loss = loss_of(self.working, batch, self.training.label_smoothing)
-        (loss.smoothed / tokens).backward()
-        return float(loss.smoothed.detach()), float(loss.plain)
+    def _start_again(self, random: dict[str, Tensor]) -> None:
+        self.working.zero_grad(set_to_none=True)
+        self._set_random(random)
+        if self.device.type == "cuda":
+            torch.cuda.empty_cache()
 
     def _collect_gradients(self) -> float:
-        """Put float32 gradients where the optimizer looks for them, clipped; returns their norm before."""
+        """Give the optimizer float32 gradients, clipped; return their norm before clipping."""
         pairs = list(zip(self.model.parameters(), self.working.parameters(), strict=True))
         if self.working is not self.model:
             for parameter, worker in pairs:
@@ -101,7 +96,7 @@ class Learner:
         return float(torch.nn.utils.clip_grad_norm_(self.model.parameters(), limit, foreach=True))
 
     def tensors(self) -> dict[str, Tensor]:
-        """All that a resumed training needs, by name: weights, AdamW's moments, the random generators."""
+        """Return all that a resumed training needs, by name: weights, AdamW's moments, random generators."""
         state = {f"model.{name}": tensor for name, tensor in self.model.state_dict().items()}
         for name, parameter in self.model.named_parameters():
             for kind in ADAM_STATE:
@@ -110,7 +105,7 @@ class Learner:
         return state | self._random()
 
     def restore(self, state: dict[str, Tensor]) -> None:
-        """Go back to what `tensors` gave."""
+        """Go back to a state that `tensors` returned."""
         shapes = {f"model.{name}": tensor.shape for name, tensor in self.model.state_dict().items()}
         if shapes != {name: tensor.shape for name, tensor in state.items() if name.startswith("model.")}:
             raise UsageError(
@@ -126,7 +121,6 @@ class Learner:
         self.refresh()
 
     def _random(self) -> dict[str, Tensor]:
-        """The state of the random generators."""
         state = {"random.cpu": torch.get_rng_state()}
         if self.device.type == "cuda":
             state["random.cuda"] = torch.cuda.get_rng_state(self.device)
@@ -138,20 +132,38 @@ class Learner:
             torch.cuda.set_rng_state(state["random.cuda"], self.device)
 
 
-def smaller_model(model: ModelConfig) -> str:
-    """What to do where the model itself is too large for the memory."""
-    return (
-        f"Its {model.parameters:,} parameters take {16 * model.parameters / 1e9:,.1f} GB in float32: "
-        "weights, gradients and AdamW's two moments. Lower [model] width, hidden or the numbers of layers, "
-        "or [vocabulary] size, and start anew with another --out; or use a machine with more memory."
-    )
-
-
 def precision_for(training: TrainingConfig, device: torch.device) -> str:
-    """ "auto" is bf16 where the processor multiplies it natively, then about 3 times as fast; else fp32."""
+    """Return "fp32" or "bf16"; "auto" is bf16 where the hardware has it and is about 3 times as fast."""
     if training.precision != "auto":
         return training.precision
     if device.type == "cuda":
         return "bf16" if torch.cuda.get_device_capability(device)[0] >= 8 else "fp32"
     native = torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
     return "bf16" if device.type == "cpu" and native else "fp32"
+
+
+def learning_rate(step: int, training: TrainingConfig, width: int) -> float:
+    """Return the rate at a step, counted from 1: peak * min(step / warmup, sqrt(warmup / step)).
+
+    "paper" is the case peak = (width * warmup)^-0.5, which is width^-0.5 * min(step^-0.5, step * warmup^-1.5)
+    (Vaswani et al. 2017, equation 3).
+    """
+    warmup = training.warmup_steps
+    peak = (width * warmup) ** -0.5 if training.schedule == "paper" else training.peak_rate
+    return peak * min(step / warmup, math.sqrt(warmup / step))
+
+
+def optimizer_for(model: nn.Module, training: TrainingConfig) -> torch.optim.AdamW:
+    """Return AdamW (Loshchilov and Hutter 2019) with weight decay for matrices, not for biases and norms.
+
+    The bias of the keys is not trained. It adds the same number to all scores of a query, and softmax does
+    not see that. Its gradient is 0 up to rounding, and Adam would turn this rounding into a random walk.
+    """
+    trained = [parameter for name, parameter in model.named_parameters() if not name.endswith(".key.bias")]
+    matrices = [parameter for parameter in trained if parameter.dim() > 1]
+    vectors = [parameter for parameter in trained if parameter.dim() <= 1]
+    groups = [
+        {"params": matrices, "weight_decay": training.weight_decay},
+        {"params": vectors, "weight_decay": 0.0},
+    ]
+    return torch.optim.AdamW(groups, lr=0.0, betas=training.betas, eps=training.epsilon, fused=True)

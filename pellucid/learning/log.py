@@ -1,25 +1,25 @@
-"""The log of a run, `log.txt` in its folder: all that was said about the run, each line with its time."""
+"""The two files on how a run goes: `log.txt`, all that was said, each line with its time; `metrics.jsonl`, a
+JSON line for each step, and one for the average at the end."""
 
+import json
 import time
 import warnings
-from collections.abc import Callable, Generator, Iterator
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from io import FileIO
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, TextIO
 
-from pellucid.config.schema import Config
 from pellucid.errors import PellucidError
-from pellucid.folder.seal import writing
-from pellucid.learning.display import Lines
-from pellucid.learning.step import Step
+from pellucid.folder.manifest import jsonable
+from pellucid.folder.whole_file import write_whole, writing
 
-LOG = "log.txt"
+LOG, METRICS = "log.txt", "metrics.jsonl"
 
 
 class Log:
-    """Show what is said and write it to the run's log; keep it in memory until the file is open."""
+    """Shows what is said and writes it to the log; keeps it in memory until the file is open."""
 
     def __init__(self, report: Callable[[str], None]) -> None:
         self._report = report
@@ -33,7 +33,7 @@ class Log:
         self._report(text)
 
     def note(self, text: str) -> None:
-        """Write a text to the log alone, for the display shows it already."""
+        """Write a text to the log only, for example a line that the display shows already."""
         now = time.strftime("%Y-%m-%d %H:%M:%S")
         with self._lock:
             self._waiting += [f"{now}  {line}\n" for line in text.split("\n")]
@@ -43,28 +43,13 @@ class Log:
                     self._file.write(lines.encode(errors="backslashreplace"))
 
     def open(self, path: Path) -> None:
-        """Write to this file from now on, after what an earlier part of the run wrote there."""
-        if self._file is None:
-            with writing(path):
-                self._file = FileIO(path, "a")
-
-    def follow(self, steps: Generator[Step], config: Config, path: Path) -> Iterator[Step]:
-        """Yield the same steps; open the file at the first one, and write a line now and then."""
-        lines = Lines(config, self.note)
-        with closing(steps):
-            while True:
-                with self.noting_warnings():
-                    step = next(steps, None)
-                self.open(path)  # not earlier: without a checkpoint it would be in the way of the next try
-                if step is None:
-                    return
-                lines.add(step)
-                yield step
-                del step  # a trace need not stay in memory
+        """Append to this file from now on."""
+        with writing(path):
+            self._file = FileIO(path, "a")
 
     @contextmanager
-    def noting_warnings(self) -> Iterator[None]:
-        """Write warnings to the log, too, until the block ends."""
+    def following(self) -> Iterator[None]:
+        """Until the block ends, note warnings too; then note an error or Ctrl-C, and close the file."""
         show = warnings.showwarning
 
         def note(message: Warning | str, *where: Any, **more: Any) -> None:
@@ -74,21 +59,45 @@ class Log:
         warnings.showwarning = note
         try:
             yield
-        finally:
-            warnings.showwarning = show
-
-    @contextmanager
-    def noting_the_end(self) -> Iterator[None]:
-        """Close the file when the block ends; if an error or Ctrl-C ends it, write that down first."""
-        try:
-            yield
         except (PellucidError, KeyboardInterrupt) as error:
             with suppress(PellucidError):  # the disk may be full
                 self.note(str(error) or "interrupted at once.")
             raise
         finally:
-            # The answer to a signal may come later still: it is shown then, and no longer written.
+            warnings.showwarning = show
+            # The answer to a signal may come even later: then it is shown, but not written.
             with self._lock:
                 if self._file is not None:
                     self._file.close()
                 self._file = None
+
+
+def open_metrics(path: Path, last_step: int) -> TextIO:
+    """Open for appending, without the lines after `last_step`: a resumed run writes these again."""
+    with writing(path):
+        if path.exists():
+            lines = path.read_text("utf-8").splitlines(keepends=True)
+            write_whole(path, "".join(line for line in lines if _step_of(line) <= last_step).encode())
+        return path.open("a", encoding="utf-8")
+
+
+def write_metrics(file: TextIO, values: Mapping[str, Any]) -> None:
+    """Write one line."""
+    with writing(Path(file.name)):
+        file.write(json.dumps(jsonable(values), allow_nan=False, ensure_ascii=False) + "\n")
+        file.flush()
+
+
+def count_steps(path: Path) -> int:
+    """Return the number of steps in a metrics file; 0 if there is no file."""
+    lines = path.read_text("utf-8").splitlines() if path.exists() else []
+    return sum(_step_of(line) > 0 for line in lines)
+
+
+def _step_of(line: str) -> float:
+    """Return a line's step; infinity for the average at the end, and for a line that a kill cut short."""
+    try:
+        entry = json.loads(line)
+        return float("inf") if "average" in entry else int(entry["step"])
+    except (ValueError, KeyError, TypeError):
+        return float("inf")

@@ -1,4 +1,4 @@
-"""The loss: label-smoothed cross-entropy, taken together with the projection to the vocabulary."""
+"""The loss: label-smoothed cross-entropy, computed together with the projection to the vocabulary."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -10,22 +10,22 @@ from torch import Tensor
 from pellucid.data.batch import Batch
 from pellucid.model import Transformer
 
-# positions whose logits exist at a time: they stay in the processor's cache, and B L V is never held at once
+# Number of positions whose logits exist at the same time: these fit into the processor's cache, and the whole
+# tensor B L V never exists.
 ROWS = 512
 
 
 @dataclass(frozen=True)
 class Loss:
-    """Sums over the real target tokens of some batches: the smoothed loss (differentiable), its unsmoothed
-    part, their number."""
+    """Sums over the real target tokens: the label-smoothed loss, the loss without smoothing, their number."""
 
-    smoothed: Tensor
+    smoothed: Tensor  # differentiable
     plain: Tensor
     tokens: int
 
 
 def loss_of(model: Transformer, batch: Batch, smoothing: float) -> Loss:
-    """The loss of what the model says after each right word of a batch (teacher forcing)."""
+    """Return the loss of the model's next-token predictions on a batch (teacher forcing)."""
     weight = model.projection_weight
     batch = batch.to(weight.device)
     output = model.read(batch.source, batch.source_mask, batch.target_in)
@@ -41,15 +41,15 @@ def cross_entropy(
     real_BL: Tensor,
     smoothing: float,
 ) -> Loss:
-    """-sum over real positions of log softmax(output W^T + b), with smoothing/V of the target spread over
-    every token (Szegedy et al. 2016)."""
+    """Return -sum over real positions of log softmax(output W^T + b); the share `smoothing` of the target is
+    spread over all V tokens (Szegedy et al. 2016)."""
     hidden_ND, expected_N = output_BLD[real_BL], expected_BL[real_BL]
     smoothed, plain = _ProjectedCrossEntropy.apply(hidden_ND, weight_VD, bias_V, expected_N, smoothing)
     return Loss(smoothed, plain, len(expected_N))
 
 
 class _ProjectedCrossEntropy(torch.autograd.Function):
-    """Its gradient is a by-product of its value, so both are made in one pass over slices of positions."""
+    """Computes the value and the gradient in one pass over slices of positions: both need the same logits."""
 
     @staticmethod
     def forward(
@@ -75,8 +75,7 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
             plain += (log_total - expected_logit).sum()
             smoothed += (log_total - (1 - smoothing) * expected_logit - smoothing * mean_logit).sum()
             if needed:
-                # softmax adds up in float32 whatever its type; exp(logits - log_total) in bf16 misses a sum
-                # of 1 by 3%
+                # softmax sums in float32 for every type; exp(logits - log_total) in bf16 sums to 1 ± 3%.
                 d_logits = logits.softmax(-1)
                 d_logits -= smoothing / vocabulary
                 d_logits.scatter_add_(1, expected, d_logits.new_full(expected.shape, smoothing - 1))

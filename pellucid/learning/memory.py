@@ -1,30 +1,106 @@
-"""Out of memory: how such an error is recognised, and what the user reads in its place."""
+"""Too little memory: recognize the error, split the batches of a step, and tell the user what helps.
 
-from collections.abc import Iterator
+The gradient of a step is a sum over its pairs. Summed over smaller parts it is the same up to rounding; only
+dropout draws other random numbers.
+"""
+
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from pellucid.errors import PellucidError
 
-# PyTorch has a class of its own for a GPU only; elsewhere a RuntimeError says it in words.
-WORDS = ("out of memory", "can't allocate memory", "not enough memory", "bad_alloc", "ALLOC_FAILED")
+if TYPE_CHECKING:  # the command line needs this file before it needs torch
+    from pellucid.config.schema import ModelConfig
+    from pellucid.data.batch import Batch
+
+# PyTorch has an exception class for GPUs only; on a processor it raises a RuntimeError with such a message.
+MESSAGES = ("out of memory", "can't allocate memory", "not enough memory", "bad_alloc", "ALLOC_FAILED")
 
 
 class OutOfMemory(PellucidError):
-    """Memory does not suffice, and there is no way around it."""
+    """The memory is too small, and nothing can be split."""
+
+
+class DoesNotFit(OutOfMemory):
+    """A single pair is too large for the memory; the weights were not updated."""
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether this error means that memory does not suffice, on a processor or on a GPU."""
-    said = isinstance(error, RuntimeError) and any(words in str(error) for words in WORDS)
-    return isinstance(error, MemoryError) or said
+    """Return whether this error means too little memory, on a processor or on a GPU."""
+    from_torch = isinstance(error, RuntimeError) and any(words in str(error) for words in MESSAGES)
+    return isinstance(error, MemoryError) or from_torch
 
 
 @contextmanager
 def needing_memory(what: str, remedy: str) -> Iterator[None]:
-    """Turn an error that means too little memory into OutOfMemory: what was being done, and the remedy."""
+    """Replace an error that means too little memory by OutOfMemory, which names `what` and the remedy."""
     try:
         yield
     except (MemoryError, RuntimeError) as error:
         if not is_out_of_memory(error):
             raise
         raise OutOfMemory(f"out of memory {what}. {remedy}") from None
+
+
+def split_further(parts: Sequence["Batch"], failed: "Batch", batches: Sequence["Batch"]) -> list["Batch"]:
+    """Halve the part that did not fit and every other part of its size; a single pair raises DoesNotFit."""
+    if len(failed.origins) == 1:
+        raise _does_not_fit(failed, batches)
+    limit = _size(failed)
+    return [half for part in parts for half in (_halves(part) if _size(part) >= limit else [part])]
+
+
+def split_message(step: int, batches: Sequence["Batch"], parts: int, batch_tokens: int) -> str:
+    """Tell the user that a step was split, and how to avoid it."""
+    largest = max(batches, key=_size)
+    smaller = max(_length(largest), batch_tokens * len(batches) // parts)
+    return (
+        f"step {step:,} did not fit into memory: its batch of {_describe(largest)} was split, and the step "
+        f"was computed in {parts} parts. The update is the same (but dropout draws other random numbers), "
+        "and takes longer. Smaller batches need no splitting: "
+        f"--resume --set training.batch_tokens={smaller} --accept training.batch_tokens"
+    )
+
+
+def smaller_model(model: "ModelConfig") -> str:
+    """Say what helps if the model itself is too large for the memory."""
+    return (
+        f"Its {model.parameters:,} parameters take {16 * model.parameters / 1e9:,.1f} GB in float32: "
+        "weights, gradients and AdamW's two moments. Lower [model] width, hidden or the numbers of layers, "
+        "or [vocabulary] size, and start anew with another --out; or use a machine with more memory."
+    )
+
+
+def _does_not_fit(pair: "Batch", batches: Sequence["Batch"]) -> DoesNotFit:
+    whole = next(batch for batch in batches if set(pair.origins) <= set(batch.origins))
+    source, target = int(pair.source_mask.sum()), int(pair.target_mask.sum())
+    shorter = max(1, max(source, target) * 3 // 4)
+    return DoesNotFit(
+        f"out of memory: the batch of {_describe(whole)} was split as a smaller [training] batch_tokens "
+        f"would split it, and {pair.origins[0]} alone does not fit, with {source:,} source and {target:,} "
+        "target tokens. Free some memory, train a smaller model, or leave out such long pairs and go on: "
+        f"--resume --set data.max_length={shorter} --accept data.max_length"
+    )
+
+
+def _describe(batch: "Batch") -> str:
+    """Return the number of pairs, their padded length, and the lines of the first three."""
+    lines = ", ".join(batch.origins[:3]) + (", ..." if len(batch.origins) > 3 else "")
+    return f"{len(batch.origins):,} × {_length(batch):,} tokens ({lines})"
+
+
+def _halves(batch: "Batch") -> list["Batch"]:
+    """Split the rows of a batch in two; leave a batch of one row as it is."""
+    count = len(batch.origins)
+    slices = [slice(0, (count + 1) // 2), slice((count + 1) // 2, count)][: min(count, 2)]
+    return [replace(batch, **{name: value[rows] for name, value in vars(batch).items()}) for rows in slices]
+
+
+def _length(batch: "Batch") -> int:
+    return max(batch.source.shape[1], batch.target_in.shape[1])
+
+
+def _size(batch: "Batch") -> int:
+    return len(batch.origins) * _length(batch)

@@ -1,12 +1,12 @@
-"""Recording during training: every tensor of the pass that learned, at some steps.
+"""Recording during training: every tensor of the pass that the model learned from, at some steps.
 
-What is watched computes its equations openly, and so rounds otherwise than the fused kernels. So a recording
-is a second forward pass, with the same weights and the same dropout, that nothing learns from: the training
-goes on bit for bit as without it.
+A watched model computes its equations openly, and so rounds differently from the fused kernels. A recording
+is therefore a second forward pass with the same weights and the same dropout. Nothing learns from this pass:
+the training goes on bit for bit as without it.
 """
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import torch
@@ -21,46 +21,55 @@ from pellucid.seeing.trace import RECORDED_AT_MOST, Trace, trace
 
 
 @dataclass(frozen=True)
-class Recording:
-    """What is to be recorded: at which steps, and which tensors by a glob of their names."""
+class Recorder:
+    """Records the steps that were asked for, and of each the tensors whose names match `only`."""
 
     steps: frozenset[int]
     only: str
 
+    def refuse_large(self, run: Run) -> None:
+        """Raise before the first step if a full batch of average pairs is too large to record."""
+        if not self.steps:
+            return
+        count, budget = len(run.examples), run.config.training.batch_tokens
+        source = math.ceil(sum(len(example.source) for example in run.examples) / count)
+        target = math.ceil(sum(len(example.target) for example in run.examples) / count)
+        sentences = min(count, max(1, budget // max(source, target)))
+        sizes = tensor_bytes(run.learner.working, source, target, sentences, self.only)
+        if sum(sizes.values()) > RECORDED_AT_MOST:
+            raise UsageError(f"record: a step of [training] batch_tokens = {budget:,} {_too_large(sizes)}")
 
-@dataclass(frozen=True)
-class Recorder:
-    """Recordings of a run's passes."""
-
-    wanted: Recording
-    run: Run
-    report: Callable[[str], None]
-
-    def record(self, step: int, batch: Batch) -> Trace | None:
-        """The trace of the pass from which this step is about to learn, if the step is a wanted one and its
-        batch no larger than a recording may be: no recording is worth a run."""
-        if step not in self.wanted.steps:
+    def record(self, run: Run, step: int, batch: Batch) -> Trace | None:
+        """Return the trace of the pass that this step will learn from; None if the step was not asked for, or
+        if its batch is larger than a recording may be: a recording must not end a run."""
+        if step not in self.steps:
             return None
         (sentences, source), target = batch.source.shape, batch.target_in.shape[1]
-        sizes = self.sizes(sentences, source, target)
+        sizes = tensor_bytes(run.learner.working, source, target, sentences, self.only)
         if sum(sizes.values()) > RECORDED_AT_MOST:
             shape = f"{sentences:,} × {max(source, target):,}"
-            self.report(f"step {step:,} is not recorded: its batch of {shape} tokens {_too_large(sizes)}")
+            run.report(f"step {step:,} is not recorded: its batch of {shape} tokens {_too_large(sizes)}")
             return None
-        self.report(f"recording step {step:,}: {sum(sizes.values()) / 1e6:,.1f} MB in {len(sizes)} tensors")
-        return watched_pass(self.run, batch, self.wanted.only)
+        run.report(f"recording step {step:,}: {sum(sizes.values()) / 1e6:,.1f} MB in {len(sizes)} tensors")
+        return self._watch(run, batch)
 
-    def sizes(self, sentences: int, source: int, target: int) -> dict[str, int]:
-        """The bytes of each tensor that a recording of such a batch holds, by its name."""
-        return tensor_bytes(self.run.learner.working, source, target, sentences, self.wanted.only)
+    def _watch(self, run: Run, batch: Batch) -> Trace:
+        """Run the pass in training mode, with the dropout that comes next; keep the random numbers' state."""
+        device = run.learner.device
+        model, batch = run.learner.working.train(), batch.to(device)
+        with (
+            torch.random.fork_rng([device] if device.type == "cuda" else []),
+            torch.no_grad(),
+            trace(model, only=self.only, vocabulary=run.vocabulary, most_bytes=math.inf) as seen,
+        ):
+            model(batch.source, batch.source_mask, batch.target_in)
+        return seen
 
 
-def recording(steps: Iterable[int], only: str, config: Config) -> Recording:
-    """What a call asks for, checked against the configuration: its steps, and the names in such a model."""
+def check_recording(steps: Iterable[int], only: str, config: Config) -> Recorder:
+    """Check the steps and the names that a call asks to record against the configuration."""
     last_step = config.training.steps
-    if isinstance(steps, int):
-        steps = (steps,)
-    chosen = list(steps)
+    chosen = [steps] if isinstance(steps, int) else list(steps)
     for step in chosen:
         if not isinstance(step, int) or isinstance(step, bool) or not 1 <= step <= last_step:
             raise UsageError(
@@ -73,41 +82,9 @@ def recording(steps: Iterable[int], only: str, config: Config) -> Recording:
             "record=(1, 100)."
         )
     if chosen:
-        with torch.device("meta"):  # names and shapes alone
+        with torch.device("meta"):  # names and shapes only
             tensor_bytes(Transformer(config.model), 2, 2, only=only)
-    return Recording(frozenset(chosen), only)
-
-
-def start_recording(wanted: Recording, run: Run, report: Callable[[str], None]) -> Recorder:
-    """Ready to record; a step too large to record is an error now and not at the first step that is
-    recorded."""
-    recorder = Recorder(wanted, run, report)
-    if wanted.steps and sum((sizes := recorder.sizes(*_usual_batch(run))).values()) > RECORDED_AT_MOST:
-        budget = run.config.training.batch_tokens
-        raise UsageError(f"record: a step of [training] batch_tokens = {budget:,} {_too_large(sizes)}")
-    return recorder
-
-
-def watched_pass(run: Run, batch: Batch, only: str) -> Trace:
-    """The pass that learns from this batch, watched: in training mode, with the dropout that comes next; the
-    random numbers are left as they were."""
-    device = run.learner.device
-    model, batch = run.learner.working.train(), batch.to(device)
-    with (
-        torch.random.fork_rng([device] if device.type == "cuda" else []),
-        torch.no_grad(),
-        trace(model, only=only, vocabulary=run.vocabulary, most_bytes=math.inf) as seen,
-    ):
-        model(batch.source, batch.source_mask, batch.target_in)
-    return seen
-
-
-def _usual_batch(run: Run) -> tuple[int, int, int]:
-    """Sentences, source and target tokens of a full batch of pairs that are as long as the average."""
-    count = len(run.examples)
-    source = math.ceil(sum(len(example.source) for example in run.examples) / count)
-    target = math.ceil(sum(len(example.target) for example in run.examples) / count)
-    return min(count, max(1, run.config.training.batch_tokens // max(source, target))), source, target
+    return Recorder(frozenset(chosen), only)
 
 
 def _too_large(sizes: Mapping[str, int]) -> str:

@@ -1,21 +1,75 @@
-"""A step of training as a `for` loop sees it."""
+"""What a training reports: a step, its update of the weights, and its validation."""
 
+import math
 from dataclasses import dataclass, field
+from typing import Any
 
-from pellucid.learning.learner import Update
-from pellucid.learning.validation import Validation
 from pellucid.seeing.trace import Trace
+from pellucid.translate.evaluate import Scores
+
+
+@dataclass(frozen=True)
+class Update:
+    """One update of the weights. Both losses are means over the target tokens; `loss` is label-smoothed."""
+
+    loss: float
+    plain_loss: float
+    tokens: int
+    rate: float
+    gradient_norm: float
+    skipped: bool
+    split: int = 0  # number of parts, if the batches did not fit into memory
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A translation beside its reference."""
+
+    source: str
+    reference: str
+    translation: str
+
+
+@dataclass(frozen=True)
+class Validation:
+    """How good a model is on the validation pairs: its loss per token without label smoothing, and the scores
+    of its translations."""
+
+    loss: float
+    scores: Scores
+    samples: tuple[Sample, ...] = field(default=(), repr=False)
+
+    @property
+    def perplexity(self) -> float:
+        """Return e to the power of the loss."""
+        return math.exp(min(self.loss, 100.0))
+
+    def figures(self) -> dict[str, Any]:
+        """Return all figures as one table, without the samples."""
+        return {"loss": self.loss, "perplexity": self.perplexity, **vars(self.scores)}
+
+    def __str__(self) -> str:
+        scores = self.scores
+        return (
+            f"loss {self.loss:.3f}, perplexity {self.perplexity:.2f}, BLEU {scores.bleu:.2f}, "
+            f"chrF {scores.chrf:.2f}, exact {scores.exact:.2f}"
+        )
+
+    def score(self, metric: str) -> float:
+        """Return the figure that decides which model is best; larger is better."""
+        if metric == "loss":
+            return -self.loss if math.isfinite(self.loss) else -math.inf
+        return float(getattr(self.scores, metric))
 
 
 @dataclass(frozen=True)
 class Step:
-    """A step of training as a `for` loop sees it: its number, the epoch, what was learned, seconds of
-    training so far."""
+    """One step of a training, as a `for` loop receives it."""
 
     number: int
     epoch: int
     update: Update
-    seconds: float
-    validation: Validation | None = None  # at a step that was validated
-    best: bool = False  # whether that was the best so far
-    trace: Trace | None = field(default=None, repr=False)  # at a step that was recorded
+    seconds: float  # training time so far
+    validation: Validation | None = None
+    best: bool = False  # whether this validation is the best so far
+    trace: Trace | None = field(default=None, repr=False)  # if this step was recorded

@@ -1,14 +1,15 @@
-"""Stopping by signal: the first one is answered at once and ends the training after its step; a second one
-ends it at once. Before the first step there is nothing to save, and the first one ends it.
+"""Stop by signal: the first one ends the training after its step, a second one ends it at once. Before the
+first step there is nothing to save, and the first one ends it at once.
 
-A terminal that closes often sends SIGHUP twice, from the system and from the shell: a SIGHUP never ends a
-training that has begun at once. Under nohup SIGHUP is ignored, and stays so.
+A terminal that closes often sends SIGHUP twice, from the system and from the shell: SIGHUP never ends a
+training at once after its first step has begun. Under nohup SIGHUP is ignored, and stays ignored.
 """
 
 import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from enum import Enum
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
@@ -17,28 +18,29 @@ from pellucid.errors import PellucidError
 from pellucid.folder.checkpoint import newest_step
 
 HANG_UP = getattr(signal, "SIGHUP", None)  # Windows has none
-# What a training does when a signal comes, and how it answers.
-READING, VOCABULARY, STEP, VALIDATION, END = range(5)
-_ANSWERS = {
-    READING: "stopping: there is nothing new to save.",
-    VOCABULARY: "stopping as soon as the vocabulary is learned: there is nothing new to save.",
-    STEP: "stopping after this step.",
-    VALIDATION: "stopping after this step (a validation is running).",
-    END: "the last step is done: the run ends when its last models are validated and saved.",
-}
+
+
+class Doing(Enum):
+    """What a training does when a signal comes, and how it answers."""
+
+    READING = "stopping: there is nothing new to save."
+    VOCABULARY = "stopping as soon as the vocabulary is learned: there is nothing new to save."
+    STEP = "stopping after this step."
+    VALIDATION = "stopping after this step (a validation is running)."
+    END = "the last step is done: the run ends when its last models are validated and saved."
 
 
 class Interrupted(PellucidError):
-    """Training was stopped by a signal, and its state is saved."""
+    """A signal stopped the training, and its state is saved."""
 
     exit_code = 130
 
 
 class StopRequest:
-    """Whether a signal has asked to stop, and what the training does. It is the signals' handler too."""
+    """Whether a signal has asked to stop, and what the training does; also the handler of the signals."""
 
     requested = False
-    doing = READING
+    doing = Doing.READING
     run_folder: Path | None = None
     say: Callable[[str], None] = staticmethod(lambda line: None)
 
@@ -46,25 +48,26 @@ class StopRequest:
         self.answers: SimpleQueue[str | None] = SimpleQueue()
 
     def speak(self) -> None:
-        """Say the answers, in a thread of its own: a signal may come in the middle of a line, when the first
+        """Say the answers, in a thread of its own: when a signal comes in the middle of a line, the first
         thread holds the locks of the display."""
         while (line := self.answers.get()) is not None:
-            with suppress(OSError, ValueError):  # nobody is there
+            with suppress(OSError, ValueError):  # nobody reads it
                 self.say(line)
 
     def answer(self) -> None:
         """Say what comes next; where there is nothing to finish, stop."""
-        line = _ANSWERS[self.doing]
-        saved = newest_step(self.run_folder) if self.run_folder and self.doing >= STEP else None
+        nothing_to_save = self.doing in (Doing.READING, Doing.VOCABULARY)
+        line = self.doing.value
+        saved = newest_step(self.run_folder) if self.run_folder and not nothing_to_save else None
         if saved is not None:
             line += f" A second Ctrl-C stops at once; the run can then go on from step {saved:,}."
         self.answers.put(line)
-        if self.doing in (READING, VOCABULARY):
+        if nothing_to_save:
             raise KeyboardInterrupt
 
     @contextmanager
-    def during(self, doing: int) -> Iterator[None]:
-        """Within it the training does this."""
+    def during(self, doing: Doing) -> Iterator[None]:
+        """Note what the training does until the block ends."""
         before, self.doing = self.doing, doing
         try:
             yield
@@ -80,9 +83,9 @@ class StopRequest:
 
 @contextmanager
 def stop_on_signal() -> Iterator[StopRequest]:
-    """Within it, SIGINT (Ctrl-C), SIGTERM and SIGHUP ask to stop; a second one raises KeyboardInterrupt.
+    """Let SIGINT (Ctrl-C), SIGTERM and SIGHUP ask to stop until the block ends.
 
-    Inside another one, it is the outer request that is asked: it holds between the steps of a training too.
+    Inside another such block, return the request of the outer one: it also counts between two steps.
     """
     request = StopRequest()
     if threading.current_thread() is not threading.main_thread():

@@ -1,5 +1,6 @@
-"""The text of a run: from files or from Python, what to learn from and what to validate on."""
+"""The text of a run, from files or from Python: what to learn from, what to validate on, what looks wrong."""
 
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -9,11 +10,12 @@ from pellucid.data.held_out import hold_out
 from pellucid.errors import UsageError
 
 Texts = Iterable[tuple[str, str]]
+IDENTICAL = 0.75  # if more of the targets equal their sources, one file was probably named twice
 
 
 @dataclass(frozen=True)
-class Given:
-    """Pairs of texts that Python gives in place of files; empty where there are files."""
+class PythonText:
+    """Pairs of texts from Python; empty where the text comes from files."""
 
     pairs: Sequence[tuple[str, str]] = ()
     validation_pairs: Sequence[tuple[str, str]] = ()
@@ -29,39 +31,67 @@ class Text:
     validation_report: Report
 
 
-def check_given(pairs: Texts | None, validation_pairs: Texts | None, data: DataConfig) -> Given:
-    """What Python gives, where the configuration does not name files for the same."""
+def check_text(pairs: Texts | None, validation_pairs: Texts | None, data: DataConfig) -> PythonText:
+    """Return the text from Python; raise if the same text is named twice, or if there is none at all."""
     for name, texts, files in (
         ("pairs", pairs, data.train),
         ("validation_pairs", validation_pairs, data.validation),
     ):
         if texts is not None and files:
             raise UsageError(f"{name} and files in [data] are both given. Leave one of them out.")
-    given = Given(tuple(pairs or ()), tuple(validation_pairs or ()))
-    if not data.train and not given.pairs:
+    text = PythonText(tuple(pairs or ()), tuple(validation_pairs or ()))
+    if not data.train and not text.pairs:
         raise UsageError(
             '[data] train is missing: name the parallel text, as in train = ["train.en", "train.de"].'
         )
-    if data.held_out and (data.validation or given.validation_pairs):
+    if data.held_out and (data.validation or text.validation_pairs):
         raise UsageError(
             f"[data] held_out = {data.held_out}, and there is validation text too. Leave one of them out."
         )
-    return given
+    return text
 
 
-def read_text(data: DataConfig, given: Given) -> Text:
-    """All pairs, cleaned as `data` says; those that are held out are validated on."""
-    train, report = take_pairs(given.pairs, "pairs", data) if given.pairs else read_pairs(data.train, data)
+def read_text(data: DataConfig, text: PythonText) -> Text:
+    """Read and clean all pairs as `data` says, and hold some out for validation if it asks for that."""
+    train, report = take_pairs(text.pairs, "pairs", data) if text.pairs else read_pairs(data.train, data)
     if data.held_out:
         train, held_out = hold_out(train, data.held_out)
         report = replace(report, kept=len(train), held_out=len(held_out))
         return Text(train, report, held_out, Report(read=len(held_out), kept=len(held_out)))
-    if given.validation_pairs:
-        return Text(train, report, *take_pairs(given.validation_pairs, "validation_pairs", data))
+    if text.validation_pairs:
+        return Text(train, report, *take_pairs(text.validation_pairs, "validation_pairs", data))
     return Text(train, report, *read_pairs(data.validation, data))
 
 
-def fingerprints(data: DataConfig, given: Given, others: Sequence[str]) -> dict[str, str]:
-    """A SHA-256 for each file, `others` included, and for the pairs that Python gives."""
-    found = fingerprint((*data.train, *data.validation, others))
-    return found | {name: fingerprint_of(texts) for name, texts in vars(given).items() if texts}
+def fingerprints(data: DataConfig, text: PythonText, others: Sequence[str]) -> dict[str, str]:
+    """Return the SHA-256 of each file, of the files `others` too, and of the text from Python."""
+    hashes = fingerprint((*data.train, *data.validation, others))
+    return hashes | {name: fingerprint_of(texts) for name, texts in vars(text).items() if texts}
+
+
+def warn_if_identical(name: str, report: Report) -> None:
+    """Warn if most targets equal their sources: one file was probably named for both sides."""
+    kept = report.kept + report.held_out
+    if report.identical > IDENTICAL * kept:
+        warnings.warn(
+            f"[data] {name}: in {report.identical:,} of {kept:,} pairs the target is the source. If "
+            "the model shall do more than copy, look whether the right two files are named.",
+            stacklevel=2,
+        )
+
+
+def overlap(text: Text) -> str:
+    """Say how much of the validation text is in the training text; return "" if nothing is."""
+    pairs = {(pair.source, pair.target) for pair in text.validation}
+    sources = {pair.source for pair in text.validation}
+    pairs &= {(pair.source, pair.target) for pair in text.train if pair.source in sources}
+    sources &= {pair.source for pair in text.train}
+    if not sources:
+        return ""
+    both = sum((pair.source, pair.target) in pairs for pair in text.validation)
+    alone = sum(pair.source in sources for pair in text.validation) - both
+    also = f", and so is the source of {alone:,} more" if alone else ""
+    return (
+        f"{both:,} of the {len(text.validation):,} validation pairs are in the training text{also}: on new "
+        "text the model is worse than its validations say"
+    )

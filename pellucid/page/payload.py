@@ -20,7 +20,7 @@ from dataclasses import asdict, dataclass
 from itertools import groupby
 from typing import Any
 
-from pellucid.folder.seal import jsonable
+from pellucid.folder.manifest import jsonable
 from pellucid.folder.version import __version__
 from pellucid.page.assembly import json_block
 from pellucid.page.best_words import KEPT, best_words

@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
-from pellucid.folder.seal import jsonable
+from pellucid.folder.manifest import jsonable
 from pellucid.folder.version import __version__
 from pellucid.reading.alignment import alignment
 from pellucid.reading.beam_path import BeamPath

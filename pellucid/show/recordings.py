@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from pellucid.folder.seal import check_writable, whole, writing
+from pellucid.folder.whole_file import check_writable, whole, writing
 from pellucid.seeing.records import stack_of
 from pellucid.seeing.trace import Trace
 

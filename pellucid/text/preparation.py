@@ -1,4 +1,4 @@
-"""Text made ready for a vocabulary, by the name of its recipe: none, moses, moses-lowercase, words."""
+"""Prepare text for a vocabulary by a recipe: none, moses, moses-lowercase, words."""
 
 import re
 import unicodedata
@@ -14,7 +14,7 @@ _OPENING, _CLOSING, _SPACED_IN_FRENCH = r"¿¡(\[{“„‘#", r".,;:!?…)\]}�
 
 
 def prepare(text: str, name: str, language: str | None) -> str:
-    """One line of text as the recipe `name` wants it for `language` ("de", "fr"; None has English rules)."""
+    """Prepare a line by the recipe `name` for `language` ("de", "fr"; None has English rules)."""
     if name == "none":
         return text
     if name == "moses":
@@ -27,15 +27,15 @@ def prepare(text: str, name: str, language: str | None) -> str:
 
 
 def restore(text: str, name: str, language: str | None) -> str:
-    """What the model said, as people write it: after "words" punctuation is joined to its words again.
+    """Return the model's output as people write it: after "words", join punctuation to its words again.
 
-    The moses recipes stay tokenised and escaped: so are the references of published scores.
+    The moses recipes stay tokenised and escaped, like the references of published scores.
     """
     return _join(text, language) if name == "words" else text
 
 
 def stays_tokenised(name: str) -> bool:
-    """Whether what a model with this recipe says is tokenised text, to be scored as it is."""
+    """Return whether the output of a model with this recipe is tokenised text, which is scored as it is."""
     return name.startswith("moses")
 
 
@@ -48,7 +48,7 @@ def _moses(text: str, language: str) -> str:
 
 @cache
 def _moses_tools(language: str) -> tuple[Any, Any]:
-    from sacremoses import MosesPunctNormalizer, MosesTokenizer  # half a second that other recipes do not pay
+    from sacremoses import MosesPunctNormalizer, MosesTokenizer  # half a second, for these recipes only
 
     return MosesPunctNormalizer(language, perl_parity=True), MosesTokenizer(language)
 
@@ -60,7 +60,7 @@ def _words(text: str, language: str | None) -> str:
 
 
 def _set_apart(match: re.Match[str], language: str | None) -> str:
-    """Spaces around punctuation that is not inside a word; French elision ends its own token: l' amie."""
+    """Put spaces around punctuation that is not inside a word; a French elision is a token: l' amie."""
     mark, start, end = match[0], match.start(), match.end()
     before, after = match.string[start - 1 : start], match.string[end : end + 1]  # "" at either end
     if not unicodedata.category(mark[0]).startswith("P"):

@@ -1,9 +1,9 @@
-"""Text to tokens to ids, and back: SentencePiece, kept in the model folder.
+"""Text to tokens to ids, and back, by SentencePiece models in the model folder.
 
-What is normalised on the way is a setting, [vocabulary] normalization. "nmt_nfkc", the default, folds
-compatible characters (½ becomes 1⁄2, ﬁ becomes fi, U+00A0 a space), takes Devanagari letters like U+0958
-apart into letter and nukta, drops control characters and makes U+200B a space; "nfkc" leaves the last two
-alone; "identity" leaves all; "_cf" lower-cases too. Spaces are tidied always: none at the ends, no two.
+[vocabulary] normalization says how text is normalised. "nmt_nfkc", the default, folds compatible characters
+(½ becomes 1⁄2, ﬁ becomes fi, U+00A0 a space), splits Devanagari letters like U+0958 into letter and nukta,
+drops control characters and makes U+200B a space; "nfkc" does not do the last two; "identity" changes no
+character; "_cf" also lower-cases. Spaces at the ends and second spaces are always removed.
 """
 
 import operator
@@ -27,11 +27,11 @@ FILES = {JOINT_FILE, SOURCE_FILE, TARGET_FILE}
 
 @dataclass(frozen=True, eq=False)
 class Vocabulary:
-    """Text to ids and back, with one SentencePiece model for both sides or one for each."""
+    """Text to ids and back, with one SentencePiece model for both sides or one for each side."""
 
     source: SentencePieceProcessor
     target: SentencePieceProcessor  # the same object when the vocabulary is joint
-    languages: tuple[tuple[str, str], ...] = ()  # (source, target) pairs; () where nobody named them
+    languages: tuple[tuple[str, str], ...] = ()  # (source, target) pairs; () if the data name none
     preparation: str = "none"
     kind: str = "unigram"
     pad_id: int = 0
@@ -41,21 +41,21 @@ class Vocabulary:
 
     @property
     def source_size(self) -> int:
-        """The number of source tokens."""
+        """Return the number of source tokens."""
         return self.source.get_piece_size()
 
     @property
     def target_size(self) -> int:
-        """The number of target tokens."""
+        """Return the number of target tokens."""
         return self.target.get_piece_size()
 
     @property
     def joint(self) -> bool:
-        """Whether both sides have the same tokens."""
+        """Return whether both sides have the same tokens."""
         return self.source is self.target
 
     def same_as(self, other: "Vocabulary") -> bool:
-        """Whether a text has the same ids in both."""
+        """Return whether every text has the same ids in both vocabularies."""
         mine, theirs = (
             (
                 each.source.serialized_model_proto(),
@@ -68,16 +68,16 @@ class Vocabulary:
         return mine == theirs
 
     def ids(self) -> dict[str, int]:
-        """The special ids, named as ModelConfig has them."""
+        """Return the special ids by their names in ModelConfig."""
         return _ids(self.target)
 
     @property
     def target_languages(self) -> tuple[str, ...]:
-        """The languages to choose from, each once, in the order of the corpora."""
+        """Return the languages to choose from, each once, in the order of the corpora."""
         return targets_of(self.languages)
 
     def target_language(self, to: str | None = None) -> str | None:
-        """The language to translate to, checked; None where the model has one that nobody named."""
+        """Return the language to translate to, checked; None if the model's only one has no name."""
         offered = self.target_languages
         names = ", ".join(offered)
         if to is None and len(offered) > 1:
@@ -91,11 +91,11 @@ class Vocabulary:
         return to
 
     def source_language(self, to: str | None) -> str | None:
-        """The language that is translated to `to`, or None where it could be one of several."""
+        """Return the language that is translated to `to`, or None if there are several."""
         return source_language(self.languages, to)
 
     def direction(self, text: str, to: str | None = None) -> tuple[str, str | None]:
-        """The sentence and its target language, which a leading >>xx<< may name where there are several."""
+        """Return the sentence and its target language; if there are several, a leading >>xx<< may name it."""
         tag = re.match(r"\s*>>([^<>\s]+)<<\s*", text) if len(self.target_languages) > 1 else None
         if tag and to in (None, tag[1]):
             text, to = text[tag.end() :], tag[1]
@@ -104,9 +104,9 @@ class Vocabulary:
     def encode_source(
         self, text: str, to: str | None = None, sampling: float = 0.0, seed: int | None = None
     ) -> list[int]:
-        """The ids of a source sentence with its end token; first `>>xx<<` if there are several languages.
+        """Return the ids of a source with its end token; first `>>xx<<` if there are several languages.
 
-        A `>>xx<<` in the text itself is text like any other: who wants it heeded asks `direction` first.
+        A `>>xx<<` in the text is text like any other; `direction` is what reads it.
         """
         to = self.target_language(to)
         prepared = prepare(valid(text), self.preparation, self.source_language(to))
@@ -115,12 +115,12 @@ class Vocabulary:
     def encode_target(
         self, text: str, to: str | None = None, sampling: float = 0.0, seed: int | None = None
     ) -> list[int]:
-        """The ids of a target sentence with its end token, without a start token."""
+        """Return the ids of a target with its end token, without a start token."""
         prepared = prepare(valid(text), self.preparation, self.target_language(to))
         return [*self._encode(self.target, prepared, sampling, seed), self.end_id]
 
     def decode_target(self, ids: Sequence[int], to: str | None = None) -> str:
-        """The text of target ids; pad, start and end say nothing, what is unknown is ⁇."""
+        """Return the text of target ids; pad, start and end are left out, an unknown token is ⁇."""
         several = len(self.target_languages) > 1
         language = None if several and to is None else self.target_language(to)
         silent = {self.pad_id, self.start_id, self.end_id} - {self.unknown_id}
@@ -128,15 +128,15 @@ class Vocabulary:
         return restore(text, self.preparation, language)
 
     def source_tokens(self, ids: Sequence[int]) -> list[str]:
-        """A label for each source id."""
+        """Return a label for each source id."""
         return self._labels(ids, self.source)
 
     def target_tokens(self, ids: Sequence[int]) -> list[str]:
-        """A label for each target id."""
+        """Return a label for each target id."""
         return self._labels(ids, self.target)
 
     def save(self, folder: Path) -> None:
-        """Writes vocabulary.model, or one such file for each side."""
+        """Write vocabulary.model, or one such file for each side."""
         sides = {SOURCE_FILE: self.source, TARGET_FILE: self.target}
         for name, model in ({JOINT_FILE: self.source} if self.joint else sides).items():
             (folder / name).write_bytes(without_paths(model.serialized_model_proto()))
@@ -160,7 +160,7 @@ class Vocabulary:
 
 
 def load_vocabulary(folder: Path, config: Config, files: Mapping[str, bytes]) -> Vocabulary:
-    """The vocabulary among the files of a model folder, which must be the one that the model was made for."""
+    """Load the vocabulary of a model folder; raise if the model was made for another vocabulary."""
     names = [JOINT_FILE] if JOINT_FILE in files else [SOURCE_FILE, TARGET_FILE]
     for name in names:
         if name not in files:
@@ -180,7 +180,7 @@ def load_vocabulary(folder: Path, config: Config, files: Mapping[str, bytes]) ->
 
 
 def ready_made(protos: Mapping[str, bytes], kind: str, data: DataConfig) -> Vocabulary:
-    """A vocabulary of one or two SentencePiece models, by the names of their files."""
+    """Make a vocabulary of one or two SentencePiece models, which are keyed by the names of their files."""
     paths, models = list(protos), [_parse(proto, path) for path, proto in protos.items()]
     ids = [_ids(model) for model in models]
     for path, found in zip(paths, ids, strict=True):
@@ -214,15 +214,15 @@ def _parse(proto: bytes, path: str) -> SentencePieceProcessor:
 
 
 def valid(text: str) -> str:
-    """Half a surrogate pair is no character, and UTF-8 cannot write it: it becomes a question mark."""
+    """Replace half a surrogate pair, which is no character and has no UTF-8, by a question mark."""
     if not isinstance(text, str):
         raise UsageError(f"text = {text!r:.60} is no text. Give a sentence.")
     return text.encode("utf-8", errors="replace").decode("utf-8")
 
 
 def _ids(model: SentencePieceProcessor) -> dict[str, int]:
-    # SentencePiece makes no pad token unless it is asked to. The unknown one can stand in: padding is masked
-    # everywhere, and neither of the two is ever said.
+    # SentencePiece makes a pad token only if asked to. The unknown token can replace it: padding is masked
+    # everywhere, and the model writes neither of the two.
     pad = model.pad_id() if model.pad_id() >= 0 else model.unk_id()
     special = (pad, model.unk_id(), model.bos_id(), model.eos_id())
     return dict(zip(("pad_id", "unknown_id", "start_id", "end_id"), special, strict=True))
@@ -240,11 +240,11 @@ def _known(ids: Sequence[int], model: SentencePieceProcessor) -> list[int]:
 
 
 def targets_of(languages: Iterable[tuple[str, str]]) -> tuple[str, ...]:
-    """The target languages of (source, target) pairs, each once."""
+    """Return the target languages of (source, target) pairs, each once."""
     return tuple(dict.fromkeys(target for _, target in languages))
 
 
 def source_language(languages: Iterable[tuple[str, str]], to: str | None) -> str | None:
-    """The language that is translated to `to`, or None where it could be one of several."""
+    """Return the language that is translated to `to`, or None if there are several."""
     possible = {source for source, target in languages if target == to}
     return possible.pop() if len(possible) == 1 else None

@@ -1,12 +1,12 @@
-"""A SentencePiece model as the bytes of its file: a protocol buffer (sentencepiece_model.proto).
+"""Remove paths from the file of a SentencePiece model, a protocol buffer (sentencepiece_model.proto).
 
-It is read by hand, because the reader that comes with SentencePiece needs another package, protobuf.
+SentencePiece's own reader of such files needs another package, protobuf.
 """
 
 from collections.abc import Iterator, Mapping
 
-# Fields that hold paths on the disk of whoever trained the model, by the field that they are in: input,
-# model_prefix and seed file of trainer_spec, the file of rules of normalizer_spec and denormalizer_spec.
+# Fields that hold paths on the disk where the model was trained, by the field that they are in: input,
+# model_prefix and seed file of trainer_spec; the file of rules of normalizer_spec and denormalizer_spec.
 PATHS: Mapping[int, set[int]] = {2: {1, 2, 54}, 3: {6}, 5: {6}}
 LENGTH_DELIMITED = 2  # the wire type of texts and messages
 FIXED = {1: 8, 5: 4}  # bytes of a value of these wire types
@@ -15,15 +15,15 @@ FIXED = {1: 8, 5: 4}  # bytes of a value of these wire types
 def without_paths(model: bytes) -> bytes:
     """Remove from a model the paths of the files that it was trained from."""
     return b"".join(
-        _shortened(number, model[start:end], model[value:end], PATHS[number])
+        _shorten(number, model[start:end], model[value:end], PATHS[number])
         if number in PATHS
         else model[start:end]
         for number, start, value, end in _fields(model)
     )
 
 
-def _shortened(number: int, field: bytes, message: bytes, left_out: set[int]) -> bytes:
-    """A field whose value is this message, without some of the message's own fields."""
+def _shorten(number: int, field: bytes, message: bytes, left_out: set[int]) -> bytes:
+    """Return a field whose value is this message, without some fields of the message."""
     kept = b"".join(message[start:end] for inner, start, _, end in _fields(message) if inner not in left_out)
     if kept == message:
         return field
@@ -31,7 +31,7 @@ def _shortened(number: int, field: bytes, message: bytes, left_out: set[int]) ->
 
 
 def _fields(message: bytes) -> Iterator[tuple[int, int, int, int]]:
-    """Each field: its number, and where it, its value and the next one start."""
+    """Yield each field: its number, its start, the start of its value, its end."""
     place = 0
     while place < len(message):
         start = place

@@ -1,4 +1,4 @@
-"""A vocabulary learned from parallel text, or the ready-made one that the configuration names."""
+"""Learn a vocabulary from parallel text, or take the ready-made one that the configuration names."""
 
 import io
 import re
@@ -15,8 +15,8 @@ from pellucid.errors import PellucidError, UsageError
 from pellucid.text.preparation import prepare
 from pellucid.text.vocabulary import Vocabulary, ready_made, source_language, targets_of, valid
 
-# Threads: a fixed number, because the model file records it, and the same text is to give the same file.
-# Length: SentencePiece's limit, in bytes; by default it leaves out lines of more than 4,192 without a word.
+# Threads: a fixed number, because the model file records it, and the same text must give the same file.
+# Length, in bytes: by default SentencePiece silently leaves out lines of more than 4,192 bytes.
 _TRAINER: dict[str, Any] = dict(
     pad_id=0, unk_id=1, bos_id=2, eos_id=3, num_threads=4, minloglevel=2, max_sentence_length=2**30
 )
@@ -29,9 +29,9 @@ def train_vocabulary(
     data: DataConfig,
     to: Iterable[str | None] | None = None,
 ) -> Vocabulary:
-    """A vocabulary learned from parallel text, or the ready-made one that the configuration names.
+    """Learn a vocabulary from parallel text, or take the ready-made one that the configuration names.
 
-    `to`: the target language of each pair, for the preparation; not needed where there is only one.
+    to: the target language of each pair, for the preparation; not needed where there is only one.
     With kind = "word", `size` is an upper limit: every word of a smaller text is a token.
     """
     if len(config.model) > 2:
@@ -77,21 +77,21 @@ def _train(text: list[str], side: str, config: VocabularyConfig, tags: list[str]
             normalization_rule_name=config.normalization,
             character_coverage=config.character_coverage,
             byte_fallback=config.byte_fallback,
-            control_symbols=tags,  # no text can spell one, so nobody changes the language inside a sentence
+            control_symbols=tags,  # no text can contain one, so no sentence changes its language
             **_TRAINER,
         )
     except RuntimeError as error:
-        raise _explained(str(error), side, config) from None
+        raise _explain(str(error), side, config) from None
     return SentencePieceProcessor(model_proto=proto.getvalue())
 
 
 def _in_a_second_thread(learn: Callable[..., None], **settings: Any) -> None:
-    """SentencePiece returns to Python at its end only; meanwhile the first thread can answer a signal."""
+    """Learn in a second thread: SentencePiece returns only at its end, and the first one answers signals."""
     with ThreadPoolExecutor(1) as pool:
         pool.submit(learn, **settings).result()
 
 
-def _explained(error: str, side: str, config: VocabularyConfig) -> PellucidError:
+def _explain(error: str, side: str, config: VocabularyConfig) -> PellucidError:
     start = f"[vocabulary] size = {config.size}: "
     if most := re.search(r"value <= (\d+)", error):
         return UsageError(

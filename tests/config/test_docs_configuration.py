@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from pellucid.config.schema import PRESETS, Config
-from pellucid.config.toml_file import from_table
 
 PAGE = (Path(__file__).parents[2] / "docs" / "configuration.md").read_text("utf-8")
 
@@ -59,8 +58,3 @@ def test_every_preset() -> None:
         name.strip("`"): dict(zip(names, map(float, row), strict=True)) for name, *row in rows("[model]", 7)
     }
     assert found == PRESETS
-
-
-def test_the_example_works() -> None:
-    example = tomllib.loads(re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)[0])
-    assert from_table(example).model.width == 128

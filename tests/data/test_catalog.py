@@ -167,17 +167,6 @@ def test_a_file_of_one_s_own_is_left_alone(tmp_path: Path, mirror: Path, name: s
     assert foreign.everything(tmp_path) == before
 
 
-def test_what_is_there_with_the_same_content_is_fine(tmp_path: Path, mirror: Path) -> None:
-    whole = fetch("toy", tmp_path / "out", mirror)
-    (whole / "notes.txt").write_text("mine")
-    before = foreign.everything(whole)
-    (whole / "test.en").unlink()
-    fetch("toy", whole, mirror)
-    after = foreign.everything(whole)
-    assert {name for name in before if after[name] != before[name]} == {"test.en"}  # the time of writing
-    assert after.keys() == before.keys()
-
-
 def test_an_unknown_name_and_a_folder_that_cannot_be(tmp_path: Path) -> None:
     with pytest.raises(UsageError) as error:
         fetch("multi30k")
@@ -239,15 +228,3 @@ def test_every_known_corpus_comes_out_of_the_mirror(name: str, tmp_path: Path) -
     assert trained.isdisjoint(
         catalog._key(line) for line in english["validation"][:-1] + english["test"][:-1]
     )
-
-
-@pytest.mark.mirror
-@needs_mirror
-def test_french_spaces_before_punctuation_are_kept(tmp_path: Path) -> None:
-    folder = fetch("tatoeba-en-fr", tmp_path)
-    text = (folder / "fra.txt").read_bytes().decode()
-    french = "".join(
-        (folder / f"{part}.fr").read_bytes().decode() for part in ("train", "validation", "test")
-    )
-    assert french.count("\u202f") > 0.9 * text.count("\u202f") > 1000
-    assert french.count("\u00a0") > 0.9 * text.count("\u00a0") > 1000

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from pellucid.config.schema import DataConfig, VocabularyConfig
-from pellucid.data.corpus import Pair, Report, decode, fingerprint, read_pairs
+from pellucid.data.corpus import Pair, Report, fingerprint, read_pairs
 from pellucid.data.examples import encode_pairs, sample_examples, unknown_shares
 from pellucid.errors import PellucidError, UsageError
 from pellucid.text.vocabulary_training import train_vocabulary
@@ -107,18 +107,6 @@ def test_bad_utf8_is_an_error_or_replaced_or_skipped_as_chosen(tmp_path: Path) -
         assert (report.bad_utf8, report.kept) == (1, 9)
     with pytest.raises(PellucidError, match=r"a\.en:7: not UTF-8"):  # the other side's file is named, too
         read_pairs([(files[1], files[0])], DataConfig())
-
-
-def test_a_line_that_is_not_utf8_by_each_policy() -> None:
-    for policy in ("error", "replace", "skip"):
-        assert decode("é\r".encode(), "standard input:3", policy, "wait") == ("é", True)
-    for policy in ("replace", "skip"):  # what is skipped, a pair or a line's text, its reader knows
-        assert decode(b"a\xff", "standard input:3", policy, "wait") == ("a\ufffd", False)
-    with pytest.raises(PellucidError) as error:
-        decode(b"a\xff", "standard input:3", "error", "wait")
-    assert str(error.value) == (
-        "standard input:3: not UTF-8: byte 0xff at position 2 of the line. Mend the line, or wait."
-    )
 
 
 def test_unequal_line_counts(tmp_path: Path) -> None:
@@ -288,18 +276,6 @@ def test_sampling_is_repeated_for_the_same_seed_and_epoch() -> None:
     assert sample(1, 4) != sample(2, 4)
     assert max(map(len, sample(1, 4))) == 6
     assert max(map(len, sample(1, 4, max_length=5))) == 5  # the rest is as without sampling
-
-
-def test_sampling_with_a_real_vocabulary_varies_and_is_repeated() -> None:
-    pairs = pairs_of(*[("the cat sat on the mat", "die katze sass auf der matte")] * 20)
-    sides = [pair.source for pair in pairs], [pair.target for pair in pairs]
-    vocabulary = train_vocabulary(*sides, VocabularyConfig(size=24), DataConfig())
-    examples, report = encode_pairs(pairs, vocabulary, DataConfig())
-    assert (report.kept, examples[0].source[-1]) == (20, vocabulary.end_id)
-    first, again, later = (sample_examples(examples, vocabulary, 0.1, 256, 1, epoch) for epoch in (0, 0, 1))
-    assert first == again != later
-    assert len({tuple(example.target) for example in first}) > 1
-    assert {vocabulary.decode_target(example.target) for example in first} == {pairs[0].target}
 
 
 @pytest.mark.timeout(60)  # reading it takes milliseconds

@@ -7,8 +7,6 @@ import os
 import pickle
 import resource
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,16 +19,11 @@ from torch import Tensor
 
 from pellucid.config.schema import Config, DataConfig, ModelConfig, VocabularyConfig
 from pellucid.errors import PellucidError
-from pellucid.folder import checkpoint, seal
-from pellucid.folder.checkpoint import (
-    load_model,
-    newest_state,
-    recover,
-    save_model,
-    save_state,
-)
-from pellucid.folder.seal import check_writable
-from pellucid.learning.claim import claim
+from pellucid.folder import checkpoint
+from pellucid.folder import manifest as manifest_module
+from pellucid.folder.checkpoint import newest_state, recover, save_model, save_state
+from pellucid.folder.load import load_model
+from pellucid.folder.whole_file import check_writable
 from pellucid.model import Transformer
 from pellucid.text.vocabulary import Vocabulary
 from pellucid.text.vocabulary_training import train_vocabulary
@@ -64,7 +57,7 @@ def reseal(folder: Path) -> None:
     """What somebody does who changes a file and knows how the manifest is made."""
     table = json.loads((folder / "MANIFEST.json").read_text())
     (folder / "MANIFEST.json").unlink()
-    seal._seal(folder, table["kind"], {"provenance": table["provenance"]})
+    manifest_module._seal(folder, table["kind"], {"provenance": table["provenance"]})
 
 
 def error_of(folder: Path) -> str:
@@ -124,12 +117,6 @@ def test_numbers_that_16_bits_cannot_hold_are_not_saved(tmp_path: Path) -> None:
     expected = "embedding.weight holds numbers that are not finite in torch.float16: the model was not saved."
     assert str(error.value) == expected
     assert same(load_model(tmp_path).model.state_dict(), before.state_dict())
-
-
-def test_infinity_in_the_provenance_is_a_word(tmp_path: Path) -> None:
-    model, vocabulary, config = make()
-    save_model(tmp_path, model, vocabulary, config, {"best": -math.inf, "all": (1.5, math.nan)})
-    assert load_model(tmp_path).manifest["provenance"] == {"best": "-inf", "all": [1.5, "nan"]}
 
 
 def test_a_better_model_replaces_all_of_the_old_one(tmp_path: Path) -> None:
@@ -205,26 +192,6 @@ def test_a_replacement_cut_off_anywhere_leaves_the_old_model_or_the_new(
     assert outcomes == sorted(outcomes) and outcomes.count(False) > 10 and outcomes.count(True) > 10
 
 
-def test_a_reader_beside_a_writer_sees_one_model_or_another(tmp_path: Path) -> None:
-    writer = """
-import sys, torch
-from pathlib import Path
-sys.path.insert(0, sys.argv[2])
-from test_checkpoint import save
-for seed in range(12):
-    save(Path(sys.argv[1]), seed, joint=bool(seed % 2))
-"""
-    save(tmp_path)
-    process = subprocess.Popen([sys.executable, "-c", writer, str(tmp_path), str(Path(__file__).parent)])
-    seen = set()
-    while process.poll() is None:
-        model, _, config, manifest = load_model(tmp_path)
-        seen.add(manifest["provenance"]["steps"])
-        assert config.model == model.config
-    assert process.returncode == 0
-    assert load_model(tmp_path).manifest["provenance"]["steps"] == 11 and len(seen) > 1
-
-
 @pytest.mark.parametrize("name", FILES)
 def test_a_damaged_file_is_named_with_its_hash(name: str, tmp_path: Path) -> None:
     model, _, _ = save(tmp_path)
@@ -241,18 +208,6 @@ def test_a_damaged_file_is_named_with_its_hash(name: str, tmp_path: Path) -> Non
     assert same(load_model(tmp_path).model.state_dict(), model.state_dict())
     path.unlink()
     assert error_of(tmp_path).startswith(f"{path}: ")
-
-
-def test_the_message_about_a_hash(tmp_path: Path) -> None:
-    save(tmp_path)
-    path = tmp_path / "config.toml"
-    expected = json.loads((tmp_path / "MANIFEST.json").read_text())["files"]["config.toml"]
-    path.write_bytes(b"")
-    empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
-    assert error_of(tmp_path) == (
-        f"{path}: its SHA-256 is {empty}, but MANIFEST.json says {expected}: "
-        "the file was changed or damaged. Copy the folder again."
-    )
 
 
 def test_a_folder_that_is_no_model(tmp_path: Path) -> None:
@@ -295,7 +250,7 @@ def test_a_manifest_cannot_name_files_elsewhere(tmp_path: Path) -> None:
     table = json.loads(path.read_text())
     del table["sha256"]
     table["files"]["../secret"] = "0" * 64
-    path.write_text(json.dumps(table | {"sha256": seal._sha256_of(table)}))
+    path.write_text(json.dumps(table | {"sha256": manifest_module._sha256_of(table)}))
     assert "../secret" not in error_of(tmp_path / "run")
 
 
@@ -463,21 +418,6 @@ def test_a_full_disk_leaves_what_was_there(size: int, tmp_path: Path) -> None:
     assert str(error.value).startswith(f"{tmp_path / 'other'}: cannot be written: ")
 
 
-def test_a_vanished_folder_is_not_made_again(tmp_path: Path) -> None:
-    run = tmp_path / "run"
-    check_writable(run)
-    model, vocabulary, config = save(run / "last")
-    shutil.rmtree(run)
-    with pytest.raises(PellucidError) as error:
-        save_state(run, 5, {}, {})
-    reason = "cannot be written: No such file or directory. What was saved before is intact."
-    assert str(error.value).startswith(f"{run / 'checkpoints' / 'step-5'}: {reason}")
-    with pytest.raises(PellucidError) as error:
-        save_model(run / "last", model, vocabulary, config, {})
-    assert str(error.value).startswith(f"{run / 'last' / '.new'}: {reason}")
-    assert not run.exists()
-
-
 def test_what_cannot_be_written_is_known_before_the_first_step(tmp_path: Path) -> None:
     check_writable(tmp_path / "a folder" / "नया")
     assert list((tmp_path / "a folder" / "नया").iterdir()) == []
@@ -492,49 +432,6 @@ def test_what_cannot_be_written_is_known_before_the_first_step(tmp_path: Path) -
         PellucidError, match=r": 1,000,000,000,000 MB are needed and [\d,]+ MB are free\. Make room"
     ):
         check_writable(tmp_path, bytes_needed=10**18)
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_read_only_folder_is_named(tmp_path: Path) -> None:
-    save(tmp_path)
-    tmp_path.chmod(0o500)
-    try:
-        with pytest.raises(PellucidError, match="cannot be written: Permission denied"):
-            check_writable(tmp_path)
-        load_model(tmp_path)
-    finally:
-        tmp_path.chmod(0o700)
-
-
-def test_two_trainers_on_one_folder(tmp_path: Path) -> None:
-    expected = (
-        f"{tmp_path}: another training run, process {{}}, is at work here. "
-        "Wait until it ends, or choose another folder."
-    )
-    with claim(tmp_path):
-        with pytest.raises(PellucidError) as error, claim(tmp_path):
-            pass
-        assert str(error.value) == expected.format(os.getpid())
-    code = """
-import sys
-from pellucid.learning.claim import claim
-with claim(sys.argv[1]):
-    print("in", flush=True)
-    input()
-"""
-    holder = subprocess.Popen(
-        [sys.executable, "-c", code, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
-    try:
-        assert holder.stdout is not None and holder.stdout.readline() == "in\n"
-        with pytest.raises(PellucidError) as error, claim(tmp_path):
-            pass
-        assert str(error.value) == expected.format(holder.pid)
-    finally:
-        holder.kill()
-        holder.communicate()
-    with claim(tmp_path):  # whoever was killed holds nothing
-        pass
 
 
 def test_a_step_saved_again_fails_without_harm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

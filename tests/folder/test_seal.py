@@ -14,17 +14,8 @@ import foreign
 import pytest
 
 from pellucid.errors import PellucidError
-from pellucid.folder.seal import (
-    copy,
-    is_sealed,
-    jsonable,
-    making,
-    remove,
-    sealed,
-    whole,
-    write_new,
-    write_whole,
-)
+from pellucid.folder.manifest import is_sealed, jsonable, remove, sealed
+from pellucid.folder.whole_file import copy, making, whole, write_new, write_whole
 
 
 def test_json_has_words_for_what_is_not_a_finite_number() -> None:
@@ -201,24 +192,6 @@ def test_folders_made_in_vain_go_again(tmp_path: Path) -> None:
     assert names(tmp_path / "a") == ["kept"]
 
 
-def test_two_threads_do_not_write_into_each_other(tmp_path: Path) -> None:
-    path = tmp_path / "out"
-    with whole(path) as file:
-        file.write(b"first")
-        other = threading.Thread(target=write_whole, args=(path, b"second, and longer"))
-        other.start()
-        other.join()
-        assert path.read_bytes() == b"second, and longer"
-    assert path.read_bytes() == b"first"
-    assert names(tmp_path) == ["out"]
-
-
-def test_a_name_may_be_as_long_as_the_file_system_allows(tmp_path: Path) -> None:
-    path = tmp_path / ("n" * 255)
-    write_whole(path, b"new")
-    assert path.read_bytes() == b"new"
-
-
 def test_a_link_stays_a_link(tmp_path: Path) -> None:
     (tmp_path / "there").mkdir()
     target, link = tmp_path / "there" / "real", tmp_path / "link"
@@ -227,14 +200,6 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
     write_whole(link, b"second")
     assert link.is_symlink() and target.read_bytes() == b"second"
     assert names(target.parent) == ["real"]
-
-
-def test_a_link_that_leads_to_itself_is_an_error_and_stays(tmp_path: Path) -> None:
-    link = tmp_path / "link"
-    link.symlink_to("link")
-    with pytest.raises(OSError):
-        write_whole(link, b"new")
-    assert link.is_symlink()
 
 
 def test_a_pipe_is_written_to_and_never_replaced(tmp_path: Path) -> None:
@@ -257,7 +222,7 @@ def test_the_file_behind_standard_output_stays_the_same_file(tmp_path: Path, nam
     out = tmp_path / "out"
     (tmp_path / "link").symlink_to("/dev/stdout")
     code = (
-        "from pathlib import Path; from pellucid.folder.seal import write_whole; "
+        "from pathlib import Path; from pellucid.folder.whole_file import write_whole; "
         f"write_whole(Path({name!r}), b'new')"
     )
     with out.open("wb") as stream:
@@ -265,25 +230,3 @@ def test_the_file_behind_standard_output_stays_the_same_file(tmp_path: Path, nam
         subprocess.run([sys.executable, "-c", code], cwd=tmp_path, stdout=stream, check=True, timeout=60)
     assert out.read_bytes() == b"new"
     assert out.stat().st_ino == before
-
-
-def test_standard_output_may_be_a_pipe(tmp_path: Path) -> None:
-    code = (
-        "from pathlib import Path; from pellucid.folder.seal import write_whole; "
-        "write_whole(Path('/dev/stdout'), b'new')"
-    )
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, timeout=60)
-    assert found.stdout == b"new"
-
-
-def test_an_error_names_the_file_that_was_asked_for(tmp_path: Path) -> None:
-    for path in (tmp_path / "none" / "out", tmp_path / ("n" * 256)):
-        with pytest.raises(OSError) as error:
-            write_whole(path, b"new")
-        assert error.value.filename == str(path)
-
-
-def test_a_folder_is_no_file(tmp_path: Path) -> None:
-    with pytest.raises(IsADirectoryError):
-        write_whole(tmp_path, b"new")
-    assert names(tmp_path) == []

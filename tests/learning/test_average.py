@@ -11,9 +11,7 @@ from command import Command
 
 import pellucid as package
 from pellucid.errors import PellucidError, UsageError
-from pellucid.folder.checkpoint import load_model
-from pellucid.learning import run as run_module
-from pellucid.learning.validation import Validation
+from pellucid.folder.load import load_model
 
 SETTINGS = {"training.checkpoint_every": 2, "training.keep_checkpoints": 3}
 
@@ -39,12 +37,7 @@ def what(folder: Path) -> str:
 def test_the_average_s_scores_and_what_was_kept_are_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bleus: tuple[float, ...], kept: str
 ) -> None:
-    left = list(bleus)
-
-    def validate(*_: object) -> Validation:
-        return Validation(2.0, 7.39, left.pop(0) if len(left) > 1 else left[0], 50.0, 12.5, 8, "b", "c")
-
-    monkeypatch.setattr(run_module, "validate", validate)
+    short_runs.validated_as(monkeypatch, *bleus)
     lines, folder, config = list[str](), tmp_path / "run", short_runs.config(tmp_path / "data")
     package.train(config, folder, report=lines.append)
     scores = f"loss 2.000, perplexity 7.39, BLEU {bleus[-1]:.2f}, chrF 50.00, exact 12.50"
@@ -58,16 +51,9 @@ def test_the_average_s_scores_and_what_was_kept_are_told(
     assert last == {
         "step": 6,
         "average": [3, 6],
-        "validation": Validation(2.0, 7.39, bleus[-1], 50.0, 12.5, 8, "b", "c").figures(),
+        "validation": short_runs.validation(bleus[-1]).figures(),
         "kept": kept,
     }
-
-
-def test_without_an_average_the_kept_step_is_told(tmp_path: Path) -> None:
-    lines, config = list[str](), short_runs.config(tmp_path / "data", {"training.average": 0})
-    package.train(config, tmp_path / "run", report=lines.append)
-    assert lines[-1] == f"kept as the model: {what(tmp_path / 'run')}"
-    assert len(short_runs.all_metrics(tmp_path / "run")) == 6
 
 
 def test_a_resume_tells_the_average_once(run: Path, tmp_path: Path) -> None:
@@ -79,15 +65,6 @@ def test_a_resume_tells_the_average_once(run: Path, tmp_path: Path) -> None:
     entries = short_runs.all_metrics(tmp_path / "run")
     assert [entry["step"] for entry in entries] == [1, 2, 3, 4, 5, 6, 7, 7]
     assert [entry.get("average") for entry in entries] == [None] * 7 + [[6, 7]]
-
-
-def test_what_is_put_aside_for_the_average_is_loaded_as_a_model(run: Path) -> None:
-    aside = [run / "averaging" / "checkpoints" / f"step-{step}" for step in (3, 6)]
-    three, six = (package.load(folder, "cpu").model.state_dict() for folder in aside)
-    assert all(torch.equal(six[name], tensor) for name, tensor in short_runs.weights(run / "last").items())
-    averaged = short_runs.weights(run / "averaged")
-    for name, tensor in averaged.items():
-        assert torch.equal(tensor, ((three[name].double() + six[name].double()) / 2).float())
 
 
 # Of named checkpoints

@@ -1,6 +1,5 @@
 """A training run's folder: taken by one run at a time, and never over files that no run wrote."""
 
-import os
 import shutil
 from pathlib import Path
 
@@ -12,8 +11,7 @@ import pellucid
 from pellucid.errors import PellucidError, UsageError
 from pellucid.folder import checkpoint
 from pellucid.folder.checkpoint import newest_state, save_state
-from pellucid.learning import run as running
-from pellucid.learning.claim import HOLDER, LOCK, WRITTEN, claim
+from pellucid.learning.claim import HOLDER, LOCK, WRITTEN
 
 CONFIG = pellucid.Config(pellucid.DataConfig(train=(("train.en", "train.de"),)))
 
@@ -43,13 +41,6 @@ def test_a_manifest_of_something_else_makes_no_run(tmp_path: Path) -> None:
     assert foreign.everything(tmp_path) == before
 
 
-def test_a_file_where_the_folder_would_be_is_left_alone(tmp_path: Path) -> None:
-    (tmp_path / "model").write_text("mine")
-    with pytest.raises(PellucidError) as error, claim(tmp_path / "model"):
-        pass
-    assert str(error.value) == f"{tmp_path / 'model'}: cannot be written: it is a file. Choose another --out."
-
-
 def test_other_files_are_in_nobody_s_way(tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
     for name in ("thesis.txt", ".writable", ".part", "metrics.tmp", "checkpoint", "traces.npz"):
@@ -63,17 +54,6 @@ def test_other_files_are_in_nobody_s_way(tmp_path: Path) -> None:
     assert {name: after[name] for name in before} == before
     written = {Path(name).parts[0] for name in after.keys() - before.keys()}
     assert written <= {*WRITTEN, LOCK}, "a run writes a name that claim.py does not know"
-
-
-def test_what_is_written_is_named_where_it_is_looked_for(tmp_path: Path) -> None:
-    """Everything that a run ever has in its folder, at any step, is a name that claim.py knows."""
-    config = short_runs.config(tmp_path / "data", {"vocabulary.joint": False})
-    names = set()
-    for _ in pellucid.training(config, tmp_path / "run"):
-        names |= {path.name for path in (tmp_path / "run").iterdir()}
-    names |= {path.name for path in (tmp_path / "run").iterdir()}
-    assert {"averaging", "averaged", "last", "vocabulary.source.model", HOLDER} <= names
-    assert names <= {*WRITTEN, LOCK, HOLDER}
 
 
 def test_a_start_that_fails_leaves_no_trace(tmp_path: Path) -> None:
@@ -99,7 +79,7 @@ def test_a_start_that_was_cut_off_can_be_made_again(
         raise error
 
     with monkeypatch.context() as patch:
-        patch.setattr(running.checkpoint, "save_state", cut_off)
+        patch.setattr(checkpoint, "save_state", cut_off)
         with pytest.raises(error):
             pellucid.train(config, tmp_path / "run")
     assert (tmp_path / "run" / "last" / "MANIFEST.json").exists()
@@ -129,14 +109,3 @@ def test_recovering_removes_nothing_but_a_run_s_own(tmp_path: Path) -> None:
         (tmp_path / name).write_text("half")
     checkpoint.recover(tmp_path)
     assert {name for name in ours | others if (tmp_path / name).exists()} == others
-
-
-def test_a_second_run_is_told_of_the_first_before_it_has_saved(tmp_path: Path) -> None:
-    with claim(tmp_path / "run"):
-        (tmp_path / "run" / "last").mkdir()
-        with pytest.raises(PellucidError) as error:
-            next(pellucid.training(CONFIG, tmp_path / "run"))
-    assert str(error.value) == (
-        f"{tmp_path / 'run'}: another training run, process {os.getpid()}, is at work here. "
-        "Wait until it ends, or choose another folder."
-    )

@@ -2,29 +2,19 @@
 
 import dataclasses
 import io
-import itertools
 import sys
 from collections.abc import Iterator
 
 import pytest
+import short_runs
 from rich.console import Console
 
-from pellucid.config.schema import Config, DataConfig, TrainingConfig
-from pellucid.learning.display import (
-    Pace,
-    deciding,
-    show,
-    show_bar,
-    show_lines,
-    validates_next,
-    validation_progress,
-)
-from pellucid.learning.learner import Update
-from pellucid.learning.step import Step
-from pellucid.learning.validation import Sample, Validation
+from pellucid.config.schema import Config, TrainingConfig
+from pellucid.learning.display import Lines, Pace, deciding, showing, showing_bar, validation_progress
+from pellucid.learning.step import Sample, Step, Update
 
 CONFIG = Config(training=TrainingConfig(steps=100))
-FOUND = Validation(2.0, 7.389, 31.25, 55.5, 12.5, 8, "signature", "signature")
+FOUND = short_runs.validation(31.25, 2.0, 55.5)
 
 
 class Clock:
@@ -47,7 +37,9 @@ def steps(clock: Clock, count: int, seconds: float, validated: int = 0, skipped:
 
 def test_a_line_every_ten_seconds_and_at_each_validation() -> None:
     clock, said = Clock(), list[str]()
-    show_lines(steps(clock, 30, seconds=1.0, validated=15), CONFIG, said.append, clock)
+    lines = Lines(CONFIG, said.append, clock)
+    for step in steps(clock, 30, seconds=1.0, validated=15):
+        lines.add(step)
     assert [line.split("  ")[0] for line in said] == [
         "step 1/100",
         "step 11/100",
@@ -96,7 +88,9 @@ def test_steps_end_it_before_the_minutes_do() -> None:
 def test_a_bar_on_a_terminal() -> None:
     clock, written = Clock(), io.StringIO()
     console = Console(file=written, force_terminal=True, width=100, color_system=None)
-    show_bar(steps(clock, 100, seconds=1.0, validated=50), CONFIG, console, clock)
+    with showing_bar(CONFIG, console, clock) as show:
+        for step in steps(clock, 100, seconds=1.0, validated=50):
+            show(step)
     assert "validation at step 50: loss 2.000" in written.getvalue()
     at_the_end = "━━━━━━━━━━━━ step 100/100  loss 3.000  100 tokens/s  0:00:00 left  BLEU 31.2"
     assert at_the_end in written.getvalue()
@@ -113,8 +107,8 @@ def test_the_bar_ends_in_the_figure_that_decides(metric: str, shown: str) -> Non
 def test_a_validation_shows_two_translations() -> None:
     found = dataclasses.replace(FOUND, samples=(Sample("a b", "b a", "b"), Sample("c", "[c]", "")))
     update, said = Update(3.5, 3.0, 100, 0.1, 1.0, skipped=False), list[str]()
-    steps = [Step(7, 0, update, 1.0, found, best=False)]
-    show_lines(steps, CONFIG, said.append, Clock())
+    step = Step(7, 0, update, 1.0, found, best=False)
+    Lines(CONFIG, said.append, Clock()).add(step)
     told = [
         "validation at step 7: loss 2.000, perplexity 7.39, BLEU 31.25, chrF 55.50, exact 12.50",
         "  source:      a b",
@@ -127,7 +121,8 @@ def test_a_validation_shows_two_translations() -> None:
     assert said[1:] == told
     written = io.StringIO()
     console = Console(file=written, force_terminal=True, width=120, color_system=None)
-    show_bar(steps, CONFIG, console, Clock())
+    with showing_bar(CONFIG, console, Clock()) as show:
+        show(step)
     assert all(line.rstrip() in written.getvalue() for line in told)
 
 
@@ -141,25 +136,6 @@ def test_a_long_validation_says_how_far_it_is() -> None:
         f"validation at step 1,500: {done} of 2,000 sentences are translated"
         for done in ("600", "1,200", "1,800")
     ]
-
-
-def test_the_bar_says_that_a_validation_is_running() -> None:
-    """The bar stands still in a validation: so it says this with the step before."""
-    clock, written = Clock(), io.StringIO()
-    console = Console(file=written, force_terminal=True, width=120, color_system=None)
-    training = TrainingConfig(steps=5, validate_every=3)
-    shown = []
-    config = Config(DataConfig(validation=(("a", "b"),)), training=training)
-    for number in range(1, 6):
-        step = list(steps(Clock(), number, 1.0))[-1]
-        shown.append(validates_next(step, config))
-    assert shown == [False, True, False, True, False]
-    assert not any(validates_next(step, Config(training=training)) for step in steps(clock, 5, 1.0))
-    held_out = Config(DataConfig(held_out=50), training=training)
-    assert [validates_next(step, held_out) for step in steps(Clock(), 5, 1.0)] == shown
-    show_bar(itertools.islice(steps(clock, 5, 1.0), 2), config, console, clock)
-    assert "step 2/5  loss 3.000" in written.getvalue()
-    assert "  validation at step 3 …" in written.getvalue()
 
 
 class Gone(io.StringIO):
@@ -185,22 +161,19 @@ def test_a_training_outlives_who_watches_it(
     error: Exception, terminal: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "stderr", Gone(error, terminal))
-    seen = []
-
-    def counted() -> Iterator[Step]:
+    with showing(CONFIG) as show:
         for step in steps(Clock(), 30, seconds=1.0, validated=15):
-            seen.append(step.number)
-            yield step
-
-    show(counted(), CONFIG)
-    assert seen == list(range(1, 31))
+            show(step)
+    assert step.number == 30
 
 
 def test_without_standard_error_a_training_runs_unseen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stderr", None)
-    show(steps(Clock(), 3, seconds=1.0), CONFIG)
+    with showing(CONFIG) as show:
+        show(next(steps(Clock(), 3, seconds=1.0)))
 
 
 def test_what_is_shown_goes_to_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
-    show(steps(Clock(), 3, seconds=1.0), CONFIG)
+    with showing(CONFIG) as show:
+        show(next(steps(Clock(), 3, seconds=1.0)))
     assert capsys.readouterr().err.startswith("step 1/100")

@@ -11,7 +11,7 @@ from pellucid.config.toml_file import from_table, to_table
 from pellucid.data.corpus import Pair, Report
 from pellucid.errors import UsageError
 from pellucid.learning import setting_up
-from pellucid.learning.doubts import doubt_pairs, overlap
+from pellucid.learning.text import Text, overlap, warn_if_identical
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def no_data(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"device": "gpu"}, 'device = "gpu": there is none of this name'),
+        ({"device": "gpu"}, 'device = "gpu": there is no device of this name'),
         ({"device": "cuda:99"}, 'device = "cuda:99": '),
         ({"record": (1,), "only": "*.weightz"}, 'only: no tensor is called "*.weightz"'),
         ({"record": (7,)}, "record = 7: there is no such step"),
@@ -51,31 +51,10 @@ def test_a_folder_in_use_is_refused_before_data(tmp_path: Path) -> None:
         pellucid.train(config, tmp_path / "run")
 
 
-def test_a_batch_holds_a_token_and_its_end(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"\[training\] batch_tokens = 1 "):
-        short_runs.config(tmp_path, {"training.batch_tokens": 1})
-
-
-def test_settings_with_which_nothing_is_learned(tmp_path: Path) -> None:
-    config = short_runs.config(tmp_path / "data", {"training.peak_rate": 0.0, "training.steps": 1})
-    with pytest.warns(UserWarning) as warned:
-        pellucid.train(config, tmp_path / "run")
-    assert [str(each.message) for each in warned] == [
-        "[training] peak_rate = 0.0: nothing is learned, and the model stays as it begins. Set more than 0."
-    ]
-    pellucid.train(
-        short_runs.config(
-            tmp_path / "data",
-            {"training.peak_rate": 0.0, "training.schedule": "paper", "training.steps": 1},
-        ),
-        tmp_path / "paper",
-    )
-
-
 def test_targets_that_are_their_sources() -> None:
-    doubt_pairs("train", Report(read=10, kept=8, identical=6))
+    warn_if_identical("train", Report(read=10, kept=8, identical=6))
     with pytest.warns(UserWarning) as warned:
-        doubt_pairs("train", Report(read=1010, kept=1008, identical=1005))
+        warn_if_identical("train", Report(read=1010, kept=1008, identical=1005))
     assert [str(each.message) for each in warned] == [
         "[data] train: in 1,005 of 1,008 pairs the target is the source. If the model shall do more than "
         "copy, look whether the right two files are named."
@@ -97,21 +76,12 @@ def pairs(*texts: tuple[str, str]) -> list[Pair]:
 
 
 def test_validation_text_that_is_in_the_training_text_is_counted() -> None:
-    training = pairs(("a", "1"), ("b", "2"), ("c", "3"), ("a", "1"), ("d", "4"))
-    assert overlap(training, pairs(("e", "1"), ("f", "5"))) == ""
-    validation = pairs(("a", "1"), ("a", "1"), ("b", "9"), ("c", "3"), ("e", "4"), ("a", "4"))
-    assert overlap(training, validation) == (
+    def said(validation: list[Pair]) -> str:
+        training = pairs(("a", "1"), ("b", "2"), ("c", "3"), ("a", "1"), ("d", "4"))
+        return overlap(Text(training, Report(), validation, Report()))
+
+    assert said(pairs(("e", "1"), ("f", "5"))) == ""
+    assert said(pairs(("a", "1"), ("a", "1"), ("b", "9"), ("c", "3"), ("e", "4"), ("a", "4"))) == (
         "3 of the 6 validation pairs are in the training text, and so is the source of 2 more: on new text "
         "the model is worse than its validations say"
     )
-
-
-def test_a_run_says_it(tmp_path: Path) -> None:
-    table = to_table(short_runs.config(tmp_path / "data", {"training.steps": 1}))
-    table["data"]["validation"] = table["data"]["train"]
-    said: list[str] = []
-    list(pellucid.training(from_table(table), tmp_path / "run", report=said.append))
-    expected = (
-        "60 of the 60 validation pairs are in the training text: on new text the model is worse than its "
-    )
-    assert expected + "validations say" in said

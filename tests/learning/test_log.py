@@ -12,7 +12,7 @@ import short_runs
 
 import pellucid
 from pellucid.errors import PellucidError
-from pellucid.learning import run as run_module
+from pellucid.learning import saving
 from pellucid.learning.learner import Learner
 from pellucid.learning.stop import Interrupted
 
@@ -47,20 +47,6 @@ def test_all_that_is_said_is_in_the_log(tmp_path: Path) -> None:
             f"  reference:   {second.reference}",
             f"  translation: {second.translation}",
         ]
-
-
-def test_samples_are_the_first_and_the_middle_pair_and_only_shown(tmp_path: Path) -> None:
-    config, run = short_runs.config(tmp_path / "data"), tmp_path / "run"
-    sources, references = (Path(file).read_text().splitlines() for file in config.data.validation[0])
-    for step in pellucid.training(config, run):
-        if step.number == 3:
-            assert step.validation
-            said = pellucid.load(run, "cpu").translate(sources)
-            assert [(each.source, each.reference, each.translation) for each in step.validation.samples] == [
-                (sources[place], references[place], said[place].text) for place in (0, 4)
-            ]
-    for name in ("metrics.jsonl", "MANIFEST.json", "last/MANIFEST.json"):
-        assert "samples" not in (run / name).read_text()
 
 
 def test_a_resume_goes_on_in_the_same_log(tmp_path: Path) -> None:
@@ -105,20 +91,12 @@ def test_warnings_and_errors_are_in_the_log_and_shown(
     assert warnings.showwarning.__module__ == "warnings"
 
 
-def test_what_is_refused_leaves_no_log(tmp_path: Path) -> None:
-    config = short_runs.config(tmp_path / "data", {"training.batch_tokens": 4})
-    with pytest.raises(PellucidError):
-        pellucid.train(config, tmp_path / "run")
-    assert not (tmp_path / "run" / "log.txt").exists()
-    assert run_module.LOG == "log.txt"
-
-
 def test_a_second_signal_is_in_the_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def validate(*_: Any) -> Any:
         signal.raise_signal(signal.SIGINT)
         signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr(run_module, "validate", validate)
+    monkeypatch.setattr(saving, "validate", validate)
     with pytest.raises(KeyboardInterrupt):
         pellucid.train(short_runs.config(tmp_path / "data"), tmp_path / "run")
     assert logged(tmp_path / "run")[-1] == "interrupted at once."

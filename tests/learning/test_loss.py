@@ -69,16 +69,6 @@ def test_slices_of_positions_make_no_difference() -> None:
         torch.testing.assert_close(mine, other, rtol=1e-5, atol=2e-4)
 
 
-def test_bf16_is_near() -> None:
-    inputs = made(6, 20, torch.bfloat16, True)
-    ours, theirs = cross_entropy(*inputs, 0.1), by_torch(*inputs, 0.1)
-    assert float(ours.smoothed.detach()) == pytest.approx(float(theirs.detach()), rel=0.01)
-    for mine, other in zip(
-        gradients(ours.smoothed, *inputs[:3]), gradients(theirs, *inputs[:3]), strict=True
-    ):
-        assert (mine - other).norm() < 0.02 * other.norm()
-
-
 def test_many_slices_in_bf16_are_as_near_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
     inputs = made(40, 50, torch.bfloat16, True)
     loss = by_torch(*inputs, 0.1)
@@ -138,9 +128,3 @@ def test_the_logits_of_all_positions_never_exist_at_once(monkeypatch: pytest.Mon
     inputs = made(8, loss_module.ROWS, torch.float32, False)
     cross_entropy(*inputs, 0.1)
     assert largest == loss_module.ROWS * VOCABULARY
-
-
-def test_the_unsmoothed_loss_has_no_gradient() -> None:
-    inputs = made(2, 3, torch.float32, False)
-    assert cross_entropy(*inputs, 0.1).smoothed.requires_grad
-    assert not cross_entropy(*inputs, 0.1).plain.requires_grad

@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +22,12 @@ from pellucid.data.batch import Batch
 from pellucid.dropout import Dropout
 from pellucid.errors import UsageError
 from pellucid.folder import checkpoint
-from pellucid.learning import run as run_module
-from pellucid.learning import setting_up
+from pellucid.learning import learner as learner_module
+from pellucid.learning import saving, setting_up
 from pellucid.learning.learner import Learner
-from pellucid.learning.memory import OutOfMemory, is_out_of_memory
-from pellucid.learning.splitting import _halves
+from pellucid.learning.loss import Loss, loss_of
+from pellucid.learning.memory import OutOfMemory, _halves, is_out_of_memory
+from pellucid.model import Transformer
 
 ON_CPU = (
     "[enforce fail at alloc_cpu.cpp:127] . DefaultCPUAllocator: can't allocate memory: you tried to allocate "
@@ -55,16 +57,17 @@ def test_what_means_out_of_memory(error: BaseException, is_memory: bool) -> None
 def room_for(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
     """Lets memory end after the backward pass of a batch of more rows than this, when all its gradients are
     added up already."""
-    backward = Learner._backward
+
+    class Full:
+        def __float__(self) -> float:
+            raise RuntimeError(ON_CPU)
 
     def limit(rows: int) -> None:
-        def limited(self: Learner, part: Batch, tokens: int) -> tuple[float, float]:
-            losses = backward(self, part, tokens)
-            if len(part.origins) > rows:
-                raise RuntimeError(ON_CPU)
-            return losses
+        def limited(model: Transformer, part: Batch, smoothing: float) -> Loss:
+            loss = loss_of(model, part, smoothing)
+            return replace(loss, plain=Full()) if len(part.origins) > rows else loss  # type: ignore[arg-type]
 
-        monkeypatch.setattr(Learner, "_backward", limited)
+        monkeypatch.setattr(learner_module, "loss_of", limited)
 
     return limit
 
@@ -134,14 +137,13 @@ def test_a_pair_that_does_not_fit_ends_the_run_which_then_goes_on_without_it(
     settings = WITHOUT_DROPOUT | {"training.batch_tokens": 20}
     config = short_runs.config(tmp_path / "data", settings)
     longest = 5  # four words and the end token
-    backward = Learner._backward
 
-    def limited(self: Learner, part: Batch, tokens: int) -> tuple[float, float]:
+    def limited(model: Transformer, part: Batch, smoothing: float) -> Loss:
         if part.source.shape[1] == longest:
             raise MemoryError
-        return backward(self, part, tokens)
+        return loss_of(model, part, smoothing)
 
-    monkeypatch.setattr(Learner, "_backward", limited)
+    monkeypatch.setattr(learner_module, "loss_of", limited)
     with pytest.raises(OutOfMemory) as error:
         pellucid.train(config, tmp_path / "run")
     place = re.escape(str(tmp_path / "data" / "train.source"))
@@ -191,7 +193,7 @@ def test_elsewhere_it_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         patch.setattr(torch.optim.AdamW, "step", out_of_memory)
         said = ending(config, tmp_path / "update")
         assert re.fullmatch(rf"out of memory in the update of step 1\. Its [\d,]+ {re.escape(SMALLER)}", said)
-    monkeypatch.setattr(run_module, "validate", out_of_memory)
+    monkeypatch.setattr(saving, "validate", out_of_memory)
     assert ending(config, tmp_path / "validation") == (
         "out of memory in the validation of step 3. Translate with fewer hypotheses: "
         "--resume --set translation.beam=1 --accept translation.beam"
@@ -202,7 +204,7 @@ def test_an_error_of_another_kind_stays_what_it_is(tmp_path: Path, monkeypatch: 
     def fail(*_: Any) -> None:
         raise RuntimeError("no kernel")
 
-    monkeypatch.setattr(Learner, "_backward", fail)
+    monkeypatch.setattr(learner_module, "loss_of", fail)
     with pytest.raises(RuntimeError, match="no kernel"):
         pellucid.train(short_runs.config(tmp_path / "data"), tmp_path / "run")
 
@@ -242,6 +244,7 @@ sys.exit(main(["train", *sys.argv[2:]]))
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@pytest.mark.slow
 def test_under_a_real_limit_of_memory(tmp_path: Path) -> None:
     settings = WITHOUT_DROPOUT | {"model.hidden": 65_536, "training.steps": 1, "training.batch_tokens": 4000}
     path = tmp_path / "toy.toml"

@@ -12,10 +12,9 @@ from pellucid.data.batch import Batch, make_batch
 from pellucid.data.corpus import Pair
 from pellucid.data.examples import Example
 from pellucid.errors import UsageError
-from pellucid.learning.average import keep_for_average, mean, put_aside
-from pellucid.learning.learner import Learner, precision_for
+from pellucid.learning.learner import Learner, learning_rate, optimizer_for, precision_for
 from pellucid.learning.loss import loss_of
-from pellucid.learning.optimizer import learning_rate, optimizer_for
+from pellucid.learning.saving import keep_for_average, mean, put_aside
 from pellucid.model import Transformer
 
 SHAPE: dict[str, Any] = dict(

@@ -73,17 +73,6 @@ def test_what_is_recorded_is_the_pass_that_learned(
         assert not logits.requires_grad
 
 
-def test_the_tokens_are_its_labels(tmp_path: Path) -> None:
-    step = next(iter(pellucid.training(short_runs.config(tmp_path / "data"), tmp_path / "run", record=[1])))
-    assert step.trace is not None
-    weights = step.trace["decoder.layers.0.cross_attention.weights"]
-    assert weights.labels("L")[0] == "<s>" and "</s>" in weights.labels("M")
-    sources = {source for source, _ in short_runs.pairs(68)}
-    for row in weights.tokens["M"]:
-        assert " ".join(row[: row.index("</s>")]) in sources
-    assert weights.axes == "BHLM" and torch.allclose(weights.tensor.sum(-1), torch.ones(()), atol=1e-5)
-
-
 def test_a_resumed_run_records_what_is_still_to_come(tmp_path: Path) -> None:
     whole = trained(tmp_path, "whole", record=(2, 5))
     config = short_runs.config(tmp_path / "data")
@@ -94,20 +83,6 @@ def test_a_resumed_run_records_what_is_still_to_come(tmp_path: Path) -> None:
     one, other = (next(step.trace for step in steps if step.number == 5) for steps in (whole, parts))
     assert one is not None and other is not None and list(one) == list(other)
     assert all(torch.equal(one[name].tensor, other[name].tensor) for name in one)
-
-
-def test_the_size_is_said_before(tmp_path: Path) -> None:
-    said: list[str] = []
-    for step in trained(tmp_path, "run", report=said.append, record=(2, 3), only="*s"):
-        if step.trace is not None:
-            size = sum(record.tensor.nbytes for record in step.trace.values())
-            line = f"recording step {step.number}: {size / 1e6:,.1f} MB in {len(step.trace)} tensors"
-            assert line in said and size > 50_000
-            # What is known beforehand of a pass of these shapes says the same.
-            model = pellucid.load(tmp_path / "run" / "last", "cpu").model
-            encoder, decoder = step.trace["encoder.positions"].tensor, step.trace["decoder.positions"].tensor
-            rows = len(step.trace["decoder.logits"].tensor)
-            assert pellucid.trace_bytes(model, len(encoder), len(decoder), rows, only="*s") == size
 
 
 # Wrong calls
@@ -196,15 +171,6 @@ def test_the_command_writes_files_for_numpy(tmp_path: Path, pellucid: Command) -
     assert set(target[:, 0]) == {"<s>"} and "</s>" in source
 
 
-def test_the_command_s_errors(tmp_path: Path, pellucid: Command) -> None:
-    path = tmp_path / "config.toml"
-    path.write_text(to_toml(short_runs.config(tmp_path / "data")), "utf-8")
-    wrong = pellucid("train", path, "--out", tmp_path / "run", "--record", "1;2")
-    assert wrong.code == 2 and "write steps with commas between them, as in 1,100,1000" in wrong.err
-    wrong = pellucid("train", path, "--out", tmp_path / "run", "--record", "9")
-    assert wrong.code == 2 and "--record 9: there is no such step" in wrong.err
-
-
 def test_a_recording_that_cannot_be_written_leaves_no_part_of_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -220,13 +186,3 @@ def test_a_recording_that_cannot_be_written_leaves_no_part_of_it(
     with pytest.raises(PellucidError, match="cannot be written: No space left on device"):
         write_recording(trace, tmp_path, 1)
     assert path.read_bytes() == before and list(path.parent.iterdir()) == [path]
-
-
-def test_numbers_of_16_bits_are_widened(tmp_path: Path) -> None:
-    settings = {"training.precision": "bf16"}
-    (trace,) = [step.trace for step in trained(tmp_path, "run", settings, record=(1,)) if step.trace]
-    hidden = "encoder.layers.0.feed_forward.hidden"
-    assert trace[hidden].tensor.dtype == torch.bfloat16
-    with np.load(write_recording(trace, tmp_path, 1)) as arrays:
-        assert arrays[hidden].dtype == np.float32
-        assert np.array_equal(arrays[hidden], trace[hidden].tensor.float().numpy())

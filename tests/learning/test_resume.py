@@ -21,11 +21,9 @@ import pellucid
 from pellucid.config.toml_file import to_toml
 from pellucid.data.corpus import fingerprint
 from pellucid.errors import PellucidError, UsageError
-from pellucid.folder.checkpoint import load_model, newest_state
-from pellucid.learning import run as run_module
+from pellucid.folder.checkpoint import newest_state
 from pellucid.learning.learner import Learner
 from pellucid.learning.stop import Interrupted
-from pellucid.learning.validation import Validation
 
 # Two epochs of about ten batches, validated now and then, with dropout and subword sampling on.
 SETTINGS = SAMPLED | {"training.steps": 14, "training.batch_tokens": 80, "training.validate_every": 4}
@@ -76,15 +74,6 @@ def test_resumed_is_uninterrupted_with_batches_accumulated(tmp_path: Path) -> No
     assert short_runs.same_run(tmp_path / "whole", tmp_path / "parts")
 
 
-def test_a_later_end_is_the_run_with_that_end(tmp_path: Path) -> None:
-    config = short_runs.config(tmp_path / "data", {"training.average": 0})
-    longer = dataclasses.replace(config, training=dataclasses.replace(config.training, steps=10))
-    pellucid.train(longer, tmp_path / "whole")
-    pellucid.train(config, tmp_path / "parts")
-    pellucid.train(longer, tmp_path / "parts", resume=True)
-    assert short_runs.same_run(tmp_path / "whole", tmp_path / "parts")
-
-
 def test_the_next_run_of_a_finished_one_changes_nothing(tmp_path: Path) -> None:
     config = short_runs.config(tmp_path / "data")
     pellucid.train(config, tmp_path / "run")
@@ -98,76 +87,11 @@ def test_the_next_run_of_a_finished_one_changes_nothing(tmp_path: Path) -> None:
         )
 
 
-def test_a_signal_at_the_last_step_lets_the_run_finish(tmp_path: Path) -> None:
-    config = short_runs.config(tmp_path / "data")
-    for step in pellucid.training(config, tmp_path / "run"):
-        if step.number == 6:
-            signal.raise_signal(signal.SIGTERM)
-    saved = newest_state(tmp_path / "run")
-    assert saved and saved.step == 6 and (tmp_path / "run" / "averaged").exists()
-
-
-def test_what_is_said_to_be_saved_is_saved(tmp_path: Path) -> None:
-    # The signal comes when this step is done and not saved: one more is taken, and that one is saved.
-    config = short_runs.config(tmp_path / "data")
-    stop(config, tmp_path / "run", 5)
-    saved = newest_state(tmp_path / "run")
-    assert saved and saved.step == 5
-    assert load_model(tmp_path / "run" / "last").manifest["provenance"]["steps"] == 5
-
-
-def test_signals_are_pythons_again_afterwards(tmp_path: Path) -> None:
-    before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
-    stop(short_runs.config(tmp_path / "data"), tmp_path / "run", 2)
-    assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == before
-
-
-def test_a_checkpoint_from_before_the_best_loss_was_kept_goes_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    config = short_runs.config(tmp_path / "data", {"training.validate_every": 1})
-    with monkeypatch.context() as patch:
-        asdict = dataclasses.asdict
-        patch.setattr(
-            dataclasses,
-            "asdict",
-            lambda value: {name: each for name, each in asdict(value).items() if name != "best_loss"},
-        )
-        stop(config, tmp_path / "run", 2)
-    saved = newest_state(tmp_path / "run")
-    assert saved and "best_loss" not in saved.state["position"]
-    assert [step.number for step in pellucid.training(config, tmp_path / "run", resume=True)] == [3, 4, 5, 6]
-
-
 # What a resume must not forget
 
 
-def validated_as(monkeypatch: pytest.MonkeyPatch, *bleus: float) -> None:
-    """Validations find these scores, one after the other, and then the last of them."""
-    left = list(bleus)
-
-    def validate(*_: Any) -> Validation:
-        return Validation(2.0, 7.39, left.pop(0) if len(left) > 1 else left[0], 50.0, 12.5, 8, "", "")
-
-    monkeypatch.setattr(run_module, "validate", validate)
-
-
-def test_the_best_score_survives_a_resume(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    validated_as(monkeypatch, 30.0, 20.0)
-    config = short_runs.config(tmp_path / "data", {"training.validate_every": 1, "training.average": 0})
-    stop(config, tmp_path / "run", 2)
-    steps = list(pellucid.training(config, tmp_path / "run", resume=True))
-    assert [step.best for step in steps] == [False, False, False, False]
-    assert load_model(tmp_path / "run").manifest["provenance"]["steps"] == 1
-
-
 def test_the_best_loss_survives_a_resume(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    losses = [2.0, 3.0, 2.5, 1.5]
-
-    def validate(*_: Any) -> Validation:
-        return Validation(losses.pop(0) if len(losses) > 1 else losses[0], 7.39, 0.0, 0.0, 0.0, 8, "", "")
-
-    monkeypatch.setattr(run_module, "validate", validate)
+    short_runs.validated_as(monkeypatch, 0.0, losses=(2.0, 3.0, 2.5, 1.5))
     config = short_runs.config(tmp_path / "data", {"training.validate_every": 1, "training.average": 0})
     stop(config, tmp_path / "run", 2)
     steps = list(pellucid.training(config, tmp_path / "run", resume=True))
@@ -175,7 +99,7 @@ def test_the_best_loss_survives_a_resume(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_the_patience_used_up_survives_a_resume(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    validated_as(monkeypatch, 30.0, 20.0)
+    short_runs.validated_as(monkeypatch, 30.0, 20.0)
     settings = {"training.validate_every": 1, "training.steps": 100, "training.patience": 3}
     config = short_runs.config(tmp_path / "data", settings)
     stop(config, tmp_path / "run", 3)
@@ -263,14 +187,6 @@ def test_other_data_is_refused_with_what_differs(
     )
 
 
-def test_the_sides_exchanged_are_refused(stopped: tuple[pellucid.Config, Path]) -> None:
-    config, run = stopped
-    (source, target), *_ = config.data.train
-    assert refused(changed(config, "data", train=((target, source),)), run) == (
-        "  data.train: [['train.source', 'train.target']] -> [['train.target', 'train.source']]"
-    )
-
-
 def test_another_ready_made_vocabulary_is_refused(tmp_path: Path) -> None:
     config = short_runs.config(tmp_path / "data", {"training.steps": 1})
     pellucid.train(config, tmp_path / "first")
@@ -280,13 +196,6 @@ def test_another_ready_made_vocabulary_is_refused(tmp_path: Path) -> None:
     pellucid.train(config, tmp_path / "run")
     ready.write_bytes(ready.read_bytes() + b"\0")
     assert refused(config, tmp_path / "run").startswith("  data ready.model: SHA-256 ")
-
-
-def test_the_data_may_lie_elsewhere(tmp_path: Path) -> None:
-    config = short_runs.config(tmp_path / "data")
-    stop(config, tmp_path / "run", 2)
-    moved = short_runs.config(tmp_path / "moved")
-    assert [step.number for step in pellucid.training(moved, tmp_path / "run", resume=True)] == [3, 4, 5, 6]
 
 
 def test_what_is_accepted_is_let_through(tmp_path: Path) -> None:
@@ -339,18 +248,6 @@ def test_a_resume_of_nothing_starts_from_the_beginning(tmp_path: Path) -> None:
     steps = list(pellucid.training(config, tmp_path / "run", resume=True, report=said.append))
     assert [step.number for step in steps] == [1]
     assert said[0] == f"{tmp_path / 'run'} holds no checkpoint: starting from the beginning."
-
-
-def test_a_damaged_checkpoint_is_passed_over(tmp_path: Path) -> None:
-    config = short_runs.config(tmp_path / "data", {"training.checkpoint_every": 2})
-    pellucid.train(config, tmp_path / "whole")
-    stop(config, tmp_path / "run", 5)
-    state = tmp_path / "run" / "checkpoints" / "step-5" / "state.json"
-    state.write_bytes(state.read_bytes().replace(b'"step": 5', b'"step": 6'))
-    with pytest.warns(UserWarning, match="step-5.*This checkpoint is passed over"):
-        steps = list(pellucid.training(config, tmp_path / "run", resume=True))
-    assert steps[0].number == 5
-    assert short_runs.same_run(tmp_path / "whole", tmp_path / "run")
 
 
 # Real processes

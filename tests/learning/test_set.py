@@ -56,10 +56,7 @@ def test_a_model_translates_as_it_was_set(pellucid: Command, folder: Path) -> No
             "training.steps: this says how the model was made, which cannot change afterwards. "
             "There are: translation.beam, translation.length_penalty, translation.max_length.",
         ),
-        (
-            "translation.bem=1",
-            'FOLDER/config.toml: [translation] has no setting "bem". Did you mean "beam"?',
-        ),
+        ("translation.bem=1", 'FOLDER/config.toml: [translation] has no setting "bem". Did you mean "beam"?'),
         ("translation.beam=0", "FOLDER/config.toml: [translation] beam = 0 must lie between 1 and 1000."),
         ("translation.beam=many", "FOLDER/config.toml: [translation] beam = 'many' must be a whole number."),
     ],

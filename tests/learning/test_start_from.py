@@ -12,9 +12,9 @@ from short_runs import SETTINGS
 
 import pellucid
 from pellucid.config.schema import Config
-from pellucid.config.toml_file import as_config, read, to_toml
+from pellucid.config.toml_file import as_config, read
 from pellucid.errors import UsageError
-from pellucid.folder.checkpoint import load_model
+from pellucid.folder.load import load_model
 
 
 @pytest.fixture(scope="module")
@@ -80,12 +80,6 @@ def test_what_is_said_must_agree(first: Path, tmp_path: Path, lines: list[str], 
         pellucid.train(read(start(first, *lines)), tmp_path / "run")
 
 
-def test_a_folder_of_no_model_is_an_error_of_its_own(first: Path, tmp_path: Path) -> None:
-    config = read(toml(first, f'start_from = "{tmp_path}"'))
-    with pytest.raises(pellucid.PellucidError, match=r"MANIFEST\.json: No such file or directory"):
-        pellucid.train(config, tmp_path / "run")
-
-
 def fine_tuning(first: Path, **training: Any) -> Config:
     """The configuration of a run that starts from the model."""
     changes = {f"training.{name}": value for name, value in training.items()}
@@ -118,10 +112,3 @@ def test_a_resume_is_the_uninterrupted_run(first: Path, tmp_path: Path) -> None:
     pellucid.train(fine_tuning(first), tmp_path / "parts", resume=True)
     assert [entry["step"] for entry in short_runs.metrics(tmp_path / "parts")] == [0, 1, 2, 3, 4, 5, 6]
     assert short_runs.same_run(tmp_path / "whole", tmp_path / "parts")
-
-
-def test_its_configuration_trains_again(first: Path, tmp_path: Path) -> None:
-    config = fine_tuning(first, steps=1)
-    path = tmp_path / "again.toml"
-    path.write_text(to_toml(config), "utf-8")
-    assert read(path) == config

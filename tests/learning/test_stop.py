@@ -12,7 +12,7 @@ import short_runs
 
 import pellucid
 from pellucid.learning import run as run_module
-from pellucid.learning import setting_up
+from pellucid.learning import saving, setting_up
 from pellucid.learning.stop import Interrupted
 from pellucid.text import vocabulary_training
 
@@ -48,7 +48,7 @@ def test_in_a_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_in_a_validation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    signalling(monkeypatch, run_module, "validate")
+    signalling(monkeypatch, saving, "validate")
     said, config = list[str](), short_runs.config(tmp_path / "data")
     with pytest.raises(Interrupted, match="stopped at step 3"):
         pellucid.train(config, tmp_path / "run", report=said.append)
@@ -56,7 +56,7 @@ def test_in_a_validation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_after_the_last_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    signalling(monkeypatch, run_module, "put_aside")
+    signalling(monkeypatch, saving, "put_aside")
     said, config = list[str](), short_runs.config(tmp_path / "data")
     pellucid.train(config, tmp_path / "run", report=said.append)
     end = "the last step is done: the run ends when its last models are validated and saved."

@@ -1,13 +1,10 @@
 """Training from files to model folders: what it learns and keeps, when it stops, what it can start from."""
 
 import dataclasses
-import gzip
 import json
 import math
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,20 +13,17 @@ import short_runs
 import torch
 
 import pellucid
-from pellucid.config.toml_file import to_toml
 from pellucid.data.batch import make_batch
 from pellucid.data.corpus import read_pairs
 from pellucid.data.examples import encode_pairs
-from pellucid.errors import UsageError
-from pellucid.folder.checkpoint import load_model, newest_state
-from pellucid.learning import heap
+from pellucid.folder.checkpoint import newest_state
+from pellucid.folder.load import load_model
 from pellucid.learning import run as run_module
-from pellucid.learning.metrics import open_metrics, write_metrics
-from pellucid.learning.setting_up import set_up
+from pellucid.learning.setting_up import Request, set_up
 from pellucid.learning.step import Step
 from pellucid.learning.stop import StopRequest
-from pellucid.learning.text import Given
-from pellucid.learning.validation import Validation, validate
+from pellucid.learning.text import PythonText
+from pellucid.learning.validation import validate
 
 # Enough to learn the language, in three seconds of a processor.
 LEARNING = {
@@ -48,17 +42,6 @@ LEARNING = {
 def trained(folder: Path, settings: dict[str, Any] | None = None, **options: Any) -> list[Step]:
     """A run in folder/run, and its steps."""
     return list(pellucid.training(short_runs.config(folder / "data", settings), folder / "run", **options))
-
-
-def validated_as(monkeypatch: pytest.MonkeyPatch, *bleus: float, losses: tuple[float, ...] = (2.0,)) -> None:
-    """Validations find these scores and losses, one after the other, and then the last of them."""
-    left = [list(bleus), list(losses)]
-
-    def validate(*_: Any) -> Validation:
-        bleu, loss = (values.pop(0) if len(values) > 1 else values[0] for values in left)
-        return Validation(loss, 7.39, bleu, 50.0, 12.5, 8, "signature", "signature")
-
-    monkeypatch.setattr(run_module, "validate", validate)
 
 
 def test_a_toy_language_is_learnt(tmp_path: Path) -> None:
@@ -84,25 +67,6 @@ def test_one_seed_is_one_run(tmp_path: Path) -> None:
     one, two, other = (tmp_path / name / "run" for name in ("one", "two", "other"))
     assert short_runs.same_run(one, two)
     assert not short_runs.same_weights(one, other)
-
-
-@pytest.mark.filterwarnings("ignore:.*nothing is learned")
-def test_the_first_weights_are_the_seeds(tmp_path: Path) -> None:
-    for name, seed in (("one", 1), ("two", 1), ("other", 2)):
-        torch.rand(seed)  # whatever random numbers were drawn before
-        trained(tmp_path / name, {"training.seed": seed, "training.steps": 0})
-    one, two, other = (tmp_path / name / "run" for name in ("one", "two", "other"))
-    assert short_runs.same_weights(one, two)
-    assert not short_runs.same_weights(one, other)
-
-
-def test_a_path_trains_as_its_configuration_does(tmp_path: Path) -> None:
-    config = short_runs.config(tmp_path / "data")
-    path = tmp_path / "toy.toml"
-    path.write_text(to_toml(config), "utf-8")
-    pellucid.train(config, tmp_path / "one")
-    pellucid.train(str(path), str(tmp_path / "two"))
-    assert short_runs.same_run(tmp_path / "one", tmp_path / "two")
 
 
 def test_steps_are_yielded_and_every_step_is_in_the_metrics(tmp_path: Path) -> None:
@@ -142,9 +106,8 @@ def test_order_and_segmentation_are_of_seed_and_epoch(tmp_path: Path) -> None:
         for sampled in (False, True):
             settings = {**short_runs.SAMPLED, "training.seed": seed, "vocabulary.sampling": 0.3 * sampled}
             config = short_runs.config(tmp_path / "data", settings)
-            run = set_up(
-                config, tmp_path / f"{seed}{sampled}", False, (), "cpu", print, StopRequest(), Given()
-            )
+            asked = Request(config, tmp_path / f"{seed}{sampled}", False, (), "cpu", PythonText(), print)
+            run = set_up(asked, print, StopRequest())
             for epoch in (0, 1):
                 batches = list(run.batches(epoch, 0))
                 origins = [origin for batch in batches for origin in batch.origins]
@@ -156,30 +119,9 @@ def test_order_and_segmentation_are_of_seed_and_epoch(tmp_path: Path) -> None:
     assert len(orders) == len(segmentations) == 4
 
 
-def test_threads_are_the_configurations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """During a step; between two steps they are the caller's."""
-    before, during = torch.get_num_threads(), []
-    monkeypatch.setattr(run_module, "write_metrics", lambda *_: during.append(torch.get_num_threads()))
-    trained(tmp_path, {"training.threads": before + 1, "training.steps": 1, "training.average": 0})
-    assert during[0] == before + 1 and torch.get_num_threads() == before
-
-
-def test_a_loop_may_be_left_at_any_step(tmp_path: Path) -> None:
-    config = short_runs.config(tmp_path / "data")
-    for step in pellucid.training(config, tmp_path / "run"):
-        if step.number == 2:
-            break
-    del step
-    assert (
-        len(list(pellucid.training(config, tmp_path / "run", resume=True))) == 6
-    )  # nothing was saved since 0
-
-
 @pytest.mark.parametrize("limit", [{"training.steps": 0}, {"training.minutes": 0.0}])
 def test_no_step_at_all_gives_a_model_too(tmp_path: Path, limit: dict[str, Any]) -> None:
-    ((setting, value),) = limit.items()
-    with pytest.warns(UserWarning, match=rf"^\[training\] {setting[9:]} = {value}: nothing is learned"):
-        assert trained(tmp_path, limit) == []
+    assert trained(tmp_path, limit) == []
     assert pellucid.load(tmp_path / "run").translate("ab").text is not None
 
 
@@ -191,7 +133,7 @@ def test_minutes_stop_it(tmp_path: Path) -> None:
 
 
 def test_patience_stops_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    validated_as(monkeypatch, 10.0, 30.0, 20.0, 30.0, 29.0)  # equal is not better
+    short_runs.validated_as(monkeypatch, 10.0, 30.0, 20.0, 30.0, 29.0)  # equal is not better
     steps = trained(tmp_path, {"training.steps": 100, "training.validate_every": 2, "training.patience": 3})
     assert [step.best for step in steps if step.validation] == [True, True, False, False, False]
     assert steps[-1].number == 10
@@ -200,7 +142,7 @@ def test_patience_stops_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_the_loss_decides_between_equal_scores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A task whose BLEU is 0 for a while: patience must not end it while the loss falls."""
-    validated_as(monkeypatch, 0.0, losses=(5.0, 4.0, math.nan, 4.0, 3.0, 3.5, 3.5))
+    short_runs.validated_as(monkeypatch, 0.0, losses=(5.0, 4.0, math.nan, 4.0, 3.0, 3.5, 3.5))
     settings = {"training.steps": 100, "training.validate_every": 1, "training.patience": 3}
     steps = trained(tmp_path, settings | {"training.average": 0})
     assert [step.best for step in steps] == [True, True, False, False, True, False, False, False]
@@ -210,22 +152,8 @@ def test_the_loss_decides_between_equal_scores(tmp_path: Path, monkeypatch: pyte
     assert saved.state["position"]["best_loss"] == 3.0
 
 
-def test_what_is_exactly_right_can_decide(tmp_path: Path) -> None:
-    lines: list[str] = []
-    steps = trained(
-        tmp_path, {"training.validation_metric": "exact", "training.average": 0}, report=lines.append
-    )
-    assert lines[2] == (
-        "note: BLEU compares runs of four tokens, and 5 of 8 references have fewer than four: look at exact."
-    )
-    found = load_model(tmp_path / "run").manifest["provenance"]["scores"]["validation"]
-    assert found["sentences"] == 8 and found["exact"] == max(
-        step.validation.exact for step in steps if step.validation
-    )
-
-
 def test_best_averaged_and_last_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    validated_as(monkeypatch, 10.0, 30.0, 20.0, 15.0, 25.0)  # steps 2, 4, 6, 7; the average
+    short_runs.validated_as(monkeypatch, 10.0, 30.0, 20.0, 15.0, 25.0)  # steps 2, 4, 6, 7; the average
     config = short_runs.config(tmp_path / "data", {"training.validate_every": 2, "training.steps": 7})
     at: dict[int, dict[str, torch.Tensor]] = {}
     run = tmp_path / "run"
@@ -251,7 +179,7 @@ def test_best_averaged_and_last_are_kept(tmp_path: Path, monkeypatch: pytest.Mon
 def test_averaged_is_the_mean_of_the_last_validated(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, precision: str
 ) -> None:
-    validated_as(monkeypatch, *range(1, 8))  # each is the best, so each is seen in the folder
+    short_runs.validated_as(monkeypatch, *range(1, 8))  # each is the best, so each is seen in the folder
     run, seen = tmp_path / "run", []
     settings = {"training.validate_every": 1, "training.precision": precision}
     for _ in pellucid.training(short_runs.config(tmp_path / "data", settings), run):
@@ -266,28 +194,12 @@ def test_averaged_is_the_mean_of_the_last_validated(
     assert short_runs.same_weights(run, run / "averaged")
 
 
-def test_no_average_leaves_nothing_behind(tmp_path: Path) -> None:
-    trained(tmp_path, {"training.average": 0})
-    names = {path.name for path in (tmp_path / "run").iterdir()}
-    assert names - {".lock", ".lock.pid"} == {
-        "MANIFEST.json",
-        "checkpoints",
-        "config.toml",
-        "last",
-        "log.txt",
-        "metrics.jsonl",
-        "vocabulary.model",
-        "weights.safetensors",
-    }
-
-
 @pytest.mark.parametrize(("metric", "best"), [("bleu", 1), ("chrf", 2), ("loss", 3), ("exact", 4)])
 def test_the_metric_decides_what_is_best(metric: str, best: int) -> None:
-    validations = [
-        Validation(loss, 2.0, bleu, chrf, exact, 8, "", "")
-        for bleu, chrf, loss, exact in ((9, 5, 3, 1), (7, 8, 3, 1), (7, 5, 2, 1), (7, 5, 3, 2))
+    figures = ((9, 5, 3, 1), (7, 8, 3, 1), (7, 5, 2, 1), (7, 5, 3, 2))
+    scores = [
+        short_runs.validation(bleu, loss, chrf, exact).score(metric) for bleu, chrf, loss, exact in figures
     ]
-    scores = [validation.score(metric) for validation in validations]
     assert scores.index(max(scores)) + 1 == best
 
 
@@ -296,13 +208,7 @@ def test_the_configurations_metric_decides(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, metric: str
 ) -> None:
     """BLEU is better at each validation and the loss is worse."""
-    found = iter(range(1, 10))
-
-    def validate(*_: Any) -> Validation:
-        number = next(found)
-        return Validation(float(number), 7.39, 10.0 * number, 50.0, 0.0, 60, "signature", "signature")
-
-    monkeypatch.setattr(run_module, "validate", validate)
+    short_runs.validated_as(monkeypatch, 10.0, 20.0, losses=(1.0, 2.0))
     steps = trained(tmp_path, {"training.validation_metric": metric, "training.average": 0})
     assert [step.best for step in steps if step.validation] == [True, metric == "bleu"]
 
@@ -383,56 +289,23 @@ def test_a_vocabulary_that_knows_too_little_is_reported(tmp_path: Path) -> None:
     assert told.endswith('Set a larger size, or kind = "unigram".')
 
 
-def test_gzip_and_a_table_are_read_as_plain_text_is(tmp_path: Path) -> None:
-    plain = short_runs.config(tmp_path / "data")
-    train, validation = plain.data.train[0], plain.data.validation[0]
-    zipped = [f"{file}.gz" for file in train]
-    for file, packed in zip(train, zipped, strict=True):
-        Path(packed).write_bytes(gzip.compress(Path(file).read_bytes()))
-    table = tmp_path / "data" / "validation.tsv"
-    rows = zip(*(Path(file).read_text().splitlines() for file in validation), strict=True)
-    table.write_text("".join("\t".join(row) + "\n" for row in rows))
-    data = dataclasses.replace(plain.data, train=(tuple(zipped),), validation=((str(table),),))
-    pellucid.train(plain, tmp_path / "plain")
-    pellucid.train(dataclasses.replace(plain, data=data), tmp_path / "zipped")
-    assert short_runs.same_run(tmp_path / "plain", tmp_path / "zipped")
-
-
-@pytest.mark.parametrize("tied", [True, False])
-def test_separate_vocabularies(tmp_path: Path, tied: bool) -> None:
-    trained(tmp_path, {"vocabulary.joint": False, "model.tied": tied})
-    model, vocabulary, config, _ = load_model(tmp_path / "run")
-    assert vocabulary.source is not vocabulary.target
-    assert config.model.target_vocabulary == vocabulary.target_size
-    assert (tmp_path / "run" / "vocabulary.source.model").exists()
-    assert ("decoder.projection.weight" in model.state_dict()) is not tied
-    assert pellucid.load(tmp_path / "run").translate("ab cab").text is not None
-
-
-def two_directions(folder: Path, settings: dict[str, Any] | None = None) -> pellucid.Config:
-    """From "xx" to "yy", which reverses, and to "zz", which does not."""
-    config = short_runs.config(folder, settings)
-    same = [(source, source) for source, _ in short_runs.pairs(68)]
-    second = [
-        short_runs.write(folder, name, part)
-        for name, part in (("train.zz", same[8:]), ("validation.zz", same[:8]))
-    ]
-    data = dataclasses.replace(
-        config.data,
-        train=(*config.data.train, tuple(second[0])),
-        validation=(*config.data.validation, tuple(second[1])),
-        languages=(("xx", "yy"), ("xx", "zz")),
-    )
-    return dataclasses.replace(config, data=data)
-
-
 def test_two_languages_are_told_apart_by_their_tag(tmp_path: Path) -> None:
     settings = LEARNING | {
         "training.steps": 120,
         "training.warmup_steps": 30,
         "training.validate_every": 1000,
     }
-    pellucid.train(two_directions(tmp_path / "data", settings), tmp_path / "run")
+    config, same = (
+        short_runs.config(tmp_path / "data", settings),
+        [(text, text) for text, _ in short_runs.pairs(68)],
+    )
+    second = {"train": same[8:], "validation": same[:8]}
+    data = {
+        part: (*getattr(config.data, part), tuple(short_runs.write(tmp_path / "data", f"{part}.zz", texts)))
+        for part, texts in second.items()
+    }
+    both = dataclasses.replace(config.data, languages=(("xx", "yy"), ("xx", "zz")), **data)  # zz: as it is
+    pellucid.train(dataclasses.replace(config, data=both), tmp_path / "run")
     translator = pellucid.load(tmp_path / "run")
     assert translator.languages == (("xx", "yy"), ("xx", "zz"))
     sources = [source for source, _ in short_runs.pairs(68)[8:] if len(source.split()) == 2]
@@ -441,69 +314,6 @@ def test_two_languages_are_told_apart_by_their_tag(tmp_path: Path) -> None:
         for to, expected in (("zz", str), ("yy", lambda text: " ".join(reversed(text.split()))))
     ]
     assert min(right) > 0.7 * len(sources)
-
-
-def test_two_languages_without_validation_data(tmp_path: Path) -> None:
-    config = two_directions(tmp_path / "data", {"training.steps": 1})
-    config = dataclasses.replace(config, data=dataclasses.replace(config.data, validation=()))
-    assert len(list(pellucid.training(config, tmp_path / "run"))) == 1
-
-
-def test_fine_tuning_goes_on_from_a_model(tmp_path: Path) -> None:
-    trained(tmp_path / "first", LEARNING | {"training.steps": 60, "training.validate_every": 60})
-    start = {"training.start_from": str(tmp_path / "first" / "run")}
-    settings = (
-        LEARNING | start | {"training.steps": 2, "training.validate_every": 1, "training.peak_rate": 1e-9}
-    )
-    steps = trained(tmp_path / "second", settings | {"model.dropout": 0.3})  # dropout may differ
-    first = load_model(tmp_path / "first" / "run").manifest["provenance"]["scores"]["validation"]
-    assert steps[0].validation and steps[0].validation.loss == pytest.approx(first["loss"], rel=1e-4)
-    config = load_model(tmp_path / "second" / "run").config
-    assert config.model.dropout == 0.3 and config.training.start_from == "run"
-    again = trained(tmp_path / "second", settings | {"model.dropout": 0.3, "training.steps": 4}, resume=True)
-    assert [step.number for step in again] == [3, 4]  # from where it was, not from the first model
-
-
-def test_fine_tuning_with_another_shape_is_refused(tmp_path: Path) -> None:
-    trained(tmp_path / "first")
-    start = tmp_path / "first" / "run"
-    with pytest.raises(UsageError) as error:
-        trained(
-            tmp_path / "second", {"training.start_from": str(start), "model.width": 32, "model.norm": "first"}
-        )
-    assert str(error.value) == (
-        f"[training] start_from = {start}: its model is of another shape: width = 32 (there 16), "
-        "norm = first (there last). Leave these out of [model], which is then taken from there."
-    )
-
-
-def test_fine_tuning_with_other_languages_is_refused(tmp_path: Path) -> None:
-    pellucid.train(two_directions(tmp_path / "first" / "data"), tmp_path / "first" / "run")
-    start = tmp_path / "first" / "run"
-    with pytest.raises(UsageError) as error:
-        trained(tmp_path / "second", {"training.start_from": str(start), "data.languages": ["xx", "zz"]})
-    assert str(error.value) == (
-        f"[training] start_from = {start}: its model was made for other text: "
-        "languages = (('xx', 'zz'),) (there (('xx', 'yy'), ('xx', 'zz'))). "
-        "Give [data] and [vocabulary] the same values; what [vocabulary] leaves out is taken from there."
-    )
-
-
-def test_metrics_that_json_has_no_numbers_for(tmp_path: Path) -> None:
-    with open_metrics(tmp_path / "metrics.jsonl", 0) as file:
-        write_metrics(
-            file, {"step": 1, "loss": float("nan"), "validation": {"loss": float("inf"), "bleu": 0.0}}
-        )
-    entry = json.loads((tmp_path / "metrics.jsonl").read_text())
-    assert entry == {"step": 1, "loss": "nan", "validation": {"loss": "inf", "bleu": 0.0}}
-
-
-def test_metrics_after_the_checkpoint_are_written_again(tmp_path: Path) -> None:
-    path = tmp_path / "metrics.jsonl"
-    path.write_text('{"step": 1}\n{"step": 2}\n{"step": 3}\n{"ste')  # a kill cut it short
-    with open_metrics(path, 2) as file:
-        write_metrics(file, {"step": 3, "again": True})
-    assert path.read_text() == '{"step": 1}\n{"step": 2}\n{"step": 3, "again": true}\n'
 
 
 def test_few_compiled_shapes_are_kept_unless_the_environment_says_otherwise(
@@ -522,7 +332,7 @@ def test_free_memory_goes_back_every_ten_steps_and_after_validations(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trimmed: list[int] = []
-    monkeypatch.setattr(heap, "trim", lambda: trimmed.append(1))
+    monkeypatch.setattr(run_module, "trim_heap", lambda: trimmed.append(1))
     config = short_runs.config(tmp_path / "data", {"training.steps": 22, "training.validate_every": 7})
     counts = {step.number: len(trimmed) for step in pellucid.training(config, tmp_path / "run")}
     assert [number for number in counts if counts[number] > counts.get(number - 1, 0)] == [
@@ -533,30 +343,3 @@ def test_free_memory_goes_back_every_ten_steps_and_after_validations(
         21,
         22,
     ]
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="only glibc has malloc_trim")
-def test_trim_gives_the_pieces_of_the_heap_back() -> None:
-    """In a process of its own: blocks smaller than those that malloc maps, all but the topmost freed."""
-    code = """
-import ctypes
-from pathlib import Path
-from pellucid.learning.heap import trim
-malloc, free = ctypes.CDLL(None).malloc, ctypes.CDLL(None).free
-malloc.restype, malloc.argtypes, free.argtypes = ctypes.c_void_p, [ctypes.c_size_t], [ctypes.c_void_p]
-blocks = [malloc(100_000) for _ in range(1000)]
-for block in blocks:
-    ctypes.memset(block, 1, 100_000)
-resident = lambda: int(Path("/proc/self/statm").read_text().split()[1]) * 4096
-for block in blocks[:-1]:  # the last one, at the top of the heap, stays: nothing below goes back by itself
-    free(block)
-before = resident()
-trim()
-print(before - resident())
-"""
-    root = str(Path(pellucid.__file__).parents[1])
-    environment = {**os.environ, "PYTHONPATH": root}
-    given_back = subprocess.run(
-        [sys.executable, "-c", code], env=environment, capture_output=True, check=True
-    )
-    assert int(given_back.stdout) > 50_000_000

@@ -1,14 +1,11 @@
 """A checkpoint of a training run is a translator too: two of them stand side by side in a page."""
 
-import json
-import re
 import shutil
 from pathlib import Path
 
 import pytest
 import short_runs
 import torch
-from command import Command
 from safetensors.torch import load_file
 
 import pellucid
@@ -38,27 +35,6 @@ def test_each_step_has_its_own_weights_and_the_last_is_the_last_model(run: Path)
     assert not all(torch.equal(weights[2][name], weights[6][name]) for name in last)
 
 
-def test_two_steps_of_a_training_stand_side_by_side(run: Path, pellucid: Command, tmp_path: Path) -> None:
-    page, steps = tmp_path / "page.html", [str(run / "checkpoints" / f"step-{n}") for n in (6, 2)]
-    outcome = pellucid("explain", steps[0], "ab ba", "--beside", steps[1], "--html", str(page))
-    assert (outcome.code, outcome.err.strip().count("\n")) == (0, 0), outcome.err
-    (text,) = re.findall(r'id="payload">(.*?)</script>', page.read_text("utf-8"), re.DOTALL)
-    runs = json.loads(text)["runs"]
-    assert len(runs) == 2 and runs[0]["steps"] != runs[1]["steps"]
-
-
-def test_a_step_is_inspected_as_a_model_is(run: Path, pellucid: Command) -> None:
-    step, last = run / "checkpoints" / "step-2", run / "last"
-    outcome, whole = pellucid("inspect", step), pellucid("inspect", last)
-    assert outcome.code == 0, outcome.err
-    assert outcome.out.startswith(
-        f"{step}: step 2 of a training run; the hashes of its 2 files are right\n\nprovenance\n  steps: 2\n"
-    )
-    for part in ("vocabulary\n", "parameters\n", "configuration\n"):
-        assert outcome.out.split(part)[1] == whole.out.split(part)[1]
-    assert pellucid("inspect", step, "--tensors").out == pellucid("inspect", last, "--tensors").out
-
-
 @pytest.fixture(scope="module")
 def unvalidated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run that was left at step 2, before its first validation."""
@@ -68,32 +44,6 @@ def unvalidated(tmp_path_factory: pytest.TempPathFactory) -> Path:
             break
     del step
     return folder / "run"
-
-
-@pytest.mark.parametrize(
-    "verb",
-    [
-        "translate MODEL",
-        "evaluate MODEL --source TEXT --reference TEXT",
-        "score MODEL --source TEXT --target TEXT",
-        "explain MODEL ab",
-        "compare MODEL ab ab ab",
-        "leak MODEL",
-        "inspect MODEL",
-        "average OUT MODEL",
-    ],
-)
-def test_every_verb_names_the_model_of_a_run_without_a_validation(
-    unvalidated: Path, tmp_path: Path, pellucid: Command, verb: str
-) -> None:
-    (tmp_path / "text").write_text("ab\n")
-    places = {"MODEL": unvalidated, "TEXT": tmp_path / "text", "OUT": tmp_path / "out"}
-    outcome = pellucid(*(places.get(word, word) for word in verb.split()))
-    message = (
-        f"{unvalidated}: this training run had no validation so far, so it has not chosen a model. "
-        f"Its model as of step 2 is {unvalidated / 'last'}."
-    )
-    assert outcome == (1, "", f"pellucid: {message}\n")
 
 
 def test_the_model_that_is_named_loads_and_python_names_it_too(unvalidated: Path, tmp_path: Path) -> None:

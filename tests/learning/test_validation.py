@@ -21,6 +21,7 @@ from pellucid.data.corpus import Pair
 from pellucid.data.examples import Example
 from pellucid.learning import validation
 from pellucid.learning.setting_up import learned_vocabulary
+from pellucid.learning.step import Validation
 from pellucid.model import Transformer
 from pellucid.text.vocabulary import Vocabulary
 
@@ -76,12 +77,12 @@ class Perfect:
 
 def validated(
     monkeypatch: pytest.MonkeyPatch, taught: Transformer, preparation: str, batches: Sequence[Batch]
-) -> validation.Validation:
+) -> Validation:
     """A validation whose translations are perfect."""
     data = DataConfig(languages=LANGUAGES, preparation=preparation)
     words = VocabularyConfig(size=200, kind="word", normalization="identity")
     config = Config(data, words, translation=TranslationConfig(beam=3))
-    monkeypatch.setattr(validation, "Translator", Perfect)
+    monkeypatch.setattr(validation, "BaseTranslator", Perfect)
     return validation.validate(taught, learned_vocabulary(PAIRS, config), config, batches, PAIRS)
 
 
@@ -99,7 +100,7 @@ def test_the_loss_is_of_real_tokens_without_dropout(monkeypatch: pytest.MonkeyPa
 def test_the_right_tokens_have_a_bleu_of_100(monkeypatch: pytest.MonkeyPatch, preparation: str) -> None:
     """Each reference is prepared by its own language, and stands beside the translation of its own source."""
     found = validated(monkeypatch, model(), preparation, [make_batch(examples(2, 3), 2, 0)])
-    assert (found.bleu, found.chrf) == (pytest.approx(100), pytest.approx(100))
+    assert (found.scores.bleu, found.scores.chrf) == (pytest.approx(100), pytest.approx(100))
     # What stays tokenised must not be tokenised again.
     tokenizer = "none" if preparation.startswith("moses") else "13a"
-    assert f"|tok:{tokenizer}|" in found.bleu_signature
+    assert f"|tok:{tokenizer}|" in found.scores.bleu_signature

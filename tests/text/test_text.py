@@ -12,9 +12,8 @@ from pellucid.config.toml_file import from_table
 from pellucid.data.corpus import Pair
 from pellucid.data.held_out import hold_out
 from pellucid.errors import UsageError
-from pellucid.folder.checkpoint import load_model
-from pellucid.learning.stop import Interrupted
-from pellucid.learning.text import check_given, read_text
+from pellucid.folder.load import load_model
+from pellucid.learning.text import check_text, read_text
 
 TEXTS = [(f"source {number % 90}", f"target {number}") for number in range(100)]
 
@@ -94,7 +93,7 @@ def test_pairs_are_resumed_bit_for_bit_and_others_are_refused(tmp_path: Path) ->
 
 def test_validation_pairs_from_python(tmp_path: Path) -> None:
     pairs = short_runs.pairs(60)
-    text = read_text(DataConfig(), check_given(pairs[:50], pairs[50:], DataConfig()))
+    text = read_text(DataConfig(), check_text(pairs[:50], pairs[50:], DataConfig()))
     assert [(pair.source, pair.target) for pair in text.validation] == pairs[50:]
     assert text.validation[0].origin == "validation_pairs:1"
 
@@ -121,20 +120,14 @@ def test_validation_pairs_from_python(tmp_path: Path) -> None:
 )
 def test_text_given_twice_or_not_at_all(data: dict[str, object], given: tuple, message: str) -> None:  # type: ignore[type-arg]
     with pytest.raises(UsageError) as error:
-        check_given(*given, from_table({"data": data}).data)
+        check_text(*given, from_table({"data": data}).data)
     assert str(error.value) == message
 
 
 def test_what_is_no_pair() -> None:
     for wrong in (("one",), "ab", ("a", None)):
         with pytest.raises(UsageError) as error:
-            read_text(DataConfig(), check_given([TEXTS[0], wrong], None, DataConfig()))  # type: ignore[list-item]
+            read_text(DataConfig(), check_text([TEXTS[0], wrong], None, DataConfig()))  # type: ignore[list-item]
         assert str(error.value) == (
             f'pairs[1] is {wrong!r}. A pair is two texts, source and target: ("A dog.", "Ein Hund.").'
         )
-
-
-def test_a_stopped_train_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pellucid.learning.stop.StopRequest.requested", True)
-    with pytest.raises(Interrupted, match="stopped at step 1; everything is saved in"):
-        pellucid.train(table(), tmp_path / "run", show=False, pairs=short_runs.pairs(60))

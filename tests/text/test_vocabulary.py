@@ -1,13 +1,9 @@
 """Text to ids and back, in every kind of vocabulary; and text that means harm."""
 
 import pickle
-import threading
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pytest
-import torch
 from sentencepiece import SentencePieceNormalizer, SentencePieceTrainer
 
 from pellucid.config.schema import Config, DataConfig, ModelConfig, VocabularyConfig
@@ -32,11 +28,6 @@ def learn(data: DataConfig | None = None, **settings: object) -> Vocabulary:
 
 def loaded(folder: Path, config: Config) -> Vocabulary:
     return load_vocabulary(folder, config, {path.name: path.read_bytes() for path in folder.iterdir()})
-
-
-def test_the_same_text_gives_the_same_file() -> None:
-    first, second = learn(), learn()
-    assert first.source.serialized_model_proto() == second.source.serialized_model_proto()
 
 
 @pytest.mark.parametrize("kind", ["unigram", "bpe", "word"])
@@ -121,20 +112,6 @@ def test_a_tag_in_the_text_chooses_the_language_once() -> None:
     assert plain[0] == tagged[0] and len(tagged) > len(plain)  # what is encoded is text, a tag too
 
 
-def test_the_source_language_follows_from_the_target_language() -> None:
-    vocabulary = learn(DataConfig(languages=(*THREE, ("fr", "es"))))
-    assert [vocabulary.source_language(to) for to in ("hi", "en", "es", None)] == ["en", "fr", None, None]
-
-
-def test_one_language_needs_no_tag() -> None:
-    vocabulary = learn(DataConfig(languages=(("en", "de"),)))
-    assert vocabulary.encode_source("the dog") == vocabulary.encode_source("the dog", to="de")
-    labels = vocabulary.source_tokens(vocabulary.encode_source("the dog"))
-    assert "".join(labels) == "▁the▁dog</s>"
-    assert vocabulary.target_language() == "de"
-    assert learn().target_language() is None
-
-
 def test_an_unknown_language_is_an_error_that_says_what_there_is() -> None:
     vocabulary = learn(DataConfig(languages=THREE))
     expected = "the model translates to hi, en, es, not 'de'. Ask for one that it knows."
@@ -201,29 +178,6 @@ def test_hostile_text_gives_ids(kind: str, byte_fallback: bool) -> None:
         assert len(vocabulary.source_tokens(ids)) == len(ids)
 
 
-def test_hostile_text_can_be_learned_from() -> None:
-    lines = ["", "a\0b", "\ud800", "\u200b", "😀", "▁", "e" + "\u0301" * 1000, "the dog\tran"]
-    vocabulary = train_vocabulary(lines * 3, lines * 3, VocabularyConfig(size=20), DataConfig())
-    assert vocabulary.source_size == 20
-
-
-@pytest.mark.parametrize("kind", ["unigram", "bpe"])
-def test_sampling_repeats_with_its_seed(kind: str) -> None:
-    vocabulary, seeds = learn(kind=kind), range(2**32 - 10, 2**32 + 30)
-
-    def sample() -> list[list[int]]:
-        return [vocabulary.encode_source(SOURCES[0], sampling=0.2, seed=seed) for seed in seeds]
-
-    first, elsewhere = sample(), []
-    other = threading.Thread(target=lambda: elsewhere.extend(sample()))
-    other.start()
-    other.join()
-    assert first == sample() == elsewhere
-    assert len({tuple(ids) for ids in first}) > 5
-    assert {vocabulary.decode_target(ids) for ids in first} == {SOURCES[0]}
-    assert vocabulary.encode_source(SOURCES[0], seed=1) == vocabulary.encode_source(SOURCES[0])
-
-
 def test_sampling_words_is_an_error() -> None:
     with pytest.raises(UsageError) as error:
         learn(kind="word", sampling=0.1)
@@ -263,15 +217,6 @@ def test_no_text_is_an_error(lines: list[str]) -> None:
     assert str(error.value) == (
         "[vocabulary] size = 60: the training text is empty. Look at the files in [data] train."
     )
-
-
-def test_an_error_on_the_way_to_the_text_stays_itself() -> None:
-    def lines():  # type: ignore[no-untyped-def]
-        yield "the dog"
-        raise PellucidError("train.en:2: this is not UTF-8.")
-
-    with pytest.raises(PellucidError, match=r"^train\.en:2: this is not UTF-8\.$"):
-        train_vocabulary(lines(), ["x"], VocabularyConfig(size=60), DataConfig())
 
 
 @pytest.mark.parametrize("joint", [True, False])
@@ -373,29 +318,3 @@ def test_a_damaged_vocabulary_is_our_error(tmp_path: Path) -> None:
         f"{path}: source size = 50, but the model was made with 51: another model's vocabulary. "
         "Copy the model folder again."
     )
-
-
-@pytest.mark.parametrize("ids", ["ab", [1.5], [None], 3, None, [[3]]])
-def test_what_are_no_ids(ids: Any) -> None:
-    vocabulary = learn()
-    for read in (vocabulary.source_tokens, vocabulary.target_tokens, vocabulary.decode_target):
-        with pytest.raises(UsageError) as error:
-            read(ids)
-        assert str(error.value) == f"ids = {ids!r} are no ids. Give whole numbers, such as [5, 3]."
-
-
-def test_ids_may_be_those_of_numpy_and_torch() -> None:
-    vocabulary = learn()
-    ids = vocabulary.encode_target("the dog")
-    for others in (np.array(ids), torch.tensor(ids), tuple(ids)):
-        assert vocabulary.decode_target(others) == vocabulary.decode_target(ids)
-        assert vocabulary.target_tokens(others) == vocabulary.target_tokens(ids)
-
-
-@pytest.mark.parametrize("text", [None, 3, b"hund", ["ein", "hund"]])
-def test_what_is_no_text(text: Any) -> None:
-    vocabulary = learn()
-    for encode in (vocabulary.encode_source, vocabulary.encode_target):
-        with pytest.raises(UsageError) as error:
-            encode(text)
-        assert str(error.value) == f"text = {text!r} is no text. Give a sentence."

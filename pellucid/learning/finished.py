@@ -1,46 +1,27 @@
-"""Averaging of checkpoints (Vaswani et al. 2017, section 6.1): of a run's last validations, or of any."""
+"""What can be done with finished models: average several, and change how one translates."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-import torch
-from torch import Tensor
-
+from pellucid.config.schema import Config, TranslationConfig
 from pellucid.config.settings import differences
+from pellucid.config.toml_file import from_table, to_table
 from pellucid.errors import UsageError
-from pellucid.folder import checkpoint
-from pellucid.folder.checkpoint import AVERAGING, TENSORS, WEIGHTS, Loaded, TrainingState
-from pellucid.folder.seal import making, writing
-from pellucid.learning.provenance import versions, what_is
-from pellucid.translate.training_step import load_model_or_step
+from pellucid.folder.checkpoint import CONFIG, TENSORS, WEIGHTS, save_config, save_model
+from pellucid.folder.load import Loaded, load_config, load_model_or_step
+from pellucid.folder.whole_file import making
+from pellucid.learning.claim import LOCK, locked
+from pellucid.learning.saving import mean, versions, what_is
 
-
-def keep_for_average(run: Path, step: int, weights: dict[str, Tensor], most: int) -> None:
-    """Put aside the weights of this step, sealed like a checkpoint, and drop all but the last `most`."""
-    with writing(run):
-        (run / AVERAGING).mkdir(exist_ok=True)
-    checkpoint.save_state(run / AVERAGING, step, weights, {}, keep=most)
-
-
-def put_aside(run: Path, up_to_step: int) -> list[TrainingState]:
-    """The weights that were put aside at steps up to this one, in the order of the steps."""
-    states = [state for state in checkpoint.whole_states(run / AVERAGING) if state.step <= up_to_step]
-    return states[::-1]
-
-
-def mean(states: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:
-    """The mean of several models' parameters, summed in float64."""
-    if not states or any(state.keys() != states[0].keys() for state in states):
-        raise UsageError("an average needs at least one model, and the same parameters in all of them.")
-    return {
-        name: torch.stack([state[name].double() for state in states]).mean(0).to(first.dtype)
-        for name, first in states[0].items()
-    }
+SETTINGS = [f"translation.{setting.name}" for setting in fields(TranslationConfig)]
 
 
 def average(out: str | Path, checkpoints: Sequence[str | Path]) -> Path:
-    """Make `out`, a new folder, the model whose weights are the mean of those of `checkpoints`; returns it.
+    """Write to `out`, a new folder, the model whose weights are the mean of those of `checkpoints`
+    (Vaswani et al. 2017, section 6.1); return the folder.
 
     A checkpoint is RUN/checkpoints/step-N, RUN/averaging/checkpoints/step-N or a model folder. All must have
     the same shape and the same vocabulary.
@@ -63,12 +44,12 @@ def average(out: str | Path, checkpoints: Sequence[str | Path]) -> Path:
     model, vocabulary, config, _ = loaded[0]
     model.load_state_dict(mean([each.model.state_dict() for each in loaded]))
     with making(out):
-        checkpoint.save_model(out, model, vocabulary, config, _provenance(loaded))
+        save_model(out, model, vocabulary, config, _provenance(loaded))
     return out
 
 
 def _provenance(loaded: Sequence[Loaded]) -> dict[str, Any]:
-    """Which models, in words and by the SHA-256 of their weights."""
+    """Name the averaged models, in words and by the SHA-256 of their weights."""
     names = [what_is(each.manifest) for each in loaded]
     files = [each.manifest["files"] for each in loaded]
     return {
@@ -84,8 +65,28 @@ def _provenance(loaded: Sequence[Loaded]) -> dict[str, Any]:
 
 
 def _difference(one: Loaded, other: Loaded) -> str:
-    """What keeps two models from being averaged; dropout has no part in it."""
+    """Say why two models cannot be averaged; dropout does not matter."""
     shape = [name for name in vars(one.config.model) if not name.endswith("dropout")]
     if different := differences(one.config.model, other.config.model, shape):
         return f"its model is of another shape: {different}"
     return "" if one.vocabulary.same_as(other.vocabulary) else "its vocabulary is another one"
+
+
+def change_translation(folder: Path, changes: Mapping[str, Any]) -> tuple[Config, Config]:
+    """Change {"translation.beam": 8, …} in a model folder; return its configuration before and after."""
+    for name in changes:
+        if not name.startswith("translation."):
+            raise UsageError(
+                f"{name}: this says how the model was made, which cannot change afterwards. "
+                f"There are: {', '.join(SETTINGS)}."
+            )
+    with ExitStack() as stack:
+        for run in (folder, folder.absolute().parent):  # runs/x/last belongs to the run in runs/x
+            if (run / LOCK).exists():
+                stack.enter_context(locked(run))
+        before = load_config(folder)
+        table = to_table(before)
+        table["translation"] |= {name.partition(".")[2]: value for name, value in changes.items()}
+        after = from_table(table, where=str(folder / CONFIG))
+        save_config(folder, after)
+    return before, after

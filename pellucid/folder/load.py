@@ -1,0 +1,136 @@
+"""Load a model: from its folder, or from a checkpoint of a training run.
+
+Every hash is checked before a file is opened, and nothing is opened but safetensors, TOML, JSON and
+SentencePiece.
+"""
+
+import json
+import tomllib
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+from torch.overrides import TorchFunctionMode
+
+from pellucid.config.schema import Config
+from pellucid.config.toml_file import from_table
+from pellucid.errors import PellucidError
+from pellucid.folder.checkpoint import AVERAGING, CONFIG, STATE, TENSORS, WEIGHTS, read_tensors
+from pellucid.folder.manifest import MANIFEST, is_sealed, read_manifest, verified
+from pellucid.model import Transformer
+from pellucid.text.vocabulary import Vocabulary, load_vocabulary
+
+
+class Loaded(NamedTuple):
+    """What a model folder holds, checked; the manifest says where the model comes from."""
+
+    model: Transformer
+    vocabulary: Vocabulary
+    config: Config
+    manifest: dict[str, Any]
+
+
+def load_model(folder: str | Path, device: str | torch.device = "cpu") -> Loaded:
+    """Load the model of a folder, ready to translate, with its vocabulary, configuration and manifest."""
+    folder = Path(folder)
+    manifest, files = _read_model(folder)
+    config = _config(folder, files)
+    with torch.device("meta"), _ShapesOnly():
+        model = Transformer(config.model)
+    model.load_state_dict(_weights(files.pop(WEIGHTS), folder / WEIGHTS, model), assign=True)
+    return Loaded(model.to(device).eval(), load_vocabulary(folder, config, files), config, manifest)
+
+
+def load_model_or_step(folder: Path, device: str | torch.device) -> Loaded:
+    """Load a model folder, or a checkpoint that is still in its run (checkpoints/step-N, or
+    averaging/checkpoints/step-N); a checkpoint takes its vocabulary from the run's last/."""
+    if not (folder / STATE).is_file():
+        _refuse_without_validation(folder)
+        return load_model(folder, device)
+    manifest, files = verified(folder, "training state", (TENSORS, STATE))
+    run, weights = folder.resolve().parent.parent, read_tensors(files[TENSORS], folder / TENSORS)
+    if run.name == AVERAGING:  # weights only
+        run = run.parent
+    else:  # AdamW's moments and random numbers too
+        weights = {name[6:]: tensor for name, tensor in weights.items() if name.startswith("model.")}
+    last = load_model(run / "last", device)
+    last.model.load_state_dict(weights)
+    return last._replace(manifest=manifest)
+
+
+def load_config(folder: Path) -> Config:
+    """Load the configuration of the model in a folder, after all its hashes were checked."""
+    return _config(folder, _read_model(folder)[1])
+
+
+def _refuse_without_validation(run_folder: Path) -> None:
+    """Point to last/ if this is the folder of a training run that has not chosen a model yet."""
+    last = run_folder / "last"
+    # In this order, because a trainer may seal its first model and move it into place meanwhile.
+    if any(map(is_sealed, (run_folder / ".new", run_folder))) or not is_sealed(last):
+        return
+    steps = read_manifest(last, "model")["provenance"]["steps"]
+    raise PellucidError(
+        f"{run_folder}: this training run had no validation so far, so it has not chosen a model. "
+        f"Its model as of step {steps:,} is {last}."
+    )
+
+
+def _read_model(folder: Path) -> tuple[dict[str, Any], dict[str, bytes]]:
+    """Read a model's files, even while a trainer replaces them: while `.new/` is sealed, it is the model."""
+    while True:
+        seals = _seals(folder)
+        try:
+            return verified(folder / ".new" if seals[0] else folder, "model", (CONFIG, WEIGHTS))
+        except PellucidError:
+            if _seals(folder) == seals:  # nothing changed while we read, so the folder is damaged
+                raise
+
+
+def _seals(folder: Path) -> list[bytes]:
+    seals = [b"", b""]
+    for index, path in enumerate((folder / ".new" / MANIFEST, folder / MANIFEST)):
+        with suppress(OSError):
+            seals[index] = path.read_bytes()
+    return seals
+
+
+def _config(folder: Path, files: Mapping[str, bytes]) -> Config:
+    try:
+        table = tomllib.loads(files[CONFIG].decode())
+    except ValueError as error:
+        raise PellucidError(f"{folder / CONFIG}: this is not TOML: {error}. Copy the folder again.") from None
+    return from_table(table, where=str(folder / CONFIG))
+
+
+def _weights(content: bytes, path: Path, model: Transformer) -> dict[str, Tensor]:
+    """Return the parameters in float32, after the file's header was compared with the model."""
+    try:
+        header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
+        found = {name: (entry["dtype"], entry["shape"]) for name, entry in header.items() if name[:2] != "__"}
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise PellucidError(f"{path}: this is not a safetensors file, and nothing else is opened.") from None
+    expected = {name: list(parameter.shape) for name, parameter in model.state_dict().items()}
+    wrong = [f"{name} is missing" for name in expected if name not in found]
+    wrong += [f"{name} is unknown" for name in found if name not in expected]
+    for name in expected.keys() & found.keys():
+        kind, shape = found[name]
+        if shape != expected[name] or kind not in ("F32", "F16", "BF16"):
+            wrong.append(f"{name} is {kind} {shape} where F32, F16 or BF16 {expected[name]} belongs")
+    if wrong:
+        more = f"; and {len(wrong) - 3} more" if len(wrong) > 3 else ""
+        raise PellucidError(f"{path} does not fit {CONFIG}: {'; '.join(wrong[:3])}{more}.")
+    return {name: tensor.float() for name, tensor in read_tensors(content, path).items()}
+
+
+class _ShapesOnly(TorchFunctionMode):
+    """Skips the random numbers of a new model, which take most of a second even on the meta device."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        if func.__name__ in ("normal_", "uniform_", "kaiming_uniform_", "xavier_uniform_"):
+            return (*args, *kwargs.values())[0]
+        return func(*args, **kwargs)

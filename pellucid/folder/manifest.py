@@ -1,0 +1,132 @@
+"""A folder that is whole or not there: its manifest, with the SHA-256 of each file, is written last.
+
+Whenever the process is killed or the power fails, what was sealed before is still there and still whole.
+"""
+
+import hashlib
+import json
+import math
+import os
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from pellucid.errors import PellucidError
+from pellucid.folder.whole_file import to_disk, writing
+
+FORMAT = 1
+MANIFEST = "MANIFEST.json"
+UNSEALED = ".manifest"  # its name until everything is on the disk
+
+
+@contextmanager
+def sealed(folder: Path, kind: str, about: Mapping[str, Any]) -> Iterator[Path]:
+    """Make a new folder to write files into; when the block ends, seal it, or remove it after an error."""
+    with writing(folder):
+        folder.parent.mkdir(exist_ok=True)
+        remove(folder)
+        folder.mkdir()
+        try:
+            yield folder
+            _seal(folder, kind, about)
+        except BaseException:  # Ctrl-C too: a folder half written must not stay
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+
+
+def _seal(folder: Path, kind: str, about: Mapping[str, Any]) -> None:
+    paths = sorted(folder.iterdir())
+    for path in paths:
+        to_disk(path)
+    hashes = {path.name: _sha256(path.read_bytes()) for path in paths}
+    table = jsonable({"format": FORMAT, "kind": kind, "files": hashes, **about})
+    unsealed = folder / UNSEALED
+    unsealed.write_bytes(json.dumps(table | {"sha256": _sha256_of(table)}, indent=2).encode())
+    to_disk(unsealed)
+    to_disk(folder)
+    os.replace(unsealed, folder / MANIFEST)
+    to_disk(folder)
+    to_disk(folder.parent)
+
+
+def is_sealed(folder: Path) -> bool:
+    """Return whether the folder was finished."""
+    return (folder / MANIFEST).exists()
+
+
+def verified(folder: Path, kind: str, needed: Sequence[str]) -> tuple[dict[str, Any], dict[str, bytes]]:
+    """Read the manifest and all files that it lists; raise if a hash is wrong or a needed file is missing."""
+    manifest, files = read_manifest(folder, kind), {}
+    for name in dict.fromkeys((*needed, *manifest["files"])):
+        path, expected = folder / name, manifest["files"].get(name)
+        if expected is None:
+            raise PellucidError(f"{path}: {MANIFEST} does not list this file. Copy the folder again.")
+        try:
+            files[name] = path.read_bytes()
+        except OSError as error:
+            raise PellucidError(f"{path}: cannot be read: {error.strerror}. Copy the folder again.") from None
+        _compare(path, _sha256(files[name]), expected)
+    return manifest, files
+
+
+def read_manifest(folder: Path, kind: str) -> dict[str, Any]:
+    """Read the manifest of a folder of this kind; raise if its own hash is wrong."""
+    path = folder / MANIFEST
+    try:
+        table = json.loads(path.read_bytes())
+        claimed, names = table.pop("sha256"), [Path(name).name for name, _ in table["files"].items()]
+        is_ours = table["format"] == FORMAT and table["kind"] == kind and names == list(table["files"])
+    except OSError as error:
+        raise PellucidError(f"{path}: {error.strerror}. This is not the folder of a {kind}.") from None
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise PellucidError(f"{path}: not a manifest, or a damaged one. Copy the folder again.") from None
+    _compare(path, _sha256_of(table), claimed)
+    if not is_ours:
+        raise PellucidError(
+            f"{path}: format {table['format']} of a {table['kind']}, where format {FORMAT} of a {kind} is "
+            "expected. Give another folder, or upgrade Pellucid."
+        )
+    return table
+
+
+def holds_only(folder: Path, names: Sequence[str]) -> bool:
+    """Return whether an unfinished folder holds no file of anyone else."""
+    ours = (*names, UNSEALED)
+    # safetensors first writes to a name that begins with .tmp
+    return all(path.name in ours or path.name.startswith(".tmp") for path in folder.iterdir())
+
+
+def remove(folder: Path) -> None:
+    """Remove a folder, its manifest first: a folder that is half removed must not look whole."""
+    if folder.exists():
+        (folder / MANIFEST).unlink(missing_ok=True)
+        to_disk(folder)
+        shutil.rmtree(folder)
+
+
+def jsonable(value: Any) -> Any:
+    """Return a value with "inf", "-inf" and "nan" as text, because JSON has no such numbers."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if isinstance(value, Mapping):
+        return {str(key): jsonable(entry) for key, entry in value.items()}
+    return [jsonable(entry) for entry in value] if isinstance(value, list | tuple) else value
+
+
+def _compare(path: Path, found: str, expected: str) -> None:
+    if found != expected:
+        raise PellucidError(
+            f"{path}: its SHA-256 is {found}, but {MANIFEST} says {expected}: "
+            "the file was changed or damaged. Copy the folder again."
+        )
+
+
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def _sha256_of(table: Mapping[str, Any]) -> str:
+    """Hash what a table says, independent of its layout."""
+    return _sha256(json.dumps(table, sort_keys=True).encode())

@@ -1,0 +1,163 @@
+"""What a run keeps: the state to go on from, the last model in last/, the best model in the folder itself,
+and the average of the last validated models in averaged/."""
+
+import copy
+import dataclasses
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from pellucid.config.toml_file import to_table, without_folders
+from pellucid.errors import UsageError
+from pellucid.folder import checkpoint
+from pellucid.folder.checkpoint import AVERAGING
+from pellucid.folder.manifest import read_manifest
+from pellucid.folder.version import __version__
+from pellucid.folder.whole_file import writing
+from pellucid.learning.display import validation_progress
+from pellucid.learning.memory import needing_memory
+from pellucid.learning.setting_up import Run
+from pellucid.learning.step import Validation
+from pellucid.learning.stop import Doing
+from pellucid.learning.validation import validate
+from pellucid.model import Transformer
+
+
+def save(run: Run) -> None:
+    """Save the state to go on from; and the model as it is now, in last/."""
+    save_model(run, run.out / "last", run.learner.model, None, f"step {run.position.step}")
+    settings = to_table(without_folders(run.config))
+    state = {"position": dataclasses.asdict(run.position), "config": settings, "data": run.data}
+    checkpoint.save_state(
+        run.out, run.position.step, run.learner.tensors(), state, keep=run.config.training.keep_checkpoints
+    )
+
+
+def save_model(run: Run, folder: Path, model: Transformer, validation: Validation | None, what: str) -> None:
+    """Write a model folder whose manifest says what the model is and where it comes from."""
+    provenance = {
+        "what": what,
+        "steps": run.position.step,
+        "seconds": round(run.position.seconds, 1),
+        "data": run.data,
+        "licence": run.config.data.licence,
+        "scores": {} if validation is None else {"validation": validation.figures()},
+        "versions": versions(),
+    }
+    checkpoint.save_model(folder, model, run.vocabulary, run.config, provenance)
+
+
+def validate_and_keep(run: Run) -> tuple[Validation, bool]:
+    """Validate the model as it is now; return whether it is the best so far, which becomes the folder."""
+    average = run.config.training.average
+    if average:
+        keep_for_average(run.out, run.position.step, run.learner.model.state_dict(), average)
+    with run.stop.during(Doing.VALIDATION):
+        validation = _validate(run, run.learner.model)
+    best = _keep_if_best(run, run.learner.model, validation, f"step {run.position.step}")
+    run.position = dataclasses.replace(run.position, stale=0 if best else run.position.stale + 1)
+    return validation, best
+
+
+def validate_start(run: Run) -> Validation:
+    """Validate the model to start from, which the run must beat."""
+    validation = _validate(run, run.learner.model)
+    name = Path(str(run.config.training.start_from)).name  # without its folders: the log lies in the model's
+    _keep_if_best(run, run.learner.model, validation, f"step 0, the model of {name}")
+    run.report(f"validation at step 0, of {name}: {validation}")
+    return validation
+
+
+def finish(run: Run) -> dict[str, Any] | None:
+    """Make the averaged model, keep it if it is the best, and save the last state.
+
+    Report which model was kept. Return the average's line for the metrics, or None without an average.
+    """
+    if checkpoint.newest_step(run.out) != run.position.step:
+        save(run)  # a second signal from here on must not cost the last steps
+    states = put_aside(run.out, run.position.step) if run.config.training.average else []
+    validation, what = None, name_average([state.step for state in states])
+    if states:
+        model = copy.deepcopy(run.learner.model)
+        model.load_state_dict(mean([state.tensors for state in states]))
+        validation = _validate(run, model)
+        save_model(run, run.out / "averaged", model, validation, what)
+        _keep_if_best(run, model, validation, what)
+    elif run.position.best_score is None:
+        only = _validate(run, run.learner.model) if run.validation_pairs else None
+        save_model(run, run.out, run.learner.model, only, f"step {run.position.step}")
+    save(run)
+    kept = what_is(read_manifest(run.out, "model"))
+    if validation is None:
+        run.report(f"kept as the model: {kept}")
+        return None
+    run.report(f"{what}: {validation}; kept as the model: {kept}")
+    values = {"average": [state.step for state in states], "validation": validation.figures()}
+    return {"step": run.position.step, **values, "kept": kept}
+
+
+def keep_for_average(run: Path, step: int, weights: dict[str, Tensor], most: int) -> None:
+    """Put the weights of this step aside, sealed like a checkpoint, and remove all but the last `most`."""
+    with writing(run):
+        (run / AVERAGING).mkdir(exist_ok=True)
+    checkpoint.save_state(run / AVERAGING, step, weights, {}, keep=most)
+
+
+def put_aside(run: Path, up_to_step: int) -> list[checkpoint.TrainingState]:
+    """Return the weights put aside at steps up to this one, in the order of the steps."""
+    states = [state for state in checkpoint.whole_states(run / AVERAGING) if state.step <= up_to_step]
+    return states[::-1]
+
+
+def mean(states: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:
+    """Return the mean of the parameters of several models, summed in float64."""
+    if not states or any(state.keys() != states[0].keys() for state in states):
+        raise UsageError("an average needs at least one model, and the same parameters in all of them.")
+    return {
+        name: torch.stack([state[name].double() for state in states]).mean(0).to(first.dtype)
+        for name, first in states[0].items()
+    }
+
+
+def what_is(manifest: Mapping[str, Any]) -> str:
+    """Name a model by its manifest: "step 1747", or "average of steps 1500, 1747"."""
+    if "step" in manifest:  # a checkpoint
+        return f"step {manifest['step']}"
+    provenance = manifest["provenance"]
+    return str(provenance.get("what") or f"step {provenance['steps']}")
+
+
+def name_average(steps: Sequence[int]) -> str:
+    """Name an average of these steps: "average of steps 1500, 1747"."""
+    return f"average of step{'s' * (len(steps) > 1)} {', '.join(map(str, steps))}"
+
+
+def versions() -> dict[str, str]:
+    """Return the version of each package that computes."""
+    others = {name: version(name) for name in ("torch", "sentencepiece", "sacrebleu")}
+    return {"pellucid": __version__} | others
+
+
+def _keep_if_best(run: Run, model: Transformer, validation: Validation, what: str) -> bool:
+    """Make the folder this model if it is the best so far; of equal scores, the lower loss is better."""
+    metric, position = run.config.training.validation_metric, run.position
+    score, minus_loss = validation.score(metric), validation.score("loss")
+    if position.best_score is not None and position.best_loss is not None:
+        best = position.best_score, -position.best_loss
+        if (score, minus_loss) <= best:
+            return False
+    save_model(run, run.out, model, validation, what)
+    run.position = dataclasses.replace(run.position, best_score=score, best_loss=-minus_loss)
+    return True
+
+
+def _validate(run: Run, model: Transformer) -> Validation:
+    pairs = run.validation_pairs
+    progress = validation_progress(run.position.step, len(pairs), run.report)
+    remedy = "Translate with fewer hypotheses: --resume --set translation.beam=1 --accept translation.beam"
+    with needing_memory(f"in the validation of step {run.position.step:,}", remedy):
+        return validate(model, run.vocabulary, run.config, run.validation_batches, pairs, progress)
