@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pellucid.learning.train import train
     from pellucid.learning.validation import Validation
     from pellucid.model import Transformer
-    from pellucid.probes.leak.find import find_leak
+    from pellucid.probes.leak import find_leak
     from pellucid.seeing import edits
     from pellucid.seeing.editing import editing
     from pellucid.seeing.gradients import gradients
@@ -72,7 +72,7 @@ _HOMES = {
     "edits": "seeing.edits",
     "evaluate": "translate.evaluate",
     "experiment": "experiments",
-    "find_leak": "probes.leak.find",
+    "find_leak": "probes.leak",
     "find_nonfinite": "seeing.nonfinite",
     "gradients": "seeing.gradients",
     "load": "translator",

@@ -5,7 +5,7 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pellucid.errors import PellucidError, UsageError
+from pellucid.errors import PellucidError, Setting, UsageError
 
 # Those of sacreBLEU that need neither a download nor an extra.
 TOKENIZERS = ("13a", "none", "intl", "char", "zh")
@@ -44,7 +44,7 @@ def evaluate(
     already, "13a" (the default), "intl", "char" or "zh".
     """
     if tokenize not in TOKENIZERS:
-        raise UsageError(f"tokenize = {tokenize!r} is not one of {', '.join(TOKENIZERS)}.")
+        raise UsageError(f"{{}} is not one of {', '.join(TOKENIZERS)}.", Setting("tokenize", tokenize))
     lists = _lists(references)
     _check(hypotheses, lists)
     # Here, for it is slow to import.

@@ -1,4 +1,4 @@
-"""A checkpoint of a training run as a translator's model: what it was at that step."""
+"""A checkpoint of a training run as a model for a translator."""
 
 from pathlib import Path
 
@@ -9,12 +9,12 @@ from pellucid.errors import PellucidError
 from pellucid.folder.checkpoint import AVERAGING, STATE, TENSORS, Loaded, load_model
 from pellucid.folder.seal import is_sealed, read_manifest, verified
 
-OF_MODEL = "model."  # beside these the checkpoint holds AdamW's moments and random numbers
+OF_MODEL = "model."  # the checkpoint's other tensors are AdamW's moments and random numbers
 
 
 def load_model_or_step(folder: Path, device: str | torch.device) -> Loaded:
-    """Load a model folder, or a checkpoint that still lies in its run (checkpoints/step-N, or
-    averaging/checkpoints/step-N); a checkpoint takes its vocabulary from the run's last/."""
+    """Load a model folder, or a checkpoint in the folder of its run (checkpoints/step-N, or
+    averaging/checkpoints/step-N). A checkpoint uses the vocabulary of the run's last/."""
     if not (folder / STATE).is_file():
         _refuse_without_validation(folder)
         return load_model(folder, device)
@@ -31,9 +31,9 @@ def load_model_or_step(folder: Path, device: str | torch.device) -> Loaded:
 
 
 def _refuse_without_validation(run_folder: Path) -> None:
-    """The folder of a training run that has not chosen a model yet has one in last/."""
+    """Raise for the folder of a training run without a validation: its only model is in last/."""
     last = run_folder / "last"
-    # In this order, for a trainer may seal a first model and put it into its place meanwhile.
+    # In this order, because a trainer may move a first model from .new into its place meanwhile.
     if any(map(is_sealed, (run_folder / ".new", run_folder))) or not is_sealed(last):
         return
     steps = read_manifest(last, "model")["provenance"]["steps"]

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from pellucid.probes.compare.comparison import Comparison
+from pellucid.probes.compare.occurrence import bare
 from tiny import translator
 
 import pellucid
 from pellucid.cache import Mask
 from pellucid.cli.command import main
 from pellucid.errors import UsageError
-from pellucid.probes.compare.comparison import Comparison
-from pellucid.probes.compare.occurrence import bare
 from pellucid.translator import Translator
 
 CHAT = ("le chat est sur le tapis", "sur le tapis le chat est")  # of the French that tiny.py knows
