@@ -8,6 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from pellucid.errors import PellucidError
+
 Verbs: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
@@ -93,12 +95,19 @@ def text(argument: str) -> str:
 
 
 def model(argument: str) -> str:
-    """Check that the folder of a model exists, before torch is imported."""
+    """Return the name of a model folder; refuse an empty name, as of a variable that is not set."""
     if not argument:
         raise argparse.ArgumentTypeError("it is empty: name a model folder, or write demo")
-    if argument != "demo" and not Path(argument).is_dir():
-        raise argparse.ArgumentTypeError(f"{argument}: no such folder: name a model folder, or write demo")
     return argument
+
+
+def check_models(arguments: argparse.Namespace) -> None:
+    """Raise unless the folder of every model exists, before torch is imported."""
+    for name in ("model", "checkpoints"):
+        models = getattr(arguments, name, None) or []
+        for each in models if isinstance(models, list) else [models]:
+            if each != "demo" and not Path(each).is_dir():
+                raise PellucidError(f"{each}: no such folder. Name a model folder, or write demo.")
 
 
 def device(argument: str) -> str:

@@ -24,6 +24,7 @@ from pellucid.cli import (
     train,
     translate,
 )
+from pellucid.cli.arguments import check_models
 from pellucid.cli.streams import drop_output, prepare
 from pellucid.errors import PellucidError, Setting
 from pellucid.folder.version import __version__
@@ -61,6 +62,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             parser.print_help(sys.stderr)
             return 2
         with _warnings_as_lines():
+            check_models(arguments)
             arguments.run(arguments)
         if sys.stdout is not None:
             sys.stdout.flush()
