@@ -1,8 +1,9 @@
 """The options of a translation, checked before anything is computed. This module needs no torch."""
 
 import hashlib
+import math
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, TypedDict
 
@@ -11,18 +12,42 @@ from pellucid.config.schema import TranslationConfig
 from pellucid.errors import Setting, UsageError
 
 Prefix = str | Sequence[int]
+Value = Callable[[Any], bool]
+
+
+def whole(low: float = -math.inf, high: float = math.inf) -> Value:
+    """Return a check for whole numbers from `low` to `high`."""
+    return lambda value: type(value) is int and low <= value <= high
+
+
+def number(above: float, high: float) -> Value:
+    """Return a check for numbers above `above`, at most `high`."""
+    return lambda value: type(value) in (int, float) and above < value <= min(high, sys.float_info.max)
+
+
 RANGES = {  # of the options that a configuration has too
     setting.name: (setting.metadata["low"], setting.metadata["high"]) for setting in fields(TranslationConfig)
 }
 BEAM, LENGTH, PENALTY = (RANGES[name] for name in ("beam", "max_length", "length_penalty"))
-WHOLE: dict[str, tuple[int | None, int | None]] = {  # whole numbers: the least, the most
-    "beam": BEAM,
-    "n_best": BEAM,
-    "min_length": (0, LENGTH[1]),
-    "max_length": LENGTH,
-    "top_k": (1, None),
-    "batch_tokens": (1, None),
-    "seed": (None, None),
+# What a value must be: its check, and the same in words.
+VALUES: dict[str, tuple[Value, str]] = {
+    "beam": (whole(*BEAM), f"a whole number from {BEAM[0]} to {BEAM[1]}"),
+    "n_best": (whole(*BEAM), f"a whole number from {BEAM[0]} to {BEAM[1]}"),
+    "length_penalty": (
+        lambda value: number(-1, PENALTY[1])(value) and value >= PENALTY[0],
+        f"a number from {PENALTY[0]:g} to {PENALTY[1]:g}: 1 compares hypotheses by the mean of their "
+        "log-probabilities, 0 by the sum",
+    ),
+    "min_length": (whole(0, LENGTH[1]), f"a whole number from 0 to {LENGTH[1]}"),
+    "max_length": (whole(*LENGTH), f"a whole number from {LENGTH[0]} to {LENGTH[1]}"),
+    "temperature": (
+        number(0, math.inf),
+        "a number above 0. For the likeliest token at every step, use a beam of 1",
+    ),
+    "top_k": (whole(1), "a whole number, 1 or more"),
+    "top_p": (number(0, 1), "a number above 0 and at most 1, a share of the probability"),
+    "seed": (lambda value: isinstance(value, Seeds) or whole()(value), "a whole number"),
+    "batch_tokens": (whole(1), "a whole number, 1 or more"),
 }
 # The names of other libraries; the nearest spelling alone would suggest a wrong option.
 ELSEWHERE = {
@@ -140,48 +165,12 @@ def check_values(options: Mapping[str, Any]) -> dict[str, Any]:
             meant = f' Did you mean "{ELSEWHERE[name]}"?' if name in ELSEWHERE else did_you_mean(name, known)
             hint = meant or f" The options: {', '.join(known)}."
             raise UsageError(f'translation has no option "{name}".{hint}')
-        if name in WHOLE and not _is_whole(value, *WHOLE[name]) and not isinstance(value, Seeds):
-            least, most = WHOLE[name]
-            bounds = (
-                "" if least is None else f", {least} or more" if most is None else f" from {least} to {most}"
-            )
-            raise UsageError(f"{{}} must be a whole number{bounds}.", Setting(name, value))
-    penalty, temperature, top_p = (
-        values.get(name, 1.0) for name in ("length_penalty", "temperature", "top_p")
-    )
-    if not _is_number(penalty) or not PENALTY[0] <= penalty <= PENALTY[1]:
-        raise UsageError(
-            f"{{}} must be a number from {PENALTY[0]:g} to {PENALTY[1]:g}. With 1, hypotheses are compared "
-            "by the mean of their log-probabilities, with 0 by the sum.",
-            Setting("length_penalty", penalty),
-        )
-    if not _is_number(temperature) or temperature <= 0:
-        raise UsageError(
-            "{} must be a number above 0. For the likeliest token at every step, leave {} out and set {}.",
-            Setting("temperature", temperature),
-            Setting("sample"),
-            Setting("beam", 1),
-        )
-    if not _is_number(top_p) or not 0 < top_p <= 1:
-        raise UsageError(
-            "{} must be above 0 and at most 1, a share of the probability.", Setting("top_p", top_p)
-        )
+        is_right, what = VALUES.get(name, (lambda value: True, ""))
+        if not is_right(value):
+            raise UsageError(f"{{}} must be {what}.", Setting(name, value))
     for name, unused in dict(temperature=1.0, top_k=None, top_p=None, seed=0).items():
         if values.get(name, unused) != unused and not values.get("sample"):
-            raise UsageError(
-                "{} needs {}. Set that too, or leave {} out.",
-                Setting(name, values[name]),
-                Setting("sample", True),
-                Setting(name),
-            )
+            needed = Setting("sample", True)
+            message = "{} needs {}. Set that too, or leave {} out."
+            raise UsageError(message, Setting(name, values[name]), needed, Setting(name))
     return values
-
-
-def _is_whole(value: Any, least: int | None, most: int | None) -> bool:
-    whole = isinstance(value, int) and not isinstance(value, bool)
-    return whole and (least is None or value >= least) and (most is None or value <= most)
-
-
-def _is_number(value: Any) -> bool:
-    """Whether the value is a finite number, and not an integer beyond all floats."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max

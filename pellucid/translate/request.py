@@ -108,12 +108,12 @@ def read_prefix(prefix: Prefix, to: str | None, vocabulary: Vocabulary) -> list[
     vocabulary.target_tokens(ids)  # raises unless the vocabulary has them
     if ids[-1:] == [vocabulary.end_id]:
         ids.pop()
-    for special in (vocabulary.pad_id, vocabulary.unknown_id, vocabulary.start_id, vocabulary.end_id):
-        if special in ids:
-            name = vocabulary.target_tokens([special])[0]
-            raise UsageError(
-                f"{{}}: it must not contain {name} (id {special}). Leave it out.", Setting("prefix")
-            )
+    specials = {vocabulary.pad_id, vocabulary.unknown_id, vocabulary.start_id, vocabulary.end_id}
+    if wrong := [token for token in ids if token in specials]:
+        name = vocabulary.target_tokens(wrong)[0]
+        raise UsageError(
+            f"{{}}: it must not contain {name} (id {wrong[0]}). Leave it out.", Setting("prefix")
+        )
     return ids
 
 

@@ -62,11 +62,7 @@ def test_a_folder_without_a_model(pellucid: Command, tmp_path: Path) -> None:
             "--n-best 3 is more than --beam 2, the hypotheses that are kept. Set --beam 3 or more, or "
             "--n-best 2 or less.",
         ),
-        (
-            "--sample --temperature 0",
-            "--temperature 0.0 must be a number above 0. For the likeliest token at every step, leave "
-            "--sample out and set --beam 1.",
-        ),
+        ("--sample --temperature 0", "--temperature 0.0 must be a number above 0. For the likeliest token"),
         ("--top-k 3", "--top-k 3 needs --sample. Set that too, or leave --top-k out."),
         ("--seed 3", "--seed 3 needs --sample. Set that too, or leave --seed out."),
         ("--prefix ж", "--prefix ж contains words or characters that the vocabulary does not have"),

@@ -161,8 +161,9 @@ def test_the_greatest_length_costs_nothing_before_it_is_reached() -> None:
     assert all(each.finished for each in translator(end=9.0).translate("a", **options).hypotheses)
 
 
-PENALTY = "With 1, hypotheses are compared by the mean of their log-probabilities, with 0 by the sum."
-COLD = "must be a number above 0. For the likeliest token at every step, leave sample out and set beam = 1."
+PENALTY = "a number from 0 to 10: 1 compares hypotheses by the mean of their log-probabilities, 0 by the sum."
+COLD = "must be a number above 0. For the likeliest token at every step, use a beam of 1."
+SHARE = "must be a number above 0 and at most 1, a share of the probability."
 NO_PREFIX = (
     "is neither text nor a list of ids. Give the first words of the translation, such as prefix = 'Ein Hund'."
 )
@@ -175,14 +176,14 @@ WRONG: dict[str, dict[str, Any]] = {
     "Set beam = 6 or more, or n_best = 5 or less.": dict(n_best=6),
     "min_length = 4 leaves no room for the end token within max_length = 4. "
     "Set max_length = 5 or more, or a smaller min_length.": dict(min_length=4, max_length=4),
-    f"length_penalty = -1 must be a number from 0 to 10. {PENALTY}": dict(length_penalty=-1),
-    f"length_penalty = 11.0 must be a number from 0 to 10. {PENALTY}": dict(length_penalty=11.0),
+    f"length_penalty = -1 must be {PENALTY}": dict(length_penalty=-1),
+    f"length_penalty = 11.0 must be {PENALTY}": dict(length_penalty=11.0),
     "batch_tokens = 0 must be a whole number, 1 or more.": dict(batch_tokens=0),
     f"temperature = 0 {COLD}": dict(temperature=0),
     f"temperature = nan {COLD}": dict(temperature=float("nan"), sample=True),
     "temperature = 0.5 needs sample = True. Set that too, or leave temperature out.": dict(temperature=0.5),
-    "top_p = 0 must be above 0 and at most 1, a share of the probability.": dict(top_p=0, sample=True),
-    "top_p = 1.5 must be above 0 and at most 1, a share of the probability.": dict(top_p=1.5, sample=True),
+    f"top_p = 0 {SHARE}": dict(top_p=0, sample=True),
+    f"top_p = 1.5 {SHARE}": dict(top_p=1.5, sample=True),
     "top_k = 4 needs sample = True. Set that too, or leave top_k out.": dict(top_k=4),
     "seed = 7 needs sample = True. Set that too, or leave seed out.": dict(seed=7),
     "seed = 'x' must be a whole number.": dict(seed="x", sample=True),
