@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pellucid.learning.run import train, training
     from pellucid.learning.step import Step, Update, Validation
     from pellucid.model import Transformer
-    from pellucid.probes.leak.find import find_leak
+    from pellucid.probes.leak import find_leak
     from pellucid.seeing import edits
     from pellucid.seeing.editing import editing
     from pellucid.seeing.gradients import gradients
@@ -69,7 +69,7 @@ _HOMES = {
     "edits": "seeing.edits",
     "evaluate": "translate.evaluate",
     "experiment": "experiments",
-    "find_leak": "probes.leak.find",
+    "find_leak": "probes.leak",
     "find_nonfinite": "seeing.nonfinite",
     "gradients": "seeing.gradients",
     "load": "translator",

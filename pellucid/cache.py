@@ -9,12 +9,12 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class Mask:
-    """Who may look at whom, as a description: the matrix of 0 and -inf is made only where somebody needs it.
+    """Which query may look at which key. The matrix of 0 and -inf is made only where it is needed.
 
     allowed_BM: True where a key is a real token; None when all are.
     first_query: the position of the first query if the mask is causal, else None: query i may look at keys up
     to and including i.
-    some_row_is_empty: whether a sentence has no real token at all, so that a query there may look at nothing.
+    some_row_is_empty: whether some query may look at nothing, because its sentence has no real token.
     """
 
     allowed_BM: Tensor | None = None
@@ -22,7 +22,7 @@ class Mask:
     some_row_is_empty: bool = field(init=False, default=False)
 
     def __post_init__(self) -> None:
-        # Once a mask: every layer asks, and on a GPU the answer waits for all that came before.
+        # Computed once: every layer asks, and on a GPU the answer waits for all earlier work.
         if self.allowed_BM is not None:
             # A causal row sees at least its first keys: it is empty only where the first key is padding.
             seen = self.allowed_BM.any(-1) if self.first_query is None else self.allowed_BM[:, 0]
@@ -38,7 +38,7 @@ class Mask:
 
 
 class NoPast:
-    """Training's past: all positions at once, nothing remembered."""
+    """The past in training: none, because all positions are computed at once."""
 
     position = 0
 
@@ -46,7 +46,7 @@ class NoPast:
         self._target_mask = target_mask
 
     def extend(self, layer: int, keys_BHMK: Tensor, values_BHMU: Tensor) -> tuple[Tensor, Tensor]:
-        """The keys and values to attend to: those just made."""
+        """Return the keys and values to attend to: the new ones alone."""
         return keys_BHMK, values_BHMU
 
     def mask(self) -> Mask:
@@ -55,8 +55,8 @@ class NoPast:
 
 
 class GrowingPast:
-    """Decoding's past: each step appends its keys and values; a row is a hypothesis. It belongs to a request,
-    never to a module."""
+    """The past in decoding: each step appends its keys and values; a row is a hypothesis. It belongs to a
+    request, never to a module."""
 
     def __init__(self) -> None:
         self._keys: list[Tensor] = []
@@ -68,7 +68,7 @@ class GrowingPast:
         return self._keys[0].shape[2] if self._keys else 0
 
     def extend(self, layer: int, keys_BHMK: Tensor, values_BHMU: Tensor) -> tuple[Tensor, Tensor]:
-        """Remember a layer's new keys and values; returns all of them, the past's first."""
+        """Remember a layer's new keys and values; return all of them, the earlier ones first."""
         if layer == len(self._keys):
             self._keys.append(keys_BHMK)
             self._values.append(values_BHMU)
@@ -82,7 +82,7 @@ class GrowingPast:
         return Mask(first_query=self.position)
 
     def select(self, rows: Tensor) -> None:
-        """Keep these rows (ids along B), in this order: what beam search does between steps."""
+        """Keep these rows (ids along B), in this order, as beam search does between steps."""
         self._keys = [keys.index_select(0, rows) for keys in self._keys]
         self._values = [values.index_select(0, rows) for values in self._values]
 
@@ -92,8 +92,8 @@ Past = NoPast | GrowingPast
 
 @dataclass(frozen=True)
 class Memory:
-    """The source as the decoder sees it, made once a sentence: each layer's cross-attention keys and values,
-    and the padding."""
+    """The source as the decoder sees it, made once for each sentence: the keys and values of each layer's
+    cross-attention, and the padding."""
 
     keys_BHMK: list[Tensor]
     values_BHMU: list[Tensor]

@@ -1,5 +1,5 @@
-"""Dropout (Srivastava et al. 2014) with one random byte a value: the random numbers were a tenth of a
-training step on a CPU."""
+"""Dropout (Srivastava et al. 2014) with one random byte for each value: with more, random numbers took a
+tenth of a training step on a CPU."""
 
 import torch
 import torch.nn.functional as F
@@ -7,8 +7,7 @@ from torch import Tensor, nn
 
 
 class Dropout(nn.Module):
-    """In training, each value becomes 0 with probability `rate` and the others grow by 1 / (1 - rate); else
-    nothing."""
+    """In training, set each value to 0 with probability `rate` and multiply the others by 1 / (1 - rate)."""
 
     def __init__(self, rate: float) -> None:
         super().__init__()
@@ -21,10 +20,10 @@ class Dropout(nn.Module):
 
 
 def keep_or_drop(x: Tensor, rate: float) -> Tensor:
-    """A factor for each value of x: 0 with probability `rate`, to the nearest 1/256, and otherwise what keeps
-    the mean."""
+    """Return a factor for each value of x: 0 with probability `rate`, to the nearest 1/256, else the factor
+    that keeps the mean."""
     dropped = max(1, min(255, round(rate * 256)))
-    # 64 random bits at a time are 8 values' bytes; only from -2^63 on does torch fill all 64.
+    # 64 random bits are the bytes of 8 values; torch fills all 64 only if the range begins at -2^63.
     words = torch.empty((x.numel() + 7) // 8, dtype=torch.int64).random_(-(2**63), None)
     kept = (words.view(torch.uint8)[: x.numel()] >= dropped).view(x.shape)
     return kept.to(x.dtype).mul_(256 / (256 - dropped))

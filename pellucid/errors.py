@@ -1,12 +1,34 @@
-"""What goes wrong in a way that the user can mend: the message names the place, the value, the reason and the
-remedy."""
+"""Errors that the user can mend: a message names the place, the value, the reason and the remedy."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A setting in a message: `beam = 0` in Python. The command line writes its option, `--beam 0`.
+
+    Without a value it is the name alone.
+    """
+
+    name: str
+    value: object = ...
+
+    def __str__(self) -> str:
+        return self.name if self.value is ... else f"{self.name} = {self.value!r:.60}"
 
 
 class PellucidError(ValueError):
-    """Something failed that the user can mend; the command line prints the message alone and exits with
-    `exit_code`."""
+    """Something failed that the user can mend. The command line prints the message alone and exits with
+    `exit_code`.
+
+    Settings take the places of {} in the message, so that each reader gets them in the form to type.
+    """
 
     exit_code = 1
+
+    def __init__(self, message: str, *settings: Setting) -> None:
+        super().__init__(message.format(*settings) if settings else message)
+        self.message, self.settings = message, settings
 
 
 class UsageError(PellucidError):

@@ -43,13 +43,13 @@ class Transformer(Part):
     def read(
         self, source: Tensor, source_mask: Tensor | None, target: Tensor, target_mask: Tensor | None = None
     ) -> Tensor:
-        """As `forward`, but what leaves the decoder's stack, B L D, before the vocabulary projection."""
+        """As `forward`, but return the output of the decoder's stack, B L D, before the projection."""
         check_shapes(source, source_mask, target, target_mask)
         memory = self.remember(self.encode(source, source_mask), source_mask)
         return self.decoder(target, memory, NoPast(target_mask), self.embedding)
 
     def encode(self, source: Tensor, source_mask: Tensor | None) -> Tensor:
-        """Ids B M -> what leaves the encoder's stack, B M D."""
+        """Ids B M -> the output of the encoder's stack, B M D."""
         return self.encoder(source, Mask(source_mask), self.embedding)
 
     def remember(self, encoded_BMD: Tensor, source_mask: Tensor | None) -> Memory:
@@ -135,7 +135,7 @@ class Decoder(Part):
         return self.see("output_BLD", self.norm(x) if self.norm else x)
 
     def project(self, output_BLD: Tensor, weight_VD: Tensor) -> Tensor:
-        """Logits, and for whoever watches their softmax."""
+        """Logits; and their softmax, where somebody watches."""
         logits = self.see("logits_BLV", F.linear(output_BLD, weight_VD, self.projection.bias))
         if watched():
             self.see("probabilities_BLV", logits.softmax(-1))
@@ -213,8 +213,8 @@ def attend(
     """Attention(Q, K, V) = softmax(Q K^T / sqrt(d_k)) V (equation 1): BHLK, BHMK, BHMU -> BHLU."""
     scale = 1 / math.sqrt(queries.shape[-1]) if scale is None else scale
     may_look = mask.may_look(queries.shape[2], keys.shape[2], queries.device)
-    # In bf16 on a CPU the fused kernel's backward takes up to 10 times as long as these lines on short rows:
-    # benchmarks/attention.py. And it draws its dropout otherwise.
+    # In bf16 on a CPU the backward pass of the fused kernel takes up to 10 times as long as these lines on
+    # short rows: benchmarks/attention.py. And it draws its dropout in another way.
     slow = queries.dtype == torch.bfloat16 and torch.is_grad_enabled() and queries.device.type == "cpu"
     dropping = dropout.training and dropout.rate > 0
     if not (slow or dropping or watched() or mask.some_row_is_empty):
@@ -291,8 +291,8 @@ class Norm(Part):
         """B L D -> B L D, each position for itself."""
         if not watched():
             if x.dtype == torch.bfloat16 and torch.is_grad_enabled():
-                # With its weight and bias in, the kernel adds up their gradients in bf16 and loses up to half
-                # of them.
+                # With weight and bias inside, the kernel sums their gradients in bf16 and loses up to half of
+                # them.
                 standardized = F.layer_norm(x, self.weight.shape, eps=self.epsilon)
                 return torch.addcmul(self.bias, standardized, self.weight)
             return F.layer_norm(x, self.weight.shape, self.weight, self.bias, self.epsilon)
@@ -305,7 +305,7 @@ class Norm(Part):
 
 
 class Projection(nn.Module):
-    """The matrix and bias before the softmax, where they are its own: a tied matrix is the embedding's."""
+    """The matrix and bias before the softmax; a tied matrix belongs to the embedding and is None here."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
@@ -327,7 +327,7 @@ def embed(stack: "Encoder | Decoder", ids: Tensor, shared: nn.Embedding | None, 
 def check_shapes(
     source: Tensor, source_mask: Tensor | None, target: Tensor, target_mask: Tensor | None
 ) -> None:
-    """Broadcasting would make something of sentences that do not belong together, or of a mask of numbers."""
+    """Raise for shapes that broadcasting would accept silently: unequal sentences, or a mask of numbers."""
     if len(source) != len(target):
         raise UsageError(f"{len(source)} sources and {len(target)} targets: give a target for each source.")
     for name, mask, ids in (("source_mask", source_mask, source), ("target_mask", target_mask, target)):

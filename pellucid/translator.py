@@ -9,9 +9,11 @@ import torch
 
 from pellucid.config.device import device_named
 from pellucid.errors import PellucidError, UsageError
-from pellucid.explanation import Explanation, explain
+from pellucid.explanation import Explanation
 from pellucid.folder.load import load_model_or_step
-from pellucid.probes.compare.comparison import Comparison, compare
+from pellucid.probes.compare import Comparison, compare
+from pellucid.reading.reading import read
+from pellucid.show import registered as registered
 from pellucid.translate.base import BaseTranslator
 from pellucid.translate.ensemble import check_same_vocabulary
 
@@ -24,7 +26,7 @@ class Translator(BaseTranslator):
 
     def explain(self, source: str, to: str | None = None, target: str | None = None) -> Explanation:
         """Translate, unless the target is given, and then see every matrix of one pass over what was said."""
-        return explain(self, source, to=to, target=target)
+        return Explanation(**vars(read(self, source, to, target)), translator=self)
 
     def compare(
         self, word: str, a: str, b: str, to: str | None = None, which: tuple[int, int] | None = None

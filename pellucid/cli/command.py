@@ -1,10 +1,11 @@
-"""The command `pellucid`: its verbs, its exit codes, and how it says what went wrong."""
+"""The command `pellucid`: its verbs, its exit codes, and its messages when something goes wrong."""
 
 import argparse
 import sys
 import warnings
-from collections.abc import Sequence
-from typing import TextIO
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
 
 from pellucid.cli import (
     average,
@@ -23,65 +24,78 @@ from pellucid.cli import (
     train,
     translate,
 )
-from pellucid.cli.spelling import spelled
+from pellucid.cli.arguments import check_models
 from pellucid.cli.streams import drop_output, prepare
-from pellucid.errors import PellucidError
+from pellucid.errors import PellucidError, Setting
 from pellucid.folder.version import __version__
 from pellucid.learning.memory import is_out_of_memory
 
-# What these say is all that they do, so who reads it may leave early, as in `pellucid translate … | head`.
-ONLY_SPEAKING = (
-    "average",
-    "compare",
-    "data",
-    "evaluate",
-    "example",
-    "exercise",
-    "experiment",
-    "explain",
-    "inspect",
-    "score",
-    "translate",
+VERBS = (
+    demo,
+    train,
+    average,
+    translate,
+    evaluate,
+    score,
+    explain,
+    example,
+    exercise,
+    experiment,
+    leak,
+    compare,
+    inspect,
+    set_,
+    data,
 )
+# Verbs with other work than to print, which must not look complete if their output is lost.
+WORKING = ("demo", "leak", "set", "train")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs a command line; the exit code. What Ctrl-C raises is the caller's."""
-    verb, names = None, tuple[str, ...]()
+    """Run a command line and return the exit code. The caller handles Ctrl-C."""
+    arguments = argparse.Namespace(verb=None)
     try:
         prepare()
         parser = command_line()
         arguments = parser.parse_args(argv)
-        verb, names = arguments.verb, tuple(vars(arguments))
-        if verb is None:
+        if arguments.verb is None:
             parser.print_help(sys.stderr)
             return 2
-        _run(arguments)
+        with _warnings_as_lines():
+            check_models(arguments)
+            arguments.run(arguments)
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except PellucidError as error:
-        return _complain(spelled(str(error), names), error.exit_code)
+        return _complain(_with_options(error, arguments), error.exit_code)
     except (MemoryError, RuntimeError) as error:
         if not is_out_of_memory(error):
             raise
         return _complain("out of memory. Give the command less at once, or free some memory.", 1)
     except OSError as error:
         drop_output()
-        if isinstance(error, BrokenPipeError) and not error.filename and verb in ONLY_SPEAKING:
+        # A reader may leave early, as in `pellucid translate … | head`.
+        if isinstance(error, BrokenPipeError) and not error.filename and arguments.verb not in WORKING:
             return 0
         return _complain(f"{error.filename or 'standard output'}: {error.strerror or error}.", 1)
     return 0
 
 
-def _run(arguments: argparse.Namespace) -> None:
+@contextmanager
+def _warnings_as_lines() -> Iterator[None]:
+    """Print warnings as lines for people, without the place in our code; they never stop the work."""
+
+    def show(message: Warning | str, *where: Any, **more: Any) -> None:
+        _complain(f"warning: {message}", 0)
+
     with warnings.catch_warnings():
-        warnings.simplefilter("default", UserWarning)  # they are for people, and never stop the work
-        warnings.showwarning = _show_warning
-        arguments.run(arguments)
-    if sys.stdout is not None:
-        sys.stdout.flush()
+        warnings.simplefilter("default", UserWarning)
+        warnings.showwarning = show
+        yield
 
 
 def command_line() -> argparse.ArgumentParser:
-    """All verbs with their arguments."""
+    """Build the parser of all verbs and their arguments."""
     parser = argparse.ArgumentParser(
         prog="pellucid",
         description="An encoder-decoder Transformer that you can train, run and see through.",
@@ -91,39 +105,24 @@ def command_line() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"pellucid {__version__}")
     verbs = parser.add_subparsers(title="verbs", dest="verb", metavar="VERB")
-    for verb in (
-        demo,
-        train,
-        average,
-        translate,
-        evaluate,
-        score,
-        explain,
-        example,
-        exercise,
-        experiment,
-        leak,
-        compare,
-        inspect,
-        set_,
-        data,
-    ):
+    for verb in VERBS:
         verb.add(verbs)
     return parser
+
+
+def _with_options(error: PellucidError, arguments: argparse.Namespace) -> str:
+    """Return the message with the verb's own options for settings: `--beam 0` in place of `beam = 0`."""
+
+    def spell(setting: Setting) -> str:
+        if setting.name not in vars(arguments):
+            return str(setting)
+        values = setting.value if isinstance(setting.value, tuple) else (setting.value,)
+        shown = [str(value) for value in values if value is not ... and value is not True]
+        return " ".join([f"--{setting.name.replace('_', '-')}", *shown])
+
+    return error.message.format(*map(spell, error.settings)) if error.settings else str(error)
 
 
 def _complain(message: str, exit_code: int) -> int:
     print(f"pellucid: {message}", file=sys.stderr)
     return exit_code
-
-
-def _show_warning(
-    message: Warning | str,
-    category: type[Warning],
-    filename: str,
-    lineno: int,
-    file: TextIO | None = None,
-    line: str | None = None,
-) -> None:
-    """A warning as a line for people: where in our code it was raised is nothing to them."""
-    _complain(f"warning: {message}", 0)

@@ -1,4 +1,4 @@
-"""pellucid compare: one word in two sentences, its vectors and what moved them."""
+"""pellucid compare: one word in two sentences, its vectors and what moved them apart."""
 
 import argparse
 from pathlib import Path
@@ -12,8 +12,10 @@ pellucid compare demo bank "She brings water from the bank" "She brings money fr
 
 
 def add(verbs: Verbs) -> None:
-    """The verb and its arguments."""
-    about = "one word in two sentences: how its vectors part, layer by layer, and which words moved them"
+    """Add the verb and its arguments."""
+    about = (
+        "compare a word in two sentences: how its vectors differ after each layer, and which words moved them"
+    )
     parser = verb(verbs, "compare", about, run, EXAMPLES)
     add_model(parser)
     option = parser.add_argument
@@ -21,13 +23,13 @@ def add(verbs: Verbs) -> None:
     option("first", metavar="A", type=text, help="the first sentence, in quotes")
     option("second", metavar="B", type=text, help="the second sentence, in quotes")
     add_to(parser)
-    both = "which of its occurrences in A and in B, counted from 1, where there are several"
+    both = "the occurrences to compare in A and in B, counted from 1, where there are several"
     option("--png", metavar="FILE", type=Path, help="a picture: the cosines, and the words that moved it")
     option("--which", metavar="N", type=int, nargs=2, help=both)
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """The comparison goes to standard output."""
+    """Print the comparison."""
     from pellucid.cli.lines import put, tell
     from pellucid.seeing.viewed import columns_of_terminal
     from pellucid.translator import load
@@ -39,4 +41,4 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.png:
         comparison.plot(arguments.png)
         tell(f"written: {arguments.png}")
-    put(comparison.lines(columns_of_terminal()))  # last, for who reads it may leave
+    put(comparison.lines(columns_of_terminal()))  # last, because the reader may leave early

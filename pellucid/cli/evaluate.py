@@ -4,9 +4,10 @@ import argparse
 import dataclasses
 import json
 import sys
-from collections.abc import Iterator
+import warnings
+from collections.abc import Iterable
 
-from pellucid.cli.arguments import Verbs, add_bad_utf8, add_data, add_models, add_to, verb
+from pellucid.cli.arguments import Verbs, add_bad_utf8, add_data, add_models, add_search, add_to, verb
 
 EXAMPLES = """
 pellucid evaluate runs/es --source test.en --reference test.es
@@ -15,42 +16,35 @@ pellucid evaluate runs/m30k --source test.en --reference test.lc.norm.tok.de --t
 pellucid evaluate --hypothesis said.es --reference test.es --reference other.es
 """
 NOTES = """
-The reference is compared as it is. A model whose [data] preparation is "moses" or "moses-lowercase" says
-tokenised text: give it a reference that is tokenised the same way, and --tokenize none.
+The reference is compared as it is. A model whose [data] preparation is "moses" or "moses-lowercase" writes
+tokenised text: give it a reference that is tokenised in the same way, and --tokenize none.
 """
 TOGETHER = 500  # lines between two movements of the progress bar
 OF_A_MODEL = ("data", "source", "to", "beam", "length_penalty", "max_length")
 
 
 def add(verbs: Verbs) -> None:
-    """The verb and its arguments."""
+    """Add the verb and its arguments."""
     about = "translate a file and compare it with a reference: BLEU, chrF, and how many are exactly right"
     parser = verb(verbs, "evaluate", about, run, EXAMPLES, NOTES)
     add_models(parser, optional=True)
-    option = parser.add_argument
     add_data(parser)
-    option("--source", metavar="FILE", help="what to translate, a sentence a line; .gz too")
-    option(
-        "--reference",
-        metavar="FILE",
-        action="append",
-        help="its translation by people, line by line; give the option again for a second one",
-    )
+    add_to(parser)
+    add_search(parser)
+    option = parser.add_argument
+    option("--source", metavar="FILE", help="the text to translate, a sentence a line; .gz too")
+    reference = "its translation by people, line by line; repeat the option for a second one"
+    option("--reference", metavar="FILE", action="append", help=reference)
     option("--hypothesis", metavar="FILE", help="translations to compare, instead of MODEL and --source")
     option("--lowercase", action="store_true", help="compare without regard to capitals")
-    option(
-        "--tokenize", metavar="NAME", default="13a", help="sacreBLEU's: 13a (default), none, intl, char, zh"
-    )
-    add_to(parser)
-    option("--beam", metavar="N", type=int, help="hypotheses that are followed at once; 1 is greedy")
-    option("--length-penalty", metavar="X", type=float, help="scores are divided by length^X")
-    option("--max-length", metavar="N", type=int, help="tokens at most, the end token counted")
+    tokenize = "sacreBLEU's: 13a (default), none, intl, char, zh"
+    option("--tokenize", metavar="NAME", default="13a", help=tokenize)
     option("--json", action="store_true", help="add a last line with all figures as a JSON object")
     add_bad_utf8(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Three lines: BLEU, chrF, exact."""
+    """Print three lines: BLEU, chrF, exact."""
     from pellucid.cli.lines import put, sides, tell
     from pellucid.translate.evaluate import evaluate, note_on_short
 
@@ -58,9 +52,9 @@ def run(arguments: argparse.Namespace) -> None:
     compared = "source" if arguments.hypothesis is None else "hypothesis"
     texts, *references = sides(arguments, compared, "reference")
     how = dict(lowercase=arguments.lowercase, tokenize=arguments.tokenize)
-    evaluate(["a"], ["a"], **how)  # what is wrong with these shows before the work
+    evaluate(["a"], ["a"], **how)  # checks these options before the work
     if arguments.hypothesis is None:
-        texts = _translations(arguments, texts)
+        texts = _translate(arguments, texts)
     scores = evaluate(texts, references, **how)
     put(str(scores).split("\n"))
     if note := note_on_short(references[0], arguments.tokenize):
@@ -70,7 +64,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _check(arguments: argparse.Namespace) -> None:
-    """Refuse a call with neither a model nor a file of translations, or with both."""
+    """Raise for a call with neither a model nor a file of translations, or with both."""
     from pellucid.errors import UsageError
 
     if arguments.hypothesis is None:
@@ -87,34 +81,33 @@ def _check(arguments: argparse.Namespace) -> None:
         )
 
 
-def _translations(arguments: argparse.Namespace, sources: list[str]) -> list[str]:
-    """What the model says to each source, with warnings for what nobody would expect."""
+def _translate(arguments: argparse.Namespace, sources: list[str]) -> list[str]:
+    """Translate the sources; warn of what may surprise."""
     from pellucid.cli.lines import tell
-    from pellucid.cli.translate import tell_unfinished, tell_unknown, translated, unfinished, unknown_words
+    from pellucid.cli.translate import Doubts
     from pellucid.text.preparation import stays_tokenised
+    from pellucid.translate.sentences import TruncationWarning
     from pellucid.translator import load
 
-    translator, name = load(arguments.model, arguments.device, "fp32"), arguments.data or arguments.source
+    translator = load(arguments.model, arguments.device, "fp32")
     if stays_tokenised(translator.vocabulary.preparation) and arguments.tokenize != "none":
-        tell("note: this model says tokenised text: give it a tokenised reference, and --tokenize none.")
+        tell("note: this model writes tokenised text: give it a tokenised reference, and --tokenize none.")
     options = {each: getattr(arguments, each) for each in ("beam", "length_penalty", "max_length")}
-    texts, cut_off, unknown = list[str](), list[int](), dict[int, str]()
+    warnings.simplefilter("ignore", TruncationWarning)  # it would number the lines of a part
+    doubts, texts = Doubts(translator, arguments.data or arguments.source, arguments.to), list[str]()
     for start in _with_progress(range(0, len(sources), TOGETHER)):
         some = sources[start : start + TOGETHER]
-        found = translated(translator, some, arguments.to, options, name, start)
-        texts += [translation.text for translation in found]
-        cut_off += unfinished(found, start)
-        unknown |= unknown_words(translator, some, arguments.to, start)
-    tell_unfinished(cut_off, name)
-    tell_unknown(unknown, name, translator)
+        translations = translator.translate(some, arguments.to, **options)
+        texts += [translation.text for translation in translations]
+        doubts.add(some, translations)
+    doubts.tell()
     return texts
 
 
-def _with_progress(starts: range) -> Iterator[int]:
+def _with_progress(starts: range) -> Iterable[int]:
     if not sys.stderr.isatty():
-        yield from starts
-        return
+        return starts
     from rich.console import Console
     from rich.progress import track
 
-    yield from track(starts, "translating", console=Console(stderr=True), transient=True)
+    return track(starts, "translating", console=Console(stderr=True), transient=True)

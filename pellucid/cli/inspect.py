@@ -1,9 +1,9 @@
-"""pellucid inspect: what a model folder is."""
+"""pellucid inspect: describe a model folder."""
 
 import argparse
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,23 +17,18 @@ LAYER = re.compile(r"\.layers\.\d+\.")
 
 
 def add(verbs: Verbs) -> None:
-    """The verb and its arguments."""
-    about = "say what a model folder is: where it comes from, its parts, the tensors that a trace shows"
+    """Add the verb and its arguments."""
+    about = "describe a model folder: where it comes from, its parts, the tensors that a trace shows"
     examples = "pellucid inspect demo\npellucid inspect demo --tensors | grep weights"
     parser = verb(verbs, "inspect", about, run, examples)
-    parser.add_argument(
-        "model",
-        metavar="MODEL",
-        type=model,
-        help="a model folder, a checkpoint of a training run, or the word demo",
-    )
-    parser.add_argument(
-        "--tensors", action="store_true", help="only the names of all traced tensors, a tab, their axes"
-    )
+    which = "a model folder, a checkpoint of a training run, or the word demo"
+    parser.add_argument("model", metavar="MODEL", type=model, help=which)
+    only = "print only the names of all traced tensors, a tab, their axes"
+    parser.add_argument("--tensors", action="store_true", help=only)
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Everything is checked against the manifest's hashes first."""
+    """Check every file against the manifest's hashes, then describe the model."""
     from pellucid.cli.lines import put
     from pellucid.config.toml_file import to_toml
     from pellucid.folder.load import load_model_or_step
@@ -46,17 +41,22 @@ def run(arguments: argparse.Namespace) -> None:
         put(f"{name}\t{axes}" for name, axes in tensors.items())
         return
     what = f"step {manifest['step']} of a training run" if "step" in manifest else "a model"
-    put([f"{folder}: {what}; the hashes of its {len(manifest['files'])} files are right", ""])
-    put(_provenance(manifest.get("provenance", {"steps": manifest.get("step")})))
-    put(["vocabulary", *_indented(_vocabulary(loaded.vocabulary)), ""])
-    put(["parameters", *_indented(_table(parameters_by_part(loaded.model))), ""])
-    put(["tensors that a trace shows, and their axes ({l} is a layer)"])
-    put([*_indented(_table(dict(_without_layers(tensors)))), ""])
-    put(["configuration", *_indented(to_toml(loaded.config).strip().split("\n"))])
+    put([f"{folder}: {what}; the hashes of its {len(manifest['files'])} files are right"])
+    sections = {
+        "provenance": _tree(manifest.get("provenance", {"steps": manifest.get("step")})),
+        "vocabulary": _vocabulary(loaded.vocabulary),
+        "parameters": _table(parameters_by_part(loaded.model)),
+        "tensors that a trace shows, and their axes ({l} is a layer)": _table(
+            {LAYER.sub(".layers.{l}.", name): axes for name, axes in tensors.items()}
+        ),
+        "configuration": to_toml(loaded.config).strip().split("\n"),
+    }
+    for title, lines in sections.items():
+        put(["", title, *_indent(lines)])
 
 
 def traced(model: "Transformer") -> dict[str, str]:
-    """The names of all tensors that a trace shows, in the order of computation, with their axes."""
+    """Return the names of all tensors that a trace shows, in the order of computation, with their axes."""
     import torch
 
     from pellucid.seeing.trace import trace
@@ -68,27 +68,21 @@ def traced(model: "Transformer") -> dict[str, str]:
 
 
 def parameters_by_part(model: "Transformer") -> dict[str, str]:
-    """The number of parameters of each part, all layers of a stack together."""
+    """Return the number of parameters of each part, all layers of a stack together."""
     counts: Counter[str] = Counter()
     for name, parameter in model.named_parameters():
         part = ".".join(LAYER.sub(".layers.{l}.", name).split(".")[: 4 if LAYER.search(name) else -1])
         counts[part] += parameter.numel()
-    rows = {part: f"{count:,}" for part, count in counts.items()}
-    return rows | {"all": f"{sum(counts.values()):,}"}
-
-
-def _provenance(provenance: Mapping[str, Any]) -> Iterator[str]:
-    """Where it comes from, a level of indentation for each level of the manifest's table."""
-    yield "provenance"
-    yield from _indented(_tree(provenance))
-    yield ""
+    counts["all"] = counts.total()
+    return {part: f"{count:,}" for part, count in counts.items()}
 
 
 def _tree(table: Mapping[str, Any]) -> Iterator[str]:
+    """Lines for a table of the manifest, with more indentation for tables inside it."""
     for name, value in table.items():
         if isinstance(value, Mapping):
             yield f"{name}:{'' if value else ' none'}"
-            yield from _indented(_tree(value))
+            yield from _indent(_tree(value))
         else:
             yield f"{name}: {value if value != '' else 'not said'}"
 
@@ -102,17 +96,10 @@ def _vocabulary(vocabulary: "Vocabulary") -> Iterator[str]:
     yield f"languages: {directions or 'not named'}"
 
 
-def _without_layers(tensors: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    for name, axes in tensors.items():
-        yield LAYER.sub(".layers.{l}.", name), axes
-
-
-def _table(rows: Mapping[str, str]) -> Iterator[str]:
+def _table(rows: Mapping[str, str]) -> list[str]:
     width = max(map(len, rows))
-    for name, value in rows.items():
-        yield f"{name:<{width}}  {value}"
+    return [f"{name:<{width}}  {value}" for name, value in rows.items()]
 
 
-def _indented(lines: Any) -> Iterator[str]:
-    for line in lines:
-        yield f"  {line}" if line else line
+def _indent(lines: Iterable[str]) -> Iterator[str]:
+    return (f"  {line}" if line else line for line in lines)

@@ -1,4 +1,4 @@
-"""Text in and out, a line at a time: UTF-8 whatever the locale says, split on line feeds alone."""
+"""Text in and out, a line at a time: UTF-8 in any locale, split at line feeds only."""
 
 import sys
 from argparse import Namespace
@@ -11,20 +11,20 @@ from pellucid.data.corpus import decode, read_lines, table_rows
 from pellucid.errors import PellucidError, UsageError
 
 STANDARD_INPUT = "standard input"
-_ARRIVAL = 65_536  # bytes at most that are taken from a pipe at once, so that memory is bounded
+_ARRIVAL = 65_536  # the most bytes to take from a pipe at once, so that memory is bounded
 _OR_ELSE = "give --bad-utf8 replace (U+FFFD for it) or skip (an empty line)"
 
 
 def standard_input(bad_utf8: str, characters: int) -> Iterator[list[str]]:
     """Yield the lines of standard input in lists, as they arrive; raise at a bad line, after those before it.
 
-    Keep at least one character more than `characters` of a longer line, so that its reader sees that it is
-    too long.
+    A line of more than `characters` characters is cut, but stays longer than that, so that the reader can
+    see that it was too long.
     """
     if sys.stdin is None:
         raise PellucidError("standard input is closed. Give it the text, one sentence a line.")
     number = 0
-    # A character has 4 bytes at most; 2 more: one that is too many, and a byte order mark.
+    # A character has at most 4 bytes. Two more: one that is too many, and a byte order mark.
     for lines in arrivals(sys.stdin.buffer, 4 * (characters + 2)):
         texts: list[str] = []
         problem = None
@@ -43,18 +43,18 @@ def standard_input(bad_utf8: str, characters: int) -> Iterator[list[str]]:
 def arrivals(stream: BinaryIO, most: int) -> Iterator[list[bytes]]:
     """Yield the lines of a stream in lists, as they arrive, without line feeds; keep `most` bytes of each."""
     begun = bytearray()
-    while data := stream.read1(_ARRIVAL):  # type: ignore[attr-defined]  # all that is there, at least one byte
+    while data := stream.read1(_ARRIVAL):  # type: ignore[attr-defined]  # all that has arrived, at least one byte
         complete, line_feed, rest = data.rpartition(b"\n")
         if line_feed:
             yield [_beginning(line, most) for line in (bytes(begun) + complete).split(b"\n")]
             begun.clear()
-        begun += rest[: most + 1 - len(begun)]  # one more, which says whether a character ends at `most`
+        begun += rest[: most + 1 - len(begun)]  # one more byte, to see whether a character ends at `most`
     if begun:
         yield [_beginning(bytes(begun), most)]
 
 
 def _beginning(line: bytes, most: int) -> bytes:
-    """At most so many bytes, and of a UTF-8 character (up to 4 bytes) all or none."""
+    """Cut a line to at most `most` bytes, at the end of a UTF-8 character."""
     if len(line) <= most:
         return line
     end = next((end for end in range(most, most - 4, -1) if line[end] & 0xC0 != 0x80), most)
@@ -62,8 +62,8 @@ def _beginning(line: bytes, most: int) -> bytes:
 
 
 def sides(arguments: Namespace, first: str, second: str) -> list[list[str]]:
-    """Return lists of lines that belong together: the two columns of --data, or the files that two options
-    name. The second option may name several files."""
+    """Return lists of lines that belong together: the two columns of --data, or the files of two options.
+    The second option may name several files."""
     files = {name: getattr(arguments, name) for name in (first, second)}
     given = [f"--{name}" for name, file in files.items() if file is not None]
     if arguments.data is not None and given:
@@ -76,22 +76,26 @@ def sides(arguments: Namespace, first: str, second: str) -> list[list[str]]:
     names = [files[first], *(files[second] if isinstance(files[second], list) else [files[second]])]
     texts = [_file_lines(name, arguments.bad_utf8) for name in names]
     for name, lines in zip(names, texts, strict=True):
-        _check_same_count(names[0], name, (len(texts[0]), len(lines)))
+        if len(lines) != len(texts[0]):
+            raise PellucidError(
+                f"{names[0]} has {len(texts[0])} lines and {name} has {len(lines)}: line by line they must "
+                "belong together. Look for a lost or an added line feed."
+            )
     return texts
 
 
 def _columns(path: str, bad_utf8: str) -> list[list[str]]:
-    """The sources and the targets of a table; .gz is unpacked."""
+    """Return the sources and the targets of a table; .gz is unpacked."""
     _check_file(path)
-    columns: list[list[str]] = [[], []]
-    for number, row in enumerate(table_rows(path), 1):
-        for column, line in zip(columns, row, strict=True):
-            column.append(_text(line, path, number, bad_utf8))
-    return columns
+    rows = [
+        [_text(line, path, number, bad_utf8) for line in row]
+        for number, row in enumerate(table_rows(path), 1)
+    ]
+    return [[row[side] for row in rows] for side in (0, 1)]
 
 
 def _file_lines(path: str, bad_utf8: str) -> list[str]:
-    """The lines of a text file; .gz is unpacked."""
+    """Return the lines of a text file; .gz is unpacked."""
     _check_file(path)
     if path.removesuffix(".gz").endswith(".tsv"):
         raise UsageError(
@@ -102,23 +106,13 @@ def _file_lines(path: str, bad_utf8: str) -> list[str]:
 
 
 def _check_file(path: str) -> None:
-    if not Path(path).exists():
-        raise PellucidError(f"{path}: no such file. Give the path of a text with one sentence a line.")
-    if Path(path).is_dir():
-        raise PellucidError(f"{path}: a folder. Give the path of a text with one sentence a line.")
-
-
-def _check_same_count(first: str, second: str, counts: tuple[int, int]) -> None:
-    """Raises unless two files have equally many lines."""
-    if counts[0] != counts[1]:
-        raise PellucidError(
-            f"{first} has {counts[0]} lines and {second} has {counts[1]}: line by line they must belong "
-            "together. Look for a lost or an added line feed."
-        )
+    if not Path(path).is_file():
+        what = "a folder" if Path(path).is_dir() else "no such file"
+        raise PellucidError(f"{path}: {what}. Give the path of a text with one sentence a line.")
 
 
 def put(lines: Iterable[str]) -> None:
-    """Lines to standard output; whatever a text holds, it is one line."""
+    """Print texts to standard output, each as one line."""
     if sys.stdout is None:
         raise PellucidError("standard output is closed. Give the command one, such as > FILE.")
     for line in lines:
@@ -127,12 +121,12 @@ def put(lines: Iterable[str]) -> None:
 
 
 def tell(line: str) -> None:
-    """A line for people, to standard error."""
+    """Print a line for people to standard error."""
     print(line, file=sys.stderr)
 
 
 def _text(line: bytes, name: str, number: int, bad_utf8: str) -> str:
-    """The text of a line without a byte order mark at the start of all; to skip it is to leave it empty."""
+    """Decode a line; the first line may begin with a byte order mark, and a skipped line is empty."""
     if number == 1:
         line = line.removeprefix(BOM_UTF8)
     text, is_utf8 = decode(line, f"{name}:{number}", bad_utf8, _OR_ELSE)

@@ -1,4 +1,4 @@
-"""pellucid score: how probable a model holds given translations."""
+"""pellucid score: the probability of given translations."""
 
 import argparse
 import json
@@ -12,7 +12,7 @@ pellucid score runs/m30k --data test.tsv
 
 
 def add(verbs: Verbs) -> None:
-    """The verb and its arguments."""
+    """Add the verb and its arguments."""
     about = "print how probable each given translation is: log-probabilities, one total a line"
     parser = verb(verbs, "score", about, run, EXAMPLES)
     add_models(parser)
@@ -21,12 +21,16 @@ def add(verbs: Verbs) -> None:
     option("--source", metavar="FILE", help="a sentence a line; .gz too")
     option("--target", metavar="FILE", help="its translation, line by line")
     add_to(parser, "the language of the target, where the model knows several")
-    option("--per-token", action="store_true", help="a JSON object a line, with each token's share")
+    option(
+        "--per-token",
+        action="store_true",
+        help="print a JSON object a line, with the log-probability of each token",
+    )
     add_bad_utf8(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Natural logarithms, the end token included."""
+    """Print natural logarithms, with the end token."""
     from pellucid.cli.lines import put, sides
     from pellucid.folder.manifest import jsonable
     from pellucid.translator import load

@@ -1,4 +1,4 @@
-"""Standard output and standard error, made ready for a command: UTF-8, and a display that may go away."""
+"""Standard output and standard error of a command: UTF-8, and a display that may go away."""
 
 import io
 import os
@@ -7,23 +7,23 @@ from contextlib import suppress
 
 
 class Display(io.FileIO):
-    """A file descriptor that people read: if they leave, or its disk is full, what is written is lost."""
+    """A file descriptor that people read: if they close it, or its disk is full, the text is lost."""
 
     def write(self, data: bytes, /) -> int:  # type: ignore[override]
-        """Never an error, for the work must go on."""
-        written = None  # which is also what a descriptor says that does not wait and is full
+        """Write without ever raising, because the work must go on."""
+        written = None  # also the answer of a full descriptor that does not block
         with suppress(OSError):
             written = super().write(data)
         return len(data) if written is None else written
 
 
 def prepare() -> None:
-    """Whatever the locale says: text is UTF-8, lines end in line feeds, a path is the bytes that it was."""
+    """Set the streams, in any locale: text is UTF-8, lines end in line feeds, paths keep their bytes."""
     how = {"encoding": "utf-8", "errors": "surrogateescape", "newline": "\n"}
     if sys.stderr is None:  # the command was called with 2>&-
         sys.stderr = open(os.devnull, "w", **how)  # type: ignore[call-overload]  # noqa: SIM115
     elif sys.__stderr__ is sys.stderr and not (os.name == "nt" and sys.__stderr__.isatty()):
-        # Not where a caller put something else there; and a console of Windows wants no bytes.
+        # Not where a caller has replaced the stream; and a console of Windows takes no bytes.
         display = Display(sys.__stderr__.fileno(), "wb", closefd=False)
         buffered = io.BufferedWriter(display)  # type: ignore[type-var]
         sys.stderr = io.TextIOWrapper(buffered, line_buffering=True, **how)  # type: ignore[arg-type]
@@ -33,7 +33,7 @@ def prepare() -> None:
 
 
 def drop_output() -> None:
-    """What is still in the buffer goes nowhere, or Python would complain of it when it ends."""
+    """Discard what is still in the buffer, or Python would complain about it when it ends."""
     with suppress(OSError, ValueError, AttributeError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())

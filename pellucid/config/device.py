@@ -3,23 +3,23 @@
 import torch
 from torch import nn
 
-from pellucid.errors import UsageError
+from pellucid.errors import Setting, UsageError
 
 
 def device_named(device: str | torch.device) -> torch.device:
     """Return the device of this name after a trial; "auto" is a GPU if PyTorch sees one."""
     if device == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    remedy = 'Use "auto", "cpu" or "cuda".'
+    remedy, setting = 'Use "auto", "cpu" or "cuda".', Setting("device", device)
     try:
         chosen = torch.device(device)
     except (RuntimeError, TypeError, ValueError):
-        raise UsageError(f'device = "{device}": there is no device of this name. {remedy}') from None
+        raise UsageError(f"{{}} is not the name of a device. {remedy}", setting) from None
     try:
         torch.zeros(1, device=chosen).item()  # some devices have a name and cannot compute
     except (RuntimeError, AssertionError, ImportError) as error:
         reason = str(error).splitlines()[0].partition(". ")[0].rstrip(".")
-        raise UsageError(f'device = "{device}": {reason}. {remedy}') from None
+        raise UsageError(f"{{}} cannot be used: {reason}. {remedy}", setting) from None
     return chosen
 
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from pellucid.config.whole import is_whole
-from pellucid.errors import UsageError
+from pellucid.errors import Setting, UsageError
 
 LAST_SEED = 2**32 - 1
 
@@ -12,7 +12,7 @@ def whole_setting(name: str, value: Any, low: int, high: int, what: str = "") ->
     """The setting as an int, or an error that names it; `what` says what it counts."""
     if not is_whole(value, low, high):
         raise UsageError(
-            f"{name} = {value!r:.60} must be a whole number from {low:,} to {high:,}{_so(what)}."
+            f"{{}} must be a whole number from {low:,} to {high:,}{_so(what)}.", Setting(name, value)
         )
     return int(value)
 
@@ -25,7 +25,8 @@ def whole_list(name: str, values: Any, low: int, high: int, what: str = "") -> l
         or not all(is_whole(value, low, high) for value in values)
     ):
         raise UsageError(
-            f"{name} = {values!r:.60} must be a list of whole numbers from {low:,} to {high:,}{_so(what)}."
+            f"{{}} must be a list of whole numbers from {low:,} to {high:,}{_so(what)}.",
+            Setting(name, values),
         )
     return [int(value) for value in values]
 

@@ -26,7 +26,7 @@ from pellucid.reading.words import visible
 from pellucid.show.columns import columns, stacked
 from pellucid.show.drawing import ORANGE, PURPLE, drawing
 from pellucid.text.vocabulary import Vocabulary
-from pellucid.translate.base import never_said
+from pellucid.translate.request import forbidden_ids
 from pellucid.translate.sentences import TOKENS, read_source
 from pellucid.translator import Translator
 
@@ -206,7 +206,7 @@ def _read(task: _Task, given: Mapping[int, int]) -> tuple[list[Fed], list[int]]:
     model = task.model
     source = torch.tensor([list(task.source)], device=device_of(model))
     past, words, rows = GrowingPast(), [model.config.start_id], []
-    never = never_said(model, task.vocabulary)
+    never = forbidden_ids(model, task.vocabulary)
     with quietly(model):
         memory = model.remember(model.encode(source, None), None)
         while len(words) <= len(task.gold) + BEYOND and (words[-1] != model.config.end_id):
@@ -238,7 +238,7 @@ def _slip(task: _Task, place: int, word: str | None) -> int:
     source, before = as_read(model, task.source, task.gold[:place])
     with quietly(model):
         logits = model(source, None, before)[0, -1]
-    logits[[*never_said(model, task.vocabulary), model.config.end_id, right]] = -torch.inf
+    logits[[*forbidden_ids(model, task.vocabulary), model.config.end_id, right]] = -torch.inf
     return int(logits.argmax())
 
 

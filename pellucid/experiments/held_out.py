@@ -10,9 +10,9 @@ from pellucid.experiments.lookahead import decode_anew
 from pellucid.experiments.short_training import Material
 from pellucid.learning.validation import validation_loss
 from pellucid.model import Transformer
-from pellucid.translate.base import never_said
 from pellucid.translate.decoding import evaluating
 from pellucid.translate.evaluate import evaluate
+from pellucid.translate.request import forbidden_ids
 from pellucid.translate.sentences import read_source
 from pellucid.translator import Translator
 
@@ -60,7 +60,7 @@ def decoded_anew(model: Transformer, lessons: Material) -> Decoding:
 
     def say(pairs: Sequence[Pair], to: str | None) -> list[str]:
         sources = [read_source(pair.source, to, vocabulary, LONGEST).ids for pair in pairs]
-        said = decode_anew(model, sources, never_said(model, vocabulary), LONGEST)
+        said = decode_anew(model, sources, forbidden_ids(model, vocabulary), LONGEST)
         return [vocabulary.decode_target(each, to) for each in said]
 
     return _judged(lessons, say)

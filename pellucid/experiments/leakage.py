@@ -21,7 +21,7 @@ from pellucid.experiments.lookahead import LooksAhead
 from pellucid.experiments.short_training import Material, learning, phrasebook_material
 from pellucid.learning.learner import Learner
 from pellucid.model import Transformer
-from pellucid.probes.leak.find import find_leak
+from pellucid.probes.leak import find_leak
 from pellucid.show.columns import columns, digits, paragraph, stacked
 from pellucid.show.drawing import ORANGE, PURPLE, drawing
 from pellucid.translate.evaluate import evaluate

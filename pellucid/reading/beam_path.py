@@ -6,6 +6,7 @@ Searching itself stays as fast as it was: here it is run once more, and the func
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import torch
 from torch import Tensor
 
 from pellucid.config.device import device_of
@@ -112,15 +113,16 @@ def beam_path(translator: BaseTranslator, reading: Reading) -> BeamPath:
     """The search of an explanation's sentence once more, and its target's way through it."""
     vocabulary = reading.vocabulary
     sentence = read_source(reading.translation.source, reading.to, vocabulary, TOKENS)
-    requests, rules, options = translator._requests([sentence], {})
-    model, weighed = translator.serving, _Watched(options.beam)
+    call = translator.request([sentence], {})
+    model, weighed = translator.serving, _Watched(call.options.beam)
     source, mask = pad([sentence.ids], model.config.pad_id, device_of(model))
     steps: list[list[Candidate]] = []
     found: list[Found] = []
-    with evaluating(model):
-        for step in search(TransformerDecoding(model, source, mask), requests, rules, weighed.choose):
+    with evaluating(model), torch.no_grad():
+        memory = model.remember(model.encode(source, mask), mask)
+        for step in search(TransformerDecoding(model, memory), call.requests, call.rules, weighed.choose):
             found = step.done.get(0, [])
-            steps.append(_candidates(weighed, step.open, found, rules, reading))
+            steps.append(_candidates(weighed, step.open, found, call.rules, reading))
     _check(reading, found)
     target = reading.target_ids
     followed = [BeamStep(step, _place(step, target[: n + 1])) for n, step in enumerate(steps)]
@@ -130,7 +132,7 @@ def beam_path(translator: BaseTranslator, reading: Reading) -> BeamPath:
         )
         for each in found
     ]
-    return BeamPath(options.beam, followed, endings, vocabulary.target_tokens(target))
+    return BeamPath(call.options.beam, followed, endings, vocabulary.target_tokens(target))
 
 
 class _Watched:

@@ -4,6 +4,7 @@ import functools
 import shutil
 import sys
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 
@@ -17,6 +18,12 @@ def lines(shown: Any, width: int = 80, **options: Any) -> list[str]:
 def html(shown: Any) -> str:
     """Write data as HTML for a notebook; views register the kinds that they know."""
     raise TypeError(f"no view as HTML is registered for {type(shown).__name__}")
+
+
+@functools.singledispatch
+def plot(shown: Any, path: str | Path) -> None:
+    """Draw data to a file; views register the kinds that they know."""
+    raise TypeError(f"no picture is registered for {type(shown).__name__}")
 
 
 class Viewed:

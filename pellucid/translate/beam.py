@@ -9,9 +9,10 @@ from pellucid.translate.hypotheses import Candidates, Hypotheses
 
 
 def best(log_p_SWV: Tensor, hypotheses: Hypotheses, beam: int) -> Candidates:
-    """The 2 * beam continuations with the highest sums; ties go to the lower hypothesis, then the lower id.
+    """Return the 2 * beam continuations with the highest sums; ties go to the lower hypothesis, then to the
+    lower id.
 
-    That leaves `beam` open ones whatever ends, and beam 1 is greedy. Where there are fewer, sums are -inf.
+    So `beam` hypotheses stay open even if as many end; beam 1 is greedy. Missing ones have sums of -inf.
     """
     width, count = log_p_SWV.shape[1], 2 * beam
     tokens, totals = best_of_each(log_p_SWV.flatten(0, 1), hypotheses.totals.flatten(), count)
@@ -31,13 +32,14 @@ def best(log_p_SWV: Tensor, hypotheses: Hypotheses, beam: int) -> Candidates:
 
 
 def best_of_each(log_p_RV: Tensor, so_far_R: Tensor, count: int) -> tuple[Tensor, Tensor]:
-    """The `count` ids with each row's highest sums, ascending, and these sums; ties go to the lower id."""
+    """Return the `count` ids with each row's highest sums, in ascending order, and their sums; ties go to the
+    lower id."""
     if log_p_RV.shape[1] <= count:
         ids = torch.arange(log_p_RV.shape[1], device=log_p_RV.device).expand_as(log_p_RV)
         return ids, _sums(log_p_RV, so_far_R)
     highest, ids = log_p_RV.topk(count + 1)
     sums = _sums(highest, so_far_R)
-    # topk takes any of several equal ones. Where the last in equals the first out, sort the whole row.
+    # topk takes any of several equal sums. Where the last sum kept equals the first dropped, sort the row.
     doubtful = (sums[:, -2] == sums[:, -1]) & (sums[:, -1] > -math.inf)
     ids = ids[:, :count].sort().values
     if doubtful.any():
@@ -49,6 +51,6 @@ def best_of_each(log_p_RV: Tensor, so_far_R: Tensor, count: int) -> tuple[Tensor
 
 
 def _sums(log_p_RV: Tensor, so_far_R: Tensor) -> Tensor:
-    """What each continuation adds up to; where no hypothesis is, -inf, whatever the model says there."""
+    """Return the sum of each continuation; -inf where there is no hypothesis, whatever the model returns."""
     empty = (so_far_R == -math.inf)[:, None]
     return (log_p_RV + so_far_R[:, None]).masked_fill(empty, -math.inf)

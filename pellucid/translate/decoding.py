@@ -1,4 +1,4 @@
-"""The Transformer as search wants it, and its sentences in batches."""
+"""The Transformer in the form that the search needs, and its sentences in batches."""
 
 import functools
 from collections.abc import Iterator, Sequence
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 import torch
 from torch import Tensor
 
-from pellucid.cache import GrowingPast
+from pellucid.cache import GrowingPast, Memory
 from pellucid.config.device import device_of
 from pellucid.data.batch import pad
 from pellucid.model import Transformer
@@ -18,26 +18,25 @@ from pellucid.translate.options import Options
 from pellucid.translate.sample import Chance, draw
 from pellucid.translate.search import Choose, Decoding, Request, Rules, SearchStep, search
 
-# Source tokens times hypotheses that are decoded together unless a call says otherwise: more is not faster.
+# The default for source tokens times hypotheses that are decoded together: more is not faster.
 TOGETHER = {"cpu": 10_000, "cuda": 100_000}
 
 
 class TransformerDecoding:
-    """Sources that a Transformer has read, their keys and values made once, and a past that grows."""
+    """A Transformer that has encoded its sources: their keys and values, and a past that grows."""
 
-    @torch.no_grad()
-    def __init__(self, model: Transformer, source_BM: Tensor, source_mask_BM: Tensor) -> None:
-        self.device = source_BM.device
+    def __init__(self, model: Transformer, memory: Memory) -> None:
+        self.device = device_of(model)
         self._model = model
-        self._memory = model.remember(model.encode(source_BM, source_mask_BM), source_mask_BM)
+        self._memory = memory
         self._past = GrowingPast()
 
     def step(self, tokens: Tensor) -> Tensor:
-        """The last token of each row -> the logits of its next token, rows x V."""
+        """The last token of each row -> the logits of the next token, rows x V."""
         return self._model.decode(tokens[:, None], self._memory, self._past)[:, 0]
 
     def select(self, rows: Tensor, sentences: Tensor | None) -> None:
-        """Go on with these rows, which belong to these sentences (None: to all, as before)."""
+        """Continue with these rows, which belong to these sentences (None: to all, as before)."""
         self._past.select(rows)
         if sentences is not None:
             self._memory = self._memory.select(sentences)
@@ -50,7 +49,7 @@ def decode(
     rules: Rules,
     options: Options,
 ) -> list[list[Found]]:
-    """The hypotheses of each source, best first, in the order of the sources."""
+    """Return the hypotheses of each source, best first, in the order of the sources."""
     hypotheses: list[list[Found]] = [[] for _ in sources]
     together = options.batch_tokens or max(
         1, TOGETHER.get(device_of(models[0]).type, TOGETHER["cpu"]) // options.width
@@ -75,20 +74,24 @@ def decode_batch(
     rules: Rules,
     options: Options,
 ) -> Iterator[SearchStep]:
-    """Sources decoded together, a token a step; several models are an ensemble."""
-    source, source_mask = pad(sources, models[0].config.pad_id, device_of(models[0]))
+    """Decode sources together, a token a step; several models are an ensemble."""
+    source, mask = pad(sources, models[0].config.pad_id, device_of(models[0]))
+    decodings: list[Decoding] = []
+    for model in models:
+        with torch.no_grad():
+            memory = model.remember(model.encode(source, mask), mask)
+        decodings.append(TransformerDecoding(model, memory))
+    decoding = decodings[0] if len(decodings) == 1 else EnsembleDecoding(decodings)
     choose: Choose = functools.partial(best, beam=options.beam)
     if options.sample:
         chance = Chance(sentence_seeds, options.n_best)
-        choose = functools.partial(draw, sampling=options.sampling, chance=chance)
-    decodings: list[Decoding] = [TransformerDecoding(model, source, source_mask) for model in models]
-    decoding = decodings[0] if len(decodings) == 1 else EnsembleDecoding(decodings)
+        choose = functools.partial(draw, options=options, chance=chance)
     return search(decoding, requests, rules, choose)
 
 
 @contextmanager
 def evaluating(*models: Transformer) -> Iterator[None]:
-    """Without dropout; afterwards a model is in training again if it was."""
+    """Put the models into evaluation mode, without dropout; afterwards each is in its own mode again."""
     in_training = [model for model in models if model.training]
     for model in in_training:
         model.eval()
@@ -100,7 +103,8 @@ def evaluating(*models: Transformer) -> Iterator[None]:
 
 
 def batches(lengths: Sequence[int], batch_tokens: int) -> Iterator[list[int]]:
-    """Places in the list, the longest first, in groups of at most `batch_tokens` with padding, or of one."""
+    """Yield groups of places in the list, the longest sentences first: at most `batch_tokens` with padding,
+    or one sentence."""
     group: list[int] = []
     for place in sorted(range(len(lengths)), key=lambda place: -lengths[place]):
         if group and (len(group) + 1) * lengths[group[0]] > batch_tokens:

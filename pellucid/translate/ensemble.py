@@ -1,4 +1,4 @@
-"""Several models that translate together: the probability of a token is the mean of their probabilities."""
+"""Ensembles: several models translate together, and a token's probability is the mean of theirs."""
 
 import math
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from pellucid.translate.search import Decoding
 
 
 class EnsembleDecoding:
-    """The same sources, read by several models; search sees one model."""
+    """The same sources, encoded by several models; to the search it is one model."""
 
     def __init__(self, decodings: Sequence[Decoding]) -> None:
         self.device = decodings[0].device
@@ -24,29 +24,29 @@ class EnsembleDecoding:
         return log_of_mean([each.step(tokens).float().log_softmax(-1) for each in self._decodings])
 
     def select(self, rows: Tensor, sentences: Tensor | None) -> None:
-        """Go on with these rows, which belong to these sentences (None: to all, as before)."""
+        """Continue with these rows, which belong to these sentences (None: to all, as before)."""
         for each in self._decodings:
             each.select(rows, sentences)
 
 
 def log_of_mean(log_p: Sequence[Tensor]) -> Tensor:
-    """The log-probabilities of several models -> those of the ensemble."""
+    """Return the logarithm of the mean probability, from the log-probabilities of several models."""
     return torch.stack(tuple(log_p)).logsumexp(0) - math.log(len(log_p))
 
 
 def check_same_vocabulary(names: Sequence[object], vocabularies: Sequence[Vocabulary]) -> None:
-    """Raises unless an id means the same token in all models."""
+    """Raise unless an id means the same token in all models."""
     for name, vocabulary in zip(names, vocabularies, strict=True):
         if not vocabulary.same_as(vocabularies[0]):
             raise UsageError(
-                f"{name}: its vocabulary, languages or preparation are not those of {names[0]}, but an "
-                "ensemble needs models that say the same tokens. Train the second with the same [data] and "
+                f"{name}: its vocabulary, languages or preparation differ from those of {names[0]}, but the "
+                "models of an ensemble must have the same tokens. Train the second with the same [data] and "
                 f"with [vocabulary] model = the vocabulary.model of {names[0]}."
             )
 
 
 def only_one(models: Sequence[Transformer]) -> Transformer:
-    """The model, for what an ensemble cannot do."""
+    """Return the model; raise for an ensemble, which has several."""
     if len(models) > 1:
         raise UsageError(
             f"an ensemble of {len(models)} models translates and scores, but has no single model to look "

@@ -1,13 +1,14 @@
-"""How good translations are, with one reference or several: BLEU and chrF by sacreBLEU (Post 2018), and the
+"""The quality of translations, with one reference or several: BLEU and chrF by sacreBLEU (Post 2018), and the
 share that is exactly right."""
 
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import cast
 
-from pellucid.errors import PellucidError, UsageError
+from pellucid.errors import PellucidError, Setting, UsageError
 
-# Those of sacreBLEU that need neither a download nor an extra.
+# The tokenizers of sacreBLEU that need neither a download nor an extra package.
 TOKENIZERS = ("13a", "none", "intl", "char", "zh")
 
 
@@ -38,20 +39,28 @@ def evaluate(
     lowercase: bool = False,
     tokenize: str = "13a",
 ) -> Scores:
-    """Corpus BLEU and chrF of translations, by sacreBLEU, and the percentage that is exactly right.
+    """Compute BLEU and chrF of a corpus of translations, and the percentage that is exactly right.
 
-    references: one for each hypothesis; or several such lists. tokenize: "none" for text that is tokenised
-    already, "13a" (the default), "intl", "char" or "zh".
+    references: a list with one for each hypothesis, or several such lists. tokenize: "none" for text that is
+    already tokenised, "13a" (the default), "intl", "char" or "zh".
     """
     if tokenize not in TOKENIZERS:
-        raise UsageError(f"tokenize = {tokenize!r} is not one of {', '.join(TOKENIZERS)}.")
-    lists = _lists(references)
-    _check(hypotheses, lists)
-    # Here, for it is slow to import.
+        raise UsageError(f"{{}} is not one of {', '.join(TOKENIZERS)}.", Setting("tokenize", tokenize))
+    one = all(isinstance(each, str) for each in references)
+    lists = cast("list[Sequence[str]]", [references] if one else references)
+    for texts in lists:
+        if isinstance(texts, str) or len(texts) != len(hypotheses):
+            raise PellucidError(
+                f"{len(hypotheses)} translations cannot be compared with {len(texts)} references: "
+                "there must be one for each. Look for lines that one side lacks."
+            )
+    if not hypotheses:
+        raise PellucidError("there is nothing to evaluate: no translations. Look at the files.")
+    # Imported here, because it is slow.
     from sacrebleu.metrics.bleu import BLEU
     from sacrebleu.metrics.chrf import CHRF
 
-    # force: sacreBLEU would warn of text that looks tokenised, which some of our recipes want to be.
+    # force: no warning about text that looks tokenised, as the text of some recipes must be.
     bleu = BLEU(lowercase=lowercase, tokenize=tokenize, force=True)
     chrf = CHRF(lowercase=lowercase)
     return Scores(
@@ -64,30 +73,11 @@ def evaluate(
     )
 
 
-def _check(hypotheses: Sequence[str], lists: Sequence[Sequence[str]]) -> None:
-    """Raise unless there are texts on both sides, and equally many in all lists."""
-    for each in (hypotheses, *lists):
-        if isinstance(each, str) or not all(isinstance(text, str) for text in each):
-            raise UsageError(
-                "hypotheses must be a list of texts, and references a list with a text for each of them, or "
-                "a list of such lists."
-            )
-        if len(each) != len(hypotheses):
-            raise PellucidError(
-                f"{len(hypotheses)} translations cannot be compared with {len(each)} references: "
-                "there must be one for each. Look for lines that one side lacks."
-            )
-    if not hypotheses:
-        raise PellucidError(
-            "there is nothing to evaluate: no translations and no references. Look at the files."
-        )
-
-
 def exactly_right(
     hypotheses: Sequence[str], references: Sequence[Sequence[str]], lowercase: bool = False
 ) -> float:
-    """The percentage of the hypotheses that equal one of their references, after NFC and without the white
-    space at either end; `references` are lists with one for each hypothesis."""
+    """Return the percentage of the hypotheses that equal one of their references, after Unicode NFC and
+    without white space at both ends; each list of `references` has one for each hypothesis."""
 
     def plain(text: str) -> str:
         return unicodedata.normalize("NFC", text.lower() if lowercase else text).strip()
@@ -98,7 +88,7 @@ def exactly_right(
 
 
 def note_on_short(references: Sequence[str], tokenize: str = "13a") -> str | None:
-    """What to know about BLEU where most references are shorter than the runs of tokens that it compares."""
+    """Return a note where most references are too short for BLEU, which compares runs of four tokens."""
     from sacrebleu.metrics.bleu import BLEU
 
     split = BLEU(tokenize=tokenize).tokenizer
@@ -109,9 +99,3 @@ def note_on_short(references: Sequence[str], tokenize: str = "13a") -> str | Non
         f"note: BLEU compares runs of four tokens, and {short:,} of {len(references):,} references have "
         "fewer than four: look at exact."
     )
-
-
-def _lists(references: Sequence[str] | Sequence[Sequence[str]]) -> list[Sequence[str]]:
-    """One list for each reference that a sentence has."""
-    one = isinstance(references, str) or all(isinstance(each, str) for each in references)
-    return [references] if one else list(references)  # type: ignore[list-item]

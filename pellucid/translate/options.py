@@ -1,45 +1,106 @@
-"""How a call wants its translations: each option checked once, before anything is computed."""
+"""The options of a translation, checked before anything is computed. This module needs no torch."""
 
+import hashlib
+import math
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, TypedDict
 
 from pellucid.config.nearest import did_you_mean
 from pellucid.config.schema import TranslationConfig
-from pellucid.errors import UsageError
-from pellucid.translate.sample import Sampling, Seeds
-from pellucid.translate.sentences import Prefix
+from pellucid.errors import Setting, UsageError
 
-RANGES = {  # of the settings that a configuration has too
+Prefix = str | Sequence[int]
+Value = Callable[[Any], bool]
+
+
+def whole(low: float = -math.inf, high: float = math.inf) -> Value:
+    """Return a check for whole numbers from `low` to `high`."""
+    return lambda value: type(value) is int and low <= value <= high
+
+
+def number(above: float, high: float) -> Value:
+    """Return a check for numbers above `above`, at most `high`."""
+    return lambda value: type(value) in (int, float) and above < value <= min(high, sys.float_info.max)
+
+
+RANGES = {  # of the options that a configuration has too
     setting.name: (setting.metadata["low"], setting.metadata["high"]) for setting in fields(TranslationConfig)
 }
 BEAM, LENGTH, PENALTY = (RANGES[name] for name in ("beam", "max_length", "length_penalty"))
-WHOLE: dict[str, tuple[int | None, int | None]] = {  # options that are whole numbers: the least, the most
-    "beam": BEAM,
-    "n_best": BEAM,
-    "min_length": (0, LENGTH[1]),
-    "max_length": LENGTH,
-    "top_k": (1, None),
-    "batch_tokens": (1, None),
+# What a value must be: its check, and the same in words.
+VALUES: dict[str, tuple[Value, str]] = {
+    "beam": (whole(*BEAM), f"a whole number from {BEAM[0]} to {BEAM[1]}"),
+    "n_best": (whole(*BEAM), f"a whole number from {BEAM[0]} to {BEAM[1]}"),
+    "length_penalty": (
+        lambda value: number(-1, PENALTY[1])(value) and value >= PENALTY[0],
+        f"a number from {PENALTY[0]:g} to {PENALTY[1]:g}: 1 compares hypotheses by the mean of their "
+        "log-probabilities, 0 by the sum",
+    ),
+    "min_length": (whole(0, LENGTH[1]), f"a whole number from 0 to {LENGTH[1]}"),
+    "max_length": (whole(*LENGTH), f"a whole number from {LENGTH[0]} to {LENGTH[1]}"),
+    "temperature": (
+        number(0, math.inf),
+        "a number above 0. For the likeliest token at every step, use a beam of 1",
+    ),
+    "top_k": (whole(1), "a whole number, 1 or more"),
+    "top_p": (number(0, 1), "a number above 0 and at most 1, a share of the probability"),
+    "seed": (lambda value: isinstance(value, Seeds) or whole()(value), "a whole number"),
+    "batch_tokens": (whole(1), "a whole number, 1 or more"),
+}
+# The names of other libraries; the nearest spelling alone would suggest a wrong option.
+ELSEWHERE = {
+    "num_beams": "beam",
+    "beam_size": "beam",
+    "num_return_sequences": "n_best",
+    "max_new_tokens": "max_length",
+    "do_sample": "sample",
 }
 
 
+class Seeds:
+    """A seed for each sentence, from a number, the sentence's ids, and how often the sentence came before.
+
+    Calls that share one object draw the same as a single call with all their sentences.
+    """
+
+    def __init__(self, number: int = 0) -> None:
+        self.number = number
+        self._times: dict[int, int] = {}  # by a digest, because a pipe may bring many long sentences
+
+    def of(self, sources: Sequence[Sequence[int]]) -> list[int]:
+        """Return the seeds of the next sentences."""
+        sentence_seeds = []
+        for ids in map(tuple, sources):
+            key = _digest(ids)
+            times = self._times[key] = self._times.get(key, -1) + 1
+            sentence_seeds.append(_digest((self.number, times, ids)))
+        return sentence_seeds
+
+
+def _digest(value: tuple[Any, ...]) -> int:
+    """Return 63 bits that stand for a value."""
+    return int.from_bytes(hashlib.blake2b(repr(value).encode(), digest_size=8).digest()) >> 1
+
+
 class TranslationOptions(TypedDict, total=False):
-    """What a call may say; what it leaves out, or gives as None, is as the model's configuration says."""
+    """The options of a call. An option that is left out or None is as the model's configuration says."""
 
     beam: int | None  # hypotheses that are followed at once; 1 is greedy
-    n_best: int | None  # how many of them are wanted
+    n_best: int | None  # how many of them are returned
     length_penalty: float | None  # scores are divided by length ** length_penalty
-    min_length: int | None  # tokens, the end token not included
-    max_length: int | None  # tokens, the end token included
-    prefix: Prefix | Sequence[Prefix | None] | None  # that translations begin with: one for all, or for each
-    sample: bool | None  # draw n_best hypotheses at random; beam has no part in it
-    temperature: float | None  # below 1 tamer, above 1 wilder
-    top_k: int | None  # from so many likeliest tokens only
-    top_p: float | None  # from the likeliest tokens that make up this probability
+    min_length: int | None  # tokens, without the end token
+    max_length: int | None  # tokens, with the end token
+    prefix: (
+        Prefix | Sequence[Prefix | None] | None
+    )  # the beginning of each translation: one for all, or a list
+    sample: bool | None  # draw n_best hypotheses at random, without a beam
+    temperature: float | None  # below 1 favours likely tokens, above 1 unlikely ones
+    top_k: int | None  # draw from this number of the likeliest tokens
+    top_p: float | None  # draw from the likeliest tokens that together have this probability
     seed: int | Seeds | None  # calls that share one Seeds(number) draw as a single call would
-    batch_tokens: int | None  # source tokens decoded together; None: what fits and is fast
+    batch_tokens: int | None  # source tokens that are decoded together; None: what fits and is fast
 
 
 @dataclass(frozen=True)
@@ -59,85 +120,57 @@ class Options:
     batch_tokens: int | None = None
 
     def __post_init__(self) -> None:
-        for name, (least, most) in WHOLE.items():
-            if getattr(self, name) is not None:
-                _whole(name, getattr(self, name), least, most)
-        _whole("seed", self.seeds.number, None, None)
-        least_penalty, most_penalty = PENALTY
-        if not _number(self.length_penalty) or not least_penalty <= self.length_penalty <= most_penalty:
+        check_values(vars(self))
+        if not self.sample and self.n_best > self.beam:
             raise UsageError(
-                f"length_penalty = {self.length_penalty!r} must be a number from {least_penalty:g} to "
-                f"{most_penalty:g}. "
-                "With 1, hypotheses are compared by the mean of their log-probabilities, with 0 by the sum."
+                "{} is more than {}, the hypotheses that are kept. Set {} or more, or {} or less.",
+                Setting("n_best", self.n_best),
+                Setting("beam", self.beam),
+                Setting("beam", self.n_best),
+                Setting("n_best", self.beam),
             )
-        self._check_together()
-        self._check_sampling()
+        if self.max_length is not None and self.min_length >= self.max_length:
+            raise UsageError(
+                "{} leaves no room for the end token within {}. Set {} or more, or a smaller {}.",
+                Setting("min_length", self.min_length),
+                Setting("max_length", self.max_length),
+                Setting("max_length", self.min_length + 1),
+                Setting("min_length"),
+            )
 
     @property
     def width(self) -> int:
-        """How many hypotheses of a sentence are followed at once."""
+        """The number of hypotheses of a sentence that are followed at once."""
         return self.n_best if self.sample else self.beam
 
     @property
     def seeds(self) -> Seeds:
-        """What gives each sentence its seed."""
+        """The object that gives each sentence its seed."""
         return self.seed if isinstance(self.seed, Seeds) else Seeds(self.seed)
 
-    @property
-    def sampling(self) -> Sampling:
-        """How tokens are drawn."""
-        return Sampling(self.temperature, self.top_k, self.top_p)
 
-    def _check_together(self) -> None:
-        if not self.sample and self.n_best > self.beam:
-            raise UsageError(
-                f"n_best = {self.n_best} is more than beam = {self.beam}, the hypotheses that are kept. "
-                f"Set beam = {self.n_best} or more, or n_best = {self.beam} or less."
-            )
-        if self.max_length is not None and self.min_length >= self.max_length:
-            raise UsageError(
-                f"min_length = {self.min_length} leaves no room for the end token within max_length = "
-                f"{self.max_length}. Set max_length = {self.min_length + 1} or more, or a smaller min_length."
-            )
-
-    def _check_sampling(self) -> None:
-        if not _number(self.temperature) or self.temperature <= 0:
-            raise UsageError(
-                f"temperature = {self.temperature!r} must be a number above 0. "
-                "For the likeliest token every time, leave sample out and set beam=1."
-            )
-        if self.top_p is not None and not (_number(self.top_p) and 0 < self.top_p <= 1):
-            raise UsageError(
-                f"top_p = {self.top_p!r} must be above 0 and at most 1, a share of the probability."
-            )
-        if self.sample:
-            return
-        for name, unset in dict(temperature=1.0, top_k=None, top_p=None).items():
-            if getattr(self, name) != unset:
-                raise UsageError(
-                    f"{name} = {getattr(self, name)!r} needs sample=True. Set that too, or leave {name} out."
-                )
+def options_of(options: Mapping[str, Any], config: TranslationConfig) -> Options:
+    """Complete the options of a call with the model's configuration."""
+    values = check_values(options)
+    values.pop("prefix", None)
+    return Options(**{"beam": config.beam, "length_penalty": config.length_penalty} | values)
 
 
-def options_of(given: Mapping[str, Any], config: TranslationConfig) -> Options:
-    """What a call says, and where it says nothing, what the model's configuration says."""
+def check_values(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options that are set; raise unless each is known and may have its value."""
     known = TranslationOptions.__annotations__
-    for name in given:
+    values = {name: value for name, value in options.items() if value is not None}
+    for name, value in values.items():
         if name not in known:
-            hint = did_you_mean(name, known) or f" There are: {', '.join(known)}."
+            meant = f' Did you mean "{ELSEWHERE[name]}"?' if name in ELSEWHERE else did_you_mean(name, known)
+            hint = meant or f" The options: {', '.join(known)}."
             raise UsageError(f'translation has no option "{name}".{hint}')
-    defaults = {"beam": config.beam, "length_penalty": config.length_penalty}
-    said = {name: value for name, value in given.items() if value is not None and name != "prefix"}
-    return Options(**defaults | said)
-
-
-def _whole(name: str, value: Any, least: int | None, most: int | None) -> None:
-    whole = isinstance(value, int) and not isinstance(value, bool)
-    if not whole or (least is not None and value < least) or (most is not None and value > most):
-        bounds = "" if least is None else f", {least} or more" if most is None else f" from {least} to {most}"
-        raise UsageError(f"{name} = {value!r} must be a whole number{bounds}.")
-
-
-def _number(value: Any) -> bool:
-    """Whether it is a number, not infinite, and not an integer beyond all floats."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
+        is_right, what = VALUES.get(name, (lambda value: True, ""))
+        if not is_right(value):
+            raise UsageError(f"{{}} must be {what}.", Setting(name, value))
+    for name, unused in dict(temperature=1.0, top_k=None, top_p=None, seed=0).items():
+        if values.get(name, unused) != unused and not values.get("sample"):
+            needed = Setting("sample", True)
+            message = "{} needs {}. Set that too, or leave {} out."
+            raise UsageError(message, Setting(name, values[name]), needed, Setting(name))
+    return values

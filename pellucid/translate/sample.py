@@ -1,31 +1,22 @@
-"""Sampling: the next token is drawn from the model's probabilities, sharpened or cut to the likely ones."""
+"""Sampling: draw the next token from the model's probabilities, sharpened or cut to the likely tokens."""
 
-import hashlib
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor
 
 from pellucid.translate.beam import best_of_each
 from pellucid.translate.hypotheses import Candidates, Hypotheses
+from pellucid.translate.options import Options
 
 
-@dataclass(frozen=True)
-class Sampling:
-    """Tokens are drawn from probabilities ** (1 / temperature), cut to the top_k likeliest and to top_p."""
+def draw(log_p_SWV: Tensor, hypotheses: Hypotheses, options: Options, chance: "Chance") -> Candidates:
+    """Draw a token for each hypothesis: the one at which its random number in [0, 1) falls.
 
-    temperature: float = 1.0
-    top_k: int | None = None
-    top_p: float | None = None
-
-
-def draw(log_p_SWV: Tensor, hypotheses: Hypotheses, sampling: Sampling, chance: "Chance") -> Candidates:
-    """One token for each hypothesis: where its number in [0, 1) falls among the probabilities."""
+    Tokens have the probabilities p ** (1 / temperature), cut to the top_k likeliest and then to top_p."""
     uniform_SW = chance.next(hypotheses.places)
-    # At first one hypothesis stands for all that will be drawn.
+    # At the start one hypothesis stands for all that will be drawn.
     log_p = log_p_SWV.expand(-1, uniform_SW.shape[1], -1)
     parents = (
         torch.arange(log_p.shape[1], device=log_p.device)
@@ -33,16 +24,17 @@ def draw(log_p_SWV: Tensor, hypotheses: Hypotheses, sampling: Sampling, chance: 
         .expand_as(uniform_SW)
     )
     scores = log_p.flatten(0, 1).double()
-    scores = (scores - scores.amax(-1, keepdim=True)) / sampling.temperature
-    kept = cut(scores, sampling.top_k, sampling.top_p)
-    tokens = drawn(kept, uniform_SW.flatten()).view_as(uniform_SW)
+    scores = (scores - scores.amax(-1, keepdim=True)) / options.temperature
+    kept = cut(scores, options.top_k, options.top_p)
+    tokens = invert(kept, uniform_SW.flatten()).view_as(uniform_SW)
     return Candidates(
         parents, tokens, hypotheses.totals.gather(1, parents) + log_p.gather(2, tokens[..., None])[..., 0]
     )
 
 
 def cut(scores_RV: Tensor, top_k: int | None, top_p: float | None) -> Tensor:
-    """-inf for all but the top_k highest, and then for all but the fewest that hold the probability top_p."""
+    """Keep the top_k highest scores, and of these the fewest that hold the probability top_p; the others
+    become -inf."""
     if top_k is not None and top_k < scores_RV.shape[1]:
         ids, highest = best_of_each(scores_RV, scores_RV.new_zeros(len(scores_RV)), top_k)
         scores_RV = torch.full_like(scores_RV, -math.inf).scatter(1, ids, highest)
@@ -56,50 +48,27 @@ def cut(scores_RV: Tensor, top_k: int | None, top_p: float | None) -> Tensor:
     return scores_RV
 
 
-def drawn(scores_RV: Tensor, uniform_R: Tensor) -> Tensor:
-    """The id at which the sum of the probabilities first exceeds each number in [0, 1)."""
-    weights = (scores_RV - scores_RV.amax(-1, keepdim=True)).exp()  # not normalised: only their ratios matter
+def invert(scores_RV: Tensor, uniform_R: Tensor) -> Tensor:
+    """Return the id at which the sum of the probabilities first exceeds each number in [0, 1)."""
+    weights = (
+        scores_RV - scores_RV.amax(-1, keepdim=True)
+    ).exp()  # not normalised, because only their ratios matter
     sums = weights.cumsum(-1)
     total = sums[:, -1]
-    # Rounding must not reach the total itself, behind which there is no id.
+    # Rounding must not reach the total itself: no id comes after it.
     wanted = torch.minimum(uniform_R * total, torch.nextafter(total, torch.zeros_like(total)))
     return torch.searchsorted(sums, wanted[:, None], right=True)[:, 0].clamp(max=scores_RV.shape[1] - 1)
 
 
-class Seeds:
-    """A seed for each sentence, from a number, the sentence's ids, and how often the sentence came before.
-
-    Calls that share one object draw what a single call with all their sentences draws.
-    """
-
-    def __init__(self, number: int = 0) -> None:
-        self.number = number
-        self._times: dict[int, int] = {}  # by a digest: a pipe may bring many long sentences
-
-    def of(self, sources: Sequence[Sequence[int]]) -> list[int]:
-        """The seeds of the next sentences."""
-        sentence_seeds = []
-        for ids in map(tuple, sources):
-            key = _digest(ids)
-            times = self._times[key] = self._times.get(key, -1) + 1
-            sentence_seeds.append(_digest((self.number, times, ids)))
-        return sentence_seeds
-
-
-def _digest(value: tuple[Any, ...]) -> int:
-    """Return 63 bits that stand for a value."""
-    return int.from_bytes(hashlib.blake2b(repr(value).encode(), digest_size=8).digest()) >> 1
-
-
 class Chance:
-    """Numbers in [0, 1), a generator for each sentence: so they do not depend on its neighbours."""
+    """Random numbers in [0, 1), with a generator for each sentence, which does not depend on the others."""
 
     def __init__(self, sentence_seeds: Sequence[int], draws: int) -> None:
         self._generators = [torch.Generator().manual_seed(seed) for seed in sentence_seeds]
         self._draws = draws
 
     def next(self, places_S: Tensor) -> Tensor:
-        """The next numbers of the sentences at these places, S W."""
+        """Return the next numbers of the sentences at these places, S W."""
         open_generators = [self._generators[place] for place in places_S.tolist()]
         numbers = [torch.rand(self._draws, generator=each, dtype=torch.float64) for each in open_generators]
         return torch.stack(numbers).to(places_S.device)

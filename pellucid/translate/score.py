@@ -1,4 +1,4 @@
-"""How probable a model holds a given translation: one teacher-forced pass, all positions at once."""
+"""The probability of a given translation: one teacher-forced pass, all positions at once."""
 
 import math
 from collections.abc import Sequence
@@ -10,19 +10,38 @@ from pellucid.config.device import device_of
 from pellucid.data.batch import pad
 from pellucid.errors import PellucidError
 from pellucid.model import Transformer
+from pellucid.text.vocabulary import Vocabulary
 from pellucid.translate.decoding import batches, evaluating
 from pellucid.translate.ensemble import log_of_mean
+from pellucid.translate.sentences import Sentence
 
-POSITIONS = 1024  # whose probabilities over the whole vocabulary are in memory at once
+TOGETHER = 4096  # tokens of sources or of targets that are scored together
+POSITIONS = 1024  # rows of probabilities over the whole vocabulary that are in memory at once
 
 
 @dataclass(frozen=True)
 class Score:
-    """The log-probability of each target token, the end token included, and the sum of them."""
+    """The log-probability of each target token, with the end token, and their sum."""
 
     total: float
     per_token: list[float]
     tokens: list[str]
+
+
+def score_texts(
+    models: Sequence[Transformer], pairs: Sequence[tuple[Sentence, Sentence]], vocabulary: Vocabulary
+) -> list[Score]:
+    """Score pairs of a source and a target."""
+    sources, targets = ([pair[side].ids for pair in pairs] for side in (0, 1))
+    scores = []
+    for (source, target), log_p in zip(
+        pairs, log_probabilities(models, sources, targets, TOGETHER), strict=True
+    ):
+        # An empty line is always translated as an empty line, so this pair is certain.
+        per_token = [] if source.empty and target.empty else log_p
+        tokens = vocabulary.target_tokens(target.ids[: len(per_token)])
+        scores.append(Score(sum(per_token), per_token, tokens))
+    return scores
 
 
 def log_probabilities(
@@ -31,17 +50,15 @@ def log_probabilities(
     targets: Sequence[Sequence[int]],
     batch_tokens: int,
 ) -> list[list[float]]:
-    """The natural logarithm of each target token's probability; all rows end with the end token."""
+    """Return the natural logarithm of each target token's probability; each row ends with the end token."""
     scores: list[list[float]] = [[] for _ in sources]
     lengths = [max(len(source), len(target)) for source, target in zip(sources, targets, strict=True)]
     with evaluating(*models), torch.no_grad():
         for group in batches(lengths, batch_tokens):
             some_sources, some_targets = ([side[place] for place in group] for side in (sources, targets))
             of_each_model = [_of_batch(model, some_sources, some_targets) for model in models]
-            for place, *said in zip(group, *of_each_model, strict=True):
-                scores[place] = log_of_mean(
-                    [torch.tensor(each, dtype=torch.float64) for each in said]
-                ).tolist()
+            for place, *rows in zip(group, *of_each_model, strict=True):
+                scores[place] = log_of_mean([torch.tensor(row, dtype=torch.float64) for row in rows]).tolist()
                 _check(scores[place], place)
     return scores
 
@@ -64,9 +81,9 @@ def _of_batch(
     shifted = torch.cat((torch.full_like(target[:, :1], config.start_id), target[:, :-1]), 1)
     outputs = model.read(source, source_mask, shifted, target_mask)[target_mask]
     wanted = target[target_mask]
-    said: list[float] = []
+    log_probabilities: list[float] = []
     for some, ids in zip(outputs.split(POSITIONS), wanted.split(POSITIONS), strict=True):
         log_p = model.logits(some[None])[0].float().log_softmax(-1)
-        said += log_p.gather(1, ids[:, None])[:, 0].tolist()
-    each = iter(said)
+        log_probabilities += log_p.gather(1, ids[:, None])[:, 0].tolist()
+    each = iter(log_probabilities)
     return [[next(each) for _ in row] for row in targets]

@@ -1,4 +1,4 @@
-"""Search: from what a model says of each next token to whole hypotheses. It knows no Transformer."""
+"""Search: from the probabilities of each next token to whole hypotheses. It knows no Transformer."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -9,26 +9,26 @@ import torch
 from torch import Tensor
 
 from pellucid.errors import PellucidError
-from pellucid.translate.hypotheses import Candidates, Found, Hypotheses, found
+from pellucid.translate.hypotheses import Candidates, Found, Hypotheses, extract
 
 
 class Decoding(Protocol):
-    """A model that has read a batch of sentences; the hypotheses of a sentence are neighbouring rows."""
+    """A model that has encoded a batch of sentences; the hypotheses of a sentence are neighbouring rows."""
 
     @property
     def device(self) -> torch.device:
-        """Where it computes."""
+        """The device that computes."""
 
     def step(self, tokens: Tensor) -> Tensor:
-        """The last token of each row, at first the start token -> the logits of its next token, rows x V."""
+        """The last token of each row, at first the start token -> the logits of the next token, rows x V."""
 
     def select(self, rows: Tensor, sentences: Tensor | None) -> None:
-        """Go on with these rows, in this order, which belong to these sentences (None: to all, as before)."""
+        """Continue with these rows, in order; they belong to these sentences (None: to all, as before)."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """A sentence to decode: its number in the caller's list, its limit, and what it must begin with."""
+    """A sentence to decode: its number in the caller's list, its limit, and the ids that begin its target."""
 
     number: int
     max_length: int  # the end token included
@@ -37,19 +37,19 @@ class Request:
 
 @dataclass(frozen=True)
 class Rules:
-    """What all hypotheses must keep to, and how the finished ones are compared."""
+    """The rules for all hypotheses, and for the comparison of the finished ones."""
 
     start_id: int
     end_id: int
-    forbidden: Sequence[int] = ()  # ids that are never produced; leaving them out does not renormalise
-    width: int = 1  # hypotheses a sentence
+    forbidden: Sequence[int] = ()  # ids that are never produced; the other probabilities stay as they are
+    width: int = 1  # hypotheses of a sentence
     length_penalty: float = 1.0
     min_length: int = 0  # the end token not included
 
 
 @dataclass(frozen=True)
 class SearchStep:
-    """What a step left: the open hypotheses, and by place in the batch what was found for those now done."""
+    """The result of a step: the open hypotheses, and those of sentences now done, by place in the batch."""
 
     open: Hypotheses
     done: dict[int, list[Found]]
@@ -79,14 +79,14 @@ def search(
 
         ended = (candidates.tokens[:, :, -1] == rules.end_id) & ~candidates.empty
         counted = ended[:, : rules.width]
-        _collect(collected, found(candidates, counted, rules.length_penalty, finished=True))
+        _collect(collected, extract(candidates, counted, rules.length_penalty, finished=True))
         ended_so_far += counted.sum(1)
         open_first = ended.to(torch.uint8).argsort(dim=1, stable=True)[:, : rules.width]
         hypotheses = candidates.without(ended).keep(open_first)
 
         done = (ended_so_far >= rules.width) | hypotheses.empty.all(1) | (limits <= length)
         too_few = (done & (ended_so_far < rules.width))[:, None] & ~hypotheses.empty
-        _collect(collected, found(hypotheses, too_few, rules.length_penalty, finished=False))
+        _collect(collected, extract(hypotheses, too_few, rules.length_penalty, finished=False))
         closed = {
             place: _ranked(collected[place], requests[place], length)
             for place in hypotheses.places[done].tolist()
@@ -101,7 +101,7 @@ def search(
 
 
 def _check(log_p_SWV: Tensor, hypotheses: Hypotheses, requests: Sequence[Request]) -> None:
-    """Probabilities that are not numbers end the search: nothing sensible can follow, and perhaps no end."""
+    """Raise for probabilities that are not numbers: nothing sensible can follow, and perhaps no end."""
     wrong = ~(log_p_SWV.amax(-1).isfinite() | hypotheses.empty).all(1)
     if wrong.any():
         request = requests[int(hypotheses.places[wrong][0])]
@@ -115,17 +115,17 @@ def _check(log_p_SWV: Tensor, hypotheses: Hypotheses, requests: Sequence[Request
 def _keep_to_rules(
     log_p_SWV: Tensor, hypotheses: Hypotheses, requests: Sequence[Request], rules: Rules
 ) -> None:
-    """Set to -inf, in place, what may not be said at this step."""
-    said = hypotheses.tokens.shape[-1] - 1
+    """Set the tokens to -inf, in place, that the rules and the prefixes exclude at this step."""
+    length = hypotheses.tokens.shape[-1] - 1
     forced = [
-        (row, requests[place].prefix[said])
+        (row, requests[place].prefix[length])
         for row, place in enumerate(hypotheses.places.tolist())
-        if len(requests[place].prefix) > said
+        if len(requests[place].prefix) > length
     ]
     rows, ids = torch.tensor(forced, dtype=torch.long, device=log_p_SWV.device).view(-1, 2).unbind(1)
     forced_log_p = log_p_SWV[rows, :, ids]
     log_p_SWV[:, :, list(rules.forbidden)] = -math.inf
-    if said < rules.min_length:
+    if length < rules.min_length:
         log_p_SWV[:, :, rules.end_id] = -math.inf
     if forced:
         log_p_SWV[rows] = -math.inf
@@ -138,7 +138,7 @@ def _collect(collected: list[list[Found]], arrived: list[tuple[int, Found]]) -> 
 
 
 def _ranked(collected: list[Found], request: Request, length: int) -> list[Found]:
-    """The finished ones first, and each kind by its score; equal ones as they came."""
+    """Sort the finished hypotheses first, and each kind by its score; equal ones stay in order."""
     if not collected:
         raise PellucidError(
             f"sentence {request.number + 1}, step {length}: no token that may come next has a probability. "

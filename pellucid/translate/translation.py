@@ -1,11 +1,17 @@
-"""What comes of translating a sentence."""
+"""The result of translating a sentence."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+from pellucid.text.vocabulary import Vocabulary
+from pellucid.translate.hypotheses import Found
+from pellucid.translate.request import Call
+from pellucid.translate.sentences import Sentence
 
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """One way to translate a sentence; without the start token, and with the end token if it is finished."""
+    """One way to translate a sentence, without the start token, and with the end token if it is finished."""
 
     text: str
     tokens: list[str]
@@ -17,7 +23,7 @@ class Hypothesis:
 
 @dataclass(frozen=True)
 class Translation:
-    """A source and its hypotheses, best first; text, score and tokens are the best one's."""
+    """A source and its hypotheses, the best first; text, score and tokens are those of the best."""
 
     source: str
     hypotheses: list[Hypothesis]
@@ -25,15 +31,45 @@ class Translation:
 
     @property
     def text(self) -> str:
-        """The best hypothesis as text."""
+        """The text of the best hypothesis."""
         return self.hypotheses[0].text
 
     @property
     def score(self) -> float:
-        """The best hypothesis's score."""
+        """The score of the best hypothesis."""
         return self.hypotheses[0].score
 
     @property
     def tokens(self) -> list[str]:
-        """The best hypothesis's tokens."""
+        """The tokens of the best hypothesis."""
         return self.hypotheses[0].tokens
+
+
+def translations_of(
+    call: Call, found: Sequence[Sequence[Found]], vocabulary: Vocabulary
+) -> list[Translation]:
+    """Put what the search found for each request into translations, one for each sentence of the call."""
+    of_sentence = {request.number: each for request, each in zip(call.requests, found, strict=True)}
+    return [
+        _translation(sentence, of_sentence.get(number, [])[: call.options.n_best], vocabulary)
+        for number, sentence in enumerate(call.sentences)
+    ]
+
+
+def _translation(sentence: Sentence, found: Sequence[Found], vocabulary: Vocabulary) -> Translation:
+    hypotheses = [
+        Hypothesis(
+            text_of(each.token_ids, sentence.to, vocabulary),
+            vocabulary.target_tokens(each.token_ids),
+            **vars(each),
+        )
+        for each in found
+    ]
+    return Translation(
+        sentence.text, hypotheses or [Hypothesis("", [], [], 0.0, [], True)], sentence.truncated
+    )
+
+
+def text_of(ids: list[int], to: str | None, vocabulary: Vocabulary) -> str:
+    """Return target ids as one line of text; a byte token may be a line feed, which becomes a space."""
+    return vocabulary.decode_target(ids, to).replace("\n", " ")

@@ -1,6 +1,7 @@
 """`pellucid evaluate` and `score`: what they read, and how the model translates for them."""
 
 import gzip
+import json
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -61,15 +62,84 @@ def test_a_table_is_not_read_as_text(pellucid: Command, toy_model: Path, files: 
             )
 
 
+def test_evaluate_prints_its_scores_with_signatures(
+    pellucid: Command, toy_model: Path, files: Callable[..., Path]
+) -> None:
+    sources = ["a b c", "d e f g", "h i j k l"]
+    said = pellucid("translate", toy_model, stdin="\n".join(sources).encode()).out.splitlines()
+    source, reference = files("source", *sources), files("reference", *said)
+    outcome = pellucid("evaluate", toy_model, "--source", source, "--reference", reference, "--json")
+    bleu, chrf, exact, figures = outcome.out.splitlines()
+    assert outcome.code == 0 and outcome.err == ""
+    assert bleu.startswith("BLEU 100.00 (nrefs:1|case:mixed|") and "|tok:13a|" in bleu
+    assert chrf.startswith("chrF 100.00 (nrefs:1|case:mixed|")
+    assert exact == "exact 100.00 (3 of 3)"
+    assert json.loads(figures)["bleu"] == pytest.approx(100) and json.loads(figures)["sentences"] == 3
+    assert json.loads(figures)["exact"] == 100.0
+    how = "--lowercase", "--tokenize", "none"
+    upper = files("upper", *(line.upper() for line in said))
+    outcome = pellucid("evaluate", toy_model, "--source", source, "--reference", upper, *how)
+    assert outcome.out.startswith("BLEU 100.00 (nrefs:1|case:lc|") and "|tok:none|" in outcome.out
+
+
+def test_evaluate_says_what_bleu_is_worth_for_short_references(
+    pellucid: Command, toy_model: Path, files: Callable[..., Path]
+) -> None:
+    source, reference = files("source", "a b", "c d"), files("reference", "b a", "d c")
+    outcome = pellucid("evaluate", toy_model, "--source", source, "--reference", reference)
+    assert outcome.code == 0 and outcome.out.splitlines()[2].startswith("exact ")
+    assert outcome.err == (
+        "note: BLEU compares runs of four tokens, and 2 of 2 references have fewer than four: "
+        "look at exact.\n"
+    )
+
+
+def test_evaluate_says_which_file_is_wrong(
+    pellucid: Command, toy_model: Path, files: Callable[..., Path]
+) -> None:
+    two, three = files("two", "a", "b"), files("three", "a", "b", "c")
+    outcome = pellucid("evaluate", toy_model, "--source", two, "--reference", three)
+    assert outcome == (
+        1,
+        "",
+        f"pellucid: {two} has 2 lines and {three} has 3: line by line they must belong together. "
+        "Look for a lost or an added line feed.\n",
+    )
+    outcome = pellucid("evaluate", toy_model, "--source", two, "--reference", "nowhere")
+    assert outcome.code == 1 and outcome.err.startswith("pellucid: nowhere: no such file.")
+    outcome = pellucid("evaluate", toy_model, "--source", two, "--reference", two.parent)
+    assert outcome.code == 1 and outcome.err.startswith(f"pellucid: {two.parent}: a folder. Give the path of")
+    outcome = pellucid("evaluate", toy_model, "--source", two, "--reference", two, "--tokenize", "fast")
+    assert outcome.code == 2 and "--tokenize fast is not one of 13a, none" in outcome.err
+
+
+def test_score_gives_a_total_a_line(pellucid: Command, toy_model: Path, files: Callable[..., Path]) -> None:
+    source, target = files("source", "a b c", "d e", ""), files("target", "c b a", "p p p p", "")
+    totals = pellucid("score", toy_model, "--source", source, "--target", target)
+    assert totals.code == 0 and totals.err == ""
+    first, second, empty = map(float, totals.out.splitlines())
+    assert second < first < 0.0 == empty
+    details = pellucid("score", toy_model, "--source", source, "--target", target, "--per-token").out
+    table = json.loads(details.splitlines()[0])
+    assert table["tokens"] == ["c", "b", "a", "</s>"]
+    assert sum(table["per_token"]) == pytest.approx(first, abs=1e-5)
+
+
+def test_score_reads_gzip(pellucid: Command, toy_model: Path, files: Callable[..., Path]) -> None:
+    source, target = files("source", "a b c"), files("target", "c b a")
+    packed = source.with_name("source.gz")
+    packed.write_bytes(gzip.compress(source.read_bytes()))
+    whole = pellucid("score", toy_model, "--source", packed, "--target", target)
+    assert whole == pellucid("score", toy_model, "--source", source, "--target", target)
+    packed.write_bytes(packed.read_bytes()[:-9])
+    outcome = pellucid("score", toy_model, "--source", packed, "--target", target)
+    assert outcome.code == 1 and f"{packed}: damaged or cut short" in outcome.err
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["MODEL"], "say what to read: --source and --reference, or --data with both sides in one file."),
-        (
-            ["MODEL", "--source", "text"],
-            "say what to read: --source and --reference, or --data with both sides in one file.",
-        ),
-        (["MODEL", "--data", "a.tsv", "--source", "a"], "--data a.tsv holds both sides. Leave --source out."),
         (
             ["MODEL", "--data", "a.tsv", "--source", "a", "--reference", "b"],
             "--data a.tsv holds both sides. Leave --source and --reference out.",

@@ -53,26 +53,10 @@ def test_the_module_is_the_command(tmp_path: Path) -> None:
     assert result.returncode == 0 and result.stdout.decode() == f"pellucid {pellucid.__version__}\n"
 
 
-def test_help_imports_nothing_but_the_package(tmp_path: Path) -> None:
-    code = """
-import contextlib, json, sys, pellucid
-before = set(sys.modules)
-from pellucid.cli import main
-with contextlib.suppress(SystemExit), contextlib.redirect_stdout(sys.stderr):
-    main(["translate", "--help"])
-ours = ("pellucid.cli", "pellucid.learning.memory")
-imported = [name for name in set(sys.modules) - before if not name.startswith(ours)]
-print(json.dumps([name for name in imported if name.split(".")[0] not in sys.stdlib_module_names]))
-"""
-    result = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=HERE, capture_output=True)
-    assert json.loads(result.stdout) == []
-
-
-@pytest.mark.parametrize("locale", [{"LC_ALL": "C"}, ASCII_ONLY], ids=["C", "ASCII only"])
-def test_any_locale_translates_utf8(toy_model: Path, tmp_path: Path, locale: dict[str, str]) -> None:
+def test_any_locale_translates_utf8(toy_model: Path, tmp_path: Path) -> None:
     folder = tmp_path / "mon modèle हिन्दी"
     folder.symlink_to(toy_model)
-    code, out, err = finish(start("translate", folder, **locale), "a b c\nआप ऐ\n".encode())
+    code, out, err = finish(start("translate", folder, **ASCII_ONLY), "a b c\nआप ऐ\n".encode())
     assert code == 0 and out.count("\n") == 2
     assert err.startswith("pellucid: warning: standard input:2: the model has no word 'आप'.")
 
@@ -83,12 +67,6 @@ def test_any_locale_has_utf8_arguments_and_paths(toy_model: Path, tmp_path: Path
     assert (code, err) == (0, f"written: {file}\n") and file.exists() and "cross_attention" in out
     code, _, err = finish(start("explain", toy_model, "a हिन्दी b", **ASCII_ONLY))
     assert code == 2 and err.startswith("pellucid: sentence: the model has no word 'हिन्दी'.")
-
-
-def test_bad_utf8_in_a_pipe_is_code_1(toy_model: Path) -> None:
-    code, _, err = finish(start("translate", toy_model), b"a\n" * 6 + b"\xff\n")
-    assert code == 1 and err.startswith("pellucid: standard input:7: not UTF-8: byte 0xff")
-    assert "Traceback" not in err
 
 
 def test_a_pipe_is_answered_as_it_speaks(toy_model: Path) -> None:
@@ -159,14 +137,9 @@ def test_output_that_is_closed_is_code_1(toy_model: Path) -> None:
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_saves_and_says_how_to_go_on(tmp_path: Path, stop: signal.Signals) -> None:
     config, out = toy.write(tmp_path / "my data"), tmp_path / "my run"
-    endless = [
-        "train",
-        config,
-        "--set",
-        "training.steps=1000000",
-        "--set",
-        "training.checkpoint_every=1000000",
-    ]
+    endless = ["train", config]
+    for name in ("steps", "checkpoint_every"):
+        endless += ["--set", f"training.{name}=1000000"]
     process = start(*endless, "--out", out)
     deadline = time.monotonic() + 100
     while process.poll() is None and time.monotonic() < deadline and not lines_of(out / "metrics.jsonl"):

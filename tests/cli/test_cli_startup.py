@@ -37,16 +37,15 @@ LIGHT = [
     (["train", "good.toml", "--set", "steps"], 2),
     (["train", "good.toml", "--accept", "steps"], 2),
     (["train", "good.toml", "--out", ""], 2),
+    (["train", "good.toml", "--device", "gpu"], 2),
+    (["translate", "nowhere"], 1),
+    (["translate", "demo", "--beam", "0"], 2),
 ]
+VERBS = "average compare data demo evaluate example exercise experiment explain inspect leak score"
 LIGHT += [
-    ([verb, *some], code)
-    for verb in ("demo", "train", "translate", "evaluate", "score", "explain", "example", "exercise")
-    for some, code in ((["--nope"], 2), (["--help"], 0))
-]
-LIGHT += [
-    ([verb, *some], code)
-    for verb in ("experiment", "leak", "compare", "inspect", "data")
-    for some, code in ((["--nope"], 2), (["--help"], 0))
+    ([verb, option], code)
+    for verb in [*VERBS.split(), "train", "translate"]
+    for option, code in (("--nope", 2), ("--help", 0))
 ]
 
 RUN_LIGHT = """

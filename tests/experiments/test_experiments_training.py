@@ -29,8 +29,8 @@ from pellucid.experiments.lookahead import LooksAhead, decode_anew
 from pellucid.experiments.short_training import Material, learning, material, phrasebook_material
 from pellucid.learning.learner import Learner
 from pellucid.model import Transformer
-from pellucid.probes.leak.find import find_leak
-from pellucid.translate.base import never_said
+from pellucid.probes.leak import find_leak
+from pellucid.translate.request import forbidden_ids
 from pellucid.translator import Translator
 
 # Toy's language with fewer letters, and before each translation one of two words at random. However long it
@@ -211,7 +211,7 @@ def test_the_caller_s_random_numbers_stay() -> None:
 
 def test_decoding_anew_is_a_plain_loop_over_prefixes() -> None:
     translator = tiny.translator()
-    model, forbidden = translator.model, never_said(translator.model, translator.vocabulary)
+    model, forbidden = translator.model, forbidden_ids(translator.model, translator.vocabulary)
     sources = [[7, 9, 3], [8, 3]]
     for ours in (model, _looking_ahead(model)):
         said = decode_anew(ours, sources, forbidden, 9)

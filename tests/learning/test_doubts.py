@@ -29,8 +29,8 @@ def no_data(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"device": "gpu"}, 'device = "gpu": there is no device of this name'),
-        ({"device": "cuda:99"}, 'device = "cuda:99": '),
+        ({"device": "gpu"}, "device = 'gpu' is not the name of a device"),
+        ({"device": "cuda:99"}, "device = 'cuda:99' cannot be used: "),
         ({"record": (1,), "only": "*.weightz"}, 'only: no tensor is called "*.weightz"'),
         ({"record": (7,)}, "record = 7: there is no such step"),
     ],

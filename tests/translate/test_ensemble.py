@@ -113,8 +113,8 @@ def test_folders_are_loaded_together(tmp_path: Path, pellucid: Command) -> None:
     other = translator("word")
     save_model(names[1], other.model, other.vocabulary, other.config, {})
     message = (
-        f"{names[1]}: its vocabulary, languages or preparation are not those of {names[0]}, but an "
-        "ensemble needs models that say the same tokens. Train the second with the same [data] and with "
+        f"{names[1]}: its vocabulary, languages or preparation differ from those of {names[0]}, but the "
+        "models of an ensemble must have the same tokens. Train the second with the same [data] and with "
         f"[vocabulary] model = the vocabulary.model of {names[0]}."
     )
     outcome = pellucid("translate", *names)

@@ -126,15 +126,5 @@ def test_errors() -> None:
     )
     with pytest.raises(PellucidError, match="3 translations cannot be compared with 2 references"):
         evaluate(HYPOTHESES, [REFERENCES, REFERENCES[:2]])
-    for hypotheses, references in (("a", ["a"]), (["a"], "a"), (["a"], ["a", ["a"]]), ([b"a"], ["a"])):
-        with pytest.raises(UsageError) as error:
-            evaluate(hypotheses, references)  # type: ignore[arg-type]
-        assert str(error.value) == (
-            "hypotheses must be a list of texts, and references a list with a text for each of them, or "
-            "a list of such lists."
-        )
-    with pytest.raises(PellucidError) as failure:
+    with pytest.raises(PellucidError, match="there is nothing to evaluate: no translations"):
         evaluate([], [])
-    assert str(failure.value) == (
-        "there is nothing to evaluate: no translations and no references. Look at the files."
-    )

@@ -10,7 +10,8 @@ from tables import END, Table, TableDecoding, random_table, rules
 from torch import Tensor
 
 from pellucid.translate.hypotheses import Found
-from pellucid.translate.sample import Chance, Sampling, Seeds, cut, draw, drawn
+from pellucid.translate.options import Options, Seeds
+from pellucid.translate.sample import Chance, cut, draw, invert
 from pellucid.translate.search import Request, search
 
 
@@ -23,7 +24,8 @@ def sampled(
     **cuts: object,
 ) -> list[list[Found]]:
     chance = Chance(Seeds(seed).of(sources), draws)
-    choose = functools.partial(draw, sampling=Sampling(**cuts), chance=chance)  # type: ignore[arg-type]
+    options = Options(5, 1.0, sample=True, **cuts)  # type: ignore[arg-type]
+    choose = functools.partial(draw, options=options, chance=chance)
     results: dict[int, list[Found]] = {}
     for step in search(TableDecoding(table, len(requests)), requests, rules(draws), choose):
         results |= step.done
@@ -132,7 +134,7 @@ def kept_by(scores: Tensor, top_k: int | None = None, top_p: float | None = None
 def test_drawn_at_the_edges() -> None:
     scores = torch.tensor([-math.inf, 0.0, -math.inf, 0.0, -math.inf], dtype=torch.float64).expand(4, -1)
     almost_one = math.nextafter(1.0, 0.0)
-    assert drawn(scores, torch.tensor([0.0, 0.4999, 0.5, almost_one], dtype=torch.float64)).tolist() == [
+    assert invert(scores, torch.tensor([0.0, 0.4999, 0.5, almost_one], dtype=torch.float64)).tolist() == [
         1,
         1,
         3,

@@ -1,0 +1,262 @@
+"""Compare one word in two sentences: how far its vectors lie apart after each layer, and what moved them.
+
+**Position and context.** v(S, p) is the word's vector (for several pieces their mean) when the encoder reads
+sentence S and gives the word, and no other, the positional encodings of the places p. The word stands at p in
+the first sentence A and at q in the second sentence B:
+
+    position effect = ½ [v(A, q) − v(A, p) + v(B, q) − v(B, p)]
+    context effect  = ½ [v(B, p) − v(A, p) + v(B, q) − v(A, q)]
+
+Their sum is exactly the change v(B, q) − v(A, p). A share of the change is a projection on it: the two shares
+sum to 1, and one may be negative.
+
+**The words that moved it.** For given weights, attention is linear in the values: its output at the word is
+the sum over heads h and words m of weights(h, m) · values(h, m) · W_O(h), plus a bias. So its change is
+exactly the sum of what each word contributes in B minus what it contributes in A.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+import torch
+from torch import Tensor
+
+from pellucid.config.device import device_of
+from pellucid.model import Attention, EncoderLayer, Transformer, sinusoids
+from pellucid.probes.occurrence import Occurrence, find
+from pellucid.reading.alignment import alignment
+from pellucid.reading.merging import said_words
+from pellucid.reading.passes import in_float32, quietly
+from pellucid.reading.reading import Reading, read
+from pellucid.seeing.trace import Edit, Trace, trace
+from pellucid.seeing.viewed import InNotebook, Viewed, plot
+from pellucid.translate.base import BaseTranslator
+
+
+@dataclass(frozen=True)
+class Stage:
+    """The word's two vectors at one place of the encoder."""
+
+    name: str  # of the tensor
+    title: str  # the step that the tensor comes after
+    cosine: float  # between the word in the first sentence and in the second
+    position: float  # the same sentence, both places: mean of both sentences
+    context: float  # both sentences, the same place: mean of both places
+    distance: float  # the length of the change
+    position_share: float  # of the change; the two shares sum to 1, and are 0 where nothing changes
+    context_share: float
+
+
+@dataclass(frozen=True)
+class Mover:
+    """A word, and its part in the change of an attention's output at the compared word."""
+
+    word: str
+    sentences: str  # which of them contain it: "both", "first" or "second"
+    itself: bool  # it is the compared word
+    shares: list[float]  # of the change, through each head; those of all movers and heads sum to 1
+
+    @property
+    def share(self) -> float:
+        """The share through all heads."""
+        return sum(self.shares)
+
+
+@dataclass(frozen=True)
+class LayerChange:
+    """A layer's self-attention: how its output at the word changes from the first sentence to the second."""
+
+    attention: str  # its path
+    distance: float  # the length of the change
+    movers: list[Mover]  # the largest share first
+
+
+@dataclass(frozen=True)
+class Rendering:
+    """A sentence's translation, and the part of it that stands for the word."""
+
+    text: str
+    words: list[str]  # the target words that are aligned with the word
+    probabilities: dict[str, float]  # of the words of both translations, at the step of the first one
+
+
+@dataclass(frozen=True)
+class Comparison(Viewed, InNotebook):
+    """A word in two sentences: its vectors, stage by stage, what moved them, and its translations."""
+
+    first: Occurrence
+    second: Occurrence
+    stages: list[Stage]
+    layers: list[LayerChange]  # one for each encoder layer
+    renderings: tuple[Rendering, Rendering]
+
+    @property
+    def word(self) -> str:
+        """The word as the first sentence spells it."""
+        return self.first.word
+
+    def plot(self, path: str | Path) -> None:
+        """Draw the cosines and what moved the word: .png, .svg, .pdf; with pip install "pellucid[plot]"."""
+        plot(self, path)
+
+
+@dataclass(frozen=True)
+class Pass:
+    """One pass of the encoder over a sentence, and where the word stands in it."""
+
+    seen: Trace
+    occurrence: Occurrence
+
+    def vector(self, name: str) -> Tensor:
+        """Return the word's vector D in this tensor; for several pieces it is their mean."""
+        return self.seen[name].tensor[0, list(self.occurrence.places)].double().mean(0)
+
+
+def compare(
+    translator: BaseTranslator,
+    word: str,
+    a: str,
+    b: str,
+    to: str | None = None,
+    which: tuple[int, int] | None = None,
+) -> Comparison:
+    """Compare a word in two sentences; `which` chooses among its occurrences, counted from 1."""
+    one, other = which or (None, None)
+    first = find(word, a, to, translator.vocabulary, "first", one)
+    second = find(word, b, to, translator.vocabulary, "second", other)
+    model = in_float32(translator.model)
+    here, there = first.places, second.places
+    passes = [
+        _encode(model, first, here),
+        _encode(model, first, _from(there[0], len(here))),
+        _encode(model, second, there),
+        _encode(model, second, _from(here[0], len(there))),
+    ]
+    stages = [_stage(name, title, passes) for name, title in stages_of(model)]
+    layers = [
+        layer_change(f"encoder.layers.{number}.self_attention", layer.self_attention, passes[0], passes[2])
+        for number, layer in enumerate(cast("list[EncoderLayer]", model.encoder.layers))
+    ]
+    readings = [read(translator, occurrence.text, to=to) for occurrence in (first, second)]
+    return Comparison(first, second, stages, layers, _renderings(readings, (first, second)))
+
+
+def stages_of(model: Transformer) -> list[tuple[str, str]]:
+    """The tensors that hold the word's vector, in order, each with its title."""
+    stages = [("encoder.token_embeddings", "embedding"), ("encoder.embedded", "position")]
+    for number in range(len(model.encoder.layers)):
+        stages.append((f"encoder.layers.{number}.residual_2.output", f"layer {number}"))
+    return [*stages, ("encoder.output", "last norm")] if model.encoder.norm else stages
+
+
+def _encode(model: Transformer, occurrence: Occurrence, places: Sequence[int]) -> Pass:
+    """Encode the sentence with the word at these places."""
+    source = torch.tensor([occurrence.ids], device=device_of(model))
+    with quietly(model), trace(model, only="encoder.*", edits=_move(occurrence.places, places)) as seen:
+        model.encode(source, None)
+    return Pass(seen, occurrence)
+
+
+def _move(places: Sequence[int], elsewhere: Sequence[int]) -> Mapping[str, Edit]:
+    """The edit that gives the tokens at `places` the positional encodings of `elsewhere`."""
+
+    def edit(positions_LD: Tensor) -> Tensor:
+        width, kind, device = positions_LD.shape[1], positions_LD.dtype, positions_LD.device
+        positions_LD[list(places)] = sinusoids(max(elsewhere) + 1, width, kind, device)[list(elsewhere)]
+        return positions_LD
+
+    return {} if places == elsewhere else {"encoder.positions": edit}
+
+
+def _from(first: int, count: int) -> tuple[int, ...]:
+    return tuple(range(first, first + count))
+
+
+def _stage(name: str, title: str, passes: Sequence[Pass]) -> Stage:
+    a, a_elsewhere, b, b_elsewhere = (each.vector(name) for each in passes)
+    position = (a_elsewhere - a + b - b_elsewhere) / 2
+    context = (b_elsewhere - a + b - a_elsewhere) / 2
+    return Stage(
+        name,
+        title,
+        _cosine(a, b),
+        (_cosine(a, a_elsewhere) + _cosine(b, b_elsewhere)) / 2,
+        (_cosine(a, b_elsewhere) + _cosine(a_elsewhere, b)) / 2,
+        float((b - a).norm()),
+        _share(position, b - a),
+        _share(context, b - a),
+    )
+
+
+def _cosine(one: Tensor, other: Tensor) -> float:
+    return float(one @ other / (one.norm() * other.norm()))
+
+
+def _share(part: Tensor, change: Tensor) -> float:
+    size = float(change @ change)
+    return float(part @ change) / size if size else 0.0
+
+
+def layer_change(path: str, attention: Attention, first: Pass, second: Pass) -> LayerChange:
+    """Measure how the attention's output changes from the first sentence to the second."""
+    change = second.vector(f"{path}.output") - first.vector(f"{path}.output")
+    before, after = (contributions(path, attention, each) for each in (first, second))
+    nothing = torch.zeros(attention.heads, len(change), dtype=torch.float64)
+    movers = []
+    for key in dict.fromkeys((*before, *after)):
+        parts_HD = after.get(key, nothing) - before.get(key, nothing)
+        where = "both" if key in before and key in after else "first" if key in before else "second"
+        movers.append(Mover(key[0], where, key[1] < 0, [_share(part, change) for part in parts_HD]))
+    movers.sort(key=lambda mover: -abs(mover.share))
+    return LayerChange(path, float(change.norm()), movers)
+
+
+def contributions(path: str, attention: Attention, read: Pass) -> dict[tuple[str, int], Tensor]:
+    """What each word contributes to the compared one through each head, H D, summed over the word's pieces.
+
+    The key is the word's text and which of its occurrences it is; -1 marks the compared word.
+    """
+    places = list(read.occurrence.places)
+    weights_HM = read.seen[f"{path}.weights"].tensor[0, :, places].double().mean(1)
+    values_HMU = read.seen[f"{path}.values"].tensor[0].double()
+    output_DHU = attention.output.weight.detach().cpu().double().unflatten(1, (attention.heads, -1))
+    parts_HMD = torch.einsum("hm,hmu,dhu->hmd", weights_HM, values_HMU, output_DHU)
+    counts: Counter[str] = Counter()
+    parts = {}
+    for word in read.occurrence.words:
+        itself = set(places) <= set(word.places)
+        text = word.text.casefold()
+        parts[text, -1 if itself else counts[text]] = parts_HMD[:, list(word.places)].sum(1)
+        counts[text] += not itself
+    return parts
+
+
+def _renderings(
+    readings: Sequence[Reading], occurrences: Sequence[Occurrence]
+) -> tuple[Rendering, Rendering]:
+    """Both translations, with the probability of both words in each."""
+    aligned = [_aligned(*each) for each in zip(readings, occurrences, strict=True)]
+    each = list(zip(readings, aligned, strict=True))
+    ids = list(dict.fromkeys(reading.target_ids[step] for reading, (_, step) in each if step is not None))
+    renderings = []
+    for reading, (words, step) in each:
+        probabilities = {}
+        if step is not None:
+            tokens = reading.vocabulary.target_tokens(ids)
+            row = reading.trace["decoder.probabilities"].tensor[0, step, ids].tolist()
+            probabilities = dict(zip(tokens, row, strict=True))
+        renderings.append(Rendering(reading.translation.text, words, probabilities))
+    return renderings[0], renderings[1]
+
+
+def _aligned(reading: Reading, occurrence: Occurrence) -> tuple[list[str], int | None]:
+    """The target words that looked at the word, and the step that begins the one that looked at it most."""
+    links = [link for link in alignment(reading).links if link.source == occurrence.number]
+    words = [word for word in said_words(reading) if not word.special]
+    if not links:
+        return [], None
+    most = max(links, key=lambda link: link.share)
+    return [words[link.target].text for link in links], words[most.target].places[0]

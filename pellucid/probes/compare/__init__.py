@@ -1,1 +1,0 @@
-"""One word in two sentences."""

@@ -1,1 +1,0 @@
-"""Leaks: whether a prediction depends on words that come after it."""

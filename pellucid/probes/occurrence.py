@@ -1,0 +1,82 @@
+"""Find a word in a sentence, and the positions of its tokens."""
+
+import unicodedata
+from dataclasses import dataclass
+
+from pellucid.errors import Setting, UsageError
+from pellucid.reading.merging import Word, spelled, words_of
+from pellucid.reading.words import advice, source_of, visible
+from pellucid.text.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True)
+class Occurrence:
+    """A word of a source sentence."""
+
+    word: str  # as the sentence spells it
+    text: str  # the sentence
+    ids: list[int]  # of the sentence
+    tokens: list[str]  # of the word
+    words: list[Word]  # all words of the sentence, with the special tokens
+    places: tuple[int, ...]  # the positions of the word's tokens
+
+    @property
+    def number(self) -> int:
+        """Which word of the sentence it is, counted from 0 without special tokens, as alignments count."""
+        plain = [word for word in self.words if not word.special]
+        return next(n for n, word in enumerate(plain) if set(self.places) <= set(word.places))
+
+
+def find(
+    word: str, text: str, to: str | None, vocabulary: Vocabulary, side: str, which: int | None = None
+) -> Occurrence:
+    """Find the word in the sentence; capitals, and punctuation around it, do not matter."""
+    wanted = bare(word)
+    if not wanted:
+        raise UsageError(f'the word {word!r} is empty. Give one that both sentences have, such as "bank".')
+    sentence = source_of(text, to, vocabulary)
+    ids = list(sentence.ids)
+    tokens = vocabulary.source_tokens(ids)
+    words = words_of(ids, tokens, vocabulary)
+    # An unknown character beside a word ("bank🙂") does not belong to it.
+    same = [each for each in words if not each.special and bare(each.text.replace("<unk>", " ")) == wanted]
+    if not same:
+        raise _missing(word, text, words, vocabulary, side)
+    number = 1 if which is None else which
+    if not 1 <= number <= len(same) or (which is None and len(same) > 1):
+        times = f"{len(same)} times" if len(same) > 1 else "once"
+        raise UsageError(
+            f"{word!r} stands {times} in the {side} sentence. Say which one is meant in the first sentence "
+            "and in the second, counted from 1: {}.",
+            Setting("which", (1, 1)),
+        )
+    places = _without_punctuation(same[number - 1], tokens, wanted)
+    own = [tokens[place] for place in places]
+    return Occurrence(spelled(own), text, ids, own, words, places)
+
+
+def bare(text: str) -> str:
+    """Remove capitals, and the spaces and punctuation at both ends."""
+    text = unicodedata.normalize("NFC", text).casefold()
+    marks = [letter for letter in text if letter.isspace() or unicodedata.category(letter).startswith("P")]
+    return text.strip("".join(marks))
+
+
+def _without_punctuation(word: Word, tokens: list[str], wanted: str) -> tuple[int, ...]:
+    """The positions of the word's pieces, without those of punctuation where these are separate pieces."""
+    for start in range(len(word.places)):
+        for end in range(start + 1, len(word.places) + 1):
+            places = word.places[start:end]
+            if spelled([tokens[place] for place in places]).casefold() == wanted:
+                return places
+    return word.places
+
+
+def _missing(word: str, text: str, words: list[Word], vocabulary: Vocabulary, side: str) -> UsageError:
+    if vocabulary.kind == "word" and vocabulary.unknown_id in vocabulary.source.encode(word):
+        return UsageError(f"the model has no word {word!r}. {advice(word, vocabulary)}")
+    own = ", ".join(each.text for each in words if not each.special)
+    return UsageError(
+        f"{word!r} is not a word of the {side} sentence, {visible(text)!r}. Its words: {own}. Give one that "
+        "both sentences have."
+    )

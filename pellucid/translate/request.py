@@ -1,0 +1,125 @@
+"""What a call asks of the search: its sentences, each with a limit and a prefix, and the rules for all."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+from pellucid.config.schema import TranslationConfig
+from pellucid.errors import Setting, UsageError
+from pellucid.model import Transformer
+from pellucid.text.vocabulary import Vocabulary
+from pellucid.translate.options import Options, Prefix, options_of
+from pellucid.translate.search import Request, Rules
+from pellucid.translate.sentences import Sentence
+
+
+@dataclass(frozen=True)
+class Call:
+    """The sentences of a call, and the requests to the search: one for each sentence that is not empty."""
+
+    sentences: Sequence[Sentence]
+    requests: list[Request]
+    rules: Rules
+    options: Options
+
+    @property
+    def sources(self) -> list[Sequence[int]]:
+        """The source ids of each request."""
+        return [self.sentences[request.number].ids for request in self.requests]
+
+
+def make_call(
+    sentences: Sequence[Sentence],
+    options: Mapping[str, Any],
+    model: Transformer,
+    vocabulary: Vocabulary,
+    defaults: TranslationConfig,
+) -> Call:
+    """Check the options of a call and put them into requests and rules."""
+    prefixes = prefixes_of(options.get("prefix"), sentences, vocabulary)
+    chosen = options_of(options, defaults)
+    rules = Rules(
+        model.config.start_id,
+        model.config.end_id,
+        forbidden=forbidden_ids(model, vocabulary),
+        width=chosen.width,
+        length_penalty=chosen.length_penalty,
+        min_length=chosen.min_length,
+    )
+    requests = []
+    for number, (sentence, prefix) in enumerate(zip(sentences, prefixes, strict=True)):
+        limit = chosen.max_length
+        if limit is None:
+            limit = max(min(2 * len(sentence.ids) + 20, defaults.max_length), chosen.min_length + 1)
+        if not sentence.empty and len(prefix) >= limit:
+            raise UsageError(
+                f"sentence {number + 1}: a prefix of {len(prefix)} tokens leaves no room within {{}}. "
+                "Set {} or more.",
+                Setting("max_length", limit),
+                Setting("max_length", len(prefix) + 1),
+            )
+        if not sentence.empty:
+            requests.append(Request(number, limit, prefix))
+    return Call(sentences, requests, rules, chosen)
+
+
+def forbidden_ids(model: Transformer, vocabulary: Vocabulary) -> list[int]:
+    """Return the ids that no translation contains: pad, start, unknown, and the language tags >>xx<<."""
+    config = model.config
+    tags = [vocabulary.target.piece_to_id(f">>{language}<<") for language in vocabulary.target_languages]
+    return sorted({config.pad_id, config.start_id, config.unknown_id, *tags})
+
+
+def prefixes_of(
+    prefix: Prefix | Sequence[Prefix | None] | None, sentences: Sequence[Sentence], vocabulary: Vocabulary
+) -> list[list[int]]:
+    """Return the ids that each target must begin with: one prefix for all, or a list with one for each."""
+    if isinstance(prefix, bytes) or not (prefix is None or isinstance(prefix, Iterable)):
+        raise _not_a_prefix(prefix)
+    each: list[Any] = list(prefix or [])
+    if prefix is None or isinstance(prefix, str) or all(isinstance(token, Integral) for token in each):
+        each = [prefix] * len(sentences)
+    if len(each) != len(sentences):
+        raise UsageError(
+            f"{{}}: {len(each)} prefixes for {len(sentences)} sentences. Give one for all, or one for each.",
+            Setting("prefix"),
+        )
+    return [
+        [] if prefix is None or sentence.empty else read_prefix(prefix, sentence.to, vocabulary)
+        for prefix, sentence in zip(each, sentences, strict=True)
+    ]
+
+
+def read_prefix(prefix: Prefix, to: str | None, vocabulary: Vocabulary) -> list[int]:
+    """Return the ids that a target must begin with, without an end token."""
+    if isinstance(prefix, str):
+        ids = vocabulary.encode_target(prefix, to)[:-1] if prefix.strip() else []
+        if vocabulary.unknown_id in ids:
+            raise UsageError(
+                "{} contains words or characters that the vocabulary does not have, so no translation can "
+                "begin with it. Choose others.",
+                Setting("prefix", prefix),
+            )
+        return ids
+    if not isinstance(prefix, Iterable) or not all(isinstance(token, Integral) for token in prefix):
+        raise _not_a_prefix(prefix)
+    ids = [int(token) for token in prefix]
+    vocabulary.target_tokens(ids)  # raises unless the vocabulary has them
+    if ids[-1:] == [vocabulary.end_id]:
+        ids.pop()
+    specials = {vocabulary.pad_id, vocabulary.unknown_id, vocabulary.start_id, vocabulary.end_id}
+    if wrong := [token for token in ids if token in specials]:
+        name = vocabulary.target_tokens(wrong)[0]
+        raise UsageError(
+            f"{{}}: it must not contain {name} (id {wrong[0]}). Leave it out.", Setting("prefix")
+        )
+    return ids
+
+
+def _not_a_prefix(prefix: Any) -> UsageError:
+    return UsageError(
+        "{} is neither text nor a list of ids. Give the first words of the translation, such as {}.",
+        Setting("prefix", prefix),
+        Setting("prefix", "Ein Hund"),
+    )
