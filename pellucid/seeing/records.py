@@ -49,6 +49,11 @@ class Record(InNotebook):
             return rows[sentence]
         return [str(index) for index in range(sizes[axis])]
 
+    @property
+    def is_shares(self) -> bool:
+        """Whether its rows are shares that sum to 1: weights or probabilities."""
+        return self.name.rpartition(".")[2] in ("weights", "probabilities")
+
     def show(self, head: int | None = None) -> None:
         """Print its matrix, the tokens along both sides: of each head, or of one."""
         print_lines(lines(self, columns_of_terminal(), head=head))

@@ -1,4 +1,4 @@
-"""A figure that becomes a file: its format, its fonts, and the same bytes every time (matplotlib)."""
+"""Figures as files (matplotlib): the format, fonts that have the letters, and the same bytes every time."""
 
 import functools
 import io
@@ -23,8 +23,8 @@ PURPLE, PALE_PURPLE, ORANGE = "#6b43bd", "#c9b6ec", "#c4621d"
 
 @contextmanager
 def drawing(path: str | Path, name: str, letters: str = "") -> Iterator["Figure"]:
-    """An empty figure to draw on, written to `path` in the end, whose ending chooses the format; the font has
-    the `letters`, or another one that does is taken for them."""
+    """Give an empty figure to draw on, and write it to `path`, whose ending chooses the format. The fonts
+    have the `letters`, if an installed font has them."""
     form = Path(path).suffix.lower().removeprefix(".")
     if form not in FORMATS:
         raise UsageError(f"{path}: a plot is a .png, .svg or .pdf. Give the file one of these endings.")
@@ -36,8 +36,7 @@ def drawing(path: str | Path, name: str, letters: str = "") -> Iterator["Figure"
     style: dict[Any, Any] = {"font.family": _fonts(letters), "svg.hashsalt": name}
     content = io.BytesIO()
     with rc_context(style), warnings.catch_warnings():
-        # A letter that no font on this computer has is drawn as a box: not worth a warning for each.
-        warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)
+        warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)  # it is drawn as a box
         figure = Figure(layout="constrained")
         yield figure
         figure.savefig(content, format=form, dpi=150, metadata=METADATA.get(form))
@@ -55,8 +54,8 @@ def shade(
     written: Sequence[Sequence[str]] | None = None,
     turned: bool = False,
 ) -> "AxesImage":
-    """A matrix as shades from 0 to `most`, or signed from -most to it, with the names of its rows and columns
-    (`turned`: upright) and a text in each cell."""
+    """Draw a matrix as shades from 0 to `most`, or from -most if `signed`, with the names of its rows and
+    columns (`turned`: upright) and a text in each cell."""
     low, colours = (-most, "PuOr") if signed else (0.0, "Purples")
     image = axes.imshow(grid, cmap=colours, vmin=low, vmax=most, aspect="auto")
     if columns is not None:
@@ -71,12 +70,12 @@ def shade(
 
 
 def _fonts(text: str) -> list[str]:
-    """matplotlib's own font, and where it lacks letters of the text, installed ones that have them."""
+    """Choose matplotlib's own font, and installed ones for the letters that it lacks."""
     from matplotlib import font_manager
 
     fonts = ["DejaVu Sans"]
     missing = set(map(ord, text)) - _letters(font_manager.findfont("DejaVu Sans"))
-    # matplotlib's own last resort has every letter, each as a box with the name of its script.
+    # The font "Last Resort" has every letter, but only as a box with the name of its script.
     others = [font for font in font_manager.fontManager.ttflist if "Last Resort" not in font.name]
     for font in others if missing else ():
         if font.style == "normal" and font.name not in fonts and font.weight in (400, "normal", "regular"):
@@ -84,8 +83,6 @@ def _fonts(text: str) -> list[str]:
             if missing & has:
                 fonts.append(font.name)
                 missing -= has
-        if not missing:
-            break
     return fonts
 
 
@@ -95,5 +92,5 @@ def _letters(path: str) -> frozenset[int]:
 
     try:
         return frozenset(FT2Font(path).get_charmap())
-    except (OSError, RuntimeError):  # a font that cannot be read, or has no table of letters
+    except (OSError, RuntimeError):  # the font cannot be read, or has no table of letters
         return frozenset()

@@ -29,10 +29,8 @@ from torch import Tensor
 
 from pellucid.folder.seal import jsonable
 from pellucid.folder.version import __version__
-from pellucid.reading.alignment import alignment
 from pellucid.reading.beam_path import BeamPath
-from pellucid.reading.looking import looked_at
-from pellucid.reading.merging import merged
+from pellucid.reading.looking import alignment, looked_at, merged
 from pellucid.reading.reading import Reading
 from pellucid.reading.words import visible
 from pellucid.seeing.records import Record

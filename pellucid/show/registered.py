@@ -1,5 +1,5 @@
-"""The views that register themselves for what they show: whoever imports this has them all."""
+"""The views, which register themselves for the data that they show: import this module to have them all."""
 
-from pellucid.show import notebook, reading_text, record_text
+from pellucid.show import reading_text, record_text
 
-__all__ = ["notebook", "reading_text", "record_text"]
+__all__ = ["reading_text", "record_text"]

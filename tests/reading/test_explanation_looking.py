@@ -13,7 +13,7 @@ from tiny import translator
 
 from pellucid.errors import UsageError
 from pellucid.explanation import Explanation
-from pellucid.reading.looking import entropies, heads_entropies, heads_lines
+from pellucid.reading.looking import entropies, heads_entropies
 from pellucid.reading.merging import merged_lines
 from pellucid.seeing.records import UnknownTensor
 from pellucid.seeing.trace import trace

@@ -10,7 +10,7 @@ from tiny import translator
 
 from pellucid.errors import UsageError
 from pellucid.explanation import Explanation
-from pellucid.reading.alignment import Alignment
+from pellucid.reading.looking import Alignment
 from pellucid.reading.merging import between, spelled, words_of
 from pellucid.seeing.records import Record, UnknownTensor
 

@@ -32,8 +32,7 @@ from pellucid.errors import UsageError
 from pellucid.model import EncoderLayer, Transformer, sinusoids
 from pellucid.probes.compare.movers import LayerChange, layer_change
 from pellucid.probes.compare.occurrence import Occurrence, find
-from pellucid.reading.alignment import alignment
-from pellucid.reading.merging import said_words
+from pellucid.reading.looking import alignment, said_words
 from pellucid.reading.passes import in_float32, quietly
 from pellucid.reading.reading import Reading, read
 from pellucid.seeing.trace import Edit, Trace, trace

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from pellucid.model import Attention
 from pellucid.probes.compare.occurrence import Occurrence
-from pellucid.reading.merging import Word
+from pellucid.reading.words import Word
 from pellucid.seeing.records import Record
 
 Key = tuple[str, int]  # a word's text, and which of its occurrences

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from pellucid.config.whole_settings import seed_setting, whole_setting
+from pellucid.config.whole import seed_setting, whole_setting
 from pellucid.errors import UsageError
 from pellucid.probes.leak.probes import Predict, Probe, Trial, cut, own_labels, replace_tokens
 from pellucid.probes.leak.report import LeakReport, merged

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from pellucid.config.whole_settings import whole_setting
+from pellucid.config.whole import whole_setting
 from pellucid.errors import UsageError
 from pellucid.model import Transformer
 from pellucid.probes.leak.probes import Predict
