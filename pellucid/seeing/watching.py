@@ -1,4 +1,4 @@
-"""Watching: a part of the model names each tensor that it computes; a watcher may look at it or replace it."""
+"""Watching: a part of the model names each tensor that it computes; a watcher may look at it or edit it."""
 
 import threading
 from collections.abc import Callable, Iterator
