@@ -47,7 +47,7 @@ def reading_parts(reading: Reading, width: int) -> list[Part]:
     bits = ", ".join(f"{look.head}: {number_text(look.entropy, '.2f')}" for look in looks)
     most = math.log2(len(reading.source_tokens))
     return [
-        Note(f"{translation.source}  →  {translation.text}", "bold"),
+        Note(reading.title, "bold"),
         Note(f"{by}score {score}, loss {loss} in {len(reading.steps)} steps", "dim"),
         "",
         Table(header, steps, left=3),
