@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 FORMATS = ("png", "svg", "pdf")
 METADATA: dict[str, dict[str, str | None]] = {"svg": {"Date": None}, "png": {"Software": "Pellucid"}}
+LABELLED = 40  # rows or columns that get a name each; of more, some
 PURPLE, PALE_PURPLE, ORANGE = "#6b43bd", "#c9b6ec", "#c4621d"
 
 
@@ -49,23 +50,27 @@ def shade(
     most: float,
     *,
     signed: bool = False,
-    rows: Sequence[str] | None = None,
-    columns: Sequence[str] | None = None,
-    written: Sequence[Sequence[str]] | None = None,
+    rows: Sequence[str] = (),
+    columns: Sequence[str] = (),
+    written: Sequence[Sequence[str]] = (),
     turned: bool = False,
 ) -> "AxesImage":
     """Draw a matrix as shades from 0 to `most`, or from -most if `signed`, with the names of its rows and
-    columns (`turned`: upright) and a text in each cell."""
+    columns (`turned`: upright; of many, some) and a text in each cell."""
     low, colours = (-most, "PuOr") if signed else (0.0, "Purples")
     image = axes.imshow(grid, cmap=colours, vmin=low, vmax=most, aspect="auto")
-    if columns is not None:
-        axes.set_xticks(range(len(columns)), columns, fontsize=7, rotation=90 if turned else 0)
-    if rows is not None:
-        axes.set_yticks(range(len(rows)), rows, fontsize=7)
-    for row, texts in enumerate(written or ()):
+    if len(columns):
+        across = slice(None, None, -(-len(columns) // LABELLED))
+        upright = 90 if turned else 0
+        axes.set_xticks(range(len(columns))[across], columns[across], fontsize=7, rotation=upright)
+    if len(rows):
+        down = slice(None, None, -(-len(rows) // LABELLED))
+        axes.set_yticks(range(len(rows))[down], rows[down], fontsize=7)
+    for row, texts in enumerate(written):
         for column, text in enumerate(texts):
             ink = "white" if abs(grid[row][column]) > 0.65 * most else "black"
-            axes.text(column, row, text, ha="center", va="center", fontsize=7, color=ink)
+            box = {"facecolor": "0.85", "edgecolor": "none", "pad": 1.0} if text == "−∞" else None
+            axes.text(column, row, text, ha="center", va="center", fontsize=7, color=ink, bbox=box)
     return image
 
 

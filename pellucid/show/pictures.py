@@ -9,6 +9,7 @@ positions  the positional encodings of the source's places, L × D
 """
 
 import dataclasses
+import functools
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +21,7 @@ from pellucid.reading.reading import Reading
 from pellucid.reading.words import visible
 from pellucid.seeing.records import AXES, Record, UnknownTensor, attentions, no_such_name
 from pellucid.show.columns import short
-from pellucid.show.drawing import drawing
+from pellucid.show.drawing import drawing, shade
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -28,8 +29,7 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, Any]
 NAMES = ("looked", "words", "heads", "entropy", "mask", "positions")
 BEST = 4  # words of each position, where an axis is the whole vocabulary
-LABELLED = 40  # rows or columns that get a label each; of more, some
-WRITTEN = 120  # cells of a single matrix of shares that get their number
+WRITTEN = 120  # cells of a single matrix that get their number
 
 
 @dataclass(frozen=True)
@@ -127,45 +127,34 @@ def _mask(shown: Picture) -> Picture:
 
 def draw(figure: "Figure", shown: Picture) -> None:
     """Draw the panels beside and below each other, in one scale of colours; hatch what is −∞."""
-    panels, many = shown.panels, len(shown.columns) > LABELLED
-    longest = 1 if many else max(map(len, shown.columns))
-    width = 10.0 if many else min(14.0, 1.8 + 0.42 * len(shown.columns))
+    panels, columns, shares = shown.panels, shown.columns, shown.decimals == 2
+    longest = max(map(len, columns))
+    width = min(10.0, 1.8 + 0.42 * len(columns))
     height = min(10.0, 1.5 + 0.36 * len(shown.rows) + 0.06 * longest)
     down = -(-len(panels) // max(1, int(16 // width)))
     across = -(-len(panels) // down)  # so that the last row is nearly as long as the others
     figure.set_size_inches(max(4.5, width * across), height * down + 0.5)
     figure.suptitle(shown.title, fontsize=9)
     finite = np.abs(panels[np.isfinite(panels)])
-    most = float(finite.max()) if finite.size and finite.max() > 0 else 1.0
-    low, high, colours = (0.0, 1.0, "Purples") if shown.decimals == 2 else (-most, most, "PuOr")
+    most = 1.0 if shares or not finite.any() else float(finite.max())
+    named = functools.partial(shade, rows=shown.rows, columns=columns, turned=longest > 2)
     grid = figure.subplots(down, across, squeeze=False).flatten()
     for title, panel, axes in zip(shown.titles, panels, grid, strict=False):
-        masked = np.ma.masked_invalid(panel)
-        image = axes.imshow(masked, cmap=colours, vmin=low, vmax=high, aspect="auto")
+        numbered = len(panels) == 1 and panel.size <= WRITTEN
+        written = _written(panel, shown.decimals) if numbered else []
+        image = named(axes, np.ma.masked_invalid(panel), most, signed=not shares, written=written)
         axes.set_facecolor("0.85")  # of masked cells
         axes.patch.set(hatch="////", edgecolor="0.6")
         axes.set_title(title, fontsize=9)
         axes.set_ylabel(shown.asks, fontsize=8)
         axes.set_xlabel(shown.asked, fontsize=8)
-        _label(axes, shown)
-        if shown.decimals is not None and len(panels) == 1 and panel.size <= WRITTEN:
-            _number(axes, panel, shown.decimals)
     for axes in grid[len(panels) :]:
         axes.remove()
     figure.colorbar(image, ax=list(grid[: len(panels)]), shrink=0.8)
 
 
-def _label(axes: Any, shown: Picture) -> None:
-    rows, columns = (slice(None, None, -(-len(labels) // LABELLED)) for labels in (shown.rows, shown.columns))
-    turned = 90 if max(map(len, shown.columns)) > 2 else 0
-    axes.set_yticks(range(len(shown.rows))[rows], shown.rows[rows], fontsize=8)
-    axes.set_xticks(range(len(shown.columns))[columns], shown.columns[columns], fontsize=8, rotation=turned)
-
-
-def _number(axes: Any, panel: Array, decimals: int) -> None:
-    """Write the number into each cell, so that nothing is said by colour alone."""
-    for (row, column), value in np.ndenumerate(panel):
-        text = f"{value:.{decimals}f}" if np.isfinite(value) else "−∞"
-        ink = "white" if value > 0.6 else "black"
-        ground = None if np.isfinite(value) else {"facecolor": "0.85", "edgecolor": "none", "pad": 1.0}
-        axes.text(column, row, text, ha="center", va="center", fontsize=7, color=ink, bbox=ground)
+def _written(panel: Array, decimals: int | None) -> list[list[str]]:
+    """Write the number of each cell, so that nothing is said by colour alone."""
+    if decimals is None:
+        return []
+    return [[f"{n:.{decimals}f}" if np.isfinite(n) else "−∞" for n in row] for row in panel.tolist()]
