@@ -115,7 +115,9 @@ class Explanation(Reading):
         more: print also the heads, the words, the search, and the steps with a cache and without.
         tensor: a name or a glob; print these matrices instead, of all heads or of one `head`.
         """
-        if tensor is not None or head is not None:
+        if head is not None and tensor is None:
+            raise UsageError(f"head = {head}: say with tensor= of which tensor it is a head.")
+        if tensor is not None:
             print_parts(lambda width: tensor_parts(self, tensor, width, head))
             return
         print_parts(lambda width: reading_parts(self, width))

@@ -160,13 +160,6 @@ class Alignment:
     def __str__(self) -> str:
         return " ".join(f"{link.source}-{link.target}" for link in self.links)
 
-    @property
-    def origin(self) -> str:
-        """The weights that the links come from, in words."""
-        named = ", ".join(map(str, self.heads))
-        which = f"the mean of heads {named}" if len(self.heads) > 1 else f"head {named}"
-        return f"{self.layer}.weights, {which}; the largest of each row that predicts a word"
-
 
 def alignment(reading: Reading, layer: int = -1, heads: int | Sequence[int] | None = None) -> Alignment:
     """Align words by one decoder layer's cross-attention (-1 is the last) and the mean of some of its heads.

@@ -4,9 +4,8 @@ import fnmatch
 import math
 from collections.abc import Callable
 from itertools import groupby
-from typing import Any
 
-from pellucid.errors import PellucidError, UsageError
+from pellucid.errors import PellucidError
 from pellucid.reading.against import Difference
 from pellucid.reading.beam_path import GOES_ON, BeamPath, BeamStep, Candidate
 from pellucid.reading.looking import HeadLook, Merged, alignment, looked_at, merged
@@ -89,16 +88,9 @@ def more_parts(
     return [*parts, "", *stepwise_parts(steps(), width)]
 
 
-def tensor_parts(reading: Reading, name: Any, width: int, head: int | None = None) -> list[Part]:
+def tensor_parts(reading: Reading, name: str, width: int, head: int | None = None) -> list[Part]:
     """Show the matrices of a tensor, of a part (its weights or its output), or of all that match a glob."""
     trace, vocabulary = reading.trace, reading.vocabulary
-    if not isinstance(name, str):
-        problem = f"tensor = {name!r:.60} is no text"
-        problem = f"head = {head!r:.60}: no tensor is named for it" if name is None else problem
-        raise UsageError(
-            f"{problem}. Give the name of a tensor, or a glob of names, such as "
-            f'"{reading.watched_layer}.weights" or "decoder.*.weights".'
-        )
     of_part = [full for full in (f"{name}.weights", f"{name}.output") if full in trace][:1]
     names = fnmatch.filter(trace, name) or of_part
     if not names:

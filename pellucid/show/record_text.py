@@ -65,15 +65,10 @@ def trace_parts(trace: Trace, width: int) -> list[Part]:
 
 
 def _check_head(record: Record, head: int) -> int:
-    if "H" not in record.axes:
-        raise UsageError(
-            f"head = {head!r:.60}: {record.name} has none, its axes are {record.axes}. Leave the head out."
-        )
-    count = record.tensor.shape[record.axes.index("H")]
+    count = record.tensor.shape[record.axes.index("H")] if "H" in record.axes else 0
     if not is_whole(head, 0, count - 1):
-        raise UsageError(
-            f"head = {head!r:.60}: {record.name} has {count} heads. Give one from 0 to {count - 1}."
-        )
+        remedy = f"Give one from 0 to {count - 1}." if count else "Leave the head out."
+        raise UsageError(f"head = {head!r:.60}: {record.name} has {count or 'no'} heads. {remedy}")
     return int(head)
 
 

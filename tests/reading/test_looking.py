@@ -182,11 +182,8 @@ def test_an_alignment_by_hand(spanish: Explanation) -> None:
     assert alignment.source_words == ["I", "like", "cats"]
     assert alignment.target_words == ["Me", "gustan", "los", "gatos"]
     assert alignment.layer == "decoder.layers.1.cross_attention" and alignment.heads == [0, 1]
-    origin = "decoder.layers.1.cross_attention.weights, the mean of heads 0, 1; the largest of each row that"
-    assert alignment.origin.startswith(origin)
     assert str(explanation.alignment(heads=[0])) == "0-0 1-1 2-2 2-3"
     assert str(explanation.alignment(heads=1)) == "1-0 1-1 1-3 2-2"
-    assert ".weights, head 1;" in explanation.alignment(heads=1).origin
 
 
 @pytest.mark.parametrize("layer", [0, 1])
