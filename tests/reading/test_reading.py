@@ -4,7 +4,6 @@ import math
 
 import pytest
 import torch
-from small_models import contract
 from tiny import translator
 
 from pellucid.errors import UsageError
@@ -25,13 +24,6 @@ def test_six_tokens_of_a_given_target_make_six_by_six_matrices() -> None:
     assert cross.labels("L") == explanation.target_tokens and cross.labels("M") == explanation.source_tokens
     assert explanation.forced and explanation.largest_difference is None
     assert "no search to compare" in explanation.difference
-
-
-@pytest.mark.parametrize("norm", ["last", "first"])
-@pytest.mark.parametrize("joint", [True, False])
-def test_every_tensor_of_the_contract_is_in_the_trace(norm: str, joint: bool) -> None:
-    explanation = translator(norm=norm, joint=joint).explain("I like cats", to="es")
-    assert {name: record.axes for name, record in explanation.trace.items()} == contract(norm, 1, 2)
 
 
 def test_the_steps_are_the_softmax_of_the_unwatched_model(hindi: Explanation) -> None:

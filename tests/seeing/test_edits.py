@@ -157,22 +157,6 @@ def test_an_edit_in_place_leaves_what_is_shared_alone() -> None:
     assert torch.equal(run(model), before)
 
 
-def test_uniform_weights_are_equal_over_what_may_be_looked_at() -> None:
-    part = "encoder.layers.0.self_attention"
-    weights = seen(small_model(), silence(part, 1, "uniform"))[f"{part}.weights"].tensor
-    assert torch.equal(weights[0, 1], torch.full((4, 4), 0.25))
-    assert torch.equal(weights[1, 1], torch.tensor([[0.5, 0.5, 0.0, 0.0]] * 4))  # two of four are padding
-    causal = seen(small_model(), silence(FIRST, 0, "uniform"))[f"{FIRST}.weights"].tensor[0, 0]
-    assert torch.equal(causal, torch.tensor([[1, 0, 0], [1 / 2, 1 / 2, 0], [1 / 3, 1 / 3, 1 / 3]]))
-
-
-def test_lifting_the_causal_mask_leaves_padding_masked() -> None:
-    mask = seen(small_model(), lift_mask(FIRST, 1))[f"{FIRST}.mask"].tensor
-    assert (mask[0, 0] == -math.inf).tolist() == [[False, True, True], [False, False, True], [False] * 3]
-    assert not mask[0, 1].any()
-    assert (mask[1, 1] == -math.inf).tolist() == [[False, False, True]] * 3
-
-
 def test_an_edit_of_a_pass_may_be_used_again_and_in_other_threads() -> None:
     """What an edit keeps of one pass must not reach another."""
     model = small_model()

@@ -18,7 +18,7 @@ from pellucid.seeing.nonfinite import find_nonfinite
 from pellucid.seeing.records import AXES, Record, UnknownTensor
 from pellucid.seeing.sizes import trace_bytes
 from pellucid.seeing.trace import trace
-from pellucid.seeing.watching import Part, watching
+from pellucid.seeing.watching import Part
 
 
 @pytest.mark.parametrize("norm", ["last", "first"])
@@ -152,21 +152,6 @@ def test_labels() -> None:
     assert seen["decoder.layers.0.cross_attention.weights"].labels("M", sentence=1) == ["9", "3", "0", "0"]
 
 
-def test_a_record_shows_its_matrix_in_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
-    model, name = small_model(), "decoder.layers.0.cross_attention.weights"
-    with torch.no_grad(), pellucid.trace(model, only=name, vocabulary=Words()) as seen:
-        run(model)
-    seen[name].show()
-    both = capsys.readouterr().out
-    seen[name].show(head=1)
-    one = capsys.readouterr().out
-    assert name in both and "head 0 of 2" in both and "head 1 of 2" in both and "head 0 of 2" not in one
-    row = seen[name].tensor[0, 1, 2].tolist()  # what t8 asks of s5 s7 s4 s3
-    (line,) = [line for line in one.splitlines() if line.split()[:1] == ["t8"]]
-    assert [float(number) for number in re.findall(r"\d\.\d+", line)] == pytest.approx([*row, 1.0], abs=0.006)
-    assert all(f"s{token}" in one for token in (5, 7, 4, 3))
-
-
 def test_threads_do_not_see_one_anothers_watcher() -> None:
     """Another thread runs the same model in the middle of a watched pass."""
     model = small_model()
@@ -250,20 +235,6 @@ def test_a_compiled_model_is_seen_as_it_is() -> None:
     for name, record in seen.items():
         assert torch.equal(record.tensor, plain[name].tensor), name
         assert record.tokens == plain[name].tokens, name
-
-
-def test_any_callable_can_watch() -> None:
-    names: list[str] = []
-
-    def first_nan(path: str, name: str, axes: str, tensor: Tensor) -> Tensor:
-        names.extend([f"{path}.{name}"] if tensor.isnan().any() else [])
-        return tensor
-
-    model = small_model()
-    model.decoder.layers[1].feed_forward.inner.bias.data[0] = float("nan")
-    with watching(first_nan), torch.no_grad():
-        run(model)
-    assert names[0] == "decoder.layers.1.feed_forward.hidden"
 
 
 # What a trace refuses

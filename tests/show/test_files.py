@@ -3,12 +3,9 @@
 import dataclasses
 import functools
 import json
-import os
 import re
 import shutil
-import stat
 import sys
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +24,6 @@ from pellucid.cli.command import main
 from pellucid.cli.explain import labels
 from pellucid.errors import PellucidError, UsageError
 from pellucid.explanation import Explanation
-from pellucid.folder.whole_file import write
 from pellucid.model import sinusoids
 from pellucid.seeing.records import UnknownTensor
 from pellucid.show.pictures import NAMES, draw, picture, whole_set
@@ -110,30 +106,6 @@ def test_a_file_that_cannot_be_written_is_named(hindi: Explanation, tmp_path: Pa
     with pytest.raises(PellucidError) as error:
         hindi.to_npz(path)
     assert str(error.value) == f"{path}: cannot be written: No such file or directory. Choose another place."
-
-
-def test_what_stands_at_the_path_stays_what_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    target, link = tmp_path / "there.json", tmp_path / "link.json"
-    target.write_bytes(b"old")
-    link.symlink_to(target)
-    write(link, b"new")
-    assert link.is_symlink() and target.read_bytes() == b"new"
-    pipe, got = tmp_path / "pipe", []
-    os.mkfifo(pipe)
-    reader = threading.Thread(target=lambda: got.append(pipe.read_bytes()))
-    reader.start()
-    write(pipe, b"through")
-    reader.join(10)
-    assert got == [b"through"] and stat.S_ISFIFO(pipe.stat().st_mode)
-
-    def interrupted(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(os, "replace", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        write(target, b"newer")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["link.json", "pipe", "there.json"]
-    assert target.read_bytes() == b"new"
 
 
 def test_a_page_beside_what_is_no_explanation(hindi: Explanation, tmp_path: Path) -> None:
