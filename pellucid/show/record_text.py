@@ -25,7 +25,7 @@ ALL = 8  # columns that are always shown, if they are no tokens
 BEST = 3  # words of each row that are shown, where an axis is the vocabulary
 LONGEST = 16  # cells of a token
 POSITIONS = 18  # rows and columns that a notebook shows
-NAMES = 200  # tensors of a trace that are listed
+NAMES = 200  # tensors of a trace that a notebook lists
 
 
 @view(Record)
@@ -56,12 +56,11 @@ def trace_parts(trace: Trace, width: int) -> list[Part]:
     """List the tensors of a pass by name, with their axes and shapes."""
     rows = [
         [name, " ".join(record.axes), "×".join(map(str, record.tensor.shape))]
-        for name, record in list(trace.items())[:NAMES]
+        for name, record in trace.items()
     ]
-    more = [f"… {len(trace) - NAMES} more."] if len(trace) > NAMES else []
     legend = "; ".join(f"{axis} {meaning}" for axis, meaning in AXES.items())
     title = f"{len(trace)} tensors of one pass: trace[name].tensor"
-    return [title, Table(["name", "axes", "shape"], rows, 3, longest=width), *more, legend]
+    return [title, Table(["name", "axes", "shape"], rows, left=3, longest=width, most=NAMES), legend]
 
 
 def _check_head(record: Record, head: int) -> int:
