@@ -28,12 +28,11 @@ if TYPE_CHECKING:
     from pellucid.model import Transformer
     from pellucid.probes.leak import find_leak
     from pellucid.seeing import edits
-    from pellucid.seeing.editing import editing
     from pellucid.seeing.gradients import gradients
     from pellucid.seeing.nonfinite import find_nonfinite
     from pellucid.seeing.records import Record
     from pellucid.seeing.sizes import trace_bytes
-    from pellucid.seeing.trace import Trace, trace
+    from pellucid.seeing.trace import Trace, editing, trace
     from pellucid.translate.evaluate import evaluate
     from pellucid.translate.score import Score
     from pellucid.translate.translation import Hypothesis, Translation
@@ -65,7 +64,7 @@ _HOMES = {
     "VocabularyConfig": "config.schema",
     "attention": "worked.attention",
     "average": "learning.finished",
-    "editing": "seeing.editing",
+    "editing": "seeing.trace",
     "edits": "seeing.edits",
     "evaluate": "translate.evaluate",
     "experiment": "experiments",

@@ -10,18 +10,17 @@ from pellucid.errors import PellucidError, UsageError
 from pellucid.folder.whole_file import place, write
 from pellucid.page.document import page
 from pellucid.reading.against import Difference, against
-from pellucid.reading.alignment import Alignment, alignment
 from pellucid.reading.beam_path import BeamPath, beam_path
-from pellucid.reading.looking import HeadLook, looked_at
-from pellucid.reading.merging import Merged, merged
+from pellucid.reading.looking import Alignment, HeadLook, Merged, alignment, looked_at, merged
 from pellucid.reading.passes import as_read, watch
 from pellucid.reading.reading import Reading, read
 from pellucid.reading.stepwise import Stepwise, stepwise
 from pellucid.reading.words import visible
 from pellucid.seeing.trace import Edit, Trace
-from pellucid.show import terminal
 from pellucid.show.files import as_json, as_npz
-from pellucid.show.plot import plot
+from pellucid.show.pictures import plot
+from pellucid.show.reading_text import more_parts, reading_parts, tensor_parts
+from pellucid.show.tables import print_parts
 from pellucid.translate.base import BaseTranslator
 
 
@@ -29,16 +28,16 @@ from pellucid.translate.base import BaseTranslator
 class Explanation(Reading):
     """A translation, its steps, and every matrix of the pass over it."""
 
-    translator: BaseTranslator = field(repr=False, compare=False)  # who said it, and can say it again
+    translator: BaseTranslator = field(repr=False, compare=False)
 
     @functools.cached_property
     def stepwise(self) -> Stepwise:
-        """The target decoded token by token, with a cache and without, each tensor held against this pass."""
+        """The target decoded token by token, with a cache and without, compared with this pass."""
         return stepwise(self.translator.model, self)
 
     @functools.cached_property
     def beam_path(self) -> BeamPath:
-        """The search once more: the way of the translation, or of a given target, and what it beat."""
+        """The search once more: the path of this target through it, and the candidates that it beat."""
         return beam_path(self.translator, self)
 
     def again(
@@ -48,7 +47,7 @@ class Explanation(Reading):
         only: str | Sequence[str] = "*",
         gradients: bool = False,
     ) -> Trace:
-        """The same teacher-forced pass once more, with `edits` in effect: what would have been otherwise.
+        """Run the same teacher-forced pass once more, with `edits` in effect.
 
         With `gradients` its tensors keep their graph, for `pellucid.gradients`.
         """
@@ -57,27 +56,27 @@ class Explanation(Reading):
         return watch(model, *ids, only=only, edits=edits, gradients=gradients, vocabulary=vocabulary)
 
     def looked_at(self, part: str | None = None) -> list[HeadLook]:
-        """Which words each head of an attention looked at; without a name, of every cross-attention."""
+        """Return the words that each head of an attention looked at; by default of every cross-attention."""
         return looked_at(self, part)
 
     def merged(self) -> Merged:
-        """The attention weights between words instead of pieces, by their names in the trace."""
+        """Return the attention weights between words instead of pieces, by their names in the trace."""
         return merged(self)
 
     def alignment(self, layer: int = -1, heads: int | Sequence[int] | None = None) -> Alignment:
-        """The source word of each target word; str(alignment) is a line of Pharaoh pairs, "0-0 1-2"."""
+        """Return the source word of each target word; as str, a line of Pharaoh pairs, "0-0 1-2"."""
         return alignment(self, layer, heads)
 
     def against(self, other: "Explanation") -> Difference:
-        """This target beside another one of the same source: where they part, and what differs most."""
-        forced = [each for each in (self, other) if isinstance(each, Explanation) and each.forced]
-        return against(self, other, [each._search() for each in forced])
+        """Compare two targets of one source: where they part, and which is more probable."""
+        chosen = [each for each in (self, other) if isinstance(each, Explanation) and each.forced]
+        return against(self, other, [each._search() for each in chosen])
 
     def _search(self) -> str:
-        """What became of this target in the search, as a sentence."""
+        """Say what the search did with this target."""
         try:
             verdict = self.beam_path.verdict
-        except PellucidError as error:  # of a model that computes NaN
+        except PellucidError as error:  # the model computes NaN
             verdict = f"No search: {error}"
         return f"{visible(self.translation.text)!r}: {verdict}"
 
@@ -87,8 +86,11 @@ class Explanation(Reading):
         beside: "Explanation | None" = None,
         names: tuple[str, str] = ("this one", "the other"),
     ) -> None:
-        """Write a page, one file that needs no network, with every matrix; `beside`, another explanation
-        (say, of a checkpoint), puts both into it, side by side, under these names."""
+        """Write a page, one file that needs no network, with every matrix.
+
+        beside: another explanation, such as that of a checkpoint, which the page shows side by side.
+        names: what the page calls the two.
+        """
         chosen = place(path)
         _check_beside(beside, names)
         shown = [self] if beside is None else [self, beside]
@@ -108,26 +110,29 @@ class Explanation(Reading):
         plot(self, name, place(path))
 
     def show(self, more: bool = False, tensor: str | None = None, head: int | None = None) -> None:
-        """Print the steps and the cross-attention as tables; with `more` the search, the heads and the steps
-        with a cache and without. With `tensor`, a name or a glob, print these matrices instead, of all heads
-        or of one."""
-        if tensor is not None or head is not None:
-            terminal.show_tensors(self, tensor, head)
+        """Print the steps and the cross-attention as tables.
+
+        more: print also the heads, the words, the search, and the steps with a cache and without.
+        tensor: a name or a glob; print these matrices instead, of all heads or of one `head`.
+        """
+        if head is not None and tensor is None:
+            raise UsageError(f"head = {head}: say with tensor= of which tensor it is a head.")
+        if tensor is not None:
+            print_parts(lambda width: tensor_parts(self, tensor, width, head))
             return
-        terminal.show(self)
+        print_parts(lambda width: reading_parts(self, width))
         if more:
-            terminal.show_more(self, lambda: self.beam_path, lambda: self.stepwise)
+            print_parts(lambda width: more_parts(self, lambda: self.beam_path, lambda: self.stepwise, width))
 
 
 def explain(
     translator: BaseTranslator, text: str, to: str | None = None, target: str | None = None
 ) -> Explanation:
-    """Translate `text`, unless `target` says what it is to become, and see every matrix of one pass."""
+    """Translate `text`, or take `target` as its translation, and record one pass over both."""
     return Explanation(**vars(read(translator, text, to, target)), translator=translator)
 
 
 def _check_beside(beside: Any, names: Any) -> None:
-    """Raise unless these can be put into a page."""
     if beside is not None and not isinstance(beside, Explanation):
         raise UsageError(
             f"beside = {beside!r:.60} is no explanation. Give what translator.explain returns, of another "

@@ -21,17 +21,17 @@ from pellucid.translate.ensemble import check_same_vocabulary
 class Translator(BaseTranslator):
     """A model and its vocabulary: translates, samples, streams, scores, explains and compares.
 
-    Several models are an ensemble, which does all but explain: a token's probability is the mean of theirs.
+    Several models are an ensemble, in which a token's probability is the mean of theirs. It does not explain.
     """
 
     def explain(self, source: str, to: str | None = None, target: str | None = None) -> Explanation:
-        """Translate, unless the target is given, and then see every matrix of one pass over what was said."""
+        """Translate, or take `target` as the translation, and record every matrix of one pass over both."""
         return Explanation(**vars(read(self, source, to, target)), translator=self)
 
     def compare(
         self, word: str, a: str, b: str, to: str | None = None, which: tuple[int, int] | None = None
     ) -> Comparison:
-        """One word in two sentences: how its vectors part, layer by layer, and which words moved them."""
+        """Compare a word in two sentences: how its vectors differ by layer, and which words moved them."""
         return compare(self, word, a, b, to=to, which=which)
 
 
@@ -41,8 +41,7 @@ def load(
     """Load a translator.
 
     path: a model folder, a checkpoint of a training run (runs/x/checkpoints/step-500), or "demo" for the
-        model inside the package. A list of them is an ensemble, which translates as the first one's
-        [translation] says.
+        model inside the package. A list of them is an ensemble, with the [translation] settings of the first.
     device: "auto" (a GPU where PyTorch sees one), "cpu", "cuda", "cuda:1", or a torch.device.
     precision: what `translate` and `stream` compute in: "fp32", "bf16", or "auto", which is "fp32".
     """
@@ -57,7 +56,7 @@ def load(
 
 
 def demo_folder() -> Path:
-    """The folder of the model that comes with the package."""
+    """Return the folder of the model that comes with the package."""
     folder = Path(str(importlib.resources.files("pellucid"))) / "demo_model"
     if not folder.is_dir():
         raise PellucidError(

@@ -22,7 +22,7 @@ NOTES = "A TEXT that begins with - is taken for an option, unless -- stands befo
 
 
 def add(verbs: Verbs) -> None:
-    """The verb and its arguments."""
+    """Add the verb and its arguments."""
     about = "translate a sentence and show every step: input, expected, probability, where it looked"
     parser = verb(verbs, "explain", about, run, EXAMPLES, NOTES)
     add_model(parser)
@@ -33,36 +33,28 @@ def add(verbs: Verbs) -> None:
     shown = parser.add_mutually_exclusive_group()
     against = "why not this one? the two targets step by step, and where they part"
     shown.add_argument("--against", metavar="TEXT", type=text, help=against)
-    pairs = 'the word alignment alone, a line of Pharaoh pairs such as "0-0 1-2"'
+    pairs = 'only the word alignment, a line of Pharaoh pairs such as "0-0 1-2"'
     shown.add_argument("--alignment", action="store_true", help=pairs)
-    shown.add_argument(
-        "--more", action="store_true", help="the search, the heads and the steps as tables too"
-    )
+    more = "also the search, the heads, the words, and the steps with a cache and without"
+    shown.add_argument("--more", action="store_true", help=more)
     matrix = "a matrix, by name, or all that match a glob; pellucid inspect MODEL --tensors names them"
     shown.add_argument("--tensor", metavar="NAME", type=text, help=matrix)
-    option("--head", metavar="N", type=int, help="of --tensor one head alone, counted from 0")
-    option("--html", metavar="FILE", help="a page, one file, with every matrix")
-    option(
-        "--beside",
-        metavar="MODEL",
-        help="another model, such as a checkpoint, in that page too: same sentence and target, side by side",
-    )
-    option("--json", metavar="FILE", help="the steps and every matrix")
-    option("--npz", metavar="FILE", help="every matrix, for numpy.load")
-    option(
-        "--png",
-        metavar="DIR",
-        type=folder,
-        help="pictures, NAME.png: each attention, entropy, the mask, positions, …",
-    )
+    option("--head", metavar="N", type=int, help="with --tensor: only this head, counted from 0")
+    option("--html", metavar="FILE", help="write a page, one file, with every matrix")
+    beside = "with --html: also another model, such as a checkpoint, with the same sentence and target"
+    option("--beside", metavar="MODEL", help=beside)
+    option("--json", metavar="FILE", help="write the steps and every matrix")
+    option("--npz", metavar="FILE", help="write every matrix, for numpy.load")
+    pictures = "draw pictures, NAME.png: each attention, entropy, the mask, positions, …"
+    option("--png", metavar="DIR", type=folder, help=pictures)
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """What it shows goes to standard output, the matrices to the files that were asked for."""
+    """Write the files that were asked for, and print the rest to standard output."""
     from pellucid.cli.lines import put, tell
     from pellucid.translator import load
 
-    put([])  # says at once if there is no standard output
+    put([])  # raises at once if there is no standard output
     files = _files(arguments)
     _check(arguments)
     translator = load(arguments.model, arguments.device, precision="fp32")
@@ -80,7 +72,7 @@ def run(arguments: argparse.Namespace) -> None:
             tell(f"written: {files[name]}")
     if arguments.png:
         _draw(explanation, arguments.png)
-    # Last, for who reads it may leave.
+    # Printing comes last: the reader of a pipe may close it.
     if arguments.alignment:
         put([str(explanation.alignment())])
     elif arguments.against is not None:
@@ -91,17 +83,16 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _files(arguments: argparse.Namespace) -> dict[str, Path]:
-    """The files that are asked for, each one that can be written, and no two the same."""
+    """Return the files to write; raise if one cannot be written, or two are the same."""
     from pellucid.errors import PellucidError, UsageError
     from pellucid.folder.whole_file import place
 
     files: dict[str, Path] = {}
     for name in ("html", "json", "npz"):
-        given = getattr(arguments, name)
-        if given is None:
+        if getattr(arguments, name) is None:
             continue
         try:
-            path = place(given)
+            path = place(getattr(arguments, name))
         except PellucidError as error:
             raise type(error)(f"--{name}: {error}") from None
         for other, theirs in files.items():
@@ -115,7 +106,7 @@ def _files(arguments: argparse.Namespace) -> dict[str, Path]:
 
 
 def _check(arguments: argparse.Namespace) -> None:
-    """Raises for an option that belongs to another one."""
+    """Raise for an option that needs another one."""
     from pellucid.errors import UsageError
 
     if arguments.beside is not None and arguments.html is None:
@@ -128,7 +119,7 @@ def _check(arguments: argparse.Namespace) -> None:
 
 
 def _beside(arguments: argparse.Namespace, explanation: "Explanation") -> "Explanation":
-    """The other model's pass over the same sentence and target."""
+    """Explain the same sentence and target by the other model."""
     from pellucid.errors import PellucidError, UsageError
     from pellucid.translator import load
 
@@ -141,8 +132,10 @@ def _beside(arguments: argparse.Namespace, explanation: "Explanation") -> "Expla
 
 
 def labels(one: str, other: str) -> tuple[str, str]:
-    """What two models are called in a page: the name of the folder, with as many of those around it as it
-    takes to tell them apart; a whole path is nobody's business whom the page is given to."""
+    """Name two models in a page: the last folders of their paths, as many as tell them apart.
+
+    A whole path would tell every reader of the page how somebody's folders are called.
+    """
     ours, theirs = (
         (path,) if path == "demo" else Path(os.path.realpath(path)).parts[1:] or (path,)
         for path in (one, other)
@@ -154,7 +147,7 @@ def labels(one: str, other: str) -> tuple[str, str]:
 
 
 def _draw(explanation: "Explanation", folder: Path) -> None:
-    """The whole set of pictures, each by its name."""
+    """Draw the whole set of pictures, each by its name; replace only files that Pellucid wrote."""
     from pellucid.cli.lines import tell
     from pellucid.folder.whole_file import refuse_foreign
     from pellucid.show.pictures import whole_set

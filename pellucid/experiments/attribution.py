@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from pellucid.config.whole_settings import whole_setting
+from pellucid.config.whole import whole_setting
 from pellucid.experiments.said import Said, said
 from pellucid.reading.words import visible
 from pellucid.seeing.trace import trace

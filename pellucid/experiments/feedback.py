@@ -14,8 +14,7 @@ import torch
 
 from pellucid.cache import GrowingPast
 from pellucid.config.device import device_of
-from pellucid.config.whole import is_whole
-from pellucid.config.whole_settings import whole_setting
+from pellucid.config.whole import is_whole, whole_setting
 from pellucid.errors import UsageError
 from pellucid.experiments.said import said
 from pellucid.experiments.short_training import learning, phrasebook_material

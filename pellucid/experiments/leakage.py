@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from pellucid.config.whole import is_whole
-from pellucid.config.whole_settings import seed_setting, whole_setting
+from pellucid.config.whole import is_whole, seed_setting, whole_setting
 from pellucid.errors import UsageError
 from pellucid.experiments.held_out import Decoding, decoded, decoded_anew, teacher_forced
 from pellucid.experiments.lookahead import LooksAhead

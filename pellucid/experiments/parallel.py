@@ -17,7 +17,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from pellucid.cache import GrowingPast
-from pellucid.config.whole_settings import seed_setting, whole_list, whole_setting
+from pellucid.config.whole import seed_setting, whole_list, whole_setting
 from pellucid.data.batch import Batch, make_batch
 from pellucid.data.corpus import Pair
 from pellucid.data.examples import Example

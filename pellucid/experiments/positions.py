@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from pellucid.config.whole_settings import whole_list, whole_setting
+from pellucid.config.whole import whole_list, whole_setting
 from pellucid.errors import UsageError
 from pellucid.model import sinusoids
 from pellucid.show.columns import columns, stacked

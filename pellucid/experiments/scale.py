@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from pellucid.config.whole_settings import seed_setting, whole_list
+from pellucid.config.whole import seed_setting, whole_list
 from pellucid.experiments.said import Said, said
 from pellucid.reading.looking import entropies
 from pellucid.seeing.edits import together, without_scale

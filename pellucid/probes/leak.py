@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from pellucid.config.whole_settings import seed_setting, whole_setting
+from pellucid.config.whole import seed_setting, whole_setting
 from pellucid.errors import UsageError
 from pellucid.model import Transformer
 from pellucid.probes.steady import repeatable, steady

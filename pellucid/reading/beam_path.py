@@ -1,6 +1,6 @@
-"""The search again, with what it weighed at each step: the surviving path, and what that beat.
+"""The search once more, with the candidates of each step: the path of one hypothesis, and what it beat.
 
-Searching itself stays as fast as it was: here it is run once more, and the function that chooses is watched.
+The search that serves translations records nothing. Here it runs again, with a choice that is recorded.
 """
 
 from collections.abc import Sequence
@@ -13,56 +13,52 @@ from pellucid.config.device import device_of
 from pellucid.data.batch import pad
 from pellucid.errors import PellucidError
 from pellucid.reading.reading import Reading
+from pellucid.reading.words import TOKENS
 from pellucid.seeing.viewed import Viewed
 from pellucid.translate.base import BaseTranslator
 from pellucid.translate.beam import best
 from pellucid.translate.decoding import TransformerDecoding, evaluating
 from pellucid.translate.hypotheses import Candidates, Found, Hypotheses
 from pellucid.translate.search import Rules, search
-from pellucid.translate.sentences import TOKENS, read_source
+from pellucid.translate.sentences import read_source
 
 GOES_ON = ("kept", "finished", "cut off")
 FATES = {
     "kept": "followed further",
     "finished": "it ended inside the beam: a hypothesis",
     "dropped": "others were more probable",
-    "cut off": "at its limit the search took it as it was: a hypothesis, not finished",
+    "cut off": "the search reached its limit and took it as it was: a hypothesis, not finished",
     "left open": "the search ended before it did",
 }
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A continuation that a step of the search weighed."""
+    """A continuation that a step of the search considered."""
 
-    tokens: list[str]  # all that it says, the last of them just now
+    tokens: list[str]  # all its tokens, the new one last
     token_ids: list[int]
-    log_probability: float  # of its last token
-    total: float  # the sum of all its log-probabilities, by which candidates are ranked
+    log_probability: float  # of the new token
+    total: float  # the sum of all its log-probabilities, which ranks the candidates
     fate: str  # one of FATES
 
 
 @dataclass(frozen=True)
 class BeamStep:
-    """What a step weighed, best first, and which of these is the path that is followed here."""
+    """The candidates of a step, best first, and the place of the path among them."""
 
     candidates: list[Candidate]
-    place: int | None  # in `candidates`; None: it is not among them
+    place: int | None  # None: the path is not among them
 
     @property
     def survivor(self) -> Candidate | None:
         """The candidate on the path."""
         return None if self.place is None else self.candidates[self.place]
 
-    @property
-    def dropped(self) -> list[Candidate]:
-        """The candidates that went no further, best first."""
-        return [each for each in self.candidates if each.fate == "dropped"]
-
 
 @dataclass(frozen=True)
 class Ending:
-    """A hypothesis that came out of the search."""
+    """A hypothesis that the search returned."""
 
     text: str
     token_ids: list[int]
@@ -72,16 +68,16 @@ class Ending:
 
 @dataclass(frozen=True)
 class BeamPath(Viewed):
-    """A search with `beam` hypotheses, and one path through it: the winner's, or a given target's."""
+    """A search with `beam` hypotheses, and one path through it: the winner's, or a chosen target's."""
 
     beam: int
     steps: list[BeamStep]
     endings: list[Ending]  # best first
-    target: list[str]  # the path that is followed
+    target: list[str]  # the tokens of the path
 
     @property
     def lost_at(self) -> int | None:
-        """The number of the step, from 0, at which the search lost the path; None: it came out."""
+        """The step, from 0, at which the search lost the path; None: the path is among the endings."""
         for number, step in enumerate(self.steps[: len(self.target)]):
             if step.survivor is None or step.survivor.fate in ("dropped", "left open"):
                 return number
@@ -89,100 +85,83 @@ class BeamPath(Viewed):
 
     @property
     def verdict(self) -> str:
-        """What became of the path, as a sentence."""
+        """What the search did with the path, as a sentence."""
         lost = self.lost_at
         if lost is None:
-            risky = [n for n, step in enumerate(self.steps, 1) if step.place is not None and step.place > 0]
-            ranks = ", ".join(str(number) for number in risky)
-            first = "It was the first at every step: beam 1 would have found it too."
-            return f"It was not the first at step {ranks}: a narrower beam may lose it." if ranks else first
+            ranks = ", ".join(str(number) for number, step in enumerate(self.steps, 1) if step.place)
+            if ranks:
+                return f"It was not the first at step {ranks}: a narrower beam may lose it."
+            return "It was the first at every step: beam 1 would have found it too."
         if lost == len(self.steps):
             return f"The search was over after {lost} steps, before it."
         step, token = self.steps[lost], self.target[lost]
+        left, count = f"The search left it at step {lost + 1}:", len(step.candidates)
         if step.survivor is None:
-            return (
-                f"The search left it at step {lost + 1}: {token!r} was not among the {len(step.candidates)} "
-                f"best candidates."
-            )
-        rank = f"number {(step.place or 0) + 1} of {len(step.candidates)}"
-        why = FATES[step.survivor.fate]
-        return f"The search left it at step {lost + 1}: with {token!r} it was {rank}; {why}."
+            return f"{left} {token!r} was not among the {count} best candidates."
+        return (
+            f"{left} with {token!r} it was number {(step.place or 0) + 1} of {count}; "
+            f"{FATES[step.survivor.fate]}."
+        )
 
 
 def beam_path(translator: BaseTranslator, reading: Reading) -> BeamPath:
-    """The search of an explanation's sentence once more, and its target's way through it."""
-    vocabulary = reading.vocabulary
+    """Search the translation of a reading's sentence again, and follow the reading's target through it."""
+    vocabulary, target = reading.vocabulary, reading.target_ids
     sentence = read_source(reading.translation.source, reading.to, vocabulary, TOKENS)
     call = translator.request([sentence], {})
-    model, weighed = translator.serving, _Watched(call.options.beam)
+    model, choice = translator.serving, _RecordedChoice(call.options.beam)
     source, mask = pad([sentence.ids], model.config.pad_id, device_of(model))
-    steps: list[list[Candidate]] = []
+    steps: list[BeamStep] = []
     found: list[Found] = []
     with evaluating(model), torch.no_grad():
         memory = model.remember(model.encode(source, mask), mask)
-        for step in search(TransformerDecoding(model, memory), call.requests, call.rules, weighed.choose):
+        for step in search(TransformerDecoding(model, memory), call.requests, call.rules, choice.choose):
             found = step.done.get(0, [])
-            steps.append(_candidates(weighed, step.open, found, call.rules, reading))
-    _check(reading, found)
-    target = reading.target_ids
-    followed = [BeamStep(step, _place(step, target[: n + 1])) for n, step in enumerate(steps)]
-    endings = [
-        Ending(
-            vocabulary.decode_target(each.token_ids, sentence.to), each.token_ids, each.score, each.finished
+            candidates = _candidates(choice, step.open, found, call.rules, reading)
+            ids = target[: len(steps) + 1]
+            place = next((n for n, each in enumerate(candidates) if each.token_ids == ids), None)
+            steps.append(BeamStep(candidates, place))
+    if not reading.forced and found[0].token_ids != target:
+        raise PellucidError(
+            "the search, run again, ended in another translation than before: the model or its settings "
+            "changed in between. Explain the sentence anew."
         )
-        for each in found
+    endings = [
+        Ending(vocabulary.decode_target(ids, sentence.to), ids, each.score, each.finished)
+        for ids, each in ((each.token_ids, each) for each in found)
     ]
-    return BeamPath(call.options.beam, followed, endings, vocabulary.target_tokens(target))
+    return BeamPath(call.options.beam, steps, endings, vocabulary.target_tokens(target))
 
 
-class _Watched:
-    """The choice that beam search makes, and the last one that was made."""
+class _RecordedChoice:
+    """The choice of beam search, with the candidates of the last step: ids, log-probability, total."""
 
     def __init__(self, beam: int) -> None:
         self._beam = beam
-        self.ids: list[list[int]] = []
-        self.log_probabilities: list[float] = []
-        self.totals: list[float] = []
+        self.candidates: list[tuple[list[int], float, float]] = []
 
     def choose(self, log_p_SWV: Tensor, hypotheses: Hypotheses) -> Candidates:
         chosen = best(log_p_SWV, hypotheses, self._beam)
         parents, tokens = chosen.parents[0].tolist(), chosen.tokens[0].tolist()
         before = hypotheses.tokens[0, :, 1:].tolist()
-        self.totals = chosen.totals[0].tolist()
-        self.ids = [[*before[parent], token] for parent, token in zip(parents, tokens, strict=True)]
-        self.log_probabilities = log_p_SWV[0, parents, tokens].tolist()
+        ids = [[*before[parent], token] for parent, token in zip(parents, tokens, strict=True)]
+        log_p = log_p_SWV[0, parents, tokens].tolist()
+        self.candidates = list(zip(ids, log_p, chosen.totals[0].tolist(), strict=True))
         return chosen
 
 
 def _candidates(
-    weighed: _Watched,
-    still_open: Hypotheses,
-    found: Sequence[Found],
-    rules: Rules,
-    reading: Reading,
+    choice: _RecordedChoice, still_open: Hypotheses, found: Sequence[Found], rules: Rules, reading: Reading
 ) -> list[Candidate]:
-    going_on = [row.tolist()[1:] for sentence in still_open.tokens for row in sentence]
-    each = zip(weighed.ids, weighed.log_probabilities, weighed.totals, strict=True)
+    open_ids = [row.tolist()[1:] for sentence in still_open.tokens for row in sentence]
     candidates = []
-    for rank, (ids, log_p, total) in enumerate(each):
+    for rank, (ids, log_p, total) in enumerate(choice.candidates):
         if total == float("-inf"):
-            break  # fewer continuations than places: the rest are none
-        fate = "kept" if ids in going_on else "left open" if found else "dropped"
+            break  # the step had fewer continuations than places
+        fate = "kept" if ids in open_ids else "left open" if found else "dropped"
         if ids[-1] == rules.end_id:
             fate = "finished" if rank < rules.width else "dropped"
         elif any(each.token_ids == ids for each in found):
             fate = "cut off"
         candidates.append(Candidate(reading.vocabulary.target_tokens(ids), ids, log_p, total, fate))
     return candidates
-
-
-def _place(candidates: Sequence[Candidate], ids: Sequence[int]) -> int | None:
-    return next((place for place, each in enumerate(candidates) if each.token_ids == list(ids)), None)
-
-
-def _check(reading: Reading, found: Sequence[Found]) -> None:
-    if not reading.forced and found[0].token_ids != reading.target_ids:
-        raise PellucidError(
-            "the search, run again, ended in another translation than before: the model or its settings "
-            "changed in between. Explain the sentence anew."
-        )

@@ -1,34 +1,34 @@
-"""Where each head looked: for every position that asks, the words that it shared its attention among."""
+"""Where attention heads looked: by head, between whole words, and as a word alignment."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
+from pellucid.config.whole import is_whole
 from pellucid.errors import UsageError
 from pellucid.reading.reading import Reading
-from pellucid.reading.words import visible
-from pellucid.seeing.records import UnknownTensor, attentions, no_such_name
-from pellucid.show.columns import known
+from pellucid.reading.words import Word, number_text, visible, words_of
+from pellucid.seeing.records import Record, Records, UnknownTensor, attentions, no_such_name, stack_of
 
-NAMED = 3  # words of a row that are named
-ONE_WORD = 6  # positions that a head's line of text shows
+NAMED = 3  # words that a row names
+POSITIONS = 6  # that the text of a head shows
 
 
 @dataclass(frozen=True)
 class Look:
-    """One position of one head: who asks, and what it looked at."""
+    """One position of one head: the words that it looked at."""
 
-    asks: str  # the token that was read there
-    expected: str | None  # in the decoder, the token that is to be said there
-    words: list[tuple[str, float]]  # the most looked at, the most first, with their shares of 1
-    entropy: float  # in bits: 0 for one word alone, log2 of their number where all get the same; may be NaN
+    asks: str  # the token that was read at this position
+    expected: str | None  # in the decoder, the next token
+    words: list[tuple[str, float]]  # with their shares of the attention, the largest first
+    entropy: float  # in bits: 0 for one word alone, log2 n for n words alike; may be NaN
 
     @property
     def most(self) -> str:
-        """The word most looked at and its share: ? where the weights are no numbers, – where all are 0."""
+        """The word with the largest share, and the share: ? where the weights are NaN, – where all are 0."""
         if not self.words:
             return "?" if math.isnan(self.entropy) else "–"
         return f"{visible(self.words[0][0])} {self.words[0][1]:.2f}"
@@ -44,36 +44,39 @@ class HeadLook:
 
     @property
     def entropy(self) -> float:
-        """The mean of its positions', in bits."""
+        """The mean of the positions' entropies, in bits."""
         return sum(look.entropy for look in self.looks) / len(self.looks)
 
     def __str__(self) -> str:
         pairs = [f"{visible(look.expected or look.asks)} → {look.most}" for look in self.looks]
-        more = f", … {len(pairs) - ONE_WORD} more" if len(pairs) > ONE_WORD else ""
-        bits = known(self.entropy, ".2f")
-        return f"{self.part} head {self.head} ({bits} bits): {', '.join(pairs[:ONE_WORD])}{more}"
+        more = f", … {len(pairs) - POSITIONS} more" if len(pairs) > POSITIONS else ""
+        bits = number_text(self.entropy, ".2f")
+        return f"{self.part} head {self.head} ({bits} bits): {', '.join(pairs[:POSITIONS])}{more}"
 
 
 def looked_at(reading: Reading, part: str | None = None) -> list[HeadLook]:
-    """Each head of one attention, or of every cross-attention, in the order of computation."""
+    """Return each head of one attention, or of every cross-attention, in the order of computation."""
     trace = reading.trace
     parts = attentions(trace, "cross" if part is None else "")
-    if part is not None:
-        if not isinstance(part, str):
-            raise UsageError(
-                f"part = {part!r:.60} is not the path of an attention, which is text. Give one "
-                f'such as "{parts[-1]}".'
-            )
-        if part not in parts:
-            raise UnknownTensor(no_such_name(part, parts).replace("tensor", "attention"))
-        parts = [part]
+    if part is not None and part not in parts:
+        raise UnknownTensor(no_such_name(part, parts).replace("tensor", "attention"))
     looks = []
-    for each in parts:
+    for each in parts if part is None else [part]:
         record = trace[f"{each}.weights"]
         expected = [step.expected for step in reading.steps] if each.startswith("decoder") else None
-        asks, asked = record.labels("L"), record.labels("M")
         for head, weights in enumerate(record.tensor[0]):
-            looks.append(HeadLook(each, head, _looks(weights, asks, asked, expected)))
+            looks.append(HeadLook(each, head, _looks(weights, record, expected)))
+    return looks
+
+
+def _looks(weights_LM: Tensor, record: Record, expected: Sequence[str] | None) -> list[Look]:
+    asks, asked, looks = record.labels("L"), record.labels("M"), []
+    bits = entropies(weights_LM.double()).tolist()
+    for place, row in enumerate(weights_LM):
+        shares, order = row.sort(descending=True, stable=True)
+        best = zip(order[:NAMED].tolist(), shares[:NAMED].tolist(), strict=True)
+        words = [(asked[word], share) for word, share in best if share > 0]
+        looks.append(Look(asks[place], expected[place] if expected else None, words, abs(bits[place])))
     return looks
 
 
@@ -83,10 +86,9 @@ def entropies(weights: Tensor) -> Tensor:
 
 
 def heads_entropies(reading: Reading) -> tuple[list[str], Tensor]:
-    """The attentions by path, and P H: each head's mean entropy as a share of the most that a row can have.
+    """Return the paths of the attentions, and P H: each head's mean entropy as a share of the largest one.
 
-    A row that may look at n words has at most log2 n bits; the causal mask leaves the first row one word,
-    which says nothing and does not count.
+    A row that may look at n words has at most log2 n bits. A row that may look at one word does not count.
     """
     parts = attentions(reading.trace)
     shares = []
@@ -100,15 +102,92 @@ def heads_entropies(reading: Reading) -> tuple[list[str], Tensor]:
     return parts, torch.stack(shares)
 
 
-def _looks(
-    weights_LM: Tensor, asks: Sequence[str], asked: Sequence[str], expected: Sequence[str] | None
-) -> list[Look]:
-    looks = []
-    bits = entropies(weights_LM.double()).tolist()
-    for place, row in enumerate(weights_LM):
-        values, order = row.sort(descending=True, stable=True)
-        best = zip(order[:NAMED].tolist(), values[:NAMED].tolist(), strict=True)
-        words = [(asked[word], share) for word, share in best if share > 0]
-        says = expected[place] if expected else None
-        looks.append(Look(asks[place], says, words, abs(bits[place])))
-    return looks
+class Merged(Records):
+    """The attention weights of a pass between words instead of pieces, by their names in the trace."""
+
+    def __init__(self, records: Mapping[str, Record], source: list[Word], target: list[Word]) -> None:
+        super().__init__(records)
+        self.source, self.target = source, target  # what the encoder read, and the decoder
+
+
+def merged(reading: Reading) -> Merged:
+    """Merge the pieces of every attention's weights to words: B H, words that ask, words that are asked."""
+    words = {
+        "encoder": words_of(reading.source_ids, reading.source_tokens, reading.vocabulary),
+        "decoder": words_of(reading.read_ids, reading.target_tokens, reading.vocabulary),
+    }
+    records = {}
+    for part in attentions(reading.trace):
+        name = f"{part}.weights"
+        record, asks, asked = reading.trace[name], words[stack_of(name, "L")], words[stack_of(name, "M")]
+        tokens = {"L": [[word.text for word in asks]], "M": [[word.text for word in asked]]}
+        records[name] = Record(name, record.axes, between(record.tensor, asks, asked), tokens)
+    return Merged(records, words["encoder"], words["decoder"])
+
+
+def between(weights: Tensor, asks: Sequence[Word], asked: Sequence[Word]) -> Tensor:
+    """... L M of tokens -> of words: the mean over the pieces that ask, the sum over the pieces that are
+    asked. So each row still sums to 1."""
+    rows = torch.stack([weights[..., list(word.places), :].mean(-2) for word in asks], -2)
+    return torch.stack([rows[..., list(word.places)].sum(-1) for word in asked], -1)
+
+
+def said_words(reading: Reading) -> list[Word]:
+    """Return the words of the target, the end token last."""
+    tokens = [step.expected for step in reading.steps]
+    return words_of(reading.target_ids, tokens, reading.vocabulary)
+
+
+@dataclass(frozen=True)
+class Link:
+    """A target word and the source word that it looked at most, counted from 0 without special tokens."""
+
+    source: int
+    target: int
+    share: float  # of the attention, for this source word
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """One link for each target word; str(alignment) is a line of Pharaoh pairs, "0-0 1-2"."""
+
+    links: list[Link]  # by source word, then by target word
+    source_words: list[str]
+    target_words: list[str]
+    layer: str  # the path of the attention that the links come from
+    heads: list[int]
+
+    def __str__(self) -> str:
+        return " ".join(f"{link.source}-{link.target}" for link in self.links)
+
+
+def alignment(reading: Reading, layer: int = -1, heads: int | Sequence[int] | None = None) -> Alignment:
+    """Align words by one decoder layer's cross-attention (-1 is the last) and the mean of some of its heads.
+
+    The rows that *predict* a target word's pieces decide. The alignment says where the model looked, which
+    need not be what a word means (Jain and Wallace 2019, Attention is not Explanation).
+    """
+    layers = attentions(reading.trace, "cross")
+    if not is_whole(layer, -len(layers), len(layers) - 1):
+        raise UsageError(
+            f"layer = {layer!r}: the decoder has {len(layers)} layers. Give 0 to {len(layers) - 1}, or -1 "
+            "for the last."
+        )
+    weights = reading.trace[f"{layers[layer]}.weights"].tensor[0]
+    every = list(range(len(weights)))
+    heads = every if heads is None else list(heads) if isinstance(heads, Sequence) else [heads]
+    if not heads or not all(is_whole(head, 0, len(weights) - 1) for head in heads):
+        raise UsageError(
+            f"heads = {heads}: the layer has {len(weights)}. Give numbers from 0 to {len(weights) - 1}."
+        )
+    every_word = words_of(reading.source_ids, reading.source_tokens, reading.vocabulary)
+    source = [word for word in every_word if not word.special]
+    target = [word for word in said_words(reading) if not word.special]
+    links = []
+    if source and target:
+        best = between(weights[heads].mean(0), target, source).max(-1)
+        each = enumerate(zip(best.indices.tolist(), best.values.tolist(), strict=True))
+        links = [Link(asked, place, share) for place, (asked, share) in each if not math.isnan(share)]
+    links.sort(key=lambda link: (link.source, link.target))
+    asked_words, target_words = ([word.text for word in words] for words in (source, target))
+    return Alignment(links, asked_words, target_words, layers[layer], heads)

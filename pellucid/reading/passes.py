@@ -1,4 +1,4 @@
-"""Passes over a sentence as an explanation wants them: watched, in float32, without dropout or gradients."""
+"""Watched passes over a sentence: in float32, without dropout, and without gradients unless asked for."""
 
 import copy
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,26 +15,23 @@ from pellucid.translate.decoding import evaluating
 
 
 def in_float32(model: Transformer) -> Transformer:
-    """The model itself, or a copy of it in float32: an explanation shows no rounding to fewer bits."""
+    """Return the model, or a copy of it in float32, so that an explanation shows no coarser rounding."""
     same = next(model.parameters()).dtype == torch.float32
     return model if same else copy.deepcopy(model).float()
 
 
 @contextmanager
 def quietly(model: Transformer, gradients: bool = False) -> Iterator[None]:
-    """Without dropout, without gradients (unless asked for), and in the precision that the model has."""
-    with (
-        evaluating(model),
-        torch.set_grad_enabled(gradients),
-        torch.autocast(device_of(model).type, enabled=False),
-    ):
+    """Run the model without dropout, without gradients (unless asked for) and without autocast."""
+    autocast = torch.autocast(device_of(model).type, enabled=False)
+    with evaluating(model), torch.set_grad_enabled(gradients), autocast:
         yield
 
 
 def as_read(
     model: Transformer, source_ids: Sequence[int], target_ids: Sequence[int]
 ) -> tuple[Tensor, Tensor]:
-    """What the encoder reads, 1 M, and the decoder, 1 L: the start token and the target but its last."""
+    """Return the ids that the encoder reads, 1 M, and the decoder, 1 L: the target shifted right."""
     device, shifted = device_of(model), [model.config.start_id, *target_ids[:-1]]
     return torch.tensor([list(source_ids)], device=device), torch.tensor([shifted], device=device)
 
@@ -51,7 +48,7 @@ def watch(
     gradients: bool = False,
     vocabulary: Vocabulary | None = None,
 ) -> Trace:
-    """The tensors of one teacher-forced pass, with `edits` in effect; without a mask all tokens are real."""
+    """Record one teacher-forced pass, with `edits` in effect. Without a mask all tokens are real."""
     model = in_float32(model)
     with quietly(model, gradients), trace(model, only, edits, gradients, vocabulary) as seen:
         model(source, source_mask, target, target_mask)
@@ -65,5 +62,5 @@ def watched_pass(
     target_ids: Sequence[int],
     edits: Mapping[str, Edit] | None = None,
 ) -> Trace:
-    """`watch` for a sentence and its translation as ids."""
+    """Record the pass over a sentence and its translation, both as ids."""
     return watch(model, *as_read(model, source_ids, target_ids), edits=edits, vocabulary=vocabulary)

@@ -1,7 +1,7 @@
 """A translation and one watched, teacher-forced pass over it: every matrix of every step, as data.
 
-Reading never enters the decoding loop. The pass computes all positions at once, in float32; the decoder reads
-the start token and the target shifted right by one, and the end token is only expected, never read.
+The pass computes all positions at once, in float32. The decoder reads the start token and the target shifted
+right by one; the end token is expected and never read. The search that found the translation is not watched.
 """
 
 from dataclasses import dataclass, field
@@ -23,36 +23,36 @@ from pellucid.translate.translation import Hypothesis, Translation
 
 @dataclass(frozen=True)
 class Reading(InNotebook):
-    """A translation, its steps, and every matrix of the pass over it: data, which views show."""
+    """A translation, its steps, and every matrix of the pass over it."""
 
     translation: Translation
     to: str | None  # the target language, where the model names it
-    forced: bool  # whether the target was given, not found by the model
+    forced: bool  # whether the user chose the target: the search did not find it
     steps: list[Step]
     trace: Trace
-    largest_difference: float | None  # of the log-probabilities, search and this pass; None: no search
+    largest_difference: float | None  # of log-probabilities, between search and pass; None: no search
     vocabulary: Vocabulary
     source_ids: list[int] = field(repr=False)  # with the end token, and with the tag that names the language
-    target_ids: list[int] = field(repr=False)  # what is expected: without the start token
+    target_ids: list[int] = field(repr=False)  # the expected tokens: without the start token
 
     @property
     def source_tokens(self) -> list[str]:
-        """What the encoder read."""
+        """The tokens that the encoder read."""
         return self.trace["encoder.output"].labels("L")
 
     @property
     def target_tokens(self) -> list[str]:
-        """What the decoder read: the start token and the target, without its end."""
+        """The tokens that the decoder read: the start token and the target, without its end."""
         return self.trace["decoder.output"].labels("L")
 
     @property
     def read_ids(self) -> list[int]:
-        """What the decoder read, as ids: the start token and the target, without its end."""
+        """The target tokens as ids."""
         return [self.vocabulary.start_id, *self.target_ids[:-1]]
 
     @property
     def ids_by_stack(self) -> dict[str, list[int]]:
-        """What the "encoder" and the "decoder" read, as ids."""
+        """The ids that the "encoder" and the "decoder" read."""
         return {"encoder": self.source_ids, "decoder": self.read_ids}
 
     @property
@@ -66,12 +66,12 @@ class Reading(InNotebook):
 
     @property
     def title(self) -> str:
-        """The sentence and what it became, "How are you → आप कैसे हैं", fit for any terminal, page or file."""
+        """The sentence and its translation, "How are you → आप कैसे हैं", safe to show anywhere."""
         return f"{visible(self.translation.source)} → {visible(self.translation.text)}"
 
     @property
     def difference(self) -> str:
-        """How far the pass is from what was served, as a sentence."""
+        """How far this pass is from the search, as a sentence."""
         if self.largest_difference is None:
             return "The target was given, so there is no search to compare this pass with."
         return (
@@ -81,13 +81,13 @@ class Reading(InNotebook):
 
 
 def read(translator: BaseTranslator, text: str, to: str | None = None, target: str | None = None) -> Reading:
-    """Translate `text`, unless `target` says what it is to become, and see every matrix of one pass."""
+    """Translate `text`, or take `target` as its translation, and record one pass over both."""
     if watched():
         raise UsageError(
             "explain runs passes of its own, and the trace (or other watch) that is open in this thread "
             "holds one pass. Leave its `with` first, and explain after it."
         )
-    vocabulary = translator.vocabulary
+    vocabulary, difference = translator.vocabulary, None
     source = source_of(text, to, vocabulary)
     if target is None:
         translation = translator.translate(text, to=to)
@@ -97,28 +97,12 @@ def read(translator: BaseTranslator, text: str, to: str | None = None, target: s
     seen = watched_pass(translator.model, vocabulary, source.ids, target_ids)
     steps = steps_of(seen, vocabulary, target_ids)
     log_p = [-step.loss for step in steps]
-    difference = None
     if target is None:
-        served = translation.hypotheses[0].log_probabilities
-        difference = max(abs(ours - theirs) for ours, theirs in zip(log_p, served, strict=True))
+        searched = translation.hypotheses[0].log_probabilities
+        difference = max(abs(ours - theirs) for ours, theirs in zip(log_p, searched, strict=True))
     else:
-        length_penalty = translator.config.translation.length_penalty
-        translation = _given(text, target_ids, log_p, length_penalty, source.to, vocabulary)
-    forced = target is not None
+        score = sum(log_p) / len(log_p) ** translator.config.translation.length_penalty
+        tokens, said = vocabulary.target_tokens(target_ids), vocabulary.decode_target(target_ids, source.to)
+        translation = Translation(text, [Hypothesis(said, tokens, target_ids, score, log_p, finished=True)])
     ids = [list(source.ids), target_ids]
-    return Reading(translation, source.to, forced, steps, seen, difference, vocabulary, *ids)
-
-
-def _given(
-    text: str,
-    ids: list[int],
-    log_p: list[float],
-    length_penalty: float,
-    to: str | None,
-    vocabulary: Vocabulary,
-) -> Translation:
-    """A given target in the form of a translation."""
-    tokens, said = vocabulary.target_tokens(ids), vocabulary.decode_target(ids, to)
-    score = sum(log_p) / len(ids) ** length_penalty
-    hypothesis = Hypothesis(said, tokens, ids, score, log_p, finished=True)
-    return Translation(text, [hypothesis])
+    return Reading(translation, source.to, target is not None, steps, seen, difference, vocabulary, *ids)

@@ -1,4 +1,4 @@
-"""The steps of a target: at each position what went in, what was expected, and what was held probable."""
+"""The steps of a target: at each position the input, the expected token and the most probable tokens."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,18 +14,18 @@ ALTERNATIVES = 5
 
 @dataclass(frozen=True)
 class Step:
-    """One position of the target: what went in, what was expected, and what the model held probable."""
+    """One position of the target."""
 
-    input: str  # the token before, as the decoder read it: the target shifted right
+    input: str  # the token that the decoder reads: the target shifted right
     expected: str
     predicted: str  # the most probable token
     probability: float  # of the expected token
     loss: float  # its negative logarithm
-    alternatives: list[tuple[str, float]]  # the most probable tokens, the best first
+    alternatives: list[tuple[str, float]]  # the most probable tokens with their probabilities, best first
 
 
 def steps_of(seen: Trace, vocabulary: Vocabulary, target_ids: Sequence[int]) -> list[Step]:
-    """What a watched pass says at each position of this target."""
+    """Return the steps of this target from a watched pass over it."""
     log_p = log_probabilities(seen, target_ids)
     record = seen["decoder.probabilities"]
     inputs, expected = record.labels("L"), vocabulary.target_tokens(target_ids)
@@ -38,12 +38,12 @@ def steps_of(seen: Trace, vocabulary: Vocabulary, target_ids: Sequence[int]) -> 
 
 
 def log_probabilities(seen: Trace, target_ids: Sequence[int]) -> list[float]:
-    """Of each expected token, in this pass."""
+    """Return the log-probability of each expected token in a watched pass."""
     log_p_LV = seen["decoder.logits"].tensor[0].log_softmax(-1)
     return log_p_LV.gather(1, torch.tensor(target_ids)[:, None])[:, 0].tolist()
 
 
 def most_probable(numbers_V: Tensor, vocabulary: Vocabulary, count: int) -> list[tuple[str, float]]:
-    """The tokens with the highest numbers, the best first; of equals, the lower id."""
+    """Return the tokens with the highest numbers, best first; of equal ones, the lower id first."""
     values, ids = numbers_V.sort(descending=True, stable=True)
     return list(zip(vocabulary.target_tokens(ids[:count].tolist()), values[:count].tolist(), strict=True))

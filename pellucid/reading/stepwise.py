@@ -1,17 +1,16 @@
-"""Decoding step by step beside the parallel pass: with a cache, and without one, and how far each is from it.
+"""Decoding step by step beside the parallel pass: with a cache and without one, and how far each is from it.
 
-With a cache a step computes one row, that of the new token, and looks at the keys and values of the rows
-before. Without one it computes the rows of the whole prefix again. The source is read once in both ways: its
-keys and values are the same at every step. The parallel pass, as in training, computes all rows at once.
+With a cache a step computes one row, that of the new token, and looks at the keys and values of the earlier
+rows. Without one it computes the rows of the whole prefix again. Both read the source once. The parallel
+pass, as in training, computes all rows at once.
 """
 
-import time
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from pellucid.cache import GrowingPast, Memory, NoPast
+from pellucid.cache import GrowingPast, NoPast, Past
 from pellucid.config.device import device_of
 from pellucid.model import Transformer
 from pellucid.reading.passes import in_float32, quietly
@@ -20,43 +19,39 @@ from pellucid.seeing.records import Record
 from pellucid.seeing.trace import Trace, trace
 from pellucid.seeing.viewed import Viewed
 
-LONG = 1.0  # seconds
-RUNS = 3  # of all steps for their times: whatever else the computer does makes them longer, never shorter
-
 
 @dataclass(frozen=True)
 class Computed:
-    """One step, computed in one of the two ways, against the same rows of the parallel pass."""
+    """Some rows of every tensor, computed in one way, beside the same rows of the parallel pass."""
 
-    rows: int  # of each decoder tensor, computed in this step
-    seconds: float  # unwatched, the shortest of RUNS
+    rows: int
     difference: float  # the largest of any number in any tensor
-    where: str  # that tensor's name
-    size: float  # the largest number there, to judge the difference by
+    where: str  # the name of that tensor
+    size: float  # the largest number in it, to judge the difference by
 
 
 @dataclass(frozen=True)
 class TokenStep:
-    """A step of decoding: its token, and what came of it in both ways."""
+    """A step of decoding: the token that it reads, and the result of both ways."""
 
     number: int  # from 0
     input: str
     cached: Computed
-    whole: Computed
+    whole: Computed  # without a cache: the whole prefix
 
 
 @dataclass(frozen=True)
 class Stepwise(Viewed):
-    """All steps in both ways; the encoder's tensors, which are made once, are compared too."""
+    """All steps in both ways, and the encoder's tensors, which are computed once."""
 
     steps: list[TokenStep]
     encoder: Computed
-    tensors: int  # so many were compared
-    numbers: int  # so many numbers, in all steps and both ways
+    tensors: int  # that were compared
+    numbers: int  # that were compared, in all steps and both ways
 
     @property
     def largest_difference(self) -> float:
-        """Of any number in any tensor, step by step (with a cache or without) and all positions at once."""
+        """The largest difference of any number, step by step in either way, from the parallel pass."""
         return self._furthest.difference
 
     @property
@@ -66,92 +61,76 @@ class Stepwise(Viewed):
 
     @property
     def cached_rows(self) -> int:
-        """Computed with a cache, in all steps: one a step."""
+        """The rows that all steps compute with a cache: one a step."""
         return sum(step.cached.rows for step in self.steps)
 
     @property
     def whole_rows(self) -> int:
-        """Computed without a cache, in all steps: 1 + 2 + 3 + …"""
+        """The rows that all steps compute without a cache: 1 + 2 + 3 + …"""
         return sum(step.whole.rows for step in self.steps)
 
     @property
-    def cached_seconds(self) -> float:
-        """What all steps took with a cache."""
-        return sum(step.cached.seconds for step in self.steps)
-
-    @property
-    def whole_seconds(self) -> float:
-        """What all steps took without a cache."""
-        return sum(step.whole.seconds for step in self.steps)
-
-    @property
     def _furthest(self) -> Computed:
-        ways = [way for step in self.steps for way in (step.cached, step.whole)]
-        return max([self.encoder, *ways], key=lambda way: way.difference)
+        both = [way for step in self.steps for way in (step.cached, step.whole)]
+        return max([self.encoder, *both], key=lambda way: way.difference)
 
     def __str__(self) -> str:
         return (
-            f"Step by step, with a cache and without, as all at once: of {self.numbers:,} numbers in "
-            f"{self.tensors} tensors the largest difference is {self.largest_difference:.1e}, in "
+            "Step by step against the parallel pass, with a cache and without: the largest difference of "
+            f"{self.numbers:,} numbers in {self.tensors} tensors is {self.largest_difference:.1e}, in "
             f"{self.where}, whose numbers go up to {self._furthest.size:.3g}. "
             f"Rows computed: {self.cached_rows} with a cache, {self.whole_rows} without."
         )
 
 
 def stepwise(model: Transformer, reading: Reading) -> Stepwise:
-    """Decode a reading's target token by token in both ways, and compare every tensor."""
-    model, vocabulary = in_float32(model), reading.vocabulary
+    """Decode a reading's target token by token in both ways, and compare every tensor with its trace."""
+    model, parallel = in_float32(model), reading.trace
     source = torch.tensor([reading.source_ids], device=device_of(model))
     target = torch.tensor([reading.read_ids], device=device_of(model))
-    mask = torch.ones_like(source, dtype=torch.bool)
-    parallel = reading.trace
+    mask, names, numbers = torch.ones_like(source, dtype=torch.bool), set[str](), 0
+
+    def compare(seen: Trace, first: int, end: int) -> Computed:
+        nonlocal numbers
+        names.update(seen)
+        numbers += sum(record.tensor.numel() for record in seen.values())
+        return _compared(seen, parallel, first, end)
+
+    def decode(first: int, end: int, past: Past) -> Computed:
+        with trace(model, vocabulary=reading.vocabulary) as seen:
+            model.decode(target[:, first:end], memory, past)
+        return compare(seen, first, end)
+
     with quietly(model):
-        with trace(model, vocabulary=vocabulary) as seen:
+        with trace(model, vocabulary=reading.vocabulary) as seen:
             encoded = model.encode(source, mask)
-        memory, compared = model.remember(encoded, mask), AgainstParallel(parallel)
-        encoder = compared.add(seen, 0, source.shape[1], 0.0)
-        times = _times(model, memory, target)
-        past, steps = GrowingPast(), []
-        for number, (token, seconds) in enumerate(zip(reading.target_tokens, times, strict=True)):
-            with trace(model, vocabulary=vocabulary) as seen:
-                model.decode(target[:, number : number + 1], memory, past)
-            cached = compared.add(seen, number, number + 1, seconds[0])
-            with trace(model, vocabulary=vocabulary) as seen:
-                model.decode(target[:, : number + 1], memory, NoPast())
-            whole = compared.add(seen, 0, number + 1, seconds[1])
-            steps.append(TokenStep(number, token, cached, whole))
-    return Stepwise(steps, encoder, len(compared.names), compared.numbers)
+        encoder, memory = compare(seen, 0, source.shape[1]), model.remember(encoded, mask)
+        past = GrowingPast()
+        steps = [
+            TokenStep(number, token, decode(number, number + 1, past), decode(0, number + 1, NoPast()))
+            for number, token in enumerate(reading.target_tokens)
+        ]
+    return Stepwise(steps, encoder, len(names), numbers)
 
 
-class AgainstParallel:
-    """Traces of some rows held against the trace of all of them."""
-
-    def __init__(self, parallel: Trace) -> None:
-        self._parallel = parallel
-        self.names: set[str] = set()
-        self.numbers = 0
-
-    def add(self, seen: Trace, first: int, end: int, seconds: float) -> Computed:
-        """The rows from `first` to `end` (exclusive), which look at no position from `end` on."""
-        furthest, where = -1.0, ""
-        for name, record in seen.items():
-            gap = largest_gap(record.tensor, _rows(self._parallel[name], first, end))
-            self.names.add(name)
-            self.numbers += record.tensor.numel()
-            if gap > furthest:
-                furthest, where = gap, name
-        finite = seen[where].tensor.abs().nan_to_num(posinf=0.0)
-        return Computed(end - first, seconds, furthest, where, float(finite.max()))
+def _compared(seen: Trace, parallel: Trace, first: int, end: int) -> Computed:
+    """Compare the rows from `first` to `end` (exclusive), which look at no position from `end` on."""
+    gaps = {
+        name: largest_gap(record.tensor, _rows(parallel[name], first, end)) for name, record in seen.items()
+    }
+    where = max(gaps, key=lambda name: gaps[name])
+    size = float(seen[where].tensor.abs().nan_to_num(posinf=0.0).max())
+    return Computed(end - first, gaps[where], where, size)
 
 
 def largest_gap(ours: Tensor, theirs: Tensor) -> float:
-    """The largest difference of two numbers; −∞ equals −∞, and nothing else; not a number equals nothing."""
+    """Return the largest difference of two numbers. −∞ equals −∞ only; NaN differs from everything."""
     gaps = torch.where(ours == theirs, 0.0, (ours - theirs).abs())
     return float(gaps.nan_to_num(nan=torch.inf, posinf=torch.inf).max())
 
 
 def _rows(record: Record, first: int, end: int) -> Tensor:
-    """The rows of these positions, and of what is attended to only the positions up to them."""
+    """Take the rows of these positions; of a target that is attended to, the positions before `end`."""
     tensor = record.tensor
     for place, axis in enumerate(record.axes):
         if axis == "L":
@@ -159,23 +138,3 @@ def _rows(record: Record, first: int, end: int) -> Tensor:
         elif axis == "M" and ".cross_attention." not in record.name:
             tensor = tensor.narrow(place, 0, end)
     return tensor
-
-
-def _times(model: Transformer, memory: Memory, target: Tensor) -> list[tuple[float, float]]:
-    """Seconds of each step with a cache and without, unwatched: the shortest of several runs, or those of one
-    where it takes long."""
-    runs: list[list[tuple[float, float]]] = []
-    since = time.perf_counter()
-    while not runs or (len(runs) < RUNS and time.perf_counter() - since < LONG):
-        past, run = GrowingPast(), []
-        for number in range(target.shape[1]):
-            begun = time.perf_counter()
-            model.decode(target[:, number : number + 1], memory, past).sum().item()  # which waits for a GPU
-            between = time.perf_counter()
-            model.decode(target[:, : number + 1], memory, NoPast()).sum().item()
-            run.append((between - begun, time.perf_counter() - between))
-        runs.append(run)
-    return [
-        (min(cached), min(whole))
-        for cached, whole in (zip(*each, strict=True) for each in zip(*runs, strict=True))
-    ]

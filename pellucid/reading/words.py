@@ -1,8 +1,10 @@
-"""The words of a sentence, as a vocabulary knows them and as people can see them."""
+"""The words of a sentence: which of them the vocabulary knows, and which tokens make up a word."""
 
+import math
 import re
 import unicodedata
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from pellucid.config.nearest import nearest
 from pellucid.errors import UsageError
@@ -11,17 +13,25 @@ from pellucid.text.vocabulary import Vocabulary
 from pellucid.translate.sentences import Sentence, read_source, read_target
 
 TAG = re.compile(r">>([^<>]+)<<")  # of a language
-TOKENS = 256  # of a source or a given target: a matrix of attention grows with the square
+TOKENS = 256  # the longest sentence that is explained: attention matrices grow with the square of the length
+SPACE = "▁"
+BYTE = re.compile(r"<0x([0-9A-F]{2})>")
 
 
 def visible(text: str) -> str:
-    """The text with what no terminal, page or file should get, control characters and half pairs, as �."""
+    """Replace control characters and lone surrogates with �, so that the text is safe to show anywhere."""
     hidden = ("Cc", "Cs")
     return "".join("�" if unicodedata.category(letter) in hidden else letter for letter in text)
 
 
+def number_text(number: float, form: str) -> str:
+    """Write a number in a format such as ".4f"; write NaN as ?."""
+    return "?" if math.isnan(number) else format(number, form)
+
+
 def source_of(text: str, to: str | None, vocabulary: Vocabulary) -> Sentence:
-    """A sentence to look into: not empty, not too long, and of known words where a word is one token."""
+    """Read the sentence to explain. It must not be empty or too long; each word must be known where a word
+    is one token."""
     source = read_source(text, to, vocabulary, TOKENS)
     if source.empty:
         raise UsageError('the sentence is empty: nothing to explain. Give one, such as "How are you".')
@@ -30,7 +40,7 @@ def source_of(text: str, to: str | None, vocabulary: Vocabulary) -> Sentence:
 
 
 def target_of(text: str, to: str | None, vocabulary: Vocabulary) -> Sentence:
-    """A given translation, which may be empty: its end is said at once."""
+    """Read a target that the user chose. It may be empty: then only the end token is expected."""
     target = read_target(text, to, vocabulary, TOKENS)
     _check(target, "target", vocabulary)
     return target
@@ -46,7 +56,7 @@ def _check(sentence: Sentence, side: str, vocabulary: Vocabulary) -> None:
 
 
 def check_known(text: str, ids: list[int], to: str | None, vocabulary: Vocabulary, is_target: bool) -> None:
-    """Where a word is one token: raises for the first word that the vocabulary does not have."""
+    """Raise for the first word that the vocabulary does not have, where a word is one token."""
     word = unknown_word(text, ids, to, vocabulary, is_target)
     tag = TAG.fullmatch(word) if word and not is_target else None
     if tag and tag[1] in vocabulary.target_languages:
@@ -62,7 +72,7 @@ def check_known(text: str, ids: list[int], to: str | None, vocabulary: Vocabular
 def unknown_word(
     text: str, ids: Sequence[int], to: str | None, vocabulary: Vocabulary, is_target: bool = False
 ) -> str | None:
-    """Where a word is one token: the first word of the text that the vocabulary does not have, or None."""
+    """Find the first word that the vocabulary does not have; None if there is none, or words have pieces."""
     if vocabulary.kind != "word" or vocabulary.unknown_id not in ids:
         return None
     model = vocabulary.target if is_target else vocabulary.source
@@ -72,12 +82,75 @@ def unknown_word(
 
 
 def advice(word: str, vocabulary: Vocabulary, is_target: bool = False) -> str:
-    """The words near one that a vocabulary of words does not have."""
+    """Name the words of the vocabulary that are most like an unknown one."""
     model = vocabulary.target if is_target else vocabulary.source
     pieces = [model.id_to_piece(token) for token in range(model.get_piece_size())]
-    words = [piece.removeprefix("▁") for piece in pieces if piece.startswith("▁") and piece != "▁"]
+    words = [piece.removeprefix(SPACE) for piece in pieces if piece.startswith(SPACE) and piece != SPACE]
     by_letters = {known.casefold(): known for known in words}
     near = nearest(word.casefold(), by_letters)
     if near:
         return f"Near it: {', '.join(by_letters[letters] for letters in near)}."
     return f"It knows {len(words)} words, and none is near this one. Say it with others."
+
+
+@dataclass(frozen=True)
+class Word:
+    """A word of a sentence: its text without spaces, and the places of its tokens."""
+
+    text: str
+    places: tuple[int, ...]
+    special: bool = False  # start, end, padding, or a language's tag
+
+
+def words_of(ids: Sequence[int], tokens: Sequence[str], vocabulary: Vocabulary) -> list[Word]:
+    """Group the tokens of a sentence, as ids and as labels, into words.
+
+    A word begins at a piece that begins with ▁ (a space); in a vocabulary of words each token is a word.
+    Pieces that are only spaces belong to the next word, or to the last one at the end. Special tokens stand
+    alone.
+    """
+    special, by_words = special_ids(vocabulary), vocabulary.kind == "word"
+    groups: list[list[int]] = []
+    is_text: list[bool] = []
+    for place, (token, label) in enumerate(zip(ids, tokens, strict=True)):
+        joins = bool(groups) and is_text[-1] and token not in special and not by_words
+        if joins and (not label.startswith(SPACE) or _is_blank(groups[-1], tokens)):
+            groups[-1].append(place)
+            continue
+        groups.append([place])
+        is_text.append(token not in special)
+    for number in reversed(range(len(groups))):
+        if not by_words and is_text[number] and _is_blank(groups[number], tokens):
+            if number and is_text[number - 1]:
+                groups[number - 1] += groups.pop(number)
+                del is_text[number]
+            else:
+                is_text[number] = False  # the sentence has spaces and no word
+    return [
+        Word(spelled([tokens[place] for place in group]), tuple(group), not text)
+        for group, text in zip(groups, is_text, strict=True)
+    ]
+
+
+def _is_blank(places: Sequence[int], tokens: Sequence[str]) -> bool:
+    return not "".join(tokens[place] for place in places).strip(SPACE)
+
+
+def special_ids(vocabulary: Vocabulary) -> set[int]:
+    """Collect the ids that are no text: start, end, padding and the tags of languages."""
+    several = len(vocabulary.target_languages) > 1
+    tags = [vocabulary.encode_source("", language)[0] for language in vocabulary.target_languages if several]
+    padding = {vocabulary.pad_id} - {vocabulary.unknown_id}  # a vocabulary may pad with its unknown token
+    return {vocabulary.start_id, vocabulary.end_id, *padding, *tags}
+
+
+def spelled(pieces: Sequence[str]) -> str:
+    """Join the pieces of a word to its text: decode byte pieces, and drop the spaces at both ends."""
+    text, run = "", bytearray()
+    for piece in [*pieces, ""]:
+        if match := BYTE.fullmatch(piece):
+            run.append(int(match[1], 16))
+            continue
+        text += run.decode(errors="replace") + piece
+        run.clear()
+    return text.strip(SPACE).replace(SPACE, " ") or text

@@ -1,1 +1,1 @@
-"""What needs a whole pass to be seen: edits in all passes, the first number that is not finite, sizes."""
+"""What a pass computes, recorded by name: traces, edits, gradients, the first number that is not finite."""

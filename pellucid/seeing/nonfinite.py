@@ -1,4 +1,4 @@
-"""Where a number first stops being one: a watcher that names the first tensor with NaN or infinity."""
+"""Find the first tensor with NaN or infinity in any number of passes."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,9 +10,9 @@ from torch import Tensor, nn
 from pellucid.errors import UsageError
 from pellucid.seeing.records import Record
 from pellucid.seeing.trace import Labeller, Labels, watching_tokens
+from pellucid.seeing.watching import full_name
 
-# There -inf is what is meant: a key that may not be looked at.
-MASKED = ("mask", "masked_scores")
+MASKED = ("mask", "masked_scores")  # here -inf is meant: a key that may not be looked at
 
 
 @dataclass(frozen=True)
@@ -25,26 +25,26 @@ class NonFinite:
     index: tuple[int, ...]  # along the axes
     tokens: dict[str, str]  # at this place, along L and M
     value: float
-    count: int  # of such values in this tensor
+    count: int  # of the values in this tensor that are not finite
     in_pass: int  # counted from 1
 
     def __str__(self) -> str:
-        place = ", ".join(self._at(*each) for each in zip(self.axes, self.index, strict=True))
+        place = ", ".join(
+            f"{axis} {index} ({self.tokens[axis]})" if axis in self.tokens else f"{axis} {index}"
+            for axis, index in zip(self.axes, self.index, strict=True)
+        )
         many = f"{self.count:,} of its {torch.Size(self.shape).numel():,} values are not finite"
         return f"{self.name} is {self.value} at {place}; {many}, in pass {self.in_pass}"
-
-    def _at(self, axis: str, place: int) -> str:
-        return f"{axis} {place} ({self.tokens[axis]})" if axis in self.tokens else f"{axis} {place}"
 
 
 @dataclass
 class Finding:
-    """What `find_nonfinite` has found so far."""
+    """The result of `find_nonfinite` so far."""
 
     first: NonFinite | None = None
     passes: int = 0
     parameters: list[str] = field(default_factory=list)  # of the model, that hold NaN or infinity
-    _begins_with: str = field(default="", repr=False)  # what each pass shows first
+    _begins_with: str = field(default="", repr=False)  # the tensor that each pass shows first
     _last: str = field(default="", repr=False)
 
     def __str__(self) -> str:
@@ -59,13 +59,12 @@ class Finding:
 
 @contextmanager
 def find_nonfinite(model: nn.Module, vocabulary: Labeller | None = None) -> Iterator[Finding]:
-    """Watches every pass of the model inside the `with` (in this thread) for the first tensor with NaN or
-    infinity, -inf in a mask apart: `with find_nonfinite(model) as found: …`, then found.first or
-    print(found)."""
+    """Watch every pass of the model inside the `with`, in this thread, for the first tensor with NaN or
+    infinity, -inf in a mask apart: `with find_nonfinite(model) as found: …`, then print(found)."""
     finding, labels = Finding(), Labels(vocabulary)
 
     def watch(path: str, name: str, axes: str, tensor: Tensor) -> Tensor:
-        full = f"{path}.{name}" if path else name
+        full = full_name(path, name)
         finding._begins_with = finding._begins_with or full
         finding.passes += full == finding._begins_with
         if finding.first is None:
@@ -73,8 +72,9 @@ def find_nonfinite(model: nn.Module, vocabulary: Labeller | None = None) -> Iter
             if name in MASKED:
                 wrong &= tensor != -torch.inf
             if bool(wrong.any()):
-                record = Record(full, axes, tensor, labels.of(full, axes))
-                finding.first = _first(record, wrong, finding.passes)
+                finding.first = _first(
+                    Record(full, axes, tensor, labels.of(full, axes)), wrong, finding.passes
+                )
             else:
                 finding._last = full
         return tensor
@@ -91,10 +91,7 @@ def find_nonfinite(model: nn.Module, vocabulary: Labeller | None = None) -> Iter
 
 def _first(record: Record, wrong: Tensor, in_pass: int) -> NonFinite:
     index = tuple(int(place) for place in wrong.nonzero()[0])
-    places = dict(zip(record.axes, index, strict=True))
-    tokens = {
-        axis: record.labels(axis, places.get("B", 0))[places[axis]] for axis in record.axes if axis in "LM"
-    }
-    value = float(record.tensor[index].detach())
-    shape = tuple(record.tensor.shape)
+    at = dict(zip(record.axes, index, strict=True))
+    tokens = {axis: record.labels(axis, at.get("B", 0))[at[axis]] for axis in at if axis in "LM"}
+    value, shape = float(record.tensor[index].detach()), tuple(record.tensor.shape)
     return NonFinite(record.name, record.axes, shape, index, tokens, value, int(wrong.sum()), in_pass)

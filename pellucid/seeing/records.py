@@ -35,10 +35,10 @@ class Record(InNotebook):
     tokens: Mapping[str, list[list[str]]] = field(default_factory=dict, repr=False)
 
     def labels(self, axis: str, sentence: int = 0) -> list[str]:
-        """The words along an axis: tokens for L and M, numbers for the others."""
-        if not isinstance(axis, str) or axis not in tuple(self.axes):
-            raise UsageError(f'{self.name} has no axis "{axis}". Its axes are {self.axes}: {self.legend()}.')
+        """Return the labels along an axis: tokens for L and M, numbers for the others."""
         sizes, rows = dict(zip(self.axes, self.tensor.shape, strict=True)), self.tokens.get(axis, [])
+        if axis not in sizes:
+            raise UsageError(f'{self.name} has no axis "{axis}". Its axes are {self.axes}: {self.legend()}.')
         sentences = sizes.get("B", max(len(rows), 1))
         if not is_whole(sentence, 0, sentences - 1):
             raise UsageError(
@@ -49,19 +49,24 @@ class Record(InNotebook):
             return rows[sentence]
         return [str(index) for index in range(sizes[axis])]
 
+    @property
+    def is_shares(self) -> bool:
+        """Whether its rows are shares that sum to 1: weights or probabilities."""
+        return self.name.rpartition(".")[2] in ("weights", "probabilities")
+
     def show(self, head: int | None = None) -> None:
-        """Print its matrix, the tokens along both sides: of each head, or of one."""
+        """Print its matrix with the tokens along both sides, for each head or for one."""
         print_lines(lines(self, columns_of_terminal(), head=head))
 
     def legend(self) -> str:
-        """The meaning of each axis letter."""
+        """Say what each axis letter means."""
         return ", ".join(f"{axis} {AXES[axis]}" for axis in self.axes)
 
 
 class UnknownTensor(UsageError, KeyError):
-    """A trace was asked for a tensor that is not in it."""
+    """A name or glob that no tensor of a trace has."""
 
-    # KeyError's own would put the message in quotation marks.
+    # That of KeyError would put the message in quotation marks.
     __str__ = Exception.__str__
 
 
@@ -86,21 +91,19 @@ class Records(Mapping[str, Record]):
         return len(self._records)
 
     def matching(self, glob: str) -> dict[str, Record]:
-        """The records whose names match a glob such as "decoder.*.weights", where there are some."""
-        if not isinstance(glob, str):
-            raise UsageError(f'{glob!r:.60} is no glob of names. Give one such as "decoder.*.weights".')
+        """Return the records whose names match a glob such as "decoder.*.weights"; raise if none does."""
         found = {name: self[name] for name in self if fnmatch.fnmatchcase(name, glob)}
         if not found:
             raise UnknownTensor(self.no_such(glob))
         return found
 
     def no_such(self, name: str) -> str:
-        """What is said of a name that is not there."""
+        """Write the message for a name that is not there."""
         return no_such_name(name, self._records)
 
 
 def no_such_name(name: str, known: Any) -> str:
-    """No tensor "x". Nearest: a, b, c."""
+    """Write the message for a name that is not there, with the names nearest to it."""
     last = str(name).rpartition(".")[2]
     near = nearest(name, known, n=3, cutoff=0.5)
     near += [full for full in known if full.rpartition(".")[2] == last][: 3 - len(near)]
@@ -110,24 +113,22 @@ def no_such_name(name: str, known: Any) -> str:
     return f'no tensor is called "{name}".{hint}'
 
 
-def globs(only: Any) -> tuple[str, ...]:
-    """What is to be recorded: one glob of names, or several."""
-    several = (only,) if isinstance(only, str) else only
-    if isinstance(several, Sequence) and several and all(isinstance(glob, str) for glob in several):
-        return tuple(several)
-    raise UsageError(
-        f"only = {only!r:.60} is no glob of names, and no list of such. Give one as "
-        '"decoder.*.weights", or several as ["*.weights", "decoder.logits"].'
-    )
+def globs(only: str | Sequence[str]) -> tuple[str, ...]:
+    """Return the globs of names to record, from one or several; raise if there is none."""
+    if not only:
+        raise UsageError(
+            f'only = {only!r} names no tensor. Give a glob such as "decoder.*.weights", or several.'
+        )
+    return (only,) if isinstance(only, str) else tuple(only)
 
 
 def stack_of(name: str, axis: str) -> str:
-    """Whose tokens a tensor has along L or M: those of the "encoder", the source, or of the "decoder"."""
+    """Return the stack whose tokens a tensor has along L or M: "encoder" (the source) or "decoder"."""
     reads_source = name.startswith("encoder.") or (axis == "M" and ".cross_attention." in name)
     return "encoder" if reads_source else "decoder"
 
 
 def attentions(names: Iterable[str], kind: str = "") -> list[str]:
-    """The paths of a trace's attentions, in the order of computation; of one kind, "self" or "cross"."""
+    """Return the paths of a trace's attentions, of all or one kind ("self", "cross"), in their order."""
     ending = f"{kind}_attention.weights"
     return [name.removesuffix(".weights") for name in names if name.endswith(ending)]

@@ -1,32 +1,59 @@
-"""Seeing: what a pass computes, recorded by name, with edits in effect."""
+"""A trace: the tensors of one forward pass, recorded by name, with edits in effect."""
 
 import fnmatch
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
 
 from torch import Tensor, nn
 
-from pellucid.config.whole import is_whole
 from pellucid.errors import UsageError
 from pellucid.seeing.records import AXES, Record, Records, globs, no_such_name, stack_of
 from pellucid.seeing.viewed import InNotebook
-from pellucid.seeing.watching import Watcher, parts_of, watches, watching
+from pellucid.seeing.watching import Watcher, full_name, parts_of, watches, watching
 
-RECORDED_AT_MOST = 4 * 2**30  # bytes, unless the caller says otherwise: looking must not take all memory
+RECORDED_AT_MOST = 4 * 2**30  # bytes, unless the caller chooses another limit
 
 Edit = Callable[[Tensor], Tensor]
 
 
 class Labeller(Protocol):
-    """What turns ids into tokens: a Vocabulary."""
+    """Anything that turns ids into tokens: a Vocabulary."""
 
     def source_tokens(self, ids: list[int]) -> list[str]: ...
     def target_tokens(self, ids: list[int]) -> list[str]: ...
 
 
+class Changes:
+    """Edits by the names or globs of the tensors that they change."""
+
+    def __init__(self, edits: Mapping[str, Edit]) -> None:
+        self._edits, self._used = edits, set[str]()
+
+    def apply(self, name: str, tensor: Tensor) -> Tensor:
+        """Return the tensor after all edits of its name. Each must keep the shape; the type is kept."""
+        for pattern, edit in self._edits.items():
+            if fnmatch.fnmatchcase(name, pattern):
+                self._used.add(pattern)
+                changed = edit(tensor.clone())  # an edit may write into it, and the original may be shared
+                if not isinstance(changed, Tensor) or changed.shape != tensor.shape:
+                    got = tuple(changed.shape) if isinstance(changed, Tensor) else type(changed).__name__
+                    raise UsageError(
+                        f"the edit of {name} returned {got}; it must return a tensor of shape "
+                        f"{tuple(tensor.shape)}."
+                    )
+                tensor = changed.to(tensor.dtype)
+        return tensor
+
+    def check_used(self, shown: Iterable[str]) -> None:
+        """Raise if the pass showed no tensor that an edit is for."""
+        for pattern in self._edits:
+            if pattern not in self._used:
+                raise UsageError(f"edits: {no_such_name(pattern, list(shown))}")
+
+
 class Trace(Records, InNotebook):
-    """What was seen in one forward pass: a mapping from names to records, in the order of computation."""
+    """The tensors of one forward pass: a mapping from names to records, in the order of computation."""
 
     def __init__(
         self,
@@ -37,10 +64,9 @@ class Trace(Records, InNotebook):
         most_bytes: float,
     ) -> None:
         super().__init__()
-        self._only, self._edits, self._gradients = globs(only), edits, gradients
+        self._only, self._changes, self._gradients = globs(only), Changes(edits), gradients
         self._labels, self._bytes_left, self._most_bytes = labels, most_bytes, most_bytes
-        self._used: set[str] = set()
-        self._shown: set[str] = set()
+        self._shown: dict[str, None] = {}  # in the order of computation
         self._sizes: dict[tuple[str, str], int] = {}
 
     def __repr__(self) -> str:
@@ -48,19 +74,16 @@ class Trace(Records, InNotebook):
         return f"<Trace of {len(self)} tensors{between}>"
 
     def watch(self, path: str, name: str, axes: str, tensor: Tensor) -> Tensor:
-        """The watcher: checks the axes, applies the edits, records."""
-        full = f"{path}.{name}" if path else name
+        """Check the axes of a tensor, edit it and record it."""
+        full = full_name(path, name)
         if full in self._shown:
             raise UsageError(
                 f"{full} was shown a second time: a trace holds one forward pass. Open a new trace for each "
                 "pass."
             )
-        self._shown.add(full)
+        self._shown[full] = None
         self._check_axes(full, axes, tensor)
-        for pattern, edit in self._edits.items():
-            if fnmatch.fnmatchcase(full, pattern):
-                self._used.add(pattern)
-                tensor = edited(full, tensor, edit)
+        tensor = self._changes.apply(full, tensor)
         if any(fnmatch.fnmatchcase(full, glob) for glob in self._only):
             self._make_room(full, tensor)
             kept = tensor if self._gradients else tensor.detach().cpu().clone()
@@ -68,12 +91,10 @@ class Trace(Records, InNotebook):
         return tensor
 
     def close(self) -> None:
-        """Complain of what was asked for and never came."""
+        """Raise for names that the caller asked for and the pass did not show."""
         if not self._shown:
             raise UsageError("the trace saw nothing: no forward pass of this model ran inside the `with`.")
-        for pattern in self._edits:
-            if pattern not in self._used:
-                raise UsageError(f"edits: {no_such_name(pattern, self._shown)}")
+        self._changes.check_used(self._shown)
         for glob in self._only:
             if not fnmatch.filter(self._records, glob):
                 raise UsageError(f"only: {no_such_name(glob, self._shown)}")
@@ -86,10 +107,10 @@ class Trace(Records, InNotebook):
             )
         part = name.rpartition(".")[0]
         for axis, size in zip(axes, tensor.shape, strict=True):
-            known = self._sizes.setdefault((part, axis), size)
-            if known != size:
+            before = self._sizes.setdefault((part, axis), size)
+            if before != size:
                 raise UsageError(
-                    f"{name}: axis {axis} ({AXES[axis]}) has {size} entries here and {known} in the tensors "
+                    f"{name}: axis {axis} ({AXES[axis]}) has {size} entries here and {before} in the tensors "
                     "before it."
                 )
 
@@ -104,23 +125,18 @@ class Trace(Records, InNotebook):
 
 
 class Labels:
-    """The tokens that went into each stack in this pass, to label axes with."""
+    """The tokens that each stack reads in this pass, to label axes with."""
 
     def __init__(self, vocabulary: Labeller | None) -> None:
-        if isinstance(vocabulary, type) or not (vocabulary is None or hasattr(vocabulary, "source_tokens")):
-            raise UsageError(
-                f"vocabulary is a {type(vocabulary).__name__}, which cannot label tokens. Give a Vocabulary: "
-                "of a translator, its .vocabulary."
-            )
         self._vocabulary = vocabulary
         self._ids: dict[str, Tensor] = {}
 
     def note(self, stack: str, ids: Tensor) -> None:
-        """Remember what "encoder" or "decoder" is reading."""
+        """Remember the ids that the "encoder" or the "decoder" is reading."""
         self._ids[stack] = ids
 
     def of(self, name: str, axes: str) -> dict[str, list[list[str]]]:
-        """The tokens along L and M of a tensor, for each sentence."""
+        """Return the tokens along L and M of a tensor, for each sentence."""
         stacks = {axis: stack_of(name, axis) for axis in axes if axis in "LM"}
         return {axis: self._words(stack) for axis, stack in stacks.items() if stack in self._ids}
 
@@ -134,7 +150,7 @@ class Labels:
 
 @contextmanager
 def watching_tokens(model: nn.Module, watcher: Watcher, labels: Labels) -> Iterator[None]:
-    """As `watching` of this model, and `labels` learns which tokens each of its stacks reads."""
+    """Watch this model, and tell `labels` which tokens each of its stacks reads."""
 
     def note(stack: str) -> Any:
         def hook(module: nn.Module, arguments: tuple[Any, ...]) -> None:
@@ -165,40 +181,37 @@ def trace(
     vocabulary: Labeller | None = None,
     most_bytes: float = RECORDED_AT_MOST,
 ) -> Iterator[Trace]:
-    """Record every tensor of one forward pass of this model whose name matches `only` (a glob, or several),
-    with `edits` ({name or glob: tensor -> tensor}) in effect; what would be more than `most_bytes` is an
-    error before it fills the memory."""
-    if not is_whole(most_bytes, 1) and not (isinstance(most_bytes, float) and most_bytes >= 1):
-        raise UsageError(f"most_bytes = {most_bytes!r:.60} must be a number of bytes, such as 2 * 10**9.")
+    """Record one forward pass of this model inside the `with`.
+
+    only: a glob of names, or several. edits: {name or glob: tensor -> tensor}, in effect in this pass.
+    gradients: keep the graph. vocabulary: labels for the tokens. most_bytes: a larger trace is an error,
+    before it fills the memory.
+    """
     labels = Labels(vocabulary)
-    seen = Trace(only, {} if edits is None else checked_edits(edits), gradients, labels, most_bytes)
+    seen = Trace(only, edits or {}, gradients, labels, most_bytes)
     with watching_tokens(model, seen.watch, labels):
         yield seen
     seen.close()
 
 
-def checked_edits(edits: Any) -> Mapping[str, Edit]:
-    """The edits, if they map names or globs to functions."""
-    good = isinstance(edits, Mapping) and all(isinstance(name, str) for name in edits)
-    if good and all(callable(edit) for edit in edits.values()):
-        return edits
-    raise UsageError(
-        f"edits = {edits!r:.60} does not map names of tensors to functions. Give such as "
-        '{"decoder.logits": lambda logits: logits * 2}; pellucid.edits.rewrite puts in numbers.'
-    )
+@contextmanager
+def editing(model: nn.Module, edits: Mapping[str, Edit]) -> Iterator[None]:
+    """Put edits into every pass of the model inside the `with`, in this thread: translating by beam search,
+    scoring, evaluating, a loss. Nothing is recorded.
 
+    In decoding with a cache a pass is one new row (L = 1; in cross-attention a row for each hypothesis of the
+    beam). There `edits.patch` of a whole recorded tensor fits only the encoder's tensors, and lifting the
+    causal mask changes nothing, because there is no later word yet.
+    """
+    changes, shown = Changes(edits), dict[str, None]()
 
-def edited(name: str, tensor: Tensor, edit: Edit) -> Tensor:
-    """The tensor after an edit, which must keep its shape; in the type that it had."""
-    changed = edit(tensor.clone())  # in place if it likes: what we have may be a view of something shared
-    if not isinstance(changed, Tensor) or changed.shape != tensor.shape:
-        shape = tuple(changed.shape) if isinstance(changed, Tensor) else type(changed).__name__
-        raise UsageError(
-            f"the edit of {name} returned {shape}; it must return a tensor of shape {tuple(tensor.shape)}."
-        )
-    if changed.is_complex():
-        raise UsageError(
-            f"the edit of {name} returned complex numbers, whose imaginary part would be lost; it must "
-            "return real ones."
-        )
-    return changed.to(tensor.dtype)
+    def watch(path: str, name: str, axes: str, tensor: Tensor) -> Tensor:
+        full = full_name(path, name)
+        shown[full] = None
+        return changes.apply(full, tensor)
+
+    with watching(watch, parts_of(model)):
+        yield
+    if not shown:
+        raise UsageError("no pass of this model ran inside the `with`. Of a translator, edit its .serving.")
+    changes.check_used(shown)

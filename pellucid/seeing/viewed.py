@@ -1,4 +1,4 @@
-"""Data that views can show. A view registers for the data that it shows, so data never imports a view."""
+"""The registry of views. A view registers for the data that it shows, so that data never imports a view."""
 
 import functools
 import shutil
@@ -10,13 +10,13 @@ from typing import Any
 
 @functools.singledispatch
 def lines(shown: Any, width: int = 80, **options: Any) -> list[str]:
-    """Write data as lines of text, at most `width` cells each; views register the kinds that they know."""
+    """Write data as lines of text, at most `width` cells each."""
     raise TypeError(f"no view as text is registered for {type(shown).__name__}")
 
 
 @functools.singledispatch
 def html(shown: Any) -> str:
-    """Write data as HTML for a notebook; views register the kinds that they know."""
+    """Write data as HTML for a notebook."""
     raise TypeError(f"no view as HTML is registered for {type(shown).__name__}")
 
 
@@ -26,18 +26,6 @@ def plot(shown: Any, path: str | Path) -> None:
     raise TypeError(f"no picture is registered for {type(shown).__name__}")
 
 
-class Viewed:
-    """Data with a view as text: `show()` prints it, `lines(width)` returns it."""
-
-    def lines(self, width: int = 80) -> list[str]:
-        """The text, line by line."""
-        return lines(self, width)
-
-    def show(self) -> None:
-        """Print the text, as wide as the terminal."""
-        print_lines(self.lines(columns_of_terminal()))
-
-
 class InNotebook:
     """Data with a view as HTML, which notebooks display."""
 
@@ -45,13 +33,25 @@ class InNotebook:
         return html(self)
 
 
+class Viewed(InNotebook):
+    """Data with a view as text too: `show()` prints it, `lines(width)` returns it."""
+
+    def lines(self, width: int = 80) -> list[str]:
+        """Return the text, line by line."""
+        return lines(self, width)
+
+    def show(self) -> None:
+        """Print the text, as wide as the terminal."""
+        print_lines(self.lines(columns_of_terminal()))
+
+
 def columns_of_terminal() -> int:
-    """The width that text has: the terminal's, or 80 where there is none."""
+    """Return the width of the terminal in cells, or 80 where there is none."""
     return shutil.get_terminal_size().columns
 
 
 def print_lines(text: Iterable[str]) -> None:
-    """Print lines to standard output; a letter that it cannot write becomes a question mark."""
+    """Print lines to standard output; replace each letter that it cannot write by a question mark."""
     encoding = sys.stdout.encoding or "utf-8"
     for line in text:
         print(line.encode(encoding, "replace").decode(encoding))

@@ -1,4 +1,4 @@
-"""Watching: a part of the model names a tensor as it computes it, and who watches may look or replace it."""
+"""Watching: a part of the model names each tensor that it computes; a watcher may look at it or edit it."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -8,34 +8,33 @@ from torch import Tensor, nn
 
 from pellucid.errors import UsageError
 
-# path, name, axes, tensor -> the tensor that is used from here on
+# path, name, axes, tensor -> the tensor that the model goes on with
 Watcher = Callable[[str, str, str, Tensor], Tensor]
 
 
 class _Watching(threading.local):
     def __init__(self) -> None:
-        # Instance attributes: torch.compile guards them, a class attribute it would miss.
+        # Instance attributes: torch.compile guards them, and would miss a class attribute.
         self.watcher: Watcher | None = None
-        self.parts: frozenset[int] | None = None  # the id of each whose tensors it sees; None: everybody's
+        self.parts: frozenset[int] | None = None  # the ids of the parts that it watches; None: all
 
 
 _watching = _Watching()
 
 
 def watched() -> bool:
-    """Whether somebody watches this thread: then `attend` and the norm compute their equations openly."""
+    """Tell whether this thread is watched: then `attend` and the norm compute their equations openly."""
     return _watching.watcher is not None
 
 
 def watches(watcher: Watcher) -> bool:
-    """Whether it is this one who watches this thread."""
+    """Tell whether this watcher watches this thread."""
     return _watching.watcher == watcher
 
 
 @contextmanager
 def watching(watcher: Watcher, parts: frozenset[nn.Module] | None = None) -> Iterator[None]:
-    """Let `watcher` see, and possibly replace, every tensor that a Part shows in this thread, or that one of
-    these `parts` shows."""
+    """Let `watcher` see and replace every tensor that a Part, or one of `parts`, shows in this thread."""
     if watched():
         raise UsageError(
             "somebody is watching already: one trace at a time in a thread. Leave the first `with` before "
@@ -49,13 +48,12 @@ def watching(watcher: Watcher, parts: frozenset[nn.Module] | None = None) -> Ite
 
 
 class Part(nn.Module):
-    """A module that knows its path in the model and can show a tensor."""
+    """A module that has a path in the model and can show tensors."""
 
     path = ""
 
     def see(self, name_axes: str, tensor: Tensor) -> Tensor:
-        """Show `tensor` under a name that ends in its axes ("scores_BHLM"); returns what is to be used from
-        here on."""
+        """Show a tensor by name and axes, "scores_BHLM"; return the tensor to go on with."""
         watcher = _watching.watcher
         if watcher is None or not (_watching.parts is None or id(self) in _watching.parts):
             return tensor
@@ -63,15 +61,20 @@ class Part(nn.Module):
         return watcher(self.path, name, axes, tensor)
 
 
+def full_name(path: str, name: str) -> str:
+    """Join the path of a part and the name of a tensor: decoder.layers.0.cross_attention.weights."""
+    return f"{path}.{name}" if path else name
+
+
 def name_parts(model: nn.Module) -> None:
-    """Tell every Part of a model where it is: `decoder.layers.0.cross_attention`."""
+    """Set the path of every Part of a model, such as decoder.layers.0.cross_attention."""
     for path, module in model.named_modules():
         if isinstance(module, Part):
             module.path = path
 
 
 def parts_of(model: nn.Module) -> frozenset[nn.Module]:
-    """The parts of a model, of which there must be some: it is they who show tensors."""
+    """Return the parts of a model; raise if it has none."""
     modules = model.modules() if isinstance(model, nn.Module) else ()
     parts = frozenset(module for module in modules if isinstance(module, Part))
     if not parts:

@@ -1,16 +1,14 @@
-"""The line of the model's code that computes a tensor: found by the name that it is shown under."""
+"""The line of the model's code that computes a tensor, found by the name that it is shown under."""
 
 import ast
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from inspect import getsource
 
 from pellucid import model
 
-# What shows the tensors of a kind of part in model.py. A stack's are shown by its class, and by `embed`
-# before its layers; an attention's by its class, and by `attend`.
+# The classes and functions of model.py that show the tensors of a kind of part.
 OWNERS = {
     "attention": ("Attention", "attend"),
     "feed_forward": ("FeedForward",),
@@ -34,14 +32,14 @@ class CodeLine:
 
 
 def kind_of(name: str) -> str:
-    """What tensors of the same kind have in common: "attention.weights", "residual.sum"."""
+    """Return what tensors of one kind have in common: "attention.weights", "residual.sum"."""
     path, _, last = name.rpartition(".")
     part = path.rpartition(".")[2]
     return f"{'attention' if part.endswith('_attention') else re.sub('_[0-9]+$', '', part)}.{last}"
 
 
 def code_line(name: str) -> CodeLine | None:
-    """The line that computes a tensor of a trace, or a stage of a worked example; None where none does."""
+    """Return the line that computes a tensor of a trace or a stage of a worked example, if there is one."""
     part, _, last = kind_of(name).rpartition(".")
     owners = OWNERS.get(part or "attention", ())
     return next((_lines()[owner, last] for owner in owners if (owner, last) in _lines()), None)
@@ -49,43 +47,28 @@ def code_line(name: str) -> CodeLine | None:
 
 @cache
 def _lines() -> dict[tuple[str, str], CodeLine]:
-    """By the class or function and the tensor's last name."""
-    source = getsource(model)
+    """Find the lines by the class or function and the last part of the tensor's name."""
     found: dict[tuple[str, str], CodeLine] = {}
-    for owner in ast.parse(source).body:
+    for owner in ast.parse(getsource(model)).body:
         if not isinstance(owner, ast.ClassDef | ast.FunctionDef):
             continue
         for statement in ast.walk(owner):
             if isinstance(statement, ast.Assign | ast.Return | ast.Expr):
-                for name, shown in _shown(statement):
-                    computing = _maker(owner) if _is_handed_over(shown, owner) else statement
-                    text = " ".join((ast.get_source_segment(source, computing) or "").split())
-                    text = text.replace("( ", "(").replace(" )", ")")
-                    found[owner.name, name] = CodeLine("pellucid/model.py", computing.lineno, text)
+                found |= {(owner.name, name): _line(statement) for name in _shown(statement)}
+        for method in ast.walk(owner):
+            # An attention gets its keys and values from `remember`, which computes them.
+            if isinstance(method, ast.FunctionDef) and (owner.name, method.name) == ("Attention", "remember"):
+                computing = next(part for part in ast.walk(method) if isinstance(part, ast.Return))
+                found |= {(owner.name, name): _line(computing) for name in ("keys", "values")}
     return found
 
 
-def _shown(statement: ast.stmt) -> Iterator[tuple[str, ast.expr]]:
-    """The names that a statement shows tensors under, and what it shows."""
-    for call in ast.walk(statement):
-        if isinstance(call, ast.Call) and len(call.args) == 2 and isinstance(call.args[0], ast.Constant):
-            seeing = call.func
-            called = seeing.attr if isinstance(seeing, ast.Attribute) else getattr(seeing, "id", "")
-            if called == "see":
-                yield str(call.args[0].value).rpartition("_")[0], call.args[1]
+def _shown(statement: ast.stmt) -> list[str]:
+    """Find the names that a statement shows tensors under: those of see("scores_BHLM", …)."""
+    shown = re.findall(r"\bsee\('(\w+)_[A-Z]+', ", ast.unparse(statement))
+    return [str(name) for name in shown]
 
 
-def _is_handed_over(shown: ast.expr, owner: ast.stmt) -> bool:
-    """Whether a method shows what it was given: an attention its keys and values, which `remember` made."""
-    return (
-        isinstance(owner, ast.ClassDef)
-        and isinstance(shown, ast.Name)
-        and shown.id.startswith(("keys_", "values_"))
-    )
-
-
-def _maker(owner: ast.stmt) -> ast.stmt:
-    methods = [
-        part for part in ast.walk(owner) if isinstance(part, ast.FunctionDef) and part.name == "remember"
-    ]
-    return next(part for part in ast.walk(methods[0]) if isinstance(part, ast.Return))
+def _line(statement: ast.stmt) -> CodeLine:
+    text = " ".join((ast.get_source_segment(getsource(model), statement) or "").split())
+    return CodeLine("pellucid/model.py", statement.lineno, text.replace("( ", "(").replace(" )", ")"))

@@ -1,4 +1,4 @@
-"""A figure that becomes a file: its format, its fonts, and the same bytes every time (matplotlib)."""
+"""Figures as files (matplotlib): the format, fonts that have the letters, and the same bytes every time."""
 
 import functools
 import io
@@ -18,13 +18,14 @@ if TYPE_CHECKING:
 
 FORMATS = ("png", "svg", "pdf")
 METADATA: dict[str, dict[str, str | None]] = {"svg": {"Date": None}, "png": {"Software": "Pellucid"}}
+LABELLED = 40  # rows or columns that get a name each; of more, some
 PURPLE, PALE_PURPLE, ORANGE = "#6b43bd", "#c9b6ec", "#c4621d"
 
 
 @contextmanager
 def drawing(path: str | Path, name: str, letters: str = "") -> Iterator["Figure"]:
-    """An empty figure to draw on, written to `path` in the end, whose ending chooses the format; the font has
-    the `letters`, or another one that does is taken for them."""
+    """Give an empty figure to draw on, and write it to `path`, whose ending chooses the format. The fonts
+    have the `letters`, if an installed font has them."""
     form = Path(path).suffix.lower().removeprefix(".")
     if form not in FORMATS:
         raise UsageError(f"{path}: a plot is a .png, .svg or .pdf. Give the file one of these endings.")
@@ -36,8 +37,7 @@ def drawing(path: str | Path, name: str, letters: str = "") -> Iterator["Figure"
     style: dict[Any, Any] = {"font.family": _fonts(letters), "svg.hashsalt": name}
     content = io.BytesIO()
     with rc_context(style), warnings.catch_warnings():
-        # A letter that no font on this computer has is drawn as a box: not worth a warning for each.
-        warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)
+        warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)  # it is drawn as a box
         figure = Figure(layout="constrained")
         yield figure
         figure.savefig(content, format=form, dpi=150, metadata=METADATA.get(form))
@@ -50,33 +50,37 @@ def shade(
     most: float,
     *,
     signed: bool = False,
-    rows: Sequence[str] | None = None,
-    columns: Sequence[str] | None = None,
-    written: Sequence[Sequence[str]] | None = None,
+    rows: Sequence[str] = (),
+    columns: Sequence[str] = (),
+    written: Sequence[Sequence[str]] = (),
     turned: bool = False,
 ) -> "AxesImage":
-    """A matrix as shades from 0 to `most`, or signed from -most to it, with the names of its rows and columns
-    (`turned`: upright) and a text in each cell."""
+    """Draw a matrix as shades from 0 to `most`, or from -most if `signed`, with the names of its rows and
+    columns (`turned`: upright; of many, some) and a text in each cell."""
     low, colours = (-most, "PuOr") if signed else (0.0, "Purples")
     image = axes.imshow(grid, cmap=colours, vmin=low, vmax=most, aspect="auto")
-    if columns is not None:
-        axes.set_xticks(range(len(columns)), columns, fontsize=7, rotation=90 if turned else 0)
-    if rows is not None:
-        axes.set_yticks(range(len(rows)), rows, fontsize=7)
-    for row, texts in enumerate(written or ()):
+    if len(columns):
+        across = slice(None, None, -(-len(columns) // LABELLED))
+        upright = 90 if turned else 0
+        axes.set_xticks(range(len(columns))[across], columns[across], fontsize=7, rotation=upright)
+    if len(rows):
+        down = slice(None, None, -(-len(rows) // LABELLED))
+        axes.set_yticks(range(len(rows))[down], rows[down], fontsize=7)
+    for row, texts in enumerate(written):
         for column, text in enumerate(texts):
             ink = "white" if abs(grid[row][column]) > 0.65 * most else "black"
-            axes.text(column, row, text, ha="center", va="center", fontsize=7, color=ink)
+            box = {"facecolor": "0.85", "edgecolor": "none", "pad": 1.0} if text == "−∞" else None
+            axes.text(column, row, text, ha="center", va="center", fontsize=7, color=ink, bbox=box)
     return image
 
 
 def _fonts(text: str) -> list[str]:
-    """matplotlib's own font, and where it lacks letters of the text, installed ones that have them."""
+    """Choose matplotlib's own font, and installed ones for the letters that it lacks."""
     from matplotlib import font_manager
 
     fonts = ["DejaVu Sans"]
     missing = set(map(ord, text)) - _letters(font_manager.findfont("DejaVu Sans"))
-    # matplotlib's own last resort has every letter, each as a box with the name of its script.
+    # The font "Last Resort" has every letter, but only as a box with the name of its script.
     others = [font for font in font_manager.fontManager.ttflist if "Last Resort" not in font.name]
     for font in others if missing else ():
         if font.style == "normal" and font.name not in fonts and font.weight in (400, "normal", "regular"):
@@ -84,8 +88,6 @@ def _fonts(text: str) -> list[str]:
             if missing & has:
                 fonts.append(font.name)
                 missing -= has
-        if not missing:
-            break
     return fonts
 
 
@@ -95,5 +97,5 @@ def _letters(path: str) -> frozenset[int]:
 
     try:
         return frozenset(FT2Font(path).get_charmap())
-    except (OSError, RuntimeError):  # a font that cannot be read, or has no table of letters
+    except (OSError, RuntimeError):  # the font cannot be read, or has no table of letters
         return frozenset()

@@ -1,7 +1,4 @@
-"""What an explanation's plots show: any tensor by its name, all heads of a part, and some pictures more.
-
-Beside the names of tensors there are the paths of parts (an attention: its weights, head by head; any other:
-its output) and these names:
+"""The pictures of an explanation: any tensor by its name, all heads of a part, and these:
 
 looked     the mean of the last cross-attention's heads: where each step looked
 words      the same between words, where the vocabulary cuts words into pieces
@@ -12,23 +9,27 @@ positions  the positional encodings of the source's places, L × D
 """
 
 import dataclasses
-from collections.abc import Sequence
+import functools
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pellucid.errors import UsageError
-from pellucid.reading.looking import heads_entropies
-from pellucid.reading.merging import merged
+from pellucid.reading.looking import heads_entropies, merged
 from pellucid.reading.reading import Reading
 from pellucid.reading.words import visible
 from pellucid.seeing.records import AXES, Record, UnknownTensor, attentions, no_such_name
 from pellucid.show.columns import short
+from pellucid.show.drawing import drawing, shade
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Array = np.ndarray[Any, Any]
 NAMES = ("looked", "words", "heads", "entropy", "mask", "positions")
 BEST = 4  # words of each position, where an axis is the whole vocabulary
+WRITTEN = 120  # cells of a single matrix that get their number
 
 
 @dataclass(frozen=True)
@@ -37,40 +38,41 @@ class Picture:
 
     title: str
     panels: Array  # panels × rows × columns
-    titles: list[str]  # of the panels; "" for one alone
     rows: list[str]
     columns: list[str]
-    asks: str  # what a row is
-    asked: str  # what a column is
-    shares: bool = False  # values from 0 to 1
-    whole: bool = False  # values that need no decimals: a mask's
+    asks: str = "what was read"  # what a row is
+    asked: str = "the source, which is looked at"  # what a column is
+    decimals: int | None = 2  # of the numbers in the cells; 2: shares of 1, 0: a mask; None: no numbers
+    titles: tuple[str, ...] = ("",)  # of the panels
+
+
+def plot(reading: Reading, name: str, path: str | Path) -> None:
+    """Draw the picture of this name into `path`, whose ending chooses the format."""
+    shown = picture(reading, name)
+    with drawing(path, name, "".join([*shown.rows, *shown.columns])) as figure:
+        draw(figure, shown)
 
 
 def picture(reading: Reading, name: str) -> Picture:
-    """The picture of this name."""
-    if not isinstance(name, str):
-        raise UsageError(
-            f"name = {name!r:.60} is not the name of a tensor, a part or a picture, which is text. Give one "
-            f'such as "{reading.watched_layer}" or "{NAMES[0]}".'
-        )
+    """Make the picture of this name: one of NAMES, a tensor, or a part (its weights or its output)."""
     if name in NAMES:
         return _named(reading, name)
     trace = reading.trace
     for full in (name, f"{name}.weights", f"{name}.output"):
         if full in trace:
-            return of_record(reading, trace[full])
+            return _of_record(reading, trace[full])
     parts = {full.rpartition(".")[0] for full in trace if full.count(".") > 1}
     raise UnknownTensor(no_such_name(name, [*trace, *sorted(parts), *NAMES]))
 
 
 def whole_set(reading: Reading) -> list[str]:
-    """The names of the pictures that show most of what there is: each attention, and those of NAMES."""
+    """List the pictures that show most: each attention, those of NAMES, and the probabilities."""
     weights = [f"{part}.weights" for part in attentions(reading.trace)]
     return [*weights, *NAMES, "decoder.probabilities"]
 
 
-def of_record(reading: Reading, record: Record) -> Picture:
-    """A tensor: of several heads a panel each, of an axis V the best words only."""
+def _of_record(reading: Reading, record: Record) -> Picture:
+    """Make a panel of each head; of an axis V show the best words only."""
     values = record.tensor.numpy()
     values = values[0] if record.axes[0] == "B" else values
     axes = (record.axes[-2], record.axes[-1]) if values.ndim > 1 else (record.axes[-1], "")
@@ -79,63 +81,80 @@ def of_record(reading: Reading, record: Record) -> Picture:
         best = sorted({int(word) for row in values for word in np.argsort(-row, kind="stable")[:BEST]})
         values, columns = values[:, best], reading.vocabulary.target_tokens(best)
     panels = values.reshape(-1, len(rows), len(columns))
-    shape = " × ".join(map(str, record.tensor.shape))
-    titles = [f"head {head}" if len(panels) > 1 else "" for head in range(len(panels))]
-    meanings = [f"{axis}: {AXES[axis]}" if axis else "" for axis in axes]
-    if record.name.endswith(".positions"):
-        meanings[0] = "L: position"  # which nobody asks from
-    shares = record.name.rpartition(".")[2] in ("weights", "probabilities")
-    title = f"{record.name}\n{shape} ({record.axes})"
-    return Picture(title, panels, titles, _seen(rows), _seen(columns), meanings[0], meanings[1], shares)
+    asks, asked = (f"{axis}: {AXES[axis]}" if axis else "" for axis in axes)
+    asks = "L: position" if record.name.endswith(".positions") else asks  # nobody asks from there
+    title = f"{record.name}\n{' × '.join(map(str, record.tensor.shape))} ({record.axes})"
+    titles = tuple(f"head {head}" for head in range(len(panels))) if len(panels) > 1 else ("",)
+    return _picture(title, panels, rows, columns, asks, asked, 2 if record.is_shares else None, titles)
+
+
+def _picture(title: str, panels: Array, rows: list[str], columns: list[str], *others: Any) -> Picture:
+    return Picture(title, panels, list(map(visible, rows)), list(map(visible, columns)), *others)
 
 
 def _named(reading: Reading, name: str) -> Picture:
-    trace = reading.trace
-    if name == "mask":
-        return _mask(of_record(reading, trace["decoder.layers.0.self_attention.mask"]))
+    trace, weights = reading.trace, f"{reading.watched_layer}.weights"
     if name == "positions":
-        return of_record(reading, trace["encoder.positions"])
+        return _of_record(reading, trace["encoder.positions"])
+    if name == "mask":
+        return _mask(_of_record(reading, trace["decoder.layers.0.self_attention.mask"]))
     if name == "entropy":
-        return _entropy(reading)
+        parts, shares = heads_entropies(reading)
+        heads = [f"head {head}" for head in range(shares.shape[1])]
+        title = "How spread each head's attention is\n0: one word alone, 1: all that it may look at alike"
+        return Picture(title, shares.numpy()[None], list(map(short, parts)), heads, "attention", "")
     if name == "heads":
-        return _heads(reading)
-    weights = f"{reading.watched_layer}.weights"
+        records = [trace[f"{part}.weights"] for part in attentions(trace, "cross")]
+        panels = np.concatenate([record.tensor[0].numpy() for record in records])
+        counts = [record.tensor.shape[1] for record in records]
+        titles = tuple(f"layer {n}, head {head}" for n, count in enumerate(counts) for head in range(count))
+        title, asked = "Cross-attention: which source words each head looked at", "the source"
+        labels = records[0].labels("L"), records[0].labels("M")
+        return dataclasses.replace(_picture(title, panels, *labels), titles=titles, asked=asked)
     record = merged(reading)[weights] if name == "words" else trace[weights]
-    mean = record.tensor.mean(1).numpy()
     between = " between words" if name == "words" else ""
     title = f"Where each step looked{between}\nthe mean of the {record.tensor.shape[1]} heads of {weights}"
-    asks, asked = "what was read", "the source, which is looked at"
-    return Picture(title, mean, [""], _seen(record.labels("L")), _seen(record.labels("M")), asks, asked, True)
+    return _picture(title, record.tensor.mean(1).numpy(), record.labels("L"), record.labels("M"))
 
 
 def _mask(shown: Picture) -> Picture:
-    """One panel where the mask is the same for all heads."""
+    """Keep one panel where the mask is the same for all heads."""
     if any(not np.array_equal(panel, shown.panels[0]) for panel in shown.panels):
-        return dataclasses.replace(shown, whole=True)
+        return dataclasses.replace(shown, decimals=0)
     title = f"{shown.title}\nthe same for each of the {len(shown.panels)} heads"
-    return dataclasses.replace(shown, title=title, panels=shown.panels[:1], titles=[""], whole=True)
+    return dataclasses.replace(shown, title=title, panels=shown.panels[:1], titles=("",), decimals=0)
 
 
-def _heads(reading: Reading) -> Picture:
-    trace = reading.trace
-    records = [trace[f"{part}.weights"] for part in attentions(trace, "cross")]
-    panels = np.concatenate([record.tensor[0].numpy() for record in records])
-    titles = [
-        f"layer {layer}, head {head}"
-        for layer, record in enumerate(records)
-        for head in range(record.tensor.shape[1])
-    ]
-    rows, columns = _seen(records[0].labels("L")), _seen(records[0].labels("M"))
-    title = "Cross-attention: which source words each head looked at"
-    return Picture(title, panels, titles, rows, columns, "what was read", "the source", True)
+def draw(figure: "Figure", shown: Picture) -> None:
+    """Draw the panels beside and below each other, in one scale of colours; hatch what is −∞."""
+    panels, columns, shares = shown.panels, shown.columns, shown.decimals == 2
+    longest = max(map(len, columns))
+    width = min(10.0, 1.8 + 0.42 * len(columns))
+    height = min(10.0, 1.5 + 0.36 * len(shown.rows) + 0.06 * longest)
+    down = -(-len(panels) // max(1, int(16 // width)))
+    across = -(-len(panels) // down)  # so that the last row is nearly as long as the others
+    figure.set_size_inches(max(4.5, width * across), height * down + 0.5)
+    figure.suptitle(shown.title, fontsize=9)
+    finite = np.abs(panels[np.isfinite(panels)])
+    most = 1.0 if shares or not finite.any() else float(finite.max())
+    named = functools.partial(shade, rows=shown.rows, columns=columns, turned=longest > 2)
+    grid = figure.subplots(down, across, squeeze=False).flatten()
+    for title, panel, axes in zip(shown.titles, panels, grid, strict=False):
+        numbered = len(panels) == 1 and panel.size <= WRITTEN
+        written = _written(panel, shown.decimals) if numbered else []
+        image = named(axes, np.ma.masked_invalid(panel), most, signed=not shares, written=written)
+        axes.set_facecolor("0.85")  # of masked cells
+        axes.patch.set(hatch="////", edgecolor="0.6")
+        axes.set_title(title, fontsize=9)
+        axes.set_ylabel(shown.asks, fontsize=8)
+        axes.set_xlabel(shown.asked, fontsize=8)
+    for axes in grid[len(panels) :]:
+        axes.remove()
+    figure.colorbar(image, ax=list(grid[: len(panels)]), shrink=0.8)
 
 
-def _entropy(reading: Reading) -> Picture:
-    parts, shares = heads_entropies(reading)
-    heads = [f"head {head}" for head in range(shares.shape[1])]
-    title = "How spread each head's attention is\n0: one word alone, 1: all that it may look at alike"
-    return Picture(title, shares.numpy()[None], [""], list(map(short, parts)), heads, "attention", "", True)
-
-
-def _seen(words: Sequence[str]) -> list[str]:
-    return [visible(word) for word in words]
+def _written(panel: Array, decimals: int | None) -> list[list[str]]:
+    """Write the number of each cell, so that nothing is said by colour alone."""
+    if decimals is None:
+        return []
+    return [[f"{n:.{decimals}f}" if np.isfinite(n) else "−∞" for n in row] for row in panel.tolist()]

@@ -1,74 +1,159 @@
-"""What follows from a reading, as text: where heads looked, words, the search, each step, two targets."""
+"""A reading, and what follows from it, as notes and tables: steps, heads, words, the search, two targets."""
 
-from collections.abc import Iterator
+import fnmatch
+import math
+from collections.abc import Callable
 from itertools import groupby
 
-from pellucid.reading.against import INSIDE, ROUNDING, Difference
+from pellucid.errors import PellucidError
+from pellucid.reading.against import Difference
 from pellucid.reading.beam_path import GOES_ON, BeamPath, BeamStep, Candidate
-from pellucid.reading.looking import HeadLook, Look
-from pellucid.reading.merging import Merged
+from pellucid.reading.looking import HeadLook, Merged, alignment, looked_at, merged
+from pellucid.reading.reading import Reading
+from pellucid.reading.steps import Step
 from pellucid.reading.stepwise import Stepwise
-from pellucid.reading.words import visible
-from pellucid.seeing.viewed import lines
-from pellucid.show.columns import columns, digits, known, paragraph, short_share
+from pellucid.reading.words import number_text
+from pellucid.seeing.records import UnknownTensor, no_such_name
+from pellucid.show.columns import digits, short_share
+from pellucid.show.record_text import record_parts
+from pellucid.show.tables import Cell, Note, Part, Table, view
 
+NAMED = 3  # the most probable tokens that a step shows
 BESIDE, BEATEN = 1, 2  # other candidates of a step that are named: followed further, dropped
-CHANGES = 10  # tensors of a difference that are named
+NOT_A_NUMBER = (
+    "What is shown as ? is not a number. pellucid.find_nonfinite(model) names the first such tensor."
+)
+MORE = (
+    "explanation.show(more=True), or --more: heads, words, search, each step; show(tensor=NAME), or "
+    "--tensor: a matrix; to_html(FILE), or --html: every number."
+)
 
 
-@lines.register
-def against_lines(difference: Difference, width: int) -> list[str]:
-    """Two targets step by step, where they part, and which tensors differ most."""
-    return [*_parting_lines(difference, width), "", *_change_lines(difference, width)]
+@view(Reading)
+def reading_parts(reading: Reading, width: int) -> list[Part]:
+    """Show the translation, its steps, and where each of them looked in the source."""
+    translation, layer = reading.translation, reading.watched_layer
+    by = "forced: " if reading.forced else f"{reading.to}: " if reading.to else ""
+    score = number_text(translation.score, ".4f")
+    loss = number_text(sum(step.loss for step in reading.steps), ".4f")
+    steps = [_step(number, step) for number, step in enumerate(reading.steps, start=1)]
+    header = ["", "input", "expected", "probability", "loss", "most probable", *[""] * (NAMED - 1)]
+    looks = looked_at(reading, layer)
+    shares: list[list[str | Cell]] = [
+        [step.input, *(Cell(short_share(share), share) for share in row)]
+        for step, row in zip(reading.steps, reading.attention_to_source().tolist(), strict=True)
+    ]
+    bits = ", ".join(f"{look.head}: {number_text(look.entropy, '.2f')}" for look in looks)
+    most = math.log2(len(reading.source_tokens))
+    return [
+        Note(reading.title, "bold"),
+        Note(f"{by}score {score}, loss {loss} in {len(reading.steps)} steps", "dim"),
+        "",
+        Table(header, steps, left=3),
+        "",
+        Note(f"{layer}.weights, the mean of {len(looks)} heads", "bold"),
+        Note("rows: what the decoder read, which asks · columns: the source, attended to", "dim"),
+        Table(["", *reading.source_tokens], shares, gap=1),
+        "",
+        *([NOT_A_NUMBER] if any(math.isnan(step.loss) for step in reading.steps) else []),
+        f"Entropy of each head in bits, from 0 (one word alone) to {most:.2f} (all words alike): {bits}.",
+        reading.difference,
+        f"{len(reading.trace)} tensors are in the trace. {MORE}",
+    ]
 
 
-def _parting_lines(difference: Difference, width: int) -> Iterator[str]:
-    for which, each in (("A", difference.ours), ("B", difference.theirs)):
-        total = -sum(step.loss for step in each.steps)
-        text = f"{which}: {visible(each.translation.text)} (log-probability {known(total, '.4f')}"
-        yield from paragraph(f"{text}, {'given' if each.forced else 'found by the search'})", width)
-    yield ""
-    rows = []
-    for number, (ours, theirs) in enumerate(difference.steps):
-        cells = [[step.expected, digits(step.probability)] if step else ["", ""] for step in (ours, theirs)]
-        mark = "← they part" if number == difference.parts_at else ""
-        rows.append([str(number + 1), cells[0][0], cells[1][0], cells[0][1], cells[1][1], mark])
-    yield from columns(["step", "A", "B", "p(A)", "p(B)", ""], rows, width, left=3)
-    yield ""
-    yield from paragraph(f"{difference.parting} {difference.verdict}", width)
-    for search in difference.searches:
-        yield from paragraph(search, width)
+def _step(number: int, step: Step) -> list[str | Cell]:
+    expected = Cell(step.expected, style="bold" if step.predicted == step.expected else "bold red")
+    numbers = [number_text(step.probability, ".4f"), number_text(step.loss, ".4f")]
+    best = [f"{token} {short_share(share)}" for token, share in step.alternatives[:NAMED]]
+    return [str(number), step.input, expected, *numbers, *best, *[""] * (NAMED - len(best))]
 
 
-def _change_lines(difference: Difference, width: int) -> Iterator[str]:
-    same = [change for change in difference.changes if change.relative == 0]
-    rounded = [change for change in difference.changes if 0 < change.relative < ROUNDING]
-    shown = [change for change in difference.changes if not change.name.endswith(INSIDE)][:CHANGES]
-    shown = [change for change in shown if change.relative >= ROUNDING]
-    alike = f"Of {len(difference.changes)} tensors, on the positions that both have, {len(same)} are the same"
-    alike += f" to the bit, and {len(rounded)} but for rounding" if rounded else " to the bit"
-    if not shown:
-        yield from paragraph(f"{alike}. No tensor differs by more.", width)
-        return
-    yield from paragraph(f"{alike}. Most differ (the length of the difference / the mean length):", width)
-    most = [[change.name, f"{change.relative:.3f}", f"{change.largest:.3g}"] for change in shown]
-    yield from columns(["tensor", "relative", "largest"], most, width, longest=width - 24)
+def more_parts(
+    reading: Reading, path: Callable[[], BeamPath], steps: Callable[[], Stepwise], width: int
+) -> list[Part]:
+    """Show the heads, the words, the alignment, the search, and the steps with a cache and without."""
+    words, aligned = merged(reading), alignment(reading)
+    parts = ["", *heads_parts(looked_at(reading)), ""]
+    if any(len(word.places) > 1 for word in (*words.source, *words.target)):
+        parts += [*merged_parts(words, f"{reading.watched_layer}.weights"), ""]
+    pairs = [
+        f"{aligned.source_words[each.source]}–{aligned.target_words[each.target]}" for each in aligned.links
+    ]
+    parts += [f"Words aligned: {', '.join(pairs) or 'none'}.", ""]
+    try:
+        parts += beam_parts(path(), width)
+    except PellucidError as error:  # the model computes NaN
+        parts += [f"No search: {error}"]
+    return [*parts, "", *stepwise_parts(steps(), width)]
 
 
-@lines.register
-def beam_lines(path: BeamPath, width: int) -> list[str]:
-    """The path through the search: at each step its rank, and the best of what was dropped."""
+def tensor_parts(reading: Reading, name: str, width: int, head: int | None = None) -> list[Part]:
+    """Show the matrices of a tensor, of a part (its weights or its output), or of all that match a glob."""
+    trace, vocabulary = reading.trace, reading.vocabulary
+    of_part = [full for full in (f"{name}.weights", f"{name}.output") if full in trace][:1]
+    names = fnmatch.filter(trace, name) or of_part
+    if not names:
+        raise UnknownTensor(no_such_name(name, trace))
+    with_heads = [full for full in names if "H" in trace[full].axes]
+    words = vocabulary.target_tokens(range(vocabulary.target_size))
+    shown = names if head is None else with_heads or names
+    return [part for full in shown for part in ["", *record_parts(trace[full], width, head, words)]][1:]
+
+
+def heads_parts(looks: list[HeadLook]) -> list[Part]:
+    """Show, for each attention, the word that each position of each head looked at most."""
+    parts: list[Part] = []
+    for part, group in groupby(looks, key=lambda look: look.part):
+        heads = list(group)
+        says = heads[0].looks[0].expected is not None
+        rows = [
+            [look.asks, *([look.expected or ""] if says else []), *(_most(head, place) for head in heads)]
+            for place, look in enumerate(heads[0].looks)
+        ]
+        bits = [number_text(head.entropy, ".2f") for head in heads]
+        rows.append(["bits", *([""] if says else []), *bits])
+        header = ["reads", *(["to say"] if says else []), *(f"head {head.head}" for head in heads)]
+        about = "the word that each position of each head looked at most, with its share"
+        parts += ["", Note(part, "bold"), about, Table(header, rows, left=1 + says, longest=16)]
+    return parts[1:]
+
+
+def _most(head: HeadLook, place: int) -> str:
+    look = head.looks[place]
+    return f"{look.words[0][0]} {short_share(look.words[0][1])}" if look.words else look.most
+
+
+def merged_parts(words: Merged, name: str) -> list[Part]:
+    """Show the mean of an attention's heads between words."""
+    record = words[name]
+    rows = [
+        [word, *(number_text(share, ".2f") for share in row)]
+        for word, row in zip(record.labels("L"), record.tensor[0].mean(0).tolist(), strict=True)
+    ]
+    heads = record.tensor.shape[1]
+    return [f"{name} between words, the mean of {heads} heads", Table(["", *record.labels("M")], rows)]
+
+
+@view(BeamPath)
+def beam_parts(path: BeamPath, width: int) -> list[Part]:
+    """Show the path through the search: its rank at each step, and the best of what was dropped."""
     header = ["step", "says", "  log p", "  sum", "rank", "beside it; dropped (✗); their sums"]
     rows = [_beam_row(number, step, path) for number, step in enumerate(path.steps, start=1)]
+    left = len(header) if width >= 66 else 2
     endings = [
-        f"{number}. {visible(each.text)} (score {each.score:.4f}{'' if each.finished else ', not finished'})"
+        f"{number}. {each.text} (score {each.score:.4f}{'' if each.finished else ', not finished'})"
         for number, each in enumerate(path.endings, start=1)
     ]
-    title = f"The search with beam {path.beam}: one path, step by step, and what it beat"
-    table = columns(header, rows, width, left=len(header) if width >= 66 else 2, longest=max(24, width - 42))
-    out = [line for ending in endings for line in paragraph(ending, width)]
-    out = ["What came out, best first:", *out]
-    return [*paragraph(title, width), "", *table, "", *paragraph(path.verdict, width), *out]
+    return [
+        Note(f"The search with beam {path.beam}: one path, step by step, and what it beat", "bold"),
+        "",
+        Table(header, rows, left, longest=max(24, width - 42)),
+        "",
+        path.verdict,
+        "What came out, best first:",
+        *endings,
+    ]
 
 
 def _beam_row(number: int, step: BeamStep, path: BeamPath) -> list[str]:
@@ -79,82 +164,53 @@ def _beam_row(number: int, step: BeamStep, path: BeamPath) -> list[str]:
     rivals = "  ".join(_rival(each, survivor) for each in named)
     if survivor is None:
         inside = number <= len(path.target)  # the search may go on after a hypothesis has ended
-        return [
-            str(number),
-            path.target[number - 1] if inside else "",
-            "",
-            "",
-            "lost" if inside else "out",
-            rivals,
-        ]
+        token, place = (path.target[number - 1], "lost") if inside else ("", "out")
+        return [str(number), token, "", "", place, rivals]
     rank = f"{(step.place or 0) + 1}/{len(step.candidates)}" + (" ✗" if survivor.fate == "dropped" else "")
     numbers = [f"{survivor.log_probability:7.4f}", f"{survivor.total:5.2f}", rank]
     return [str(number), survivor.tokens[-1], *numbers, rivals]
 
 
 def _rival(candidate: Candidate, survivor: Candidate | None) -> str:
-    """Its last token, after … where it goes on from another beginning than the survivor."""
+    """Write its last token, after … where it continues another hypothesis than the survivor."""
     same = survivor is not None and candidate.token_ids[:-1] == survivor.token_ids[:-1]
     mark = "" if candidate.fate in GOES_ON else "✗"
     return f"{mark}{'' if same else '…'}{candidate.tokens[-1]} {candidate.total:.2f}"
 
 
-@lines.register
-def stepwise_lines(steps: Stepwise, width: int) -> list[str]:
-    """With a cache and without, side by side: rows, time, and the largest difference from the pass."""
-    header = ["step", "reads", "cache: rows", "ms", "differs", "none: rows", "ms", "differs"]
-    rows = []
-    for step in steps.steps:
-        ways = [
-            [str(way.rows), f"{1000 * way.seconds:.2f}", f"{way.difference:.1e}"]
-            for way in (step.cached, step.whole)
+@view(Stepwise)
+def stepwise_parts(steps: Stepwise, width: int) -> list[Part]:
+    """Show both ways side by side: rows, and the largest difference from the parallel pass."""
+    header = ["step", "reads", "cache: rows", "differs", "none: rows", "differs"]
+    rows = [
+        [
+            *(str(step.number + 1), step.input),
+            *(str(step.cached.rows), f"{step.cached.difference:.1e}"),
+            *(str(step.whole.rows), f"{step.whole.difference:.1e}"),
         ]
-        rows.append([str(step.number + 1), step.input, *ways[0], *ways[1]])
-    totals = [str(steps.cached_rows), f"{1000 * steps.cached_seconds:.2f}", ""]
-    totals += [str(steps.whole_rows), f"{1000 * steps.whole_seconds:.2f}", ""]
-    table = columns(header, [*rows, ["all", "", *totals]], width, left=2)
+        for step in steps.steps
+    ]
+    rows.append(["all", "", str(steps.cached_rows), "", str(steps.whole_rows), ""])
     title = (
         "Step by step with a cache, a new row each; and without one, all rows of the prefix again. In both "
         "the source's keys and values are computed once, for all steps."
     )
-    return [*paragraph(title, width), "", *table, "", *paragraph(str(steps), width)]
+    return [title, "", Table(header, rows, left=2), "", str(steps)]
 
 
-def heads_lines(looks: list[HeadLook], width: int) -> list[str]:
-    """For each layer, what each position of each head looked at most."""
-    lines: list[str] = []
-    for part, heads in groupby(looks, key=lambda look: look.part):
-        group = list(heads)
-        header = ["reads", "to say"] if group[0].looks[0].expected is not None else ["reads"]
-        rows = []
-        for place, look in enumerate(group[0].looks):
-            who = [look.asks, *([look.expected] if look.expected is not None else [])]
-            rows.append([*who, *(_most(head.looks[place]) for head in group)])
-        bits = ["bits", *([""] if len(header) == 2 else []), *(known(head.entropy, ".2f") for head in group)]
-        titles = [*header, *(f"head {head.head}" for head in group)]
-        about = "the word that each position of each head looked at most, with its share"
-        lines += ["", part, *paragraph(about, width)]
-        lines += columns(titles, [*rows, bits], width, left=len(header), longest=16)
-    return lines[1:]
-
-
-def _most(look: Look) -> str:
-    if not look.words:
-        return look.most
-    word, share = look.words[0]
-    return f"{word} {short_share(share)}"
-
-
-def merged_lines(merged: Merged, name: str, width: int) -> list[str]:
-    """The mean of an attention's heads between words."""
-    record = merged[name]
-    shares = record.tensor[0].mean(0).tolist()
-    rows = [
-        [word, *(known(share, ".2f") for share in row)]
-        for word, row in zip(record.labels("L"), shares, strict=True)
-    ]
-    heads = record.tensor.shape[1]
-    return [
-        *paragraph(f"{name} between words, the mean of {heads} heads", width),
-        *columns(["", *record.labels("M")], rows, width),
-    ]
+@view(Difference)
+def difference_parts(difference: Difference, width: int) -> list[Part]:
+    """Show two targets step by step, and where they part."""
+    parts: list[Part] = []
+    for name, each in (("A", difference.ours), ("B", difference.theirs)):
+        total = number_text(-sum(step.loss for step in each.steps), ".4f")
+        by = "given" if each.forced else "found by the search"
+        parts.append(f"{name}: {each.translation.text} (log-probability {total}, {by})")
+    rows = []
+    for number, both in enumerate(difference.steps):
+        tokens = [step.expected if step else "" for step in both]
+        shares = [digits(step.probability) if step else "" for step in both]
+        mark = "← they part" if number == difference.parts_at else ""
+        rows.append([str(number + 1), *tokens, *shares, mark])
+    table = Table(["step", "A", "B", "p(A)", "p(B)", ""], rows, left=3)
+    return [*parts, "", table, "", difference.verdict, *difference.searches]

@@ -1,11 +1,11 @@
 """A recorded step of training as a file for numpy.load: each tensor by its name, and the tokens.
 
-`source_tokens` (what the encoder read) and `target_tokens` (what the decoder read: the start token and the
-target, shifted right) have a row for each sentence of the batch; they are there where a recorded tensor has
-that axis. Numbers of 16 bits are widened to float32, exactly.
+`source_tokens` (what the encoder read) and `target_tokens` (what the decoder read: the target shifted right)
+have a row for each sentence of the batch, padding included, if a recorded tensor has that axis.
 """
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -18,25 +18,17 @@ FOLDER = "traces"
 
 
 def write_recording(trace: Trace, run: Path, step: int) -> Path:
-    """Writes traces/step-N.npz in the folder of a run, whole or not at all."""
+    """Write traces/step-N.npz in the folder of a run, completely or not at all."""
     folder = run / FOLDER
     check_writable(folder, sum(record.tensor.nbytes for record in trace.values()))
     path = folder / f"step-{step}.npz"
-    arrays = {name: _wide(record.tensor).numpy() for name, record in trace.items()}
-    with writing(folder), whole(path) as file:
-        np.savez(file, **arrays, **_tokens(trace))  # type: ignore[arg-type]
-    return path
-
-
-def _tokens(trace: Trace) -> dict[str, "np.ndarray[tuple[int, ...], np.dtype[np.str_]]"]:
-    """The tokens of both sides, sentences x positions, padding included."""
-    found = {}
-    for record in trace.values():
+    arrays: dict[str, Any] = {}
+    for name, record in trace.items():
+        narrow = record.tensor.dtype in (torch.bfloat16, torch.float16)  # NumPy has no bfloat16
+        arrays[name] = (record.tensor.float() if narrow else record.tensor).numpy()
         for axis, rows in record.tokens.items():
-            side = {"encoder": "source", "decoder": "target"}[stack_of(record.name, axis)]
-            found[f"{side}_tokens"] = np.array(rows)
-    return found
-
-
-def _wide(tensor: torch.Tensor) -> torch.Tensor:
-    return tensor.float() if tensor.dtype in (torch.bfloat16, torch.float16) else tensor
+            side = {"encoder": "source", "decoder": "target"}[stack_of(name, axis)]
+            arrays[f"{side}_tokens"] = np.array(rows)
+    with writing(folder), whole(path) as file:
+        np.savez(file, **arrays)
+    return path

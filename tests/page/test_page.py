@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from test_see import contract
+from small_models import contract
 from tiny import HOSTILE, translator
 
 from pellucid.cli import main

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import torch
-from test_see import contract
+from small_models import contract
 from tiny import HOSTILE, translator
 
 import pellucid

@@ -11,7 +11,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from command import Command
-from test_see import small_model
+from small_models import small_model
 from torch import Tensor, nn
 
 import pellucid

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from test_see import contract
+from small_models import contract
 
 import pellucid
 from pellucid.show.code_lines import code_line

@@ -12,7 +12,7 @@ from random_translator import assert_same, sentences, translator
 from pellucid.config.schema import Config, ModelConfig, TranslationConfig
 from pellucid.folder.checkpoint import save_model
 from pellucid.model import Transformer
-from pellucid.seeing.editing import editing
+from pellucid.seeing.trace import editing
 from pellucid.translate.decoding import batches, decode_batch
 from pellucid.translate.options import options_of
 from pellucid.translate.score import log_probabilities

@@ -1,4 +1,4 @@
-"""The search once more: the same hypotheses, and candidates as a search by plain loops has them."""
+"""The search once more, and decoding step by step, compared with plain loops and with the parallel pass."""
 
 import dataclasses
 import math
@@ -9,9 +9,11 @@ import torch
 from tiny import translator
 
 import pellucid
+from pellucid.cache import GrowingPast
 from pellucid.errors import PellucidError
 from pellucid.explanation import Explanation
 from pellucid.reading.beam_path import FATES, BeamPath, BeamStep, Candidate
+from pellucid.reading.stepwise import largest_gap
 from pellucid.translator import Translator
 
 
@@ -112,7 +114,7 @@ def test_a_given_target_is_lost_where_the_search_dropped_it() -> None:
     _, explanation = explained()
     path = explanation.beam_path
     second = path.steps[1]
-    dropped = second.dropped[-1]
+    dropped = [each for each in second.candidates if each.fate == "dropped"][-1]
     lost = forced(explanation, [*dropped.token_ids, 3])
     assert lost.lost_at == 1
     rank = [each.token_ids for each in second.candidates].index(dropped.token_ids) + 1
@@ -169,29 +171,6 @@ def test_the_replay_computes_as_what_was_served_did(precision: str) -> None:
     assert path.endings[0].score == explanation.translation.score
 
 
-def test_the_path_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
-    explanation = translator().explain("I like cats", to="es")
-    explanation.beam_path.show()
-    text = capsys.readouterr().out
-    assert max(map(len, text.splitlines())) <= 80
-    assert "The search with beam" in text and "What came out, best first:" in text
-    assert f"{explanation.translation.score:.4f}" in text
-
-
-def test_each_row_of_the_path_has_its_log_probability_and_their_sum() -> None:
-    explanation = translator().explain("I like cats", to="es")
-    found = explanation.trace["decoder.logits"].tensor[0].double().log_softmax(-1)
-    log_p = [float(found[place, token]) for place, token in enumerate(explanation.target_ids)]
-    assert len(log_p) > 2 and abs(sum(log_p)) > abs(log_p[-1]) + 0.1
-    lines = explanation.beam_path.lines(200)
-    for number, step in enumerate(explanation.beam_path.steps[: len(log_p)], start=1):
-        cells = next(line.split() for line in lines if line.split()[:1] == [str(number)])
-        assert cells[1] == explanation.steps[number - 1].expected
-        assert float(cells[2]) == pytest.approx(log_p[number - 1], abs=1e-3)
-        assert float(cells[3]) == pytest.approx(sum(log_p[:number]), abs=1e-2)
-        assert cells[4] == f"{(step.place or 0) + 1}/{len(step.candidates)}"
-
-
 def test_a_path_that_was_left_open_is_lost_there() -> None:
     still_open = Candidate(["los"], [7], -0.5, -0.5, "left open")
     path = BeamPath(1, [BeamStep([still_open], 0)], [], ["los"])
@@ -199,3 +178,84 @@ def test_a_path_that_was_left_open_is_lost_there() -> None:
     assert path.verdict == (
         "The search left it at step 1: with 'los' it was number 1 of 1; the search ended before it did."
     )
+
+
+# Step by step, with a cache and without
+
+
+@pytest.mark.parametrize("norm", ["last", "first"])
+def test_every_tensor_of_every_step_is_that_of_the_pass(norm: str) -> None:
+    explanation = translator(norm=norm).explain("How are you ?", to="hi", target="आप कैसे हैं ?")
+    steps = explanation.stepwise
+    assert steps.largest_difference < 1e-5
+    assert steps.tensors == len(explanation.trace)
+    assert [step.input for step in steps.steps] == explanation.target_tokens
+    assert [step.cached.rows for step in steps.steps] == [1] * 5
+    assert [step.whole.rows for step in steps.steps] == [1, 2, 3, 4, 5]
+    assert (steps.cached_rows, steps.whole_rows) == (5, 15)
+    assert f"{steps.largest_difference:.1e}, in {steps.where}" in str(steps)
+
+
+def test_the_numbers_compared_are_all_there_are(hindi: Explanation) -> None:
+    """Counted again from the shapes: with a cache a row a step, without one all rows so far."""
+    expected = 0
+    for name, record in hindi.trace.items():
+        if name.startswith("encoder"):
+            expected += record.tensor.numel()
+            continue
+        for step in range(1, 6):
+            for rows in (1, step):
+                sizes = dict(zip(record.axes, record.tensor.shape, strict=True))
+                if "L" in sizes:
+                    sizes["L"] = rows
+                if "M" in sizes and "cross" not in name:
+                    sizes["M"] = step
+                expected += math.prod(sizes.values())
+    assert hindi.stepwise.numbers == expected
+
+
+@pytest.mark.parametrize(
+    "name,place,step",
+    [
+        ("decoder.layers.1.feed_forward.hidden", (0, 3, 7), 3),
+        ("decoder.layers.0.self_attention.weights", (0, 1, 2, 1), 2),
+        ("decoder.layers.1.cross_attention.values", (0, 0, 2, 1), 0),
+        ("decoder.probabilities", (0, 4, 11), 4),
+        ("encoder.layers.0.residual_2.output", (0, 1, 2), None),
+    ],
+)
+def test_a_number_that_differs_is_found_and_named(
+    hindi: Explanation, name: str, place: tuple[int, ...], step: int | None
+) -> None:
+    record = hindi.trace[name]
+    tensor = record.tensor.clone()
+    tensor[place] += 0.5
+    changed = {**hindi.trace, name: dataclasses.replace(record, tensor=tensor)}
+    steps = dataclasses.replace(hindi, trace=changed).stepwise  # type: ignore[arg-type]
+    assert steps.largest_difference == pytest.approx(0.5, abs=1e-5)
+    assert steps.where == name
+    wrong = [each.number for each in steps.steps if each.cached.difference > 0.1]
+    if step is None:
+        assert wrong == [] and steps.encoder.difference == pytest.approx(0.5, abs=1e-5)
+    else:
+        assert wrong[0] == step and ("values" in name or wrong == [step])
+
+
+def test_a_cache_that_forgets_is_found(hindi: Explanation, monkeypatch: pytest.MonkeyPatch) -> None:
+    extend = GrowingPast.extend
+
+    def forgetting(self: GrowingPast, layer: int, keys: torch.Tensor, values: torch.Tensor):  # type: ignore[no-untyped-def]
+        keys, values = extend(self, layer, keys, values)
+        return keys, values * (torch.arange(values.shape[2]) < 2)[:, None]
+
+    monkeypatch.setattr(GrowingPast, "extend", forgetting)
+    steps = dataclasses.replace(hindi).stepwise
+    assert [step.cached.difference > 1e-3 for step in steps.steps] == [False, False, True, True, True]
+    assert max(step.whole.difference for step in steps.steps) < 1e-5
+
+
+def test_minus_infinity_equals_itself_alone() -> None:
+    inf = math.inf
+    assert largest_gap(torch.tensor([-inf, 1.0]), torch.tensor([-inf, 1.5])) == 0.5
+    assert largest_gap(torch.tensor([-inf]), torch.tensor([0.0])) == inf
+    assert largest_gap(torch.tensor([math.nan]), torch.tensor([math.nan])) == inf

@@ -1,6 +1,7 @@
-"""Pieces as words, attention between words, and alignments, on real vocabularies and by hand."""
+"""Where heads looked, between pieces and between words, and alignments: by loops and by hand."""
 
 import dataclasses
+import math
 
 import numpy as np
 import pytest
@@ -10,20 +11,68 @@ from tiny import translator
 
 from pellucid.errors import UsageError
 from pellucid.explanation import Explanation
-from pellucid.reading.alignment import Alignment
-from pellucid.reading.merging import between, spelled, words_of
+from pellucid.reading.looking import entropies, heads_entropies
+from pellucid.reading.words import spelled, words_of
 from pellucid.seeing.records import Record, UnknownTensor
+
+
+def test_each_head_names_the_words_it_looked_at(spanish: Explanation) -> None:
+    looks = spanish.looked_at()
+    assert [(look.part, look.head) for look in looks] == [
+        (f"decoder.layers.{layer}.cross_attention", head) for layer in range(2) for head in range(2)
+    ]
+    for look in looks:
+        weights = spanish.trace[f"{look.part}.weights"].tensor[0, look.head].double().numpy()
+        assert [each.asks for each in look.looks] == ["<s>", "Me", "gustan", "los", "gatos"]
+        assert [each.expected for each in look.looks] == ["Me", "gustan", "los", "gatos", "</s>"]
+        for each, row in zip(look.looks, weights, strict=True):
+            order = sorted(range(len(row)), key=lambda word: -row[word])[:3]
+            assert [word for word, _ in each.words] == [spanish.source_tokens[place] for place in order]
+            assert [share for _, share in each.words] == pytest.approx([row[place] for place in order])
+            bits = -sum(share * math.log2(share) for share in row)
+            assert each.entropy == pytest.approx(bits, abs=1e-5)
+        assert f"head {look.head} ({look.entropy:.2f} bits): Me → {look.looks[0].words[0][0]} " in str(look)
+
+
+def test_any_attention_can_be_asked(spanish: Explanation) -> None:
+    looks = spanish.looked_at("decoder.layers.0.self_attention")
+    assert looks[0].looks[0].words == [("<s>", 1.0)] and looks[0].looks[0].entropy == 0
+    encoder = spanish.looked_at("encoder.layers.0.self_attention")
+    assert encoder[0].looks[1].asks == "I" and encoder[0].looks[1].expected is None
+    with pytest.raises(UnknownTensor, match=r'^no attention is called "decoder\.cros"'):
+        spanish.looked_at("decoder.cros")
+
+
+def test_a_heads_entropy_as_a_share_of_the_most_it_can_be(spanish: Explanation) -> None:
+    weights = torch.tensor([[1.0, 0.0, 0.0, 0.0], [0.25] * 4, [0.5, 0.5, 0.0, 0.0]])
+    assert entropies(weights).tolist() == pytest.approx([0.0, 2.0, 1.0], abs=1e-6)
+    parts, shares = heads_entropies(spanish)
+    assert parts[0] == "encoder.layers.0.self_attention" and shares.shape == (5, 2)
+    for part, row in zip(parts, shares.tolist(), strict=True):
+        for head, share in enumerate(row):
+            found = []
+            for place, line in enumerate(spanish.trace[f"{part}.weights"].tensor[0, head].double().tolist()):
+                may_look = place + 1 if part.startswith("decoder") and "self" in part else len(line)
+                if may_look > 1:
+                    bits = -sum(weight * math.log2(weight) for weight in line if weight)
+                    found.append(bits / math.log2(may_look))
+            assert share == pytest.approx(sum(found) / len(found), abs=1e-6)
+
+
+# Pieces as words
 
 
 def test_words_of_pieces_begin_at_spaces_and_specials_stand_alone() -> None:
     tiny = translator(kind="unigram")
     ids = tiny.vocabulary.encode_source("le chat est sur le tapis", "en")
-    tokens = tiny.vocabulary.source_tokens(ids)
-    words = words_of(ids, tokens, tiny.vocabulary)
+    words = words_of(ids, tiny.vocabulary.source_tokens(ids), tiny.vocabulary)
     assert [word.text for word in words] == [">>en<<", *["le", "chat", "est", "sur", "le", "tapis"], "</s>"]
     assert [word.special for word in words] == [True, *[False] * 6, True]
     assert [place for word in words for place in word.places] == list(range(len(ids)))
     assert any(len(word.places) > 1 for word in words)
+    ids = tiny.vocabulary.encode_source("</s> >>es<<", "en")  # text that looks like special tokens
+    words = words_of(ids, tiny.vocabulary.source_tokens(ids), tiny.vocabulary)
+    assert [word.special for word in words] == [True, False, False, True]
 
 
 def test_words_of_bytes_are_spelled_out() -> None:
@@ -37,17 +86,17 @@ def test_words_of_bytes_are_spelled_out() -> None:
 @pytest.mark.parametrize(
     "pieces,text",
     [
-        (["▁bank"], "bank"),
-        (["▁ban", "k", "."], "bank."),
-        (["▁", "<0xD0>", "<0x96>", "a"], "Жa"),
-        (["▁", "<0xD0>"], "�"),
-        (["▁"], "▁"),
-        (["▁of▁the"], "of the"),
-        (["<unk>"], "<unk>"),
+        ("▁bank", "bank"),
+        ("▁ban k .", "bank."),
+        ("▁ <0xD0> <0x96> a", "Жa"),
+        ("▁ <0xD0>", "�"),
+        ("▁", "▁"),
+        ("▁of▁the", "of the"),
+        ("<unk>", "<unk>"),
     ],
 )
-def test_how_pieces_are_spelled(pieces: list[str], text: str) -> None:
-    assert spelled(pieces) == text
+def test_how_pieces_are_spelled(pieces: str, text: str) -> None:
+    assert spelled(pieces.split()) == text
 
 
 @pytest.mark.parametrize(
@@ -72,41 +121,19 @@ def test_a_space_by_itself_is_no_word(pieces: str, words: list[str]) -> None:
     assert (found[0].places, found[-1].places) == ((0,), (len(ids) - 1,))
 
 
-def test_pharaoh_pairs_count_the_words_of_the_text() -> None:
-    explanation = translator(kind="bpe").explain("I  like cats", to="es", target="Me gustan los gatos q")
-    assert any(step.expected == "▁" for step in explanation.steps)
-    for layer in range(2):
-        alignment = explanation.alignment(layer=layer)
-        assert alignment.target_words == ["Me", "gustan", "los", "gatos", "<unk>"]
-        assert alignment.source_words == explanation.translation.source.split()
-        assert [link.target for link in sorted(alignment.links, key=lambda link: link.target)] == list(
-            range(5)
-        )
-
-
-def test_in_a_vocabulary_of_words_each_token_is_one() -> None:
-    explanation = translator().explain("I like cats", to="es", target="Me gustan los gatos")
-    merged = explanation.merged()
+def test_in_a_vocabulary_of_words_each_token_is_one(spanish: Explanation) -> None:
+    merged = spanish.merged()
     assert [word.text for word in merged.source] == [">>es<<", "I", "like", "cats", "</s>"]
-    assert [word.text for word in merged.target] == ["<s>", "Me", "gustan", "los", "gatos"]
     for name, record in merged.items():
-        assert torch.equal(record.tensor, explanation.trace[name].tensor)
+        assert torch.equal(record.tensor, spanish.trace[name].tensor)
 
 
-def test_a_word_of_the_text_that_looks_like_a_tag_is_a_word() -> None:
-    tiny = translator(kind="unigram")
-    ids = tiny.vocabulary.encode_source("</s> >>es<<", "en")
-    words = words_of(ids, tiny.vocabulary.source_tokens(ids), tiny.vocabulary)
-    assert [word.special for word in words] == [True, False, False, True]
-
-
-def test_attention_between_words_sums_columns_and_averages_rows() -> None:
-    explanation = translator(kind="unigram").explain("I like cats", to="es", target="Me gustan los gatos")
-    merged = explanation.merged()
-    names = [name for name in explanation.trace if name.endswith("attention.weights")]
+def test_attention_between_words_sums_columns_and_averages_rows(pieces: Explanation) -> None:
+    merged = pieces.merged()
+    names = [name for name in pieces.trace if name.endswith("attention.weights")]
     assert list(merged) == names and len(names) == 5
     for name in names:
-        weights = explanation.trace[name].tensor.numpy()
+        weights = pieces.trace[name].tensor.numpy()
         asks = merged.source if name.startswith("encoder") else merged.target
         asked = merged.target if "decoder" in name and "self" in name else merged.source
         expected = np.zeros((1, 2, len(asks), len(asked)))
@@ -121,20 +148,9 @@ def test_attention_between_words_sums_columns_and_averages_rows() -> None:
         assert record.labels("L") == [word.text for word in asks]
         assert record.labels("M") == [word.text for word in asked]
     assert [word.text for word in merged.target] == ["<s>", "Me", "gustan", "los", "gatos"]
-    with pytest.raises(UnknownTensor, match="Nearest: decoder"):
-        merged["decoder.layers.0.cross_attention.wieghts"]
 
 
-def by_hand(weights: list[list[list[float]]], kind: str = "word") -> Explanation:
-    """An explanation whose last cross-attention is H L M of our own."""
-    explanation = translator(kind=kind).explain("I like cats", to="es", target="Me gustan los gatos")
-    name = "decoder.layers.1.cross_attention.weights"
-    record = explanation.trace[name]
-    own = torch.tensor([weights])
-    assert own.shape == record.tensor.shape
-    trace = {**explanation.trace, name: Record(name, "BHLM", own, record.tokens)}
-    return dataclasses.replace(explanation, trace=trace)  # type: ignore[arg-type]
-
+# Alignments
 
 # Rows: the steps that say Me gustan los gatos </s>. Columns: >>es<< I like cats </s>.
 HEADS = [
@@ -155,33 +171,31 @@ HEADS = [
 ]
 
 
-def test_an_alignment_by_hand() -> None:
-    alignment = by_hand(HEADS).alignment()
+def test_an_alignment_by_hand(spanish: Explanation) -> None:
+    name = "decoder.layers.1.cross_attention.weights"
+    own = Record(name, "BHLM", torch.tensor([HEADS]), spanish.trace[name].tokens)
+    explanation = dataclasses.replace(spanish, trace={**spanish.trace, name: own})  # type: ignore[arg-type]
+    alignment = explanation.alignment()
     # Means: Me I .30 like .55; gustan like .85; los (after its tag) cats .09; gatos like .30 cats .35.
     assert str(alignment) == "1-0 1-1 2-2 2-3"
     assert [link.share for link in alignment.links] == pytest.approx([0.55, 0.85, 0.09, 0.35])
     assert alignment.source_words == ["I", "like", "cats"]
     assert alignment.target_words == ["Me", "gustan", "los", "gatos"]
     assert alignment.layer == "decoder.layers.1.cross_attention" and alignment.heads == [0, 1]
-    assert alignment.origin == (
-        "decoder.layers.1.cross_attention.weights, the mean of heads 0, 1; the largest of each row that "
-        "predicts a word"
-    )
-    assert str(by_hand(HEADS).alignment(heads=[0])) == "0-0 1-1 2-2 2-3"
-    assert str(by_hand(HEADS).alignment(heads=[1])) == "1-0 1-1 1-3 2-2"
+    assert str(explanation.alignment(heads=[0])) == "0-0 1-1 2-2 2-3"
+    assert str(explanation.alignment(heads=1)) == "1-0 1-1 1-3 2-2"
 
 
 @pytest.mark.parametrize("layer", [0, 1])
-def test_an_alignment_between_words_of_pieces_by_loops(layer: int) -> None:
-    explanation = translator(kind="unigram").explain("I like cats", to="es", target="Me gustan los gatos")
-    weights = explanation.trace[f"decoder.layers.{layer}.cross_attention.weights"].tensor[0].mean(0).numpy()
+def test_an_alignment_between_words_of_pieces_by_loops(pieces: Explanation, layer: int) -> None:
+    weights = pieces.trace[f"decoder.layers.{layer}.cross_attention.weights"].tensor[0].mean(0).numpy()
     source: dict[int, list[int]] = {}
-    for place, token in enumerate(explanation.source_tokens[1:-1], start=1):
+    for place, token in enumerate(pieces.source_tokens[1:-1], start=1):
         source.setdefault(len(source) - (0 if token.startswith("▁") else 1), []).append(place)
     target: dict[int, list[int]] = {}
-    for place, step in enumerate(explanation.steps[:-1]):
+    for place, step in enumerate(pieces.steps[:-1]):
         target.setdefault(len(target) - (0 if step.expected.startswith("▁") else 1), []).append(place)
-    assert (len(source), len(target)) == (3, 4) and len(explanation.steps) > 5
+    assert (len(source), len(target)) == (3, 4) and len(pieces.steps) > 5
     links = {}
     for word, rows in target.items():
         shares = {
@@ -190,15 +204,19 @@ def test_an_alignment_between_words_of_pieces_by_loops(layer: int) -> None:
         }
         best = max(shares, key=lambda asked: shares[asked])
         links[best, word] = shares[best]
-    alignment = explanation.alignment(layer=layer)
+    alignment = pieces.alignment(layer=layer)
     assert [(link.source, link.target) for link in alignment.links] == sorted(links)
     assert [link.share for link in alignment.links] == pytest.approx([links[each] for each in sorted(links)])
     assert str(alignment) == " ".join(f"{one}-{other}" for one, other in sorted(links))
 
 
-def test_nothing_to_align_is_an_empty_line() -> None:
-    alignment = translator().explain("I like cats", to="es", target="").alignment()
-    assert isinstance(alignment, Alignment) and str(alignment) == "" and alignment.links == []
+def test_pharaoh_pairs_count_the_words_of_the_text() -> None:
+    explanation = translator(kind="bpe").explain("I  like cats", to="es", target="Me gustan los gatos q")
+    assert any(step.expected == "▁" for step in explanation.steps)
+    alignment = explanation.alignment()
+    assert alignment.target_words == ["Me", "gustan", "los", "gatos", "<unk>"]
+    assert alignment.source_words == explanation.translation.source.split()
+    assert sorted(link.target for link in alignment.links) == list(range(5))
 
 
 @pytest.mark.parametrize(
@@ -208,30 +226,10 @@ def test_nothing_to_align_is_an_empty_line() -> None:
         ({"layer": -3}, "layer = -3: the decoder has 2 layers. Give 0 to 1, or -1 for the last."),
         ({"heads": [2]}, "heads = [2]: the layer has 2. Give numbers from 0 to 1."),
         ({"heads": []}, "heads = []: the layer has 2. Give numbers from 0 to 1."),
-        ({"heads": 2}, "heads = [2]: the layer has 2. Give numbers from 0 to 1."),
-        ({"heads": [0.5]}, "heads = [0.5]: the layer has 2. Give numbers from 0 to 1."),
-        ({"heads": True}, "heads = [True]: the layer has 2. Give numbers from 0 to 1."),
         ({"heads": [-1]}, "heads = [-1]: the layer has 2. Give numbers from 0 to 1."),
-        ({"layer": True}, "layer = True: the decoder has 2 layers. Give 0 to 1, or -1 for the last."),
-        ({"layer": 0.5}, "layer = 0.5: the decoder has 2 layers. Give 0 to 1, or -1 for the last."),
     ],
 )
-def test_errors_of_an_alignment(asked: dict[str, object], message: str) -> None:
-    explanation = translator().explain("I like cats", to="es", target="Me gustan")
+def test_errors_of_an_alignment(spanish: Explanation, asked: dict[str, object], message: str) -> None:
     with pytest.raises(UsageError) as error:
-        explanation.alignment(**asked)  # type: ignore[arg-type]
+        spanish.alignment(**asked)  # type: ignore[arg-type]
     assert str(error.value) == message
-
-
-def test_an_alignment_says_which_heads_it_is_of() -> None:
-    explanation = translator().explain("I like cats", to="es", target="Me gustan")
-    assert ".weights, head 1;" in explanation.alignment(heads=1).origin
-    assert explanation.alignment(heads=1) == explanation.alignment(heads=[1])
-    assert ".weights, the mean of heads 0, 1;" in explanation.alignment().origin
-
-
-def test_between_keeps_rows_of_one() -> None:
-    explanation = translator(kind="unigram").explain("I like cats", to="es", target="Me gustan los gatos")
-    words = explanation.merged().source
-    weights = torch.rand(3, len(explanation.source_tokens), len(explanation.source_tokens)).softmax(-1)
-    assert torch.allclose(between(weights, words, words).sum(-1), torch.ones(3, len(words)))

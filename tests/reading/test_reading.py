@@ -1,0 +1,191 @@
+"""An explanation: what was translated, seen again in one pass; its numbers and its errors."""
+
+import math
+
+import pytest
+import torch
+from tiny import translator
+
+from pellucid.errors import UsageError
+from pellucid.explanation import Explanation
+from pellucid.seeing.trace import trace
+
+
+def test_six_tokens_of_a_given_target_make_six_by_six_matrices() -> None:
+    explanation = translator().explain("le chat est sur le tapis", to="en", target="The cat sat on mat")
+    assert explanation.target_tokens == ["<s>", "The", "cat", "sat", "on", "mat"]
+    assert [step.input for step in explanation.steps] == explanation.target_tokens
+    assert [step.expected for step in explanation.steps] == ["The", "cat", "sat", "on", "mat", "</s>"]
+    assert " ".join(explanation.source_tokens) == ">>en<< le chat est sur le tapis </s>"
+    mask = explanation.trace["decoder.layers.0.self_attention.mask"]
+    assert mask.tensor.shape == (1, 2, 6, 6) and mask.labels("M") == explanation.target_tokens
+    assert (mask.tensor == -math.inf).sum() == 2 * 15
+    cross = explanation.trace["decoder.layers.1.cross_attention.weights"]
+    assert cross.labels("L") == explanation.target_tokens and cross.labels("M") == explanation.source_tokens
+    assert explanation.forced and explanation.largest_difference is None
+    assert "no search to compare" in explanation.difference
+
+
+def test_the_steps_are_the_softmax_of_the_unwatched_model(hindi: Explanation) -> None:
+    tiny = translator()
+    source = torch.tensor([tiny.vocabulary.encode_source("How are you ?", "hi")])
+    target = tiny.vocabulary.encode_target("आप कैसे हैं ?", "hi")
+    with torch.no_grad():
+        logits = tiny.model(source, source > 0, torch.tensor([[2, *target[:-1]]]))[0].double()
+    for step, row, wanted in zip(hindi.steps, logits, target, strict=True):
+        probabilities = (row.exp() / row.exp().sum()).tolist()
+        best = sorted(range(len(probabilities)), key=lambda token: -probabilities[token])[:5]
+        assert step.probability == pytest.approx(probabilities[wanted], rel=1e-4)
+        assert step.loss == pytest.approx(-math.log(probabilities[wanted]), abs=1e-5)
+        assert [token for token, _ in step.alternatives] == tiny.vocabulary.target_tokens(best)
+        assert [p for _, p in step.alternatives] == pytest.approx([probabilities[n] for n in best], rel=1e-4)
+        assert step.predicted == step.alternatives[0][0]
+    score = tiny.score(["How are you ?"], ["आप कैसे हैं ?"], to="hi")[0]
+    assert -sum(step.loss for step in hindi.steps) == pytest.approx(score.total, abs=1e-4)
+    assert hindi.translation.score == pytest.approx(score.total / len(target), abs=1e-5)
+    assert hindi.translation.text == "आप कैसे हैं ?" and hindi.to == "hi"
+
+
+def test_what_is_explained_is_what_is_served_and_the_difference_is_stated() -> None:
+    tiny = translator()
+    explanation = tiny.explain("I like cats", to="es")
+    assert explanation.translation == tiny.translate("I like cats", to="es")
+    served = explanation.translation.hypotheses[0].log_probabilities
+    differences = [abs(step.loss + log_p) for step, log_p in zip(explanation.steps, served, strict=True)]
+    assert explanation.largest_difference == pytest.approx(max(differences))
+    assert explanation.largest_difference < 1e-5
+    assert f"{explanation.largest_difference:.1e}" in explanation.difference
+    served_in_bf16 = translator(precision="bf16").explain("I like cats", to="es").largest_difference
+    assert served_in_bf16 is not None and served_in_bf16 > 1e-4
+
+
+def test_the_language_may_be_named_in_the_sentence() -> None:
+    tiny = translator()
+    tagged, named = tiny.explain(">>hi<< How are you ?"), tiny.explain("How are you ?", to="hi")
+    assert tagged.to == "hi" and tagged.steps == named.steps
+
+
+def test_targets_without_an_end_and_without_a_word() -> None:
+    cut = translator(max_length=3).explain("I like cats", to="es")
+    hypothesis = cut.translation.hypotheses[0]
+    assert not hypothesis.finished and [step.expected for step in cut.steps] == hypothesis.tokens
+    empty = translator().explain("I like cats", to="es", target="")
+    assert [(step.input, step.expected) for step in empty.steps] == [("<s>", "</s>")]
+    assert empty.alignment().links == [] and str(empty.alignment()) == ""
+
+
+def test_it_computes_in_float32_and_leaves_the_model_as_it_was() -> None:
+    tiny = translator()
+    expected = tiny.explain("I like cats", to="es", target="Me gustan").steps
+    tiny.model.double().train()
+    explanation = tiny.explain("I like cats", to="es", target="Me gustan")
+    assert {record.tensor.dtype for record in explanation.trace.values()} == {torch.float32}
+    assert explanation.steps == expected
+    assert tiny.model.training and next(tiny.model.parameters()).dtype == torch.float64
+
+
+@pytest.mark.parametrize(
+    "text,target,message",
+    [
+        (" \n", None, 'the sentence is empty: nothing to explain. Give one, such as "How are you".'),
+        ("I likes cats", None, "sentence: the model has no word 'likes'. Near it: like."),
+        (">>es<< I likes cats", None, "sentence: the model has no word 'likes'. Near it: like."),
+        (
+            ">>hi<< I like cats",
+            None,
+            "sentence: >>hi<< asks for hi, and the translation goes to es. A tag is read only where the "
+            "sentence begins and no other language is asked for with to= (--to): leave one of them out.",
+        ),
+        ("I like cats", "Me gustn", "target: the model has no word 'gustn'. Near it: gustan."),
+        (
+            "I like zebras9",
+            None,
+            "sentence: the model has no word 'zebras9'. "
+            "It knows 31 words, and none is near this one. Say it with others.",
+        ),
+        (
+            "cats " * 300,
+            None,
+            "the sentence is longer than the 256 tokens that an explanation shows: "
+            "its matrices grow with the square of the length. Give a shorter one.",
+        ),
+    ],
+)
+def test_what_cannot_be_explained_says_why(text: str, target: str | None, message: str) -> None:
+    with pytest.raises(UsageError) as error:
+        translator().explain(text, to="es", target=target)
+    assert str(error.value) == message
+
+
+def test_only_a_vocabulary_of_words_refuses_unknown_letters() -> None:
+    explanation = translator(kind="unigram").explain("I like Ж", to="es", target="Ж")
+    assert "<unk>" in explanation.source_tokens
+    assert explanation.steps[-2].expected == "<unk>"
+
+
+@pytest.mark.parametrize("target", [None, "Me gustan los gatos"])
+def test_explain_in_an_open_trace_says_that_it_runs_passes_of_its_own(target: str | None) -> None:
+    served = translator()
+    with pytest.raises(UsageError) as error, trace(served.model):
+        served.explain("I like cats", to="es", target=target)
+    assert str(error.value) == (
+        "explain runs passes of its own, and the trace (or other watch) that is open in this thread holds "
+        "one pass. Leave its `with` first, and explain after it."
+    )
+
+
+# Another target of the same source
+
+
+def test_two_targets_part_where_they_differ(spanish: Explanation) -> None:
+    other = translator().explain("I like cats", to="es", target="Me gustan I")
+    difference = spanish.against(other)
+    assert difference.parts_at == 2
+    assert [step is None for pair in difference.steps for step in pair] == [False] * 8 + [False, True]
+    ours, theirs = translator().score(["I like cats"] * 2, ["Me gustan los gatos", "Me gustan I"], to="es")
+    assert difference.log_ratio == pytest.approx(ours.total - theirs.total, abs=1e-4)
+    assert difference.verdict.startswith("They part at step 3, after 'gustan': 'los' has probability ")
+    times = math.exp(abs(difference.log_ratio))
+    assert f" is {times:,.1f} times as probable as " in difference.verdict
+    assert other.against(spanish).log_ratio == -difference.log_ratio
+    assert len(difference.searches) == 2 and "The search left it at step" in difference.searches[1]
+
+
+def test_the_same_target_by_another_model(spanish: Explanation) -> None:
+    one_layer = translator(decoder_layers=1).explain("I like cats", to="es", target="Me gustan los gatos")
+    difference = spanish.against(one_layer)
+    assert difference.parts_at is None
+    which = "first" if difference.log_ratio > 0 else "second"
+    assert difference.verdict.startswith(f"The two targets are the same. To the {which} model it is ")
+    itself = spanish.against(spanish).verdict
+    assert itself == "The two targets are the same. As a whole they are equally probable."
+
+
+@pytest.mark.parametrize(
+    "text,to,message",
+    [
+        (
+            "How are you ?",
+            "es",
+            "'I like cats' and 'How are you ?' are two sources. Explain two targets of one source; "
+            "translator.compare shows one word in two sentences.",
+        ),
+        (
+            "I like cats",
+            "hi",
+            "one goes to es, the other to hi: the tag makes them two sources. Explain two targets in one "
+            "language.",
+        ),
+    ],
+)
+def test_two_sources_cannot_be_compared(spanish: Explanation, text: str, to: str, message: str) -> None:
+    with pytest.raises(UsageError) as error:
+        spanish.against(translator().explain(text, to=to, target=""))
+    assert str(error.value) == message
+
+
+def test_what_is_not_a_number_is_said(broken: Explanation) -> None:
+    assert math.isnan(broken.looked_at()[0].entropy)
+    assert str(broken.looked_at()[0]).startswith("decoder.layers.0.cross_attention head 0 (? bits): Me → ?, ")
+    assert "pellucid.find_nonfinite(model) names the first tensor" in broken.against(broken).verdict
+    assert broken.alignment().links == []

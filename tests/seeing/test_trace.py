@@ -1,0 +1,455 @@
+"""A trace holds every name with its axes and changes nothing; what would be silently wrong is refused."""
+
+import math
+import re
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from small_models import SIZES, SOURCE, TARGET, L, M, Words, contract, run, small_model
+from torch import Tensor, nn
+
+import pellucid
+from pellucid.errors import UsageError
+from pellucid.model import Transformer
+from pellucid.seeing.nonfinite import find_nonfinite
+from pellucid.seeing.records import AXES, Record, UnknownTensor
+from pellucid.seeing.sizes import trace_bytes
+from pellucid.seeing.trace import trace
+from pellucid.seeing.watching import Part
+
+
+@pytest.mark.parametrize("norm", ["last", "first"])
+def test_every_name_of_the_contract_with_its_axes(norm: str) -> None:
+    model = small_model(norm=norm)
+    with trace(model) as seen:
+        logits = run(model)
+    assert {name: record.axes for name, record in seen.items()} == contract(norm, 1, 2)
+    for name, record in seen.items():
+        own = {
+            "L": M if name.startswith("encoder") else L,
+            "M": L if "decoder" in name and ".self_" in name else M,
+        }
+        assert record.name == name
+        assert tuple(record.tensor.shape) == tuple((SIZES | own)[axis] for axis in record.axes), name
+        assert not record.tensor.requires_grad and record.tensor.device.type == "cpu"
+    assert torch.equal(seen["decoder.logits"].tensor, logits.detach())
+    assert set("".join(contract(norm, 1, 1).values())) == set(AXES)
+
+
+@pytest.mark.parametrize("grad", [True, False], ids=["explicit", "fused"])
+@pytest.mark.parametrize("norm", ["last", "first"])
+@pytest.mark.parametrize(
+    "dtype,tolerance", [(torch.bfloat16, 0.1), (torch.float32, 1e-5), (torch.float64, 1e-9)]
+)
+def test_watched_is_unwatched(norm: str, grad: bool, dtype: torch.dtype, tolerance: float) -> None:
+    model = small_model(norm=norm).to(dtype)
+    with torch.set_grad_enabled(grad):
+        expected = run(model)
+        with trace(model) as seen:
+            logits = run(model)
+    assert (logits - expected).abs().max() < tolerance
+    assert seen["decoder.logits"].tensor.dtype == dtype
+    assert torch.equal(run(model), run(model)), "looking left something behind"
+
+
+def test_watched_is_unwatched_with_dropout_on() -> None:
+    model = small_model(dropout=0.3, attention_dropout=0.3, activation_dropout=0.3).train()
+    torch.manual_seed(7)
+    expected = run(model)
+    torch.manual_seed(7)
+    with trace(model):
+        watched = run(model)
+    assert torch.allclose(watched, expected, atol=1e-5)
+    assert not torch.allclose(expected, run(model), atol=1e-2), "dropout was not on"
+
+
+def test_watched_gradients_are_unwatched_gradients() -> None:
+    model = small_model().double()
+    run(model).pow(2).sum().backward()
+    expected = {name: parameter.grad.clone() for name, parameter in model.named_parameters()}
+    model.zero_grad()
+    with trace(model, gradients=True):
+        run(model).pow(2).sum().backward()
+    for name, parameter in model.named_parameters():
+        assert torch.allclose(parameter.grad, expected[name], atol=1e-9), name
+
+
+def test_only_keeps_what_matches_one_of_the_globs() -> None:
+    model = small_model()
+    weights = [f"decoder.layers.{n}.{part}_attention.weights" for n in (0, 1) for part in ("self", "cross")]
+    with trace(model, only="decoder.*.weights") as seen:
+        run(model)
+    assert list(seen) == weights  # in the order of computation
+    assert repr(seen) == f"<Trace of 4 tensors, {weights[0]} … {weights[3]}>"
+    with trace(
+        model, only=["decoder.logits", "encoder.*.weights", "*.layers.0.self_attention.weights"]
+    ) as seen:
+        run(model)
+    assert list(seen) == [
+        "encoder.layers.0.self_attention.weights",
+        weights[0],
+        "decoder.logits",
+    ]  # each once
+    found = seen.matching("*.weights")
+    assert list(found) == list(seen)[:2] and all(found[name] is seen[name] for name in found)
+
+
+def test_only_the_model_itself_is_recorded_and_edited() -> None:
+    """Another model with the same names runs before it, after it, and alone."""
+    model, other = small_model(), small_model()
+    other.decoder.layers[0].feed_forward.inner.bias.data += 3
+    expected, others = run(model), run(other)
+    assert not torch.allclose(expected, others)
+    with trace(model, only="decoder.*") as seen:
+        run(other)
+        run(model)
+        run(other)
+    assert torch.allclose(seen["decoder.logits"].tensor, expected, atol=1e-5)
+    with trace(model, edits={"decoder.logits": lambda logits: 0 * logits}):
+        assert torch.allclose(run(other), others, atol=1e-5)
+        assert not run(model).any()
+    with trace(model.decoder) as part:
+        run(model)
+    assert all(name.startswith("decoder.") for name in part) and "decoder.logits" in part
+    other.decoder.layers[1].feed_forward.inner.bias.data[0] = float("nan")
+    with torch.no_grad(), find_nonfinite(model) as found:
+        run(other)
+        run(model)
+    assert found.first is None and found.passes == 1
+
+
+@torch.no_grad()
+def test_records_are_copies() -> None:
+    """Writing into one changes no other, and nothing of the model's: its table of positions, say."""
+    model = small_model()
+    expected = run(model)
+    with trace(model) as seen:
+        run(model)
+    for number, record in enumerate(seen.values()):
+        record.tensor.fill_(number)
+    assert all((record.tensor == number).all() for number, record in enumerate(seen.values()))
+    assert torch.equal(run(model), expected)
+
+
+def test_labels() -> None:
+    model = small_model()
+    with trace(model, vocabulary=Words()) as seen:
+        run(model)
+    cross = seen["decoder.layers.0.cross_attention.weights"]
+    assert cross.labels("L") == ["t2", "t5", "t8"] and cross.labels("M") == ["s5", "s7", "s4", "s3"]
+    assert cross.labels("L", sentence=1) == ["t2", "t6", "t0"]
+    assert cross.labels("M", np.int64(1)) == ["s9", "s3", "s0", "s0"]  # type: ignore[arg-type]
+    assert cross.labels("H") == ["0", "1"]
+    own = seen["decoder.layers.1.self_attention.scores"]
+    assert own.labels("M") == own.labels("L") == ["t2", "t5", "t8"]
+    encoder = seen["encoder.layers.0.self_attention.weights"]
+    assert encoder.labels("L") == encoder.labels("M") == ["s5", "s7", "s4", "s3"]
+    with trace(model) as seen:
+        run(model)
+    assert seen["decoder.layers.0.cross_attention.weights"].labels("M", sentence=1) == ["9", "3", "0", "0"]
+
+
+def test_threads_do_not_see_one_anothers_watcher() -> None:
+    """Another thread runs the same model in the middle of a watched pass."""
+    model = small_model()
+    other: list[Tensor] = []
+
+    def elsewhere() -> None:
+        with torch.no_grad():
+            other.append(model(torch.tensor([[6, 3]]), None, torch.tensor([[2, 9]])))
+
+    def interrupt(embedded: Tensor) -> Tensor:
+        thread = threading.Thread(target=elsewhere)
+        thread.start()
+        thread.join()
+        return embedded
+
+    with trace(model, edits={"decoder.embedded": interrupt}) as seen:
+        logits = run(model)
+    elsewhere()
+    assert torch.equal(other[0], other[1])
+    assert torch.allclose(logits, run(model), atol=1e-5)
+    assert seen["decoder.layers.1.cross_attention.weights"].labels("M") == ["5", "7", "4", "3"]
+    assert seen["decoder.layers.1.cross_attention.weights"].labels("L") == ["2", "5", "8"]
+
+
+@pytest.mark.parametrize("watch", [lambda model: trace(model), find_nonfinite])
+def test_nobody_watches_after_an_exception(watch: Any) -> None:
+    model = small_model()
+    with pytest.raises(ZeroDivisionError), watch(model):
+        run(model)
+        raise ZeroDivisionError
+    assert not model.encoder._forward_pre_hooks and not model.decoder._forward_pre_hooks
+    with trace(model):
+        run(model)
+
+
+# Looking costs nothing when nobody looks. Dynamo says, once, that it looks through functools.lru_cache (the
+# table of positions), and asks for a .grad.
+QUIET = ("ignore:.*lru_cache.*:UserWarning", "ignore:The .grad attribute:UserWarning")
+
+
+@pytest.mark.filterwarnings(*QUIET)
+def test_the_graph_of_a_compiled_model_has_no_operation_for_seeing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The graph of the loss, six layers in each stack, is the one that is there without any `see`."""
+    model = small_model(encoder_layers=6, decoder_layers=6)
+
+    def loss() -> Tensor:
+        logits = model(SOURCE, None, TARGET)
+        return torch.nn.functional.cross_entropy(logits.flatten(0, 1), TARGET.flatten())
+
+    def operations() -> list[str]:
+        counted: list[str] = []
+
+        def count(graph: torch.fx.GraphModule, inputs: list[Tensor]) -> Any:
+            counted.extend(str(node.target) for node in graph.graph.nodes if node.op.startswith("call"))
+            return graph.forward
+
+        torch._dynamo.reset()
+        torch.compile(loss, backend=count, fullgraph=True)()
+        return counted
+
+    with_see = operations()
+    monkeypatch.setattr(Part, "see", lambda self, name_axes, tensor: tensor)
+    without_see = operations()
+    assert sum("linear" in name for name in with_see) == 6 * 6 + 6 * 10 + 1, "not the whole model"
+    assert with_see == without_see
+
+
+@pytest.mark.filterwarnings(*QUIET)
+@pytest.mark.slow
+def test_a_compiled_model_is_seen_as_it_is() -> None:
+    model = small_model(decoder_layers=1)
+    torch._dynamo.reset()
+    compiled = torch.compile(model, backend="eager")
+    with torch.no_grad():
+        run(compiled)  # compiled while nobody watches
+        with trace(model) as plain:
+            run(model)
+        with trace(compiled) as seen:
+            run(compiled)
+    assert list(seen) == list(plain)
+    for name, record in seen.items():
+        assert torch.equal(record.tensor, plain[name].tensor), name
+        assert record.tokens == plain[name].tokens, name
+
+
+# What a trace refuses
+
+
+class Shows(Part):
+    """A part that shows what it is told to."""
+
+    path = "part"
+
+    def forward(self, *shown: tuple[str, Tensor]) -> None:
+        for name_axes, tensor in shown:
+            self.see(name_axes, tensor)
+
+
+@pytest.mark.parametrize(
+    "shown,message",
+    [
+        ([("scores_BHLM", (2, 3, 4))], "part.scores has 3 axes, (2, 3, 4), but is named with 4: BHLM."),
+        (
+            [("queries_BLK", (2, 3, 4)), ("keys_BMK", (2, 3, 5))],
+            "part.keys: axis K (dimension of a head's queries and keys) has 5 entries here "
+            "and 4 in the tensors before it.",
+        ),
+        (
+            [("sum_BLD", (1, 1, 1))] * 2,
+            "part.sum was shown a second time: a trace holds one forward pass. Open a new trace for each "
+            "pass.",
+        ),
+    ],
+    ids=["number of axes", "size of an axis", "shown twice"],
+)
+def test_what_a_part_shows_is_checked(shown: list[tuple[str, tuple[int, ...]]], message: str) -> None:
+    part, tensors = Shows(), [(name, torch.zeros(shape)) for name, shape in shown]
+    part(*tensors)  # nobody watches, nobody checks
+    with pytest.raises(UsageError) as error, trace(part):
+        part(*tensors)
+    assert str(error.value) == message
+
+
+def test_a_watch_that_saw_nothing_is_an_error() -> None:
+    with (
+        pytest.raises(UsageError, match="the trace saw nothing: no forward pass of this model"),
+        trace(small_model()),
+    ):
+        run(small_model())  # another model, whose names are the same
+    with (
+        pytest.raises(UsageError, match="find_nonfinite saw nothing"),
+        find_nonfinite(small_model()) as found,
+    ):
+        run(small_model())
+        assert str(found) == "no pass of this model has run"
+
+
+@pytest.mark.parametrize("watch", [trace, find_nonfinite, lambda model: pellucid.editing(model, {})])
+@pytest.mark.parametrize("model,kind", [("demo", "str"), (nn.Linear(2, 2), "Linear")])
+def test_only_a_model_with_parts_is_watched(watch: Any, model: Any, kind: str) -> None:
+    with pytest.raises(UsageError) as error, watch(model):
+        pass
+    assert str(error.value) == (
+        f"model is a {kind}, which has no part that shows a tensor. Give a Transformer: of a translator, its "
+        ".model."
+    )
+
+
+def test_names_that_no_tensor_has() -> None:
+    model = small_model()
+    nearest = (
+        'no tensor is called "decoder.logit". Nearest: decoder.logits, decoder.output, decoder.positions.'
+    )
+    for what, arguments in (
+        ("only", {"only": "decoder.logit"}),
+        ("only", {"only": ["decoder.*", "decoder.logit"]}),
+        ("edits", {"edits": {"decoder.logit": abs}}),
+    ):
+        with pytest.raises(UsageError) as error, trace(model, **arguments):  # type: ignore[arg-type]
+            run(model)
+        assert str(error.value) == f"{what}: {nearest}"
+    with pytest.raises(UsageError, match=re.escape(f"only: {nearest}")):
+        trace_bytes(model, 3, 3, only="decoder.logit")
+    with pytest.raises(UsageError, match=r"only = \[\] names no tensor"), trace(model, only=[]):
+        run(model)
+    with trace(model, only="decoder.*") as seen:
+        run(model)
+    with pytest.raises(UnknownTensor) as unknown:
+        seen["decoder.layers.0.crossattention.weights"]
+    assert isinstance(unknown.value, UsageError)  # which the command line shows as a sentence
+    assert str(unknown.value).startswith(
+        'no tensor is called "decoder.layers.0.crossattention.weights". '
+        "Nearest: decoder.layers.0.cross_attention."
+    )
+    with pytest.raises(KeyError):  # as of any mapping, so that get and `in` work
+        seen["weights"]
+    assert "weights" not in seen and seen.get("weights") is None
+    with pytest.raises(
+        UnknownTensor, match=r"is a glob, and this takes one name\. All that match: \.matching\("
+    ):
+        seen["decoder.layers.*.cross_attention.weights"]
+    with pytest.raises(UnknownTensor, match="no tensor is called"):
+        seen.matching("decoder.layer.*")
+
+
+@pytest.mark.parametrize("edit,returned", [(lambda x: x[:, :1], "(2, 1, 11)"), (lambda x: None, "NoneType")])
+def test_an_edit_must_return_the_same_shape(edit: Any, returned: str) -> None:
+    model = small_model()
+    with pytest.raises(UsageError) as error, trace(model, edits={"decoder.logits": edit}):
+        run(model)
+    expected = f"the edit of decoder.logits returned {returned}; it must return a tensor of shape (2, 3, 11)."
+    assert str(error.value) == expected
+
+
+def test_two_traces_at_once_are_an_error() -> None:
+    model = small_model()
+    with pytest.raises(UsageError, match="one trace at a time in a thread"), trace(model), trace(model):
+        run(model)
+
+
+def test_labels_that_are_not_there() -> None:
+    tokens = {"L": [["a", "b"], ["c", "d"]]}
+    with pytest.raises(UsageError) as error:
+        Record("encoder.output", "BLD", torch.zeros(1, 2, 3)).labels("M")
+    assert str(error.value) == (
+        'encoder.output has no axis "M". '
+        "Its axes are BLD: B sentence, L position that asks (query), D model width."
+    )
+    for record in (
+        Record("decoder.embedded", "BLD", torch.zeros(2, 2, 3), tokens),
+        Record("decoder.embedded", "LD", torch.zeros(2, 3), tokens),
+    ):
+        for sentence in (2, -1):
+            with pytest.raises(UsageError) as error:
+                record.labels("L", sentence)
+            assert str(error.value) == (
+                f"decoder.embedded: sentence = {sentence}, but the pass has 2, counted from 0 to 1."
+            )
+
+
+def test_shapes_that_do_not_belong_together_are_refused() -> None:
+    model = small_model()
+    with pytest.raises(UsageError, match="2 sources and 1 targets"):
+        model(SOURCE, SOURCE != 0, TARGET[:1])
+    with pytest.raises(UsageError, match=r"source_mask is \(2, 4\) of torch.float32: it must be bools"):
+        model(SOURCE, (SOURCE != 0).float(), TARGET)
+
+
+# How large
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("settings", [{}, {"norm": "first", "tied": False}, {"target_vocabulary": 17}])
+@pytest.mark.parametrize("only", ["*", "*.weights"])
+def test_trace_bytes_is_what_the_trace_holds(dtype: torch.dtype, settings: dict[str, Any], only: str) -> None:
+    model = small_model(**settings).to(dtype)
+    with torch.no_grad(), trace(model, only) as seen:
+        run(model)
+    held = sum(record.tensor.untyped_storage().nbytes() for record in seen.values())
+    assert trace_bytes(model, 4, 3, sentences=2, only=only) == held > 0
+
+
+def test_trace_bytes_computes_nothing() -> None:
+    """A recording of half a terabyte is measured without a byte of it."""
+    config = pellucid.ModelConfig(width=512, heads=8, hidden=2048, encoder_layers=1, decoder_layers=1)
+    model = Transformer(config)
+    scores = 100 * 8 * 4096 * 4096 * 4
+    assert trace_bytes(model, np.int64(4096), 2, sentences=100, only="encoder.*.scores") == scores
+    assert trace_bytes(model, 4096, 4096, sentences=100) > 15 * scores
+
+
+def test_a_trace_stops_before_it_holds_too_much() -> None:
+    model = small_model()
+    needed = trace_bytes(model, 4, 3, sentences=2)
+    with torch.no_grad(), trace(model, most_bytes=needed):
+        run(model)
+    with pytest.raises(UsageError) as error, torch.no_grad(), trace(model, most_bytes=needed - 1):
+        run(model)
+    assert str(error.value) == (
+        f"the trace would hold more than most_bytes = {needed - 1:,} with decoder.probabilities. Record "
+        "fewer tensors (only=), a shorter sentence or a smaller batch, or set most_bytes; "
+        "pellucid.trace_bytes says how many are needed."
+    )
+
+
+# The first number that is none
+
+
+def test_a_finite_model_has_nothing_to_find() -> None:
+    model = small_model()
+    with torch.no_grad(), find_nonfinite(model) as found:
+        run(model)  # with -inf in every mask
+        run(model)
+    assert found.first is None and str(found) == "every tensor of 2 passes was finite"
+
+
+def test_the_first_tensor_and_place_are_named() -> None:
+    model = small_model()
+    model.decoder.layers[1].feed_forward.inner.bias.data[5] = math.nan
+    with torch.no_grad(), find_nonfinite(model, Words()) as found:
+        run(model)
+    first = found.first
+    assert first is not None and first.index == (0, 0, 5) and first.tokens == {"L": "t2"}
+    assert found.parameters == ["decoder.layers.1.feed_forward.inner.bias"]
+    assert str(found) == (
+        "decoder.layers.1.feed_forward.hidden is nan at B 0, L 0 (t2), F 5; 6 of its 72 values are not "
+        "finite, in pass 1. The tensor before it, decoder.layers.1.residual_2.output, was finite. "
+        "Parameters that are not finite: decoder.layers.1.feed_forward.inner.bias."
+    )
+
+
+def test_a_number_that_overflows_is_found_at_its_word_and_in_its_pass() -> None:
+    model = small_model()
+    with torch.no_grad(), find_nonfinite(model) as found:
+        run(model)
+        model.embedding.weight.data[9] = 3e38  # the first word of the second sentence
+        run(model)
+    assert found.first is not None and found.first.in_pass == 2
+    assert found.first.name == "encoder.token_embeddings"
+    assert found.first.index[:2] == (1, 0) and found.first.tokens == {"L": "9"}
+    assert math.isinf(found.first.value) and found.parameters == []

@@ -1,0 +1,280 @@
+"""The files of an explanation: JSON, arrays, pictures; the page's path; and the verb that writes them."""
+
+import dataclasses
+import functools
+import json
+import re
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from command import Command
+from drawn import assert_matrices, read_labels
+from matplotlib.figure import Figure
+from tiny import translator
+
+import pellucid as package
+from pellucid import demo
+from pellucid import explanation as explanation_module
+from pellucid.cli.command import main
+from pellucid.cli.explain import labels
+from pellucid.errors import PellucidError, UsageError
+from pellucid.explanation import Explanation
+from pellucid.model import sinusoids
+from pellucid.seeing.records import UnknownTensor
+from pellucid.show.pictures import NAMES, draw, picture, whole_set
+
+CATS = ["explain", "demo", "I like cats", "--to", "es"]
+
+
+def test_json_holds_every_number_exactly(hindi: Explanation, tmp_path: Path) -> None:
+    hindi.to_json(tmp_path / "a.json")
+
+    def refuse(word: str) -> None:
+        raise AssertionError(f"{word} is no JSON")
+
+    table = json.loads((tmp_path / "a.json").read_text("utf-8"), parse_constant=refuse)
+    assert (table["schema"], table["version"]) == ("pellucid.explanation", 2)
+    assert (table["source"], table["target"], table["to"]) == ("How are you ?", "आप कैसे हैं ?", "hi")
+    assert table["steps"][0]["expected"] == "आप" and table["steps"][0]["loss"] == hindi.steps[0].loss
+    assert table["tensors"]["decoder.layers.0.self_attention.mask"]["values"][0][0][0][1] == "-inf"
+    assert table["vocabulary"][:4] == ["<pad>", "<unk>", "<s>", "</s>"]
+    for name, record in hindi.trace.items():
+        entry = table["tensors"][name]
+        values = np.array(entry["values"], dtype=object).astype(str).astype(np.float64).astype(np.float32)
+        assert np.array_equal(values, record.tensor.numpy()), name
+        assert entry["axes"] == record.axes and entry["shape"] == list(record.tensor.shape)
+        assert all(entry["labels"][axis] == record.labels(axis) for axis in record.axes if axis in "LM")
+    hindi.to_json(tmp_path / "b.json")
+    assert (tmp_path / "a.json").read_bytes() == (tmp_path / "b.json").read_bytes()
+
+
+def test_json_has_what_follows_from_the_pass(spanish: Explanation, tmp_path: Path) -> None:
+    spanish.to_json(tmp_path / "a.json")
+    table = json.loads((tmp_path / "a.json").read_text("utf-8"))
+    assert table["source_ids"] == spanish.source_ids and table["target_ids"] == spanish.target_ids
+    assert table["alignment"]["pharaoh"] == str(spanish.alignment())
+    assert table["alignment"]["target_words"] == ["Me", "gustan", "los", "gatos"]
+    assert table["words"]["source"][0] == {"text": ">>es<<", "places": [0], "special": True}
+    looks = [(look.part, look.head) for look in spanish.looked_at()]
+    assert [(head["part"], head["head"]) for head in table["heads"]] == looks
+    path, search = spanish.beam_path, table["search"]
+    assert search["lost_at"] == path.lost_at and search["beam"] == path.beam
+    assert len(search["steps"]) == len(path.steps)
+    best = search["steps"][0]["candidates"][0]
+    assert best["tokens"] == path.steps[0].candidates[0].tokens
+    assert best["total"] == path.steps[0].candidates[0].total
+
+
+def test_npz_holds_every_tensor_the_tokens_and_the_alignment(hindi: Explanation, tmp_path: Path) -> None:
+    path = tmp_path / "arrays"  # NumPy alone would append .npz
+    hindi.to_npz(path)
+    with np.load(path, allow_pickle=False) as arrays:
+        for name, record in hindi.trace.items():
+            assert np.array_equal(arrays[name], record.tensor.numpy()), name
+        assert arrays["target_tokens"].tolist() == ["<s>", "आप", "कैसे", "हैं", "?"]
+        assert arrays["expected_tokens"].tolist() == ["आप", "कैसे", "हैं", "?", "</s>"]
+        assert arrays["source_tokens"].tolist() == hindi.source_tokens
+        assert arrays["schema_version"] == 2 and arrays["source_ids"].tolist() == hindi.source_ids
+        pairs = [f"{one}-{other}" for one, other in arrays["alignment"].tolist()]
+        assert " ".join(pairs) == str(hindi.alignment())
+    translator().explain("I like cats", to="es", target="").to_npz(path)
+    with np.load(path, allow_pickle=False) as arrays:
+        assert arrays["alignment"].shape == (0, 2)
+
+
+def test_a_path_that_is_no_file_is_refused_before_the_work(
+    hindi: Explanation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for work in ("page", "as_json", "as_npz", "plot"):
+        monkeypatch.setattr(explanation_module, work, None)  # nothing may call it
+    for to_file in (hindi.to_html, hindi.to_json, hindi.to_npz, functools.partial(hindi.plot, "looked")):
+        with pytest.raises(UsageError) as error:
+            to_file("")
+        assert str(error.value) == "path = '' is not the name of a file. Give one, such as \"page.html\"."
+        with pytest.raises(PellucidError) as folder:
+            to_file(tmp_path)
+        assert str(folder.value) == f"{tmp_path}: cannot be written: it is a folder. Name a file in it."
+
+
+def test_a_file_that_cannot_be_written_is_named(hindi: Explanation, tmp_path: Path) -> None:
+    path = tmp_path / "nowhere" / "page.html"
+    with pytest.raises(PellucidError) as error:
+        hindi.to_npz(path)
+    assert str(error.value) == f"{path}: cannot be written: No such file or directory. Choose another place."
+
+
+def test_a_page_beside_what_is_no_explanation(hindi: Explanation, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="beside = 'x' is no explanation"):
+        hindi.to_html(tmp_path / "page.html", beside="x")  # type: ignore[arg-type]
+    for names in ("ab", ("a", " ")):
+        with pytest.raises(UsageError, match="are not two names"):
+            hindi.to_html(tmp_path / "page.html", beside=hindi, names=names)  # type: ignore[arg-type]
+    assert not list(tmp_path.iterdir())
+
+
+# Pictures
+
+
+@pytest.mark.parametrize("name", [*NAMES, "decoder.layers.1.self_attention.masked_scores", "decoder.logits"])
+def test_a_picture_has_its_first_row_on_top_and_no_number_for_infinity(
+    spanish: Explanation, name: str
+) -> None:
+    shown, figure = picture(spanish, name), Figure(layout="constrained")
+    draw(figure, shown)
+    assert_matrices(figure, shown.panels)
+    for panel, axes in zip(shown.panels, figure.axes, strict=False):
+        assert read_labels(axes) == (shown.rows, shown.columns)
+        for text in axes.texts:
+            column, row = map(int, text.get_position())
+            written = float(text.get_text().replace("−∞", "-inf"))
+            assert written == pytest.approx(panel[row, column], abs=5.1e-3)
+    scales = {axes.images[0].get_clim() for axes in figure.axes[: len(shown.panels)]}
+    assert len(scales) == 1, "a colour means one number in all panels"
+
+
+def test_what_the_pictures_hold(spanish: Explanation, pieces: Explanation) -> None:
+    mask = picture(spanish, "mask")
+    assert np.array_equal(mask.panels[0] == -np.inf, np.triu(np.ones((5, 5), bool), 1))
+    assert len(mask.panels) == 1 and mask.title.endswith("the same for each of the 2 heads")
+    positions = picture(spanish, "positions")
+    assert np.array_equal(positions.panels[0], sinusoids(5, 8, torch.float32, torch.device("cpu")).numpy())
+    looked, weights = picture(spanish, "looked"), spanish.trace["decoder.layers.1.cross_attention.weights"]
+    assert np.abs(looked.panels[0] - weights.tensor[0].numpy().mean(0)).max() < 1e-6
+    assert (looked.rows, looked.columns) == (spanish.target_tokens, spanish.source_tokens)
+    heads = picture(spanish, "heads")
+    assert heads.titles == ("layer 0, head 0", "layer 0, head 1", "layer 1, head 0", "layer 1, head 1")
+    assert np.array_equal(heads.panels[2:], weights.tensor[0].numpy())
+    entropy = picture(spanish, "entropy")
+    assert entropy.rows[0] == "encoder 0 self" and entropy.columns == ["head 0", "head 1"]
+    assert entropy.panels.shape == (1, 5, 2) and 0 <= entropy.panels.min() <= entropy.panels.max() <= 1
+    assert picture(pieces, "words").rows == ["<s>", "Me", "gustan", "los", "gatos"]
+    assert len(picture(pieces, "looked").rows) > 5
+    logits = spanish.trace["decoder.logits"].tensor[0].numpy()
+    best = sorted({int(word) for row in logits for word in np.argsort(-row)[:4]})
+    shown = picture(spanish, "decoder.logits")
+    assert shown.columns == spanish.vocabulary.target_tokens(best)
+    assert np.array_equal(shown.panels[0], logits[:, best])
+
+
+def test_a_part_is_its_weights_or_its_output(spanish: Explanation) -> None:
+    part = picture(spanish, "decoder.layers.0.cross_attention")
+    assert part.title.startswith("decoder.layers.0.cross_attention.weights\n1 × 2 × 5 × 5 (BHLM)")
+    assert part.titles == ("head 0", "head 1")
+    assert picture(spanish, "encoder").title.startswith("encoder.output")
+    with pytest.raises(UnknownTensor, match=r'^no tensor is called "entropi"\. Nearest: entropy'):
+        picture(spanish, "entropi")
+
+
+def test_masks_that_differ_between_heads_are_all_shown(spanish: Explanation) -> None:
+    record = spanish.trace["decoder.layers.0.self_attention.mask"]
+    tensor = record.tensor.clone()
+    tensor[0, 1] = 0
+    trace: Any = {**spanish.trace, record.name: dataclasses.replace(record, tensor=tensor)}
+    assert len(picture(dataclasses.replace(spanish, trace=trace), "mask").panels) == 2
+
+
+def test_a_plot_is_the_same_file_every_time(
+    hindi: Explanation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for file in ("a.svg", "b.svg", "a.PNG"):
+        hindi.plot("decoder.layers.1.cross_attention.weights", tmp_path / file)
+    assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
+    assert b"<svg" in (tmp_path / "a.svg").read_bytes()
+    assert (tmp_path / "a.PNG").read_bytes().startswith(b"\x89PNG")
+    with pytest.raises(UsageError, match=r"^a\.gif: a plot is a \.png, \.svg or \.pdf\. Give the file one"):
+        hindi.plot("decoder.logits", "a.gif")
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(PellucidError, match=r'a plot needs matplotlib\. Run: pip install "pellucid\[plot'):
+        hindi.plot("decoder.logits", tmp_path / "a.png")
+
+
+def test_the_whole_set_is_written(spanish: Explanation, tmp_path: Path) -> None:
+    assert set(NAMES) <= set(whole_set(spanish))
+    assert main([*CATS, "--png", str(tmp_path / "pictures")]) == 0
+    written = {path.stem for path in (tmp_path / "pictures").glob("*.png")}
+    assert written == set(whole_set(package.load("demo").explain("I like cats", to="es")))
+
+
+# The verb
+
+
+def test_the_verb_prints_an_alignment_alone(pellucid: Command) -> None:
+    line = pellucid("explain", "demo", "The boat is near the bank", "--to", "fr", "--alignment").out
+    assert re.fullmatch(r"\d+-\d+( \d+-\d+)*\n", line)
+    words = package.load("demo").explain("The boat is near the bank", to="fr").alignment()
+    assert line == f"{words}\n"
+    pairs = {(words.source_words[link.source], words.target_words[link.target]) for link in words.links}
+    assert {("boat", "bateau"), ("near", "près"), ("bank", "rive")} <= pairs
+
+
+def test_the_verb_says_why_not_another_target(pellucid: Command) -> None:
+    text = pellucid(*CATS, "--against", "Me gustan los perros").out
+    assert "They part at step 4, after 'los'" in text and "The search left it at step 4" in text
+    parting = next(line.split() for line in text.splitlines() if "← they part" in line)
+    assert parting[:3] == ["4", "gatos", "perros"]
+    refused = pellucid(*CATS, "--against", "Me gustan perross")
+    assert refused.code == 2 and "target: the model has no word 'perross'. Near it: perros" in refused.err
+    assert "What came out, best first:" in pellucid(*CATS, "--more").out
+    assert pellucid(*CATS, "--more", "--alignment").code == 2
+
+
+@pytest.mark.parametrize("option", ["--html", "--json", "--npz"])
+def test_the_verb_refuses_what_is_no_file_before_it_works(
+    option: str, pellucid: Command, tmp_path: Path
+) -> None:
+    outcome = pellucid("explain", "no model", "I like cats", option, "")
+    said = f"pellucid: {option}: path = '' is not the name of a file. Give one, such as \"page.html\".\n"
+    assert outcome == (2, "", said)
+    outcome = pellucid("explain", "no model", "I like cats", option, tmp_path)
+    said = f"pellucid: {option}: {tmp_path}: cannot be written: it is a folder. Name a file in it.\n"
+    assert outcome == (1, "", said)
+
+
+def test_the_verb_refuses_one_file_for_two(pellucid: Command, tmp_path: Path) -> None:
+    path, same = tmp_path / "a", tmp_path / "b"
+    same.symlink_to(path)
+    outcome = pellucid("explain", "no model", "I like cats", "--npz", path, "--json", same)
+    assert outcome.code == 2 and outcome.err == (
+        f"pellucid: --json and --npz both name {path}: the second would replace the first. Give each a file "
+        "of its own.\n"
+    )
+
+
+def test_the_verb_says_that_standard_output_is_closed(
+    pellucid: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(sys, "stdout", None)
+    outcome = pellucid(*CATS, "--html", tmp_path / "page.html")
+    assert outcome.code == 1 and outcome.err == (
+        "pellucid: standard output is closed. Give the command one, such as > FILE.\n"
+    )
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_names_of_two_models_in_a_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = str(tmp_path / "runs" / "a" / "step-1000")
+    for one, other, called in (
+        (path, path.replace("1000", "3000"), ("step-1000", "step-3000")),
+        (path, path.replace("/a/", "/b/"), ("a/step-1000", "b/step-1000")),
+        ("demo", path + "/", ("demo", "step-1000")),
+        ("runs/a/step-1000", path, ("step-1000", "step-1000")),
+    ):
+        assert labels(one, other) == called
+
+
+def test_an_error_of_the_model_beside_names_it(pellucid: Command, tmp_path: Path) -> None:
+    given = [*CATS, "--html", tmp_path / "a.html"]
+    outcome = pellucid(*given, "--beside", tmp_path / "none")
+    assert outcome.code != 0 and outcome.err.startswith(f"pellucid: --beside {tmp_path / 'none'}: ")
+    assert not (tmp_path / "a.html").exists()
+    (tmp_path / "runs").mkdir()
+    shutil.copytree(Path(demo.__file__).parent / "demo_model", tmp_path / "runs" / "step-1")
+    assert pellucid(*given, "--beside", tmp_path / "runs" / "step-1").code == 0
+    page = (tmp_path / "a.html").read_text("utf-8")
+    assert '"name":"step-1"' in page.replace('"name": ', '"name":') and str(tmp_path) not in page
