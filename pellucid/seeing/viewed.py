@@ -19,6 +19,12 @@ def html(shown: Any) -> str:
     raise TypeError(f"no view as HTML is registered for {type(shown).__name__}")
 
 
+@functools.singledispatch
+def page(shown: Any, **options: Any) -> str:
+    """Write data as a page of HTML, complete in one file; views register the kinds that they know."""
+    raise TypeError(f"no view as a page is registered for {type(shown).__name__}")
+
+
 class Viewed:
     """Data with a view as text: `show()` prints it, `lines(width)` returns it."""
 

@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from pellucid.worked.reporting import first_wrong
 
 from pellucid.errors import UsageError
 from pellucid.worked.attention import attention
 from pellucid.worked.check import FROM_THE_START, MORE_DIGITS, Report
-from pellucid.worked.reporting import first_wrong
 
 LARGER = "a larger score never has a smaller weight"
 

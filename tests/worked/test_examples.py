@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 from command import Command
+from pellucid.worked.example_text import example_text
+from pellucid.worked.part_examples import part_names
+from pellucid.worked.reporting import verdicts
 
 from pellucid.errors import UsageError
 from pellucid.show.code_lines import code_line
-from pellucid.worked.example_text import example_text
 from pellucid.worked.examples import example, names, read_example
-from pellucid.worked.part_examples import part_names
-from pellucid.worked.reporting import verdicts
 
 DOCS = Path(__file__).parents[2] / "docs"
 Array = np.ndarray[Any, Any]

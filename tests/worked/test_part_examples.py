@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 from command import Command
-
 from pellucid.worked.example_text import part_text
 from pellucid.worked.part_examples import FOLDER, part_example, part_names
 
