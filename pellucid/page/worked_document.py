@@ -53,8 +53,8 @@ def example_page(of: Example) -> str:
 <p class=lead>{about} <small>{source}</small></p>
 </header>
 {_stages(of) if of.is_part else _form(of)}
-<footer>Written by Pellucid {escape(__version__)}. Every number is in double precision, computed by the model’s
-own attention and layers; the same from Python: <code>pellucid example</code>.</footer>
+<footer>Written by Pellucid {escape(__version__)}. Every number is in double precision, computed by the
+model’s own attention and layers; the same from Python: <code>pellucid example</code>.</footer>
 </main>"""
     if of.is_part:
         return html_page(of.name, body, styles(STYLES) + NARROW, "")
@@ -73,13 +73,13 @@ own attention and layers; the same from Python: <code>pellucid example</code>.</
 
 
 def own_payload() -> dict[str, Any]:
-    """What the form for one's own matrices needs: the examples, the known slips, and how shapes come about."""
+    """What the form for one's own matrices needs: the examples, the known slips, how shapes come about."""
     examples = [as_table(each) for each in map(example, names()) if not each.is_part]
     return {"examples": examples, "slips": slip_table(), "shapes": SHAPES, "stages": STAGES}
 
 
 def as_table(of: Example) -> dict[str, Any]:
-    """Return an attention as JSON, the table of its file: "…" for what is not known, "-inf", claims as text."""
+    """Return an attention as the table of its file: "…" for what is not known, claims as text."""
     table = {key: value for key in ("name", "about", "note", "lines") if (value := getattr(of, key))}
     start, settings = attention(**of.arguments).start, of.arguments
     for key in ("heads", "tokens", "memory_tokens"):
@@ -87,9 +87,7 @@ def as_table(of: Example) -> dict[str, Any]:
             table[key] = settings[key] if key == "heads" else list(settings[key])
     scale = settings.get("scale", "sqrt_dk")
     table["scale"] = "none" if scale is None else scale if isinstance(scale, str) else float(scale)
-    table["mask"] = (
-        "causal" if start.causal else _plain(start.arrays["mask"]) if "mask" in start.arrays else "none"
-    )
+    table["mask"] = "causal" if start.causal else _plain(start.arrays.get("mask", "none"))
     table["given"] = {name: _plain(matrix) for name, matrix in start.arrays.items() if name != "mask"}
     table["claims"] = {name: _written(matrix) for name, matrix in of.claims.items()}
     table |= {"at": dict(of.at), "called": dict(of.called)}
@@ -107,6 +105,8 @@ def _plain(value: Any) -> Any:
         return _plain(value.tolist())
     if isinstance(value, list):
         return [_plain(part) for part in value]
+    if isinstance(value, str):
+        return value
     return value if math.isfinite(value) else "…" if math.isnan(value) else "-inf"
 
 

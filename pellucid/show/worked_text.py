@@ -30,7 +30,7 @@ WIDE = 1000  # a line for each cell, however narrow the terminal
 
 @lines.register
 def example_lines(example: Example, width: int = 80) -> list[str]:
-    """What is given, every stage, each claim with both computations and its verdict, and the first mistake."""
+    """What is given, every stage, each claim with both computations and its verdict, the first mistake."""
     worked = example.worked()
     report = None if example.is_part else example.report()
     text = paragraph(f"{example.name}: {example.about}" if example.about else example.name, width)
@@ -190,7 +190,7 @@ def _title(example: Example, name: str) -> str:
 def _stage(
     worked: WorkedExample, name: str, width: int, report: Report | None = None, kinds: Sequence[str] = OWN
 ) -> Iterator[str]:
-    """The line of our code and the matrix of each head: as computed, and where there are claims, as claimed."""
+    """The line of our code, and the matrix of each head as computed; where there are claims, as claimed."""
     record, code = worked[name], code_line(name)
     if code and name not in worked.given:
         yield from textwrap.wrap(f"{code}", width, initial_indent="  | ", subsequent_indent="  |     ")
@@ -229,7 +229,7 @@ def _judged(
 
 
 def _numbers(name: str, numbers: Tensor) -> list[str]:
-    """Four decimals; what float64 leaves of terms that cancel is 0 to a reader. Weights have a block for each."""
+    """Four decimals, 0 for what float64 leaves of terms that cancel; weights have a block for each."""
     values = [0.0 if abs(value) < 1e-12 else value for value in numbers.tolist()]
     shown = [show_number(value) for value in values]
     if name == "mask":

@@ -65,7 +65,7 @@ def attention(
 
 
 def checked(name: str, value: Any, shape: tuple[int, int] | None = None) -> Tensor:
-    """Return a matrix, or one for each head, in float64; `shape` is the rows and columns that it must have."""
+    """Return a matrix, or one for each head, in float64; `shape` is the rows and columns it must have."""
     try:
         if isinstance(value, list | tuple) and all(isinstance(part, Tensor) for part in value):
             value = torch.stack(list(value))

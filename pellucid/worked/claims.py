@@ -91,6 +91,8 @@ def _claim(name: str, matrix: Any, heads: int, decimals: int | None) -> Claim:
         raise UsageError(f"{name}: of {len(cells)} matrices claimed there should be {wanted}, one a head.")
     if len({len(row) for each in cells for row in each}) != 1 or len({len(each) for each in cells}) != 1:
         raise UsageError(f"{name}: the claimed rows differ in length. Write … for what is left out.")
-    numbers, halves, written = ([[[c[part] for c in r] for r in m] for m in cells] for part in range(3))
-    as_tensor = (torch.tensor(each, dtype=torch.float64) for each in (numbers, halves))
-    return Claim(written, *as_tensor)
+    numbers, halves = (
+        torch.tensor([[[cell[part] for cell in row] for row in each] for each in cells], dtype=torch.float64)
+        for part in (0, 1)
+    )
+    return Claim([[[cell[2] for cell in row] for row in each] for each in cells], numbers, halves)

@@ -1,5 +1,7 @@
-"""What stands around an attention, in small numbers through the model's own parts, in float64: embeddings with
-positions, a feed-forward, Add & Norm. The names are those of a trace."""
+"""What stands around an attention: embeddings with positions, a feed-forward, Add & Norm.
+
+Small numbers through the model's own parts, in float64; the names are those of a trace.
+"""
 
 from collections.abc import Mapping
 from typing import Any

@@ -29,8 +29,8 @@ def broken(name: str, claim: Claim, used: Stages, halves: Stages) -> dict[Place,
         rules = _of_context(claim.numbers, claim.halves, used, halves["values"])
     elif name == "concatenated" and "values" in used:
         heads, width = len(used["values"]), used["values"].shape[-1]
-        contexts = (split(part[0], heads) for part in (claim.numbers, claim.halves))
-        rules = _of_context(*contexts, used, halves["values"])
+        numbers, half = (split(part[0], heads) for part in (claim.numbers, claim.halves))
+        rules = _of_context(numbers, half, used, halves["values"])
     found: dict[Place, list[str]] = {}
     for (head, row, column), rule in rules:
         found.setdefault((0, row, head * width + column) if width else (head, row, column), []).append(rule)

@@ -1,9 +1,10 @@
 """Known slips: what a claimed line would be if one step had been done otherwise.
 
 A verdict says that a number is wrong; a slip says what was done instead. slips.toml has a formula for each,
-of the lines before as claimed, so that only the step itself is judged. A slip counts only where it gives every
-claimed cell of the stage, and two of them at least lie more than a unit of the last digit from what is right:
-a single one may be a typing error. Two slips that give the same numbers are both named; more say nothing.
+of the lines before as claimed, so that only the step itself is judged. A slip counts only where it gives
+every claimed cell of the stage, and two of them at least lie more than a unit of the last digit from what is
+right: a single one may be a typing error. Two slips that give the same numbers are both named; more say
+nothing.
 """
 
 import ast
@@ -108,7 +109,7 @@ def find_slip(start: Start, name: str, claim: Claim, used: Mapping[str, Tensor],
 
 
 def _names(start: Start, name: str, used: Mapping[str, Tensor]) -> dict[str, Any] | None:
-    """Return the matrices and numbers that a formula may name; None where a stage was computed from nothing."""
+    """Return the matrices and numbers that a formula may name; None for a stage that no W makes."""
     arrays = {key: each if each.dim() == 3 else each[None] for key, each in start.arrays.items()}
     names: dict[str, Any] = {**arrays, **used, "heads": start.heads}
     if "queries" in used:

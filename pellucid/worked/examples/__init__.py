@@ -150,7 +150,7 @@ def _example(name: str, table: Mapping[str, Any], where: str, own: bool) -> Exam
     if isinstance(arguments.get("mask"), list):
         arguments["mask"] = _matrix(arguments["mask"], f"{where}: mask")
     products = [_product(entry, where) for entry in table.get("products", ())]
-    texts = {key: str(table[key]) for key in TEXTS if key in table}
+    texts: dict[str, Any] = {key: str(table[key]) for key in TEXTS if key in table}
     tables = {key: table[key] for key in ("decimals", "claims", "at", "called") if key in table}
     return Example(name, arguments, products=products, **texts, **tables)
 
