@@ -98,6 +98,8 @@ def _start(arrays: Mapping[str, Tensor], heads: int | None, scale: Scale, mask: 
         listed = ", ".join(f"{name} {count}" for name, count in counts.items())
         raise UsageError(f"the numbers of heads differ: {listed}. Give every head its matrix.")
     count = next(iter(counts.values()), 1)
+    if "w_output" in arrays and arrays["w_output"].dim() == 3:  # of each head, below each other
+        arrays = {**arrays, "w_output": arrays["w_output"].flatten(0, 1)}
     entry = next((name for name in ENTRIES if name in arrays), None)
     matrices: dict[str, Tensor] = {}
     sources: dict[str, str] = {}

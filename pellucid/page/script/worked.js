@@ -79,7 +79,7 @@ const givenOf = (asked) => {
   if (queries) product("scores", "queries", queries[0], "keys^T", keys[0].transposed(), "keys");
   if (values) product("context", "weights", new Matrix(given.rows, given.columns), "values", values[0]);
   refuseIdle(given, asked);
-  given.wOutput = arrays.w_output ?? null;
+  given.wOutput = arrays.w_output ? eachHead(arrays.w_output).flat() : null;
   const width = values ? values[0].columns * given.heads : 0;
   if (given.wOutput) product("output", "concatenated", new Matrix(given.rows, width), "w_output", toMatrix(given.wOutput));
   given.divisor = divisorOf(asked.scale, given);
