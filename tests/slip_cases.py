@@ -1,4 +1,4 @@
-"""Known slips, each made with plain NumPy: arguments, the claimed stage, what somebody wrote, what they did."""
+"""Known slips, made with plain NumPy: arguments, the claimed stage, what somebody wrote, what they did."""
 
 import math
 from typing import Any

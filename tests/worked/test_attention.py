@@ -225,9 +225,7 @@ def test_labels_and_names() -> None:
 
 
 Q, K = X[:, :4], MEMORY[:, :5]
-IDLE = (
-    "{} has no effect beside {}: nothing is computed from it. Leave it out, or start from another stage."
-)
+IDLE = "{} has no effect beside {}: nothing is computed from it. Leave it out, or start from another stage."
 
 
 @pytest.mark.parametrize(

@@ -68,6 +68,6 @@ def test_formulas_are_names_numbers_and_known_functions() -> None:
     made = {told for *_, told in SLIPS}
     listed = {done for rows in slip_table().values() for done, _ in rows if "{" not in done}
     untested = [done for done in listed if not any(done in told for told in made)]
-    assert untested == [
-        done for done in untested if done.startswith(("dividing by", "w_"))
-    ], "every formula is tried, but for variants of the divisor and of W"
+    assert untested == [done for done in untested if done.startswith(("dividing by", "w_"))], (
+        "every formula is tried, but for variants of the divisor and of W"
+    )
