@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -53,7 +54,10 @@ def attention(
     words: dict[str, list[str]] = {}
     for axis, name, rows in zip("LM", ("tokens", "memory_tokens"), start.lengths, strict=True):
         if name in arguments:
-            words[axis] = arguments[name] = _read_words(name, arguments[name], rows)
+            listed = [arguments[name]] if isinstance(arguments[name], str) else list(arguments[name])
+            words[axis] = arguments[name] = listed
+            if len(listed) != rows:
+                raise UsageError(f"{name}: {len(listed)} words for {rows} rows. Give a list of {rows}.")
         elif "L" in words and "memory" not in arrays and len(words["L"]) == rows:
             words[axis] = words["L"]  # self-attention
     worked = WorkedAttention(start, words, arguments | arrays)
@@ -69,27 +73,71 @@ def checked(name: str, value: Any, shape: tuple[int, int] | None = None) -> Tens
     try:
         if isinstance(value, list | tuple) and all(isinstance(part, Tensor) for part in value):
             value = torch.stack(list(value))
-        given = np.asarray(value) if not isinstance(value, Tensor) else value.detach().cpu()
-        if name == "mask" and given.dtype in (torch.bool, np.bool_):
-            given = torch.zeros(given.shape).masked_fill(~torch.as_tensor(given), -math.inf)
-        array = given.double() if isinstance(given, Tensor) else torch.from_numpy(given.astype(np.float64))
+        given = torch.from_numpy(_as_array(value)) if not isinstance(value, Tensor) else value.detach().cpu()
     except (TypeError, ValueError, OverflowError, RuntimeError):
         raise UsageError(
             f"{name} is not a matrix of numbers. Give rows of the same length, [[1.0, 2.0], …]."
         ) from None
-    is_single = name in ("inputs", "memory")
-    if array.dim() not in ((2,) if is_single else (2, 3)) or not array.numel():
+    if name == "mask" and given.dtype == torch.bool:
+        given = torch.zeros(given.shape).masked_fill(~given, -math.inf)
+    matrix, is_single = given.double(), name in ("inputs", "memory")
+    if matrix.dim() not in ((2,) if is_single else (2, 3)) or not matrix.numel():
         heads = "" if is_single else ", or one for each head"
-        raise UsageError(f"{name} has the shape {tuple(array.shape)}. Give a matrix, [[1.0, 2.0], …]{heads}.")
-    if bool(((array == math.inf) | (array == -math.inf) & (name not in MAY_HIDE)).any()):
+        raise UsageError(
+            f"{name} has the shape {tuple(matrix.shape)}. Give a matrix, [[1.0, 2.0], …]{heads}."
+        )
+    if bool(((matrix == math.inf) | (matrix == -math.inf) & (name not in MAY_HIDE)).any()):
         raise UsageError(f"{name} holds an infinite number, which makes others unknown. Give finite ones.")
-    if shape and array.shape[-2:] != shape:
-        raise UsageError(f"{name} is {size(array)} and must be {shape[0]}×{shape[1]}, as the scores are.")
-    return array
+    if name == "mask" and not bool((matrix <= 0).all()):
+        raise UsageError(
+            f"mask: {matrix.max():g} is not 0 or below: a mask is added to the scores, 0 where a query may "
+            "look, -inf where it may not. Or give bools, True where a query may look: of 0 and 1, mask == 1 "
+            "or mask == 0."
+        )
+    if shape and matrix.shape[-2:] != shape:
+        raise UsageError(f"{name} is {size(matrix)} and must be {shape[0]}×{shape[1]}, as the scores are.")
+    return matrix
+
+
+def _as_array(value: Any) -> Any:
+    array = np.asarray(value)
+    return array if array.dtype == bool else array.astype(np.float64)
 
 
 def _start(arrays: Mapping[str, Tensor], heads: int | None, scale: Scale, mask: Any) -> Start:
     """Return what the stages start from; raise where something does not fit, or would have no effect."""
+    count = _count_heads(arrays, heads)
+    entry = next((name for name in ENTRIES if name in arrays), None)
+    matrices: dict[str, Tensor] = {}
+    sources: dict[str, str] = {}
+    for name in WEIGHTS if entry is None else ("values",):
+        source = "memory" if name != "queries" and "memory" in arrays else "inputs"
+        if name in arrays or source in arrays:
+            matrices[name] = _project(name, source, arrays, count)
+            sources |= {} if name in arrays else {name: source}
+        elif name != "values":
+            raise UsageError(f"there are no {name}. Give {name}=, or inputs= (and {WEIGHTS[name]}=).")
+    if entry:
+        matrices[entry] = arrays[entry].expand(count, -1, -1)
+    if "w_output" in arrays:  # of each head below each other, where it is given for each
+        arrays = {**arrays, "w_output": arrays["w_output"].reshape(-1, arrays["w_output"].shape[-1])}
+    start = Start(arrays, matrices, sources, count, causal=isinstance(mask, str))
+    _check_products(start)
+    _refuse_idle(start, scale, mask)
+    start = replace(start, divisor=_read_divisor(scale, start))
+    if start.causal and mask != "causal":
+        ways = 'Give None, "causal", or an array of 0 and -inf or of bools.'
+        raise UsageError(f'mask = "{mask}" is not known. {ways}')
+    if start.causal or mask is None:
+        return start
+    given = checked("mask", mask, start.lengths)
+    _count_heads({"mask": given}, count if count > 1 else None)
+    matrices["mask"] = given.expand(count, -1, -1)
+    return replace(start, arrays={**arrays, "mask": given})
+
+
+def _count_heads(arrays: Mapping[str, Tensor], heads: int | None) -> int:
+    """Return the number of heads, on which all that has a matrix for each of them must agree."""
     if heads is not None and not is_whole(heads, 1):
         raise UsageError(f"heads = {heads!r} must be a whole number, 1 or more.")
     counts = {} if heads is None else {"heads": int(heads)}
@@ -97,57 +145,18 @@ def _start(arrays: Mapping[str, Tensor], heads: int | None, scale: Scale, mask: 
     if len(set(counts.values())) > 1:
         listed = ", ".join(f"{name} {count}" for name, count in counts.items())
         raise UsageError(f"the numbers of heads differ: {listed}. Give every head its matrix.")
-    count = next(iter(counts.values()), 1)
-    if "w_output" in arrays and arrays["w_output"].dim() == 3:  # of each head, below each other
-        arrays = {**arrays, "w_output": arrays["w_output"].flatten(0, 1)}
-    entry = next((name for name in ENTRIES if name in arrays), None)
-    matrices: dict[str, Tensor] = {}
-    sources: dict[str, str] = {}
-    for name in WEIGHTS if entry is None else ("values",):
-        source = "memory" if name != "queries" and "memory" in arrays else "inputs"
-        if name not in arrays and source in arrays:
-            sources[name] = source
-            matrices[name] = _project(name, source, arrays, count)
-        elif name in arrays:
-            matrices[name] = _split(name, arrays[name], count)
-        elif name != "values":
-            raise UsageError(f"there are no {name}. Give {name}=, or inputs= (and {WEIGHTS[name]}=).")
-    if entry:
-        matrices[entry] = arrays[entry] if arrays[entry].dim() == 3 else arrays[entry].expand(count, -1, -1)
-    start = Start(arrays, matrices, sources, count)
-    _check_products(start)
-    _refuse_idle(start, scale, mask)
-    divisor = _read_divisor(scale, start)
-    if mask is None:
-        return Start(arrays, matrices, sources, count, divisor)
-    if isinstance(mask, str):
-        if mask != "causal":
-            ways = 'Give None, "causal", or an array of 0 and -inf or of bools.'
-            raise UsageError(f'mask = "{mask}" is not known. {ways}')
-        return Start(arrays, matrices, sources, count, divisor, causal=True)
-    given = _check_mask(checked("mask", mask, start.lengths))
-    matrices["mask"] = given if given.dim() == 3 else given.expand(count, -1, -1)
-    if len(matrices["mask"]) != count:
-        raise UsageError(f"the numbers of heads differ: mask {len(given)}, the scores {count}.")
-    return Start({**arrays, "mask": given}, matrices, sources, count, divisor)
+    return next(iter(counts.values()), 1)
 
 
 def _project(name: str, source: str, arrays: Mapping[str, Tensor], heads: int) -> Tensor:
-    """Return x · W for each head, or x itself where there is no W."""
+    """Return queries, keys or values for each head: as given, or x · W, or x itself where there is no W."""
     weight = WEIGHTS[name]
-    if weight not in arrays:
-        return _split(name, arrays[source], heads)
-    made = _multiply(name, source, arrays[source], weight, arrays[weight])
-    return _split(f"{name}: {weight}", made, heads)
-
-
-def _split(name: str, matrix: Tensor, heads: int) -> Tensor:
-    """Return a slice of the columns for each head; a matrix for each head stays as it is."""
-    if matrix.dim() == 3:
-        return matrix
-    if matrix.shape[1] % heads:
+    matrix = arrays.get(name, arrays.get(source, torch.empty(0)))
+    if name not in arrays and weight in arrays:
+        matrix = _multiply(name, source, matrix, weight, arrays[weight])
+    if matrix.dim() == 2 and matrix.shape[1] % heads:
         raise UsageError(f"{name}: {matrix.shape[1]} columns are not a multiple of heads = {heads}.")
-    return split(matrix, heads)
+    return matrix if matrix.dim() == 3 else split(matrix, heads)
 
 
 def _check_products(start: Start) -> None:
@@ -178,12 +187,12 @@ def _multiply(result: str, left: str, a: Tensor, right: str, b: Tensor) -> Tenso
 def _refuse_idle(start: Start, scale: Scale, mask: Any) -> None:
     """Raise for the first argument that nothing is computed from."""
     used = {*start.matrices, *start.sources.values(), *(WEIGHTS[name] for name in start.sources)}
-    idle = [name for name in start.arrays if name not in used | {"w_output"}]
-    idle += ["w_output"] if "w_output" in start.arrays and "values" not in start.matrices else []
+    used |= {"w_output"} if "values" in start.matrices else set()
+    idle = [name for name in start.arrays if name not in used]
     idle += ["mask"] if mask is not None and start.entry in ("masked_scores", "weights") else []
     idle += ["scale"] if start.entry in ENTRIES[1:] and scale not in (None, "sqrt_dk") else []
     if idle:
-        others = ", ".join(name for name in start.arrays if name not in idle)
+        others = ", ".join(name for name in start.arrays if name in used)
         raise UsageError(
             f"{idle[0]} has no effect beside {others}: nothing is computed from it. Leave it out, or start "
             "from another stage."
@@ -192,20 +201,19 @@ def _refuse_idle(start: Start, scale: Scale, mask: Any) -> None:
 
 def _read_divisor(scale: Scale, start: Start) -> float | None:
     """Return the number that divides the scores; None where nothing does. Without queries there is no d_k."""
-    queries = start.matrices.get("queries")
-    if scale is None or (scale == "sqrt_dk" and queries is None):
-        return None
-    if scale == "sqrt_dk" and queries is not None:
-        return math.sqrt(queries.shape[-1])
-    if scale == "sqrt_dmodel" and "inputs" in start.arrays:
-        return math.sqrt(start.arrays["inputs"].shape[1])
-    if scale == "sqrt_dmodel" and queries is not None:
-        return math.sqrt(queries.shape[-1] * start.heads)
+    width = start.matrices["queries"].shape[-1] if "queries" in start.matrices else None
+    if scale is None or scale == "sqrt_dk":
+        return None if scale is None or width is None else math.sqrt(width)
     if scale == "sqrt_dmodel":
-        raise UsageError('scale = "sqrt_dmodel": no inputs or queries say d_model. Give its root, a number.')
+        whole = start.arrays["inputs"].shape[1] if "inputs" in start.arrays else width and width * start.heads
+        if whole is None:
+            raise UsageError(
+                'scale = "sqrt_dmodel": no inputs or queries say d_model. Give its root, a number.'
+            )
+        return math.sqrt(whole)
     try:
         number = float(scale)
-    except (TypeError, ValueError, OverflowError):
+    except (TypeError, ValueError):
         number = math.nan
     if not 0 < number < math.inf:
         raise UsageError(
@@ -213,25 +221,3 @@ def _read_divisor(scale: Scale, start: Start) -> float | None:
             "that divides the scores."
         )
     return number
-
-
-def _check_mask(mask: Tensor) -> Tensor:
-    """Raise for 1 and 0: they would be added to the scores as they are."""
-    wrong = mask[~(mask <= 0)]
-    if len(wrong):
-        raise UsageError(
-            f"mask: {wrong[0]:g} is not 0 or below: a mask is added to the scores, 0 where a query may look, "
-            "-inf where it may not. Or give bools, True where a query may look: of 0 and 1, mask == 1 or "
-            "mask == 0."
-        )
-    return mask
-
-
-def _read_words(name: str, words: Iterable[str], rows: int) -> list[str]:
-    """Return one word for each row."""
-    listed = list(words)
-    if isinstance(words, str) or not all(isinstance(word, str) for word in listed):
-        raise UsageError(f'{name} must be a list of words, ["Me", "gustan"].')
-    if len(listed) != rows:
-        raise UsageError(f"{name}: {len(listed)} words for {rows} rows. Give one for each.")
-    return listed

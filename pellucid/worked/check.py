@@ -11,7 +11,7 @@ from torch import Tensor
 from pellucid.errors import UsageError
 from pellucid.seeing.viewed import InNotebook, Viewed, lines
 from pellucid.worked.claims import EXACT, Claim, read_claims
-from pellucid.worked.rules import broken, carry_rounding, may_be_rounding
+from pellucid.worked.rules import Place, broken, carry_rounding, may_be_rounding
 from pellucid.worked.slips import find_slip
 from pellucid.worked.stages import Start, run, shapes, size
 
@@ -85,7 +85,11 @@ def check(
             slip = find_slip(start, name, claim, used, steps[name])
         for place in claim.places:
             step, origin = (None if misfit else _at(each, name, place) for each in (steps, starts))
-            verdict = "wrong" if misfit else _verdict(claim, place, step, origin)
+            verdict = "follows" if _holds(claim, place, step) else "wrong"
+            if _holds(claim, place, origin):
+                verdict = "right"
+            elif step is None and origin is None and not misfit:
+                verdict = "not derivable"
             rule = misfit or "; ".join([*([slip] if slip else []), *reasons.get(place, ())])
             remark = None
             if verdict == "right" and not _holds(claim, place, step):
@@ -137,20 +141,12 @@ def _settle_digits(
     return replace(claim, halves=claim.halves.nan_to_num(nan=0.5))
 
 
-def _at(stages: Mapping[str, Tensor], name: str, place: tuple[int, int, int]) -> float | None:
+def _at(stages: Mapping[str, Tensor], name: str, place: Place) -> float | None:
     value = float(stages[name][place]) if name in stages else math.nan
     return None if math.isnan(value) else value
 
 
-def _verdict(claim: Claim, place: tuple[int, int, int], step: float | None, start: float | None) -> str:
-    if _holds(claim, place, start):
-        return "right"
-    if start is None and step is None:
-        return "not derivable"
-    return "follows" if _holds(claim, place, step) else "wrong"
-
-
-def _holds(claim: Claim, place: tuple[int, int, int], computed: float | None) -> bool:
+def _holds(claim: Claim, place: Place, computed: float | None) -> bool:
     claimed = float(claim.numbers[place])
     if computed is None or math.isinf(claimed) or math.isinf(computed):
         return claimed == computed

@@ -92,13 +92,13 @@ def evaluate(tree: Tree, names: Mapping[str, Any]) -> Any:
 def find_slip(start: Start, name: str, claim: Claim, used: Mapping[str, Tensor], right: Tensor) -> str | None:
     """Return the known slip that gives every claimed cell of a stage, "dividing by d_k gives this"; None for
     more than two, or where so few cells are claimed that much could give them."""
-    names = _names(start, name, used)
-    if name in start.arrays or names is None:
+    if name in start.arrays:
         return None
-    words = {key: f"{each:.6g}" if isinstance(each, float) else each for key, each in names.items()}
-    words |= {"source": start.sources.get(name), "weight": WEIGHTS.get(name)}
+    names = _names(start, name, used)
+    words = {key: f"{each:.6g}" if isinstance(each, float) else "" for key, each in names.items()}
+    words |= {"source": start.sources.get(name, ""), "weight": WEIGHTS.get(name, "")}
     found = []
-    for done, tree in slip_table().get("projection" if name in WEIGHTS else name, []):
+    for done, tree in slip_table().get("projection" if name in WEIGHTS else name, ()):
         try:
             numbers = evaluate(tree, names)
         except (KeyError, IndexError, RuntimeError):  # the example lacks a line, or shapes do not multiply
@@ -108,21 +108,19 @@ def find_slip(start: Start, name: str, claim: Claim, used: Mapping[str, Tensor],
     return f"{' or '.join(found)} gives this" if 0 < len(found) <= 2 else None
 
 
-def _names(start: Start, name: str, used: Mapping[str, Tensor]) -> dict[str, Any] | None:
-    """Return the matrices and numbers that a formula may name; None for a stage that no W makes."""
+def _names(start: Start, name: str, used: Mapping[str, Tensor]) -> dict[str, Any]:
+    """Return the matrices and numbers that a formula may name."""
     arrays = {key: each if each.dim() == 3 else each[None] for key, each in start.arrays.items()}
     names: dict[str, Any] = {**arrays, **used, "heads": start.heads}
     if "queries" in used:
         width = used["queries"].shape[-1]
         names |= {"d_k": float(width), "d_model": float(width * start.heads)}
+    elif start.divisor is not None:
+        names["square"] = start.divisor**2
     if start.divisor is not None:
         names["divisor"] = start.divisor
-        names |= {} if "queries" in used else {"square": start.divisor**2}
-    if name in WEIGHTS:
-        source = start.sources.get(name)
-        if source is None or WEIGHTS[name] not in arrays:
-            return None
-        names |= {"source": arrays[source], "weight": arrays[WEIGHTS[name]]}
+    if WEIGHTS.get(name) in arrays:
+        names |= {"source": arrays[start.sources[name]], "weight": arrays[WEIGHTS[name]]}
     return names
 
 
@@ -131,9 +129,12 @@ def _gives(numbers: Tensor, claim: Claim, right: Tensor) -> bool:
     if numbers.shape != claim.numbers.shape:
         return False
     known = ~claim.numbers.isnan()
-    is_claimed = (numbers == claim.numbers) | ((numbers - claim.numbers).abs() <= claim.halves + EXACT)
     halves = torch.where(known, claim.halves, claim.halves.max())
-    is_off = (numbers != right) & ~((numbers - right).abs() <= 2 * halves + EXACT)
+    is_off = ~_is_near(numbers, right, 2 * halves)
     off = int(is_off[known].sum())
     is_only_one = off == 1 == int(is_off.sum()) and int(known.sum()) >= ENOUGH
-    return bool(is_claimed[known].all()) and (off > 1 or is_only_one)
+    return bool(_is_near(numbers, claim.numbers, halves)[known].all()) and (off > 1 or is_only_one)
+
+
+def _is_near(one: Tensor, other: Tensor, slack: Tensor) -> Tensor:
+    return (one == other) | ((one - other).abs() <= slack + EXACT)  # the first for infinities

@@ -310,8 +310,8 @@ IDLE = "{} has no effect beside {}: nothing is computed from it. Leave it out, o
             )
             for scores in ([[1.0, 2.0], [1.0]], [["a"]], [[10**400, 1]])
         ),
-        (dict(inputs=X, tokens=["a"]), "tokens: 1 words for 3 rows. Give one for each."),
-        (dict(inputs=X, tokens="abc"), 'tokens must be a list of words, ["Me", "gustan"].'),
+        (dict(inputs=X, tokens=["a"]), "tokens: 1 words for 3 rows. Give a list of 3."),
+        (dict(inputs=X, tokens="abc"), "tokens: 1 words for 3 rows. Give a list of 3."),
     ],
 )
 def test_what_is_refused(arguments: dict[str, Any], message: str) -> None:

@@ -33,15 +33,15 @@ class Product:
     """A product as somebody writes it, and whether its shapes multiply."""
 
     written: str
-    lines: str
     left: tuple[int, int]
     right: tuple[int, int]
+    lines: str = ""
 
     def __str__(self) -> str:
-        left, right = (f"{rows}×{columns}" for rows, columns in (self.left, self.right))
-        if self.left[1] == self.right[0]:
-            return product(left, right, f"{self.left[0]}×{self.right[1]}")
-        return f"({left})·({right}) does not multiply: {self.left[1]} columns, {self.right[0]} rows"
+        (rows, inner), (other, columns) = self.left, self.right
+        if inner == other:
+            return product(f"{rows}×{inner}", f"{other}×{columns}", f"{rows}×{columns}")
+        return f"({rows}×{inner})·({other}×{columns}) does not multiply: {inner} columns, {other} rows"
 
 
 @dataclass(frozen=True)
@@ -149,20 +149,14 @@ def _example(name: str, table: Mapping[str, Any], where: str, own: bool) -> Exam
             arguments[key] = None if table[key] == "none" else table[key]
     if isinstance(arguments.get("mask"), list):
         arguments["mask"] = _matrix(arguments["mask"], f"{where}: mask")
-    products = [_product(entry, where) for entry in table.get("products", ())]
+    try:
+        products = [Product(**entry) for entry in table.get("products", ())]
+    except TypeError:
+        example = 'written = "W_O · Concat", left = [8, 8], right = [2, 8]'
+        raise UsageError(f"{where}: a product is {example}.") from None
     texts: dict[str, Any] = {key: str(table[key]) for key in TEXTS if key in table}
     tables = {key: table[key] for key in ("decimals", "claims", "at", "called") if key in table}
     return Example(name, arguments, products=products, **texts, **tables)
-
-
-def _product(entry: Mapping[str, Any], where: str) -> Product:
-    try:
-        (a, b), (c, d) = entry["left"], entry["right"]
-        return Product(str(entry["written"]), str(entry.get("lines", "")), (int(a), int(b)), (int(c), int(d)))
-    except (KeyError, TypeError, ValueError):
-        raise UsageError(
-            f'{where}: a product is written = "W_O · Concat", left = [8, 8], right = [2, 8].'
-        ) from None
 
 
 def _matrix(value: Any, where: str) -> Any:
