@@ -135,6 +135,8 @@ const showOutcome = (own, report, fault = "") => {
   own.said = told;
 };
 
+const fold = (title, ...children) => element("details", {}, element("summary", {}, title), children);
+
 /** The form as the file that `pellucid example --file` reads. */
 const jsonToTake = (own) => {
   own.json = element("textarea", { id: "own-json", class: "own-matrix", wrap: "off", readonly: true, rows: 8 });
@@ -146,16 +148,9 @@ const jsonToTake = (own) => {
     element("a", { href: address, download: "example.json" }).click();
     setTimeout(() => URL.revokeObjectURL(address), 1000);
   };
-  const command = element("code", {}, "pellucid example --file example.json");
-  return element(
-    "details",
-    {},
-    element("summary", {}, "As a file"),
-    element("p", { class: "own-note" }, "What is in the form, as ", command, " reads it."),
-    element("label", { for: "own-json" }, "The file"),
-    own.json,
-    element("div", { class: "own-buttons" }, button("Copy", copy), button("Download", download), done),
-  );
+  const label = element("label", { for: "own-json" }, "What is in the form, for pellucid example --file");
+  const buttons = [button("Copy", copy), button("Download", download), done];
+  return fold("As a file", label, own.json, element("div", { class: "own-buttons" }, buttons));
 };
 
 /** The form as a pasted file says; where something is wrong with it, the text stays, and the form too. */
@@ -172,13 +167,6 @@ const jsonToBring = (own) => {
       fault.textContent = `This is no example that the form takes: ${error.message}`;
     }
   };
-  return element(
-    "details",
-    {},
-    element("summary", {}, "From a file"),
-    element("label", { for: "own-json-in" }, "Paste such a file"),
-    pasted,
-    fault,
-    element("div", { class: "own-buttons" }, button("Use it", bring)),
-  );
+  const label = element("label", { for: "own-json-in" }, "Paste such a file");
+  return fold("From a file", label, pasted, fault, element("div", { class: "own-buttons" }, button("Use it", bring)));
 };

@@ -1,5 +1,5 @@
-// What comes of one's own matrices: the verdict in a sentence, the plates, the stages with their shapes and the line
-// of our code, and the claims cell by cell. A verdict is a sign, a word and a colour.
+// What comes of one's own matrices: the verdict in a sentence, the plates, and the claims cell by cell. A verdict is a
+// sign, a word and a colour.
 
 const VERDICT_SIGNS = { right: "✓", follows: "↳", wrong: "✗", "not derivable": "?" };
 const VERDICT_WORDS = {
@@ -28,7 +28,6 @@ const ownResults = async (table, worked, report) => {
     plates,
     left.map(claims),
     table.products.length ? productList(table.products) : null,
-    stageList(table, worked, report),
   );
   await drawOwnPlates({ run, report, claims, place: plates });
   return whole;
@@ -98,26 +97,6 @@ const inTheNotes = ({ called, at }, name) => [
   called[name] ? element("span", { class: "theirs" }, ` ${called[name]}`) : null,
   at[name] ? element("span", { class: "at" }, ` line ${at[name]}`) : null,
 ];
-
-/** Every stage in its order: its name, the notes' name, how its shape comes about, its code, its verdicts. */
-const stageList = (table, worked, report) => {
-  const item = (name) => {
-    const code = codeOfTensor(name);
-    const where = code ? element("small", {}, ` ${code.file}, line ${code.line}`) : null;
-    const judged = element("div", { class: "stage-verdicts" }, verdictCounts(report, name));
-    return element(
-      "li",
-      { "data-stage": name },
-      element("div", { class: "stage-name" }, element("code", {}, name), inTheNotes(table, name)),
-      element("div", { class: "stage-shape" }, worked.shapes[name]),
-      code ? element("div", { class: "stage-code" }, element("code", {}, code.text), where) : null,
-      isClaimed(report, name) ? judged : null,
-    );
-  };
-  const summary = element("summary", {}, "All stages in a list, with shapes and code");
-  const stages = Object.keys(worked.stages).map(item);
-  return element("details", { class: "own-stages" }, summary, element("ol", {}, stages));
-};
 
 /** Products of shapes as they were written, and whether they multiply. */
 const productList = (products) => {

@@ -66,9 +66,6 @@ const numbersOfTable = ({ given, heads = null, scale, mask, tokens = null, memor
     arrays[name] = numbers(matrix, name);
     if (["inputs", "memory"].includes(name) && isPerHead(arrays[name]))
       throw new UsageError(`${name}: one matrix for all heads. Take the empty line out.`, name);
-    const mayHide = name.endsWith("scores");
-    if (arrays[name].flat(2).some((value) => value === Infinity || (value === -Infinity && !mayHide)))
-      throw new UsageError(`${name} holds an infinite number, which makes others unknown. Give finite ones.`, name);
   }
   const shown = { scale: scale === "none" ? null : scale, mask: mask === "none" ? null : mask };
   if (Array.isArray(mask)) shown.mask = numbers(mask, "mask");

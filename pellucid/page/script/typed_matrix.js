@@ -2,7 +2,6 @@
 // spreadsheet), & (LaTeX) or | (Markdown); or a list with brackets and commas, as in Python. An empty line begins
 // the next head's matrix. Decimals come after a point: a comma between two digits is an error that says so.
 
-const MOST_NUMBERS = 10000; // of a matrix: more would make typing slow, and nobody could read the plates
 const ELIDED = /^…\s*(\d{1,4})\s*×\s*(\d{1,4})$/; // "… 8×4": a matrix of which only the shape is known
 
 /** Rows of cells as written ("0.40"), or a list of such matrices; null where nothing is typed. */
@@ -32,11 +31,6 @@ const readTyped = (text, place) => {
     else if (matrices.at(-1).length) matrices.push([]);
   }
   const filled = matrices.filter((matrix) => matrix.length);
-  const count = filled.flat(2).length;
-  if (count > MOST_NUMBERS) {
-    const many = `${place}: ${count} numbers are more than the ${MOST_NUMBERS} that a form takes`;
-    throw new UsageError(`${many}. Put them into a file, for pellucid example --file.`);
-  }
   filled.forEach((matrix, head) => checkRows(matrix, place, filled.length > 1 ? `matrix ${head + 1}, ` : ""));
   if (filled.some((matrix) => matrix.length !== filled[0].length || matrix[0].length !== filled[0][0].length))
     throw new UsageError(`${place}: the matrices of the heads differ in shape. Give each the same.`);
