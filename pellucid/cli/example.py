@@ -1,7 +1,7 @@
 """pellucid example: worked examples, claimed beside computed."""
 
 import argparse
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from pellucid.cli.arguments import Verbs, file, text, verb
 from pellucid.errors import UsageError
@@ -26,102 +26,70 @@ def add(verbs: Verbs) -> None:
     parser = verb(verbs, "example", about, run, EXAMPLES, NOTES)
     option = parser.add_argument
     option("name", metavar="NAME", nargs="?", type=text, help="an example that --list names")
-    option("--list", action="store_true", help="the examples, with the lines of the notes that they follow")
-    option("--file", metavar="YOURS.toml", type=file, help="an example of your own")
+    option("--list", action="store_true", help="list the examples, with the lines of the notes they follow")
+    option("--file", metavar="YOURS.toml", type=file, help="an example of your own, or a page's .json")
     every = "all claims of a note (004) with their verdicts, as a Markdown table"
     option("--verdicts", metavar="NOTE", help=every)
-    option(
-        "--html",
-        metavar="FILE",
-        type=file,
-        help="a page of it, one file; of an attention with a form to change it",
-    )
-    option(
-        "--claims",
-        action="store_true",
-        help="only the claims, a line for each cell, with its verdict; without it, also where it first goes "
-        "wrong",
-    )
+    page = "also write a page of it, one file; of an attention with a form to change it"
+    option("--html", metavar="FILE", type=file, help=page)
+    only = "only the claims, a line for each cell, with its verdict; the first mistake is left to find"
+    option("--claims", action="store_true", help=only)
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """What the notes say, from their previous line, from the start."""
+    """Print what the notes say, what follows from their previous line, and what follows from the start."""
     from pellucid.cli.lines import put
 
     _check(arguments)
     if arguments.list:
-        put(_listed())
+        put(_list())
         return
-    from pellucid.seeing.viewed import columns_of_terminal  # here, after the wrong calls: torch follows
-    from pellucid.worked.example_text import example_text, part_text
-    from pellucid.worked.examples import example, read_example
-    from pellucid.worked.part_examples import part_example, part_names
-    from pellucid.worked.reporting import table
+    from pellucid.page import worked_document  # noqa: F401  (here, after the wrong calls: torch follows)
+    from pellucid.seeing.viewed import columns_of_terminal
+    from pellucid.show.worked_text import example_lines, report_lines, verdict_table
+    from pellucid.worked.examples import example, names, read_example
 
     if arguments.verdicts is not None:
-        put(_verdicts(arguments.verdicts))
+        chosen = [each for each in map(example, names()) if each.note == arguments.verdicts and each.claims]
+        if not chosen:
+            raise UsageError(f"--verdicts {arguments.verdicts}: the notes claim nothing there. Give 004.")
+        put(verdict_table(chosen))
         return
-    width = max(40, columns_of_terminal())
-    if arguments.name in part_names():
-        if arguments.claims:
-            raise UsageError(
-                f"{arguments.name}: it is no attention, and nothing is claimed. Leave --claims out."
-            )
-        part = part_example(arguments.name)
-        if arguments.html:
-            part.to_html(arguments.html)
-        put(part_text(part, width))
-        return
-    chosen = read_example(arguments.file) if arguments.file else example(arguments.name)
+    shown = read_example(arguments.file) if arguments.file else example(arguments.name)
+    if arguments.claims and shown.is_part:
+        raise UsageError(f"{shown.name}: it is no attention, and nothing is claimed. Leave --claims out.")
     if arguments.html:
-        chosen.to_html(arguments.html)
-    # The full form says where it first goes wrong; here that is left to find, as in an exercise.
-    only = table(chosen.report(), says_first=False).split("\n") if arguments.claims else None
-    put(only or example_text(chosen, width))
+        shown.to_html(arguments.html)
+    if arguments.claims:
+        put(report_lines(shown.report(), says_first=False))
+    else:
+        put(example_lines(shown, max(40, columns_of_terminal())))
 
 
 def _check(arguments: argparse.Namespace) -> None:
-    """Raises where too much or too little is asked for: before torch is imported."""
-    if arguments.list:
-        _check_alone("--list", arguments)
-    elif arguments.verdicts is not None:
-        _check_alone("--verdicts", arguments)
-    elif (arguments.name is None) == (arguments.file is None):
-        raise UsageError("example: give a NAME or --file YOURS.toml, one of the two; --list says the names.")
-
-
-def _check_alone(option: str, arguments: argparse.Namespace) -> None:
-    """Raises where something else is asked for too, which would be passed over."""
+    """Raise where too much or too little is asked for: before torch is imported."""
     asked = {
         "NAME": arguments.name,
         "--file": arguments.file,
-        "--verdicts": arguments.verdicts if option == "--list" else None,
+        "--verdicts": arguments.verdicts,
         "--html": arguments.html,
         "--claims": arguments.claims or None,
     }
-    idle = [name for name, value in asked.items() if value is not None]
-    if idle:
+    alone = "--list" if arguments.list else "--verdicts" if arguments.verdicts is not None else ""
+    idle = [name for name, value in asked.items() if value is not None and name != alone]
+    if alone and idle:
         has = "have" if len(idle) > 1 else "has"
         raise UsageError(
-            f"example: beside {option}, {' and '.join(idle)} {has} no effect. Leave one of them out."
+            f"example: beside {alone}, {' and '.join(idle)} {has} no effect. Leave one of them out."
         )
+    if not alone and (arguments.name is None) == (arguments.file is None):
+        raise UsageError("example: give a NAME or --file YOURS.toml, one of the two; --list says the names.")
 
 
-def _listed() -> Iterator[str]:
-    """Each example's name, and what it is about."""
+def _list() -> Iterator[str]:
+    """Yield the name of each example, and what it is about."""
     from pellucid.show.listings import worked_examples
 
     for each in worked_examples():
         yield each.name
         yield f"    {each.about} (note {each.note}, lines {each.lines})"
-
-
-def _verdicts(note: str) -> Iterable[str]:
-    """All claims of a note with their verdicts."""
-    from pellucid.worked.examples import example, names
-    from pellucid.worked.reporting import verdicts
-
-    chosen = [each for each in map(example, names()) if each.note == note and each.claims]
-    if not chosen:
-        raise UsageError(f"--verdicts {note}: no claims are known of it. Known: 004.")
-    return verdicts(chosen)

@@ -58,17 +58,11 @@ EQUATION = Chapter(
 )
 WORKED = Chapter(
     "worked examples, and claims about them",
-    (
-        *("matrices.js", "worked_given.js", "worked.js", "worked_run.js", "check.js", "claims.js"),
-        *("rounding.js", "rules.js", "slips.js"),
-    ),
+    ("worked.js", "slips.js", "judge.js"),
 )
 OWN = Chapter(
     "one's own matrices: a form, and at once what comes of it",
-    (
-        *("example_table.js", "toml.js", "typed_matrix.js", "own_state.js", "own.js", "own_fields.js"),
-        *("own_results.js", "own_verdicts.js", "own_file.js"),
-    ),
+    ("typed_matrix.js", "own_state.js", "own.js", "own_fields.js", "own_results.js"),
 )
 TRANSLATION = Chapter(
     "the page of a translation: sentence, drawing, stage, time and switches, tour",
@@ -81,7 +75,7 @@ TRANSLATION = Chapter(
 EXAMPLE = Chapter("the page of a worked example", ("worked_page.js",))
 
 TRANSLATION_PAGE = (MODEL, WORDS, RUN, CARRIED, MATRIX, CELL, EQUATION, WORKED, OWN, TRANSLATION)
-EXAMPLE_PAGE = (RUN, MATRIX, CELL, EQUATION, WORKED, OWN, EXAMPLE)
+EXAMPLE_PAGE = (MODEL, RUN, MATRIX, CELL, EQUATION, WORKED, OWN, EXAMPLE)
 
 
 def script(chapters: Sequence[Chapter]) -> str:

@@ -6,9 +6,9 @@ from html import escape
 from pellucid.folder.version import __version__
 from pellucid.page.assembly import html_page, styles
 from pellucid.page.chapters import TRANSLATION_PAGE, script
-from pellucid.page.own_payload import examples_payload
 from pellucid.page.payload import payload
 from pellucid.page.summary import alignment_table, headline, steps_table
+from pellucid.page.worked_document import own_payload
 from pellucid.reading.reading import Reading
 from pellucid.reading.words import visible
 from pellucid.translate.base import BaseTranslator
@@ -24,7 +24,7 @@ def page(
     reading, carried = shown[0][0], payload(shown)
     for run, name in zip(carried.header["runs"], names, strict=False):
         run["name"] = visible(name)
-    carried.header["examples"] = examples_payload()
+    carried.header["own"] = own_payload()
     title, body = reading.title, _body(reading)
     return html_page(title, body, styles(STYLES), script(TRANSLATION_PAGE), carried.html())
 

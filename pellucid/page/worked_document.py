@@ -1,55 +1,64 @@
-"""The page of a worked example: its plates, claimed beside computed, and a form to change it."""
+"""The page of a worked example: of an attention its plates, claimed beside computed, and a form to change it;
+of what stands around an attention each stage as a table."""
 
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from html import escape
 from typing import Any
+
+import numpy as np
+from torch import Tensor
 
 from pellucid.folder.version import __version__
 from pellucid.page.assembly import html_page, json_block, styles
 from pellucid.page.captions import caption
 from pellucid.page.chapters import EXAMPLE_PAGE, script
-from pellucid.page.own_payload import as_table, examples_payload
 from pellucid.page.payload import VERSION
 from pellucid.reading.words import visible
 from pellucid.seeing.records import AXES
+from pellucid.seeing.viewed import lines, page
 from pellucid.show.code_lines import code_line
-from pellucid.worked.example_text import example_text
-from pellucid.worked.examples import Example
-from pellucid.worked.stages import STAGES
+from pellucid.show.worked_text import Row, given_rows, stage_rows
+from pellucid.worked.attention import attention
+from pellucid.worked.examples import Example, example, names
+from pellucid.worked.slips import slip_table
+from pellucid.worked.stages import SHAPES, STAGES, size
+from pellucid.worked.worked_example import WorkedAttention
 
 STYLES = ("style.css", "plates.css", "own.css")
+NARROW = """
+.wide-table { width: fit-content; max-width: 100%; }
+.wide-table :is(th, td):not(:first-child) { text-align: right; }
+"""
 
 
-def worked_page(example: Example) -> str:
-    """The whole page as HTML; raises where the example cannot be worked out, or a claim cannot be read."""
-    text = "\n".join(example_text(example, 100))
-    about = f"{example.about[0].upper()}{example.about[1:]}." if example.about else ""
-    source = f"Note {example.note}, lines {example.lines}." if example.note else ""
+@page.register
+def attention_page(
+    worked: WorkedAttention, name: str, claims: Mapping[str, Any], decimals: int | None
+) -> str:
+    """The page of an attention that Python worked out."""
+    return example_page(Example(name, worked.arguments, claims=claims, decimals=decimals))
+
+
+@page.register
+def example_page(of: Example) -> str:
+    """The whole page; raises where the example cannot be worked out, or a claim cannot be read."""
+    about = escape(visible(f"{of.about[:1].upper()}{of.about[1:]}.")) if of.about else ""
+    source = escape(visible(f"Note {of.note}, lines {of.lines}.")) if of.note else ""
     body = f"""<main class=worked>
 <header>
 <p class=brand>Pellucid <span>a worked example</span></p>
-<h1><bdi>{escape(visible(example.name))}</bdi></h1>
-<p class=lead>{escape(visible(about))} <small>{escape(visible(source))}</small></p>
+<h1><bdi>{escape(visible(of.name))}</bdi></h1>
+<p class=lead>{about} <small>{source}</small></p>
 </header>
-<p id=fault role=alert hidden></p>
-<div id=own-place></div>
-<noscript><pre>{escape(_visible_lines(text))}</pre></noscript>
-<p id=said class=unseen role=status aria-live=polite></p>
-<footer>Written by Pellucid {escape(__version__)}. Every number is computed in this page, in double precision,
-and the same from Python: <code>pellucid example</code>.</footer>
+{_stages(of) if of.is_part else _form(of)}
+<footer>Written by Pellucid {escape(__version__)}. Every number is in double precision, computed by the
+model’s own attention and layers; the same from Python: <code>pellucid example</code>.</footer>
 </main>"""
-    data = json_block("payload", _header(example))
-    return html_page(example.name, body, styles(STYLES), script(EXAMPLE_PAGE), data)
-
-
-def _visible_lines(text: str) -> str:
-    """Text without what no page can hold, line by line."""
-    return "\n".join(visible(line) for line in text.split("\n"))
-
-
-def _header(example: Example) -> dict[str, Any]:
-    """As that of an explanation's page, without models and runs."""
-    return {
+    if of.is_part:
+        return html_page(of.name, body, styles(STYLES) + NARROW, "")
+    header = {
         "version": VERSION,
         "pellucid": __version__,
         "axes": AXES,
@@ -57,6 +66,108 @@ def _header(example: Example) -> dict[str, Any]:
         "models": [],
         "runs": [],
         "code": {name: asdict(line) for name in STAGES if (line := code_line(name))},
-        "examples": examples_payload(),
-        "worked": as_table(example),
+        "own": own_payload(),
+        "worked": as_table(of),
     }
+    return html_page(of.name, body, styles(STYLES), script(EXAMPLE_PAGE), json_block("payload", header))
+
+
+def own_payload() -> dict[str, Any]:
+    """What the form for one's own matrices needs: the examples, the known slips, how shapes come about."""
+    examples = [as_table(each) for each in map(example, names()) if not each.is_part]
+    return {"examples": examples, "slips": slip_table(), "shapes": SHAPES, "stages": STAGES}
+
+
+def as_table(of: Example) -> dict[str, Any]:
+    """Return an attention as the table of its file: "…" for what is not known, claims as text."""
+    table = {key: value for key in ("name", "about", "note", "lines") if (value := getattr(of, key))}
+    start, settings = attention(**of.arguments).start, of.arguments
+    for key in ("heads", "tokens", "memory_tokens"):
+        if settings.get(key) is not None:
+            table[key] = settings[key] if key == "heads" else list(settings[key])
+    scale = settings.get("scale", "sqrt_dk")
+    table["scale"] = "none" if scale is None else scale if isinstance(scale, str) else float(scale)
+    table["mask"] = "causal" if start.causal else _plain(start.arrays.get("mask", "none"))
+    table["given"] = {name: _plain(matrix) for name, matrix in start.arrays.items() if name != "mask"}
+    table["claims"] = {name: _written(matrix) for name, matrix in of.claims.items()}
+    table |= {"at": dict(of.at), "called": dict(of.called)}
+    table |= {} if of.decimals is None else {"decimals": of.decimals}
+    table["products"] = [
+        {"written": each.written, "lines": each.lines, "left": list(each.left), "right": list(each.right)}
+        for each in of.products
+    ]
+    return table
+
+
+def _plain(value: Any) -> Any:
+    """Numbers as they are; those that JSON does not have, as text."""
+    if isinstance(value, Tensor):
+        return _plain(value.tolist())
+    if isinstance(value, list):
+        return [_plain(part) for part in value]
+    if isinstance(value, str):
+        return value
+    return value if math.isfinite(value) else "…" if math.isnan(value) else "-inf"
+
+
+def _written(value: Any) -> Any:
+    """Claims as text, for their digits count; those of a float32 are fewer than those of a float."""
+    if isinstance(value, Tensor):
+        value = value.detach().cpu().tolist()
+    if isinstance(value, list | tuple | np.ndarray):
+        return [_written(part) for part in value]
+    return "…" if value is None else str(value)
+
+
+def _form(of: Example) -> str:
+    """The places that the script fills; without a script, the text of the terminal."""
+    text = "\n".join(visible(line) for line in lines(of, 100))
+    return f"""<p id=fault role=alert hidden></p>
+<div id=own-place></div>
+<noscript><pre>{escape(text)}</pre></noscript>
+<p id=said class=unseen role=status aria-live=polite></p>"""
+
+
+def _stages(of: Example) -> str:
+    """What is given, and every stage, as tables."""
+    worked = of.worked()
+    given = [
+        _section(of, name, f"({size(matrix)})", given_rows(worked, name, matrix), "")
+        for name, matrix in worked.given.items()
+    ]
+    stages = [
+        _section(of, name, worked.shapes[name], stage_rows(record)[0], _words(name))
+        for name, record in worked.items()
+    ]
+    first, second = ("<section><h2>Given</h2></section>", "<section><h2>Stage by stage</h2></section>")
+    return "\n".join([first, *given, second, *stages])
+
+
+def _section(of: Example, name: str, shape: str, rows: Sequence[Row], words: str) -> str:
+    """A matrix: our name and the note's, how its shape comes about, its numbers, and the line of our code."""
+    seen, called = escape(visible(name)), of.called.get(name)
+    theirs = f" <small>in the note: {escape(visible(called))}</small>" if called else ""
+    header = "".join(f"<th scope=col>{column}" for column in range(len(rows[0][1])))
+    body = "".join(
+        f"<tr><th scope=row><bdi>{escape(visible(label))}</bdi>" + "".join(f"<td>{cell}" for cell in cells)
+        for label, cells in rows
+    )
+    return f"""<section>
+<h3><bdi>{seen}</bdi>{theirs}</h3>
+<p class=stage-shape>{escape(shape)}</p>
+<div class=wide-table tabindex=0 role=region aria-label="{seen}">
+<table class=alignment><thead><tr><td>{header}<tbody>{body}</table></div>
+{words}
+</section>"""
+
+
+def _words(name: str) -> str:
+    """What the stage is, and the line that computes it; nothing where the model has none."""
+    line = code_line(name)
+    if line is None:
+        return ""
+    about = caption(name)
+    # A model scales its embeddings; an example need not: its shape says which.
+    equation = "" if name.endswith("token_embeddings") else f"{about.equation}. "
+    return f"""<p>{equation}{escape(about.reading)}</p>
+<p class=code-line><code>{escape(line.text)}</code> {escape(f"{line.file}:{line.line}")}</p>"""

@@ -22,8 +22,14 @@ def html(shown: Any) -> str:
 
 @functools.singledispatch
 def plot(shown: Any, path: str | Path) -> None:
-    """Draw data to a file; views register the kinds that they know."""
+    """Draw data to a file."""
     raise TypeError(f"no picture is registered for {type(shown).__name__}")
+
+
+@functools.singledispatch
+def page(shown: Any, **options: Any) -> str:
+    """Write data as a page of HTML, complete in one file."""
+    raise TypeError(f"no page is registered for {type(shown).__name__}")
 
 
 class InNotebook:

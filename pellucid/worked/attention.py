@@ -1,30 +1,22 @@
-"""Worked examples: plain arrays in, every stage of an attention out, through the model's own `attend`."""
+"""Worked examples of attention: plain arrays in, every stage out, through the model's own `attend`."""
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+import torch
 from torch import Tensor
 
+from pellucid.config.whole import is_whole
 from pellucid.errors import UsageError
-from pellucid.worked.matrices import for_each_head, matrix_of
-from pellucid.worked.settings import Scale, check_mask, divisor_of, heads_of, mask_of, words_of
-from pellucid.worked.stages import ENTRIES, Given, Projection, run, size, split
-from pellucid.worked.worked_example import WorkedExample
+from pellucid.worked.stages import ENTRIES, WEIGHTS, Start, size, split
+from pellucid.worked.worked_example import WorkedAttention
 
-MATRICES = (
-    "inputs",
-    "memory",
-    "w_query",
-    "w_key",
-    "w_value",
-    "w_output",
-    "queries",
-    "keys",
-    "values",
-    *ENTRIES,
-)
-WEIGHTS = {"queries": "w_query", "keys": "w_key", "values": "w_value"}
+Scale = str | float | None
+MATRICES = ("inputs", "memory", *WEIGHTS.values(), "w_output", *WEIGHTS, *ENTRIES)
+MAY_HIDE = ("mask", "scores", "scaled_scores", "masked_scores")  # where -inf means something
 
 
 def attention(
@@ -47,8 +39,8 @@ def attention(
     mask: Any = None,
     tokens: Iterable[str] | None = None,
     memory_tokens: Iterable[str] | None = None,
-) -> WorkedExample:
-    """Attention worked out from plain arrays, entered at any stage: from inputs and W (x · W, W as in × out;
+) -> WorkedAttention:
+    """Work out an attention from plain arrays, entered at any stage: from inputs and W (x · W, W as in × out;
     without a W the inputs themselves), from queries, keys and values, or from a later stage with values.
 
     Arrays are L × D, or H × L × K for several heads. `scale` is "sqrt_dk", "sqrt_dmodel", None or a number
@@ -57,189 +49,175 @@ def attention(
     NaN is a number that is not known.
     """
     arguments = {name: value for name, value in locals().items() if value is not None or name == "scale"}
-    given = {name: value for name, value in arguments.items() if name in MATRICES}
-    arrays = {name: matrix_of(name, value) for name, value in given.items()}
-    words: dict[str, list[str]] = {
-        name: words_of(name, arguments[name]) for name in ("tokens", "memory_tokens") if name in arguments
-    }
-    complete = _given(arrays, heads, scale, mask)
-    worked = WorkedExample(complete, _along(words, complete, "memory" in arrays), arguments | arrays | words)
-    _refuse_overflow(worked)
+    arrays = {name: checked(name, arguments[name]) for name in MATRICES if name in arguments}
+    start = _start(arrays, heads, scale, mask)
+    words: dict[str, list[str]] = {}
+    for axis, name, rows in zip("LM", ("tokens", "memory_tokens"), start.lengths, strict=True):
+        if name in arguments:
+            listed = [arguments[name]] if isinstance(arguments[name], str) else list(arguments[name])
+            words[axis] = arguments[name] = listed
+            if len(listed) != rows:
+                raise UsageError(f"{name}: {len(listed)} words for {rows} rows. Give a list of {rows}.")
+        elif "L" in words and "memory" not in arrays and len(words["L"]) == rows:
+            words[axis] = words["L"]  # self-attention
+    worked = WorkedAttention(start, words, arguments | arrays)
+    is_known = not any(bool(matrix.isnan().any()) for matrix in start.arrays.values())
+    for name, record in worked.items():
+        if bool((record.tensor == math.inf).any()) or (is_known and bool(record.tensor.isnan().any())):
+            raise UsageError(f"{name}: from these numbers it overflows float64 (1.8e308). Give smaller ones.")
     return worked
 
 
-def _given(arrays: Mapping[str, Tensor], heads: int | None, scale: Scale, mask: Any) -> Given:
-    """What an example starts from; raises where something does not fit, or would have no effect."""
-    entry = _entry(arrays, scale, mask)
-    count = heads_of(arrays, heads)
+def checked(name: str, value: Any, shape: tuple[int, int] | None = None) -> Tensor:
+    """Return a matrix, or one for each head, in float64; `shape` is the rows and columns it must have."""
+    try:
+        if isinstance(value, list | tuple) and all(isinstance(part, Tensor) for part in value):
+            value = torch.stack(list(value))
+        given = torch.from_numpy(_as_array(value)) if not isinstance(value, Tensor) else value.detach().cpu()
+    except (TypeError, ValueError, OverflowError, RuntimeError):
+        raise UsageError(
+            f"{name} is not a matrix of numbers. Give rows of the same length, [[1.0, 2.0], …]."
+        ) from None
+    if name == "mask" and given.dtype == torch.bool:
+        given = torch.zeros(given.shape).masked_fill(~given, -math.inf)
+    matrix, is_single = given.double(), name in ("inputs", "memory")
+    if matrix.dim() not in ((2,) if is_single else (2, 3)) or not matrix.numel():
+        heads = "" if is_single else ", or one for each head"
+        raise UsageError(
+            f"{name} has the shape {tuple(matrix.shape)}. Give a matrix, [[1.0, 2.0], …]{heads}."
+        )
+    if bool(((matrix == math.inf) | (matrix == -math.inf) & (name not in MAY_HIDE)).any()):
+        raise UsageError(f"{name} holds an infinite number, which makes others unknown. Give finite ones.")
+    if name == "mask" and not bool((matrix <= 0).all()):
+        raise UsageError(
+            f"mask: {matrix.max():g} is not 0 or below: a mask is added to the scores, 0 where a query may "
+            "look, -inf where it may not. Or give bools, True where a query may look: of 0 and 1, mask == 1 "
+            "or mask == 0."
+        )
+    if shape and matrix.shape[-2:] != shape:
+        raise UsageError(f"{name} is {size(matrix)} and must be {shape[0]}×{shape[1]}, as the scores are.")
+    return matrix
+
+
+def _as_array(value: Any) -> Any:
+    array = np.asarray(value)
+    return array if array.dtype == bool else array.astype(np.float64)
+
+
+def _start(arrays: Mapping[str, Tensor], heads: int | None, scale: Scale, mask: Any) -> Start:
+    """Return what the stages start from; raise where something does not fit, or would have no effect."""
+    count = _count_heads(arrays, heads)
+    entry = next((name for name in ENTRIES if name in arrays), None)
     matrices: dict[str, Tensor] = {}
-    projections: dict[str, Projection] = {}
+    sources: dict[str, str] = {}
     for name in WEIGHTS if entry is None else ("values",):
-        _take(name, arrays, count, matrices, projections)
-    if entry is not None:
-        matrices[entry] = for_each_head(arrays[entry], count)
-    _refuse_unused(arrays, matrices, projections)
-    example = _joined(entry, count, matrices, projections)
-    w_output = _output(arrays.get("w_output"), example)
-    divisor = divisor_of(scale, example, arrays)
-    if mask is not None and not isinstance(mask, str):
-        matrices = {**matrices, "mask": mask_of(mask, example)}
-    causal = isinstance(mask, str)
-    return replace(example, matrices=matrices, divisor=divisor, causal=causal, w_output=w_output)
+        source = "memory" if name != "queries" and "memory" in arrays else "inputs"
+        if name in arrays or source in arrays:
+            matrices[name] = _project(name, source, arrays, count)
+            sources |= {} if name in arrays else {name: source}
+        elif name != "values":
+            raise UsageError(f"there are no {name}. Give {name}=, or inputs= (and {WEIGHTS[name]}=).")
+    if entry:
+        matrices[entry] = arrays[entry].expand(count, -1, -1)
+    if "w_output" in arrays:  # of each head below each other, where it is given for each
+        arrays = {**arrays, "w_output": arrays["w_output"].reshape(-1, arrays["w_output"].shape[-1])}
+    start = Start(arrays, matrices, sources, count, causal=isinstance(mask, str))
+    _check_products(start)
+    _refuse_idle(start, scale, mask)
+    start = replace(start, divisor=_read_divisor(scale, start))
+    if start.causal and mask != "causal":
+        ways = 'Give None, "causal", or an array of 0 and -inf or of bools.'
+        raise UsageError(f'mask = "{mask}" is not known. {ways}')
+    if start.causal or mask is None:
+        return start
+    given = checked("mask", mask, start.lengths)
+    _count_heads({"mask": given}, count if count > 1 else None)
+    matrices["mask"] = given.expand(count, -1, -1)
+    return replace(start, arrays={**arrays, "mask": given})
 
 
-def _entry(arrays: Mapping[str, Tensor], scale: Scale, mask: Any) -> str | None:
-    """The stage after the queries that is given, if one is."""
-    late = [name for name in ENTRIES if name in arrays]
-    if len(late) > 1:
-        raise UsageError(
-            f"{' and '.join(late)} are both given: the first makes the second. Give one of them."
-        )
-    entry = late[0] if late else None
-    idle = [name for name in ("queries", "keys", "w_query", "w_key") if name in arrays] if entry else []
-    if mask is not None and entry in ("masked_scores", "weights"):
-        idle.append("mask")
-    is_default = scale is None or (isinstance(scale, str) and scale == "sqrt_dk")
-    if not is_default and entry in ENTRIES[1:]:
-        idle.append("scale")
-    if idle:
-        raise UsageError(f"{entry} is given, so {idle[0]} has no effect. Leave one of the two out.")
-    check_mask(mask)
-    return entry
+def _count_heads(arrays: Mapping[str, Tensor], heads: int | None) -> int:
+    """Return the number of heads, on which all that has a matrix for each of them must agree."""
+    if heads is not None and not is_whole(heads, 1):
+        raise UsageError(f"heads = {heads!r} must be a whole number, 1 or more.")
+    counts = {} if heads is None else {"heads": int(heads)}
+    counts |= {name: len(array) for name, array in arrays.items() if array.dim() == 3}
+    if len(set(counts.values())) > 1:
+        listed = ", ".join(f"{name} {count}" for name, count in counts.items())
+        raise UsageError(f"the numbers of heads differ: {listed}. Give every head its matrix.")
+    return next(iter(counts.values()), 1)
 
 
-def _take(
-    name: str,
-    arrays: Mapping[str, Tensor],
-    heads: int,
-    matrices: dict[str, Tensor],
-    projections: dict[str, Projection],
-) -> None:
-    """Queries, keys or values: as they are given, or from the inputs or the memory."""
+def _project(name: str, source: str, arrays: Mapping[str, Tensor], heads: int) -> Tensor:
+    """Return queries, keys or values for each head: as given, or x · W, or x itself where there is no W."""
     weight = WEIGHTS[name]
-    source = "memory" if name != "queries" and "memory" in arrays else "inputs"
-    if name in arrays:
-        if weight in arrays:
-            raise UsageError(f"{name} are given, so {weight} has no effect. Leave one of the two out.")
-        matrix = arrays[name]
-        matrices[name] = matrix if matrix.dim() == 3 else _split(name, matrix, heads)
-    elif source in arrays:
-        matrix, w = arrays[source], arrays.get(weight)
-        if w is None:
-            _split(name, matrix, heads)
-        else:
-            _multiply(name, source, matrix, weight, w)
-            if w.dim() == 2:
-                _split(f"{name}: {weight}", w, heads)
-        projections[name] = Projection(source, matrix, weight, w)
-    elif name != "values":
-        where = "inputs" if name == "queries" else "memory or inputs"
-        raise UsageError(f"there are no {name}. Give {name}=, or {where}= (and {weight}=).")
+    matrix = arrays.get(name, arrays.get(source, torch.empty(0)))
+    if name not in arrays and weight in arrays:
+        matrix = _multiply(name, source, matrix, weight, arrays[weight])
+    if matrix.dim() == 2 and matrix.shape[1] % heads:
+        raise UsageError(f"{name}: {matrix.shape[1]} columns are not a multiple of heads = {heads}.")
+    return matrix if matrix.dim() == 3 else split(matrix, heads)
 
 
-def _split(name: str, matrix: Tensor, heads: int) -> Tensor:
-    if matrix.shape[1] % heads:
-        raise UsageError(
-            f"{name} ({size(matrix)}): {matrix.shape[1]} columns are not a multiple of heads = {heads}."
-        )
-    return split(matrix, heads)
+def _check_products(start: Start) -> None:
+    """Raise unless Q · K^T, weights · V and concatenated · W_O exist."""
+    matrices, (queries, keys) = start.matrices, start.lengths
+    if start.entry is None:
+        _multiply("scores", "queries", matrices["queries"], "keys^T", matrices["keys"].mT)
+    if (values := matrices.get("values")) is not None:
+        _multiply("context", "weights", values.new_zeros(queries, keys), "values", values)
+        if "w_output" in start.arrays:
+            whole = values.new_zeros(queries, start.heads * values.shape[-1])
+            _multiply("output", "concatenated", whole, "w_output", start.arrays["w_output"])
 
 
-def _multiply(result: str, left: str, a: Tensor, right: str, b: Tensor) -> None:
-    """Raises unless a · b exists."""
+def _multiply(result: str, left: str, a: Tensor, right: str, b: Tensor) -> Tensor:
+    """Return a · b; raise where the product does not exist."""
     columns, rows = a.shape[-1], b.shape[-2]
     if columns == rows:
-        return
-    hint = ""
-    if b.shape[-1] == columns and right.startswith("w_"):
-        hint = f" Its transpose would: {right} is written in × out."
+        return a @ b
+    turned = b.shape[-1] == columns and right.startswith("w_")
+    hint = f" Its transpose would: {right} is written in × out." if turned else ""
     raise UsageError(
         f"{result}: {left} · {right} is ({size(a)})·({size(b)}), which does not multiply: "
         f"the left has {columns} columns, the right {rows} rows.{hint}"
     )
 
 
-def _refuse_unused(
-    arrays: Mapping[str, Tensor], matrices: Mapping[str, Tensor], projections: Mapping[str, Projection]
-) -> None:
-    used = {*matrices, "w_output"}
-    for projection in projections.values():
-        used |= {projection.source, projection.weight}
-    for name in arrays:
-        if name not in used:
-            need = {"w_query": "inputs", "w_key": "memory or inputs", "w_value": "memory or inputs"}.get(name)
-            why = f"it multiplies {need}, which are not given" if need else "everything is given without it"
-            raise UsageError(f"{name} has no effect: {why}. Leave it out, or enter at an earlier stage.")
-
-
-def _joined(
-    entry: str | None, heads: int, matrices: Mapping[str, Tensor], projections: Mapping[str, Projection]
-) -> Given:
-    """L and M, after a look at whether the stages fit together."""
-
-    def rows_columns(name: str) -> Tensor:
-        if name in matrices:
-            return matrices[name]
-        projection = projections[name]
-        rows, w = projection.matrix.shape[0], projection.weights
-        columns = (projection.matrix if w is None else w).shape[-1]
-        return Tensor(rows, columns if w is not None and w.dim() == 3 else columns // heads)
-
-    if entry is None:
-        asking, asked = rows_columns("queries"), rows_columns("keys")
-        _multiply("scores", "queries", asking, "keys^T", asked.mT)
-        queries, keys = asking.shape[-2], asked.shape[-2]
-    else:
-        queries, keys = matrices[entry].shape[-2:]
-    if "values" in matrices or "values" in projections:
-        _multiply("context", "weights", Tensor(queries, keys), "values", rows_columns("values"))
-    return Given(heads, queries, keys, None, False, matrices, projections)
-
-
-def _output(w_output: Tensor | None, example: Given) -> Tensor | None:
-    if w_output is None:
-        return None
-    if not example.has_values:
+def _refuse_idle(start: Start, scale: Scale, mask: Any) -> None:
+    """Raise for the first argument that nothing is computed from."""
+    used = {*start.matrices, *start.sources.values(), *(WEIGHTS[name] for name in start.sources)}
+    used |= {"w_output"} if "values" in start.matrices else set()
+    idle = [name for name in start.arrays if name not in used]
+    idle += ["mask"] if mask is not None and start.entry in ("masked_scores", "weights") else []
+    idle += ["scale"] if start.entry in ENTRIES[1:] and scale not in (None, "sqrt_dk") else []
+    if idle:
+        others = ", ".join(name for name in start.arrays if name in used)
         raise UsageError(
-            "w_output has no effect: there are no values, so it ends at the weights. Give values=."
+            f"{idle[0]} has no effect beside {others}: nothing is computed from it. Leave it out, or start "
+            "from another stage."
         )
-    stacked = w_output.flatten(0, 1) if w_output.dim() == 3 else w_output
-    seen: dict[str, Tensor] = {}
-    run(example, lambda name, tensor: seen.setdefault(name, tensor))
-    _multiply("output", "concatenated", seen["concatenated_BLD"][0], "w_output", stacked)
-    return stacked
 
 
-def _along(words: Mapping[str, list[str]], given: Given, has_memory: bool) -> dict[str, list[list[str]]]:
-    """The words along L and M; in self-attention they are the same."""
-    along = {"L": ("tokens", given.queries), "M": ("memory_tokens", given.keys)}
-    if "memory_tokens" not in words and not has_memory and given.queries == given.keys:
-        along["M"] = along["L"]
-    found = {}
-    for axis, (name, length) in along.items():
-        if name in words:
-            if len(words[name]) != length:
-                raise UsageError(f"{name}: {len(words[name])} words for {length} rows. Give one for each.")
-            found[axis] = [words[name]]
-    return found
-
-
-def _refuse_overflow(worked: WorkedExample) -> None:
-    """Raises where a stage leaves float64: what follows from it would look like numbers not known."""
-    given = worked.given
-    start = [*given.matrices.values(), *([] if given.w_output is None else [given.w_output])]
-    for projection in given.projections.values():
-        start += (
-            [projection.matrix] if projection.weights is None else [projection.matrix, projection.weights]
+def _read_divisor(scale: Scale, start: Start) -> float | None:
+    """Return the number that divides the scores; None where nothing does. Without queries there is no d_k."""
+    width = start.matrices["queries"].shape[-1] if "queries" in start.matrices else None
+    if scale is None or scale == "sqrt_dk":
+        return None if scale is None or width is None else math.sqrt(width)
+    if scale == "sqrt_dmodel":
+        whole = start.arrays["inputs"].shape[1] if "inputs" in start.arrays else width and width * start.heads
+        if whole is None:
+            raise UsageError(
+                'scale = "sqrt_dmodel": no inputs or queries say d_model. Give its root, a number.'
+            )
+        return math.sqrt(whole)
+    try:
+        number = float(scale)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not 0 < number < math.inf:
+        raise UsageError(
+            f'scale = {scale!r:.40} is not known. Give "sqrt_dk", "sqrt_dmodel", None, or a number above 0 '
+            "that divides the scores."
         )
-    is_known = not any(bool(matrix.isnan().any()) for matrix in start)
-    for name, record in worked.items():
-        if name in given.matrices:
-            continue
-        beyond = record.tensor.isinf()
-        if name == "scaled_scores":
-            beyond &= worked["scores"].tensor.isfinite()
-        if name in ("mask", "masked_scores"):
-            beyond &= record.tensor > 0  # -inf is what masks
-        if bool(beyond.any()) or (is_known and bool(record.tensor.isnan().any())):
-            raise UsageError(f"{name}: from these numbers it overflows float64 (1.8e308). Give smaller ones.")
+    return number

@@ -13,28 +13,60 @@ from torch import Tensor
 from pellucid.config.nearest import nearest
 from pellucid.config.whole import is_whole
 from pellucid.errors import UsageError
-from pellucid.worked.matrices import refuse_what_would_lose
 from pellucid.worked.stages import STAGES
 
-LEFT_OUT = ("…", "...", "⋮", "⋯", "⋱", "")
+LEFT_OUT = ("…", "...", "⋮", "⋯", "⋱", "", "nan")
 EXACT = 1e-9  # added to every slack: what float64 itself may lose
-POWERS = 300  # of ten, that a written number may have: a float64 has some 308
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A claimed matrix: its cells as written, their numbers (NaN where left out) and half a unit of each."""
+    """A claimed matrix: its cells as written, their numbers, and half a unit of the last digit of each."""
 
     written: list[list[list[str]]]  # head, row, column
-    numbers: Tensor  # H × rows × columns; H is 1 where the stage has no heads
-    halves: Tensor
-    is_whole: bool = False  # one matrix for all heads, as a slide prints it; here a slice for each
+    numbers: Tensor  # H × rows × columns, NaN where left out; H is 1 where the stage has no heads
+    halves: Tensor  # NaN for a whole number that does not say to how many digits it was rounded
+
+    @property
+    def places(self) -> list[tuple[int, int, int]]:
+        """Head, row and column of every cell that is not left out."""
+        return [(head, row, column) for head, row, column in (~self.numbers.isnan()).nonzero().tolist()]
 
 
-def read_claims(
-    claims: Mapping[str, Any], heads: int, decimals: int | None, widths: Mapping[str, int]
-) -> dict[str, Claim]:
-    """The claims in the order of computation; `widths` says how wide queries, keys and values are whole."""
+def number(written: Any, decimals: int | None = None, where: str = "claim") -> tuple[float, float, str]:
+    """Return a number, half a unit of its last digit as written, and the text; NaN for what is left out.
+
+    `decimals` says to how many digits a whole number was rounded; without it, half a unit of one is NaN.
+    """
+    text = "…" if written is None else str(written).strip()
+    if text.lower() in LEFT_OUT:
+        return math.nan, 0.0, "…"
+    plain = text.replace("−", "-").replace("–", "-").replace("∞", "inf")
+    shown = text.replace("inf", "∞").replace("-", "−").replace("–", "−")
+    try:
+        value = float(decimal := Decimal(plain))
+    except (InvalidOperation, ValueError):
+        value = math.nan
+    if math.isnan(value):
+        comma = " Decimals come after a point, not after a comma." if "," in text else ""
+        raise UsageError(
+            f'{where}: "{text}" is not a number.{comma} Write 0.25, -inf, or … for one left out.'
+        )
+    if decimal.is_infinite():
+        return value, 0.0, shown
+    if math.isinf(value):
+        raise UsageError(f'{where}: "{text:.40}" is too large for float64. Write a number below 1e308.')
+    places = -int(decimal.as_tuple().exponent)
+    is_short = places <= 0 and "e" not in plain.lower()
+    if is_short and decimals is None:
+        return value, math.nan, shown
+    if decimals is not None and (is_short or not isinstance(written, str)):
+        places = decimals
+    return value, float(f"5e{-places - 1}"), shown
+
+
+def read_claims(claims: Mapping[str, Any], heads: int, decimals: int | None) -> dict[str, Claim]:
+    """Return the claims in the order of computation."""
     if not isinstance(claims, Mapping):
         raise UsageError('claims are matrices by the names of stages: {"weights": [["0.4", "0.6"]]}.')
     if decimals is not None and not is_whole(decimals, 0):
@@ -43,89 +75,24 @@ def read_claims(
         if name not in STAGES:
             near = nearest(name, STAGES, cutoff=0.5)
             raise UsageError(f"no stage is called {name!r}. Nearest: {', '.join(near or STAGES)}.")
-    return {
-        name: _claim(name, claims[name], heads, decimals, widths.get(name, 0))
-        for name in STAGES
-        if name in claims
-    }
+    return {name: _claim(name, claims[name], heads, decimals) for name in STAGES if name in claims}
 
 
-def number(written: Any, decimals: int | None = None, where: str = "claim") -> tuple[float, float, str]:
-    """A number, half a unit of its last digit as written, and the text; NaN for what is left out."""
-    text = "…" if written is None else str(written).strip()
-    if text in LEFT_OUT or text.lower() == "nan":
-        return math.nan, 0.0, "…"
-    plain = text.replace("−", "-").replace("–", "-").replace("∞", "inf")
+def _claim(name: str, matrix: Any, heads: int, decimals: int | None) -> Claim:
+    """Read a matrix, or one for each head where the stage has heads."""
+    nested = matrix.tolist() if isinstance(matrix, Tensor | np.ndarray) else matrix
     try:
-        if isinstance(written, bool | np.bool_):
-            raise InvalidOperation
-        decimal = Decimal(plain)
-        if decimal.is_nan():  # sNaN, NaN123
-            raise InvalidOperation
-    except InvalidOperation:
-        raise UsageError(
-            f'{where}: "{text}" is not a number. Write 0.25, -inf, or … for one left out.'
-        ) from None
-    if decimal.is_infinite():
-        return float(decimal), 0.0, text.replace("inf", "∞").replace("-", "−")
-    places = -int(decimal.as_tuple().exponent)
-    if places < -POWERS or (decimal and not -POWERS <= decimal.adjusted() <= POWERS):
-        raise UsageError(
-            f'{where}: "{text:.40}" is too large or too small for float64. Write a number between '
-            f"1e-{POWERS} and 1e{POWERS}."
-        )
-    if (places <= 0 and "e" not in plain.lower()) or (decimals is not None and not isinstance(written, str)):
-        if decimals is None:
-            raise UsageError(
-                f"{where}: the whole number {text} does not say to how many digits it was rounded. Write "
-                f'"{text.rstrip(".")}.0", or give decimals=0.'
-            )
-        places = min(decimals, POWERS)
-    return float(decimal), 0.5 * 10.0**-places, text.replace("-", "−").replace("–", "−")
-
-
-def _claim(name: str, matrix: Any, heads: int, decimals: int | None, width: int) -> Claim:
-    """A matrix, or one for each head where the stage has heads, or the whole one, `width` columns wide."""
-    refuse_what_would_lose(f"the claim on {name}", matrix)
-    nested = matrix.tolist() if isinstance(matrix, Tensor) else matrix
-    try:
-        depth = 3 if _is_list(nested[0][0]) else 2
-        matrices = nested if depth == 3 else [nested]
-        is_whole = len(matrices) == 1 < heads and {len(row) for row in matrices[0]} == {width}
-        if not is_whole:
-            _check_heads(name, len(matrices), heads, width)
-        rows = [[[*row] for row in each] for each in matrices]
+        matrices = nested if isinstance(nested[0][0], list | tuple) else [nested]
+        cells = [[[number(cell, decimals, name) for cell in row] for row in each] for each in matrices]
     except (TypeError, IndexError, KeyError):
         raise UsageError(f'{name}: the claim is not a matrix. Write rows, [["0.4", "0.6"], …].') from None
-    if len({len(row) for each in rows for row in each}) != 1 or len({len(each) for each in rows}) != 1:
+    wanted = heads if "H" in STAGES[name] else 1
+    if len(cells) != wanted:
+        raise UsageError(f"{name}: of {len(cells)} matrices claimed there should be {wanted}, one a head.")
+    if len({len(row) for each in cells for row in each}) != 1 or len({len(each) for each in cells}) != 1:
         raise UsageError(f"{name}: the claimed rows differ in length. Write … for what is left out.")
-    cells = [[[number(cell, decimals, name) for cell in row] for row in each] for each in rows]
-    if is_whole:
-        own = width // heads
-        cells = [[row[head * own : (head + 1) * own] for row in cells[0]] for head in range(heads)]
-    numbers, halves = (torch.tensor(_picked(cells, part), dtype=torch.float64) for part in (0, 1))
-    return Claim(_picked(cells, 2), numbers, halves, is_whole)
-
-
-def _check_heads(name: str, claimed: int, heads: int, width: int) -> None:
-    """Raises unless there is a claimed matrix for each of the stage's."""
-    has_heads = "H" in STAGES[name]
-    wanted = heads if has_heads else 1
-    if claimed == wanted:
-        return
-    if claimed == 1:
-        whole = f", or the whole one, of {width} columns" if width else ""
-        raise UsageError(
-            f"{name}: {heads} heads have a matrix each, and one is claimed. Give {heads}{whole}."
-        )
-    one = "is one head" if has_heads else "is one for all heads"
-    there = one if wanted == 1 else f"are {wanted} heads"
-    raise UsageError(f"{name}: {claimed} matrices are claimed, and there {there}. Give {wanted}.")
-
-
-def _picked(cells: list[list[list[tuple[float, float, str]]]], part: int) -> list[list[list[Any]]]:
-    return [[[cell[part] for cell in row] for row in matrix] for matrix in cells]
-
-
-def _is_list(value: Any) -> bool:
-    return isinstance(value, list | tuple | np.ndarray)
+    numbers, halves = (
+        torch.tensor([[[cell[part] for cell in row] for row in each] for each in cells], dtype=torch.float64)
+        for part in (0, 1)
+    )
+    return Claim([[[cell[2] for cell in row] for row in each] for each in cells], numbers, halves)

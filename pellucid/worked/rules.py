@@ -1,6 +1,6 @@
-"""Rules that true numbers keep, whatever was rounded: each says why a claim cannot be right.
+"""Rules that true numbers keep, whatever was rounded: each tells why a claim cannot be right.
 
-A rule counts as broken only beyond the slack that rounding leaves, half a unit of each printed number.
+A rule counts as broken only beyond the slack that rounding leaves, half a unit of each claimed number.
 """
 
 import math
@@ -9,132 +9,125 @@ from collections.abc import Iterator, Mapping
 import torch
 from torch import Tensor
 
-from pellucid.worked.claims import EXACT
-from pellucid.worked.rounding import Line, softmax_bounds
+from pellucid.worked.claims import EXACT, Claim
+from pellucid.worked.stages import Start, split
 
-Cell = tuple[int, int, int]  # head, row, column
+Place = tuple[int, int, int]  # head, row, column
+Stages = Mapping[str, Tensor]  # H × rows × columns
 
 
-def broken(name: str, lines: Mapping[str, Line]) -> dict[Cell, list[str]]:
-    """The rules that the claimed line `name` breaks, by cell."""
-    found: dict[Cell, list[str]] = {}
-    rules = _of_weights(lines) if name == "weights" else ()
-    if name == "masked_scores" and "scaled_scores" in lines and "mask" in lines:
-        rules = _of_masked_scores(lines)
-    if name in ("context", "concatenated") and "values" in lines:
-        rules = _of_context(_by_heads(lines[name], len(lines["values"].numbers)), lines)
+def broken(name: str, claim: Claim, used: Stages, halves: Stages) -> dict[Place, list[str]]:
+    """Return the rules that a claimed line breaks, by cell; `used` are the lines before it, `halves` how far
+    rounding may have moved them. A line of another shape than the stage has breaks none of these."""
+    rules: Iterator[tuple[Place, str]] = iter(())
+    width = 0  # of a head, where the contexts of all heads stand side by side
+    if name in used and claim.numbers.shape != used[name].shape:
+        pass
+    elif name == "weights":
+        rules = _of_weights(claim, used.get("masked_scores"), halves.get("masked_scores"))
+    elif name == "context" and "values" in used:
+        rules = _of_context(claim.numbers, claim.halves, used, halves["values"])
+    elif name == "concatenated" and "values" in used:
+        heads, width = len(used["values"]), used["values"].shape[-1]
+        numbers, half = (split(part[0], heads) for part in (claim.numbers, claim.halves))
+        rules = _of_context(numbers, half, used, halves["values"])
+    found: dict[Place, list[str]] = {}
     for (head, row, column), rule in rules:
-        # Side by side, the columns of the second head come after those of the first.
-        width = lines["values"].numbers.shape[-1] if name == "concatenated" else 0
-        cell = (0, row, head * width + column) if name == "concatenated" else (head, row, column)
-        if rule not in found.setdefault(cell, []):
-            found[cell].append(rule)
+        found.setdefault((0, row, head * width + column) if width else (head, row, column), []).append(rule)
     return found
 
 
-def _of_masked_scores(lines: Mapping[str, Line]) -> Iterator[tuple[Cell, str]]:
-    mask, before, after = lines["mask"].numbers, lines["scaled_scores"], lines["masked_scores"]
-    hidden = after.numbers == -math.inf
-    is_left = (mask == -math.inf) & ~hidden & ~after.numbers.isnan()
-    is_off = (after.numbers - before.numbers).abs() > after.halves + before.halves + EXACT
-    if before.is_written is not None:
-        is_off &= before.is_written  # a score that stands nowhere may have been computed wrongly instead
-    is_changed = (mask == 0) & (hidden & (before.numbers != -math.inf) | ~hidden & is_off)
+def carry_rounding(start: Start, claims: Mapping[str, Claim], used: Stages) -> dict[str, Tensor]:
+    """Return how far the claimed digits leave each number open, from the queries to the masked scores."""
+    halves: dict[str, Tensor] = {}
+    for name in list(used)[: list(used).index("weights")]:
+        claim, open_to = claims.get(name), torch.zeros_like(used[name])
+        if name == "scores" and name not in start.arrays:
+            keys, of_keys = used["keys"].mT, halves["keys"].mT
+            open_to = halves["queries"] @ (keys.abs() + of_keys) + used["queries"].abs() @ of_keys
+        elif name == "scaled_scores" and name not in start.arrays:
+            open_to = halves["scores"] / (start.divisor or 1.0)
+        elif name == "masked_scores" and name not in start.arrays:
+            open_to = halves["scaled_scores"]
+        if claim is not None and claim.numbers.shape == open_to.shape:
+            open_to = torch.where(claim.numbers.isnan(), open_to, claim.halves)
+        halves[name] = open_to
+    return halves
+
+
+def may_be_rounding(place: Place, claim: Claim, scores: Claim | None, used: Stages) -> str | None:
+    """Return a remark for a wrong weight that the digits of the claimed scores before it leave open."""
+    if scores is None or scores.numbers.shape != used["masked_scores"].shape:
+        return None
+    lowest, highest = softmax_bounds(used["masked_scores"], scores.halves)
+    slack = float(claim.halves[place]) + EXACT
+    if not lowest[place] - slack <= claim.numbers[place] <= highest[place] + slack:
+        return None
+    decimals = max(0, round(-math.log10(2 * float(scores.halves.max()))))
+    return f"may be rounding, as the line before shows {decimals or 'no'} decimal{'s'[: decimals != 1]}"
+
+
+def softmax_bounds(scores: Tensor, halves: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the least and the largest weights that scores can have which were rounded to these."""
+    apart = (scores[..., None, :] - scores[..., :, None]).nan_to_num(-math.inf, math.inf, -math.inf)
+    off = _of_pairs(halves, halves) * (1 - torch.eye(scores.shape[-1], dtype=scores.dtype))
+    bounds = (1 / (apart + off).exp().sum(-1), 1 / (apart - off).exp().sum(-1))
+    hidden = scores == -math.inf
+    return bounds[0].masked_fill(hidden, 0.0), bounds[1].masked_fill(hidden, 0.0)
+
+
+def _of_weights(claim: Claim, scores: Tensor | None, moved: Tensor | None) -> Iterator[tuple[Place, str]]:
+    numbers, halves = claim.numbers, claim.halves
+    total = numbers.sum(-1)
+    for head, row in ((total - 1).abs() > halves.sum(-1) + EXACT).nonzero().tolist():
+        rule = f"a row of weights sums to 1, this one to {_six_digits(total[head, row])}"
+        yield from (((head, row, column), rule) for column in range(numbers.shape[-1]))
+    if scores is None or moved is None:
+        return
+    hidden = scores == -math.inf
+    # Of each two keys of a row: is the score of the first surely larger, and its weight surely smaller?
+    larger = _of_pairs(scores, -scores) > _of_pairs(moved, moved) + EXACT
+    smaller = _of_pairs(-numbers, numbers) > _of_pairs(halves, halves) + EXACT
+    pairs = larger & smaller & ~hidden[..., None, :]
     for is_broken, rule in (
-        (is_left, "a masked score is −∞"),
-        (is_changed, "a score that may be looked at stays as it is"),
+        (hidden & (numbers != 0), "masked weights are exactly 0"),
+        (pairs.any(-1) | pairs.any(-2), "a larger score never has a smaller weight"),
+        (_unlike_rows(claim, scores, moved), "equal score differences give equal rows"),
     ):
-        for head, row, column in is_broken.nonzero().tolist():
-            yield (head, row, column), rule
+        yield from (((head, row, column), rule) for head, row, column in is_broken.nonzero().tolist())
 
 
-def _of_weights(lines: Mapping[str, Line]) -> Iterator[tuple[Cell, str]]:
-    weights = lines["weights"]
-    scores = lines.get("masked_scores")
-    for head, rows in enumerate(weights.numbers):
-        for row, numbers in enumerate(rows):
-            halves = weights.halves[head, row]
-            cells: list[Cell] = [(head, row, column) for column in range(len(numbers))]
-            if abs(numbers.sum() - 1) > halves.sum() + EXACT:
-                rule = f"a row of weights sums to 1, this one to {_six_digits(numbers.sum())}"
-                yield from ((cell, rule) for cell in cells)
-            if scores is not None:
-                yield from _against_scores(cells, numbers, halves, scores)
-                yield from _equal_rows(cells, weights, scores)
+def _unlike_rows(claim: Claim, scores: Tensor, moved: Tensor) -> Tensor:
+    """Return where another row has other weights though its scores differ by one number throughout."""
+    from_largest = scores - scores.amax(-1, keepdim=True)
+    one, other = from_largest[:, :, None], from_largest[:, None]
+    is_same = ((one == other) | ((one - other).abs() <= EXACT)).all(-1)  # head, row, other row
+    lowest, highest = softmax_bounds(scores, moved)
+    span = torch.maximum((highest - lowest)[:, :, None], (highest - lowest)[:, None])
+    slack = claim.halves[:, :, None] + claim.halves[:, None] + span + EXACT
+    apart = (claim.numbers[:, :, None] - claim.numbers[:, None]).abs()
+    return ((apart > slack) & is_same[..., None]).any(2)
 
 
-def _against_scores(
-    cells: list[Cell], numbers: Tensor, halves: Tensor, scores: Line
-) -> Iterator[tuple[Cell, str]]:
-    head, row, _ = cells[0]
-    asked, moved = scores.numbers[head, row], scores.halves[head, row]
-    for cell in cells:
-        if asked[cell[2]] == -math.inf and numbers[cell[2]] != 0:
-            yield cell, "masked weights are exactly 0"
-    is_closed = torch.zeros_like(numbers, dtype=torch.bool)
-    if not bool(asked.isnan().any()):
-        lowest, _ = softmax_bounds(asked, moved)
-        is_closed = (numbers == 0) & (asked != -math.inf) & (lowest > halves + EXACT)
-    for column in is_closed.nonzero()[:, 0].tolist():
-        yield cells[column], "an open cell has a weight above 0"
-    larger = asked[:, None] - asked[None, :] > moved[:, None] + moved[None, :] + EXACT
-    smaller = numbers[None, :] - numbers[:, None] > halves[:, None] + halves[None, :] + EXACT
-    is_broken = larger & smaller & (asked[None, :] != -math.inf) & ~is_closed[:, None]
-    for column in (is_broken.any(0) | is_broken.any(1)).nonzero()[:, 0].tolist():
-        yield cells[column], "a larger score never has a smaller weight"
+def _of_context(numbers: Tensor, halves: Tensor, used: Stages, moved: Tensor) -> Iterator[tuple[Place, str]]:
+    values, scores = used["values"][:, None], used.get("masked_scores", used["weights"])
+    seen = (scores != -math.inf)[..., None]  # head, row, key, 1
+    low = torch.where(seen, values, math.inf).amin(2)
+    high = torch.where(seen, values, -math.inf).amax(2)
+    slack = halves + torch.where(seen, moved[:, None], 0.0).amax(2) + EXACT
+    is_outside = ((numbers < low - slack) | (numbers > high + slack)) & seen.any(2)
+    for head, row, column in is_outside.nonzero().tolist():
+        place = (head, row, column)
+        if row == 0 and seen[head, 0, :, 0].nonzero().tolist() == [[0]] and seen.shape[2] > 1:
+            yield place, "the first row of a causal context is the first value row"
+        span = f"{_six_digits(low[place])} to {_six_digits(high[place])}"
+        yield place, f"a context lies within the range of its values, here {span}"
 
 
-def _equal_rows(cells: list[Cell], weights: Line, scores: Line) -> Iterator[tuple[Cell, str]]:
-    """Rows whose scores differ by one number throughout have the same weights."""
-    head, row, _ = cells[0]
-    asked = scores.numbers[head]
-    for other in range(len(asked)):
-        seen = asked[row] != -math.inf
-        if other == row or not bool(seen.any()) or not bool((seen == (asked[other] != -math.inf)).all()):
-            continue
-        shift = (asked[row] - asked[other])[seen]
-        if not float(shift.max() - shift.min()) <= EXACT:  # false for NaN too
-            continue
-        half = scores.halves[head, [row, other]].amax()
-        lowest, highest = softmax_bounds(asked[row], half.expand(len(asked[row])))
-        apart = (weights.numbers[head, row] - weights.numbers[head, other]).abs()
-        slack = weights.halves[head, [row, other]].sum(0) + highest - lowest
-        for column in (apart > slack + EXACT).nonzero()[:, 0].tolist():
-            yield cells[column], "equal score differences give equal rows"
-
-
-def _of_context(context: Line, lines: Mapping[str, Line]) -> Iterator[tuple[Cell, str]]:
-    values = lines["values"]
-    scores = lines.get("masked_scores")
-    for head, rows in enumerate(context.numbers):
-        lowest = values.numbers[head] - values.halves[head]
-        highest = values.numbers[head] + values.halves[head]
-        for row, numbers in enumerate(rows):
-            seen = torch.ones(len(lowest), dtype=torch.bool)
-            if scores is not None:
-                seen = scores.numbers[head, row] != -math.inf
-            if not bool(seen.any()):
-                continue
-            least, most = lowest[seen].amin(0), highest[seen].amax(0)
-            is_first_alone = row == 0 and bool(seen[0]) and int(seen.sum()) == 1 and len(seen) > 1
-            for column, claimed in enumerate(numbers):
-                slack = context.halves[head, row, column] + EXACT
-                if claimed < least[column] - slack or claimed > most[column] + slack:
-                    cell = (head, row, column)
-                    if is_first_alone:
-                        yield cell, "the first row of a causal context is the first value row"
-                    low, high = values.numbers[head][seen].amin(0), values.numbers[head][seen].amax(0)
-                    span = f"{_six_digits(low[column])} to {_six_digits(high[column])}"
-                    yield cell, f"a context lies within the range of its values, here {span}"
+def _of_pairs(rows: Tensor, columns: Tensor) -> Tensor:
+    """Add each two numbers of a row."""
+    return rows[..., :, None] + columns[..., None, :]
 
 
 def _six_digits(number: Tensor) -> str:
     return f"{float(number):.6g}".replace("-", "−")
-
-
-def _by_heads(line: Line, heads: int) -> Line:
-    """A concatenation as the contexts that it is made of."""
-    if len(line.numbers) == heads:
-        return line
-    parts = [part[0].unflatten(-1, (heads, -1)).transpose(0, 1) for part in (line.numbers, line.halves)]
-    return Line(*parts)

@@ -1,13 +1,12 @@
-"""The stages of an attention, in order, through the model's own `attend`: float64, entered at any of them.
+"""The stages of an attention, in order, through the model's own `attend`, in float64.
 
-A number that is not there (elided on a slide: "…") is NaN, and so is whatever depends on it.
+A number that is not known (elided on a slide: "…") is NaN, and so is whatever depends on it.
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -30,91 +29,80 @@ STAGES = {
     "concatenated": "BLD",
     "output": "BLD",
 }
-ENTRIES = ("scores", "scaled_scores", "masked_scores", "weights")  # where one may come in after the queries
+ENTRIES = ("scores", "scaled_scores", "masked_scores", "weights")  # where an example may start, after Q and K
+WEIGHTS = {"queries": "w_query", "keys": "w_key", "values": "w_value"}
+# How the shape of a stage comes about, for the terminal and the page; {x} stands for the size of x.
+SHAPES = {
+    "scores": "({queries})·({keys^T}) = ({scores})",
+    "scaled_scores": "({scores}) ÷ {divisor} = ({scores})",
+    "masked_scores": "({scores}) + ({scores}) = ({scores})",
+    "weights": "softmax of each row of ({scores}) = ({scores})",
+    "context": "({weights})·({values}) = ({context})",
+    "concatenated": "{heads} heads of ({context}) side by side = ({concatenated})",
+    "output": "({concatenated})·({w_output}) = ({output})",
+}
 
 
 @dataclass(frozen=True)
-class Projection:
-    """What queries, keys or values are made from: a matrix, and the W that it is multiplied with, if any."""
+class Start:
+    """What an attention starts from."""
 
-    source: str
-    matrix: Tensor
-    weight: str
-    weights: Tensor | None  # in × out for all heads together, or head × in × out
-
-
-@dataclass(frozen=True)
-class Given:
-    """What an example starts from; matrices with a head first, H × rows × columns."""
-
+    arrays: Mapping[str, Tensor]  # by the names of `attention`: a matrix, or one for each head
+    matrices: Mapping[str, Tensor]  # the stages that come before `attend` or are given, H × rows × columns
+    sources: Mapping[str, str]  # "inputs" or "memory" for the queries, keys and values projected from it
     heads: int
-    queries: int  # L
-    keys: int  # M
-    divisor: float | None  # what the scores are divided by; None: they are not
-    causal: bool
-    matrices: Mapping[str, Tensor]  # the stages that are given as they are; the mask too, 0 or -inf
-    projections: Mapping[str, Projection] = field(default_factory=dict)  # of queries, keys, values
-    w_output: Tensor | None = None
+    divisor: float | None = None  # of the scores; None: they are not divided
+    causal: bool = False
 
     @property
     def entry(self) -> str | None:
-        """The stage after the queries at which the example comes in, if it does."""
-        return next((name for name in ENTRIES if name in self.matrices), None)
+        """The stage after the queries at which the example starts, or None."""
+        return next((name for name in ENTRIES if name in self.arrays), None)
 
     @property
-    def has_values(self) -> bool:
-        """Whether it goes on after the weights."""
-        return "values" in self.matrices or "values" in self.projections
+    def reached(self) -> list[str]:
+        """The stages that have numbers, in order."""
+        names, first = list(STAGES), self.entry or "scores"
+        last = "output" if "w_output" in self.arrays else "concatenated"
+        last = last if "values" in self.matrices else "weights"
+        before = [name for name in WEIGHTS if name in self.matrices]
+        return [*before, *names[names.index(first) : names.index(last) + 1]]
 
-    def is_reached(self, name: str) -> bool:
-        """Whether a stage has numbers: it comes not before the entry, nor after the end."""
-        order = list(STAGES)
-        if name in ("queries", "keys"):
-            return self.entry is None
-        if name == "values":
-            return self.has_values
-        if order.index(name) > order.index("weights"):
-            return self.has_values and (name != "output" or self.w_output is not None)
-        return self.entry is None or order.index(name) >= order.index(self.entry)
+    @property
+    def lengths(self) -> tuple[int, int]:
+        """The number of queries, L, and of keys, M."""
+        if self.entry:
+            return self.matrices[self.entry].shape[-2], self.matrices[self.entry].shape[-1]
+        return self.matrices["queries"].shape[-2], self.matrices["keys"].shape[-2]
 
 
-def run(given: Given, see: See) -> None:
-    """All stages, each shown to `see`, which returns what is used from there on."""
+def run(start: Start, see: See) -> None:
+    """Compute all stages; `see` is shown each of them and returns what the next stages use."""
     masks: list[Tensor] = []
+    reached, (queries, keys) = start.reached, start.lengths
 
-    def shown(name_axes: str, tensor: Tensor) -> Tensor:
+    def show(name_axes: str, tensor: Tensor) -> Tensor:
         name = name_axes.rpartition("_")[0]
-        tensor = given.matrices[name][None] if name in given.matrices else tensor
-        if name == "masked_scores" and masks:
-            # What is masked is -inf even where its score is not known: NaN - inf would be NaN.
+        tensor = start.matrices[name][None] if name in start.matrices else tensor
+        if name == "masked_scores":
+            # A masked score is -inf even where the score is not known: NaN - inf would be NaN.
             tensor = tensor.masked_fill(masks[0] == -math.inf, -math.inf)
-        tensor = see(name_axes, tensor) if given.is_reached(name) else tensor
-        if name == "mask" and given.is_reached(name):
+        tensor = see(name_axes, tensor) if name in reached else tensor
+        if name == "mask":
             masks.append(tensor)
         return tensor
 
-    queries, keys, values = (shown(f"{name}_{STAGES[name]}", _made(given, name)) for name in list(STAGES)[:3])
-    mask = Mask(first_query=0) if given.causal else Mask()
-    scale = 1.0 if given.divisor is None else 1 / given.divisor
+    def project(name: str, rows: int) -> Tensor:
+        empty = torch.zeros(1, start.heads, rows, 0, dtype=torch.float64)  # where there are none
+        return show(f"{name}_{STAGES[name]}", empty)
+
+    projected = project("queries", queries), project("keys", keys), project("values", keys)
+    mask = Mask(first_query=0) if start.causal else Mask()
     with nullcontext() if watched() else watching(lambda path, name, axes, tensor: tensor):
-        context = attend(queries, keys, values, mask, shown, Dropout(0.0), scale)
-    concatenated = shown("concatenated_BLD", context.transpose(1, 2).flatten(2))
-    if given.w_output is not None:
-        shown("output_BLD", concatenated @ given.w_output)
-
-
-def _made(given: Given, name: str) -> Tensor:
-    """Queries, keys or values: 1 × H × rows × columns; no columns where there are none."""
-    if name in given.matrices:
-        return given.matrices[name][None]
-    if name not in given.projections:
-        rows = given.queries if name == "queries" else given.keys
-        return torch.zeros(1, given.heads, rows, 0, dtype=torch.float64)
-    projection = given.projections[name]
-    if projection.weights is None:
-        return split(projection.matrix, given.heads)[None]
-    product = projection.matrix @ projection.weights
-    return (product if product.dim() == 3 else split(product, given.heads))[None]
+        context = attend(*projected, mask, show, Dropout(0.0), 1 / (start.divisor or 1.0))
+    concatenated = show("concatenated_BLD", context.transpose(1, 2).flatten(2))
+    if "output" in reached:
+        show("output_BLD", concatenated @ start.arrays["w_output"])
 
 
 def split(matrix: Tensor, heads: int) -> Tensor:
@@ -132,43 +120,20 @@ def product(left: str, right: str, result: str) -> str:
     return f"({left})·({right}) = ({result})"
 
 
-def shapes(given: Given, tensors: Mapping[str, Tensor]) -> dict[str, str]:
-    """How each stage's shape comes about: "(2×4)·(4×3) = (2×3)"; of each head, where there are several."""
-    told: dict[str, str] = {}
-    for name, tensor in tensors.items():
-        told[name] = _ways(given, tensors).get(name, lambda result: f"({result})")(size(tensor))
-    return told
-
-
-def _ways(given: Given, tensors: Mapping[str, Tensor]) -> dict[str, Callable[[str], str]]:
-    ways: dict[str, Callable[[str], str]] = {}
-
-    def multiplied(name: str, left: str, right: str) -> None:
-        ways[name] = lambda result: product(left, right, result)
-
-    for name, projection in given.projections.items():
-        if name in tensors:
-            ways[name] = partial(_projected, projection, given.heads)
-    if given.entry is None:
-        multiplied("scores", size(tensors["queries"]), size(tensors["keys"].mT))
-    divisor = "1" if given.divisor is None else f"{given.divisor:.6g}"
-    if given.entry != "scaled_scores":
-        ways["scaled_scores"] = lambda result: f"({result}) ÷ {divisor} = ({result})"
-    if given.entry != "masked_scores":
-        ways["masked_scores"] = lambda result: f"({result}) + ({result}) = ({result})"
-    if given.entry != "weights":
-        ways["weights"] = lambda result: f"softmax of each row of ({result}) = ({result})"
-    if given.has_values:
-        multiplied("context", size(tensors["weights"]), size(tensors["values"]))
-        joined = f"{given.heads} heads of ({size(tensors['context'])}) side by side = "
-        ways["concatenated"] = lambda result: f"{joined if given.heads > 1 else ''}({result})"
-    if given.w_output is not None:
-        multiplied("output", size(tensors["concatenated"]), size(given.w_output))
-    return ways
-
-
-def _projected(projection: Projection, heads: int, result: str) -> str:
-    w = projection.weights
-    whole = size(projection.matrix) if w is None else f"{projection.matrix.shape[0]}×{w.shape[-1]}"
-    told = f"({whole})" if w is None else product(size(projection.matrix), size(w), whole)
-    return told if whole == result else f"{told}, {heads} heads of ({result})"
+def shapes(start: Start, tensors: Mapping[str, Tensor]) -> dict[str, str]:
+    """How the shape of each stage comes about, "(2×4)·(4×3) = (2×3)": of each head, if there are several."""
+    sizes = {name: size(tensor) for name, tensor in {**start.arrays, **tensors}.items()}
+    sizes |= {"divisor": f"{start.divisor or 1:.6g}", "heads": str(start.heads)}
+    sizes["scores"] = "×".join(map(str, start.lengths))
+    sizes["keys^T"] = size(tensors["keys"].mT) if "keys" in tensors else ""
+    found = {}
+    for name in tensors:
+        is_plain = name in start.arrays or (name == "concatenated" and start.heads == 1)
+        found[name] = f"({sizes[name]})" if is_plain else SHAPES.get(name, f"({{{name}}})").format(**sizes)
+        if source := start.sources.get(name):
+            columns = (start.arrays.get(WEIGHTS[name], start.arrays[source])).shape[-1]
+            whole = f"{sizes[source].partition('×')[0]}×{columns}"
+            given = WEIGHTS[name] in start.arrays
+            found[name] = product(sizes[source], sizes[WEIGHTS[name]], whole) if given else f"({whole})"
+            found[name] += "" if whole == sizes[name] else f", {start.heads} heads of ({sizes[name]})"
+    return found

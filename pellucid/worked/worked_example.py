@@ -1,76 +1,62 @@
-"""A worked example: every stage of an attention by its name, and what can be asked of it."""
+"""A worked example: every stage by its name, and what can be asked of it."""
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from torch import Tensor
 
 from pellucid.config.nearest import nearest
+from pellucid.folder.whole_file import place, write
 from pellucid.seeing.records import Record, Records
-from pellucid.worked.stages import STAGES, Given, run, shapes
+from pellucid.seeing.viewed import InNotebook, Viewed, page
+from pellucid.worked.check import Report, check
+from pellucid.worked.stages import STAGES, Start, run, shapes
 
-if TYPE_CHECKING:
-    from pellucid.worked.check import Report
 
-
-class WorkedExample(Records):
-    """Every stage of an attention by its name, in the order of computation, in float64."""
+class WorkedExample(Viewed, InNotebook, Records):
+    """Every stage of a worked example by its name, in the order of computation, in float64."""
 
     def __init__(
-        self, given: Given, tokens: Mapping[str, list[list[str]]], arguments: Mapping[str, Any] | None = None
+        self, records: Mapping[str, Record], shapes: Mapping[str, str], given: Mapping[str, Tensor]
     ) -> None:
-        self.given = given
-        self.tokens = {axis: words[0] for axis, words in tokens.items()}
-        self.arguments = dict(arguments or {})  # of `attention`; its matrices in float64
-        records: dict[str, Record] = {}
-
-        def record(name_axes: str, tensor: Tensor) -> Tensor:
-            name, _, axes = name_axes.rpartition("_")
-            here = {axis: words for axis, words in tokens.items() if axis in axes}
-            records[name] = Record(name, axes, tensor.clone(), here)
-            return tensor
-
-        run(given, record)
         super().__init__(records)
+        self.shapes = shapes  # how the shape of each stage comes about, "(2×4)·(4×3) = (2×3)"
+        self.given = given  # the matrices that it starts from; a vector is one row
 
     def no_such(self, name: str) -> str:
-        """What is said of a stage that is not there."""
+        """The message for a stage that is not there."""
         near = nearest(name, STAGES, cutoff=0.5)
         hint = f" Near it: {', '.join(near)}." if near and near[0] not in self else ""
         return f"no stage {name!r} in this example. It has: {', '.join(self)}.{hint}"
 
-    @property
-    def shapes(self) -> dict[str, str]:
-        """How each stage's shape comes about, "(2×4)·(4×3) = (2×3)": of each head, if there are several."""
-        return shapes(self.given, {name: record.tensor for name, record in self.items()})
 
-    def check(self, claims: Mapping[str, Any], decimals: int | None = None) -> "Report":
+class WorkedAttention(WorkedExample):
+    """Every stage of an attention."""
+
+    def __init__(self, start: Start, tokens: Mapping[str, list[str]], arguments: Mapping[str, Any]) -> None:
+        self.start = start
+        self.tokens = tokens  # along the axes L and M
+        self.arguments = arguments  # of `attention`; its matrices in float64
+        records: dict[str, Record] = {}
+
+        def record(name_axes: str, tensor: Tensor) -> Tensor:
+            name, _, axes = name_axes.rpartition("_")
+            here = {axis: [words] for axis, words in tokens.items() if axis in axes}
+            records[name] = Record(name, axes, tensor.clone(), here)
+            return tensor
+
+        run(start, record)
+        tensors = {name: each.tensor for name, each in records.items()}
+        super().__init__(records, shapes(start, tensors), start.arrays)
+
+    def check(self, claims: Mapping[str, Any], decimals: int | None = None) -> Report:
         """Judge claimed numbers cell by cell, each from the claimed line before it and from the start."""
-        from pellucid.worked.check import check
-
-        return check(self, claims, decimals)
-
-    def _repr_html_(self) -> str:
-        from pellucid.show.notebook import preformatted
-        from pellucid.worked.example_text import stages_text
-
-        return preformatted(stages_text(self, width=100))
+        return check(self.start, claims, decimals, self.tokens)
 
     def to_html(
         self, path: str | Path, claims: Mapping[str, Any] | None = None, decimals: int | None = None
     ) -> None:
-        """One page that needs no network: plates, claims with their verdicts, and a form to change them."""
-        from pellucid.folder.whole_file import place
-        from pellucid.worked.examples import Example
-
-        chosen = place(path)
-        example = Example(chosen.stem, self.arguments, claims=claims or {}, decimals=decimals)
-        example.to_html(chosen)
-
-    def show(self) -> None:
-        """Prints every stage: its matrix, and how its shape comes about."""
-        from pellucid.seeing.viewed import columns_of_terminal, print_lines
-        from pellucid.worked.example_text import stages_text
-
-        print_lines(stages_text(self, width=columns_of_terminal()))
+        """Write a page that needs no network: plates, claims with their verdicts, a form to change them."""
+        html = page(self, name=place(path).stem, claims=claims or {}, decimals=decimals)
+        write(path, html.encode("utf-8", "replace"))

@@ -11,7 +11,6 @@ import pytest
 from pellucid import exercises
 from pellucid.show.listings import exercises_by_chapter, worked_examples
 from pellucid.worked.examples import example, names
-from pellucid.worked.part_examples import part_example, part_names
 
 # Command lines that need no torch, and their exit codes.
 LIGHT = [
@@ -104,5 +103,5 @@ def test_the_lists_are_those_of_the_real_things() -> None:
     listed = exercises_by_chapter()
     assert {chapter: list(found) for chapter, found in listed.items()} == exercises.chapters()
     assert all(about for found in listed.values() for about in found.values())
-    real = [*map(example, names()), *map(part_example, part_names())]
+    real = map(example, names())
     assert worked_examples() == sorted((each.name, each.about, each.note, each.lines) for each in real)

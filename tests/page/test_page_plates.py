@@ -184,8 +184,9 @@ def test_worked_examples_are_made_too(opened: Any) -> None:
     }
     worked = pellucid.attention(**matrices, heads=2)
     made = opened.evaluate(
-        """async (asked) => {
-          const run = workedRun(asked), made = {};
+        """async (given) => {
+          const asked = numbersOfTable({ given, heads: 2, scale: "sqrt_dk", mask: "none" });
+          const run = runOfWorked(workedExample(asked), ""), made = {};
           for (const name of run.names) {
             const { shape, axes } = await run.get(name);
             const heads = axes.includes("H") ? 2 : 1, [rows, columns] = shape.slice(-2);
@@ -195,7 +196,7 @@ def test_worked_examples_are_made_too(opened: Any) -> None:
           }
           return made;
         }""",
-        matrices | {"heads": 2},
+        matrices,
     )
     assert set(made) == set(worked)
     for name, record in worked.items():

@@ -1,7 +1,6 @@
 """Worked examples: the equations again by plain loops in float64, and what is refused, word for word."""
 
 import math
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 
+from pellucid import attention
 from pellucid.cache import Mask
 from pellucid.config.schema import ModelConfig
 from pellucid.errors import UsageError
@@ -16,7 +16,6 @@ from pellucid.model import Attention, Transformer
 from pellucid.seeing.records import AXES
 from pellucid.seeing.trace import trace
 from pellucid.worked import stages
-from pellucid.worked.attention import attention
 
 Array = np.ndarray[Any, Any]
 RANDOM = np.random.default_rng(3)
@@ -226,6 +225,7 @@ def test_labels_and_names() -> None:
 
 
 Q, K = X[:, :4], MEMORY[:, :5]
+IDLE = "{} has no effect beside {}: nothing is computed from it. Leave it out, or start from another stage."
 
 
 @pytest.mark.parametrize(
@@ -251,66 +251,26 @@ Q, K = X[:, :4], MEMORY[:, :5]
             "output: concatenated · w_output is (3×6)·(10×5), which does not multiply: the left has 6 "
             "columns, the right 10 rows.",
         ),
-        (dict(queries=X), "there are no keys. Give keys=, or memory or inputs= (and w_key=)."),
-        (dict(keys=X), "there are no queries. Give queries=, or inputs= (and w_query=)."),
-        (dict(queries=X, keys=X, heads=4), "queries (3×6): 6 columns are not a multiple of heads = 4."),
+        (dict(queries=X), "there are no keys. Give keys=, or inputs= (and w_key=)."),
+        (dict(queries=X, keys=X, heads=4), "queries: 6 columns are not a multiple of heads = 4."),
         (
             dict(inputs=X, w_query=[W_QUERY] * 2, heads=3),
             "the numbers of heads differ: heads 3, w_query 2. Give every head its matrix.",
         ),
         (dict(queries=X, keys=X, heads=0), "heads = 0 must be a whole number, 1 or more."),
+        (dict(scores=Q, weights=Q), IDLE.format("weights", "scores")),
+        (dict(scores=Q, queries=Q), IDLE.format("queries", "scores")),
+        (dict(weights=Q, mask="causal"), IDLE.format("mask", "weights")),
+        (dict(scaled_scores=Q, scale=2.0), IDLE.format("scale", "scaled_scores")),
+        (dict(queries=X, keys=X, w_key=X), IDLE.format("w_key", "queries, keys")),
         (
-            dict(scores=Q, weights=Q),
-            "scores and weights are both given: the first makes the second. Give one of them.",
+            dict(queries=X, keys=X, values=X, memory=X),
+            IDLE.format("memory", "queries, keys, values"),
         ),
-        (dict(scores=Q, queries=Q), "scores is given, so queries has no effect. Leave one of the two out."),
-        (
-            dict(weights=Q, mask="causal"),
-            "weights is given, so mask has no effect. Leave one of the two out.",
-        ),
-        (
-            dict(scaled_scores=Q, scale=2.0),
-            "scaled_scores is given, so scale has no effect. Leave one of the two out.",
-        ),
-        (
-            dict(masked_scores=Q, scale="sqrt_dmodel"),
-            "masked_scores is given, so scale has no effect. Leave one of the two out.",
-        ),
-        (dict(weights=Q, scale=0), "weights is given, so scale has no effect. Leave one of the two out."),
-        (
-            dict(queries=X, keys=X, mask=[[0.0], [0.0, -math.inf]]),
-            "mask is not a matrix of numbers: its parts have the shapes 1, 2. Give parts that are alike.",
-        ),
+        (dict(scores=Q, w_output=Q), IDLE.format("w_output", "scores")),
         (
             dict(queries=[[1e200]], keys=[[1e200]]),
             "scores: from these numbers it overflows float64 (1.8e308). Give smaller ones.",
-        ),
-        (
-            dict(queries=[[1e200, 1e200]], keys=[[1e200, -1e200]]),
-            "scores: from these numbers it overflows float64 (1.8e308). Give smaller ones.",
-        ),
-        (
-            dict(scores=[[1e300, -math.inf]], scale=1e-10),
-            "scaled_scores: from these numbers it overflows float64 (1.8e308). Give smaller ones.",
-        ),
-        (
-            dict(queries=X, keys=X, w_key=X),
-            "keys are given, so w_key has no effect. Leave one of the two out.",
-        ),
-        (dict(queries=X, keys=X, memory=X), None),
-        (
-            dict(queries=X, keys=X, values=X, memory=X),
-            "memory has no effect: everything is given without it. "
-            "Leave it out, or enter at an earlier stage.",
-        ),
-        (
-            dict(queries=X, keys=X, w_value=X),
-            "w_value has no effect: it multiplies memory or inputs, which are "
-            "not given. Leave it out, or enter at an earlier stage.",
-        ),
-        (
-            dict(scores=Q, w_output=Q),
-            "w_output has no effect: there are no values, so it ends at the weights. Give values=.",
         ),
         (
             dict(queries=X, keys=X, mask="casual"),
@@ -321,45 +281,47 @@ Q, K = X[:, :4], MEMORY[:, :5]
             "mask: 1 is not 0 or below: a mask is added to the scores, 0 where a query may look, -inf where "
             "it may not. Or give bools, True where a query may look: of 0 and 1, mask == 1 or mask == 0.",
         ),
-        (
-            dict(queries=X, keys=X, mask=[[True, False]]),
-            "mask is 1×2 and the scores are 3×3: they are added, so they must be alike.",
+        (dict(queries=X, keys=X, mask=[[True, False]]), "mask is 1×2 and must be 3×3, as the scores are."),
+        *(
+            (
+                dict(queries=X, keys=X, scale=scale),
+                f'scale = {scale!r} is not known. Give "sqrt_dk", "sqrt_dmodel", None, or a number above 0 '
+                "that divides the scores.",
+            )
+            for scale in ("sqrt", [2], 0)
         ),
-        (
-            dict(queries=X, keys=X, scale="sqrt"),
-            'scale = "sqrt" is not known. Give "sqrt_dk", "sqrt_dmodel", None, or a number that divides.',
-        ),
-        (dict(queries=X, keys=X, scale=[2]), "scale = [2] must be a number above 0: it divides the scores."),
-        (
-            dict(queries=[[math.inf]], keys=[[1.0]]),
-            "queries holds inf, with which nothing can be computed. Give finite numbers.",
-        ),
-        (dict(queries=X, keys=X, scale=0), "scale = 0 must be a number above 0: it divides the scores."),
         (
             dict(scores=X, scale="sqrt_dmodel"),
             'scale = "sqrt_dmodel": no inputs or queries say d_model. Give its root, a number.',
         ),
         (
-            dict(scores=[1.0, 2.0]),
-            "scores has the shape 2. Give a matrix, [[1.0, 2.0], …], or one for each head.",
+            dict(queries=[[math.inf]], keys=[[1.0]]),
+            "queries holds an infinite number, which makes others unknown. Give finite ones.",
         ),
         (
-            dict(scores=[[1.0, 2.0], [1.0]]),
-            "scores is not a matrix of numbers: its parts have the shapes 2, 1. Give parts that are alike.",
+            dict(scores=[1.0, 2.0]),
+            "scores has the shape (2,). Give a matrix, [[1.0, 2.0], …], or one for each head.",
         ),
-        (dict(scores=[[True, False]]), "scores is not a matrix of numbers. Give parts that are alike."),
-        (dict(scores=[["a"]]), "scores is not a matrix of numbers. Give parts that are alike."),
-        (dict(inputs=[X, X]), "inputs has the shape 2×3×6. Give a matrix, [[1.0, 2.0], …]."),
-        (dict(inputs=X, tokens=["a"]), "tokens: 1 words for 3 rows. Give one for each."),
+        (dict(inputs=[X, X]), "inputs has the shape (2, 3, 6). Give a matrix, [[1.0, 2.0], …]."),
+        *(
+            (
+                dict(scores=scores),
+                "scores is not a matrix of numbers. Give rows of the same length, [[1.0, 2.0], …].",
+            )
+            for scores in ([[1.0, 2.0], [1.0]], [["a"]], [[10**400, 1]])
+        ),
+        (dict(inputs=X, tokens=["a"]), "tokens: 1 words for 3 rows. Give a list of 3."),
+        (dict(inputs=X, tokens="abc"), "tokens: 1 words for 3 rows. Give a list of 3."),
     ],
 )
-def test_what_is_refused(arguments: dict[str, Any], message: str | None) -> None:
-    if message is None:
-        assert "values" in attention(**arguments), "the memory can also be for the values alone"
-        return
+def test_what_is_refused(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError) as error:
         attention(**arguments)
     assert str(error.value) == message
+
+
+def test_the_memory_can_be_for_the_values_alone() -> None:
+    assert "values" in attention(queries=X, keys=X, memory=X)
 
 
 def test_show_prints_every_stage(capsys: pytest.CaptureFixture[str]) -> None:
@@ -381,86 +343,14 @@ concatenated  (1×2)
     )
 
 
-def test_given_tensors_are_shown_and_written_without_a_word_of_torchs(tmp_path: Path) -> None:
+def test_any_kind_of_array(tmp_path: Path) -> None:
     inputs = torch.tensor(X[:, :2], dtype=torch.bfloat16, requires_grad=True)
     worked = attention(inputs=inputs, w_query=torch.eye(2), mask=torch.zeros(3, 3, requires_grad=True))
     worked.to_html(tmp_path / "page.html")  # warnings are errors here
     assert "inputs  (3×2)" in (tmp_path / "page.html").read_text(encoding="utf-8")
-    attention(scores=[[Decimal("0.25"), 1]]).to_html(tmp_path / "page.html")
-    assert '"given":{"scores":[[0.25,1.0]]}' in (tmp_path / "page.html").read_text(encoding="utf-8")
-
-
-def test_a_negative_weight_has_no_share(capsys: pytest.CaptureFixture[str]) -> None:
-    attention(weights=[[-0.5, 1.5]]).show()
-    assert "−0.5000 " in (shown := capsys.readouterr().out) and "1.5000█" in shown
-
-
-def test_words_can_come_one_by_one() -> None:
-    worked = attention(inputs=X, tokens=(word for word in "abc"))
-    assert worked["weights"].labels("M") == worked.arguments["tokens"] == ["a", "b", "c"]
-
-
-WORDS = 'tokens must be a list of words, ["Me", "gustan"].'
-COMPLEX = "inputs holds complex numbers, and only their real parts would be used. Give those."
-ABOVE_0 = "must be a number above 0: it divides the scores."
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (dict(tokens=3), WORDS),
-        (dict(tokens=[1, None, 2]), WORDS),
-        (dict(tokens=torch.tensor(2.0)), WORDS),
-        (dict(memory_tokens="abc"), f"memory_{WORDS}"),
-        (
-            dict(mask=torch.ones(3, 3, dtype=torch.bfloat16)),
-            "mask: 1 is not 0 or below: a mask is added to the scores, 0 where a query may look, -inf where "
-            "it may not. Or give bools, True where a query may look: of 0 and 1, mask == 1 or mask == 0.",
-        ),
-        (dict(inputs=X + 1j), COMPLEX),
-        (dict(inputs=torch.from_numpy(X) * 1j), COMPLEX),
-        (
-            dict(inputs=np.ma.masked_less(X, 0)),
-            "inputs is a masked array, whose masked numbers would be used. Give inputs.filled(numpy.nan): "
-            "NaN is a number that is not known.",
-        ),
-        (
-            dict(inputs=[[10**400, 1]]),
-            "inputs holds a number that is too large for float64. Give smaller ones.",
-        ),
-        (
-            dict(inputs=torch.from_numpy(X).to_sparse()),
-            "inputs is a sparse or nested tensor. Give a dense one, as of to_dense().",
-        ),
-        (
-            dict(inputs=torch.zeros(3, 3, device="meta")),
-            "inputs is a meta tensor, a shape without numbers. Give one on a real device.",
-        ),
-        (
-            dict(scale=10**400),
-            "scale is too large for float64. Give a number above 0: it divides the scores.",
-        ),
-        (dict(scale=1e-320), f"scale = 1e-320 {ABOVE_0}"),
-        (dict(scale=np.complex128(2)), f"scale = np.complex128(2+0j) {ABOVE_0}"),
-    ],
-)
-def test_what_only_python_can_give_is_refused(arguments: dict[str, Any], message: str) -> None:
-    with pytest.raises(UsageError) as error:
-        attention(**{"inputs": X} | arguments)
-    assert str(error.value) == message
-
-
-def test_masks_of_any_kind_of_tensor() -> None:
-    hidden = causal(3, 3)
-    wanted = attention(queries=X, keys=X, mask=hidden)["weights"].tensor
-    as_tensor = torch.from_numpy(hidden)
-    for mask in (
-        as_tensor.bfloat16(),
-        as_tensor.clone().requires_grad_(),
-        as_tensor == 0,
-        list(as_tensor.clone().requires_grad_()),
-        list(as_tensor == 0),
-    ):
+    hidden = torch.from_numpy(causal(3, 3))
+    wanted = attention(queries=X, keys=X, mask=hidden.numpy())["weights"].tensor
+    for mask in (hidden.bfloat16(), hidden.clone().requires_grad_(), hidden == 0, list(hidden == 0)):
         assert torch.equal(attention(queries=X, keys=X, mask=mask)["weights"].tensor, wanted)
-    lower = attention(queries=X, keys=X, mask=np.full((3, 3), -0.5))["masked_scores"].tensor
-    assert torch.equal(lower, attention(queries=X, keys=X)["scaled_scores"].tensor - 0.5), "below 0 is added"
+    words = attention(inputs=X, tokens=(word for word in "abc"))
+    assert words["weights"].labels("M") == words.arguments["tokens"] == ["a", "b", "c"]

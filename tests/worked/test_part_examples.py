@@ -1,7 +1,6 @@
 """Worked examples of embeddings, a feed-forward and Add & Norm: each stage again by plain NumPy."""
 
 import math
-import tomllib
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -10,14 +9,13 @@ import numpy as np
 import pytest
 from command import Command
 
-from pellucid.worked.example_text import part_text
-from pellucid.worked.part_examples import FOLDER, part_example, part_names
+from pellucid.worked.examples import example, names
 
 Array = np.ndarray[Any, Any]
 
 
 def seen(name: str) -> dict[str, Array]:
-    records = part_example(name).stages
+    records = example(name).worked()
     return {
         stage: record.tensor.numpy()[0] if record.axes.startswith("B") else record.tensor.numpy()
         for stage, record in records.items()
@@ -25,14 +23,17 @@ def seen(name: str) -> dict[str, Array]:
 
 
 def given(name: str) -> dict[str, Array]:
-    table = tomllib.loads((FOLDER / f"{name}.toml").read_text(encoding="utf-8"))
-    return {key: np.array(value) for key, value in table["given"].items()}
+    arguments = {key: value for key, value in example(name).arguments.items() if key != "tokens"}
+    return {key: np.array(value) for key, value in arguments.items() if isinstance(value, list)}
+
+
+PARTS = [name for name in names() if example(name).is_part]
 
 
 @pytest.mark.parametrize(("name", "factor"), [("002-embedding", 1.0), ("002-embedding-scaled", 2.0)])
 def test_looked_up_is_one_hot_times_the_matrix(name: str, factor: float) -> None:
     stages, start = seen(name), given("002-embedding")
-    ids, matrix = start["ids"], start["w_embedding"]
+    ids, matrix = start["ids"].astype(int), start["w_embedding"]
     one_hot = np.array([[float(column == index) for column in range(len(matrix))] for index in ids])
     np.testing.assert_array_equal(stages["one_hot"], one_hot)
     np.testing.assert_allclose(stages["one_hot · W_E"], matrix[ids], rtol=0, atol=1e-15)
@@ -81,33 +82,12 @@ def test_add_and_norm(name: str) -> None:
 
 
 def test_token_ids_pick_their_rows() -> None:
-    example = part_example("004-token-ids")
-    assert example.shapes["decoder.token_embeddings"] == "rows 101, 200, 300 of W_E (512×4)"
+    worked = example("004-token-ids").worked()
+    assert worked.shapes["decoder.token_embeddings"] == "rows 101, 200, 300 of W_E (512×4)"
     np.testing.assert_array_equal(
         seen("004-token-ids")["decoder.token_embeddings"], given("004-token-ids")["w_embedding"]
     )
-    assert "one_hot" not in example.stages, "the other rows are not known"
-
-
-@pytest.mark.parametrize("name", part_names())
-def test_each_fits_80_columns_and_names_its_code(name: str) -> None:
-    lines = list(part_text(part_example(name)))
-    assert max(map(len, lines)) <= 80, max(lines, key=len)
-    assert any("pellucid/model.py:" in line for line in lines)
-
-
-def test_the_command(pellucid: Command) -> None:
-    outcome = pellucid("example", "002-add-norm")
-    assert outcome.code == 0 and outcome.out.startswith("002-add-norm: Add & Norm after an attention")
-    assert "residual.output (Z_masked)  (3×4)\n" in outcome.out
-    listed = pellucid("example", "--list").out.splitlines()[::2]
-    assert set(part_names()) < set(listed) and listed == sorted(listed)
-    refused = pellucid("example", "002-add-norm", "--claims")
-    assert refused == (
-        2,
-        "",
-        "pellucid: 002-add-norm: it is no attention, and nothing is claimed. Leave --claims out.\n",
-    )
+    assert "one_hot" not in worked, "the other rows are not known"
 
 
 class Tables(HTMLParser):
@@ -135,23 +115,23 @@ class Tables(HTMLParser):
             self.found[self._name][-1][-1] += data.strip()
 
 
-@pytest.mark.parametrize("name", part_names())
+@pytest.mark.parametrize("name", PARTS)
 def test_the_page_has_every_number(name: str, pellucid: Command, tmp_path: Path) -> None:
     path = tmp_path / "page.html"
     assert pellucid("example", name, "--html", path) == pellucid("example", name), "it prints the same"
-    page, example = path.read_text(encoding="utf-8"), part_example(name)
+    page, chosen = path.read_text(encoding="utf-8"), example(name)
     assert "<script></script>" in page and "http" not in page.replace("http-equiv", "")
     found = Tables(page).found
-    assert list(found) == [*example.given, *example.stages]
+    assert list(found) == [*chosen.worked().given, *chosen.worked()]
     for stage, numbers in seen(name).items():
         header, *rows = found[stage]
         matrix = numbers if numbers.ndim == 2 else numbers[:, None]
         assert header == ["", *map(str, range(matrix.shape[1]))]
-        assert [row[0] for row in rows] == example.tokens
+        assert [row[0] for row in rows] == chosen.arguments["tokens"]
         shown = np.array([[float(cell.replace("−", "-")) for cell in row[1:]] for row in rows])
         np.testing.assert_allclose(shown, matrix, rtol=0, atol=5.1e-5)
     for stage, matrix in given(name.removesuffix("-scaled")).items():  # which is like the other
         shown = [[float(cell.replace("−", "-")) for cell in row[1:]] for row in found[stage][1:]]
         np.testing.assert_array_equal(np.array(shown), np.atleast_2d(matrix))
-    for theirs in example.called.values():
+    for theirs in chosen.called.values():
         assert f"in the note: {theirs}<" in page

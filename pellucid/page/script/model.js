@@ -109,8 +109,7 @@ class Transformer {
   }
 
   /** Attention(Q, K, V) = softmax(Q Kᵀ / √d_k) V (equation 1), for each head. */
-  attend(path, queries, keys, values, mask) {
-    const scale = 1 / Math.sqrt(queries[0].columns);
+  attend(path, queries, keys, values, mask, scale = 1 / Math.sqrt(queries[0].columns)) {
     const see = (name, axes, heads) => this.see(path, name, axes, heads);
     const additive = (head) => head.map((_, query, key) => mask.added(query, key));
     const scores = see("scores", "BHLM", queries.map((head, h) => head.timesTransposed(keys[h])));

@@ -1,5 +1,4 @@
-// What a form for one's own matrices holds: texts as typed, so that nothing is lost, whatever is wrong
-// with it.
+// What a form for one's own matrices holds: texts as typed, so that nothing is lost, whatever is wrong with it.
 
 // Which fields each way to begin has. What is typed in the others is kept, and not used.
 const STARTS = {
@@ -34,110 +33,92 @@ const EMPTY_FORM = {
   products: [],
 };
 
-/** The table that a form stands for, as in a TOML file; throws for what cannot be read, naming the field. */
+/** The table that a form stands for, as in an example's file; throws for what cannot be read, naming the field. */
 const tableOfForm = (form) => {
-  const table = { about: form.about, note: form.note, lines: form.lines };
-  for (const key of Object.keys(table)) if (!table[key]) delete table[key];
-  if (form.decimals.trim()) table.decimals = wholeNumber(form.decimals);
-  if (form.heads.trim()) table.heads = wholeNumber(form.heads);
-  table.scale = form.scale === "number" ? divisorTyped(form.divisor) : form.scale;
-  if (form.mask !== "none") table.mask = form.mask === "own" ? maskTyped(form.maskText) : form.mask;
-  for (const [key, text] of [
-    ["tokens", form.tokens],
-    ["memory_tokens", form.memoryTokens],
-  ]) {
-    if (text.trim()) table[key] = wordsTyped(text);
-  }
-  table.given = {};
-  for (const name of STARTS[form.start].fields) {
+  const { about, note, lines, at, called, products } = form;
+  const table = { about, note, lines, at, called, products, given: {}, claims: {}, mask: form.mask, scale: form.scale };
+  if (form.decimals.trim()) table.decimals = wholeNumber(form.decimals, "decimals");
+  if (form.heads.trim()) table.heads = wholeNumber(form.heads, "heads");
+  if (form.scale === "number") table.scale = readNumber(form.divisor.trim() || "nothing", "scale");
+  if (form.mask === "own") table.mask = addedMask(typedMatrix(form.maskText, "mask"));
+  if (table.mask === null) throw new UsageError("mask: type 0 where a query may look, -inf where not.", "mask");
+  if (form.tokens.trim()) table.tokens = wordsTyped(form.tokens);
+  if (form.memoryTokens.trim()) table.memory_tokens = wordsTyped(form.memoryTokens);
+  const { fields } = STARTS[form.start];
+  for (const name of fields) {
     const matrix = typedMatrix(form.texts[name] ?? "", name);
     if (matrix !== null) table.given[name] = matrix;
   }
-  if (!Object.keys(table.given).length) {
-    throw new UsageError(
-      "Nothing is given yet. Type a matrix, or load an example.",
-      STARTS[form.start].fields[0],
-    );
-  }
-  table.claims = {};
-  for (const name of STAGE_NAMES.filter((stage) => form.claimed.includes(stage))) {
-    const claim = claimTyped(form.claims[name] ?? "", name);
+  if (!Object.keys(table.given).length)
+    throw new UsageError("Nothing is given yet. Type a matrix, or load an example.", fields[0]);
+  for (const name of stageNames().filter((stage) => form.claimed.includes(stage))) {
+    const claim = typedMatrix(form.claims[name] ?? "", `claims.${name}`);
     if (claim !== null) table.claims[name] = claim;
   }
-  return { ...table, at: form.at, called: form.called, products: form.products };
+  return table;
 };
 
-const wholeNumber = (text) => (/^\d+$/.test(text.trim()) ? Number(text) : text.trim());
-
-const divisorTyped = (text) => {
-  if (!text.trim())
-    throw new UsageError("scale: a number is missing that divides the scores. Write 8, or 2.5.", "scale");
-  const { number } = writtenNumber(text.trim().replace(/^(\d+),(\d+)$/, "$1.$2"), 0, "scale");
-  return number;
+/** What `workedExample` takes: a table with numbers for its texts. */
+const numbersOfTable = ({ given, heads = null, scale, mask, tokens = null, memory_tokens = null }) => {
+  const numbers = (part, name) => (Array.isArray(part) ? part.map((each) => numbers(each, name)) : readNumber(part, name));
+  const arrays = {};
+  for (const [name, matrix] of Object.entries(given)) {
+    arrays[name] = numbers(matrix, name);
+    if (["inputs", "memory"].includes(name) && isPerHead(arrays[name]))
+      throw new UsageError(`${name}: one matrix for all heads. Take the empty line out.`, name);
+  }
+  const shown = { scale: scale === "none" ? null : scale, mask: mask === "none" ? null : mask };
+  if (Array.isArray(mask)) shown.mask = numbers(mask, "mask");
+  return { arrays, heads, ...shown, tokens, memory_tokens };
 };
 
-/** 0 and −∞, or true and false. */
-const maskTyped = (text) => {
-  const rows = typedMatrix(text, "mask");
-  if (rows === null)
-    throw new UsageError("mask: there is none yet. Write 0 where a query may look, -inf where not.", "mask");
-  const read = (cell) => (/^(true|false)$/i.test(cell) ? cell.toLowerCase() === "true" : cell);
-  return (function each(part) {
-    return Array.isArray(part) ? part.map(each) : read(part);
-  })(rows);
-};
+const readNumber = (cell, place) => atPlace(place, () => writtenNumber(cell, 0, place).number);
 
-/** Words apart by spaces; by commas or tabs, where there are any. */
-const wordsTyped = (text) =>
-  text
-    .trim()
-    .split(/[\t,\n]/.test(text.trim()) ? /\s*[\t,\n]\s*/ : /\s+/)
-    .map((word) => word.replace(/^["']|["']$/g, ""));
+/** true and false as what is added to the scores: 0 and −∞. */
+const addedMask = (cells) =>
+  Array.isArray(cells) ? cells.map(addedMask) : (cells && { true: "0", false: "-inf" }[cells.toLowerCase()]) ?? cells;
 
-const claimTyped = (text, name) => {
+const wholeNumber = (text, place) =>
+  atPlace(place, () => {
+    if (/^\d+$/.test(text.trim())) return Number(text);
+    throw new UsageError(`${place} must be a whole number.`);
+  });
+
+/** What goes wrong in `made` is said at a field. */
+const atPlace = (place, made) => {
   try {
-    const claim = typedMatrix(text, name);
-    return typeof claim === "string" ? emptyMatrix(...ELIDED.exec(claim).slice(1).map(Number), "…") : claim;
+    return made();
   } catch (error) {
-    error.place = `claims.${name}`;
+    error.place = place;
     throw error;
   }
 };
 
+/** Words apart by spaces; by commas or tabs, where there are any. */
+const wordsTyped = (text) => text.trim().split(/[\t,\n]/.test(text.trim()) ? /\s*[\t,\n]\s*/ : /\s+/);
+
 /** The form that stands for a table: an example's, or one that somebody pasted. */
 const formOfTable = (table) => {
-  const given = Object.keys(table.given);
-  const start = Object.keys(STARTS).find((name) =>
-    given.every((field) => STARTS[name].fields.includes(field)),
-  );
-  const texts = Object.fromEntries(given.map((name) => [name, matrixAsText(table.given[name])]));
-  const claims = Object.fromEntries(
-    Object.entries(table.claims ?? {}).map(([name, rows]) => [name, matrixAsText(rows)]),
-  );
-  const isNumber = table.scale !== undefined && typeof table.scale !== "string";
-  const mask = table.mask ?? "none";
-  return {
+  const { given, claims = {}, mask = "none", scale = "sqrt_dk" } = table;
+  const fits = ({ fields }) => Object.keys(given).every((name) => fields.includes(name));
+  const asTexts = (matrices) => Object.fromEntries(Object.entries(matrices).map(([name, rows]) => [name, matrixAsText(rows)]));
+  const form = {
     ...EMPTY_FORM,
-    start,
-    texts,
-    claims,
+    start: Object.keys(STARTS).find((name) => fits(STARTS[name])) ?? "anything",
+    texts: asTexts(given),
+    claims: asTexts(claims),
     claimed: Object.keys(claims),
-    heads: table.heads === undefined ? "" : String(table.heads),
-    scale: isNumber ? "number" : (table.scale ?? "sqrt_dk"),
-    divisor: isNumber ? String(table.scale.value ?? table.scale) : "",
+    scale: typeof scale === "number" ? "number" : scale,
+    divisor: typeof scale === "number" ? String(scale) : "",
     mask: Array.isArray(mask) ? "own" : mask,
     maskText: Array.isArray(mask) ? matrixAsText(mask) : "",
+    heads: String(table.heads ?? ""),
+    decimals: String(table.decimals ?? ""),
     tokens: wordsAsText(table.tokens),
     memoryTokens: wordsAsText(table.memory_tokens),
-    decimals: table.decimals === undefined ? "" : String(table.decimals),
-    name: table.name ?? "",
-    about: table.about ?? "",
-    note: table.note ?? "",
-    lines: table.lines ?? "",
-    at: table.at ?? {},
-    called: table.called ?? {},
-    products: table.products ?? [],
   };
+  for (const key of ["name", "about", "note", "lines", "at", "called", "products"]) form[key] = table[key] ?? EMPTY_FORM[key];
+  return form;
 };
 
 const wordsAsText = (words = []) => words.join(words.some((word) => /[\s,]/.test(word)) ? "\t" : " ");
@@ -149,28 +130,19 @@ const ADDRESS_HOLDS = 30000; // letters of a form that an address carries: the l
 
 /** A form as part of an address; "" for an empty one, null where it is too large for one. */
 const formIntoAddress = (form) => {
-  const changed = Object.entries(form).filter(
-    ([key, value]) => JSON.stringify(value) !== JSON.stringify(EMPTY_FORM[key]),
-  );
+  const isChanged = ([key, value]) => JSON.stringify(value) !== JSON.stringify(EMPTY_FORM[key]);
+  const changed = Object.entries(form).filter(isChanged);
   if (!changed.length) return "";
   const bytes = new TextEncoder().encode(JSON.stringify(Object.fromEntries(changed)));
-  const letters = btoa(String.fromCharCode(...bytes))
-    .replace(/\+/g, "-")
-    .replace(/\//g, "_")
-    .replace(/=+$/, "");
+  const letters = btoa(String.fromCharCode(...bytes)).replace(/\+/g, "-").replace(/\//g, "_").replace(/=+$/, "");
   return letters.length > ADDRESS_HOLDS ? null : letters;
 };
 
-/**
- * The form that an address carries, or null: addresses come from anywhere, so every part of it is looked
- * at.
- */
+/** The form that an address carries, or null: addresses come from anywhere, so every part of it is looked at. */
 const formFromAddress = (letters) => {
   try {
-    const bytes = Uint8Array.from(atob(letters.replace(/-/g, "+").replace(/_/g, "/")), (letter) =>
-      letter.charCodeAt(0),
-    );
-    const read = JSON.parse(new TextDecoder().decode(bytes));
+    const plain = atob(letters.replace(/-/g, "+").replace(/_/g, "/"));
+    const read = JSON.parse(new TextDecoder().decode(Uint8Array.from(plain, (letter) => letter.charCodeAt(0))));
     const form = { ...EMPTY_FORM };
     for (const [key, value] of Object.entries(read)) if (isPartOfForm(key, value)) form[key] = value;
     return form;
@@ -180,13 +152,14 @@ const formFromAddress = (letters) => {
 };
 
 const isPartOfForm = (key, value) => {
+  const isText = (each) => typeof each === "string";
+  const isPair = (pair) => Array.isArray(pair) && pair.length === 2 && pair.every(Number.isInteger);
   const expected = EMPTY_FORM[key];
   if (!Object.hasOwn(EMPTY_FORM, key)) return false;
   if (key === "start") return Object.hasOwn(STARTS, value);
-  if (key === "claimed") return Array.isArray(value) && value.every((name) => STAGE_NAMES.includes(name));
+  if (key === "claimed") return Array.isArray(value) && value.every((name) => stageNames().includes(name));
   if (key === "products")
-    return Array.isArray(value) && value.every((product) => isTable(product) && checkedProduct(product, key));
-  if (typeof expected === "object")
-    return isTable(value) && Object.values(value).every((text) => typeof text === "string");
-  return typeof value === "string" && typeof expected === "string";
+    return Array.isArray(value) && value.every((each) => isText(each?.written) && isPair(each.left) && isPair(each.right));
+  if (isText(expected)) return isText(value);
+  return typeof value === "object" && value !== null && !Array.isArray(value) && Object.values(value).every(isText);
 };

@@ -1,5 +1,6 @@
-"""The notes' worked examples, and anybody's own: numbers in a TOML file, worked out and judged."""
+"""The notes' worked examples, and anybody's own: numbers in a TOML or JSON file, worked out and judged."""
 
+import json
 import math
 import re
 import tomllib
@@ -11,17 +12,20 @@ from typing import Any
 
 from pellucid.config.nearest import nearest
 from pellucid.errors import PellucidError, UsageError
+from pellucid.folder.whole_file import write
+from pellucid.seeing.viewed import page
 from pellucid.worked.attention import MATRICES, attention
 from pellucid.worked.check import Report
 from pellucid.worked.claims import number
+from pellucid.worked.parts import work_out_part
 from pellucid.worked.stages import product
 from pellucid.worked.worked_example import WorkedExample
 
 SETTINGS = ("heads", "scale", "mask", "tokens", "memory_tokens")
-TEXTS = ("like", "about", "note", "lines", "decimals")
-TABLES = ("given", "claims", "at", "called", "products")
-ELIDED = re.compile(r"…\s*(\d+)\s*×\s*(\d+)")  # "… 8×4": a matrix of which only the shape is known
-CELLS = 1_000_000  # of such a matrix: a slip of the keyboard should be told before memory runs out
+TEXTS = ("about", "note", "lines")
+TABLES = ("given", "claims", "at", "called")
+ELIDED = re.compile(r"…\s*(\d{1,4})\s*×\s*(\d{1,4})")  # "… 8×4": a matrix of which only the shape is known
+FOLDER = resources.files(__name__)
 
 
 @dataclass(frozen=True)
@@ -29,23 +33,23 @@ class Product:
     """A product as somebody writes it, and whether its shapes multiply."""
 
     written: str
-    lines: str
     left: tuple[int, int]
     right: tuple[int, int]
+    lines: str = ""
 
     def __str__(self) -> str:
-        left, right = (f"{rows}×{columns}" for rows, columns in (self.left, self.right))
-        if self.left[1] == self.right[0]:
-            return product(left, right, f"{self.left[0]}×{self.right[1]}")
-        return f"({left})·({right}) does not multiply: {self.left[1]} columns, {self.right[0]} rows"
+        (rows, inner), (other, columns) = self.left, self.right
+        if inner == other:
+            return product(f"{rows}×{inner}", f"{other}×{columns}", f"{rows}×{columns}")
+        return f"({rows}×{inner})·({other}×{columns}) does not multiply: {inner} columns, {other} rows"
 
 
 @dataclass(frozen=True)
 class Example:
-    """An attention to work out, with the claims that are made about it."""
+    """Something to work out, with the claims that are made about it."""
 
     name: str
-    arguments: Mapping[str, Any]  # of `attention`
+    arguments: Mapping[str, Any]  # of `attention`, or of `work_out_part`
     about: str = ""
     note: str = ""
     lines: str = ""
@@ -55,145 +59,110 @@ class Example:
     called: Mapping[str, str] = field(default_factory=dict)  # the note's name of a stage
     products: Sequence[Product] = ()
 
+    @property
+    def is_part(self) -> bool:
+        """Whether it is about what stands around an attention: embeddings, a feed-forward, Add & Norm."""
+        return "scaled" in self.arguments or "norm_weight" in self.arguments
+
     def worked(self) -> WorkedExample:
         """Every stage."""
-        return attention(**self.arguments)
+        return work_out_part(self.arguments) if self.is_part else attention(**self.arguments)
 
     def report(self) -> Report:
         """The verdict on every claim."""
-        return self.worked().check(self.claims, self.decimals)
+        return attention(**self.arguments).check(self.claims, self.decimals)
 
     def to_html(self, path: str | Path) -> None:
-        """One page that needs no network: plates, claims with their verdicts, and a form to change them."""
-        from pellucid.folder.whole_file import write
-        from pellucid.page.worked_document import worked_page
-
-        write(path, worked_page(self).encode("utf-8", "replace"))
+        """Write a page that needs no network; that of an attention has a form to change it."""
+        write(path, page(self).encode("utf-8", "replace"))
 
 
 def names() -> list[str]:
     """The examples that come with the package."""
-    files = (resources.files(__name__) / "").iterdir()
-    return sorted(file.name.removesuffix(".toml") for file in files if file.name.endswith(".toml"))
+    return sorted(_files())
 
 
 def example(name: str) -> Example:
     """An example that comes with the package."""
-    return _example(name, _table(name), name)
+    return _example(name, _table(name), name, own=False)
 
 
 def read_example(path: str | Path) -> Example:
-    """Anybody's own example, from a TOML file."""
+    """Anybody's own example, from a TOML file, or from the JSON of the page's form."""
+    file = Path(path)
     try:
-        table = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    except FileNotFoundError:
+        text = file.read_text(encoding="utf-8")
+        table = json.loads(text) if file.suffix == ".json" else tomllib.loads(text)
+    except OSError as error:
         raise PellucidError(
-            f"{path}: no such file. Give the path of a TOML file with a [given] table."
+            f"{path}: cannot be read: {error.strerror}. Give the path of a TOML file with a [given] table."
         ) from None
-    except IsADirectoryError:
-        raise PellucidError(f"{path}: a folder. Give the path of a TOML file with a [given] table.") from None
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise PellucidError(f"{path}: not TOML: {error}. Mend it there.") from None
-    return _example(Path(path).stem, _with_base(table), str(path))
+    except ValueError as error:
+        raise PellucidError(
+            f"{path}: not {'JSON' if file.suffix == '.json' else 'TOML'}: {error}. Mend it there."
+        ) from None
+    return _example(file.stem, _with_base(table), str(path), own=True)
+
+
+def _files() -> dict[str, Any]:
+    files = [*FOLDER.iterdir(), *(FOLDER / "parts").iterdir()]
+    return {file.name.removesuffix(".toml"): file for file in files if file.name.endswith(".toml")}
 
 
 def _table(name: str) -> dict[str, Any]:
-    if name not in names():
-        near = nearest(name, names(), cutoff=0.4)
-        raise UsageError(
-            f'no example is called "{name}". '
-            + (f"Nearest: {', '.join(near)}. All: " if near else "All: ")
-            + "pellucid example --list."
-        )
-    file = resources.files(__name__) / f"{name}.toml"
-    return _with_base(tomllib.loads(file.read_text(encoding="utf-8")))
+    files = _files()
+    if name not in files:
+        near = nearest(name, files, cutoff=0.4)
+        hint = f"Nearest: {', '.join(near)}. " if near else ""
+        raise UsageError(f'no example is called "{name}". {hint}All: pellucid example --list.')
+    return _with_base(tomllib.loads(files[name].read_text(encoding="utf-8")))
 
 
 def _with_base(table: dict[str, Any]) -> dict[str, Any]:
-    """`like` another example: what it gives and its settings, except where this one says otherwise."""
-    if "like" not in table:
+    """Add what the example that this one is `like` gives, and its settings, where this one has no other."""
+    if not isinstance(table.get("like"), str) or not isinstance(table.get("given", {}), dict):
         return table
-    if not isinstance(table.get("given", {}), dict) or not isinstance(table["like"], str):
-        raise UsageError('like = "004-self" names an example, and [given] is a table of matrices.')
-    base = {
-        key: value for key, value in _table(table["like"]).items() if key in (*SETTINGS, "given", "called")
-    }
-    return {**base, **table, "given": {**base["given"], **table.get("given", {})}}
+    base = _table(table["like"])
+    taken = {key: base[key] for key in (*SETTINGS, "called") if key in base}
+    return {**taken, **table, "given": {**base["given"], **table.get("given", {})}}
 
 
-def _example(name: str, table: Mapping[str, Any], where: str) -> Example:
-    _known(table, (*SETTINGS, *TEXTS, *TABLES), where)
-    for key in ("given", "claims", "at", "called"):
+def _example(name: str, table: Mapping[str, Any], where: str, own: bool) -> Example:
+    """Read a table; a misspelt name, which would change nothing, is an error in a file of one's own."""
+    for key in TABLES:
         if not isinstance(table.get(key, {}), dict):
             raise UsageError(f"{where}: {key} must be a table: [{key}].")
+    if own:
+        known = (*SETTINGS, *TEXTS, *TABLES, "like", "decimals", "products", "name")
+        for given, listed in ((table, known), (table.get("given", {}), MATRICES)):
+            for key in given:
+                if key not in listed:
+                    near = nearest(key, listed, n=2, cutoff=0.5) or listed
+                    raise UsageError(f"{where}: {key} is not known. Nearest: {', '.join(near)}.")
     if not table.get("given"):
         raise UsageError(
             f"{where}: nothing is given. Write [given] and, in it, queries = [[…], …] and so on."
         )
-    _known(table["given"], MATRICES, f"{where}: [given]")
     arguments = {key: _matrix(value, f"{where}: {key}") for key, value in table["given"].items()}
-    for key in SETTINGS:
-        if key in table and table[key] != "none":
-            arguments[key] = table[key]
-        elif table.get(key) == "none":
-            arguments[key] = None
+    for key in (*SETTINGS, "scaled", "vocabulary"):
+        if key in table:
+            arguments[key] = None if table[key] == "none" else table[key]
     if isinstance(arguments.get("mask"), list):
         arguments["mask"] = _matrix(arguments["mask"], f"{where}: mask")
-    _check_texts(table, where)
-    products = [_product(entry, where) for entry in table.get("products", ())]
-    texts = {
-        key: table[key]
-        for key in ("about", "note", "lines", "decimals", "claims", "at", "called")
-        if key in table
-    }
-    return Example(name, arguments, products=products, **texts)
-
-
-def _check_texts(table: Mapping[str, Any], where: str) -> None:
-    for key in ("tokens", "memory_tokens"):
-        words = table.get(key, [])
-        if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
-            raise UsageError(f'{where}: {key} must be a list of words, ["Me", "gustan"].')
-    for key in ("about", "note", "lines"):
-        if not isinstance(table.get(key, ""), str):
-            raise UsageError(f'{where}: {key} = {table[key]!r} must be text: {key} = "…".')
-    for key in ("at", "called"):
-        for name, said in table.get(key, {}).items():
-            if not isinstance(said, str):
-                raise UsageError(f'{where}: [{key}] {name} = {said!r} must be text: {name} = "…".')
-    if not isinstance(table.get("products", []), list):
-        raise UsageError(f"{where}: products must be tables: [[products]].")
-
-
-def _product(entry: Mapping[str, Any], where: str) -> Product:
     try:
-        (a, b), (c, d) = entry["left"], entry["right"]
-        return Product(str(entry["written"]), str(entry.get("lines", "")), (int(a), int(b)), (int(c), int(d)))
-    except (KeyError, TypeError, ValueError):
-        raise UsageError(
-            f'{where}: a product is written = "W_O · Concat", left = [8, 8], right = [2, 8].'
-        ) from None
-
-
-def _known(table: Mapping[str, Any], known: Sequence[str], where: str) -> None:
-    for key in table:
-        if key not in known:
-            near = nearest(key, known, n=2, cutoff=0.5)
-            raise UsageError(
-                f"{where}: {key} is not known. {'Nearest' if near else 'Known'}: {', '.join(near or known)}."
-            )
+        products = [Product(**entry) for entry in table.get("products", ())]
+    except TypeError:
+        example = 'written = "W_O · Concat", left = [8, 8], right = [2, 8]'
+        raise UsageError(f"{where}: a product is {example}.") from None
+    texts: dict[str, Any] = {key: str(table[key]) for key in TEXTS if key in table}
+    tables = {key: table[key] for key in ("decimals", "claims", "at", "called") if key in table}
+    return Example(name, arguments, products=products, **texts, **tables)
 
 
 def _matrix(value: Any, where: str) -> Any:
-    """Numbers, with NaN for "…"."""
-    if isinstance(value, bool):
-        return value
+    """Return numbers, with NaN for "…"."""
     if isinstance(value, list):
         return [_matrix(entry, where) for entry in value]
     if isinstance(value, str) and (shape := ELIDED.fullmatch(value)):
-        if max(map(len, shape.groups())) > 7 or (rows := int(shape[1])) * (columns := int(shape[2])) > CELLS:
-            raise UsageError(
-                f'{where}: "{value:.40}" is too large for an example. Give {CELLS:,} cells at most.'
-            )
-        return [[math.nan] * columns for _ in range(rows)]
-    return number(value, 0, where)[0]
+        return [[math.nan] * int(shape[2]) for _ in range(int(shape[1]))]
+    return value if isinstance(value, bool) else number(value, 0, where)[0]

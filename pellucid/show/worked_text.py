@@ -1,0 +1,259 @@
+"""Worked examples as text: stages as matrices, claims beside what is computed, and a table of verdicts."""
+
+import math
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
+
+from rich.cells import cell_len
+from torch import Tensor
+
+from pellucid.reading.words import visible
+from pellucid.seeing.records import Record
+from pellucid.seeing.viewed import html, lines
+from pellucid.show.code_lines import code_line
+from pellucid.show.columns import BLOCKS, columns, paragraph
+from pellucid.show.notebook import preformatted
+from pellucid.worked.check import Cell, Report
+from pellucid.worked.examples import Example
+from pellucid.worked.stages import STAGES, size
+from pellucid.worked.worked_example import WorkedAttention, WorkedExample
+
+Row = tuple[str, list[str]]  # a label, cells
+NOTES = ("the notes say", "from their previous line", "from the start", "verdict")
+OWN = ("claimed", "from the line before", "from the start", "verdict")
+ROWS = {"inputs": "L", "sublayer": "L", "w_embedding": "L", "memory": "M"}  # whose words a given matrix has
+VERDICTS = {"right": "right", "follows": "follow", "wrong": "wrong", "not derivable": "not derivable"}
+HEADINGS = ("line", "example", "stage", "row, column", "claimed", *OWN[1:], "why")
+LINK = "../pellucid/worked/examples/{}.toml"  # from a page in docs/
+WIDE = 1000  # a line for each cell, however narrow the terminal
+
+
+@lines.register
+def example_lines(example: Example, width: int = 80) -> list[str]:
+    """What is given, every stage, each claim with both computations and its verdict, the first mistake."""
+    worked = example.worked()
+    report = None if example.is_part else example.report()
+    text = paragraph(f"{example.name}: {example.about}" if example.about else example.name, width)
+    text += [f"note {example.note}, lines {example.lines}"] if example.note else []
+    text.append("")
+    for name, matrix in worked.given.items():
+        if name not in worked:
+            text += [f"{_title(example, name)}  ({size(matrix)})"]
+            for head, each in enumerate(matrix if matrix.dim() == 3 else [matrix]):
+                text += [f"  head {head}"] if matrix.dim() == 3 else []
+                text += _matrix(given_rows(worked, name, each), [], width)
+            text.append("")
+    for name in worked:
+        at = f"  [line {example.at[name]}]" if name in example.at else ""
+        text += [f"{_title(example, name)}  {worked.shapes[name]}{at}"]
+        text += _stage(worked, name, width, report, NOTES if example.note else OWN)
+    for each in example.products:
+        text.append(f"{each.written}  {f'[line {each.lines}]  ' if each.lines else ''}{each}")
+    text += [""] if example.products else []
+    if report and example.claims:
+        text += paragraph(first_wrong(report), width) if report.first_wrong else []
+        text.append(summary(report))
+    return text
+
+
+@lines.register
+def worked_lines(worked: WorkedExample, width: int = 80) -> list[str]:
+    """Every stage with its shape."""
+    text = []
+    for name in worked:
+        text += [f"{name}  {worked.shapes[name]}", *_stage(worked, name, width)]
+    return text
+
+
+@html.register
+def worked_html(worked: WorkedExample) -> str:
+    """The same in a notebook."""
+    return preformatted(worked_lines(worked, 100))
+
+
+@lines.register
+def report_lines(report: Report, width: int = WIDE, says_first: bool = True) -> list[str]:
+    """A line for each cell: claimed, from the claimed line before, from the start, verdict, rule; and below
+    them the first that goes wrong, unless that is somebody's exercise."""
+    text: list[str] = []
+    for name in dict.fromkeys(cell.name for cell in report.cells):
+        cells = [cell for cell in report.cells if cell.name == name]
+        has_heads = any(cell.head for cell in cells)
+        rows = [
+            [
+                *([str(cell.head)] if has_heads else []),
+                *(str(cell.row), str(cell.column), cell.written),
+                *map(show_number, (cell.step, cell.start)),
+            ]
+            for cell in cells
+        ]
+        header = [*(["head"] if has_heads else []), "row", "column", *OWN[:3]]
+        first, *below = columns(header, rows, WIDE, left=0, longest=WIDE)
+        text += [f"{name}  {report.shapes.get(name, '')}".rstrip(), f"  {first}  verdict"]
+        for cell, line in zip(cells, below, strict=True):
+            text += [f"  {line}  {cell.verdict}", *([f"      {why}"] if (why := _why(cell)) else [])]
+        text.append("")
+    first_sentence = [visible(first_wrong(report))] if says_first and report.first_wrong else []
+    return [*text, *first_sentence, summary(report)]
+
+
+@html.register
+def report_html(report: Report) -> str:
+    """The same in a notebook."""
+    return preformatted(report_lines(report))
+
+
+def verdict_table(examples: Iterable[Example]) -> list[str]:
+    """All claims about a note as a Markdown table, in the order of its lines."""
+    rows: list[tuple[int, str]] = []
+    for example in examples:
+        for cell in example.report().cells:
+            line = example.at.get(cell.name, "")
+            place = f"{f'head {cell.head}: ' if cell.head else ''}{cell.row}, {cell.column}"
+            texts = [line, f"[{example.name}]({LINK.format(example.name)})", cell.name, place, cell.written]
+            texts += [show_number(cell.step), show_number(cell.start), cell.verdict, _why(cell)]
+            rows.append((int(line or 0), f"| {' | '.join(texts)} |".replace("|  |", "| |")))
+    body = [row for _, row in sorted(rows, key=lambda numbered: numbered[0])]
+    return [f"| {' | '.join(HEADINGS)} |", "|---" * len(HEADINGS) + "|", *body]
+
+
+def first_wrong(report: Report) -> str:
+    """The first stage that goes wrong, a cell of it with its numbers, and why; "" where none does."""
+    cell = report.first_wrong
+    if cell is None:
+        return ""
+    here = sum(each.name == cell.name and each.verdict == "wrong" for each in report.cells)
+    count = "one cell is" if here == 1 else f"{here} cells are"
+    sentence = f"The first stage that goes wrong is {cell.name}, where {count} wrong"
+    computed = cell.start if cell.step is None else cell.step
+    if computed is None:
+        return f"{sentence}: {_why(cell)}."
+    places = [f"head {cell.head}"] if len(report.starts[cell.name]) > 1 else []
+    axes = STAGES[cell.name][-2:]
+    for kind, place, axis in zip(("row", "column"), (cell.row, cell.column), axes, strict=True):
+        word = f" ({report.tokens[axis][place]})" if axis in report.tokens else ""
+        places.append(f"{kind} {place}{word}")
+    where = ", ".join(places)
+    why = f": {_why(cell)}" if _why(cell) else ""
+    claims = f"claims {cell.written}, and {show_number(computed)} is computed{why}"
+    return f"{sentence}. {where[0].upper()}{where[1:]} {claims}."
+
+
+def summary(report: Report) -> str:
+    """12 cells: 7 right, 2 follow, 3 wrong."""
+    counts = [f"{report.count(each)} {word}" for each, word in VERDICTS.items() if report.count(each)]
+    return f"{len(report.cells)} cells{': ' if counts else ''}{', '.join(counts)}"
+
+
+def given_rows(worked: WorkedExample, name: str, matrix: Tensor) -> list[Row]:
+    """The rows of what is given: with their words, their numbers, or nothing for a vector."""
+    labels = [str(row) for row in range(len(matrix))]
+    if name in ROWS:
+        found = (record.labels(ROWS[name]) for record in worked.values() if ROWS[name] in record.axes)
+        labels = next((each for each in found if len(each) == len(matrix)), labels)
+    if isinstance(worked, WorkedAttention):
+        return [(label, _numbers(name, row)) for label, row in zip(labels, matrix, strict=True)]
+    numbers = [[f"{number:g}".replace("-", "−") for number in row] for row in matrix.tolist()]
+    return list(zip(labels if len(matrix) > 1 else [""], numbers, strict=True))
+
+
+def stage_rows(record: Record) -> list[list[Row]]:
+    """The rows of a stage, for each head."""
+    axes = record.axes.lstrip("B")
+    heads = record.tensor[0] if record.axes.startswith("B") else record.tensor
+    heads = heads if axes.startswith("H") else heads[None]
+    rows = record.labels(axes.lstrip("H")[0])
+    return [
+        [(label, _numbers(record.name, row)) for label, row in zip(rows, matrix, strict=True)]
+        for matrix in (heads if heads.dim() == 3 else heads[..., None])
+    ]
+
+
+def show_number(value: float | None) -> str:
+    """0.2120, −∞, and ? for what is not known."""
+    if value is None or math.isnan(value):
+        return "?"
+    if math.isinf(value):
+        return "∞" if value > 0 else "−∞"
+    small_or_large = value != 0 and not 5e-4 <= abs(value) < 1e6
+    return f"{value:{'.3g' if small_or_large else 'z.4f'}}".replace("-", "−")
+
+
+def _why(cell: Cell) -> str:
+    return cell.rule or cell.remark or ""
+
+
+def _title(example: Example, name: str) -> str:
+    return f"{name} ({example.called[name]})" if name in example.called else name
+
+
+def _stage(
+    worked: WorkedExample, name: str, width: int, report: Report | None = None, kinds: Sequence[str] = OWN
+) -> Iterator[str]:
+    """The line of our code, and the matrix of each head as computed; where there are claims, as claimed."""
+    record, code = worked[name], code_line(name)
+    if code and name not in worked.given:
+        yield from textwrap.wrap(f"{code}", width, initial_indent="  | ", subsequent_indent="  |     ")
+    heads, last = stage_rows(record), record.axes[-1]
+    titles = record.labels(last) if last in "LM" and record.tensor.dim() > 2 else [""] * len(heads[0][0][1])
+    for head, rows in enumerate(heads):
+        if len(heads) > 1:
+            yield f"  head {head}"
+        labels = [label for label, _ in rows]
+        yield from _matrix(
+            list(_judged(name, head, labels, report, kinds)) if report else rows, titles, width
+        )
+    yield ""
+
+
+def _judged(
+    name: str, head: int, labels: Sequence[str], report: Report, kinds: Sequence[str]
+) -> Iterator[Row]:
+    """The rows of a stage, with up to four lines each; and the rules that are broken."""
+    step, start = report.steps[name][head], report.starts[name][head]
+    claims = {(c.row, c.column): c for c in report.cells if c.name == name and c.head == head}
+    for row, label in enumerate(labels):
+        here = [claims.get((row, column)) for column in range(step.shape[1])]
+        computed = [_numbers(name, step[row]), _numbers(name, start[row])]
+        cells = [computed[0]] if computed[0] == computed[1] else computed
+        names = [""] if len(cells) == 1 else kinds[1:3]
+        if any(here):
+            claimed = [cell.written if cell else "…" for cell in here]
+            cells, names = [claimed, *computed, [cell.verdict if cell else "" for cell in here]], kinds
+        for place, (kind, numbers) in enumerate(zip(names, cells, strict=True)):
+            shown = visible(label if place == 0 else "")
+            yield f"{shown:<8}{kind}" if kind else shown, numbers
+        for why in dict.fromkeys(_why(cell) for cell in here if cell):
+            if why:
+                yield f"! {why}", []
+
+
+def _numbers(name: str, numbers: Tensor) -> list[str]:
+    """Four decimals, 0 for what float64 leaves of terms that cancel; weights have a block for each."""
+    values = [0.0 if abs(value) < 1e-12 else value for value in numbers.tolist()]
+    shown = [show_number(value) for value in values]
+    if name == "mask":
+        return [text.removesuffix(".0000") for text in shown]
+    if name != "weights":
+        return shown
+    shares = ["" if math.isnan(value) else BLOCKS[round(4 * min(max(value, 0.0), 1.0))] for value in values]
+    return [text + share for text, share in zip(shown, shares, strict=True)]
+
+
+def _matrix(rows: Sequence[Row], titles: Sequence[str], width: int) -> Iterator[str]:
+    """The rows below each other; columns that have no room go below."""
+    if all(cell == "?" for _, cells in rows for cell in cells):
+        yield "  not known"
+        return
+    names = [visible(title) for title in titles]
+    first = max(cell_len(label) for label, cells in rows if cells)
+    count = max(len(cells) for _, cells in rows)
+    needed = max(map(cell_len, [*names, *(cell for _, cells in rows for cell in cells)]))
+    together = max(1, (width - 2 - first) // (needed + 2))
+    for begin in range(0, count, together):
+        for label, cells in [("", names), *rows] if any(names) else rows:
+            here = "".join(f"  {' ' * (needed - cell_len(cell))}{cell}" for cell in cells[begin:][:together])
+            if cells:
+                yield f"  {label}{' ' * (first - cell_len(label))}{here}".rstrip()
+            elif begin + together >= count:
+                yield from (f"    {line}" for line in paragraph(label, width - 4))

@@ -1,0 +1,91 @@
+"""What stands around an attention: embeddings with positions, a feed-forward, Add & Norm.
+
+Small numbers through the model's own parts, in float64; the names are those of a trace.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from pellucid.config.schema import ModelConfig
+from pellucid.model import Decoder, FeedForward, Residual, embed
+from pellucid.seeing.records import Record
+from pellucid.seeing.trace import trace
+from pellucid.seeing.watching import name_parts
+from pellucid.worked.stages import product, size
+from pellucid.worked.worked_example import WorkedExample
+
+
+def work_out_part(arguments: Mapping[str, Any]) -> WorkedExample:
+    """Work out embeddings from `ids`, or a sublayer's output with the residual connection and the norm."""
+    given = {
+        name: torch.tensor(value, dtype=torch.float64)
+        for name, value in arguments.items()
+        if isinstance(value, list) and name != "tokens"
+    }
+    records, shapes = _embed(given, arguments) if "ids" in given else _add_and_norm(given)
+    tokens = {"L": [arguments["tokens"]]}
+    records = {name: Record(name, each.axes, each.tensor, tokens) for name, each in records.items()}
+    rows = {name: tensor if tensor.dim() == 2 else tensor[None] for name, tensor in given.items()}
+    return WorkedExample(records, shapes, rows)
+
+
+def _embed(
+    given: Mapping[str, Tensor], settings: Mapping[str, Any]
+) -> tuple[Mapping[str, Record], dict[str, str]]:
+    """Look rows up, and do the same by one-hot rows times W_E where all of it is there; add positions."""
+    ids, rows = given["ids"].long(), given["w_embedding"]
+    vocabulary, width = settings.get("vocabulary", len(rows)), rows.shape[1]
+    matrix = rows
+    if vocabulary > len(rows):
+        matrix = torch.full((vocabulary, width), torch.nan, dtype=torch.float64).index_copy(0, ids, rows)
+    config = ModelConfig(
+        vocabulary, width, heads=1, hidden=1, decoder_layers=1, scale_embeddings=settings["scaled"]
+    )
+    decoder = Decoder(config, own_embedding=True).double().eval()
+    assert decoder.embedding is not None
+    decoder.embedding.weight.data = matrix
+    decoder.path = "decoder"
+    with torch.no_grad(), trace(decoder) as seen:
+        embed(decoder, ids[None], None, first=0)
+    result, scaled = f"{len(ids)}×{width}", f", times √{width}" if settings["scaled"] else ""
+    looked_up = f"rows {', '.join(map(str, ids.tolist()))} of W_E ({vocabulary}×{width}){scaled}"
+    shapes = {
+        "decoder.token_embeddings": looked_up,
+        "decoder.positions": f"({result})",
+        "decoder.embedded": f"({result}) + ({result}) = ({result})",
+    }
+    if vocabulary > len(rows):
+        return seen, shapes
+    one_hot = torch.nn.functional.one_hot(ids, vocabulary).double()
+    name = "one_hot · W_E"
+    first = {"one_hot": Record("one_hot", "LV", one_hot), name: Record(name, "LD", one_hot @ matrix)}
+    multiplied = product(size(one_hot), size(matrix), result)
+    return first | dict(seen), {"one_hot": f"({size(one_hot)})", name: multiplied, **shapes}
+
+
+def _add_and_norm(given: Mapping[str, Tensor]) -> tuple[Mapping[str, Record], dict[str, str]]:
+    """Add a sublayer's output, given or that of a feed-forward, to its input, and normalise."""
+    inputs, has_layer = given["inputs"], "w_1" in given
+    hidden = given["w_1"].shape[1] if has_layer else 1
+    config = ModelConfig(width=inputs.shape[1], heads=1, hidden=hidden, dropout=0.0)
+    parts = nn.ModuleDict({"feed_forward": FeedForward(config), "residual": Residual(config)}).double().eval()
+    weights = {"residual.norm.weight": given["norm_weight"], "residual.norm.bias": given["norm_bias"]}
+    for layer, place in (("inner", "1"), ("outer", "2")) if has_layer else ():
+        weights[f"feed_forward.{layer}.weight"] = given[f"w_{place}"].T  # nn.Linear keeps out × in
+        weights[f"feed_forward.{layer}.bias"] = given[f"b_{place}"]
+    parts.load_state_dict(weights, strict=False)
+    name_parts(parts)
+    sublayer = parts["feed_forward"] if has_layer else lambda _: given["sublayer"][None]
+    with torch.no_grad(), trace(parts) as seen:
+        parts["residual"](inputs[None], sublayer)
+    result = size(inputs)
+    shapes = {name: f"({size(each.tensor[0])})" for name, each in seen.items()}
+    shapes["residual.sum"] = f"({result}) + ({result}) = ({result})"
+    if has_layer:
+        inner = f"{len(inputs)}×{hidden}"
+        shapes["feed_forward.hidden"] = product(result, size(given["w_1"]), inner) + ", plus b_1"
+        shapes["feed_forward.output"] = product(inner, size(given["w_2"]), result) + ", plus b_2"
+    return seen, shapes
