@@ -38,14 +38,7 @@ MATRIX = Chapter(
 CELL = Chapter(
     "how one cell was made",
     (
-        *(
-            "making.js",
-            "lineage.js",
-            "making_attention.js",
-            "making_layer.js",
-            "making_words.js",
-            "makings.js",
-        ),
+        *("lineage.js", "making.js", "makings_attention.js", "makings.js"),
         *("softmax_steps.js", "strips.js", "show_making.js"),
     ),
 )

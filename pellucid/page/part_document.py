@@ -5,7 +5,7 @@ from html import escape
 
 from pellucid.folder.version import __version__
 from pellucid.page.assembly import html_page, styles
-from pellucid.page.captions import caption
+from pellucid.reading.tensors import describe
 from pellucid.reading.words import visible
 from pellucid.show.code_lines import code_line
 from pellucid.worked.part_examples import PartExample, Row, given_rows, stage_rows
@@ -63,7 +63,7 @@ def _words(name: str) -> str:
     line = code_line(name)
     if line is None:
         return ""
-    told = caption(name)
+    told = describe(name)
     # A model scales its embeddings; an example need not: its shape says which.
     equation = "" if name.endswith("token_embeddings") else f"{told.equation}. "
     return f"""<p>{equation}{escape(told.reading)}</p>

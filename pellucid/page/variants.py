@@ -11,7 +11,7 @@ from typing import Any
 from pellucid.model import Transformer
 from pellucid.page.best_words import KEPT, best_words
 from pellucid.page.blocks import Blocks
-from pellucid.page.derived import Arrays, derivation, same_bits
+from pellucid.page.derived import Arrays, same_bits, way_to_make
 from pellucid.reading.passes import watched_pass
 from pellucid.reading.reading import Reading
 from pellucid.reading.steps import steps_of
@@ -72,8 +72,8 @@ def _variant(
         entry = {"axes": record.axes, "shape": list(record.tensor.shape)}
         if name in KEPT:
             continue
-        if way := derivation(name, arrays, tensors, parameters, model.config, reading.ids_by_stack):
-            tensors[name] = entry | way.table()
+        if how := way_to_make(name, arrays, tensors, parameters, model.config, reading.ids_by_stack):
+            tensors[name] = entry | {"how": how}
         elif "block" in recorded[name] and same_bits(arrays[name], reading.trace[name].tensor.numpy()):
             tensors[name] = recorded[name]
         elif name.rpartition(".")[2] in STORED:

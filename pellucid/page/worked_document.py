@@ -6,10 +6,10 @@ from typing import Any
 
 from pellucid.folder.version import __version__
 from pellucid.page.assembly import html_page, json_block, styles
-from pellucid.page.captions import caption
 from pellucid.page.chapters import EXAMPLE_PAGE, script
 from pellucid.page.own_payload import as_table, examples_payload
 from pellucid.page.payload import VERSION
+from pellucid.reading.tensors import describe
 from pellucid.reading.words import visible
 from pellucid.seeing.records import AXES
 from pellucid.show.code_lines import code_line
@@ -53,10 +53,10 @@ def _header(example: Example) -> dict[str, Any]:
         "version": VERSION,
         "pellucid": __version__,
         "axes": AXES,
-        "captions": {name: asdict(caption(f"self_attention.{name}")) for name in STAGES},
+        "captions": {f"attention.{name}": asdict(describe(f"attention.{name}")) for name in STAGES},
         "models": [],
         "runs": [],
-        "code": {name: asdict(line) for name in STAGES if (line := code_line(name))},
+        "code": {f"attention.{name}": asdict(line) for name in STAGES if (line := code_line(name))},
         "examples": examples_payload(),
         "worked": as_table(example),
     }

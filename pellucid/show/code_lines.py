@@ -1,13 +1,13 @@
 """The line of the model's code that computes a tensor: found by the name that it is shown under."""
 
 import ast
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from inspect import getsource
 
 from pellucid import model
+from pellucid.reading.tensors import kind_of
 
 # What shows the tensors of a kind of part in model.py. A stack's are shown by its class, and by `embed`
 # before its layers; an attention's by its class, and by `attend`.
@@ -31,13 +31,6 @@ class CodeLine:
 
     def __str__(self) -> str:
         return f"{self.text}  {self.file}:{self.line}"
-
-
-def kind_of(name: str) -> str:
-    """What tensors of the same kind have in common: "attention.weights", "residual.sum"."""
-    path, _, last = name.rpartition(".")
-    part = path.rpartition(".")[2]
-    return f"{'attention' if part.endswith('_attention') else re.sub('_[0-9]+$', '', part)}.{last}"
 
 
 def code_line(name: str) -> CodeLine | None:

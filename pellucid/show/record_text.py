@@ -15,7 +15,7 @@ from torch import Tensor
 
 from pellucid.config.whole import is_whole
 from pellucid.errors import UsageError
-from pellucid.page.captions import Caption, caption
+from pellucid.reading.tensors import TensorKind, describe
 from pellucid.seeing.records import AXES, Record, stack_of
 from pellucid.seeing.viewed import lines
 from pellucid.show.code_lines import code_line
@@ -83,10 +83,10 @@ def _about(name: str, width: int) -> list[str]:
     return lines
 
 
-def _caption(name: str) -> Caption | None:
+def _caption(name: str) -> TensorKind | None:
     """Of a tensor of a model, or of a stage of a worked example; None of anything else."""
     try:
-        return caption(name if "." in name else f"self_attention.{name}")
+        return describe(name if "." in name else f"self_attention.{name}")
     except KeyError:
         return None
 

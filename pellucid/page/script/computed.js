@@ -50,7 +50,7 @@ const computedRun = (model, sentence, switches = UNSWITCHED) => {
   const mask = realTokens(source, sentence, switches);
   const target = [config.start_id, ...sentence.expected.slice(0, -1)];
   const tensors = new Map();
-  new Transformer(config, model.parameters, recording(tensors, seeSwitched(switches))).forward(source, mask, target);
+  new Transformer(config, model.parameters, recording(tensors, seeSwitched(model, switches))).forward(source, mask, target);
   return finishRun({
     title: `${sentence.text} → ${sentence.translation}`,
     text: sentence.text, translation: sentence.translation, to: sentence.to, forced: sentence.forced,

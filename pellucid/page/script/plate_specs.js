@@ -171,12 +171,8 @@ const rowPlate = (tensor, name, from, count, symbol, title, role) =>
 
 const numbered = (count) => Array.from({ length: count }, (_, place) => String(place));
 
-/** What the header tells of a tensor; of a stage of a worked example, what it tells of that stage in an attention. */
-const toldOfTensor = (table, name) =>
-  table[name] ?? table[Object.keys(table).find((known) => known.endsWith(`_attention.${name}`))];
-
-/** The symbol, names, equation, role and reading of a tensor; captions.py wrote them. */
-const captionOfTensor = (name) => toldOfTensor(page.header.captions, name);
+/** The row of a tensor in the table of tensors: its symbol, names, equation, role, operation and inputs. */
+const captionOfTensor = (name) => page.header.captions[kindOfTensor(name)];
 
 /** The line of our code that computes a tensor: {file, line, text}; null where nobody recorded it. */
-const codeOfTensor = (name) => toldOfTensor(page.header.code, name) ?? null;
+const codeOfTensor = (name) => page.header.code[kindOfTensor(name)] ?? null;

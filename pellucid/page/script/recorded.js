@@ -38,12 +38,12 @@ const readerOf = (tensors, model, ids) => {
     return opened.get(name);
   };
   const read = async (name) => {
-    const { axes, shape, how, of = [], parameters = [], by, kept, unknown, ...place } = tensors[name];
+    const { axes, shape, how, kept, unknown, ...place } = tensors[name];
     if (unknown) return { ...makeTensor(axes, shape, new Float32Array(sizeOfShape(shape)).fill(NaN)), unknown };
     if (how) {
-      const sources = await Promise.all(of.map(get));
-      const found = parameters.map((each) => model.parameters.get(each));
-      return derive({ axes, shape, how, by }, sources, found, ids[stackOf(name)]);
+      const [of, parameters] = model.made_of[name];
+      const sources = [...(await Promise.all(of.map(get))), ...parameters.map((each) => model.parameters.get(each))];
+      return derive({ axes, shape, how }, sources, model.config, ids[stackOf(name)]);
     }
     const tensor = makeTensor(axes, shape, numbersIn(await openBlock(place.block), place, sizeOfShape(shape)));
     return kept ? { ...tensor, kept } : tensor;

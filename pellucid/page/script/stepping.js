@@ -5,13 +5,13 @@
  * alone and looks at the keys and values of the rows before; without one it computes the rows of the whole prefix again.
  */
 function* stepsOfDecoding({ sourceIds, targetIds, sentence, switches, model }, cached) {
-  const transformer = new Transformer(model.config, model.parameters, seeSwitched(switches));
+  const transformer = new Transformer(model.config, model.parameters, seeSwitched(model, switches));
   const mask = realTokens(sourceIds, sentence, switches);
   const memory = transformer.remember(transformer.encode(sourceIds, mask), mask);
   const past = new GrowingPast();
   for (let step = 0; step < targetIds.length; step++) {
     const tensors = new Map();
-    transformer.see = recording(tensors, seeSwitched(switches));
+    transformer.see = recording(tensors, seeSwitched(model, switches));
     if (cached) transformer.decode([targetIds[step]], memory, past);
     else transformer.decode(targetIds.slice(0, step + 1), memory, new NoPast());
     yield tensors;

@@ -7,6 +7,11 @@ const rowOfTensor = async (run, name, head, row) => {
   return { numbers: rowOfPanel(panelOf(tensor, head), row), scale: await scaleOfTensor(run, name, tensor), of: name };
 };
 
+const columnOfTensor = async (run, name, head, column) => {
+  const tensor = await run.get(name);
+  return { numbers: columnOfPanel(panelOf(tensor, head), column), scale: await scaleOfTensor(run, name, tensor), of: name };
+};
+
 /** A row, a column, and what they give, one by one. */
 const productStrips = (left, right, role) => {
   const numbers = left.numbers.map((number, place) => number * right.numbers[place]);
