@@ -15,7 +15,8 @@ const attentionLines = async (view) => {
   if (has("scaled_scores") || has("masked_scores")) lines.push(await maskLine(view, has));
   if (has("weights")) lines.push(await weightLine(view, has("context")));
   if (has("concatenated")) lines.push(await headsLine(view));
-  if (has("output")) lines.push(await productLine(view, "Output: the heads mixed, back in the stream’s width", inBlock(view, "output")));
+  if (has("output"))
+    lines.push(await productLine(view, "Output: the heads mixed, back in the stream’s width", inBlock(view, "output")));
   return lines;
 };
 

@@ -33,13 +33,23 @@ const drawBothWays = async (run, place) => {
   redraw(
     place,
     element("h2", {}, `Step ${t}, with a cache and without`),
-    element("div", { class: "wide-table", tabindex: 0, role: "region", "aria-label": "with a cache and without" },
-      tableOf({ class: "both-ways" }, {
-        heading: [element("td"), columnHead("with a cache"), columnHead("without")],
-        rows: [...rowsComputed(run, t), ...wordsOfWays(ways, t)],
-      })),
-    element("p", { class: "equality" }, `Largest difference of any number in the new row: ${inExponents(difference)}${where ? ` (${where})` : ""}.`,
-      !run.switches.causal && difference > 1e-3 ? WAYS_WITHOUT_MASK : ""),
+    element(
+      "div",
+      { class: "wide-table", tabindex: 0, role: "region", "aria-label": "with a cache and without" },
+      tableOf(
+        { class: "both-ways" },
+        {
+          heading: [element("td"), columnHead("with a cache"), columnHead("without")],
+          rows: [...rowsComputed(run, t), ...wordsOfWays(ways, t)],
+        },
+      ),
+    ),
+    element(
+      "p",
+      { class: "equality" },
+      `Largest difference of any number in the new row: ${inExponents(difference)}${where ? ` (${where})` : ""}.`,
+      !run.switches.causal && difference > 1e-3 ? WAYS_WITHOUT_MASK : "",
+    ),
     button("Both ways in every matrix", show, { "data-key": "both-ways", pressed: isAsked }),
   );
 };
@@ -51,7 +61,8 @@ const WAYS_WITHOUT_MASK =
 const rowsComputed = (run, t) => {
   const rows = (count) => `${count} row${count === 1 ? "" : "s"}`;
   const line = (says, cached, again) => [rowHead(says), element("td", {}, cached), element("td", {}, again)];
-  const source = t === 1 ? `${rows(run.source.length)}, computed now, once` : `${rows(run.source.length)}, computed once, at step 1`;
+  const source =
+    t === 1 ? `${rows(run.source.length)}, computed now, once` : `${rows(run.source.length)}, computed once, at step 1`;
   return [
     line("rows computed now", "1", String(t)),
     line("rows computed so far", String(t), String((t * (t + 1)) / 2)),
@@ -63,6 +74,9 @@ const rowsComputed = (run, t) => {
 /** The best next words with their probabilities, which are the same. */
 const wordsOfWays = ({ cached, again }, t) => {
   const [one, other] = [cached, again].map(({ steps }) => steps[t - 1].alternatives);
-  const cell = ([token, probability]) => element("td", { class: "number" }, words(token), ` ${fourDecimals(probability)}`);
-  return one.slice(0, 3).map((each, place) => [rowHead(place ? "" : "the most probable next"), cell(each), cell(other[place])]);
+  const cell = ([token, probability]) =>
+    element("td", { class: "number" }, words(token), ` ${fourDecimals(probability)}`);
+  return one
+    .slice(0, 3)
+    .map((each, place) => [rowHead(place ? "" : "the most probable next"), cell(each), cell(other[place])]);
 };

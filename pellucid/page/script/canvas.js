@@ -100,11 +100,7 @@ const columnLabels = (matrix) => {
   const labels = matrix.columns.map((label, column) =>
     column % every ? null : element("span", { "--at": `${column * matrix.width}px` }, words(label)),
   );
-  return element(
-    "div",
-    { class: tokens ? "column-labels tokens" : "column-labels", "aria-hidden": "true" },
-    ...labels,
-  );
+  return element("div", { class: tokens ? "column-labels tokens" : "column-labels", "aria-hidden": "true" }, ...labels);
 };
 
 /** Each how manieth label has room; of numbers every 8th, 16th, … is shown. */

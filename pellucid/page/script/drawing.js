@@ -37,8 +37,7 @@ const drawModel = async (run, place) => {
   await drawStrands(model, run);
 };
 
-const stackTitle = (title, says) =>
-  element("h2", { class: "stack-title" }, title, " ", element("small", {}, says));
+const stackTitle = (title, says) => element("h2", { class: "stack-title" }, title, " ", element("small", {}, says));
 
 /** The blocks of a stack in the order of computation; the style lets them grow upwards where there is room. */
 const blockRows = (run, stack) => {

@@ -97,7 +97,8 @@ const sizesOf = ({ panel, size, asks, kind, pick, small, rowWord }) => {
   if (pick || (asElements && few))
     return { asElements: true, numbers: true, width: kind === "mask" ? 34 : 54, height: PLATE_ROW };
   const ofDimensions = rowWord === "dimension"; // such a plate is looked at as a whole
-  const room = size === "open" ? { across: 900, down: 600 } : { across: small ? 120 : 250, down: ofDimensions ? 128 : 190 };
+  const room =
+    size === "open" ? { across: 900, down: 600 } : { across: small ? 120 : 250, down: ofDimensions ? 128 : 190 };
   const width = Math.max(1, Math.min(asks ? 26 : 14, Math.floor(room.across / panel.columns)));
   const height = Math.max(1, Math.min(PLATE_ROW, Math.floor(room.down / panel.rows)));
   return { asElements: asElements && width >= 8, numbers: false, width, height };

@@ -100,7 +100,13 @@ const lengthLine = (length, stream, ratio) => {
     "--share": Math.min(1, ratio / LONGEST_RATIO).toFixed(4),
     "--whole": (1 / LONGEST_RATIO).toFixed(4),
   });
-  const parts = [number(length.toFixed(2)), " long, ", number(`${ratio.toFixed(2)} ×`), " the stream’s ", number(stream.toFixed(2))];
+  const parts = [
+    number(length.toFixed(2)),
+    " long, ",
+    number(`${ratio.toFixed(2)} ×`),
+    " the stream’s ",
+    number(stream.toFixed(2)),
+  ];
   return element("p", { class: "length" }, bar, parts);
 };
 
@@ -161,10 +167,7 @@ const stripLegend = (tensor, most) => {
 
 const paintStrip = (canvas, data, most) => {
   const style = getComputedStyle(canvas);
-  const [above, below] = [
-    colourParts(style.getPropertyValue("--x")),
-    colourParts(style.getPropertyValue("--against")),
-  ];
+  const [above, below] = [colourParts(style.getPropertyValue("--x")), colourParts(style.getPropertyValue("--against"))];
   const pixels = new ImageData(canvas.width, canvas.height);
   data.subarray(0, canvas.width * canvas.height).forEach((value, at) => {
     const depth = Math.max(-1, Math.min(1, value / most));

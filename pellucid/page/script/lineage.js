@@ -11,7 +11,10 @@ const madeOf = (run, name) => {
  *  this head's columns of W begin}. In `weight` a row is one output, as nn.Linear keeps it. Null: no such product. */
 const productBehind = async (run, name, head = 0) => {
   if (run.given) return productGiven(run, name, head);
-  const { of: [x], parameters: [weightName, biasName] } = madeOf(run, name);
+  const {
+    of: [x],
+    parameters: [weightName, biasName],
+  } = madeOf(run, name);
   const { axes, shape } = await run.get(name);
   const columns = axes.includes("H") ? head * shape.at(-1) : 0;
   const [weight, bias] = [run.parameter(weightName), run.parameter(biasName)];

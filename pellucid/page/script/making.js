@@ -1,7 +1,7 @@
 // How one cell was made: every tensor of the trace, multiplied out, added up, normalised.
 //
 // A making is {title, equation, headings, terms, steps, total, recorded, note}: `terms` are what is added up,
-// {label, numbers, value}, under `headings`; `steps` are what is done one after the other, {label, value}; `strips` are
+// {label, numbers, value}, under `headings`; `steps` are what is done one after the other, {label: value}; `strips` are
 // the rows and columns that it was made from, as strips.js draws them.
 // All is computed again in double precision from the numbers that the pass recorded.
 
@@ -18,7 +18,9 @@ const cellOfTensor = async (run, name, head, row, column) => {
 const makingOf = async (run, name, head = 0, row = 0, column = 0) => {
   const cell = await cellOfTensor(run, name, head, row, column);
   const { panel, caption } = cell;
-  const made = isGiven(run, name) ? givenCell(cell) : keptOrNot(run, panel.at(row, column), await MAKINGS[caption.by](cell));
+  const made = isGiven(run, name)
+    ? givenCell(cell)
+    : keptOrNot(run, panel.at(row, column), await MAKINGS[caption.by](cell));
   const recorded = panel.at(row, column);
   const making = {
     name,
@@ -30,17 +32,13 @@ const makingOf = async (run, name, head = 0, row = 0, column = 0) => {
     title: titleOfCell(cell),
     headings: [],
     terms: [],
-    steps: [],
     strips: [],
     note: "",
     total: recorded,
     ...made,
+    steps: Object.entries(made.steps ?? {}).map(([label, value]) => ({ label, value })),
   };
-  return {
-    ...making,
-    difference: apart(making.total, recorded),
-    written: making.filled ?? writtenOut(making),
-  };
+  return { ...making, difference: apart(making.total, recorded), written: making.filled ?? writtenOut(making) };
 };
 
 const NOT_KEPT = "Not kept for this switch; the recording without it has it.";
@@ -50,7 +48,13 @@ const keptOrNot = (run, recorded, made) => {
   const isUnknown = Number.isNaN(recorded) || made.terms?.some(({ value }) => Number.isNaN(value));
   if (!isUnknown && !Number.isNaN(made.total)) return made;
   const { equation } = made;
-  if (run.stepwise) return { equation, total: recorded, missing: true, note: "With a cache this is never computed: the key came later." };
+  if (run.stepwise)
+    return {
+      equation,
+      total: recorded,
+      missing: true,
+      note: "With a cache this is never computed: the key came later.",
+    };
   return { equation, total: recorded, missing: true, note: `What it is made of: ${NOT_KEPT.toLowerCase()}` };
 };
 

@@ -5,18 +5,17 @@ const plusCell = async (cell) => {
   const { run, row, column, panel, caption, of, last } = cell;
   const [one, other] = (await sourcePanels(cell)).map((source) => source.at(row, column));
   if (last === "sum" && isRemoved(run, one, other, panel.at(row, column))) {
-    return {
-      equation: "sublayer alone",
-      total: other,
-      steps: [{ label: of[1], value: other }],
-      note: "The residual connection is switched off: what the stream held is lost.",
-    };
+    const note = "The residual connection is switched off: what the stream held is lost.";
+    return { equation: "sublayer alone", total: other, steps: { [of[1]]: other }, note };
   }
   const masked = last === "masked_scores" && other === -Infinity;
   return {
     equation: caption.equation,
     headings: ["of", "number"],
-    terms: [{ label: of[0], numbers: [], value: one }, { label: of[1], numbers: [], value: other }],
+    terms: [
+      { label: of[0], numbers: [], value: one },
+      { label: of[1], numbers: [], value: other },
+    ],
     total: masked ? other : one + other,
     note: masked ? "The mask adds −∞: whatever the score was, it is gone." : caption.reading,
   };
@@ -27,15 +26,23 @@ const isRemoved = (run, stream, added, recorded) =>
   run.switches?.residual === false && Math.abs(added - recorded) < Math.abs(stream + added - recorded);
 
 const passedOnCell = async (cell) => {
-  const { of: [from], row, column } = cell;
+  const {
+    of: [from],
+    row,
+    column,
+  } = cell;
   const value = (await sourcePanels(cell))[0].at(row, column);
   const note = `The same number as in ${from}: it is passed on as it is.`;
-  return { equation: "passed on", total: value, steps: [{ label: from, value }], note };
+  return { equation: "passed on", total: value, steps: { [from]: value }, note };
 };
 
 /** A mean over a position's vector: of its numbers, or of their squared distances from their mean. */
 const meanCell = async (cell) => {
-  const { of: [from], row, caption: { symbol, reading } } = cell;
+  const {
+    of: [from],
+    row,
+    caption: { symbol, reading },
+  } = cell;
   const numbers = rowOfPanel((await sourcePanels(cell))[0], row);
   const isMean = symbol === "μ";
   const mean = numbers.reduce((sum, x) => sum + x, 0) / numbers.length;
@@ -58,34 +65,51 @@ const meanCell = async (cell) => {
 };
 
 const standardizedCell = async (cell) => {
-  const { of: [from], row, column, caption } = cell;
-  const [x, mean, variance] = (await sourcePanels(cell)).map((source) => source.at(row, Math.min(column, source.columns - 1)));
+  const {
+    of: [from],
+    row,
+    column,
+    caption,
+  } = cell;
+  const [x, mean, variance] = (await sourcePanels(cell)).map((source) =>
+    source.at(row, Math.min(column, source.columns - 1)),
+  );
   const root = Math.sqrt(variance + NORM_EPSILON);
   const total = (x - mean) / root;
   return {
     equation: caption.equation,
     total,
-    steps: [
-      { label: `x, from ${from}`, value: x },
-      { label: "mean μ", value: mean },
-      { label: "x − μ", value: x - mean },
-      { label: "variance σ²", value: variance },
-      { label: "√(σ² + 0.00001)", value: root },
-    ],
+    steps: {
+      [`x, from ${from}`]: x,
+      "mean μ": mean,
+      "x − μ": x - mean,
+      "variance σ²": variance,
+      "√(σ² + 0.00001)": root,
+    },
     filled: `(${inSum(x)} − ${inSum(mean)}) ÷ ${fourDecimals(root)} = ${fourDecimals(total)}`,
     note: caption.reading,
   };
 };
 
 const affineCell = async (cell) => {
-  const { run, row, column, panel, caption: { equation, reading }, parameters } = cell;
+  const {
+    run,
+    row,
+    column,
+    panel,
+    caption: { equation, reading },
+    parameters,
+  } = cell;
   const x = (await sourcePanels(cell))[0].at(row, column);
   const [weight, bias] = parameters.map((name) => run.parameter(name)?.data[column]);
-  const steps = [{ label: "standardized", value: x }];
-  if (weight === undefined) return { equation, total: panel.at(row, column), missing: true, steps, note: `${notCarried(parameters[0])}.` };
+  if (weight === undefined) {
+    const note = `${notCarried(parameters[0])}.`;
+    return { equation, total: panel.at(row, column), missing: true, steps: { standardized: x }, note };
+  }
   const total = x * weight + bias;
-  steps.push({ label: `weight of dimension ${column}`, value: weight }, { label: `bias of dimension ${column}`, value: bias });
-  return { equation, total, steps, filled: `${inSum(x)}·${inSum(weight)} + ${inSum(bias)} = ${fourDecimals(total)}`, note: reading };
+  const filled = `${inSum(x)}·${inSum(weight)} + ${inSum(bias)} = ${fourDecimals(total)}`;
+  const steps = { standardized: x, [`weight of dimension ${column}`]: weight, [`bias of dimension ${column}`]: bias };
+  return { equation, total, steps, filled, note: reading };
 };
 
 const ACTIVATION_WORDS = { relu: "max(0, x)", gelu: "x · Φ(x)", silu: "x ÷ (1 + exp(−x))" };
@@ -99,7 +123,7 @@ const activatedCell = async (cell) => {
     equation,
     filled: `${equation.replace(/\bx\b/g, inSum(x))} = ${fourDecimals(total)}`,
     total,
-    steps: [{ label: "hidden x", value: x }, { label: equation, value: total }],
+    steps: { "hidden x": x, [equation]: total },
     note: activation === "relu" && x < 0 ? "What is below zero becomes zero." : "",
   };
 };
@@ -110,16 +134,22 @@ const lookupCell = ({ run, path, row, column, panel, labels, tensor, parameters:
   const id = idsOfStack(run, path)?.[row];
   const weight = id === undefined ? null : run.parameter(name);
   const equation = scale === 1 ? "W<sub>E</sub>[token]" : `W<sub>E</sub>[token] · √${width}`;
-  if (!weight) return { equation, total: panel.at(row, column), missing: true, note: `${notCarried(name)}, of ${labels.rows[row]}.` };
+  if (!weight)
+    return {
+      equation,
+      total: panel.at(row, column),
+      missing: true,
+      note: `${notCarried(name)}, of ${labels.rows[row]}.`,
+    };
   const value = weight.data[id * width + column];
   return {
     equation,
     total: value * scale,
     filled: `${inSum(value)}·${fourDecimals(scale)} = ${fourDecimals(value * scale)}`,
-    steps: [
-      { label: `W_E, row ${id} (${labels.rows[row]}), column ${column}`, value },
-      { label: scale === 1 ? "not scaled" : `√${width}`, value: scale },
-    ],
+    steps: {
+      [`W_E, row ${id} (${labels.rows[row]}), column ${column}`]: value,
+      [scale === 1 ? "not scaled" : `√${width}`]: scale,
+    },
     note: "Looking up a row is the same as multiplying a row of zeros and one 1 with the matrix.",
   };
 };
@@ -137,12 +167,7 @@ const positionCell = ({ row, column, tensor }) => {
     equation: `${wave}(i ÷ 10000<sup>2j/D</sup>)`,
     total,
     filled: `${wave}(${row} ÷ 10000^(${pair}/${width})) = ${wave}(${fourDecimals(row / power)}) = ${fourDecimals(total)}`,
-    steps: [
-      { label: "position i", value: row },
-      { label: `10000^(${pair}/${width})`, value: power },
-      { label: "i ÷ that", value: row / power },
-      { label: wave, value: total },
-    ],
+    steps: { "position i": row, [`10000^(${pair}/${width})`]: power, "i ÷ that": row / power, [wave]: total },
     note: "Even columns hold a sine, odd ones a cosine; each pair turns more slowly than the one before it.",
   };
 };

@@ -33,10 +33,18 @@ const linearCell = async (cell) => {
   const terms = productTerms(numbered(inputs), reads, weights);
   const strips = productStrips(
     { symbol: "X", role: "x", label: labels.rows[row], numbers: reads, scale: scaleOf("numbers", xTensor), of: x },
-    { symbol: "W", role: caption.role, label: `column ${column}`, numbers: weights, scale: scaleOf("numbers", weight), of: `${weightName}|${columns}` },
+    {
+      symbol: "W",
+      role: caption.role,
+      label: `column ${column}`,
+      numbers: weights,
+      scale: scaleOf("numbers", weight),
+      of: `${weightName}|${columns}`,
+    },
     caption.role,
   );
-  if (bias) terms.push({ label: "bias", numbers: [null, bias.data[columns + column]], value: bias.data[columns + column] });
+  if (bias)
+    terms.push({ label: "bias", numbers: [null, bias.data[columns + column]], value: bias.data[columns + column] });
   const told = `Row ${labels.rows[row]} of ${x}, times column ${columns + column} of the matrix ${weightName}`;
   const note = `${told}${bias ? ", plus its bias" : ""}.`;
   return { equation, terms, strips, headings: ["dimension", "x", "W", "x · W"], total: sumOfTerms(terms), note };
@@ -50,7 +58,7 @@ const headSlice = ({ run, name, head, row, column, panel }) => {
   return {
     equation: `${name} = ${source}`,
     total: matrix[row][from],
-    steps: [{ label: `${source}, column ${from}`, value: matrix[row][from] }],
+    steps: { [`${source}, column ${from}`]: matrix[row][from] },
     note: `No W is given: ${name} are the ${source} themselves${slice}.`,
   };
 };
@@ -72,12 +80,21 @@ const productCell = async (cell) => {
     terms,
     strips: productStrips(
       { ...left, symbol: first.symbol, role: first.role, label: who, labels: isScore ? [] : summed },
-      { ...right, symbol: isScore ? "K<sup>T</sup>" : second.symbol, role: second.role, label: isScore ? whom : `column ${column}` },
+      {
+        ...right,
+        symbol: isScore ? "K<sup>T</sup>" : second.symbol,
+        role: second.role,
+        label: isScore ? whom : `column ${column}`,
+      },
       caption.role,
     ),
-    headings: isScore ? ["dimension", `Q of ${who}`, `K of ${whom}`, "Q · K"] : ["attended to", "weight", "V", "weight · V"],
+    headings: isScore
+      ? ["dimension", `Q of ${who}`, `K of ${whom}`, "Q · K"]
+      : ["attended to", "weight", "V", "weight · V"],
     total: sumOfTerms(terms),
-    weighted: isScore ? undefined : { rows: summed, shares: left.numbers, panel: { ...values, at: (r, c) => left.numbers[r] * values.at(r, c) } },
+    weighted: isScore
+      ? undefined
+      : { rows: summed, shares: left.numbers, panel: { ...values, at: (r, c) => left.numbers[r] * values.at(r, c) } },
     note: isScore
       ? `The query of ${who} times the key of ${whom}: the more alike, the higher.`
       : `${who} takes of each value as much as its weight says, and adds it up.`,
@@ -95,7 +112,7 @@ const scaledCell = async (cell) => {
     equation: `Q · K<sup>T</sup> ÷ ${said}`,
     total,
     filled: `${inSum(score)} ÷ ${given} = ${fourDecimals(total)}`,
-    steps: [{ label: "score", value: score }, { label: `÷ ${said}`, value: divisor }, { label: "scaled score", value: total }],
+    steps: { score, [`÷ ${said}`]: divisor, "scaled score": total },
     note: divisor === 1 ? "The scale is off: the score goes on as it is." : why,
   };
 };
@@ -130,7 +147,11 @@ const softmaxCell = async (cell) => {
   if (isSilenced(cell)) return silentCell("weights");
   const scores = await rowOfTensor(run, of[0], head, row);
   if (cell.last === "probabilities") {
-    const words = { headings: ["word", "logit x"], said: `logit of ${labels.columns[column]}`, over: "Σ over the vocabulary" };
+    const words = {
+      headings: ["word", "logit x"],
+      said: `logit of ${labels.columns[column]}`,
+      over: "Σ over the vocabulary",
+    };
     const note = `After ${labels.rows[row]}: all ${scores.numbers.length} words share a whole 1.`;
     return { ...softmaxMaking(scores.numbers, column, { labels: labels.columns, best: BEST_WORDS, ...words }), note };
   }
@@ -144,7 +165,12 @@ const softmaxCell = async (cell) => {
 
 /** Of a big vocabulary the page has the best words, and the logarithm of the sum over all. */
 const keptShareCell = async (cell) => {
-  const { row, column, labels, tensor: { kept } } = cell;
+  const {
+    row,
+    column,
+    labels,
+    tensor: { kept },
+  } = cell;
   const x = (await sourcePanels(cell))[0].at(row, column);
   const all = kept.log_sum_exp[row];
   const total = Math.exp(x - all);
@@ -152,18 +178,23 @@ const keptShareCell = async (cell) => {
     equation: "exp(x − log Σ exp)",
     total,
     filled: `exp(${inSum(x)} − ${inSum(all)}) = ${fourDecimals(total)}`,
-    steps: [
-      { label: `logit of ${labels.columns[column]}`, value: x },
-      { label: "log Σ exp, over the vocabulary", value: all },
-      { label: "exp(x − log Σ exp)", value: total },
-    ],
+    steps: {
+      [`logit of ${labels.columns[column]}`]: x,
+      "log Σ exp, over the vocabulary": all,
+      "exp(x − log Σ exp)": total,
+    },
     note: `After ${labels.rows[row]}: all ${kept.size} words share a whole 1. The page has the best of them, and the sum over all.`,
   };
 };
 
 const isSilent = (run, path, head) => run.switches?.silent?.[path]?.includes(head) ?? false;
-const isSilenced = ({ run, path, head, row, column, panel }) => isSilent(run, path, head) && panel.at(row, column) === 0;
-const silentCell = (what) => ({ equation: "switched off", total: 0, note: `This head is silenced: its ${what} are set to 0.` });
+const isSilenced = ({ run, path, head, row, column, panel }) =>
+  isSilent(run, path, head) && panel.at(row, column) === 0;
+const silentCell = (what) => ({
+  equation: "switched off",
+  total: 0,
+  note: `This head is silenced: its ${what} are set to 0.`,
+});
 
 /** The concatenated heads: a column belongs to one head. */
 const concatenatedCell = async ({ run, of, row, column, caption }) => {
@@ -174,7 +205,7 @@ const concatenatedCell = async ({ run, of, row, column, caption }) => {
   return {
     equation: caption.equation,
     total: value,
-    steps: [{ label: `context of head ${head}, dimension ${column % width}`, value }],
+    steps: { [`context of head ${head}, dimension ${column % width}`]: value },
     note: `Column ${column} belongs to head ${head}: each head has ${width} columns. Nothing is computed here.`,
   };
 };

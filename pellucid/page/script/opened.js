@@ -129,9 +129,7 @@ const stepper = (step) =>
       ["↑", "up", -1, 0],
       ["↓", "down", 1, 0],
       ["→", "right", 0, 1],
-    ].map(([arrow, said, down, right]) =>
-      button(arrow, step(down, right), { type: "button", "aria-label": said }),
-    ),
+    ].map(([arrow, said, down, right]) => button(arrow, step(down, right), { type: "button", "aria-label": said })),
   );
 
 /** Draws how a cell was made; of several asked for while it was computed, the last. */

@@ -54,7 +54,9 @@ const forbiddenCells = async (view, run, name, head) => {
 
 /** The view of the run beside: where a step is shown in both ways, the other one has no cache. */
 const besideView = (view) =>
-  view.run.stepwise && !view.beside.stepwise ? { ...view, run: view.beside, time: { ...view.time, cached: false } } : view;
+  view.run.stepwise && !view.beside.stepwise
+    ? { ...view, run: view.beside, time: { ...view.time, cached: false } }
+    : view;
 
 /** The same tensor of the run beside this one; null where there is none of its shape. */
 const besideTensor = async (view, name, tensor) => {
@@ -78,11 +80,7 @@ const turnedPlate = (spec) => ({
   back: (row, column) => [column, row],
 });
 
-const turnedPanel = ({ rows, columns, at }) => ({
-  rows: columns,
-  columns: rows,
-  at: (row, column) => at(column, row),
-});
+const turnedPanel = ({ rows, columns, at }) => ({ rows: columns, columns: rows, at: (row, column) => at(column, row) });
 
 /** At step t the decoder has t rows: the last is new, those before it are cached or made again. */
 const rowsAtTime = (view, name, tensor, head) => {

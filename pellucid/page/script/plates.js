@@ -35,7 +35,8 @@ const drawPlates = async (asked, place) => {
   if (before?.untold && view.tensor === before.untold.tensor) tellLater(drawing, before.untold);
   await showChoice(drawing);
   giveFocusBack(drawing, held);
-  if (before && before.view.block === view.block && wholeOf(before.view.run) !== wholeOf(view.run)) markChanged(drawing, before);
+  if (before && before.view.block === view.block && wholeOf(before.view.run) !== wholeOf(view.run))
+    markChanged(drawing, before);
 };
 
 /** After a switch, what has changed says so; a pass computed anew differs in its last digits, which is no change. */

@@ -53,7 +53,9 @@ const termsTable = ({ headings, terms, total, sum = total, afterHeading }) => {
       heading: [
         [...headings, afterHeading]
           .filter(Boolean)
-          .map((heading, place) => element("th", { scope: "col", class: place && place - 1 === lessAt ? "less" : null }, words(heading))),
+          .map((heading, place) =>
+            element("th", { scope: "col", class: place && place - 1 === lessAt ? "less" : null }, words(heading)),
+          ),
         element("td", { class: "bar-cell" }),
       ],
       rows: terms.map((term) =>
@@ -66,7 +68,13 @@ const termsTable = ({ headings, terms, total, sum = total, afterHeading }) => {
           element("td", { class: "bar-cell", "aria-hidden": "true" }, termBar(term.after ?? term.value, most)),
         ),
       ),
-      last: [rowHead("Σ"), headings.slice(2).map((_, place) => element("td", { class: place === lessAt ? "less" : null })), number(sum), after(1), element("td", { class: "bar-cell" })],
+      last: [
+        rowHead("Σ"),
+        headings.slice(2).map((_, place) => element("td", { class: place === lessAt ? "less" : null })),
+        number(sum),
+        after(1),
+        element("td", { class: "bar-cell" }),
+      ],
     },
   );
   return element(

@@ -24,13 +24,13 @@ const softmaxMaking = (numbers, chosen, { labels, headings, said, over, best = I
     afterHeading: "exp ÷ Σ",
     terms: softmaxTerms(columns, sum, labels, chosen, best),
     sum,
-    steps: [
-      { label: said, value: x },
-      { label: `x − max, the max being ${fourDecimals(most)}`, value: less },
-      { label: "exp", value: power },
-      { label: over, value: sum },
-      { label: "exp ÷ Σ", value: share },
-    ],
+    steps: {
+      [said]: x,
+      [`x − max, the max being ${fourDecimals(most)}`]: less,
+      exp: power,
+      [over]: sum,
+      "exp ÷ Σ": share,
+    },
     total: share,
     filled: `exp(${inSum(x)} − ${inSum(most)}) ÷ ${all} = ${fourDecimals(power)} ÷ ${all} = ${fourDecimals(share)}`,
   };

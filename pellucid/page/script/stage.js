@@ -4,9 +4,7 @@ const drawStage = async (run, beside, place) => {
   const { block } = state;
   const layer = layerOf(block);
   const isPart = block !== layer;
-  const [map, way, row, plates] = ["map", "way", "row", "plates"].map((name) =>
-    place.querySelector(`.stage-${name}`),
-  );
+  const [map, way, row, plates] = ["map", "way", "row", "plates"].map((name) => place.querySelector(`.stage-${name}`));
   drawMap(run, map);
   drawWay(run, way);
   row.hidden = !layer;
@@ -52,9 +50,9 @@ const holdBehind = (isOpen) => {
 isSheet.addEventListener("change", () => holdBehind(state.block !== "" && state.open !== "own"));
 
 /** The sheet ends where the dock begins, however high that is. */
-new ResizeObserver(([{ target }]) =>
-  document.body.style.setProperty("--dock", `${target.offsetHeight}px`),
-).observe(found("dock"));
+new ResizeObserver(([{ target }]) => document.body.style.setProperty("--dock", `${target.offsetHeight}px`)).observe(
+  found("dock"),
+);
 
 /** The map: the drawing once more, as one line of small boxes; the open block is lit up. */
 const drawMap = (run, place) => {

@@ -97,7 +97,9 @@ const bothWays = (run, t) => {
   const again = { ...computedRun(run.model, sentence, run.switches), ...step };
   const made = rowsOfSteps(run, t);
   const cached = finishRun({
-    ...run, ...again, stepwise: true,
+    ...run,
+    ...again,
+    stepwise: true,
     shapes: Object.fromEntries(again.names.map((name) => [name, made.get(name) ?? run.shapes[name]])),
     get: async (name) => made.get(name) ?? run.get(name), // what the encoder made is remembered
     origin: () => "computed",
@@ -117,7 +119,15 @@ const rowsOfSteps = (run, t) => {
     steps.push(tensors);
     if (steps.length === t) break;
   }
-  return new Map([...steps.at(-1).keys()].map((name) => [name, stacked(name, steps.map((step) => step.get(name)))]));
+  return new Map(
+    [...steps.at(-1).keys()].map((name) => [
+      name,
+      stacked(
+        name,
+        steps.map((step) => step.get(name)),
+      ),
+    ]),
+  );
 };
 
 /** One row under the other; keys and values that were remembered are all there already. */

@@ -79,7 +79,10 @@ const faultOfPlace = (model, switches, parts, attentions) => {
   const owners = {
     causal: ["causal mask: only the decoder's self-attention has one", attentions.filter(isDecoderSelf)],
     scale: ["scale: only an attention has one", attentions],
-    residual: ["residual connection: only an Add & Norm and its sublayer have one", [...residuals, ...residuals.map((each) => sublayerAddedBy(model, each))]],
+    residual: [
+      "residual connection: only an Add & Norm and its sublayer have one",
+      [...residuals, ...residuals.map((each) => sublayerAddedBy(model, each))],
+    ],
   };
   for (const [name, [what, having]] of Object.entries(owners)) {
     if (switches[name] || having.some((part) => isMeant(switches, part))) continue;
@@ -95,7 +98,9 @@ const variantOf = (run, switches) =>
 /** Switches as text that is the same for the same switches. */
 const switchesInText = (switches) => {
   const silent = Object.entries(switches.silent).filter(([, heads]) => heads.length);
-  return JSON.stringify([...Object.keys(UNSWITCHED).map((name) => (name === "silent" ? silent.toSorted() : switches[name]))]);
+  return JSON.stringify([
+    ...Object.keys(UNSWITCHED).map((name) => (name === "silent" ? silent.toSorted() : switches[name])),
+  ]);
 };
 
 const whatIsPrecomputed = ({ variants = [] }) =>

@@ -108,9 +108,7 @@ const playOrPause = () => {
 
 const playOn = () => {
   if (playing.position >= playing.whole.target.length - 1) return playOrPause();
-  const said = found("drawing")
-    .querySelector(`.said[data-position="${state.position}"] bdi`)
-    ?.getBoundingClientRect();
+  const said = found("drawing").querySelector(`.said[data-position="${state.position}"] bdi`)?.getBoundingClientRect();
   playing.position += 1;
   return setState({ position: playing.position }).then(() => feedBack(said));
 };

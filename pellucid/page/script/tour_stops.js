@@ -45,8 +45,13 @@ const TOUR = [
     title: "Tokens, and the shift",
     tensor: "",
     text: (run) => [
-      "The encoder reads the source: ", listed(run.source), ". The decoder reads the target, shifted right by one: ",
-      listed(run.target), ". At each position it is to say the token that comes next: ", listed(run.expected), ".",
+      "The encoder reads the source: ",
+      listed(run.source),
+      ". The decoder reads the target, shifted right by one: ",
+      listed(run.target),
+      ". At each position it is to say the token that comes next: ",
+      listed(run.expected),
+      ".",
     ],
     trial: { label: "Look at the last position", changes: (run) => ({ position: run.target.length - 1 }) },
   },
@@ -55,7 +60,9 @@ const TOUR = [
     tensor: "encoder.embedded",
     text: async (run) => {
       const { config } = run;
-      const scaled = config.scale_embeddings ? `, times √${config.width} = ${fourDecimals(Math.sqrt(config.width))}` : "";
+      const scaled = config.scale_embeddings
+        ? `, times √${config.width} = ${fourDecimals(Math.sqrt(config.width))}`
+        : "";
       return [
         `A token’s vector is its row of a table of ${config.vocabulary} × ${config.width} numbers${scaled}: to look a row `,
         "up is to multiply a one-hot row with the table. Attention alone does not know which token comes first, so sines ",
@@ -71,8 +78,11 @@ const TOUR = [
     text: async (run) => {
       const { row, column, value } = await looksMost(run, "encoder.layers.0.self_attention.weights", run.source);
       return [
-        "Every source token asks every other, those after it too. In head 0, ", words(run.source[row]),
-        " looks most at ", words(run.source[column]), ` (${fourDecimals(value)}). The weights of a row add up to 1.`,
+        "Every source token asks every other, those after it too. In head 0, ",
+        words(run.source[row]),
+        " looks most at ",
+        words(run.source[column]),
+        ` (${fourDecimals(value)}). The weights of a row add up to 1.`,
       ];
     },
     trial: { label: "Another head", changes: () => ({ head: 1 }) },
@@ -109,7 +119,10 @@ const TOUR = [
       const score = panelOf(await run.get(`${firstSelf}.scores`), 0).at(row, 0);
       const scaled = panelOf(await run.get(`${firstSelf}.scaled_scores`), 0).at(row, 0);
       return [
-        "A score is the dot product of a query and a key: ", words(run.target[row]), " asks ", words(run.target[0]),
+        "A score is the dot product of a query and a key: ",
+        words(run.target[row]),
+        " asks ",
+        words(run.target[0]),
         ` and gets ${fourDecimals(score)}. Divided by √d_k = ${fourDecimals(root)} it is ${fourDecimals(scaled)}. `,
         "Without this, longer vectors make larger scores, and the softmax gives nearly everything to one token.",
       ];
@@ -137,21 +150,34 @@ const TOUR = [
     text: async (run) => {
       const { row, column, value } = await looksMost(run, `${firstSelf}.weights`, run.target);
       return [
-        "Softmax takes exp of each score and divides by the row’s sum: the weights. ", words(run.target[row]), " gives ",
-        words(run.target[column]), ` ${fourDecimals(value)}; what the mask forbids gets exactly 0. The context is the rows `,
+        "Softmax takes exp of each score and divides by the row’s sum: the weights. ",
+        words(run.target[row]),
+        " gives ",
+        words(run.target[column]),
+        ` ${fourDecimals(value)}; what the mask forbids gets exactly 0. The context is the rows `,
         "of V, each times its weight, added up. The first position has only itself: its context is the first row of V.",
       ];
     },
-    trial: { label: "How a number of the context is made", tensor: `${firstSelf}.context`, changes: (run) => ({ row: secondOf(run.target), column: 0 }) },
+    trial: {
+      label: "How a number of the context is made",
+      tensor: `${firstSelf}.context`,
+      changes: (run) => ({ row: secondOf(run.target), column: 0 }),
+    },
   },
   {
     title: "Heads, and W^O",
     tensor: `${firstSelf}.concatenated`,
     text: (run) => [
-      run.config.heads === 1 ? "The one head’s context" : `${run.config.heads} heads have done this side by side. Their contexts, next to each other,`,
+      run.config.heads === 1
+        ? "The one head’s context"
+        : `${run.config.heads} heads have done this side by side. Their contexts, next to each other,`,
       ` ${run.config.heads === 1 ? "is" : "are"} one matrix of ${run.target.length} × ${run.config.width} again, and W^O, multiplied from the right, mixes its columns.`,
     ],
-    trial: { label: "Silence head 0 of this layer", switches: { silent: { [firstSelf]: [0] } }, tensor: `${firstSelf}.concatenated` },
+    trial: {
+      label: "Silence head 0 of this layer",
+      switches: { silent: { [firstSelf]: [0] } },
+      tensor: `${firstSelf}.concatenated`,
+    },
   },
   {
     title: "Add & Norm",
@@ -166,7 +192,11 @@ const TOUR = [
         `${fourDecimals(panelOf(variance, 0).at(0, 0))} before), then multiplies by a weight and adds a bias.`,
       ];
     },
-    trial: { label: "Take all residuals away", switches: { residual: false }, tensor: "decoder.layers.0.residual_1.sum" },
+    trial: {
+      label: "Take all residuals away",
+      switches: { residual: false },
+      tensor: "decoder.layers.0.residual_1.sum",
+    },
   },
   {
     title: "Cross-attention: the decoder asks the source",
@@ -176,11 +206,17 @@ const TOUR = [
       const { row, column, value } = await looksMost(run, `${firstCross}.weights`, run.target);
       return [
         "Queries come from the decoder, keys and values from the memory, so the weights are ",
-        `${run.target.length} × ${run.source.length}, target × source. After `, words(run.target[row]), ", head 0 looks most at ",
-        words(run.source[column]), ` (${fourDecimals(value)}). At every step K and V are the same.`,
+        `${run.target.length} × ${run.source.length}, target × source. After `,
+        words(run.target[row]),
+        ", head 0 looks most at ",
+        words(run.source[column]),
+        ` (${fourDecimals(value)}). At every step K and V are the same.`,
       ];
     },
-    trial: { label: "See it in time: the second step", changes: (run) => ({ mode: "step", position: secondOf(run.target) }) },
+    trial: {
+      label: "See it in time: the second step",
+      changes: (run) => ({ mode: "step", position: secondOf(run.target) }),
+    },
   },
   {
     title: "From a vector to a word",
@@ -188,7 +224,9 @@ const TOUR = [
     text: (run) => [
       `The feed-forward takes each vector from ${run.config.width} to ${run.config.hidden} numbers and back. After the last `,
       "layer one more matrix gives every token of the vocabulary a number, the logit, and softmax makes probabilities of ",
-      "them. The first word, ", words(run.expected[0]), `, has ${fourDecimals(run.steps[0].probability)}.`,
+      "them. The first word, ",
+      words(run.expected[0]),
+      `, has ${fourDecimals(run.steps[0].probability)}.`,
     ],
     trial: { label: "See the logits before the softmax", tensor: "decoder.logits" },
   },
@@ -197,7 +235,8 @@ const TOUR = [
     tensor: `${firstSelf}.weights`,
     changes: (run) => ({ mode: "step", position: secondOf(run.target) }),
     text: (run) => [
-      words(run.expected[0]), " was said, so it goes in again, and one new row is computed. The keys and values of the ",
+      words(run.expected[0]),
+      " was said, so it goes in again, and one new row is computed. The keys and values of the ",
       "positions before it are remembered: that is the cache. Without it, all rows so far are computed again, with the ",
       "same numbers.",
     ],
@@ -210,7 +249,8 @@ const TOUR = [
       return [
         "In training the right words are known and go in together: teacher forcing. Because of the mask, row t sees what ",
         `step t saw. ${await differenceInTime(run)} Step by step this sentence takes `,
-        run.target.length === 1 ? "1 pass" : `${run.target.length} passes`, " through the decoder, in training one.",
+        run.target.length === 1 ? "1 pass" : `${run.target.length} passes`,
+        " through the decoder, in training one.",
       ];
     },
     trial: { label: "Back to the whole model", tensor: "" },
