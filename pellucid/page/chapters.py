@@ -38,8 +38,8 @@ MATRIX = Chapter(
 CELL = Chapter(
     "how one cell was made",
     (
-        *("lineage.js", "making.js", "makings_attention.js", "makings.js"),
-        *("softmax_steps.js", "strips.js", "show_making.js"),
+        *("lineage.js", "making.js", "softmax_steps.js", "strips.js"),
+        *("makings_attention.js", "makings.js", "show_making.js"),
     ),
 )
 EQUATION = Chapter(
@@ -78,13 +78,18 @@ EXAMPLE_PAGE = (RUN, MATRIX, CELL, EQUATION, WORKED, OWN, EXAMPLE)
 
 
 def script(chapters: Sequence[Chapter]) -> str:
-    """The files of these chapters as one script, which begins with its table of contents."""
+    """Return the files of these chapters as one script, which begins with its table of contents."""
     files = [
         f"// {'=' * 20} {name} {'=' * 20}\n{page_file(f'script/{name}')}"
         for chapter in chapters
         for name in chapter.files
     ]
     return "\n".join(['"use strict";', *_contents(chapters), *files])
+
+
+def every_script() -> str:
+    """Return all scripts of both pages, to be checked as one: they share one scope."""
+    return script((*TRANSLATION_PAGE, EXAMPLE))
 
 
 def _contents(chapters: Iterable[Chapter]) -> list[str]:

@@ -7,6 +7,7 @@ has the same operations under the same names.
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -19,40 +20,41 @@ Arrays = Mapping[str, Array]
 Ids = Sequence[int]
 
 
-def _standardize(numbers: Sequence[Array], config: ModelConfig, ids: Ids) -> Array:
-    x, mean, variance = numbers
+def _standardize(x: Array, mean: Array, variance: Array, **given: Any) -> Array:
     return (x - mean[..., None]) / np.sqrt(variance[..., None] + np.float32(Norm.epsilon))
 
 
-def _concatenate(numbers: Sequence[Array], config: ModelConfig, ids: Ids) -> Array:
-    sentences, heads, length, width = numbers[0].shape
-    return numbers[0].transpose(0, 2, 1, 3).reshape(sentences, length, heads * width)
+def _concatenate(context_BHLU: Array, **given: Any) -> Array:
+    sentences, heads, length, width = context_BHLU.shape
+    return context_BHLU.transpose(0, 2, 1, 3).reshape(sentences, length, heads * width)
 
 
-def _causal(numbers: Sequence[Array], config: ModelConfig, ids: Ids) -> Array:
-    shape = numbers[0].shape
-    allowed = np.tril(np.ones(shape[-2:], dtype=bool))
-    return np.broadcast_to(np.where(allowed, np.float32(0), np.float32(-np.inf)), shape)
+def _causal(scores: Array, **given: Any) -> Array:
+    allowed = np.tril(np.ones(scores.shape[-2:], dtype=bool))
+    return np.broadcast_to(np.where(allowed, np.float32(0), np.float32(-np.inf)), scores.shape)
 
 
-def _lookup(numbers: Sequence[Array], config: ModelConfig, ids: Ids) -> Array:
+def _scale(scores: Array, config: ModelConfig, **given: Any) -> Array:
+    return scores * np.float32(1 / math.sqrt(config.width // config.heads))
+
+
+def _lookup(table: Array, config: ModelConfig, ids: Ids) -> Array:
     scale = math.sqrt(config.width) if config.scale_embeddings else 1.0
-    return numbers[0][np.array(ids)][None] * np.float32(scale)
+    return table[np.array(ids)][None] * np.float32(scale)
 
 
-HOW: dict[str, Callable[[Sequence[Array], ModelConfig, Ids], Array]] = {
-    "first": lambda numbers, config, ids: numbers[0],
-    "last": lambda numbers, config, ids: numbers[-1],
-    "zeros": lambda numbers, config, ids: np.zeros_like(numbers[0]),
+# Each takes the tensors and parameters of a row, and by name the configuration and the ids of the stack.
+HOW: dict[str, Callable[..., Array]] = {
+    "first": lambda *x, **given: x[0],
+    "last": lambda *x, **given: x[-1],
+    "zeros": lambda x, **given: np.zeros_like(x),
     "causal": _causal,
-    "scale": lambda numbers, config, ids: (
-        numbers[0] * np.float32(1 / math.sqrt(config.width // config.heads))
-    ),
-    "plus": lambda numbers, config, ids: numbers[0] + numbers[1],
+    "scale": _scale,
+    "plus": lambda x, y, **given: x + y,
     "concatenate": _concatenate,
-    "relu": lambda numbers, config, ids: np.maximum(numbers[0], np.float32(0)),
+    "relu": lambda x, **given: np.maximum(x, np.float32(0)),
     "standardize": _standardize,
-    "affine": lambda numbers, config, ids: numbers[0] * numbers[1] + numbers[2],
+    "affine": lambda x, weight, bias, **given: x * weight + bias,
     "lookup": _lookup,
 }
 # What may make a tensor, by the operation of its row: a switch may have turned a sum into a copy.
@@ -84,7 +86,7 @@ def way_to_make(
     numbers = [*(tensors[each] for each in made.of), *(parameters[each] for each in made.parameters)]
     for how in WAYS.get(describe(name).by, ()):
         with np.errstate(all="ignore"):
-            again = HOW[how](numbers, config, ids[name.partition(".")[0]])
+            again = HOW[how](*numbers, config=config, ids=ids[name.partition(".")[0]])
         if same_bits(again, tensors[name]):
             return how
     return None

@@ -38,7 +38,7 @@ from pellucid.show.code_lines import code_line
 from pellucid.translate.base import BaseTranslator
 
 VERSION = 1
-COMPUTES = 300_000  # parameters: a page of a model with at most so many carries all of them
+COMPUTES = 300_000  # parameters: the page carries all weights of a model up to this size
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Payload:
     blocks: dict[str, str]
 
     def html(self) -> str:
-        """The elements that hold it: "payload" the header, "block-0" the first block, and so on."""
+        """Return the elements that hold it: "payload" the header, "block-0" the first block, and so on."""
         blocks = (
             f'<script type="text/plain" id="block-{name}">{text}</script>'
             for name, text in self.blocks.items()
@@ -58,7 +58,7 @@ class Payload:
 
 
 def payload(shown: Sequence[tuple[Reading, BaseTranslator]]) -> Payload:
-    """What a page carries of one reading and its translator, or of some to be seen side by side."""
+    """Pack one reading and its translator, or two to be seen side by side."""
     blocks = Blocks()
     traced = {id(translator): (translator, reading.trace) for reading, translator in shown}
     parameters = {key: _parameters(translator) for key, (translator, _) in traced.items()}
@@ -81,12 +81,12 @@ def payload(shown: Sequence[tuple[Reading, BaseTranslator]]) -> Payload:
 
 
 def computes(translator: BaseTranslator) -> bool:
-    """Whether the page can compute: it carries all weights of a small model."""
+    """Tell whether the page can compute: it carries all weights of a small model."""
     return sum(value.numel() for value in translator.model.state_dict().values()) <= COMPUTES
 
 
 def _parameters(translator: BaseTranslator) -> Arrays:
-    """The parameters that the page carries: all of a small model's, the norms' of a big one."""
+    """Return the parameters that the page carries: all of a small model, those of the norms of a big one."""
     state = in_float32(translator.model).state_dict()
     kept = [name for name in state if computes(translator) or ".norm." in name]
     return {name: state[name].detach().cpu().numpy() for name in kept}
@@ -137,7 +137,7 @@ def _run(reading: Reading, translator: BaseTranslator, parameters: Arrays, block
 def _tensors(
     reading: Reading, translator: BaseTranslator, parameters: Arrays, blocks: Blocks
 ) -> dict[str, Any]:
-    """Each tensor and where it is, or how it is derived; those of a part of the model are in one block."""
+    """Return where each tensor is, or how to make it; the tensors of one part of the model share a block."""
     trace, config = reading.trace, translator.model.config
     arrays = {name: record.tensor.numpy() for name, record in trace.items()}
     ids = reading.ids_by_stack

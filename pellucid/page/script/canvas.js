@@ -205,5 +205,5 @@ const colourParts = (colour) => {
   colourProbe.clearRect(0, 0, 1, 1);
   colourProbe.fillStyle = colour.trim() || "#666";
   colourProbe.fillRect(0, 0, 1, 1);
-  return [...colourProbe.getImageData(0, 0, 1, 1).data.slice(0, 3)];
+  return colourProbe.getImageData(0, 0, 1, 1).data.slice(0, 3);
 };
