@@ -30,28 +30,20 @@ const drawBothWays = async (run, place) => {
   const { difference, where } = await differenceOfWays(ways);
   if (!isNewest()) return;
   const show = () => setState({ beside: isAsked ? "" : "ways" });
-  redraw(
-    place,
+  redraw(place, [
     element("h2", {}, `Step ${t}, with a cache and without`),
-    element(
-      "div",
-      { class: "wide-table", tabindex: 0, role: "region", "aria-label": "with a cache and without" },
-      tableOf(
-        { class: "both-ways" },
-        {
-          heading: [element("td"), columnHead("with a cache"), columnHead("without")],
-          rows: [...rowsComputed(run, t), ...wordsOfWays(ways, t)],
-        },
-      ),
-    ),
-    element(
-      "p",
-      { class: "equality" },
+    element("div", { class: "wide-table", tabindex: 0, role: "region", "aria-label": "with a cache and without" }, [
+      tableOf("both-ways", {
+        heading: [element("td"), columnHead("with a cache"), columnHead("without")],
+        rows: [...rowsComputed(run, t), ...wordsOfWays(ways, t)],
+      }),
+    ]),
+    element("p", { class: "equality" }, [
       `Largest difference of any number in the new row: ${inExponents(difference)}${where ? ` (${where})` : ""}.`,
       !run.switches.causal && difference > 1e-3 ? WAYS_WITHOUT_MASK : "",
-    ),
+    ]),
     button("Both ways in every matrix", show, { "data-key": "both-ways", pressed: isAsked }),
-  );
+  ]);
 };
 
 const WAYS_WITHOUT_MASK =

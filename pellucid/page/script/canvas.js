@@ -84,12 +84,10 @@ const rowLabels = (matrix) => {
   const labels = matrix.rows.map((label, row) => {
     const told = matrix.rowState[row];
     const shown = row % every === 0;
-    return element(
-      "span",
-      { class: told ? `state-${told.split(" ")[0]}` : null },
+    return element("span", { class: told ? `state-${told.split(" ")[0]}` : null }, [
       shown ? words(label) : null,
       told ? [" ", element("small", { class: "row-state" }, told)] : null,
-    );
+    ]);
   });
   return element("div", { class: "row-labels", "aria-hidden": "true" }, ...labels);
 };

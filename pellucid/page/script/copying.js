@@ -35,17 +35,14 @@ addEventListener("afterprint", foldAfterPaper);
 const twinTable = (title, { panel, rows, columns, pick }) => {
   const number = (row, column) =>
     element("td", {}, pick ? [words(pick(row, column).label), " "] : null, allDigits(panel.at(row, column)));
-  return tableOf(
-    { class: "twin-table" },
-    {
-      caption: title,
-      heading: [element("td"), columns.map((label) => columnHead(words(label)))],
-      rows: Array.from({ length: panel.rows }, (_, row) => [
-        rowHead(words(rows[row])),
-        columns.map((_, column) => number(row, column)),
-      ]),
-    },
-  );
+  return tableOf("twin-table", {
+    caption: title,
+    heading: [element("td"), columns.map((label) => columnHead(words(label)))],
+    rows: Array.from({ length: panel.rows }, (_, row) => [
+      rowHead(words(rows[row])),
+      columns.map((_, column) => number(row, column)),
+    ]),
+  });
 };
 
 /** Rows of text with tabs between the cells; −∞ as "-inf", which spreadsheets and Python both take as text. */

@@ -7,17 +7,12 @@ const drawEffect = async (run, before, place) => {
   const leak = await leakOf(run, state.switches);
   const sentences = await effectsOf(run, before, state.switches, leak);
   if (!isNewest()) return;
-  const says = element(
-    "p",
-    { class: "effect-says" },
-    sentences.map((sentence) => [sentence, " "]),
-  );
+  const says = element("p", { class: "effect-says" }, [sentences.map((sentence) => [sentence, " "])]);
   say(says.textContent);
-  redraw(
-    place,
+  redraw(place, [
     ...changesOf(run, before),
     element("div", { class: "effect-head" }, says, leak ? seeLeak(leak) : null, resetEffect()),
-  );
+  ]);
 };
 
 /** Why this page cannot show what its switches ask for. */
@@ -25,10 +20,9 @@ const drawRefusal = (reason, place) => {
   ticketOf(place);
   place.hidden = false;
   say(reason);
-  redraw(
-    place,
+  redraw(place, [
     element("div", { class: "effect-head" }, element("p", { class: "effect-says" }, reason), resetEffect()),
-  );
+  ]);
 };
 
 const resetEffect = () => button("Reset", resetSwitches, { "data-key": "effect-reset" });
@@ -49,35 +43,27 @@ const changesOf = (run, before) => {
     : all;
   const label = "probability of each expected word, before and after";
   return [
-    element(
-      "ol",
-      { class: "changes", "aria-label": label },
+    element("ol", { class: "changes", "aria-label": label }, [
       shown.map((at) => changeOf(run.steps[at], before.steps[at])),
-    ),
+    ]),
     isLong &&
-      element(
-        "p",
-        { class: "note" },
+      element("p", { class: "note" }, [
         `The ${LARGEST_CHANGES} largest changes of ${all.length}; the table of steps has them all.`,
-      ),
+      ]),
   ];
 };
 
 const changeOf = (step, was) => {
   const change = step.probability - was.probability;
   const mark = Math.abs(change) < 0.00005 ? "=" : change > 0 ? "▲" : "▼";
-  return element(
-    "li",
-    { class: mark === "=" ? null : "changed" },
+  return element("li", { class: mark === "=" ? null : "changed" }, [
     words(step.expected),
     " ",
-    element(
-      "span",
-      { class: "number" },
+    element("span", { class: "number" }, [
       `${fourDecimals(was.probability)} → ${fourDecimals(step.probability)} ${mark}`,
-    ),
+    ]),
     step.predicted === was.predicted ? null : element("small", { class: "miss" }, "now says ", words(step.predicted)),
-  );
+  ]);
 };
 
 const effectsOf = async (run, before, switches, leak) => {

@@ -33,12 +33,10 @@ const button = (label, click, { pressed = null, ...properties } = {}) =>
 /** Buttons to choose among, after their heading. A choice: {label, key, chosen, choose, says: its name for who does
  *  not see it, reason: why it cannot be chosen}. */
 const choiceOf = (name, heading, choices, properties = {}) =>
-  element(
-    "div",
-    { class: "chooser", role: "group", "aria-label": name, ...properties },
+  element("div", { class: "chooser", role: "group", "aria-label": name, ...properties }, [
     heading,
     choices.map(choiceButton),
-  );
+  ]);
 
 const choiceButton = ({ label, key, chosen, choose, says = null, reason = "" }) =>
   button(label, () => (reason ? say(reason) : choose()), {
@@ -49,15 +47,13 @@ const choiceButton = ({ label, key, chosen, choose, says = null, reason = "" }) 
   });
 
 /** A table: its caption, its heading, its rows and its last row. A row is a list of cells, or the <tr> itself. */
-const tableOf = (properties, { caption = null, heading, rows, last = null }) =>
-  element(
-    "table",
-    properties,
+const tableOf = (name, { caption = null, heading, rows, last = null }) =>
+  element("table", { class: name }, [
     caption && element("caption", {}, caption),
     element("thead", {}, tableRow(heading)),
     element("tbody", {}, rows.map(tableRow)),
     last && element("tfoot", {}, tableRow(last)),
-  );
+  ]);
 
 const tableRow = (row) => (Array.isArray(row) ? element("tr", {}, row) : row);
 const columnHead = (...children) => element("th", { scope: "col" }, children);

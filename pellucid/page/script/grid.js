@@ -16,12 +16,10 @@ const grid = (options) => {
   const drawn = matrix.asElements ? tableOfCells(matrix) : canvasOfCells(matrix);
   const readout = options.readout ?? element("output", { class: "readout", role: "status" });
   const box = element("div", { class: "matrix-box" }, drawn.element);
-  const whole = element(
-    "div",
-    { class: `matrix role-${matrix.role} as-${matrix.size}`, "data-name": matrix.name },
+  const whole = element("div", { class: `matrix role-${matrix.role} as-${matrix.size}`, "data-name": matrix.name }, [
     box,
     options.readout ? null : readout,
-  );
+  ]);
   const tell = (row, column, aloud) => {
     readout.setAttribute("aria-live", aloud ? "polite" : "off");
     readout.replaceChildren(...readoutOf(matrix, row, column));

@@ -29,8 +29,7 @@ const offerWords = (field) => {
         .filter((word) => word.toLocaleLowerCase().startsWith(begin) && word !== text)
         .slice(0, OFFERED)
     : [];
-  redraw(
-    found("offers"),
+  redraw(found("offers"), [
     offers.map((word) =>
       button(words(word), () => takeWord(field, word), {
         type: "button",
@@ -38,7 +37,7 @@ const offerWords = (field) => {
         keydown: (event) => offerKeys(event, field),
       }),
     ),
-  );
+  ]);
 };
 
 const takeWord = (field, word) => {

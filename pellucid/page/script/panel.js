@@ -9,19 +9,14 @@ const TOGGLES = [
 const drawSwitches = (run, place) => {
   const { switches } = state;
   const change = (changes) => setState({ switches: { ...state.switches, ...changes } });
-  redraw(
-    place,
-    element(
-      "div",
-      { class: "switch-rows" },
+  redraw(place, [
+    element("div", { class: "switch-rows" }, [
       TOGGLES.map(([name, title, says]) => onOff(name, title, says, change)),
       paddingChoice(switches, change),
       headChoice(run, switches, change),
       whereChoice(switches, change),
-    ),
-    element(
-      "div",
-      { class: "switch-end" },
+    ]),
+    element("div", { class: "switch-end" }, [
       button("Reset all", resetSwitches, {
         class: "reset",
         "data-key": "reset",
@@ -32,8 +27,8 @@ const drawSwitches = (run, place) => {
         pressed: state.beside === "before",
         disabled: !isSwitched(switches),
       }),
-    ),
-  );
+    ]),
+  ]);
 };
 
 const resetSwitches = async () => {
@@ -46,9 +41,7 @@ const resetSwitches = async () => {
 const onOff = (name, title, says, change) => {
   const on = state.switches[name];
   const reason = cannotShow(current.base, { ...state.switches, [name]: !on });
-  return element(
-    "div",
-    { class: "switch" },
+  return element("div", { class: "switch" }, [
     button(
       [
         element("span", { class: "track", "aria-hidden": "true" }),
@@ -65,7 +58,7 @@ const onOff = (name, title, says, change) => {
       },
     ),
     element("p", { id: `says-${name}`, class: reason ? "reason" : null }, reason || says),
-  );
+  ]);
 };
 
 const paddingChoice = (switches, change) =>
@@ -147,12 +140,10 @@ const whereChoice = (switches, change) => {
 /** A row of choices with what they mean under them, or why one of them cannot be had. */
 const switchOf = (title, says, choices) => {
   const reason = choices.find((choice) => choice.reason && !choice.chosen)?.reason;
-  return element(
-    "div",
-    { class: "switch" },
+  return element("div", { class: "switch" }, [
     choiceOf(title, element("b", {}, title), choices, { class: "choices" }),
     element("p", { class: reason ? "reason" : null }, reason || says),
-  );
+  ]);
 };
 
 // The fold of the dock

@@ -77,13 +77,11 @@ const besideTitles = ({ run, beside }) => {
 const gridOfSpec = (spec, also) => grid({ ...spec, asks: spec.asks && !spec.transposed, size: "open", ...also });
 
 const plateHeading = ({ caption }) =>
-  element(
-    "p",
-    { class: "plate-title" },
+  element("p", { class: "plate-title" }, [
     element("b", { class: "symbol" }, withScripts(caption.symbol)),
     " ",
     element("span", {}, caption.title),
-  );
+  ]);
 
 /** The words under a plate: how its shape comes about, and what differs from the run beside. */
 const plateCaption = (view, spec) => {
@@ -103,9 +101,7 @@ const factsOfPlates = (specs) =>
 
 const factOfPlate = (spec) => {
   const { key, name, role, caption, isParameter, code } = spec;
-  return element(
-    "li",
-    { class: `role-${role}${isParameter ? " of-parameter" : ""}`, "data-of": key },
+  return element("li", { class: `role-${role}${isParameter ? " of-parameter" : ""}`, "data-of": key }, [
     element("b", { class: "symbol" }, withScripts(caption.symbol)),
     isKept(spec) ? legendOfMatrix(spec) : null,
     element("span", { class: "in-trace" }, dottedName(name)),
@@ -118,25 +114,21 @@ const factOfPlate = (spec) => {
         )
       : null,
     code && !isParameter ? codeLine(code) : null,
-  );
+  ]);
 };
 
 /** A name that may break after its dots alone. */
 const dottedName = (name) =>
-  element(
-    "code",
-    { class: "dotted" },
+  element("code", { class: "dotted" }, [
     name.split(/(?<=\.)/).flatMap((part, place) => (place ? [element("wbr"), part] : [part])),
-  );
+  ]);
 
 const codeLine = ({ file, line, text }) =>
-  element(
-    "span",
-    { class: "code-line" },
+  element("span", { class: "code-line" }, [
     element("code", {}, text),
     " ",
     element("small", {}, `${file.split("/").at(-1)}:${line}`),
-  );
+  ]);
 
 /** The largest difference between the two runs of a plate, and where it is. */
 const largestDifference = ({ panel, other, rows, columns, pick }) => {
@@ -167,11 +159,9 @@ const outlineOfMatrix = (spec) => {
   const { rows, columns } = spec.size ?? spec.panel;
   const pixels = (length) =>
     `${Math.max(OUTLINE.shortest, Math.round((OUTLINE.longest * length) / Math.max(rows, columns)))}px`;
-  return element(
-    "p",
-    { class: "missing-matrix", "--across": pixels(columns), "--down": pixels(rows) },
+  return element("p", { class: "missing-matrix", "--across": pixels(columns), "--down": pixels(rows) }, [
     `${rows} × ${columns}`,
-  );
+  ]);
 };
 
 /** Why there are outlines among these plates; null where there are none. */

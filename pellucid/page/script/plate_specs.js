@@ -144,7 +144,10 @@ const weightPlate = (product, count, symbol, title, role) => {
   return parameterPlate({
     key: `${product.weightName}|${product.columns}`,
     name: product.weightName,
-    ...{ symbol, title, role, tensor: product.weight },
+    symbol,
+    title,
+    role,
+    tensor: product.weight,
     shape: `${rows} × ${count}`,
     size: { rows, columns: count },
     panel: product.weight && weightPanel(product, count),
@@ -159,7 +162,10 @@ const rowPlate = (tensor, name, from, count, symbol, title, role) =>
   parameterPlate({
     key: `${name}|${from}`,
     name,
-    ...{ symbol, title, role, tensor },
+    symbol,
+    title,
+    role,
+    tensor,
     word: "bias",
     shape: `1 × ${count}`,
     panel: { rows: 1, columns: count, at: (_, column) => tensor.data[from + column] },

@@ -66,13 +66,11 @@ const lineElement = (drawing, { title, items, softmax }) => {
     const before = items[place - 1]?.sign ? signElement(items[place - 1]) : null;
     return element("div", { class: "equation-part" }, before, placedPlate(drawing, item)); // a sign stays with what follows
   });
-  const line = element(
-    "section",
-    { class: "equation-line", "aria-label": title },
+  const line = element("section", { class: "equation-line", "aria-label": title }, [
     element("h4", {}, title),
     element("div", { class: "equation" }, parts),
     factsOfPlates(platesOfLine({ items })),
-  );
+  ]);
   if (softmax) line.append(softmaxFold(drawing, softmax));
   return line;
 };
@@ -80,12 +78,10 @@ const lineElement = (drawing, { title, items, softmax }) => {
 const platesOfLine = ({ items }) => items.filter((item) => !item.sign);
 
 const signElement = ({ sign, words: said }) =>
-  element(
-    "span",
-    { class: sign.length === 1 ? "sign short" : "sign" },
+  element("span", { class: sign.length === 1 ? "sign short" : "sign" }, [
     element("span", { "aria-hidden": "true" }, sign),
     element("span", { class: "unseen" }, said),
-  );
+  ]);
 
 /** A plate with a key of its own: the same matrix may stand in several lines. */
 const placedPlate = (drawing, spec) => {
@@ -206,11 +202,9 @@ const tellNow = (drawing, changes) => {
 
 /** The softmax of the chosen row, unfolded on request. */
 const softmaxFold = (drawing, name) => {
-  const fold = element(
-    "details",
-    { class: "softmax-fold", open: drawing.place.dataset.softmax === "open" },
+  const fold = element("details", { class: "softmax-fold", open: drawing.place.dataset.softmax === "open" }, [
     element("summary", {}, "softmax, step by step: x, x − max, exp, sum, ratio"),
-  );
+  ]);
   drawing.softmax = async () => {
     drawing.place.dataset.softmax = fold.open ? "open" : "";
     if (!fold.open) return;
@@ -244,14 +238,12 @@ const chosenHeads = (drawing, lines) => {
 /** What a step is, in a sentence. */
 const timeSentence = ({ run, time, block }) => {
   if (time?.mode !== "step") return null;
-  return element(
-    "p",
-    { class: "time-sentence" },
+  return element("p", { class: "time-sentence" }, [
     `Step ${time.t}: `,
     words(run.target[time.t - 1]),
     " is new; ",
     stepInWords(time, block),
-  );
+  ]);
 };
 
 const stepInWords = ({ cached }, block) => {

@@ -63,18 +63,15 @@ const softmaxTable = (numbers, labels, who) => {
     ),
     element("td", { class: "sum" }, overRow),
   ];
-  const table = tableOf(
-    { class: "softmax-steps" },
-    {
-      caption: ["How the row of ", words(who), " becomes weights"],
-      heading: [columnHead("step"), labels.map((label) => columnHead(words(label))), columnHead("over the row")],
-      rows: [
-        line("x", "masked score", "x", `max ${fourDecimals(most)}`),
-        line("x − max", "so that no exp is too large", "less"),
-        line("exp(x − max)", "above zero, or 0 for −∞", "power", `Σ ${fourDecimals(sum)}`),
-        line("exp ÷ Σ", "the weights", "share", `Σ ${fourDecimals(shares)}`),
-      ],
-    },
-  );
+  const table = tableOf("softmax-steps", {
+    caption: ["How the row of ", words(who), " becomes weights"],
+    heading: [columnHead("step"), labels.map((label) => columnHead(words(label))), columnHead("over the row")],
+    rows: [
+      line("x", "masked score", "x", `max ${fourDecimals(most)}`),
+      line("x − max", "so that no exp is too large", "less"),
+      line("exp(x − max)", "above zero, or 0 for −∞", "power", `Σ ${fourDecimals(sum)}`),
+      line("exp ÷ Σ", "the weights", "share", `Σ ${fourDecimals(shares)}`),
+    ],
+  });
   return element("div", { class: "table-scroll" }, table);
 };

@@ -29,14 +29,7 @@ const growFrom = (from) => {
   const x = from.left + from.width / 2 - to.left;
   const y = from.top + from.height / 2 - to.top;
   place.style.transformOrigin = `${x}px ${y}px`;
-  animate(
-    place,
-    [
-      { transform: "scale(.86)", opacity: 0.2 },
-      { transform: "none", opacity: 1 },
-    ],
-    220,
-  );
+  animate(place, { transform: ["scale(.86)", "none"], opacity: [0.2, 1] }, 220);
 };
 
 const isSheet = matchMedia("(max-width: 40rem)"); // as the style has it
@@ -57,9 +50,7 @@ new ResizeObserver(([{ target }]) => document.body.style.setProperty("--dock", `
 /** The map: the drawing once more, as one line of small boxes; the open block is lit up. */
 const drawMap = (run, place) => {
   const stacks = ["encoder", "decoder"].map((stack) =>
-    element(
-      "div",
-      { class: `map-stack ${stack}`, role: "group", "aria-label": stack },
+    element("div", { class: `map-stack ${stack}`, role: "group", "aria-label": stack }, [
       element("span", { class: "map-name", "aria-hidden": "true" }, stack),
       mapButton(stack, "in"),
       layersOf(run, stack).map((layer) =>
@@ -74,7 +65,7 @@ const drawMap = (run, place) => {
         ),
       ),
       mapButton(stack === "encoder" ? "encoder.output" : "decoder.word", "out"),
-    ),
+    ]),
   );
   redraw(place, stacks);
   roam(place);
@@ -93,19 +84,11 @@ const MAP_NAMES = {
 };
 
 const mapButton = (block, kind) =>
-  element(
-    "button",
-    {
-      class: `map-part ${kind}`,
-      "data-block": block,
-      "data-key": `map-${block}`,
-      title: fullTitleOf(block),
-      "aria-label": fullTitleOf(block),
-      "aria-current": block === state.block ? "true" : null,
-      click: () => goToBlock(block),
-    },
-    MAP_NAMES[block] ?? MAP_NAMES[kind] ?? kind,
-  );
+  openingButton(block, `map-part ${kind}`, MAP_NAMES[block] ?? MAP_NAMES[kind] ?? kind, {
+    key: `map-${block}`,
+    title: fullTitleOf(block),
+    "aria-current": block === state.block ? "true" : null,
+  });
 
 /** The way here, each step of it a way back; and the choosers for layer and head. */
 const drawWay = (run, place) => {
@@ -114,23 +97,18 @@ const drawWay = (run, place) => {
   const wayTo = (above, key, title) =>
     button(title, () => goToBlock(above), { "data-key": key, "aria-current": above === block ? "true" : null });
   const toModel = () => setState(CLOSED, { left: block });
-  redraw(
-    place,
-    element(
-      "nav",
-      { class: "way", "aria-label": "the way here" },
+  redraw(place, [
+    element("nav", { class: "way", "aria-label": "the way here" }, [
       button("← The whole model", toModel, { "data-key": "way-model" }),
       layer ? wayTo(layer, "way-layer", capitalised(fullTitleOf(layer))) : null,
       block === layer ? null : wayTo(block, "way-part", titleOf(block)),
       button("×", toModel, { class: "close-sheet", "data-key": "way-close", "aria-label": "Close" }),
-    ),
-    element(
-      "div",
-      { class: "choosers" },
+    ]),
+    element("div", { class: "choosers" }, [
       layer ? layerChooser(run, layer) : null,
       isAttention(block) ? headChooser() : null,
-    ),
-  );
+    ]),
+  ]);
   for (const group of place.querySelectorAll(".way, .chooser")) roam(group);
 };
 

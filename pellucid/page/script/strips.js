@@ -42,43 +42,29 @@ const stripsOfMaking = ({ strips, missing }) => {
   if (!strips.length || missing) return null;
   const { labels = [] } = strips[0];
   const heading = labels.length && labels.length <= 12 ? stripLabels(labels) : null;
-  return element(
-    "div",
-    { class: "strips", role: "group", "aria-label": "what it was made from" },
+  return element("div", { class: "strips", role: "group", "aria-label": "what it was made from" }, [
     heading,
     strips.map(stripElement),
-  );
+  ]);
 };
 
 const stripLabels = (labels) =>
-  element(
-    "div",
-    { class: "strip-line", "aria-hidden": "true" },
+  element("div", { class: "strip-line", "aria-hidden": "true" }, [
     element("span"),
-    element(
-      "span",
-      { class: "strip-cells names" },
-      labels.map((label) => words(label)),
-    ),
-  );
+    element("span", { class: "strip-cells names" }, [labels.map((label) => words(label))]),
+  ]);
 
 const stripElement = ({ sign = "", symbol, label, role, numbers, scale, of, chosen }) =>
-  element(
-    "div",
-    { class: `strip-line role-${role}`, "data-from": of },
-    element(
-      "span",
-      { class: "strip-name" },
+  element("div", { class: `strip-line role-${role}`, "data-from": of }, [
+    element("span", { class: "strip-name" }, [
       element("span", { class: "strip-sign" }, sign),
       symbol ? element("b", { class: "symbol" }, withScripts(symbol)) : null,
       words(label),
-    ),
-    element(
-      "span",
-      { class: "strip-cells", role: "img", "aria-label": numbers.map(fourDecimals).join(", ") },
+    ]),
+    element("span", { class: "strip-cells", role: "img", "aria-label": numbers.map(fourDecimals).join(", ") }, [
       numbers.map((number, place) => stripCell(number, scale, place === chosen)),
-    ),
-  );
+    ]),
+  ]);
 
 const stripCell = (number, scale, isChosen) => {
   const { class: shade, ...level } = shadeOf(depthOf(scale, number));
@@ -95,9 +81,7 @@ const bringStrips = (making, plates) => {
     const [from, to] = [plate.getBoundingClientRect(), line.lastChild.getBoundingClientRect()];
     const [across, down] = [from.left - to.left, from.top - to.top];
     const part = Math.min(1, FARTHEST / Math.max(1, Math.hypot(across, down)));
-    animate(line.lastChild, [
-      { transform: `translate(${across * part}px, ${down * part}px)`, opacity: 0.2 },
-      { transform: "none", opacity: 1 },
-    ]);
+    const start = `translate(${across * part}px, ${down * part}px)`;
+    animate(line.lastChild, { transform: [start, "none"], opacity: [0.2, 1] });
   }
 };

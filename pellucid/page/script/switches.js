@@ -98,9 +98,9 @@ const variantOf = (run, switches) =>
 /** Switches as text that is the same for the same switches. */
 const switchesInText = (switches) => {
   const silent = Object.entries(switches.silent).filter(([, heads]) => heads.length);
-  return JSON.stringify([
-    ...Object.keys(UNSWITCHED).map((name) => (name === "silent" ? silent.toSorted() : switches[name])),
-  ]);
+  return JSON.stringify(
+    Object.keys(UNSWITCHED).map((name) => (name === "silent" ? silent.toSorted() : switches[name])),
+  );
 };
 
 const whatIsPrecomputed = ({ variants = [] }) =>

@@ -81,29 +81,23 @@ const tourCard = ({ stop, number, count, text, trial }) => {
   return element(
     "section",
     { class: isUnfolded ? "tour unfolded" : "tour", "aria-label": "Tour", keydown: leaveWithEscape },
-    element(
-      "div",
-      { class: "tour-says" },
+    element("div", { class: "tour-says" }, [
       element("p", { class: "tour-count" }, `Stop ${number + 1} of ${count}`),
       element("h2", {}, stop.title),
       element("p", { class: "tour-text" }, ...text),
-    ),
-    element(
-      "div",
-      { class: "tour-does" },
+    ]),
+    element("div", { class: "tour-does" }, [
       tourButton("more", isUnfolded ? "less" : "more", unfold, {
         class: "tour-more",
         "aria-expanded": String(isUnfolded),
       }),
       trialButton(stop.trial.label, trial, number),
-      element(
-        "div",
-        { class: "tour-buttons" },
+      element("div", { class: "tour-buttons" }, [
         tourButton("back", "Back", () => goToStop(number - 1), { disabled: number === 0 }),
         tourButton("next", isLast ? "Finish" : "Next", onwards, { class: "primary" }),
         tourButton("leave", "Leave", leaveTour, { "aria-label": "Leave the tour" }),
-      ),
-    ),
+      ]),
+    ]),
   );
 };
 

@@ -18,29 +18,22 @@ const drawTyping = (model, place) => {
     submitSentence(field, to?.value ?? shown.to, target);
   };
   const unfold = { type: "button", id: "unfold-target", "aria-controls": "target-line" };
-  redraw(
-    place,
-    element(
-      "form",
-      { class: "typing", submit },
-      element(
-        "div",
-        { class: "typing-top" },
+  redraw(place, [
+    element("form", { class: "typing", submit }, [
+      element("div", { class: "typing-top" }, [
         element("label", { for: "own-sentence" }, "Try your own sentence"),
         button("Why not another?", () => unfoldTarget(target), unfold),
-      ),
+      ]),
       element("div", { class: "typing-line" }, field, to, element("button", { class: "go" }, "Translate")),
       element("p", { id: "own-sentence-error", class: "error", role: "alert" }),
-      element(
-        "div",
-        { id: "target-line" },
+      element("div", { id: "target-line" }, [
         element("label", { for: "own-target" }, "It is to become (empty: what the model says)"),
         target,
         element("p", { id: "own-target-error", class: "error", role: "alert" }),
-      ),
+      ]),
       element("div", { id: "offers", class: "offers", role: "group", "aria-label": "words that the model knows" }),
-    ),
-  );
+    ]),
+  ]);
   foldTarget(!wanted);
 };
 
