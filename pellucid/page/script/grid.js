@@ -146,16 +146,14 @@ const cellPlace = (matrix, row, column) => {
 };
 
 /** The place in plain text, for aria-label. */
-const cellPlaceInWords = (matrix, row, column) => {
-  return cellPlace(matrix, row, column)
+const cellPlaceInWords = (matrix, row, column) =>
+  cellPlace(matrix, row, column)
     .map((part) => part.textContent ?? part)
     .join("");
-};
 
 /** The place and the number. */
-const cellInWords = (matrix, row, column) => {
-  return `${cellPlaceInWords(matrix, row, column)}, ${matrix.word} ${fourDecimals(matrix.panel.at(row, column))}`;
-};
+const cellInWords = (matrix, row, column) =>
+  `${cellPlaceInWords(matrix, row, column)}, ${matrix.word} ${fourDecimals(matrix.panel.at(row, column))}`;
 
 const NUMBER_WORDS = {
   queries: "query",

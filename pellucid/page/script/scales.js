@@ -58,6 +58,4 @@ const shadeOf = (depth) => {
 };
 
 /** A round number as people write it: 0.5, 20, 3000. */
-const plainNumber = (value) => {
-  return String(Number(value.toPrecision(6)));
-};
+const plainNumber = (value) => String(Number(value.toPrecision(6)));
