@@ -93,20 +93,6 @@ def test_of_equal_continuations_the_first_hypothesis_and_the_lowest_id_win(page:
         assert [tuple(each) for each in found] == ranked[:count]
 
 
-def test_the_mean_of_heads_is_of_all_heads(page: Any, spanish: Explanation) -> None:
-    name = "decoder.layers.1.cross_attention.weights"
-    mean = page.evaluate(
-        """(name) => page.runs[0].get(name).then((tensor) => {
-          const panel = meanOfHeads(tensor);
-          return Array.from({ length: panel.rows }, (_, row) => rowOfPanel(panel, row));
-        })""",
-        name,
-    )
-    weights = spanish.trace[name].tensor[0].double().numpy()
-    assert np.allclose(mean, sum(weights) / len(weights), atol=1e-12)
-    assert np.allclose(page.evaluate("alignmentOf(page.runs[0])"), mean, atol=0)
-
-
 def test_parameters_come_back_bit_for_bit(page: Any, spanish: Explanation) -> None:
     found = page.evaluate(
         "[...page.models[0].parameters].map(([name, { data }]) => [name, Array.from(data)])"
@@ -129,13 +115,6 @@ def test_a_block_keeps_every_bit(page: Any, numbers: list[float]) -> None:
         [blocks.all()["0"], places[1], len(numbers)],
     )
     assert found == expected.view(np.uint32).tolist()
-
-
-def test_of_equal_numbers_the_earlier_place_is_the_better(page: Any) -> None:
-    numbers = [1, 3, 2, 3, 1, 2, 3]
-    ranked = sorted(range(len(numbers)), key=lambda place: (-numbers[place], place))
-    for count in (1, 2, 4, 9):
-        assert page.evaluate("([x, count]) => bestPlaces(x, count)", [numbers, count]) == ranked[:count]
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ import pytest
 import test_attention
 import test_check
 import test_examples
-from test_page_views import CONTRAST
+from opened_page import CONTRAST
 from test_slips import HARDLY_CLAIMED, ONLY_ONE_CELL, ONLY_ONE_CLAIMS, SLIPS, written
 
 from pellucid.errors import UsageError

@@ -1,17 +1,17 @@
-"""How the plates look: one ramp of colour, forced colours, a phone, and where a cell came from."""
+"""How the plates look: one ramp of colour, forced colours, and where a cell came from."""
 
 from pathlib import Path
 from typing import Any
 
 import pytest
-from test_page_plates import CROSS, SELF, panels, until
-from tiny import translator
+from opened_page import Opened, opened_page
 
 from pellucid.explanation import Explanation
 
 pytestmark = pytest.mark.browser
 
-WEIGHTS = f"{SELF}.weights?cell=2,1"
+SELF = "decoder.layers.0.self_attention"
+CROSS = "decoder.layers.1.cross_attention"
 LUMINANCE = """const brush = document.createElement("canvas").getContext("2d", {willReadFrequently: true});
   const pixel = (...colours) => {
     brush.clearRect(0, 0, 1, 1);
@@ -66,136 +66,58 @@ BOTH_WAYS = f"""async () => {{
 }}"""
 
 
-@pytest.fixture(scope="module")
-def hindi() -> Explanation:
-    return translator().explain("How are you ?", to="hi", target="आप कैसे हैं ?")
-
-
-@pytest.fixture(scope="module")
-def path(hindi: Explanation, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("looks") / "page.html"
-    hindi.to_html(path)
-    return path
-
-
-def view(browser: Any, path: Path, address: str, width: int = 1440, height: int = 900, **context: Any) -> Any:
-    """The page at an address, once it is drawn."""
-    size = {"width": width, "height": height}
-    opened = browser.new_context(viewport=size, offline=True, **context).new_page()
-    opened.goto(f"{path.as_uri()}#{address}")
-    until(opened, "document.body.dataset.shown === location.hash")
-    if "?cell" in address:
-        until(opened, "document.querySelector('.opened .making') !== null")
-    return opened
-
-
-def styles_of(opened: Any, selector: str, name: str) -> list[str]:
-    return opened.locator(selector).evaluate_all(
+def styles_of(opened: Opened, selector: str, name: str) -> list[str]:
+    found: list[str] = opened.page.locator(selector).evaluate_all(
         "(all, name) => all.map((each) => getComputedStyle(each)[name])", name
     )
+    return found
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_number_is_readable_on_every_shade(browser: Any, path: Path, scheme: str) -> None:
-    opened = view(browser, path, SELF, color_scheme=scheme)
-    least, where = opened.evaluate(LEAST_CONTRAST)
-    assert least >= 4.5, where
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_number_has_one_colour_whether_cell_or_painting(browser: Any, path: Path, scheme: str) -> None:
-    painted, shaded = view(browser, path, SELF, color_scheme=scheme).evaluate(BOTH_WAYS)
+def test_a_number_has_one_readable_colour_whether_cell_or_painting(
+    browser: Any, path: Path, scheme: str
+) -> None:
+    with opened_page(browser, path, f"#{SELF}", color_scheme=scheme) as opened:
+        least, where = opened.page.evaluate(LEAST_CONTRAST)
+        assert least >= 4.5, where
+        painted, shaded = opened.page.evaluate(BOTH_WAYS)
+        opened.complaints.clear()  # Chromium's own, that the test reads a canvas often
     for one, other in zip(painted, shaded, strict=True):
         assert max(abs(a - b) for a, b in zip(one, other, strict=True)) <= 3, (one, other)
     assert len({tuple(colour) for colour in painted}) == 7
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_forced_colours_keep_the_shades_and_the_hatching(
-    browser: Any, hindi: Explanation, path: Path, scheme: str
-) -> None:
-    opened = view(browser, path, WEIGHTS, forced_colors="active", color_scheme=scheme)
-    cells = ".opened td[role=gridcell]:not(.sum)"
-    masked = panels(hindi, f"{SELF}.masked_scores")[0].flatten() == float("-inf")
-    assert masked.any() and not masked.all()
-    hatched = ["gradient" in image for image in styles_of(opened, cells, "backgroundImage")]
-    assert hatched == masked.tolist()
-    grounds = styles_of(opened, cells, "backgroundColor")
-    assert len({ground for ground, no in zip(grounds, masked, strict=True) if not no}) > 5
-    assert not any("/ 0" in ground or "rgba(0, 0, 0, 0)" in ground for ground in grounds)
-    legend = styles_of(opened, ".opened .legend-scale i:not(.hatched)", "backgroundColor")
-    assert len(set(legend)) == 5
-    bars = opened.locator(".opened .terms .term-bar")
-    canvas = styles_of(opened, "body", "backgroundColor")[0]
-    assert bars.count() and set(styles_of(opened, ".opened .terms .term-bar", "backgroundColor")) != {canvas}
-    opened = view(browser, path, f"{SELF}.context?cell=2,1", forced_colors="active", color_scheme=scheme)
-    stack = styles_of(opened, ".opened .stack-bar span", "backgroundColor")
-    assert stack and canvas not in stack
-
-
-def test_the_shared_readout_does_not_cover_an_opened_matrix(browser: Any, path: Path) -> None:
-    opened = view(browser, path, SELF, 720, 450)
-    opened.locator(f"[data-plate='{SELF}.weights'] td[role=gridcell]").first.hover()
-    readout = opened.locator(".readout.shared")
-    until(opened, "document.querySelector('.readout.shared').textContent !== ''")
-    assert readout.is_visible()
-    assert styles_of(opened, ".readout.shared", "backgroundColor") == styles_of(
-        opened, "body", "backgroundColor"
-    )
-    opened = view(browser, path, WEIGHTS, 720, 450)
-    opened.locator(f"[data-plate='{SELF}.scores'] td[role=gridcell]").first.hover()
-    assert not opened.locator(".readout.shared").is_visible()
-
-
-def test_under_a_plate_are_its_shape_alone_and_the_rest_in_lines(browser: Any, path: Path) -> None:
-    opened = view(browser, path, SELF)
-    for caption in opened.locator(".plate figcaption").all():
-        assert caption.locator(".shape").count() == 1
-        assert caption.bounding_box()["height"] <= 60
-    facts = opened.locator(".line-facts li")
-    assert facts.count() == opened.locator(".plate:not(.brief)").count()
-    assert all(fact.bounding_box()["height"] <= 45 for fact in facts.all())
-
-
-def test_a_phone_shows_one_plate_at_a_time_and_the_whole_sum(
+def test_forced_colours_keep_the_shades_the_hatching_and_the_bars(
     browser: Any, hindi: Explanation, path: Path
 ) -> None:
-    phone = {"has_touch": True, "is_mobile": True, "device_scale_factor": 2}
-    opened = view(browser, path, SELF, 390, 844, **phone)
-    parts = opened.locator(".equation-part").evaluate_all(
-        "all => all.map((each) => each.getBoundingClientRect().width)"
-    )
-    assert all(0.85 * 390 <= part <= 390 for part in parts)
-    plate = opened.locator(f"[data-plate='{SELF}.weights']")
-    plate.scroll_into_view_if_needed()
-    plate.locator(".matrix-box").tap()
-    until(opened, "document.querySelector('.opened .making') !== null")
-    assert opened.locator(".opened").get_attribute("data-open") == f"{SELF}.weights"
-    box = opened.locator(".opened .terms-box")
-    box.scroll_into_view_if_needed()
-    inside = box.bounding_box()
-    last = opened.locator(".opened .terms tbody tr").first.locator("td:not(.bar-cell)").last.bounding_box()
-    assert last["x"] + last["width"] <= inside["x"] + inside["width"] <= 390
-    assert styles_of(opened, ".opened .terms .less", "display") == ["none"] * 7
-    sums = opened.locator(".opened .matrix-box .sum")
-    edge = opened.locator(".opened .matrix-box").first.bounding_box()
-    for each in sums.all():
-        place = each.bounding_box()
-        assert edge["x"] <= place["x"] and place["x"] + place["width"] <= edge["x"] + edge["width"] + 1
+    with opened_page(browser, path, f"#{SELF}.weights?cell=2,1", forced_colors="active") as opened:
+        cells = ".opened td[role=gridcell]:not(.sum)"
+        masked = hindi.trace[f"{SELF}.masked_scores"].tensor[0, 0].flatten() == float("-inf")
+        hatched = ["gradient" in image for image in styles_of(opened, cells, "backgroundImage")]
+        assert hatched == masked.tolist() and any(hatched) and not all(hatched)
+        grounds = styles_of(opened, cells, "backgroundColor")
+        assert len({ground for ground, no in zip(grounds, masked, strict=True) if not no}) > 5
+        assert len(set(styles_of(opened, ".opened .legend-scale i:not(.hatched)", "backgroundColor"))) == 5
+        opened.until("document.querySelector('.opened .making') !== null")
+        canvas = styles_of(opened, "body", "backgroundColor")[0]
+        assert set(styles_of(opened, ".opened .terms .term-bar", "backgroundColor")) - {canvas}
+        opened.go("#decoder.layers.0")
+        assert "gradient" in styles_of(opened, ".length-bar", "backgroundImage")[0]
+        opened.go("#")
+        assert "gradient" in styles_of(opened, ".said .share-bar", "backgroundImage")[0]
+        assert styles_of(opened, ".said.lit", "borderTopWidth") == ["3px"]
 
 
-def strips(opened: Any) -> list[tuple[str, list[float]]]:
-    """What each strip is called, and its numbers."""
-    lines = opened.locator(".opened .strip-line:has([role=img])").all()
+def strips(opened: Opened, address: str) -> list[tuple[str, list[float]]]:
+    """Return what each strip is called, and its numbers."""
+    opened.go(address)
+    opened.until("document.querySelector('.opened .strips') !== null")
+    lines = opened.page.locator(".opened .strip-line:has([role=img])").all()
+    names = [line.locator(".strip-name").inner_text().replace("\n", " ") for line in lines]
+    numbers = [line.locator("[role=img]").get_attribute("aria-label").split(", ") for line in lines]
     return [
-        (
-            line.locator(".strip-name").inner_text().replace("\n", " "),
-            [
-                float(number.replace("−∞", "-inf"))
-                for number in line.locator("[role=img]").get_attribute("aria-label").split(", ")
-            ],
-        )
-        for line in lines
+        (name, [float(number.replace("−∞", "-inf")) for number in of])
+        for name, of in zip(names, numbers, strict=True)
     ]
 
 
@@ -206,34 +128,33 @@ def test_a_cell_shows_the_row_and_the_column_it_came_from(
         return [float(f"{number:z.4f}") for number in numbers.tolist()]
 
     def part(last: str) -> Any:
-        return panels(hindi, f"{CROSS}.{last}")[1]
+        return hindi.trace[f"{CROSS}.{last}"].tensor[0, 1].double()
 
     at = "head=1&cell=3,2"
-    (q, query), (k, key), (_, products) = strips(view(browser, path, f"{CROSS}.scores?{at}"))
-    assert q.split() == ["Q", hindi.target_tokens[3]] and k.split()[1:] == ["KT", hindi.source_tokens[2]]
-    assert (query, key) == (four(part("queries")[3]), four(part("keys")[2]))
-    assert products == four(part("queries")[3].astype(float) * part("keys")[2].astype(float))
-    scores, _, shares = strips(view(browser, path, f"{CROSS}.weights?{at}"))
-    assert scores[1] == four(part("masked_scores")[3]) and shares[1] == pytest.approx(
-        four(part("weights")[3]), abs=1.01e-4
-    )
-    share, values, _ = strips(view(browser, path, f"{CROSS}.context?{at}"))
-    assert (share[1], values[1]) == (four(part("weights")[3]), four(part("values")[:, 2]))
+    with opened_page(browser, path) as opened:
+        (q, query), (k, key), (_, products) = strips(opened, f"#{CROSS}.scores?{at}")
+        assert q.split() == ["Q", hindi.target_tokens[3]] and k.split()[1:] == ["KT", hindi.source_tokens[2]]
+        assert (query, key) == (four(part("queries")[3]), four(part("keys")[2]))
+        assert products == four(part("queries")[3] * part("keys")[2])
+        scores, _, shares = strips(opened, f"#{CROSS}.weights?{at}")
+        assert scores[1] == four(part("masked_scores")[3])
+        assert shares[1] == pytest.approx(four(part("weights")[3]), abs=1.01e-4)
+        share, values, _ = strips(opened, f"#{CROSS}.context?{at}")
+        assert (share[1], values[1]) == (four(part("weights")[3]), four(part("values")[:, 2]))
 
 
-def test_a_strip_comes_in_under_300_milliseconds_or_not_at_all(browser: Any, path: Path) -> None:
-    moved = """() => { const strip = document.querySelector(".opened .strip-cells");
-      globalThis.times = [];
-      const before = Element.prototype.animate;
-      Element.prototype.animate = function (frames, timing) {
-        times.push(timing.duration); return before.call(this, frames, timing); };
-      document.querySelectorAll(".opened .stepper button")[3]?.click();
-      return strip !== null; }"""
-    for motion, expected in (("no-preference", True), ("reduce", False)):
-        opened = view(browser, path, f"{SELF}.scores?cell=2,1", 900, reduced_motion=motion)
-        assert opened.evaluate(moved)
-        until(
-            opened, "document.querySelector('.opened .making h5').textContent.endsWith('कैसे is attended to')"
-        )
-        times = opened.evaluate("times")
-        assert bool(times) == expected and all(time < 300 for time in times)
+@pytest.mark.parametrize(("motion", "moves"), [("no-preference", True), ("reduce", False)])
+def test_motion_takes_less_than_300_milliseconds_or_is_left_out(
+    browser: Any, path: Path, motion: str, moves: bool
+) -> None:
+    with opened_page(browser, path, f"#{SELF}.scores?cell=2,1", reduced_motion=motion) as opened:
+        opened.until("document.querySelector('.opened .making') !== null")
+        opened.page.evaluate("""() => {
+          globalThis.times = [];
+          const before = Element.prototype.animate;
+          Element.prototype.animate = function (frames, timing) {
+            times.push(timing.duration ?? timing); return before.call(this, frames, timing); };
+          document.querySelectorAll(".opened .stepper button")[3].click(); }""")
+        opened.until("document.querySelector('.opened .making h5').textContent.includes('कैसे is attended')")
+        times = opened.page.evaluate("times")
+        assert bool(times) == moves and all(time < 300 for time in times)
