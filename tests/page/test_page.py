@@ -137,12 +137,6 @@ def test_the_script_begins_with_its_contents_and_each_file_with_its_idea() -> No
     assert all(text.startswith("// ") for text in files[1::2])
 
 
-def test_names_at_the_top_of_the_scripts_are_given_once() -> None:
-    script = chapters.script([*chapters.TRANSLATION_PAGE, chapters.EXAMPLE])
-    given = re.findall(r"^(?:async )?(?:const|let|function|class) (\w+)", script, re.M)
-    assert sorted(given) == sorted(set(given))
-
-
 def test_a_model_beside_another_needs_a_page(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert main(["explain", "demo", "How are you", "--to", "hi", "--beside", "demo"]) == 2
     error = capsys.readouterr().err

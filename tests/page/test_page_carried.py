@@ -15,7 +15,6 @@ from pellucid.config.schema import PRESETS, Config, DataConfig, ModelConfig, Voc
 from pellucid.explanation import Explanation
 from pellucid.model import Transformer
 from pellucid.page import payload
-from pellucid.reading.tensors import kind_of
 from pellucid.seeing.trace import trace
 from pellucid.text.vocabulary_training import train_vocabulary
 from pellucid.translator import Translator
@@ -115,26 +114,6 @@ def test_switches_of_a_big_model(
     for step, row, expected in zip(steps, probabilities, as_if_big.target_ids, strict=True):
         assert step["probability"] == row[expected].item() and step["alternatives"][0][1] == row.max().item()
     assert "Precomputed are: causal mask off; scale off; residuals off." in refused
-
-
-def test_two_in_one_page(browser: Any, tmp_path: Path) -> None:
-    one, other = tiny.translator(), tiny.translator(norm="first", heads=4)
-    runs = [
-        each.explain(text, to="es", target=target)
-        for each, text, target in (
-            (one, "I like cats", "Me gustan"),
-            (other, "cats", "los gatos"),
-            (one, "I", "Me"),
-        )
-    ]
-    with engine_page(browser, runs, tmp_path) as page:
-        assert page.evaluate("page.models.length") == 2
-        assert page.evaluate("page.runs.map((run) => page.models.indexOf(run.model))") == [0, 1, 0]
-        for place, explanation in enumerate(runs):
-            for name, (_, ours) in numbers_of(page, f"page.runs[{place}]").items():
-                assert np.array_equal(ours, explanation.trace[name].tensor.numpy()), name
-        captions = page.evaluate("page.header.captions")
-    assert set(captions) == {kind_of(name) for each in runs for name in each.trace}
 
 
 def test_transformer_base_fits(browser: Any, tmp_path: Path) -> None:

@@ -233,29 +233,14 @@ def test_what_cannot_be_switched_says_why(page: Any) -> None:
 
 
 def test_names_and_labels(page: Any, spanish: Explanation) -> None:
-    for name, record in spanish.trace.items():
-        for axis in record.axes:
-            assert page.evaluate("([name, axis]) => page.runs[0].labels(name, axis)", [name, axis]) == (
-                record.labels(axis)
-                if axis != "V"
-                else spanish.vocabulary.target_tokens(range(record.tensor.shape[2]))
-            )
+    every = {axis: name for name, record in spanish.trace.items() for axis in record.axes}
+    for axis, name in every.items():
+        record = spanish.trace[name]
+        words = spanish.vocabulary.target_tokens(range(record.tensor.shape[2])) if axis == "V" else []
+        labels = page.evaluate("([name, axis]) => page.runs[0].labels(name, axis)", [name, axis])
+        assert labels == (words or record.labels(axis)), name
     wrong = error_of(page, "page.runs[0].get('decoder.layers.0.cros_attention.weights')")
-    assert wrong.startswith(
-        'no tensor is called "decoder.layers.0.cros_attention.weights". Nearest: decoder.layers.0.cross_'
-    )
-    assert (
-        error_of(page, "page.runs[0].labels('encoder.output', 'H')")
-        == 'encoder.output has no axis "H". Its axes are BLD.'
-    )
-    best = page.evaluate("""page.runs[0].get("decoder.probabilities").then((found) =>
-      mostProbable(found, 2, 3, page.models[0].vocabulary.tokens.target))""")
-    probabilities = spanish.trace["decoder.probabilities"].tensor[0, 2]
-    top = probabilities.topk(3)
-    assert [each["token"] for each in best] == spanish.vocabulary.target_tokens(top.indices.tolist())
-    assert [each["probability"] for each in best] == top.values.tolist()
-    weight = page.evaluate(
-        "Array.from(page.runs[0].parameter('decoder.layers.0.feed_forward.inner.weight').data)"
-    )
-    assert weight == spanish.translator.model.decoder.layers[0].feed_forward.inner.weight.flatten().tolist()
-    assert page.evaluate("page.runs[0].parameter('decoder.layers.7.feed_forward.inner.weight')") is None
+    near = 'no tensor is called "decoder.layers.0.cros_attention.weights". Nearest: decoder.layers.0.cross_'
+    assert wrong.startswith(near)
+    no_head = error_of(page, "page.runs[0].labels('encoder.output', 'H')")
+    assert no_head == 'encoder.output has no axis "H". Its axes are BLD.'

@@ -145,16 +145,6 @@ def test_a_head_is_silenced_and_before_stands_beside_after(
         assert all(f"{step.probability:.4f}" in before for step in hindi.steps) and after != before
 
 
-def test_colours_mean_the_same_numbers_after_a_switch(browser: Any, path: Path) -> None:
-    sums = "#decoder.layers.1.residual_2.sum?cell=0,0"
-    cells = "[...document.querySelectorAll('.opened td')].map((cell) => Math.abs(cell.textContent))"
-    with opened_page(browser, path, sums) as opened:
-        legend, most = opened.text(".opened .legend"), opened.page.evaluate(f"Math.max(...{cells})")
-        opened.go(f"{sums}&residual=off")
-        assert opened.text(".opened .legend") == legend
-        assert opened.page.evaluate(f"Math.max(...{cells})") < 0.75 * most
-
-
 def test_sentences_of_ones_own_are_translated_as_python_does(
     browser: Any, demo: Explanation, demo_path: Path
 ) -> None:
