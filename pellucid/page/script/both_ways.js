@@ -5,10 +5,8 @@ const runsCalled = new WeakMap();
 
 /** A run under another name; made once, so that it is known again. */
 const runCalled = (run, name) => {
-  const known = runsCalled.get(run) ?? {};
-  runsCalled.set(run, known);
-  known[name] ??= { ...run, name };
-  return known[name];
+  const known = madeOnce(runsCalled, run, () => new Map());
+  return madeOnce(known, name, () => ({ ...run, name }));
 };
 
 const inExponents = (value) => (value === 0 ? "0" : value.toExponential(1));

@@ -59,20 +59,12 @@ const tabSeparated = ({ panel, rows, columns, pick }) => {
   return lines.join("\n");
 };
 
-/** Puts text on the clipboard; true when that worked. A page from a disk may have no clipboard of its own. */
+/** Puts text on the clipboard; true when that worked. */
 const copyText = async (text) => {
   try {
     await navigator.clipboard.writeText(text);
     return true;
   } catch {
-    const field = element("textarea", { class: "unseen", "aria-hidden": "true" });
-    field.value = text;
-    const before = document.activeElement;
-    document.body.append(field);
-    field.select();
-    const done = document.execCommand("copy");
-    field.remove();
-    before?.focus({ preventScroll: true });
-    return done;
+    return false;
   }
 };

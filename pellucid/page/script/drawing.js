@@ -134,12 +134,7 @@ const meaningOf = (text) => {
   return language ? `to ${languageName(language)}` : MEANINGS.get(text);
 };
 
-const MEANINGS = new Map([
-  ["<s>", "start"],
-  ["</s>", "end"],
-  ["<pad>", "padding"],
-  ["<unk>", "unknown"],
-]);
+const MEANINGS = new Map(Object.entries({ "<s>": "start", "</s>": "end", "<pad>": "padding", "<unk>": "unknown" }));
 
 /** The word that a position says, with its probability: a button that makes it the current position. */
 const saidToken = (run, text, place) => {

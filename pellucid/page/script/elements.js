@@ -69,6 +69,12 @@ const shareBar = (share) =>
 /** Control characters and half pairs cannot be seen: a � stands for each. */
 const visibleText = (text) => String(text).replace(/\p{Cc}|\p{Cs}/gu, "�");
 
+/** What a map has under a key; made where it has nothing yet. */
+const madeOnce = (map, key, make) => {
+  if (!map.has(key)) map.set(key, make());
+  return map.get(key);
+};
+
 const capitalised = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
 /** New children for a place; what had the focus has it again, known by its data-key. */

@@ -8,8 +8,7 @@ const wordsKnown = ({ vocabulary }, side) => {
   const pieces = vocabulary[side];
   if (vocabulary.kind !== "word" || !pieces) return [];
   const sorted = () => wordsOfSide(pieces).sort((a, b) => a.length - b.length || (a < b ? -1 : 1));
-  if (!knownWords.has(pieces)) knownWords.set(pieces, sorted());
-  return knownWords.get(pieces);
+  return madeOnce(knownWords, pieces, sorted);
 };
 
 /** The word at the caret: where it begins, where it ends. */

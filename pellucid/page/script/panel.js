@@ -61,15 +61,13 @@ const onOff = (name, title, says, change) => {
   ]);
 };
 
+const PADDINGS = { none: "none", masked: "2, masked", unmasked: "2, not masked" };
+
 const paddingChoice = (switches, change) =>
   switchOf(
     "Padding",
     "two pad tokens after the source",
-    [
-      ["none", "none"],
-      ["masked", "2, masked"],
-      ["unmasked", "2, not masked"],
-    ].map(([padding, label]) => ({
+    Object.entries(PADDINGS).map(([padding, label]) => ({
       label,
       key: `padding-${padding}`,
       chosen: switches.padding === padding,
@@ -104,37 +102,21 @@ const headChoice = (run, switches, change) => {
 const whereChoice = (switches, change) => {
   const here = isAttention(state.block) || isResidual(state.block) ? state.block : null;
   const at = switches.where ?? here;
+  const head = switches.head ?? state.head;
+  const option = (key, label, chosen, wanted) => {
+    const reason = cannotShow(current.base, { ...switches, ...wanted });
+    return { key, label, chosen, reason, choose: () => change(wanted) };
+  };
+  const isPart = switches.where !== null && switches.head === null;
   const options = [
-    {
-      label: "everywhere",
-      key: "where-all",
-      chosen: !switches.where,
-      choose: () => change({ where: null, head: null }),
-    },
+    option("where-all", "everywhere", !switches.where, { where: null, head: null }),
+    at && option("where-part", fullTitleOf(at), isPart, { where: at, head: null }),
+    at &&
+      isAttention(at) &&
+      option("where-head", `there, head ${head} (mask)`, switches.head !== null, { where: at, head }),
   ];
-  if (at)
-    options.push({
-      label: fullTitleOf(at),
-      key: "where-part",
-      chosen: switches.where !== null && switches.head === null,
-      choose: () => change({ where: at, head: null }),
-    });
-  if (at && isAttention(at))
-    options.push({
-      label: `there, head ${switches.head ?? state.head} (mask)`,
-      key: "where-head",
-      chosen: switches.head !== null,
-      choose: () => change({ where: at, head: switches.head ?? state.head }),
-    });
-  for (const option of options) {
-    const where = option.key === "where-all" ? null : at;
-    option.reason = cannotShow(current.base, {
-      ...switches,
-      where,
-      head: option.key === "where-head" ? state.head : null,
-    });
-  }
-  return switchOf("Where", at ? "mask, scale and residual" : "open a part to switch there alone", options);
+  const says = at ? "mask, scale and residual" : "open a part to switch there alone";
+  return switchOf("Where", says, options.filter(Boolean));
 };
 
 /** A row of choices with what they mean under them, or why one of them cannot be had. */

@@ -224,15 +224,10 @@ const chosenHeads = (drawing, lines) => {
   const spec = lines
     .flatMap((line) => line.items)
     .find((item) => item.tensor && item.tensor.axes.endsWith("LM") && item.name.endsWith("weights"));
-  const strip = spec ? headStrip(view, spec, (head) => view.select({ head })) : null;
-  return strip
-    ? element(
-        "section",
-        { class: "heads-line", "aria-label": "heads" },
-        element("h4", {}, "The weights of all heads"),
-        strip,
-      )
-    : null;
+  const strip = spec && headStrip(view, spec, (head) => view.select({ head }));
+  if (!strip) return null;
+  const heading = element("h4", {}, "The weights of all heads");
+  return element("section", { class: "heads-line", "aria-label": "heads" }, heading, strip);
 };
 
 /** What a step is, in a sentence. */
@@ -247,12 +242,10 @@ const timeSentence = ({ run, time, block }) => {
 };
 
 const stepInWords = ({ cached }, block) => {
-  if (block.startsWith("encoder")) {
+  if (block.startsWith("encoder"))
     return "the encoder ran once, before the first step, and nothing here is computed again.";
-  }
-  if (block.endsWith("cross_attention")) {
+  if (block.endsWith("cross_attention"))
     return "its query asks the source’s keys and values, which were computed once.";
-  }
   if (!cached) return "without a cache all rows before it are made again.";
   const kept = block.endsWith("self_attention") ? " Keys and values of the rows before it are cached." : "";
   return `only its row is computed.${kept}`;

@@ -16,20 +16,7 @@ const drawStage = async (run, beside, place) => {
 
 /** Opens a block of the model, in place. */
 const goToBlock = async (block) => {
-  const from = document.activeElement?.closest("[data-block]")?.getBoundingClientRect();
   await setState({ block, ...NO_MATRIX }, { left: null });
-  growFrom(from);
-};
-
-/** What was opened grows from where it was. */
-const growFrom = (from) => {
-  const place = found("stage");
-  const to = place.getBoundingClientRect();
-  if (!from?.width || !to.width || from.top > innerHeight) return;
-  const x = from.left + from.width / 2 - to.left;
-  const y = from.top + from.height / 2 - to.top;
-  place.style.transformOrigin = `${x}px ${y}px`;
-  animate(place, { transform: ["scale(.86)", "none"], opacity: [0.2, 1] }, 220);
 };
 
 const isSheet = matchMedia("(max-width: 40rem)"); // as the style has it
@@ -146,23 +133,11 @@ const changeLayer = (layer) => {
 };
 
 /** The plates of the open part, drawn by their own files; they tell what was chosen in them. */
-const drawOpenPlates = (run, beside, place) => {
+const drawOpenPlates = (run, besideRun, place) => {
   const { block, tensor, head, row, column } = state;
-  return drawPlates(
-    {
-      run,
-      beside: beside && sameTokens(run, beside) ? beside : null,
-      ...waysInView(run),
-      block,
-      tensor,
-      head,
-      row,
-      column,
-      time: timeOfView(),
-      select: setState,
-    },
-    place,
-  );
+  const beside = besideRun && sameTokens(run, besideRun) ? besideRun : null;
+  const view = { run, beside, ...waysInView(run), block, tensor, head, row, column };
+  return drawPlates({ ...view, time: timeOfView(), select: setState }, place);
 };
 
 /** Matrices of two runs stand side by side where their rows and columns are the same tokens. */

@@ -75,20 +75,16 @@ const comparisons = new WeakMap();
 
 /** A run decoded step by step and compared with all positions at once; made once. */
 const comparedInTime = (run, cached) => {
-  const known = comparisons.get(run) ?? {};
-  comparisons.set(run, known);
-  known[cached] ??= stepByStep(run, cached);
-  return known[cached];
+  const known = madeOnce(comparisons, run, () => new Map());
+  return madeOnce(known, cached, () => stepByStep(run, cached));
 };
 
 const waysOfRuns = new WeakMap();
 
 /** Step t (from 1) of a run as {cached, again}: two runs that end with this step. Made once. */
 const waysOfStep = (run, t) => {
-  const known = waysOfRuns.get(run) ?? new Map();
-  waysOfRuns.set(run, known);
-  if (!known.has(t)) known.set(t, bothWays(run, t));
-  return known.get(t);
+  const known = madeOnce(waysOfRuns, run, () => new Map());
+  return madeOnce(known, t, () => bothWays(run, t));
 };
 
 const bothWays = (run, t) => {

@@ -161,10 +161,9 @@ const ownRuns = new Map();
 /** The run of a model over a sentence of the reader's own, made once. */
 const ownRun = (text, to, target, model) => {
   const key = JSON.stringify([page.models.indexOf(model), text, to, target]);
-  if (!ownRuns.has(key)) {
+  return madeOnce(ownRuns, key, () => {
     const made = explainText(text, to, target, model);
-    ownRuns.set(key, made);
     made.catch(() => ownRuns.delete(key));
-  }
-  return ownRuns.get(key);
+    return made;
+  });
 };
