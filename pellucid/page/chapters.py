@@ -1,4 +1,4 @@
-"""The script of a page as a book: chapters of files, in the order of reading, and a table of contents."""
+"""The page's script as a book: its files in chapters, in reading order, and a table of contents."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from pellucid.page.assembly import page_file
 
 @dataclass(frozen=True)
 class Chapter:
-    """Some scripts that belong together, and what they are about."""
+    """Scripts about one subject."""
 
     about: str
     files: tuple[str, ...]
