@@ -20,9 +20,9 @@ def best_words(
     vocabulary: Vocabulary,
     blocks: Blocks,
 ) -> dict[str, dict[str, Any]]:
-    """Return logits and probabilities as the header has them: for each position the best words, the best first
-    (of equal ones the lower id first), then the expected word, and the log of the sum of exp(logit) over all
-    words."""
+    """Return logits and probabilities as the header has them: for each position the best words, the best
+    first (of equal ones the lower id first), then the expected word; and the log of the sum of exp(logit)
+    over all words."""
     best = logits_BLV[0].sort(descending=True, stable=True).indices[:, :BEST].tolist()
     chosen = [[*ids, expected] for ids, expected in zip(best, target_ids, strict=True)]
     rows = np.arange(len(chosen))[:, None]

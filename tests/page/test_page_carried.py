@@ -34,26 +34,22 @@ def test_a_big_model_is_a_recording(browser: Any, as_if_big: Explanation, tmp_pa
     seen, vocabulary = as_if_big.trace, as_if_big.vocabulary
     with engine_page(browser, [as_if_big], tmp_path) as page:
         found = numbers_of(page, "page.runs[0]")
-        assert list(found) == list(seen)
         kept = page.evaluate("page.runs[0].get('decoder.logits').then(({ kept }) => kept)")
         labels = page.evaluate("page.runs[0].labels('decoder.probabilities', 'V')")
-        best = page.evaluate("""page.runs[0].get("decoder.probabilities").then((found) =>
-          mostProbable(found, 1, 4, page.models[0].vocabulary.tokens.target))""")
         parameters = page.evaluate("[...page.models[0].parameters.keys()]")
-        mistakes = {
-            call: error_of(page, call)
-            for call in ("explainText('I like cats', 'es')", "stepByStep(page.runs[0], true)")
-        }
-        unswitched = page.evaluate(
-            "switchedRun(page.runs[0], UNSWITCHED).then((run) => run === page.runs[0])"
-        )
+        for call, what in (
+            ("explainText('I', 'es')", "read another sentence"),
+            ("stepByStep(page.runs[0])", "decode"),
+        ):
+            told = error_of(page, call)
+            assert told.startswith(f"This page holds a recording, not the model: it cannot {what}"), told
+    assert list(found) == list(seen) and kept["size"] == vocabulary.target_size
     assert parameters == [name for name in as_if_big.translator.model.state_dict() if ".norm." in name]
     for name, record in seen.items():
         axes, ours = found[name]
         if record.axes[-1] != "V":
-            assert (
-                ours.view(np.uint32) == np.ascontiguousarray(record.tensor.numpy()).view(np.uint32)
-            ).all(), name
+            theirs = np.ascontiguousarray(record.tensor.numpy())
+            assert (ours.view(np.uint32) == theirs.view(np.uint32)).all(), name
             continue
         assert axes == "BLV" and labels == [*map(str, range(1, 21)), "expected"]
         for row, (numbers, expected) in enumerate(zip(record.tensor[0], as_if_big.target_ids, strict=True)):
@@ -62,16 +58,6 @@ def test_a_big_model_is_a_recording(browser: Any, as_if_big: Explanation, tmp_pa
             assert kept["tokens"][row] == vocabulary.target_tokens(ids)
             total = math.log(sum(math.exp(value) for value in seen["decoder.logits"].tensor[0, row].tolist()))
             assert kept["log_sum_exp"][row] == pytest.approx(total, abs=1e-5)
-    assert kept["size"] == vocabulary.target_size
-    highest = seen["decoder.probabilities"].tensor[0, 1].topk(4).values.tolist()
-    assert [each["probability"] for each in best] == highest
-    assert list(mistakes.values()) == [
-        "This page holds a recording, not the model: it cannot read another sentence. "
-        'In Python, pellucid.load(model).explain("…").to_html(path) makes a page of it.',
-        "This page holds a recording, not the model: it cannot decode again. "
-        "In Python, print(explanation.stepwise).",
-    ]
-    assert unswitched
 
 
 @pytest.mark.parametrize(
@@ -102,10 +88,6 @@ def test_switches_of_a_big_model(
     attentions = [name for name in seen if name.endswith(("weights", "context", "masked_scores"))]
     assert {name for name in attentions if not name.endswith("masked_scores")} < set(found)
     if switches == "causal: false":
-        first = "decoder.layers.0.self_attention"
-        assert {f"{first}.{name}" for name in ("queries", "keys", "scores", "mask", "masked_scores")} < set(
-            found
-        )
         assert set(name for name in seen if name.startswith("encoder")) < set(found)
     for name, (_, ours) in found.items():
         if not name.endswith(("logits", "probabilities")):

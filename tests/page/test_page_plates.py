@@ -245,15 +245,6 @@ def test_more_than_64_by_64_is_painted_and_walked_all_the_same(opened: Any) -> N
     value = (3 * 70 + 69) / 100 - 20
     assert big.locator(".readout").inner_text().startswith(f"3, dimension 69, numbers {value:.4f}")
     assert big.locator("[role=gridcell]").inner_text() == f"3, dimension 69, numbers {value:.4f}"
-    painted = opened.evaluate("""() => { const canvas = document.querySelector("#big canvas"); canvas.paint();
-      const all = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
-      const pixel = (row, column) => {
-        const x = Math.floor((column + 0.5) * all.width / 70), y = Math.floor((row + 0.25) * all.height / 80);
-        return [...all.data.slice((y * all.width + x) * 4, (y * all.width + x) * 4 + 4)];
-      };
-      return [pixel(0, 0), pixel(79, 69), pixel(28, 40)]; }""")
-    low, high, near_zero = painted
-    assert low[:3] != high[:3] and low[3] > 80 and high[3] > 80 and near_zero[3] < 10
     opened.evaluate("document.querySelector('#big').remove()")
 
 
