@@ -1,5 +1,6 @@
-"""Draws the figures of docs/learn into docs/images, from the demo model, and writes the prebuilt page and its
-picture: `python docs/build.py [NAME …]`. The picture needs Chromium and Playwright, as the tests do.
+"""Draw the figures of docs/learn into docs/images, from the demo model; write the prebuilt page, its picture,
+and the tables of paper.md: `python docs/build.py [NAME …]`. The picture needs Chromium and Playwright, as the
+tests do.
 
 Nothing in them is drawn by hand. The one that takes a training, leakage.svg, is made with
 docs/results/leakage.md.
@@ -7,6 +8,7 @@ docs/results/leakage.md.
 
 import functools
 import os
+import re
 import shutil
 import sys
 from collections.abc import Callable
@@ -14,9 +16,12 @@ from pathlib import Path
 
 import pellucid
 from pellucid.explanation import Explanation
+from pellucid.reading.tensors import TensorKind, kinds
+from pellucid.show.code_lines import code_line
 
 IMAGES = Path(__file__).parent / "images"
 PAGE = Path(__file__).parent / "pages" / "how-are-you.html"
+PAPER = Path(__file__).parent / "paper.md"
 
 SIX = "le chat était assis sur le tapis", "en", "The cat sat on mat"  # six tokens, with the start token
 HOW_ARE_YOU = "How are you", "hi", None
@@ -58,12 +63,12 @@ FIGURES: dict[str, Draw] = {
 
 
 def write_page(path: Path) -> None:
-    """What one opens before anything is installed; tests/test_docs_page.py says when it is out of date."""
+    """Write the page that a newcomer opens before anything is installed."""
     explained(*HOW_ARE_YOU).to_html(path)
 
 
 def picture_page(path: Path) -> None:
-    """The prebuilt page as it opens, in twice the pixels."""
+    """Take a picture of the prebuilt page as it opens, in more pixels."""
     from PIL import Image
     from playwright.sync_api import sync_playwright
 
@@ -79,15 +84,50 @@ def picture_page(path: Path) -> None:
         image.quantize(256).save(path, optimize=True)
 
 
+SEEN_AS = {
+    "attention": "*_attention.",
+    "feed_forward": "*.feed_forward.",
+    "residual": "*.residual_?.",
+    "norm": "*norm.",
+    "stack": "*coder.",
+}
+TABLE = re.compile(r"(<!-- tensors: ([\w, ]+) -->\n).*?(?=<!-- end -->)", re.DOTALL)
+
+
+def paper_text(text: str) -> str:
+    """Fill the tables of paper.md from the table of tensors; a mark names the parts of the model in each."""
+    heading = "| from | tensor | in the notes | equation | code | seen as |\n|---|---|---|---|---|---|\n"
+
+    def table(found: re.Match[str]) -> str:
+        parts = found[2].split(", ")
+        rows = [row for row in kinds().values() if row.name.partition(".")[0] in parts]
+        return f"{found[1]}{heading}{''.join(map(_paper_row, rows))}"
+
+    return TABLE.sub(table, text)
+
+
+def _paper_row(row: TensorKind) -> str:
+    part, _, last = row.name.partition(".")
+    line = code_line(row.name.replace("stack.", "decoder."))
+    assert line is not None, row.name
+    seen = f"`{SEEN_AS.get(part, f'{part}.')}{last}` {row.axes}"
+    return f"| {row.source} | {row.title} | {row.notes} | {row.equation} | `{line.text}` | {seen} |\n"
+
+
+def write_paper(path: Path) -> None:
+    path.write_text(paper_text(path.read_text(encoding="utf-8")), encoding="utf-8")
+
+
 WRITTEN: dict[str, tuple[Path, Draw]] = {
     **{name: (IMAGES / f"learn-{name}.svg", draw) for name, draw in FIGURES.items()},
+    "paper": (PAPER, write_paper),
     "page": (PAGE, write_page),
     "picture": (IMAGES / "explain.png", picture_page),
 }
 
 
 def main(names: list[str]) -> int:
-    """Writes these, or all."""
+    """Write the outputs of these names, or all."""
     unknown = [name for name in names if name not in WRITTEN]
     if unknown:
         print(f"nothing is called {unknown[0]!r}. There are: {', '.join(WRITTEN)}.", file=sys.stderr)

@@ -31,7 +31,9 @@ NUMBERS = """async (run) => {
 def engine_page(browser: Any, explanations: Sequence[Explanation], folder: Path) -> Iterator[Any]:
     """An open page of these explanations; no request but for the file, and no complaint, is allowed."""
     chapters = [MODEL, WORDS, RUN, CARRIED, CELL, WORKED]
-    html = html_page("engine", "", "", script(chapters), payload(explanations).html())
+    html = html_page(
+        "engine", "", "", script(chapters), payload([(each, each.translator) for each in explanations]).html()
+    )
     path = folder / "engine.html"
     path.write_text(html, encoding="utf-8")
     context = browser.new_context(offline=True)

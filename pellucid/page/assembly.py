@@ -1,4 +1,4 @@
-"""How a page is put together: one style, one script, data, and a policy that allows these alone."""
+"""Put a page together: one style, one script, data, and a policy that allows nothing else."""
 
 import base64
 import hashlib
@@ -13,7 +13,7 @@ from pellucid.reading.words import visible
 
 
 def html_page(title: str, body: str, style: str, script: str, data: str = "") -> str:
-    """A whole page; `body` and `data` (elements that only hold data) are HTML, `title` is text."""
+    """Return a whole page; `body` and `data` (elements that only hold data) are HTML, `title` is text."""
     policy = f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; base-uri 'none'"
     return f"""<!doctype html>
 <html lang=en>
@@ -30,12 +30,12 @@ def html_page(title: str, body: str, style: str, script: str, data: str = "") ->
 
 
 def styles(names: Sequence[str]) -> str:
-    """The style sheets of these names, one after the other."""
+    """Return these style sheets as one text."""
     return "\n".join(page_file(name) for name in names)
 
 
 def json_block(name: str, value: Any) -> str:
-    """Data for the page's script, which reads it from the element with this id; no text in it can end it."""
+    """Return data as an element with this id, for the page's script; no text in it can end the element."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     safe = text.replace("<", "\\u003c")
     return f'<script type="application/json" id="{name}">{safe}</script>'
@@ -43,7 +43,7 @@ def json_block(name: str, value: Any) -> str:
 
 @cache
 def page_file(name: str) -> str:
-    """A file of the page's folder."""
+    """Return the text of a file in the page's folder."""
     return (files("pellucid.page") / name).read_text(encoding="utf-8")
 
 

@@ -1,4 +1,4 @@
-"""The best words of each position, where a vocabulary is too big for a page to carry a number for each."""
+"""The best words of each position, for a vocabulary that is too big to carry all its numbers."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -20,8 +20,9 @@ def best_words(
     vocabulary: Vocabulary,
     blocks: Blocks,
 ) -> dict[str, dict[str, Any]]:
-    """Logits and probabilities as the header has them: for each position the best words, the best first, of
-    equals the lower id; then the expected one. Over all words, the log of the sum of exp(logit) is kept."""
+    """Return logits and probabilities as the header has them: for each position the best words, the best
+    first (of equal ones the lower id first), then the expected word; and the log of the sum of exp(logit)
+    over all words."""
     best = logits_BLV[0].sort(descending=True, stable=True).indices[:, :BEST].tolist()
     chosen = [[*ids, expected] for ids, expected in zip(best, target_ids, strict=True)]
     rows = np.arange(len(chosen))[:, None]

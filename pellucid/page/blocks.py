@@ -9,14 +9,14 @@ import numpy as np
 
 
 class Blocks:
-    """Blocks in the making."""
+    """Collect arrays into blocks of text."""
 
     def __init__(self) -> None:
         self._packed: dict[str, str] = {}
 
     def put(self, arrays: Iterable[np.ndarray]) -> list[dict[str, Any]]:
-        """A new block of these arrays; returns the place of each: its block, its offset in bytes, and its
-        type if that is float16."""
+        """Add a block of these arrays; return the place of each: its block, its offset in bytes, and its type
+        if that is float16."""
         name, offset, parts = str(len(self._packed)), 0, []
         places: list[dict[str, Any]] = []
         for array in arrays:
@@ -33,12 +33,12 @@ class Blocks:
         return places
 
     def all(self) -> dict[str, str]:
-        """By name, in base64."""
+        """Return the blocks by name, in base64."""
         return dict(self._packed)
 
 
 def narrowed(array: np.ndarray) -> np.ndarray:
-    """In 16 bits where that changes no number, else as it is."""
+    """Return the array in 16 bits where that changes no number, else as it is."""
     with np.errstate(over="ignore"):
         narrow = array.astype(np.float16)
     return narrow if np.array_equal(narrow.astype(np.float32), array, equal_nan=True) else array

@@ -1,4 +1,4 @@
-"""The script of a page as a book: chapters of files, in the order of reading, and a table of contents."""
+"""The page's script as a book: its files in chapters, in reading order, and a table of contents."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from pellucid.page.assembly import page_file
 
 @dataclass(frozen=True)
 class Chapter:
-    """Some scripts that belong together, and what they are about."""
+    """Scripts about one subject."""
 
     about: str
     files: tuple[str, ...]
@@ -38,15 +38,8 @@ MATRIX = Chapter(
 CELL = Chapter(
     "how one cell was made",
     (
-        *(
-            "making.js",
-            "lineage.js",
-            "making_attention.js",
-            "making_layer.js",
-            "making_words.js",
-            "makings.js",
-        ),
-        *("softmax_steps.js", "strips.js", "show_making.js"),
+        *("lineage.js", "making.js", "softmax_steps.js", "strips.js"),
+        *("makings_attention.js", "makings.js", "show_making.js"),
     ),
 )
 EQUATION = Chapter(
@@ -79,13 +72,18 @@ EXAMPLE_PAGE = (MODEL, RUN, MATRIX, CELL, EQUATION, WORKED, OWN, EXAMPLE)
 
 
 def script(chapters: Sequence[Chapter]) -> str:
-    """The files of these chapters as one script, which begins with its table of contents."""
+    """Return the files of these chapters as one script, which begins with its table of contents."""
     files = [
         f"// {'=' * 20} {name} {'=' * 20}\n{page_file(f'script/{name}')}"
         for chapter in chapters
         for name in chapter.files
     ]
     return "\n".join(['"use strict";', *_contents(chapters), *files])
+
+
+def every_script() -> str:
+    """Return all scripts of both pages, to be checked as one: they share one scope."""
+    return script((*TRANSLATION_PAGE, EXAMPLE))
 
 
 def _contents(chapters: Iterable[Chapter]) -> list[str]:

@@ -1,21 +1,22 @@
-"""What the page carries of explanations: a header in JSON, and blocks of numbers.
+"""What the page carries of readings: a header in JSON, and blocks of numbers.
 
 The header: {"version": 1, "pellucid": its version, "axes": {letter: meaning}, "captions": {kind of tensor:
-{"symbol", "title", "equation", "role"}}, "code": {kind of tensor: {"file", "line", "text"}}, where a kind is
+its row in the table of tensors}, "code": {kind of tensor: {"file", "line", "text"}}, where a kind is
 "attention.weights" or "residual.sum",
 "models": [{"computes": whether the page has all weights and so can compute, "config": its ModelConfig,
-"translation": its TranslationConfig, "parameters": {name: {"shape", place}}, "vocabulary": spelling.py}],
+"translation": its TranslationConfig, "parameters": {name: {"shape", place}}, "made_of": {tensor: [tensors,
+parameters]}, "vocabulary": spelling.py}],
 "runs": [{"title", "text", "translation", "to", "forced", "largest_difference": of the log-probabilities of
 the search and of this pass, "model": its place among the models, "source", "target", "expected": tokens,
-"source_ids", "target_ids", "steps": as in an explanation's JSON, "tensors": {name: {"axes", "shape", place or
-derivation}}, "variants": variants.py}]}.
-A place is {"block", "offset" in bytes, "type": "float16" where the numbers take 16 bits without a change,
-else float32}; a derivation is derived.py's. Of a big vocabulary a tensor along V has but the best tokens of
-each row and, last, the expected one: then there is "kept": {"size": of the vocabulary, "tokens": for each
-row, "log_sum_exp": of each row of logits}.
+"source_ids", "target_ids", "steps": as in an explanation's JSON, "tensors": {name: {"axes", "shape", and a
+place or "how": a key of derived.HOW}}, "variants": variants.py}]}.
+A place is {"block", "offset" in bytes, "type": "float16" where the numbers fit into 16 bits unchanged, else
+float32}. Of a big vocabulary a tensor along V has only the best tokens of each row and, last, the expected
+one: then there is "kept": {"size": of the vocabulary, "tokens": for each row, "log_sum_exp": of each row of
+logits}.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from itertools import groupby
 from typing import Any
@@ -25,19 +26,19 @@ from pellucid.folder.version import __version__
 from pellucid.page.assembly import json_block
 from pellucid.page.best_words import KEPT, best_words
 from pellucid.page.blocks import Blocks
-from pellucid.page.captions import caption
-from pellucid.page.derived import Arrays, derivation
+from pellucid.page.derived import Arrays, way_to_make
 from pellucid.page.spelling import spelling
 from pellucid.page.variants import variants
 from pellucid.reading.passes import in_float32
 from pellucid.reading.reading import Reading
+from pellucid.reading.tensors import describe, kind_of, origin
 from pellucid.reading.words import visible
 from pellucid.seeing.records import AXES
-from pellucid.show.code_lines import code_line, kind_of
+from pellucid.show.code_lines import code_line
 from pellucid.translate.base import BaseTranslator
 
 VERSION = 1
-COMPUTES = 300_000  # parameters: a page of a model with at most so many carries all of them
+COMPUTES = 300_000  # parameters: the page carries all weights of a model up to this size
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ class Payload:
     blocks: dict[str, str]
 
     def html(self) -> str:
-        """The elements that hold it: "payload" the header, "block-0" the first block, and so on."""
+        """Return the elements that hold it: "payload" the header, "block-0" the first block, and so on."""
         blocks = (
             f'<script type="text/plain" id="block-{name}">{text}</script>'
             for name, text in self.blocks.items()
@@ -57,51 +58,55 @@ class Payload:
 
 
 def payload(shown: Sequence[tuple[Reading, BaseTranslator]]) -> Payload:
-    """What a page carries of one reading and its translator, or of some to be seen side by side."""
+    """Pack one reading and its translator, or two to be seen side by side."""
     blocks = Blocks()
-    translators = list({id(translator): translator for _, translator in shown}.values())
-    parameters = [_parameters(translator) for translator in translators]
+    traced = {id(translator): (translator, reading.trace) for reading, translator in shown}
+    parameters = {key: _parameters(translator) for key, (translator, _) in traced.items()}
     names = {name: None for reading, _ in shown for name in reading.trace}
-    runs = []
-    for reading, translator in shown:
-        place = translators.index(translator)
-        run = _run(reading, translator, parameters[place], blocks)
-        runs.append({**run, "model": place})
+    runs = [
+        _run(reading, translator, parameters[id(translator)], blocks)
+        | {"model": list(traced).index(id(translator))}
+        for reading, translator in shown
+    ]
     header = {
         "version": VERSION,
         "pellucid": __version__,
         "axes": AXES,
-        "captions": {kind_of(name): asdict(caption(name)) for name in names},
+        "captions": {kind_of(name): asdict(describe(name)) for name in names},
         "code": {kind_of(name): asdict(line) for name in names if (line := code_line(name))},
-        "models": [_model(*each, blocks) for each in zip(translators, parameters, strict=True)],
+        "models": [_model(*traced[key], parameters[key], blocks) for key in traced],
         "runs": runs,
     }
     return Payload(jsonable(header), blocks.all())
 
 
 def computes(translator: BaseTranslator) -> bool:
-    """Whether the page can compute: it carries all weights of a small model."""
+    """Tell whether the page can compute: it carries all weights of a small model."""
     return sum(value.numel() for value in translator.model.state_dict().values()) <= COMPUTES
 
 
 def _parameters(translator: BaseTranslator) -> Arrays:
-    """The parameters that the page carries: all of a small model's, the norms' of a big one."""
+    """Return the parameters that the page carries: all of a small model, those of the norms of a big one."""
     state = in_float32(translator.model).state_dict()
     kept = [name for name in state if computes(translator) or ".norm." in name]
     return {name: state[name].detach().cpu().numpy() for name in kept}
 
 
-def _model(translator: BaseTranslator, parameters: Arrays, blocks: Blocks) -> dict[str, Any]:
-    places = blocks.put(parameters.values())
+def _model(
+    translator: BaseTranslator, names: Iterable[str], parameters: Arrays, blocks: Blocks
+) -> dict[str, Any]:
+    places, config = blocks.put(parameters.values()), translator.model.config
+    origins = {name: origin(name, config) for name in names}
     return {
         "computes": computes(translator),
         "parameter_count": sum(value.numel() for value in translator.model.parameters()),
-        "config": asdict(translator.model.config),
+        "config": asdict(config),
         "translation": asdict(translator.config.translation),
         "parameters": {
             name: {"shape": list(value.shape)} | place
             for (name, value), place in zip(parameters.items(), places, strict=True)
         },
+        "made_of": {name: [made.of, made.parameters] for name, made in origins.items()},
         "vocabulary": spelling(translator, carried=computes(translator)),
     }
 
@@ -132,7 +137,7 @@ def _run(reading: Reading, translator: BaseTranslator, parameters: Arrays, block
 def _tensors(
     reading: Reading, translator: BaseTranslator, parameters: Arrays, blocks: Blocks
 ) -> dict[str, Any]:
-    """Each tensor and where it is, or how it is derived; those of a part of the model are in one block."""
+    """Return where each tensor is, or how to make it; the tensors of one part of the model share a block."""
     trace, config = reading.trace, translator.model.config
     arrays = {name: record.tensor.numpy() for name, record in trace.items()}
     ids = reading.ids_by_stack
@@ -147,11 +152,11 @@ def _tensors(
         for name in part:
             if "kept" in tensors[name]:
                 continue
-            way = derivation(name, arrays, arrays, parameters, config, ids)
-            if way is None:
+            how = way_to_make(name, arrays, arrays, parameters, config, ids)
+            if how is None:
                 kept.append(name)
             else:
-                tensors[name] |= way.table()
+                tensors[name]["how"] = how
         for name, place in zip(kept, blocks.put(arrays[name] for name in kept), strict=True):
             tensors[name] |= place
     return tensors

@@ -12,10 +12,10 @@ BYTES = 256
 
 
 def spelling(translator: BaseTranslator, carried: bool) -> dict[str, Any]:
-    """{"kind", "preparation", "normalization", "languages", "cannot": "" or why the page cannot cut text,
-    "source": {"pieces", "scores" (where the kind needs them), "unspoken": ids that no text spells, "bytes":
-    the ids of the byte pieces, or None}, "target": the same, or None where it is the source's}; if it is
-    not carried, no pieces."""
+    """Return {"kind", "preparation", "normalization", "languages", "cannot": "" or why the page cannot cut
+    text, "source": {"pieces", "scores" (where the kind needs them), "unspoken": ids that no text spells,
+    "bytes": the ids of the byte pieces, or None}, "target": the same, or None where it is shared}; pieces
+    only where they are `carried`."""
     vocabulary, setting = translator.vocabulary, translator.config.vocabulary
     if not carried:
         return {"kind": vocabulary.kind, "languages": vocabulary.languages, "cannot": ""}
@@ -31,23 +31,15 @@ def spelling(translator: BaseTranslator, carried: bool) -> dict[str, Any]:
 
 
 def _obstacle(translator: BaseTranslator) -> str:
-    """Where the page would have to guess, it says so instead."""
+    """Return why the page cannot cut text into tokens; "" if it can."""
     setting, preparation = translator.config.vocabulary, translator.vocabulary.preparation
+    guess = "the page would only guess the tokens."
     if preparation not in PREPARATIONS:
-        return (
-            f'This model reads text that was prepared with "{preparation}", which the page does not do: '
-            "it would only guess the tokens."
-        )
+        return f'This model reads text that was prepared with "{preparation}", which no browser does: {guess}'
     if setting.model:
-        return (
-            "This model's vocabulary was made elsewhere, so the page does not know how it normalises text: "
-            "it would only guess the tokens."
-        )
+        return f"This model's vocabulary was made elsewhere, with a normalization that is not known: {guess}"
     if setting.normalization not in NORMALIZATIONS:
-        return (
-            f'This model\'s vocabulary folds letters with "{setting.normalization}", which a browser does '
-            "otherwise: the page would only guess the tokens."
-        )
+        return f'A browser does not have this vocabulary\'s normalization, "{setting.normalization}": {guess}'
     return ""
 
 

@@ -1,4 +1,4 @@
-"""The first part of a page, as it stands in the file: what one reads on paper, and without a script."""
+"""The part of a page that needs no script: the sentence, the steps and the alignment as HTML tables."""
 
 from collections.abc import Sequence
 from html import escape
@@ -9,17 +9,17 @@ from pellucid.reading.words import visible
 
 
 def number(value: float) -> str:
-    """Four decimals, as every table has them."""
+    """Write a number with four decimals, as every table does."""
     return f"{value:z.4f}"
 
 
 def word(token: str) -> str:
-    """A token as HTML, kept from turning its neighbours round where it is written from the right."""
+    """Return a token as HTML; the text direction of an Arabic or Hebrew token stays inside it."""
     return f"<bdi>{escape(visible(token))}</bdi>"
 
 
 def headline(reading: Reading) -> str:
-    """The sentence and what it became, large."""
+    """Return the heading: the sentence and its translation."""
     translation, to = reading.translation, reading.to or ""
     language = f" lang={to}" if to.isalnum() and to.isascii() else ""
     return f"""<h1 id=sentence><bdi>{escape(visible(translation.source))}</bdi>
@@ -28,7 +28,7 @@ def headline(reading: Reading) -> str:
 
 
 def steps_table(steps: Sequence[Step]) -> str:
-    """Input, expected, probability, loss and alternatives of each position."""
+    """Return a table with input, expected word, probability, loss and alternatives of each position."""
     rows = "".join(_step(place, step) for place, step in enumerate(steps))
     total = sum(step.loss for step in steps)
     return f"""<table class=steps><caption>The losses add up to {number(total)}.</caption>
@@ -53,7 +53,7 @@ def _step(place: int, step: Step) -> str:
 
 
 def alignment_table(reading: Reading) -> str:
-    """Which source words each step looked at: the mean of the last cross-attention's heads."""
+    """Return a table of where each step looked: the mean of the heads of the last cross-attention."""
     columns = "".join(f"<th scope=col>{word(token)}" for token in reading.source_tokens)
     rows = "".join(
         f"<tr><th scope=row>{word(step.input)} <small>→ {word(step.expected)}</small>"

@@ -12,9 +12,9 @@ from torch import Tensor
 
 from pellucid.folder.version import __version__
 from pellucid.page.assembly import html_page, json_block, styles
-from pellucid.page.captions import caption
 from pellucid.page.chapters import EXAMPLE_PAGE, script
 from pellucid.page.payload import VERSION
+from pellucid.reading.tensors import describe
 from pellucid.reading.words import visible
 from pellucid.seeing.records import AXES
 from pellucid.seeing.viewed import lines, page
@@ -62,10 +62,10 @@ model’s own attention and layers; the same from Python: <code>pellucid example
         "version": VERSION,
         "pellucid": __version__,
         "axes": AXES,
-        "captions": {name: asdict(caption(f"self_attention.{name}")) for name in STAGES},
+        "captions": {f"attention.{name}": asdict(describe(f"attention.{name}")) for name in STAGES},
         "models": [],
         "runs": [],
-        "code": {name: asdict(line) for name in STAGES if (line := code_line(name))},
+        "code": {f"attention.{name}": asdict(line) for name in STAGES if (line := code_line(name))},
         "own": own_payload(),
         "worked": as_table(of),
     }
@@ -166,7 +166,7 @@ def _words(name: str) -> str:
     line = code_line(name)
     if line is None:
         return ""
-    about = caption(name)
+    about = describe(name)
     # A model scales its embeddings; an example need not: its shape says which.
     equation = "" if name.endswith("token_embeddings") else f"{about.equation}. "
     return f"""<p>{equation}{escape(about.reading)}</p>

@@ -7,6 +7,7 @@ from functools import cache
 from inspect import getsource
 
 from pellucid import model
+from pellucid.reading.tensors import kind_of
 
 # The classes and functions of model.py that show the tensors of a kind of part.
 OWNERS = {
@@ -29,13 +30,6 @@ class CodeLine:
 
     def __str__(self) -> str:
         return f"{self.text}  {self.file}:{self.line}"
-
-
-def kind_of(name: str) -> str:
-    """Return what tensors of one kind have in common: "attention.weights", "residual.sum"."""
-    path, _, last = name.rpartition(".")
-    part = path.rpartition(".")[2]
-    return f"{'attention' if part.endswith('_attention') else re.sub('_[0-9]+$', '', part)}.{last}"
 
 
 def code_line(name: str) -> CodeLine | None:

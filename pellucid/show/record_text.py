@@ -13,7 +13,7 @@ from torch import Tensor
 
 from pellucid.config.whole import is_whole
 from pellucid.errors import UsageError
-from pellucid.page.captions import caption
+from pellucid.reading.tensors import describe
 from pellucid.seeing.records import AXES, Record, stack_of
 from pellucid.seeing.trace import Trace
 from pellucid.show.code_lines import code_line
@@ -75,7 +75,7 @@ def _about(name: str) -> list[Part]:
     """Describe a tensor of the model or a stage of a worked example: symbol, equation, line of code."""
     parts: list[Part] = []
     try:
-        about = caption(name if "." in name else f"self_attention.{name}")
+        about = describe(name if "." in name else f"self_attention.{name}")
         parts.append(f"{about.symbol} · {about.title}: {_plain(about.equation)}")
         parts += [f"in the notes: {_plain(about.notes)}"] if about.notes else []
     except KeyError:

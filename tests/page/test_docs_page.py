@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from browser import chromium
 from documents import ROOT, explained, links
-from test_page_views import Opened
+from opened_page import opened_page
 
 PAGE = ROOT / "docs" / "pages" / "how-are-you.html"
 
@@ -46,7 +46,7 @@ def test_it_is_what_is_written_now(tmp_path: Path) -> None:
 @pytest.mark.browser
 def test_it_opens_and_computes_without_a_network() -> None:
     explanation = explained("How are you", "hi")
-    with chromium() as browser, Opened(browser, PAGE) as opened:
+    with chromium() as browser, opened_page(browser, PAGE) as opened:
         assert opened.text("h1").startswith("How are you") and "आप कैसे हैं" in opened.text("h1")
         for step in explanation.steps:
             assert f"{step.probability:.4f}" in opened.text("#steps")

@@ -8,7 +8,6 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from small_models import contract
 from tiny import HOSTILE, translator
 
 from pellucid.cli import main
@@ -54,11 +53,6 @@ def html_of(explanation: Explanation, folder: Path, beside: Explanation | None =
 
 
 @pytest.fixture(scope="module")
-def hindi() -> Explanation:
-    return translator().explain("How are you ?", to="hi", target="आप कैसे हैं ?")
-
-
-@pytest.fixture(scope="module")
 def html(hindi: Explanation, tmp_path_factory: pytest.TempPathFactory) -> str:
     return html_of(hindi, tmp_path_factory.mktemp("page"))
 
@@ -81,17 +75,6 @@ def test_the_sentence_the_steps_and_the_attention_are_there_without_a_script(
     assert static.index("Step by step") < static.index("Where each step looked")
     total = sum(step.loss for step in hindi.steps)
     assert f"add up to {total:.4f}" in static
-
-
-@pytest.mark.parametrize("norm", ["last", "first"])
-def test_every_tensor_of_the_contract_is_carried(norm: str, tmp_path: Path) -> None:
-    explanation = translator(norm=norm).explain("I like cats", to="es", target="Me gustan")
-    header = json.loads(Page(html_of(explanation, tmp_path)).text["#payload"])
-    (run,) = header["runs"]
-    assert set(run["tensors"]) == set(contract(norm, 1, 2)) == set(explanation.trace)
-    for name, record in explanation.trace.items():
-        assert run["tensors"][name]["axes"] == record.axes
-        assert run["tensors"][name]["shape"] == list(record.tensor.shape)
 
 
 def test_nothing_comes_from_elsewhere_and_one_script_runs(page: Page) -> None:
@@ -152,20 +135,6 @@ def test_the_script_begins_with_its_contents_and_each_file_with_its_idea() -> No
     assert contents.startswith('"use strict";\n// ')
     assert re.findall(r"\w+\.js", contents) == files[::2]
     assert all(text.startswith("// ") for text in files[1::2])
-
-
-def test_names_at_the_top_of_the_scripts_are_given_once() -> None:
-    script = chapters.script([*chapters.TRANSLATION_PAGE, chapters.EXAMPLE])
-    given = re.findall(r"^(?:async )?(?:const|let|function|class) (\w+)", script, re.M)
-    assert sorted(given) == sorted(set(given))
-
-
-def test_two_explanations_are_in_one_page(hindi: Explanation, tmp_path: Path) -> None:
-    other = translator(norm="first").explain("How are you ?", to="hi", target="आप कैसे हैं ?")
-    hindi.to_html(tmp_path / "page.html", beside=other, names=("one", "the <other>"))
-    header = json.loads(Page((tmp_path / "page.html").read_text("utf-8")).text["#payload"])
-    assert [run["name"] for run in header["runs"]] == ["one", "the <other>"]
-    assert [model["config"]["norm"] for model in header["models"]] == ["last", "first"]
 
 
 def test_a_model_beside_another_needs_a_page(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

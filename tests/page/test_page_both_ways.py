@@ -7,13 +7,11 @@ from typing import Any
 import pytest
 import torch
 from engine_page import numbers_of
-from test_page_views import SMALL_TARGETS, Opened
-from tiny import translator
+from opened_page import Opened, opened_page
 
 from pellucid import edits
 from pellucid.cache import GrowingPast, NoPast
 from pellucid.explanation import Explanation
-from pellucid.page import payload
 from pellucid.seeing.trace import trace
 
 pytestmark = pytest.mark.browser
@@ -22,30 +20,17 @@ SELF = "decoder.layers.1.self_attention"
 CROSS = "decoder.layers.1.cross_attention"
 
 
-@pytest.fixture(scope="module")
-def hindi() -> Explanation:
-    return translator().explain("How are you ?", to="hi", target="आप कैसे हैं ?")
-
-
-@pytest.fixture(scope="module")
-def path(hindi: Explanation, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("ways") / "page.html"
-    hindi.to_html(path)
-    return path
-
-
 def cells(opened: Opened, selector: str) -> list[list[str]]:
     texts = "[...document.querySelectorAll(selector)].map((row) => [...row.children].map((c) => c.innerText))"
     rows: list[list[str]] = opened.page.evaluate(f"(selector) => {texts}", selector)
     return rows
 
 
-@pytest.mark.parametrize("width", [1440, 390])
 def test_rows_and_numbers_of_both_ways_stand_next_to_each_other(
-    browser: Any, hindi: Explanation, path: Path, width: int
+    browser: Any, hindi: Explanation, path: Path
 ) -> None:
-    with Opened(browser, path, width=width) as opened:
-        assert not opened.page.locator("#both-ways").is_visible()
+    with opened_page(browser, path, width=390) as opened:
+        assert not opened.is_seen("#both-ways")
         for t in range(1, len(hindi.steps) + 1):
             opened.go(f"#?step={t}")
             opened.until(f"document.querySelector('#both-ways h2')?.textContent.startsWith('Step {t},')")
@@ -63,20 +48,17 @@ def test_rows_and_numbers_of_both_ways_stand_next_to_each_other(
             told = opened.text("#both-ways .equality")
             difference = float(re.search(r"new row: (\S+?)[ .]*(\(|$)", told)[1])  # type: ignore[index]
             assert difference < 1e-5
-        assert opened.page.evaluate("document.documentElement.scrollWidth") == width
-        assert opened.page.evaluate(SMALL_TARGETS) == []
+        opened.assert_fits(390)
 
 
-@pytest.mark.parametrize("name", ["weights", "scores", "keys", "context", "output"])
+@pytest.mark.parametrize("name", ["weights", "keys", "output"])
 def test_every_matrix_shows_both_ways(browser: Any, hindi: Explanation, path: Path, name: str) -> None:
     t = 3
-    with Opened(browser, path, f"#{SELF}.{name}?step={t}") as opened:
+    with opened_page(browser, path, f"#{SELF}.{name}?step={t}") as opened:
         opened.until("document.querySelector('#both-ways button') !== null")
-        opened.page.locator("#both-ways button").click()
-        opened.settle()
-        assert "beside=ways" in opened.page.evaluate("location.hash")
-        titles = opened.page.locator(".opened .opened-matrix .which-run").all_inner_texts()
-        assert titles == ["with a cache", "without a cache"]
+        opened.click("both-ways")
+        assert "beside=ways" in opened.address
+        assert opened.texts(".opened .opened-matrix .which-run") == ["with a cache", "without a cache"]
         tensor = hindi.trace[f"{SELF}.{name}"].tensor[0]
         expected = (tensor[0] if tensor.dim() == 3 else tensor)[:t]
         if name in ("weights", "scores"):
@@ -92,16 +74,6 @@ def test_every_matrix_shows_both_ways(browser: Any, hindi: Explanation, path: Pa
             assert torch.tensor(new) == pytest.approx(expected[-1], abs=6e-5)
         difference = re.search(r"largest difference (\S+)", opened.text(".opened .largest-difference"))
         assert difference is not None and float(difference[1].rstrip(",")) < 1e-4
-
-
-def test_a_recording_has_only_one_way(
-    browser: Any, hindi: Explanation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(payload, "COMPUTES", 0)
-    hindi.to_html(tmp_path / "page.html")
-    with Opened(browser, tmp_path / "page.html", f"#{SELF}.weights?step=2&beside=ways") as opened:
-        assert not opened.page.locator("#both-ways").is_visible()
-        assert opened.page.locator(".opened .which-run").count() == 0
 
 
 def decoded(of: Explanation, t: int, cached: bool) -> list[dict[str, torch.Tensor]]:
@@ -123,14 +95,13 @@ def decoded(of: Explanation, t: int, cached: bool) -> list[dict[str, torch.Tenso
     return steps
 
 
-@pytest.mark.parametrize("cached", [True, False])
-@pytest.mark.parametrize("t", [2, 4])
+@pytest.mark.parametrize(("cached", "t"), [(True, 2), (True, 4), (False, 4)])
 def test_without_its_mask_a_step_is_decoded_by_itself(
-    browser: Any, hindi: Explanation, path: Path, t: int, cached: bool
+    browser: Any, hindi: Explanation, path: Path, cached: bool, t: int
 ) -> None:
     steps = decoded(hindi, t, cached)
     address = f"#{SELF}.weights?step={t}&mask=off&head=1" + ("" if cached else "&cache=off")
-    with Opened(browser, path, address) as opened:
+    with opened_page(browser, path, address) as opened:
         shown = cells(opened, ".opened .opened-matrix tbody tr")
         rows = torch.tensor([[float(cell) for cell in row[1:]] for row in shown])
         assert rows.shape == (t, t + 1)
@@ -160,17 +131,3 @@ def test_without_its_mask_a_step_is_decoded_by_itself(
         opened.go(address.replace(f"{SELF}.weights", ""))
         assert word in opened.text("#drawing .next .best li:first-child")
         assert opened.page.locator("#drawing .target .token").count() == t
-
-
-def test_a_recording_refuses_steps_without_the_mask(
-    browser: Any, hindi: Explanation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(payload, "COMPUTES", 0)
-    hindi.to_html(tmp_path / "page.html")
-    with Opened(browser, tmp_path / "page.html", f"#{SELF}.weights?mask=off") as opened:
-        assert "training would leak" in opened.text("#effect")
-        opened.go(f"#{SELF}.weights?mask=off&step=2")
-        told = opened.text("#effect .effect-says")
-        assert told.startswith("This page holds a recording") and "no step without it is precomputed" in told
-        rows = cells(opened, ".opened .opened-matrix tbody tr")
-        assert [float(row[-1]) for row in rows] == pytest.approx([1, 1], abs=2e-4)

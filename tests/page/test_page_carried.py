@@ -1,8 +1,7 @@
 """What a page carries of big models and of several explanations; how large it is; which line made what."""
 
-import json
+import itertools
 import math
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +11,11 @@ import tiny
 import torch
 from engine_page import engine_page, error_of, kept_sublayer, numbers_of
 
-import pellucid
 from pellucid.config.schema import PRESETS, Config, DataConfig, ModelConfig, VocabularyConfig
 from pellucid.explanation import Explanation
 from pellucid.model import Transformer
 from pellucid.page import payload
 from pellucid.seeing.trace import trace
-from pellucid.show.code_lines import code_line
 from pellucid.text.vocabulary_training import train_vocabulary
 from pellucid.translator import Translator
 
@@ -37,26 +34,22 @@ def test_a_big_model_is_a_recording(browser: Any, as_if_big: Explanation, tmp_pa
     seen, vocabulary = as_if_big.trace, as_if_big.vocabulary
     with engine_page(browser, [as_if_big], tmp_path) as page:
         found = numbers_of(page, "page.runs[0]")
-        assert list(found) == list(seen)
         kept = page.evaluate("page.runs[0].get('decoder.logits').then(({ kept }) => kept)")
         labels = page.evaluate("page.runs[0].labels('decoder.probabilities', 'V')")
-        best = page.evaluate("""page.runs[0].get("decoder.probabilities").then((found) =>
-          mostProbable(found, 1, 4, page.models[0].vocabulary.tokens.target))""")
         parameters = page.evaluate("[...page.models[0].parameters.keys()]")
-        mistakes = {
-            call: error_of(page, call)
-            for call in ("explainText('I like cats', 'es')", "stepByStep(page.runs[0], true)")
-        }
-        unswitched = page.evaluate(
-            "switchedRun(page.runs[0], UNSWITCHED).then((run) => run === page.runs[0])"
-        )
+        for call, what in (
+            ("explainText('I', 'es')", "read another sentence"),
+            ("stepByStep(page.runs[0])", "decode"),
+        ):
+            told = error_of(page, call)
+            assert told.startswith(f"This page holds a recording, not the model: it cannot {what}"), told
+    assert list(found) == list(seen) and kept["size"] == vocabulary.target_size
     assert parameters == [name for name in as_if_big.translator.model.state_dict() if ".norm." in name]
     for name, record in seen.items():
         axes, ours = found[name]
         if record.axes[-1] != "V":
-            assert (
-                ours.view(np.uint32) == np.ascontiguousarray(record.tensor.numpy()).view(np.uint32)
-            ).all(), name
+            theirs = np.ascontiguousarray(record.tensor.numpy())
+            assert (ours.view(np.uint32) == theirs.view(np.uint32)).all(), name
             continue
         assert axes == "BLV" and labels == [*map(str, range(1, 21)), "expected"]
         for row, (numbers, expected) in enumerate(zip(record.tensor[0], as_if_big.target_ids, strict=True)):
@@ -65,16 +58,6 @@ def test_a_big_model_is_a_recording(browser: Any, as_if_big: Explanation, tmp_pa
             assert kept["tokens"][row] == vocabulary.target_tokens(ids)
             total = math.log(sum(math.exp(value) for value in seen["decoder.logits"].tensor[0, row].tolist()))
             assert kept["log_sum_exp"][row] == pytest.approx(total, abs=1e-5)
-    assert kept["size"] == vocabulary.target_size
-    highest = seen["decoder.probabilities"].tensor[0, 1].topk(4).values.tolist()
-    assert [each["probability"] for each in best] == highest
-    assert list(mistakes.values()) == [
-        "This page holds a recording, not the model: it cannot read another sentence. "
-        'In Python, pellucid.load(model).explain("…").to_html(path) makes a page of it.',
-        "This page holds a recording, not the model: it cannot decode again. "
-        "In Python, print(explanation.stepwise).",
-    ]
-    assert unswitched
 
 
 @pytest.mark.parametrize(
@@ -105,10 +88,6 @@ def test_switches_of_a_big_model(
     attentions = [name for name in seen if name.endswith(("weights", "context", "masked_scores"))]
     assert {name for name in attentions if not name.endswith("masked_scores")} < set(found)
     if switches == "causal: false":
-        first = "decoder.layers.0.self_attention"
-        assert {f"{first}.{name}" for name in ("queries", "keys", "scores", "mask", "masked_scores")} < set(
-            found
-        )
         assert set(name for name in seen if name.startswith("encoder")) < set(found)
     for name, (_, ours) in found.items():
         if not name.endswith(("logits", "probabilities")):
@@ -119,50 +98,18 @@ def test_switches_of_a_big_model(
     assert "Precomputed are: causal mask off; scale off; residuals off." in refused
 
 
-def test_two_in_one_page(browser: Any, tmp_path: Path) -> None:
-    one, other = tiny.translator(), tiny.translator(norm="first", heads=4)
-    runs = [
-        each.explain(text, to="es", target=target)
-        for each, text, target in (
-            (one, "I like cats", "Me gustan"),
-            (other, "cats", "los gatos"),
-            (one, "I", "Me"),
-        )
-    ]
-    with engine_page(browser, runs, tmp_path) as page:
-        assert page.evaluate("page.models.length") == 2
-        assert page.evaluate("page.runs.map((run) => page.models.indexOf(run.model))") == [0, 1, 0]
-        for place, explanation in enumerate(runs):
-            for name, (_, ours) in numbers_of(page, f"page.runs[{place}]").items():
-                assert np.array_equal(ours, explanation.trace[name].tensor.numpy()), name
-        captions = page.evaluate("page.header.captions")
-    assert set(captions) == {name for each in runs for name in each.trace}
-
-
-def test_the_demo_page_is_small(tmp_path: Path) -> None:
-    pellucid.load("demo").explain("How are you", to="hi").to_html(tmp_path / "demo.html")
-    assert (tmp_path / "demo.html").stat().st_size < 1_500_000
-
-
-@pytest.fixture(scope="module")
-def base() -> Explanation:
-    """transformer-base with random weights, 20 tokens on each side."""
-    letters = [chr(ord("a") + place) for place in range(26)]
-    words = [f"{a}{b}{c}{d}" for a in letters for b in letters for c in letters for d in "aeiou"][
-        : WORDS - 100
-    ]
+def test_transformer_base_fits(browser: Any, tmp_path: Path) -> None:
+    """With random weights and 20 tokens on each side."""
+    syllables = [f"{a}{b}" for a in "bdfgklmnprstvz" for b in "aeiou"]
+    words = ["".join(parts) for parts in itertools.product(syllables, repeat=3)][: WORDS - 100]
     lines = [" ".join(words[first : first + 100]) for first in range(0, len(words), 100)]
     setting = VocabularyConfig(kind="word", size=WORDS)
     vocabulary = train_vocabulary(lines, lines, setting, DataConfig())
     config = ModelConfig(vocabulary=vocabulary.source_size, **PRESETS["base"])
     torch.manual_seed(1)
     translator = Translator(Transformer(config).eval(), vocabulary, Config(vocabulary=setting, model=config))
-    return translator.explain(" ".join(words[:19]), target=" ".join(words[100:119]))
-
-
-def test_transformer_base_fits(browser: Any, base: Explanation, tmp_path: Path) -> None:
-    assert base.translator.model.config.vocabulary > 36_000
-    assert base.trace["decoder.layers.5.cross_attention.weights"].tensor.shape == (1, 8, 20, 20)
+    base = translator.explain(" ".join(words[:19]), target=" ".join(words[100:119]))
+    assert config.vocabulary > 36_000 and len(base.target_tokens) == 20
     base.to_html(tmp_path / "base.html")
     assert (tmp_path / "base.html").stat().st_size < 15_000_000
     page = browser.new_page()
@@ -174,22 +121,6 @@ def test_transformer_base_fits(browser: Any, base: Explanation, tmp_path: Path) 
     shown = page.evaluate(f"page.runs[0].get('{name}').then(({{ data }}) => Array.from(data.slice(-3)))")
     assert shown == base.trace[name].tensor.flatten()[-3:].tolist()
     page.close()
-
-
-def test_each_kind_of_tensor_has_its_line_of_code() -> None:
-    """test_code_lines.py says that they stand where they say."""
-    explanation = tiny.translator(norm="first").explain("I like cats", to="es", target="Me")
-    lines = json.loads(json.dumps(payload.payload([explanation]).header["code"]))
-    assert set(lines) == {payload.kind_of(name) for name in explanation.trace}
-    assert "attention.weights" in lines and "residual.sum" in lines and "encoder.output" in lines
-    for name in explanation.trace:
-        assert lines[payload.kind_of(name)] == asdict(code_line(name)), name
-    assert lines["attention.weights"]["text"].startswith('weights = see("weights_BHLM", softmax_over_keys(')
-    assert "self.key(y_BMD)" in lines["attention.keys"]["text"], "an attention is only handed its keys"
-    assert lines["norm.standardized"]["text"] == (
-        'standardized = self.see("standardized_BLD", '
-        "(x - mean[..., None]) / (variance[..., None] + self.epsilon).sqrt())"
-    )
 
 
 def test_what_json_has_no_number_for(browser: Any, tmp_path: Path) -> None:

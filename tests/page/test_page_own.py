@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from opened_page import CONTRAST
 from slip_cases import HARDLY_CLAIMED, SLIPS, written
-from test_page_views import CONTRAST
 
 from pellucid import attention
 from pellucid.errors import UsageError

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from opened_page import Opened, opened_page
 from tiny import translator
 
 import pellucid
@@ -53,36 +54,14 @@ MAKE = """async (cells) => {
 
 
 @pytest.fixture(scope="module")
-def hindi() -> Explanation:
-    return translator().explain("How are you ?", to="hi", target="आप कैसे हैं ?")
+def page(browser: Any, path: Path) -> Iterator[Opened]:
+    with opened_page(browser, path) as opened:
+        yield opened
 
 
-def open_page(browser: Any, explanation: Explanation, folder: Path, width: int = 1440, **context: Any) -> Any:
-    """The page, opened from the disk; what it complains of fails the test."""
-    explanation.to_html(folder / "page.html")
-    opened = browser.new_context(viewport={"width": width, "height": 900}, offline=True, **context).new_page()
-    opened.complaints = []
-    opened.on("pageerror", lambda error: opened.complaints.append(str(error)))
-    opened.on("console", lambda message: opened.complaints.append(message.text))
-    opened.goto((folder / "page.html").as_uri())
-    until(opened, "page.runs.length > 0")
-    return opened
-
-
-def until(opened: Any, expression: str) -> None:
-    """Waits for it; the page's policy lets nothing in it evaluate text, so the asking is done from here."""
-    for _ in range(200):
-        if opened.evaluate(expression):
-            return
-        opened.wait_for_timeout(50)
-    raise AssertionError(f"never: {expression}")
-
-
-@pytest.fixture(scope="module")
-def opened(browser: Any, hindi: Explanation, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    opened = open_page(browser, hindi, tmp_path_factory.mktemp("plates"))
-    yield opened
-    assert opened.complaints == []
+@pytest.fixture
+def opened(page: Opened) -> Any:
+    return page.page
 
 
 def shown(opened: Any, **changes: Any) -> Any:
@@ -101,38 +80,28 @@ def panels(explanation: Explanation, name: str) -> np.ndarray:
     return numbers.reshape(-1, rows, columns)
 
 
-def number(text: str) -> float:
-    return float(text.replace("Infinity", "inf"))
-
-
 @pytest.mark.parametrize("model", MODELS)
 def test_every_tensor_is_made_again(browser: Any, model: str, tmp_path: Path) -> None:
     explanation = translator(**MODELS[model]).explain("I like cats", to="es", target="Me gustan los gatos")
-    opened = open_page(browser, explanation, tmp_path)
+    explanation.to_html(tmp_path / "page.html")
     draw = random.Random(7)
     cells = [
         (name, *(draw.randrange(length) for length in panels(explanation, name).shape))
         for name in explanation.trace
         for _ in range(4)
     ]
-    made = opened.evaluate(MAKE, cells)
+    with opened_page(browser, tmp_path / "page.html") as opened:
+        made = opened.page.evaluate(MAKE, cells)
     unexplained = set()
-    for (name, head, row, column), (total, recorded, parts) in zip(cells, made, strict=True):
+    for (name, *at), (total, recorded, parts) in zip(cells, made, strict=True):
         matrix = panels(explanation, name)
-        value = float(matrix[head, row, column])
-        finite = matrix[np.isfinite(matrix)]
-        largest = max(1.0, float(np.abs(finite).max()))
-        assert number(recorded) == value, name
-        assert number(total) == value or abs(number(total) - value) <= 1e-5 * largest, (
-            name,
-            head,
-            row,
-            column,
-        )
+        value = float(matrix[tuple(at)])
+        largest = max(1.0, float(np.abs(matrix[np.isfinite(matrix)]).max()))
+        assert float(recorded) == value, name
+        assert float(total) == value or abs(float(total) - value) <= 1e-5 * largest, (name, at)
         if not parts:
             unexplained.add(name.rpartition(".")[2])
     assert unexplained == {"mask"}, "a mask is a rule; everything else is computed from something"
-    assert opened.complaints == []
 
 
 def test_a_dot_product_has_its_operands(opened: Any, hindi: Explanation) -> None:
@@ -145,28 +114,6 @@ def test_a_dot_product_has_its_operands(opened: Any, hindi: Explanation) -> None
     assert [term["value"] for term in making["terms"]] == products
     assert making["written"].endswith(f" = {sum(products):.4f}")
     assert "हैं" in making["title"] and "कैसे" in making["title"]
-
-
-def test_a_projection_has_a_row_of_x_and_a_column_of_w(opened: Any, hindi: Explanation) -> None:
-    making = opened.evaluate(f"makingOf(page.runs[0], '{CROSS}.keys', 1, 2, 3)")
-    weights = hindi.translator.model.state_dict()
-    column = weights[f"{CROSS}.key.weight"][4 + 3]  # head 1 has columns 4 to 7
-    memory = panels(hindi, "encoder.output")[0, 2]
-    assert [term["numbers"] for term in making["terms"][:-1]] == [
-        [x, w] for x, w in zip(memory.tolist(), column.tolist(), strict=True)
-    ]
-    assert making["terms"][-1]["numbers"] == [None, weights[f"{CROSS}.key.bias"][7].item()]
-
-
-def test_a_softmax_step_by_step(opened: Any, hindi: Explanation) -> None:
-    making = opened.evaluate(f"makingOf(page.runs[0], '{SELF}.weights', 0, 3, 1)")
-    row = panels(hindi, f"{SELF}.masked_scores")[0, 3].astype(float)
-    powers = np.exp(row - row.max())
-    assert [term["value"] for term in making["terms"]] == pytest.approx(powers.tolist())
-    assert [term["after"] for term in making["terms"]] == pytest.approx((powers / powers.sum()).tolist())
-    assert [step["value"] for step in making["steps"]] == pytest.approx(
-        [row[1], row[1] - row.max(), powers[1], powers.sum(), powers[1] / powers.sum()]
-    )
 
 
 def test_worked_examples_are_made_too(opened: Any) -> None:
@@ -203,7 +150,7 @@ def test_worked_examples_are_made_too(opened: Any) -> None:
         assert made[name] == pytest.approx(record.tensor.flatten().tolist(), abs=1e-12), name
 
 
-def test_a_walk_through_a_matrix(opened: Any, hindi: Explanation) -> None:
+def test_a_walk_through_a_matrix(page: Opened, opened: Any, hindi: Explanation) -> None:
     place = shown(opened, block=SELF, tensor=f"{SELF}.weights", row=2, column=0)
     weights = panels(hindi, f"{SELF}.weights")[0]
     tokens = hindi.target_tokens
@@ -231,9 +178,9 @@ def test_a_walk_through_a_matrix(opened: Any, hindi: Explanation) -> None:
     ]:
         keys.press(key)
         at(row, column)
-    until(opened, f"told.at(-1)?.tensor === '{SELF}.weights' && told.at(-1).column === 4")
+    page.until(f"told.at(-1)?.tensor === '{SELF}.weights' && told.at(-1).row === 3")
     assert opened.evaluate("told.at(-1)") == {"tensor": f"{SELF}.weights", "row": 3, "column": 4}
-    until(opened, "document.querySelector('#tried .making h5').textContent.includes('is attended to')")
+    page.until("document.querySelector('#tried .making h5').textContent.includes('is attended to')")
     keys.press("Enter")
     assert opened.evaluate("document.activeElement.className") == "making"
     keys.press("Escape")
@@ -246,33 +193,6 @@ def test_a_walk_through_a_matrix(opened: Any, hindi: Explanation) -> None:
     )
 
 
-def test_enter_opens_a_plate_and_the_same_row_is_lit_everywhere(opened: Any) -> None:
-    place = shown(opened, block=CROSS)
-    plate = place.locator(f"[data-plate='{CROSS}.scores']")
-    plate.locator("[role=gridcell]").first.focus()
-    opened.keyboard.press("ArrowDown")
-    opened.keyboard.press("ArrowDown")
-    lit = place.locator(f"[data-plate='{CROSS}.weights'] .chosen-row > th")
-    assert lit.inner_text() == "कैसे"
-    opened.keyboard.press("Enter")
-    assert place.locator(f"[data-open='{CROSS}.scores']").is_visible()
-    assert opened.evaluate("document.activeElement.closest('.opened') !== null")
-
-
-def test_a_weight_matrix_opens_too(opened: Any, hindi: Explanation) -> None:
-    place = shown(opened, block=SELF)
-    told = opened.evaluate("told.length")
-    plate = place.locator(f"[data-plate='{SELF}.key.weight|0']")
-    plate.locator("[role=gridcell]").nth(5).click()
-    weights = hindi.translator.model.state_dict()[f"{SELF}.key.weight"].numpy()[:4].T  # head 0, in × out
-    cells = place.locator(".opened tbody td").evaluate_all("cells => cells.map((cell) => cell.textContent)")
-    assert cells == [f"{value:z.4f}" for value in weights.flatten()]
-    until(opened, "document.querySelector('#tried .making-place').textContent.startsWith('Training found')")
-    opened.keyboard.press("Escape")
-    assert place.locator(".opened").count() == 0
-    assert opened.evaluate("told.slice(-1)[0].tensor") is None and opened.evaluate("told.length") == told + 1
-
-
 def test_what_a_plate_says(opened: Any, hindi: Explanation) -> None:
     place = shown(opened, block=SELF)
     scores = place.locator(f"[data-plate='{SELF}.scores'] figcaption").inner_text()
@@ -281,10 +201,9 @@ def test_what_a_plate_says(opened: Any, hindi: Explanation) -> None:
     assert told.count() == 1 and told.is_visible()
     for part in (f"{SELF}.scores", "Attention Scores", "queries @ keys.mT", "model.py:"):
         assert part in told.inner_text().replace("\u200b", "")
-    code = opened.evaluate("page.header.code")
     for fact in place.locator(".line-facts li:not(.of-parameter)").all():
         name = fact.get_attribute("data-of")
-        assert code[name]["text"] in fact.inner_text(), name
+        assert opened.evaluate(f"codeOfTensor('{name}').text") in fact.inner_text(), name
     queries = place.locator(f"[data-plate='{SELF}.queries'] figcaption").inner_text()
     assert "(5×8)·(8×4) = (5×4)" in queries and "5 × 4 = target × d_k" in queries
     heads = place.locator(".heads-line button")
@@ -310,28 +229,6 @@ def test_weights_sum_to_one_and_what_is_masked_is_hatched(opened: Any, hindi: Ex
     assert "−∞" in place.locator(".opened .legend").inner_text()
 
 
-@pytest.mark.parametrize("name", [f"{SELF}.masked_scores", "decoder.layers.1.feed_forward.hidden"])
-def test_the_twin_has_every_digit(opened: Any, hindi: Explanation, name: str) -> None:
-    place = shown(opened, block=name.rpartition(".")[0], tensor=name)
-    matrix = panels(hindi, name)[0]
-    place.locator(".opened .twin summary").click()
-    place.locator(".opened .twin-table").wait_for()
-    cells = place.locator(".opened .twin-table td").evaluate_all(
-        "cells => cells.map((cell) => cell.textContent)"
-    )
-    read = np.array([number(text.replace("−∞", "-inf")) for text in cells[1:]], dtype=np.float32)
-    assert np.array_equal(read.reshape(matrix.shape), matrix)
-    text = opened.evaluate(
-        """async (name) => { const spec = await tensorPlate(tried, name);
-        return tabSeparated(spec); }""",
-        name,
-    )
-    lines = [line.split("\t") for line in text.split("\n")]
-    assert [line[0] for line in lines[1:]] == hindi.target_tokens
-    copied = np.array([[float(cell) for cell in line[1:]] for line in lines[1:]], dtype=np.float32)
-    assert np.array_equal(copied, matrix)
-
-
 def test_more_than_64_by_64_is_painted_and_walked_all_the_same(opened: Any) -> None:
     opened.evaluate("""() => {
       const tensor = makeTensor("LD", [80, 70], Float32Array.from({length: 5600}, (_, i) => i / 100 - 20));
@@ -349,35 +246,7 @@ def test_more_than_64_by_64_is_painted_and_walked_all_the_same(opened: Any) -> N
     value = (3 * 70 + 69) / 100 - 20
     assert big.locator(".readout").inner_text().startswith(f"3, dimension 69, numbers {value:.4f}")
     assert big.locator("[role=gridcell]").inner_text() == f"3, dimension 69, numbers {value:.4f}"
-    painted = opened.evaluate("""() => { const canvas = document.querySelector("#big canvas"); canvas.paint();
-      const all = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
-      const pixel = (row, column) => {
-        const x = Math.floor((column + 0.5) * all.width / 70), y = Math.floor((row + 0.25) * all.height / 80);
-        return [...all.data.slice((y * all.width + x) * 4, (y * all.width + x) * 4 + 4)];
-      };
-      return [pixel(0, 0), pixel(79, 69), pixel(28, 40)]; }""")
-    low, high, near_zero = painted
-    assert low[:3] != high[:3] and low[3] > 80 and high[3] > 80 and near_zero[3] < 10
     opened.evaluate("document.querySelector('#big').remove()")
-
-
-def test_moving_through_20_by_20_takes_less_than_a_frame(opened: Any) -> None:
-    worst = opened.evaluate("""() => {
-      const tensor = makeTensor("LM", [20, 20], Float32Array.from({length: 400}, (_, i) => i / 400));
-      const labels = Array.from({length: 20}, (_, i) => `token ${i}`);
-      const made = grid({tensor, rows: labels, columns: labels, name: "weights", title: "weights"});
-      document.body.append(made);
-      const times = [];
-      for (let i = 0; i < 200; i++) {
-        const began = performance.now();
-        made.choose(i % 20, (i * 7) % 20, true);
-        made.getBoundingClientRect();
-        times.push(performance.now() - began);
-      }
-      made.remove();
-      return times.sort((a, b) => a - b)[100];
-    }""")
-    assert worst < 1000 / 60
 
 
 def test_a_step_shows_its_rows_alone(opened: Any, hindi: Explanation) -> None:
@@ -401,36 +270,6 @@ def test_a_step_shows_its_rows_alone(opened: Any, hindi: Explanation) -> None:
     keys = place.locator(f"[data-plate='{CROSS}.keys'] tbody th").all_inner_texts()
     assert len(keys) == len(hindi.source_tokens) and all(text.endswith("computed once") for text in keys)
     assert place.locator(f"[data-plate='{CROSS}.weights'] tbody th").count() == 2
-
-
-def test_two_runs_side_by_side(opened: Any, hindi: Explanation) -> None:
-    name = f"{SELF}.values"
-    place = opened.locator("#tried")
-    opened.evaluate(
-        """async (name) => {
-        const run = page.runs[0], tensor = await run.get(name);
-        const data = Float32Array.from(tensor.data);
-        data[2 * 4 + 3] += 0.5;
-        data[1] -= 0.25;
-        const get = async (asked) => asked === name ? {...tensor, data} : run.get(asked);
-        globalThis.other = {...run, title: "another", get};
-        }""",
-        name,
-    )
-    shown(opened, block=SELF)
-    opened.evaluate("async () => { tried.beside = other; await drawPlates({...tried}, tried.place); }")
-    plate = place.locator(f"[data-plate='{name}']")
-    matrix = panels(hindi, name)[0]
-    grids = plate.locator(".matrix")
-    assert grids.count() == 2
-    for grid, changed in ((grids.nth(0), 0.0), (grids.nth(1), 0.5)):
-        cell = grid.locator("tbody tr").nth(2).locator("td").nth(3)
-        assert cell.text_content() == f"{np.float32(matrix[2, 3] + np.float32(changed)):z.4f}"
-    told = plate.locator(".largest-difference").inner_text()
-    assert told == f"largest difference 0.5000, at {hindi.target_tokens[2]} × 3"
-    same = place.locator(f"[data-plate='{SELF}.queries'] .largest-difference").inner_text()
-    assert same == "largest difference 0.0000"
-    opened.evaluate("async () => { tried.beside = null; await drawPlates({...tried}, tried.place); }")
 
 
 def test_what_a_switch_changed_says_so(opened: Any) -> None:
@@ -465,96 +304,23 @@ def test_a_model_too_big_for_the_page_shows_shapes_and_results(
     browser: Any, hindi: Explanation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(payload, "COMPUTES", 100)
-    opened = open_page(browser, hindi, tmp_path)
-    making = opened.evaluate(f"makingOf(page.runs[0], '{SELF}.queries', 1, 2, 3)")
-    assert making["terms"] == [] and making["missing"]
-    assert making["note"].startswith(
-        "(5×8)·(8×4) = (5×4). The model has more parameters than a page can carry"
-    )
-    cells = [
-        (name, head, 2, 1 % matrix.shape[2])
-        for name in hindi.trace
-        for matrix in [panels(hindi, name)]
-        for head in range(matrix.shape[0])
-        if hindi.trace[name].axes[-1] != "V"
-    ]
-    for (name, head, row, column), (total, recorded, _) in zip(
-        cells, opened.evaluate(MAKE, cells), strict=True
-    ):
-        value = float(panels(hindi, name)[head, row, column])
-        assert number(recorded) == value and abs(number(total) - value) <= 1e-5 * max(1, abs(value)), name
-    place = shown(opened, block=SELF)
-    missing = place.locator(".missing-matrix")
-    assert missing.all_inner_texts() == ["8 × 4", "8 × 4", "8 × 4", "8 × 8"]
-    assert "too many" not in place.inner_text() and "Not kept" not in place.inner_text()
-    count = sum(value.numel() for value in hindi.translator.model.parameters())
-    assert place.locator(".outlines").inner_text() == (
-        f"{count:,} parameters: products with weight matrices show shapes and results."
-    )
-    assert opened.evaluate("[1396224, 999_999, 312].map(countInWords)") == ["1.4 million", "999,999", "312"]
-    place = shown(opened, block="decoder.word", tensor="decoder.probabilities", row=1, column=2)
-    until(opened, "document.querySelector('#tried .making') !== null")
-    probabilities = panels(hindi, "decoder.probabilities")[0, 1]
-    third = sorted(probabilities.tolist(), reverse=True)[2]
-    assert f"= {third:.4f}" in place.locator(".making-written").inner_text()
-    assert place.locator(".opened thead th").last.inner_text() == "expected"
-    assert opened.complaints == []
-
-
-def test_the_focus_stays_where_it_was(opened: Any) -> None:
-    place = shown(opened, block=SELF, tensor=f"{SELF}.weights", row=1, column=1)
-    place.locator(".opened [role=gridcell][tabindex='0']").focus()
-    shown(opened, block=SELF, tensor=f"{SELF}.weights", row=1, column=1, head=1)
-    assert opened.evaluate("document.activeElement.closest('.opened') !== null")
-    assert "weight" in opened.evaluate("document.activeElement.getAttribute('aria-label')")
-    shown(opened, block=SELF)
-    place.locator(f"[data-plate='{SELF}.mask'] [tabindex='0']").focus()
-    opened.keyboard.press("ArrowDown")
-    shown(opened, block=SELF, time={"mode": "step", "t": 4, "cached": True})
-    plate = opened.evaluate("document.activeElement.closest('[data-plate]').dataset.plate")
-    row = opened.evaluate("document.activeElement.parentElement.firstChild.textContent")
-    assert plate == f"{SELF}.mask" and row.startswith("आप")
-
-
-def test_the_words_of_the_vocabulary(opened: Any, hindi: Explanation) -> None:
-    place = shown(opened, block="decoder.word", tensor="decoder.probabilities", row=1)
-    numbers = panels(hindi, "decoder.probabilities")[0]
-    vocabulary = hindi.vocabulary.target_tokens(range(numbers.shape[1]))
-    for row, cells in enumerate(numbers):
-        best = sorted(range(len(cells)), key=lambda token: (-cells[token], token))[:20]
-        read = place.locator(".opened tbody").first.locator("tr").nth(row).locator("td").all_inner_texts()
-        assert [" ".join(text.split()) for text in read] == [
-            f"{vocabulary[token]} {cells[token]:.4f}" for token in best
-        ]
-
-
-@pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (390, "dark")])
-def test_no_sideways_scrolling(
-    browser: Any, hindi: Explanation, tmp_path: Path, width: int, scheme: str
-) -> None:
-    opened = open_page(browser, hindi, tmp_path, width, color_scheme=scheme, has_touch=width < 500)
-    for block, tensor in [
-        (SELF, f"{SELF}.context"),
-        (CROSS, f"{CROSS}.keys"),
-        ("decoder.layers.0.feed_forward", "decoder.layers.0.feed_forward.hidden"),
-        ("decoder.layers.0.residual_1", "decoder.layers.0.residual_1.norm.variance"),
-        ("decoder.word", "decoder.logits"),
-        ("encoder", "encoder.positions"),
-    ]:
-        place = shown(opened, block=block, tensor=tensor)
-        opened.wait_for_selector("#tried .making")
-        assert opened.evaluate("document.documentElement.scrollWidth") == width, block
-        small = place.locator("button, summary").evaluate_all(
-            """all => all.map((each) => each.getBoundingClientRect().height)
-              .filter((height) => height && height < 44)"""
-        )
-        assert small == []
-        if width < 500:
-            stepper = place.locator(".stepper button")
-            stepper.nth(2).click()
-            until(opened, f"told.at(-1)?.tensor === '{tensor}'")
-            assert opened.evaluate("told.at(-1).row") == 1
-    assert opened.complaints == []
+    hindi.to_html(tmp_path / "page.html")
+    cells = [(name, 0, 2, 1) for name, record in hindi.trace.items() if record.axes[-1] not in "VL"]
+    with opened_page(browser, tmp_path / "page.html", "#decoder.probabilities?cell=1,2") as opened:
+        opened.until("document.querySelector('.opened .making') !== null")
+        third = np.sort(panels(hindi, "decoder.probabilities")[0, 1])[-3]
+        assert f"= {third:.4f}" in opened.text(".making-written")
+        making = opened.page.evaluate(f"makingOf(page.runs[0], '{SELF}.queries', 1, 2, 3)")
+        assert making["terms"] == [] and making["missing"]
+        why = "(5×8)·(8×4) = (5×4). The model has more parameters than a page can carry"
+        assert making["note"].startswith(why)
+        for (name, *at), (total, recorded, _) in zip(cells, opened.page.evaluate(MAKE, cells), strict=True):
+            value = float(panels(hindi, name)[tuple(at)])
+            assert float(recorded) == value and float(total) == pytest.approx(value, abs=1e-5), name
+        opened.go(f"#{SELF}")
+        assert opened.texts(".missing-matrix") == ["8 × 4", "8 × 4", "8 × 4", "8 × 8"]
+        count = sum(value.numel() for value in hindi.translator.model.parameters())
+        assert opened.text(".outlines").startswith(f"{count:,} parameters: products with weight matrices")
 
 
 def test_a_cell_is_written_out(opened: Any, hindi: Explanation) -> None:

@@ -16,14 +16,7 @@ const attentionLines = async (view) => {
   if (has("weights")) lines.push(await weightLine(view, has("context")));
   if (has("concatenated")) lines.push(await headsLine(view));
   if (has("output"))
-    lines.push(
-      await productLine(
-        view,
-        "Output: the heads mixed, back in the stream’s width",
-        inBlock(view, "output"),
-        WEIGHT_WORDS.attention,
-      ),
-    );
+    lines.push(await productLine(view, "Output: the heads mixed, back in the stream’s width", inBlock(view, "output")));
   return lines;
 };
 

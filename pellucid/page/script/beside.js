@@ -30,12 +30,11 @@ const drawChoiceOfRuns = (place) => {
     choose: () => setState({ beside: state.beside === "other" && !isOwn ? "" : "other", ...NO_SENTENCE }),
   });
   const back = () => setState(NO_SENTENCE);
-  redraw(
-    place,
+  redraw(place, [
     element("span", { class: "label" }, isOwn ? "Your sentence, computed by:" : "Two explanations:"),
     choices.map(choiceButton),
     isOwn && button("Back to the two", back, { "data-key": "no-sentence" }),
-  );
+  ]);
 };
 
 const runName = (run, at) => run.name || ["the first", "the other"][at] || `number ${at + 1}`;
@@ -48,18 +47,13 @@ const drawBeside = (run, beside, place) => {
     state.beside === "before"
       ? ["After the switch", "Before"]
       : [state.run, otherRun()].map((at) => capitalised(runName(page.runs[at], at)));
-  redraw(
-    place,
+  redraw(place, [
     element("h2", {}, "Side by side"),
-    element(
-      "div",
-      { class: "pair" },
-      [run, beside].map((each, at) => besideCard(each, titles[at])),
-    ),
+    element("div", { class: "pair" }, [[run, beside].map((each, at) => besideCard(each, titles[at]))]),
     state.block
       ? element("p", { class: "note" }, "The open part shows both, where its plates can stand beside each other.")
       : null,
-  );
+  ]);
 };
 
 /** Why a run stands without the switches that were asked for; "" if it has them. */
@@ -70,24 +64,19 @@ const notSwitched = (run) => {
 
 const besideCard = (run, title) => {
   const reason = state.beside === "other" ? notSwitched(run) : "";
-  const table = tableOf(
-    {},
-    {
-      heading: ["expected", "probability", "loss", "most probable"].map((name) => columnHead(name)),
-      rows: run.steps.map((step) => [
-        rowHead(words(step.expected)),
-        element("td", { class: "number" }, fourDecimals(step.probability), shareBar(step.probability)),
-        element("td", { class: "number" }, fourDecimals(step.loss)),
-        element("td", {}, words(step.predicted)),
-      ]),
-    },
-  );
-  return element(
-    "section",
-    { class: "beside-card", "aria-label": title },
+  const table = tableOf(null, {
+    heading: ["expected", "probability", "loss", "most probable"].map((name) => columnHead(name)),
+    rows: run.steps.map((step) => [
+      rowHead(words(step.expected)),
+      element("td", { class: "number" }, fourDecimals(step.probability), shareBar(step.probability)),
+      element("td", { class: "number" }, fourDecimals(step.loss)),
+      element("td", {}, words(step.predicted)),
+    ]),
+  });
+  return element("section", { class: "beside-card", "aria-label": title }, [
     element("h3", {}, title),
     reason && element("p", { class: "note" }, `without the switch: ${reason}`),
     element("p", { class: "beside-sentence" }, words(run.translation)),
     table,
-  );
+  ]);
 };

@@ -5,10 +5,8 @@ const runsCalled = new WeakMap();
 
 /** A run under another name; made once, so that it is known again. */
 const runCalled = (run, name) => {
-  const known = runsCalled.get(run) ?? {};
-  runsCalled.set(run, known);
-  known[name] ??= { ...run, name };
-  return known[name];
+  const known = madeOnce(runsCalled, run, () => new Map());
+  return madeOnce(known, name, () => ({ ...run, name }));
 };
 
 const inExponents = (value) => (value === 0 ? "0" : value.toExponential(1));
@@ -30,18 +28,20 @@ const drawBothWays = async (run, place) => {
   const { difference, where } = await differenceOfWays(ways);
   if (!isNewest()) return;
   const show = () => setState({ beside: isAsked ? "" : "ways" });
-  redraw(
-    place,
+  redraw(place, [
     element("h2", {}, `Step ${t}, with a cache and without`),
-    element("div", { class: "wide-table", tabindex: 0, role: "region", "aria-label": "with a cache and without" },
-      tableOf({ class: "both-ways" }, {
+    element("div", { class: "wide-table", tabindex: 0, role: "region", "aria-label": "with a cache and without" }, [
+      tableOf("both-ways", {
         heading: [element("td"), columnHead("with a cache"), columnHead("without")],
         rows: [...rowsComputed(run, t), ...wordsOfWays(ways, t)],
-      })),
-    element("p", { class: "equality" }, `Largest difference of any number in the new row: ${inExponents(difference)}${where ? ` (${where})` : ""}.`,
-      !run.switches.causal && difference > 1e-3 ? WAYS_WITHOUT_MASK : ""),
+      }),
+    ]),
+    element("p", { class: "equality" }, [
+      `Largest difference of any number in the new row: ${inExponents(difference)}${where ? ` (${where})` : ""}.`,
+      !run.switches.causal && difference > 1e-3 ? WAYS_WITHOUT_MASK : "",
+    ]),
     button("Both ways in every matrix", show, { "data-key": "both-ways", pressed: isAsked }),
-  );
+  ]);
 };
 
 const WAYS_WITHOUT_MASK =
@@ -51,7 +51,8 @@ const WAYS_WITHOUT_MASK =
 const rowsComputed = (run, t) => {
   const rows = (count) => `${count} row${count === 1 ? "" : "s"}`;
   const line = (says, cached, again) => [rowHead(says), element("td", {}, cached), element("td", {}, again)];
-  const source = t === 1 ? `${rows(run.source.length)}, computed now, once` : `${rows(run.source.length)}, computed once, at step 1`;
+  const source =
+    t === 1 ? `${rows(run.source.length)}, computed now, once` : `${rows(run.source.length)}, computed once, at step 1`;
   return [
     line("rows computed now", "1", String(t)),
     line("rows computed so far", String(t), String((t * (t + 1)) / 2)),
@@ -63,6 +64,9 @@ const rowsComputed = (run, t) => {
 /** The best next words with their probabilities, which are the same. */
 const wordsOfWays = ({ cached, again }, t) => {
   const [one, other] = [cached, again].map(({ steps }) => steps[t - 1].alternatives);
-  const cell = ([token, probability]) => element("td", { class: "number" }, words(token), ` ${fourDecimals(probability)}`);
-  return one.slice(0, 3).map((each, place) => [rowHead(place ? "" : "the most probable next"), cell(each), cell(other[place])]);
+  const cell = ([token, probability]) =>
+    element("td", { class: "number" }, words(token), ` ${fourDecimals(probability)}`);
+  return one
+    .slice(0, 3)
+    .map((each, place) => [rowHead(place ? "" : "the most probable next"), cell(each), cell(other[place])]);
 };

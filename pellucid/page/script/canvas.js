@@ -84,12 +84,10 @@ const rowLabels = (matrix) => {
   const labels = matrix.rows.map((label, row) => {
     const told = matrix.rowState[row];
     const shown = row % every === 0;
-    return element(
-      "span",
-      { class: told ? `state-${told.split(" ")[0]}` : null },
+    return element("span", { class: told ? `state-${told.split(" ")[0]}` : null }, [
       shown ? words(label) : null,
       told ? [" ", element("small", { class: "row-state" }, told)] : null,
-    );
+    ]);
   });
   return element("div", { class: "row-labels", "aria-hidden": "true" }, ...labels);
 };
@@ -100,11 +98,7 @@ const columnLabels = (matrix) => {
   const labels = matrix.columns.map((label, column) =>
     column % every ? null : element("span", { "--at": `${column * matrix.width}px` }, words(label)),
   );
-  return element(
-    "div",
-    { class: tokens ? "column-labels tokens" : "column-labels", "aria-hidden": "true" },
-    ...labels,
-  );
+  return element("div", { class: tokens ? "column-labels tokens" : "column-labels", "aria-hidden": "true" }, ...labels);
 };
 
 /** Each how manieth label has room; of numbers every 8th, 16th, … is shown. */
@@ -209,5 +203,5 @@ const colourParts = (colour) => {
   colourProbe.clearRect(0, 0, 1, 1);
   colourProbe.fillStyle = colour.trim() || "#666";
   colourProbe.fillRect(0, 0, 1, 1);
-  return [...colourProbe.getImageData(0, 0, 1, 1).data.slice(0, 3)];
+  return colourProbe.getImageData(0, 0, 1, 1).data.slice(0, 3);
 };

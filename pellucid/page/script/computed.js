@@ -10,7 +10,9 @@ const translateText = async (text, to, model = page.runs[0].model) => {
   const forbidden = new Set([config.pad_id, config.start_id, config.unknown_id, ...tags]);
   const found = searchBeam(new Transformer(config, model.parameters), source.ids, { ...translation, limit, forbidden });
   const hypotheses = found.map((each) => ({
-    ...each, text: textOfTarget(each.ids, source.to, model), tokens: each.ids.map((id) => vocabulary.tokens.target[id]),
+    ...each,
+    text: textOfTarget(each.ids, source.to, model),
+    tokens: each.ids.map((id) => vocabulary.tokens.target[id]),
   }));
   return { ...hypotheses[0], hypotheses, source, to: source.to };
 };
@@ -27,7 +29,9 @@ const explainText = async (text, to, target = null, model = page.runs[0].model) 
   const wanted = tokeniseTarget(target, source.to, model);
   checkTokens(wanted, "target", model.vocabulary);
   return computedRun(model, {
-    ...sentence, translation: textOfTarget(wanted.ids, source.to, model), expected: wanted.ids,
+    ...sentence,
+    translation: textOfTarget(wanted.ids, source.to, model),
+    expected: wanted.ids,
   });
 };
 
@@ -50,14 +54,25 @@ const computedRun = (model, sentence, switches = UNSWITCHED) => {
   const mask = realTokens(source, sentence, switches);
   const target = [config.start_id, ...sentence.expected.slice(0, -1)];
   const tensors = new Map();
-  new Transformer(config, model.parameters, recording(tensors, seeSwitched(switches))).forward(source, mask, target);
+  new Transformer(config, model.parameters, recording(tensors, seeSwitched(model, switches))).forward(
+    source,
+    mask,
+    target,
+  );
   return finishRun({
     title: `${sentence.text} → ${sentence.translation}`,
-    text: sentence.text, translation: sentence.translation, to: sentence.to, forced: sentence.forced,
+    text: sentence.text,
+    translation: sentence.translation,
+    to: sentence.to,
+    forced: sentence.forced,
     source: source.map((id) => vocabulary.tokens.source[id]),
     target: target.map((id) => vocabulary.tokens.target[id]),
     expected: sentence.expected.map((id) => vocabulary.tokens.target[id]),
-    sourceIds: source, targetIds: target, sentence, model, switches,
+    sourceIds: source,
+    targetIds: target,
+    sentence,
+    model,
+    switches,
     shapes: Object.fromEntries(tensors),
     get: async (name) => tensors.get(name),
     origin: () => "computed",
@@ -88,11 +103,19 @@ const stepsOf = (model, sentence, target, tensors) => {
   const size = logits.shape[2];
   const label = model.vocabulary.tokens.target;
   return sentence.expected.map((id, row) => {
-    const alternatives = mostProbable(probabilities, row, 5, label).map(({ token, probability }) => [token, probability]);
-    const loss = logSumExp(Array.from(logits.data.subarray(row * size, (row + 1) * size))) - logits.data[row * size + id];
+    const alternatives = mostProbable(probabilities, row, 5, label).map(({ token, probability }) => [
+      token,
+      probability,
+    ]);
+    const loss =
+      logSumExp(Array.from(logits.data.subarray(row * size, (row + 1) * size))) - logits.data[row * size + id];
     return {
-      input: label[target[row]], expected: label[id], predicted: alternatives[0][0],
-      probability: probabilities.data[row * size + id], loss, alternatives,
+      input: label[target[row]],
+      expected: label[id],
+      predicted: alternatives[0][0],
+      probability: probabilities.data[row * size + id],
+      loss,
+      alternatives,
     };
   });
 };

@@ -35,17 +35,14 @@ addEventListener("afterprint", foldAfterPaper);
 const twinTable = (title, { panel, rows, columns, pick }) => {
   const number = (row, column) =>
     element("td", {}, pick ? [words(pick(row, column).label), " "] : null, allDigits(panel.at(row, column)));
-  return tableOf(
-    { class: "twin-table" },
-    {
-      caption: title,
-      heading: [element("td"), columns.map((label) => columnHead(words(label)))],
-      rows: Array.from({ length: panel.rows }, (_, row) => [
-        rowHead(words(rows[row])),
-        columns.map((_, column) => number(row, column)),
-      ]),
-    },
-  );
+  return tableOf("twin-table", {
+    caption: title,
+    heading: [element("td"), columns.map((label) => columnHead(words(label)))],
+    rows: Array.from({ length: panel.rows }, (_, row) => [
+      rowHead(words(rows[row])),
+      columns.map((_, column) => number(row, column)),
+    ]),
+  });
 };
 
 /** Rows of text with tabs between the cells; −∞ as "-inf", which spreadsheets and Python both take as text. */
@@ -62,20 +59,12 @@ const tabSeparated = ({ panel, rows, columns, pick }) => {
   return lines.join("\n");
 };
 
-/** Puts text on the clipboard; true when that worked. A page from a disk may have no clipboard of its own. */
+/** Puts text on the clipboard; true when that worked. */
 const copyText = async (text) => {
   try {
     await navigator.clipboard.writeText(text);
     return true;
   } catch {
-    const field = element("textarea", { class: "unseen", "aria-hidden": "true" });
-    field.value = text;
-    const before = document.activeElement;
-    document.body.append(field);
-    field.select();
-    const done = document.execCommand("copy");
-    field.remove();
-    before?.focus({ preventScroll: true });
-    return done;
+    return false;
   }
 };

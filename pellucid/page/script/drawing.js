@@ -12,22 +12,18 @@ const drawModel = async (run, place) => {
   const model = element("div", { class: compact ? "model compact" : "model" });
   model.append(
     element("div", { class: "next", "aria-live": "off" }),
-    element(
-      "div",
-      { class: "stack encoder", role: "group", "aria-label": "encoder" },
+    element("div", { class: "stack encoder", role: "group", "aria-label": "encoder" }, [
       stackTitle("Encoder", "reads the source, all words at once"),
       tokenRow(run, "source", sourceToken),
       blockRows(run, "encoder"),
-    ),
+    ]),
     memoryBand(run, shares),
-    element(
-      "div",
-      { class: "stack decoder", role: "group", "aria-label": "decoder" },
+    element("div", { class: "stack decoder", role: "group", "aria-label": "decoder" }, [
       stackTitle("Decoder", "says each next word of the target"),
       tokenRow(run, "target", targetToken),
       blockRows(run, "decoder"),
       tokenRow(run, "expected", saidToken),
-    ),
+    ]),
   );
   model.prepend(drawn("svg", { class: "strands", "aria-hidden": "true" }));
   redraw(place, model);
@@ -37,8 +33,7 @@ const drawModel = async (run, place) => {
   await drawStrands(model, run);
 };
 
-const stackTitle = (title, says) =>
-  element("h2", { class: "stack-title" }, title, " ", element("small", {}, says));
+const stackTitle = (title, says) => element("h2", { class: "stack-title" }, title, " ", element("small", {}, says));
 
 /** The blocks of a stack in the order of computation; the style lets them grow upwards where there is room. */
 const blockRows = (run, stack) => {
@@ -50,33 +45,26 @@ const blockRows = (run, stack) => {
 
 const layerBox = (run, layer) => {
   const { sublayers } = sublayersOf(run, layer);
-  return element(
-    "div",
-    { class: "layer", "data-layer": layer, role: "group", "aria-label": fullTitleOf(layer) },
-    element(
-      "button",
-      { class: "layer-name", "data-block": layer, "data-key": layer, click: () => goToBlock(layer) },
-      titleOf(layer),
-    ),
+  return element("div", { class: "layer", "data-layer": layer, role: "group", "aria-label": fullTitleOf(layer) }, [
+    openingButton(layer, "layer-name", titleOf(layer), { says: null }),
     sublayers.map(({ part }) => [
       blockButton(part, part.split(".").at(-1)),
       element("div", { class: "add", "aria-hidden": "true" }),
     ]),
-  );
+  ]);
 };
 
-const blockButton = (block, kind) =>
-  element(
-    "button",
-    {
-      class: `block ${kind}`,
-      "data-block": block,
-      "data-key": block,
-      click: () => goToBlock(block),
-      "aria-label": fullTitleOf(block),
-    },
-    element("span", {}, titleOf(block)),
-  );
+/** A button that opens a block, or a layer, of the model. */
+const openingButton = (block, kind, children, { key = block, says = fullTitleOf(block), ...properties } = {}) =>
+  button(children, () => goToBlock(block), {
+    class: kind,
+    "data-block": block,
+    "data-key": key,
+    "aria-label": says,
+    ...properties,
+  });
+
+const blockButton = (block, kind) => openingButton(block, `block ${kind}`, element("span", {}, titleOf(block)));
 
 /** A row of tokens, each over or under the line of its vector. */
 const tokenRow = (run, side, token) => {
@@ -146,12 +134,7 @@ const meaningOf = (text) => {
   return language ? `to ${languageName(language)}` : MEANINGS.get(text);
 };
 
-const MEANINGS = new Map([
-  ["<s>", "start"],
-  ["</s>", "end"],
-  ["<pad>", "padding"],
-  ["<unk>", "unknown"],
-]);
+const MEANINGS = new Map(Object.entries({ "<s>": "start", "</s>": "end", "<pad>": "padding", "<unk>": "unknown" }));
 
 /** The word that a position says, with its probability: a button that makes it the current position. */
 const saidToken = (run, text, place) => {
@@ -178,36 +161,20 @@ const saidToken = (run, text, place) => {
 
 /** The memory: a vector for each source token, and how much the current position takes of each. */
 const memoryBand = (run, shares) =>
-  element(
-    "div",
-    { class: "memory" },
-    element(
-      "button",
-      {
-        class: "block memory-name",
-        "data-block": "encoder.output",
-        "data-key": "encoder.output",
-        click: () => goToBlock("encoder.output"),
-        "aria-label": "memory",
-      },
-      element("span", {}, "Memory"),
-    ),
+  element("div", { class: "memory" }, [
+    blockButton("encoder.output", "memory-name"),
     element("p", { class: "memory-says" }, "the encoder’s output, a vector for each source token; made once"),
-    element(
-      "ol",
-      { class: "memory-tokens" },
+    element("ol", { class: "memory-tokens" }, [
       run.source.map((text, place) =>
-        element(
-          "li",
-          { "data-source": place },
+        element("li", { "data-source": place }, [
           element("bdi", { title: text }, meaningOf(text) ?? visibleText(text)),
           shareBar(0),
           element("span", { class: "share" }),
-        ),
+        ]),
       ),
-    ),
+    ]),
     run.source.length > MOST_ROWS
       ? element("p", { class: "memory-more" }, `… ${run.source.length - MOST_ROWS} more, looked at less`)
       : null,
     shares.length ? element("p", { class: "memory-who" }) : null,
-  );
+  ]);

@@ -7,13 +7,12 @@ const drawEffect = async (run, before, place) => {
   const leak = await leakOf(run, state.switches);
   const sentences = await effectsOf(run, before, state.switches, leak);
   if (!isNewest()) return;
-  const says = element("p", { class: "effect-says" }, sentences.map((sentence) => [sentence, " "]));
+  const says = element("p", { class: "effect-says" }, [sentences.map((sentence) => [sentence, " "])]);
   say(says.textContent);
-  redraw(
-    place,
+  redraw(place, [
     ...changesOf(run, before),
     element("div", { class: "effect-head" }, says, leak ? seeLeak(leak) : null, resetEffect()),
-  );
+  ]);
 };
 
 /** Why this page cannot show what its switches ask for. */
@@ -21,7 +20,9 @@ const drawRefusal = (reason, place) => {
   ticketOf(place);
   place.hidden = false;
   say(reason);
-  redraw(place, element("div", { class: "effect-head" }, element("p", { class: "effect-says" }, reason), resetEffect()));
+  redraw(place, [
+    element("div", { class: "effect-head" }, element("p", { class: "effect-says" }, reason), resetEffect()),
+  ]);
 };
 
 const resetEffect = () => button("Reset", resetSwitches, { "data-key": "effect-reset" });
@@ -34,31 +35,35 @@ const changesOf = (run, before) => {
   const change = (at) => Math.abs(run.steps[at].probability - before.steps[at].probability);
   const all = run.steps.map((_, at) => at);
   const isLong = all.length > MANY_CHANGES;
-  const shown = isLong ? all.toSorted((a, b) => change(b) - change(a)).slice(0, LARGEST_CHANGES).sort((a, b) => a - b) : all;
+  const shown = isLong
+    ? all
+        .toSorted((a, b) => change(b) - change(a))
+        .slice(0, LARGEST_CHANGES)
+        .sort((a, b) => a - b)
+    : all;
   const label = "probability of each expected word, before and after";
   return [
-    element("ol", { class: "changes", "aria-label": label }, shown.map((at) => changeOf(run.steps[at], before.steps[at]))),
-    isLong && element("p", { class: "note" }, `The ${LARGEST_CHANGES} largest changes of ${all.length}; the table of steps has them all.`),
+    element("ol", { class: "changes", "aria-label": label }, [
+      shown.map((at) => changeOf(run.steps[at], before.steps[at])),
+    ]),
+    isLong &&
+      element("p", { class: "note" }, [
+        `The ${LARGEST_CHANGES} largest changes of ${all.length}; the table of steps has them all.`,
+      ]),
   ];
 };
 
 const changeOf = (step, was) => {
   const change = step.probability - was.probability;
   const mark = Math.abs(change) < 0.00005 ? "=" : change > 0 ? "▲" : "▼";
-  return element(
-    "li",
-    { class: mark === "=" ? null : "changed" },
+  return element("li", { class: mark === "=" ? null : "changed" }, [
     words(step.expected),
     " ",
-    element(
-      "span",
-      { class: "number" },
+    element("span", { class: "number" }, [
       `${fourDecimals(was.probability)} → ${fourDecimals(step.probability)} ${mark}`,
-    ),
-    step.predicted === was.predicted
-      ? null
-      : element("small", { class: "miss" }, "now says ", words(step.predicted)),
-  );
+    ]),
+    step.predicted === was.predicted ? null : element("small", { class: "miss" }, "now says ", words(step.predicted)),
+  ]);
 };
 
 const effectsOf = async (run, before, switches, leak) => {
@@ -119,9 +124,7 @@ const scaleSentence = async (run, before, switches) => {
     return Math.max(...tensor.data.subarray(from, from + columns));
   };
   const growth = (row) => most(now, row) - most(was, row);
-  const row = Array.from({ length: rows }, (_, at) => at).reduce((best, at) =>
-    growth(at) > growth(best) ? at : best,
-  );
+  const row = Array.from({ length: rows }, (_, at) => at).reduce((best, at) => (growth(at) > growth(best) ? at : best));
   const keys = await run.get(`${part}.keys`);
   const dimension = keys.shape.at(-1);
   return `Without the scale, scores are √${dimension} = ${Math.sqrt(dimension).toFixed(2)} times as large: the largest weight of position ${row + 1}, head ${state.head}, goes from ${most(was, row).toFixed(4)} to ${most(now, row).toFixed(4)} (${fullTitleOf(part)}).`;
@@ -170,11 +173,14 @@ const changeSentence = (run, before) => {
   const [was, now] = [before.steps[most].probability, run.steps[most].probability];
   const other = run.steps.filter((step, at) => step.predicted !== before.steps[at].predicted).length;
   const change = Math.abs(now - was);
-  if (change < 0.00005) return change ? `No probability changes by more than ${change.toExponential(0)}.` : "No probability changes.";
+  if (change < 0.00005)
+    return change ? `No probability changes by more than ${change.toExponential(0)}.` : "No probability changes.";
   return [
     "Of the expected words’ probabilities that of ",
     words(run.expected[most], { class: "quoted" }),
     ` changes most, from ${fourDecimals(was)} to ${fourDecimals(now)}; `,
-    other ? `at ${other} of ${run.steps.length} positions the model would say something else.` : "what the model would say stays the same.",
+    other
+      ? `at ${other} of ${run.steps.length} positions the model would say something else.`
+      : "what the model would say stays the same.",
   ];
 };

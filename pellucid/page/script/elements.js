@@ -5,9 +5,7 @@
 const element = (tag, properties = {}, ...children) => {
   const made = document.createElement(tag);
   assign(made, properties);
-  made.append(
-    ...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false),
-  );
+  made.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
   return made;
 };
 
@@ -35,7 +33,10 @@ const button = (label, click, { pressed = null, ...properties } = {}) =>
 /** Buttons to choose among, after their heading. A choice: {label, key, chosen, choose, says: its name for who does
  *  not see it, reason: why it cannot be chosen}. */
 const choiceOf = (name, heading, choices, properties = {}) =>
-  element("div", { class: "chooser", role: "group", "aria-label": name, ...properties }, heading, choices.map(choiceButton));
+  element("div", { class: "chooser", role: "group", "aria-label": name, ...properties }, [
+    heading,
+    choices.map(choiceButton),
+  ]);
 
 const choiceButton = ({ label, key, chosen, choose, says = null, reason = "" }) =>
   button(label, () => (reason ? say(reason) : choose()), {
@@ -46,15 +47,13 @@ const choiceButton = ({ label, key, chosen, choose, says = null, reason = "" }) 
   });
 
 /** A table: its caption, its heading, its rows and its last row. A row is a list of cells, or the <tr> itself. */
-const tableOf = (properties, { caption = null, heading, rows, last = null }) =>
-  element(
-    "table",
-    properties,
+const tableOf = (name, { caption = null, heading, rows, last = null }) =>
+  element("table", { class: name }, [
     caption && element("caption", {}, caption),
     element("thead", {}, tableRow(heading)),
     element("tbody", {}, rows.map(tableRow)),
     last && element("tfoot", {}, tableRow(last)),
-  );
+  ]);
 
 const tableRow = (row) => (Array.isArray(row) ? element("tr", {}, row) : row);
 const columnHead = (...children) => element("th", { scope: "col" }, children);
@@ -65,14 +64,16 @@ const words = (text, properties = {}) => element("bdi", properties, visibleText(
 
 /** A share of 1 as a bar; the number stands beside it. */
 const shareBar = (share) =>
-  element("span", {
-    class: "share-bar",
-    "aria-hidden": "true",
-    "--share": Math.max(0, Math.min(1, share)).toFixed(4),
-  });
+  element("span", { class: "share-bar", "aria-hidden": "true", "--share": Math.max(0, Math.min(1, share)).toFixed(4) });
 
 /** Control characters and half pairs cannot be seen: a � stands for each. */
 const visibleText = (text) => String(text).replace(/\p{Cc}|\p{Cs}/gu, "�");
+
+/** What a map has under a key; made where it has nothing yet. */
+const madeOnce = (map, key, make) => {
+  if (!map.has(key)) map.set(key, make());
+  return map.get(key);
+};
 
 const capitalised = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 

@@ -26,8 +26,13 @@ const givenAgainst = (run, said) => {
   const { probability, expected } = run.steps[place];
   const instead = said.steps[place]; // the two have read the same so far
   return [
-    ". The model says ", words(said.translation), `, with a loss of ${loss(said)}; this one has ${loss(run)}. `,
-    `They part at position ${place + 1}: `, words(instead.expected), ` has ${fourDecimals(instead.probability)}, `,
-    words(expected), ` has ${fourDecimals(probability)}.`,
+    ". The model says ",
+    words(said.translation),
+    `, with a loss of ${loss(said)}; this one has ${loss(run)}. `,
+    `They part at position ${place + 1}: `,
+    words(instead.expected),
+    ` has ${fourDecimals(instead.probability)}, `,
+    words(expected),
+    ` has ${fourDecimals(probability)}.`,
   ];
 };

@@ -16,12 +16,10 @@ const grid = (options) => {
   const drawn = matrix.asElements ? tableOfCells(matrix) : canvasOfCells(matrix);
   const readout = options.readout ?? element("output", { class: "readout", role: "status" });
   const box = element("div", { class: "matrix-box" }, drawn.element);
-  const whole = element(
-    "div",
-    { class: `matrix role-${matrix.role} as-${matrix.size}`, "data-name": matrix.name },
+  const whole = element("div", { class: `matrix role-${matrix.role} as-${matrix.size}`, "data-name": matrix.name }, [
     box,
     options.readout ? null : readout,
-  );
+  ]);
   const tell = (row, column, aloud) => {
     readout.setAttribute("aria-live", aloud ? "polite" : "off");
     readout.replaceChildren(...readoutOf(matrix, row, column));
@@ -97,7 +95,8 @@ const sizesOf = ({ panel, size, asks, kind, pick, small, rowWord }) => {
   if (pick || (asElements && few))
     return { asElements: true, numbers: true, width: kind === "mask" ? 34 : 54, height: PLATE_ROW };
   const ofDimensions = rowWord === "dimension"; // such a plate is looked at as a whole
-  const room = size === "open" ? { across: 900, down: 600 } : { across: small ? 120 : 250, down: ofDimensions ? 128 : 190 };
+  const room =
+    size === "open" ? { across: 900, down: 600 } : { across: small ? 120 : 250, down: ofDimensions ? 128 : 190 };
   const width = Math.max(1, Math.min(asks ? 26 : 14, Math.floor(room.across / panel.columns)));
   const height = Math.max(1, Math.min(PLATE_ROW, Math.floor(room.down / panel.rows)));
   return { asElements: asElements && width >= 8, numbers: false, width, height };
@@ -147,16 +146,14 @@ const cellPlace = (matrix, row, column) => {
 };
 
 /** The place in plain text, for aria-label. */
-const cellPlaceInWords = (matrix, row, column) => {
-  return cellPlace(matrix, row, column)
+const cellPlaceInWords = (matrix, row, column) =>
+  cellPlace(matrix, row, column)
     .map((part) => part.textContent ?? part)
     .join("");
-};
 
 /** The place and the number. */
-const cellInWords = (matrix, row, column) => {
-  return `${cellPlaceInWords(matrix, row, column)}, ${matrix.word} ${fourDecimals(matrix.panel.at(row, column))}`;
-};
+const cellInWords = (matrix, row, column) =>
+  `${cellPlaceInWords(matrix, row, column)}, ${matrix.word} ${fourDecimals(matrix.panel.at(row, column))}`;
 
 const NUMBER_WORDS = {
   queries: "query",

@@ -55,23 +55,19 @@ const rowOfCells = (matrix, row) => {
   const cells = Array.from({ length: panel.columns }, (_, column) => cellOf(matrix, row, column));
   const sum = matrix.rowSums ? [sumOfRow(panel, row)] : [];
   const told = matrix.rowState[row];
-  return element(
-    "tr",
-    { role: "row", class: told ? `state-${told.split(" ")[0]}` : null },
+  return element("tr", { role: "row", class: told ? `state-${told.split(" ")[0]}` : null }, [
     rowHeading(matrix, row),
     ...cells,
     ...sum,
-  );
+  ]);
 };
 
 const rowHeading = (matrix, row) => {
   const told = matrix.rowState[row];
-  return element(
-    "th",
-    { scope: "row", role: "rowheader" },
+  return element("th", { scope: "row", role: "rowheader" }, [
     words(matrix.rows[row]),
     told ? [" ", element("small", { class: "row-state" }, told)] : null,
-  );
+  ]);
 };
 
 /** Of numbered columns that are narrow, every eighth has its number. */

@@ -23,7 +23,12 @@ const headButton = (view, spec, head, choose) => {
   });
   // The mask may be lifted for one head alone, so each head's is its own.
   forbiddenCells(view, view.run, spec.name, head).then((forbidden) =>
-    paintWhenShown(canvas, { panel, width, height, scale: spec.scale, forbidden }, panel.columns * width, panel.rows * height),
+    paintWhenShown(
+      canvas,
+      { panel, width, height, scale: spec.scale, forbidden },
+      panel.columns * width,
+      panel.rows * height,
+    ),
   );
   const chosen = head === view.head;
   const silent = isSilent(view.run, splitName(spec.name).path, head);

@@ -11,18 +11,15 @@ const drawLayer = async (run, layer, place) => {
   const tensors = streams.flatMap(({ flows, added, next }) => [flows, added, next]).filter(({ unknown }) => !unknown);
   const most = Math.max(0, ...tensors.map((tensor) => scaleOf("numbers", tensor).most)) || 1;
   const lit = { at, token: tokens[at], most };
-  redraw(
-    place,
-    element(
-      "p",
-      { class: "layer-says" },
+  redraw(place, [
+    element("p", { class: "layer-says" }, [
       normFirst ? LAYER_SAYS.first : LAYER_SAYS.last,
       " Lit up: position ",
       at + 1,
       ", ",
       words(lit.token),
       ".",
-    ),
+    ]),
     element(
       "div",
       {
@@ -35,7 +32,7 @@ const drawLayer = async (run, layer, place) => {
       streams.map((stream) => sublayerGroup(stream, normFirst, lit)),
     ),
     stripLegend(streams[0].flows, most),
-  );
+  ]);
   for (const canvas of place.querySelectorAll("canvas")) canvas.paint();
   roam(place.querySelector(".sublayers"));
 };
@@ -71,22 +68,18 @@ const sublayerGroup = ({ part, residual, flows, added, next }, normFirst, lit) =
   const add = sublayerButton(residual, "residual", normFirst ? "Norm and add" : "Add and norm", [
     element("b", {}, normFirst ? "Norm & Add" : "Add & Norm"),
   ]);
-  return element(
-    "div",
-    { class: "sublayer-group" },
+  return element("div", { class: "sublayer-group" }, [
     element("div", { class: "boxes" }, box, element("span", { class: "arrow", "aria-hidden": "true" }, "→"), add),
     element("div", { class: "adds" }, strip(added, lit, "adds"), isKnown ? lengthLine(length, stream, ratio) : null),
     element("div", { class: "stream-out" }, strip(next, lit, "goes on")),
-  );
+  ]);
 };
 
-const sublayerButton = (block, kind, label, children) =>
-  button(children, () => goToBlock(block), {
-    class: `sublayer ${kind}`,
-    "data-block": block,
-    "data-key": `row-${block}`,
+const sublayerButton = (block, kind, says, children) =>
+  openingButton(block, `sublayer ${kind}`, children, {
+    key: `row-${block}`,
+    says,
     "aria-current": block === state.block ? "true" : null,
-    "aria-label": label,
   });
 
 const LONGEST_RATIO = 1.5; // of the bar
@@ -100,7 +93,13 @@ const lengthLine = (length, stream, ratio) => {
     "--share": Math.min(1, ratio / LONGEST_RATIO).toFixed(4),
     "--whole": (1 / LONGEST_RATIO).toFixed(4),
   });
-  const parts = [number(length.toFixed(2)), " long, ", number(`${ratio.toFixed(2)} ×`), " the stream’s ", number(stream.toFixed(2))];
+  const parts = [
+    number(length.toFixed(2)),
+    " long, ",
+    number(`${ratio.toFixed(2)} ×`),
+    " the stream’s ",
+    number(stream.toFixed(2)),
+  ];
   return element("p", { class: "length" }, bar, parts);
 };
 
@@ -126,17 +125,13 @@ const strip = (tensor, { at, token, most }, label) => {
   const [rows, columns] = tensor.shape.slice(-2);
   if (tensor.unknown) return element("p", { class: "strip note" }, `${label}: ${NOT_KEPT.toLowerCase()}`);
   const says = `${label}: ${rows} vectors of ${columns} numbers`;
-  return element(
-    "figure",
-    { class: "strip" },
+  return element("figure", { class: "strip" }, [
     element("figcaption", {}, label, " ", element("span", { class: "shape" }, `${rows} × ${columns}`)),
-    element(
-      "div",
-      { class: "strip-field", "--rows": rows, "--at": at },
+    element("div", { class: "strip-field", "--rows": rows, "--at": at }, [
       stripCanvas(tensor.data, rows, columns, most, says),
       element("span", { class: "strip-mark", "aria-hidden": "true" }, words(token)),
-    ),
-  );
+    ]),
+  ]);
 };
 
 const stripCanvas = (data, height, width, most, says) => {
@@ -149,22 +144,17 @@ const stripCanvas = (data, height, width, most, says) => {
 /** What the colours of all these strips mean: the same numbers everywhere. */
 const stripLegend = (tensor, most) => {
   const shades = Float32Array.from({ length: 21 }, (_, at) => ((at - 10) / 10) * most);
-  return element(
-    "p",
-    { class: "strip-legend" },
+  return element("p", { class: "strip-legend" }, [
     element("span", { class: "number" }, (-most).toFixed(2).replace("-", "−")),
     stripCanvas(shades, 1, shades.length, most, "from the smallest number to the largest"),
     element("span", { class: "number" }, most.toFixed(2)),
     ` in every strip: a row for each position, a column for each of ${tensor.shape.at(-1)} numbers of its vector`,
-  );
+  ]);
 };
 
 const paintStrip = (canvas, data, most) => {
   const style = getComputedStyle(canvas);
-  const [above, below] = [
-    colourParts(style.getPropertyValue("--x")),
-    colourParts(style.getPropertyValue("--against")),
-  ];
+  const [above, below] = [colourParts(style.getPropertyValue("--x")), colourParts(style.getPropertyValue("--against"))];
   const pixels = new ImageData(canvas.width, canvas.height);
   data.subarray(0, canvas.width * canvas.height).forEach((value, at) => {
     const depth = Math.max(-1, Math.min(1, value / most));

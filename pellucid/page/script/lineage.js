@@ -1,69 +1,24 @@
-// What a tensor is made from: the tensors and the parameters that the model multiplied, added or normalised.
-// A worked example has no path before its names and says what it started from in `run.given`.
+// What a tensor is made of. The header has it of each model; pellucid/reading/tensors.py wrote it from its table.
 
-/** The tensor that a part of a layer reads: the stream, or with the norm first, its norm. */
-const readBy = (run, part) => {
-  const { normFirst, sublayers } = sublayersOf(run, layerOf(part));
-  const place = sublayers.findIndex((sublayer) => sublayer.part === part);
-  return normFirst ? `${sublayers[place].residual}.norm.output` : streamBefore(run, part);
+/** {of: names of tensors, parameters: names}. In a worked example names have no path before them. */
+const madeOf = (run, name) => {
+  if (run.given) return { of: captionOfTensor(name).of, parameters: [] };
+  const [of, parameters] = run.model.made_of[name];
+  return { of, parameters };
 };
 
-/** The stream that runs past a part of a layer: what the residual connection adds. */
-const streamBefore = (run, part) => {
-  const { sublayers } = sublayersOf(run, layerOf(part));
-  const place = sublayers.findIndex((sublayer) => sublayer.part === part || sublayer.residual === part);
-  return place === 0 ? inputOf(run, layerOf(part)) : `${sublayers[place - 1].residual}.output`;
-};
-
-/** The tensor that a norm makes its mean and variance of. */
-const normalisedBy = (run, norm) => {
-  const owner = norm.replace(/\.norm$/, "");
-  if (!layerOf(owner)) return streamOf(run, owner);
-  return sublayersOf(run, layerOf(owner)).normFirst ? streamBefore(run, owner) : `${owner}.sum`;
-};
-
-/** What leaves the last layer of a stack. */
-const streamOf = (run, stack) => {
-  const layers = layersOf(run, stack);
-  return layers.length ? `${sublayersOf(run, layers.at(-1)).sublayers.at(-1).residual}.output` : `${stack}.embedded`;
-};
-
-const PROJECTIONS = { queries: "query", keys: "key", values: "value" };
-
-/**
- * How x · W + b makes a tensor: {x (its name), xTensor, weight, bias (tensors or null), weightName, columns: where
- * this head's columns of W begin}. In `weight` a row is one output, as nn.Linear keeps it. Null: no such product.
- */
+/** How x · W + b makes a tensor: {x (its name), xTensor, weight, bias (tensors or null), weightName, columns: where
+ *  this head's columns of W begin}. In `weight` a row is one output, as nn.Linear keeps it. Null: no such product. */
 const productBehind = async (run, name, head = 0) => {
-  const { path, last } = splitName(name);
-  if (path === "") return productGiven(run, name, head);
-  if (isAttention(path) && PROJECTIONS[last]) {
-    const width = (await run.get(name)).shape.at(-1);
-    const x = last !== "queries" && path.endsWith("cross_attention") ? "encoder.output" : readBy(run, path);
-    return linearProduct(run, x, `${path}.${PROJECTIONS[last]}`, head * width);
-  }
-  if (isAttention(path) && last === "output") return linearProduct(run, `${path}.concatenated`, `${path}.output`);
-  if (path.endsWith("feed_forward") && last === "hidden") return linearProduct(run, readBy(run, path), `${path}.inner`);
-  if (path.endsWith("feed_forward") && last === "output") return linearProduct(run, `${path}.activated`, `${path}.outer`);
-  return last === "logits" ? projectionToWords(run) : null;
-};
-
-/** x · W + b with the weight and the bias of a linear layer, named by its path. */
-const linearProduct = async (run, x, layer, columns = 0) => ({
-  x,
-  xTensor: await run.get(x),
-  weight: run.parameter(`${layer}.weight`),
-  bias: run.parameter(`${layer}.bias`),
-  weightName: `${layer}.weight`,
-  columns,
-});
-
-/** The linear layer before the softmax; where it is tied, its matrix is the embedding's. */
-const projectionToWords = async (run) => {
-  const layers = ["decoder.projection", "decoder.embedding", "embedding"];
-  const layer = layers.find((each) => run.parameter(`${each}.weight`)) ?? "embedding";
-  const product = await linearProduct(run, "decoder.output", layer);
-  return { ...product, bias: run.parameter("decoder.projection.bias") };
+  if (run.given) return productGiven(run, name, head);
+  const {
+    of: [x],
+    parameters: [weightName, biasName],
+  } = madeOf(run, name);
+  const { axes, shape } = await run.get(name);
+  const columns = axes.includes("H") ? head * shape.at(-1) : 0;
+  const [weight, bias] = [run.parameter(weightName), run.parameter(biasName)];
+  return { x, xTensor: await run.get(x), weight, bias, weightName, columns };
 };
 
 /** The same for a worked example, whose W is written in × out, as on paper, and has no bias. */
@@ -77,11 +32,8 @@ const productGiven = async (run, name, head) => {
   if (!made?.weights) return null;
   const weights = isPerHead(made.weights) ? made.weights[head] : made.weights;
   const columns = isPerHead(made.weights) ? 0 : (head * columnsOf(made.weights)) / run.given.heads;
-  const xTensor = makeTensor(
-    "BLD",
-    [1, made.matrix.length, columnsOf(made.matrix)],
-    Float64Array.from(made.matrix.flat()),
-  );
+  const size = [1, made.matrix.length, columnsOf(made.matrix)];
+  const xTensor = makeTensor("BLD", size, Float64Array.from(made.matrix.flat()));
   return { x: made.source, xTensor, weight: turned(weights), bias: null, weightName: made.weight, columns };
 };
 

@@ -73,11 +73,8 @@ const switchedRuns = new WeakMap();
 
 /** The run with these switches, made once. */
 const runSwitched = (base, switches) => {
-  const known = switchedRuns.get(base) ?? new Map();
-  switchedRuns.set(base, known);
-  const key = JSON.stringify(switches);
-  if (!known.has(key)) known.set(key, switchedRun(base, switches));
-  return known.get(key);
+  const known = madeOnce(switchedRuns, base, () => new Map());
+  return madeOnce(known, JSON.stringify(switches), () => switchedRun(base, switches));
 };
 
 const drawnFor = new Map();

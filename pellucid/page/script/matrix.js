@@ -17,7 +17,8 @@ class Matrix {
   map(f) {
     const made = new Matrix(this.rows, this.columns);
     for (let place = 0, row = 0; row < this.rows; row++) {
-      for (let column = 0; column < this.columns; column++, place++) made.data[place] = f(this.data[place], row, column);
+      for (let column = 0; column < this.columns; column++, place++)
+        made.data[place] = f(this.data[place], row, column);
     }
     return made;
   }

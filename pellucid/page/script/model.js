@@ -76,8 +76,7 @@ class Transformer {
       const attention = `${path}.self_attention`;
       return this.attention(attention, y, past.extend(layer, this.keysAndValues(attention, y)), mask);
     };
-    const lookAtSource = (y) =>
-      this.attention(`${path}.cross_attention`, y, memory.pairs[layer], memory.mask);
+    const lookAtSource = (y) => this.attention(`${path}.cross_attention`, y, memory.pairs[layer], memory.mask);
     x = this.residual(`${path}.residual_1`, x, lookBack);
     x = this.residual(`${path}.residual_2`, x, lookAtSource);
     return this.residual(`${path}.residual_3`, x, (y) => this.feedForward(`${path}.feed_forward`, y));
@@ -87,10 +86,7 @@ class Transformer {
 
   /** The keys and values of what is attended to, for each head. */
   keysAndValues(path, y) {
-    return {
-      keys: this.split(this.project(`${path}.key`, y)),
-      values: this.split(this.project(`${path}.value`, y)),
-    };
+    return { keys: this.split(this.project(`${path}.key`, y)), values: this.split(this.project(`${path}.value`, y)) };
   }
 
   /** Each position of x asks the keys, with its query, and gets a weighted sum of the values. */
@@ -112,12 +108,28 @@ class Transformer {
   attend(path, queries, keys, values, mask, scale = 1 / Math.sqrt(queries[0].columns)) {
     const see = (name, axes, heads) => this.see(path, name, axes, heads);
     const additive = (head) => head.map((_, query, key) => mask.added(query, key));
-    const scores = see("scores", "BHLM", queries.map((head, h) => head.timesTransposed(keys[h])));
-    const scaledScores = see("scaled_scores", "BHLM", scores.map((head) => head.map((score) => score * scale)));
+    const scores = see(
+      "scores",
+      "BHLM",
+      queries.map((head, h) => head.timesTransposed(keys[h])),
+    );
+    const scaledScores = see(
+      "scaled_scores",
+      "BHLM",
+      scores.map((head) => head.map((score) => score * scale)),
+    );
     const masks = see("mask", "BHLM", scores.map(additive));
-    const maskedScores = see("masked_scores", "BHLM", scaledScores.map((head, h) => head.plus(masks[h])));
+    const maskedScores = see(
+      "masked_scores",
+      "BHLM",
+      scaledScores.map((head, h) => head.plus(masks[h])),
+    );
     const weights = see("weights", "BHLM", maskedScores.map(softmaxOfRows));
-    return see("context", "BHLU", weights.map((head, h) => head.times(values[h])));
+    return see(
+      "context",
+      "BHLU",
+      weights.map((head, h) => head.times(values[h])),
+    );
   }
 
   // The other parts of a layer
@@ -145,7 +157,12 @@ class Transformer {
     const deviation = variance.map((value) => Math.sqrt(value + NORM_EPSILON));
     const divided = x.map((value, position) => (value - mean.at(position, 0)) / deviation.at(position, 0));
     const standardized = this.see(path, "standardized", "BLD", divided);
-    return this.see(path, "output", "BLD", standardized.map((value, _, d) => value * weight[d] + bias[d]));
+    return this.see(
+      path,
+      "output",
+      "BLD",
+      standardized.map((value, _, d) => value * weight[d] + bias[d]),
+    );
   }
 
   /** Token embeddings times √D (section 3.4) plus positions (section 3.5); the first id stands at `first`. */

@@ -8,8 +8,7 @@ const wordsKnown = ({ vocabulary }, side) => {
   const pieces = vocabulary[side];
   if (vocabulary.kind !== "word" || !pieces) return [];
   const sorted = () => wordsOfSide(pieces).sort((a, b) => a.length - b.length || (a < b ? -1 : 1));
-  if (!knownWords.has(pieces)) knownWords.set(pieces, sorted());
-  return knownWords.get(pieces);
+  return madeOnce(knownWords, pieces, sorted);
 };
 
 /** The word at the caret: where it begins, where it ends. */
@@ -29,8 +28,7 @@ const offerWords = (field) => {
         .filter((word) => word.toLocaleLowerCase().startsWith(begin) && word !== text)
         .slice(0, OFFERED)
     : [];
-  redraw(
-    found("offers"),
+  redraw(found("offers"), [
     offers.map((word) =>
       button(words(word), () => takeWord(field, word), {
         type: "button",
@@ -38,7 +36,7 @@ const offerWords = (field) => {
         keydown: (event) => offerKeys(event, field),
       }),
     ),
-  );
+  ]);
 };
 
 const takeWord = (field, word) => {

@@ -25,12 +25,10 @@ const openedMatrix = (view, spec, actions) => {
   whole.append(
     openedHeading(spec, actions),
     headStrip(view, spec, actions.head) ?? "",
-    element(
-      "div",
-      { class: spec.panel.columns > 9 ? "opened-body wide" : "opened-body" },
+    element("div", { class: spec.panel.columns > 9 ? "opened-body wide" : "opened-body" }, [
       openedColumn(view, spec, matrices, step),
       making,
-    ),
+    ]),
   );
   whole.choose = (row, column, focus) => {
     matrices[0].choose(row, column, focus);
@@ -53,14 +51,12 @@ const openedWords = (whole, spec, actions) => {
 /** The matrix, or both, with what moves in it, explains its colours and gives its digits. */
 const openedColumn = (view, spec, matrices, step) => {
   const twin = twinOfMatrix(spec.name, spec);
-  return element(
-    "div",
-    { class: "opened-matrix" },
+  return element("div", { class: "opened-matrix" }, [
     namedMatrices(view, spec, matrices),
     stepper(step),
     legendOfMatrix(spec),
     element("div", { class: "twin-row" }, twin.copy, twin.fold),
-  );
+  ]);
 };
 
 /** Beside another run, the two matrices each under its name. */
@@ -94,29 +90,23 @@ const openGrids = (view, spec, actions, moved, making) => {
 const openedHeading = (spec, actions) => {
   const { caption, name, shape, product, code } = spec;
   const close = button("Close", actions.close, { type: "button", class: "close", "data-key": "close-matrix" });
-  return element(
-    "header",
-    {},
-    element(
-      "div",
-      { class: "opened-title" },
+  return element("header", {}, [
+    element("div", { class: "opened-title" }, [
       element("b", { class: "symbol" }, withScripts(caption.symbol)),
       element("h4", {}, caption.title),
       close,
-    ),
+    ]),
     caption.reading ? element("p", { class: "reading" }, withScripts(caption.reading)) : null,
-    element(
-      "p",
-      { class: "opened-facts" },
+    element("p", { class: "opened-facts" }, [
       element("code", {}, name),
       caption.notes ? [" · in the notes ", withScripts(caption.notes)] : null,
       " · ",
       shape,
       product ? ` · ${product}` : null,
-    ),
+    ]),
     code ? codeLine(code) : null,
     spec.other ? element("p", { class: "largest-difference" }, ...largestDifference(spec)) : null,
-  );
+  ]);
 };
 
 /** Four buttons that move the selection, for fingers. */
@@ -129,9 +119,7 @@ const stepper = (step) =>
       ["↑", "up", -1, 0],
       ["↓", "down", 1, 0],
       ["→", "right", 0, 1],
-    ].map(([arrow, said, down, right]) =>
-      button(arrow, step(down, right), { type: "button", "aria-label": said }),
-    ),
+    ].map(([arrow, said, down, right]) => button(arrow, step(down, right), { type: "button", "aria-label": said })),
   );
 
 /** Draws how a cell was made; of several asked for while it was computed, the last. */
@@ -156,13 +144,11 @@ const makingElement = async (view, spec, row, column) => {
   const [r, c] = spec.back ? spec.back(row, column) : [row, column];
   if (spec.isParameter)
     return [
-      element(
-        "p",
-        { class: "making-note" },
+      element("p", { class: "making-note" }, [
         view.run.given
           ? "This number is given: the example starts from it."
           : "Training found this number: nothing makes it in this pass.",
-      ),
+      ]),
     ];
   const runs = spec.other ? [view.run, view.beside] : [view.run];
   const makings = await Promise.all(runs.map((run) => makingOf(run, spec.name, spec.head ?? 0, r, c)));
@@ -179,9 +165,7 @@ const weightedRows = (spec, { weighted }) => {
   if (!weighted) return null;
   const tensor = { data: numbersOf(weighted.panel) };
   const labels = weighted.rows.map((token, place) => `${token} × ${fourDecimals(weighted.shares[place])}`);
-  return element(
-    "div",
-    { class: "weighted-rows" },
+  return element("div", { class: "weighted-rows" }, [
     element("h5", {}, "The rows of V, each times its weight"),
     grid({
       panel: weighted.panel,
@@ -195,5 +179,5 @@ const weightedRows = (spec, { weighted }) => {
       size: "plate",
       title: "weighted rows of V",
     }),
-  );
+  ]);
 };

@@ -9,19 +9,14 @@ const TOGGLES = [
 const drawSwitches = (run, place) => {
   const { switches } = state;
   const change = (changes) => setState({ switches: { ...state.switches, ...changes } });
-  redraw(
-    place,
-    element(
-      "div",
-      { class: "switch-rows" },
+  redraw(place, [
+    element("div", { class: "switch-rows" }, [
       TOGGLES.map(([name, title, says]) => onOff(name, title, says, change)),
       paddingChoice(switches, change),
       headChoice(run, switches, change),
       whereChoice(switches, change),
-    ),
-    element(
-      "div",
-      { class: "switch-end" },
+    ]),
+    element("div", { class: "switch-end" }, [
       button("Reset all", resetSwitches, {
         class: "reset",
         "data-key": "reset",
@@ -32,8 +27,8 @@ const drawSwitches = (run, place) => {
         pressed: state.beside === "before",
         disabled: !isSwitched(switches),
       }),
-    ),
-  );
+    ]),
+  ]);
 };
 
 const resetSwitches = async () => {
@@ -46,9 +41,7 @@ const resetSwitches = async () => {
 const onOff = (name, title, says, change) => {
   const on = state.switches[name];
   const reason = cannotShow(current.base, { ...state.switches, [name]: !on });
-  return element(
-    "div",
-    { class: "switch" },
+  return element("div", { class: "switch" }, [
     button(
       [
         element("span", { class: "track", "aria-hidden": "true" }),
@@ -65,18 +58,16 @@ const onOff = (name, title, says, change) => {
       },
     ),
     element("p", { id: `says-${name}`, class: reason ? "reason" : null }, reason || says),
-  );
+  ]);
 };
+
+const PADDINGS = { none: "none", masked: "2, masked", unmasked: "2, not masked" };
 
 const paddingChoice = (switches, change) =>
   switchOf(
     "Padding",
     "two pad tokens after the source",
-    [
-      ["none", "none"],
-      ["masked", "2, masked"],
-      ["unmasked", "2, not masked"],
-    ].map(([padding, label]) => ({
+    Object.entries(PADDINGS).map(([padding, label]) => ({
       label,
       key: `padding-${padding}`,
       chosen: switches.padding === padding,
@@ -111,48 +102,30 @@ const headChoice = (run, switches, change) => {
 const whereChoice = (switches, change) => {
   const here = isAttention(state.block) || isResidual(state.block) ? state.block : null;
   const at = switches.where ?? here;
+  const head = switches.head ?? state.head;
+  const option = (key, label, chosen, wanted) => {
+    const reason = cannotShow(current.base, { ...switches, ...wanted });
+    return { key, label, chosen, reason, choose: () => change(wanted) };
+  };
+  const isPart = switches.where !== null && switches.head === null;
   const options = [
-    {
-      label: "everywhere",
-      key: "where-all",
-      chosen: !switches.where,
-      choose: () => change({ where: null, head: null }),
-    },
+    option("where-all", "everywhere", !switches.where, { where: null, head: null }),
+    at && option("where-part", fullTitleOf(at), isPart, { where: at, head: null }),
+    at &&
+      isAttention(at) &&
+      option("where-head", `there, head ${head} (mask)`, switches.head !== null, { where: at, head }),
   ];
-  if (at)
-    options.push({
-      label: fullTitleOf(at),
-      key: "where-part",
-      chosen: switches.where !== null && switches.head === null,
-      choose: () => change({ where: at, head: null }),
-    });
-  if (at && isAttention(at))
-    options.push({
-      label: `there, head ${switches.head ?? state.head} (mask)`,
-      key: "where-head",
-      chosen: switches.head !== null,
-      choose: () => change({ where: at, head: switches.head ?? state.head }),
-    });
-  for (const option of options) {
-    const where = option.key === "where-all" ? null : at;
-    option.reason = cannotShow(current.base, {
-      ...switches,
-      where,
-      head: option.key === "where-head" ? state.head : null,
-    });
-  }
-  return switchOf("Where", at ? "mask, scale and residual" : "open a part to switch there alone", options);
+  const says = at ? "mask, scale and residual" : "open a part to switch there alone";
+  return switchOf("Where", says, options.filter(Boolean));
 };
 
 /** A row of choices with what they mean under them, or why one of them cannot be had. */
 const switchOf = (title, says, choices) => {
   const reason = choices.find((choice) => choice.reason && !choice.chosen)?.reason;
-  return element(
-    "div",
-    { class: "switch" },
+  return element("div", { class: "switch" }, [
     choiceOf(title, element("b", {}, title), choices, { class: "choices" }),
     element("p", { class: reason ? "reason" : null }, reason || says),
-  );
+  ]);
 };
 
 // The fold of the dock

@@ -47,10 +47,9 @@ const partsOf = (run, layer) => blocksOf(run).filter((block) => layerOf(block) =
 
 const sublayersOf = (run, layer) => {
   const parts = partsOf(run, layer);
-  const normFirst = parts.length > 0 && isResidual(parts[0]); // the norm stands before its sublayer
   const residuals = parts.filter(isResidual);
   return {
-    normFirst,
+    normFirst: run.config.norm === "first", // the norm stands before its sublayer
     sublayers: parts.filter((part) => !isResidual(part)).map((part, at) => ({ part, residual: residuals[at] })),
   };
 };
@@ -87,11 +86,10 @@ const fullTitleOf = (block) => {
 };
 
 /** The tensor that runs into a layer: the embedded tokens, or what the layer below sent on. */
-const inputOf = (run, layer) => {
-  const [stack, number] = [stackOf(layer), kindOf(layer)];
-  if (number === "0") return `${stack}.embedded`;
-  return `${sublayersOf(run, `${stack}.layers.${number - 1}`).sublayers.at(-1).residual}.output`;
-};
+const inputOf = (run, layer) => madeOf(run, `${layer}.residual_1.sum`).of[0];
+
+/** The sublayer whose output an Add & Norm adds: figure 1 of the paper. */
+const sublayerAddedBy = (model, residual) => splitName(model.made_of[`${residual}.sum`][0][1]).path;
 
 /** The last layer's cross-attention, which summaries show; "" where there is none. */
 const lastCrossOf = (run) =>

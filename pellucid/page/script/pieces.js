@@ -36,7 +36,11 @@ const SPACES = /[\t\n\f\r\u061c\u1680\u200b\u200c\u200e\u200f\u2028\u2029\u2581\
 const normalised = (text, normalization) => {
   let plain = text;
   if (normalization === "nmt_nfkc") plain = plain.replace(DROPPED, "").replace(SPACES, " ");
-  if (normalization === "nmt_nfkc") plain = plain.split("～").map((part) => part.normalize("NFKC")).join("～");
+  if (normalization === "nmt_nfkc")
+    plain = plain
+      .split("～")
+      .map((part) => part.normalize("NFKC"))
+      .join("～");
   if (normalization === "nfkc") plain = plain.normalize("NFKC");
   const tidied = plain.replace(/ +/g, " ").replace(/^ /, "");
   return tidied && (SPACE_SYMBOL + tidied.replaceAll(" ", SPACE_SYMBOL)).replace(/▁+$/, "");
@@ -90,7 +94,10 @@ const textOfIds = (side, ids) => {
     else if (id === side.unknownId) parts.push(" ⁇ ");
     else if (!side.closed.has(id)) parts.push(parts.join("") ? side.pieces[id] : side.pieces[id].replace(/^▁/, ""));
   }
-  return parts.map((part) => (Array.isArray(part) ? textOfBytes(part) : part)).join("").replaceAll(SPACE_SYMBOL, " ");
+  return parts
+    .map((part) => (Array.isArray(part) ? textOfBytes(part) : part))
+    .join("")
+    .replaceAll(SPACE_SYMBOL, " ");
 };
 
 /** Bytes read as UTF-8; each that is part of no character is �. */

@@ -34,7 +34,8 @@ const plateFigure = (view, spec, actions) => {
 
 /** The legend of what a plate shows, which says what is hatched in it. */
 const legendOfMatrix = ({ scale, panel, forbidden }) => {
-  const isMasked = forbidden && numbersOf({ ...panel, at: (row, column) => Number(forbidden(row, column)) }).includes(1);
+  const isMasked =
+    forbidden && numbersOf({ ...panel, at: (row, column) => Number(forbidden(row, column)) }).includes(1);
   return legendOf(scale, isMasked ? "masked" : holdsMasked(panel));
 };
 
@@ -58,13 +59,17 @@ const gridsOfPlate = (view, spec, actions) => {
   const [here, beside] = besideTitles(view);
   return [
     { title: element("p", { class: "which-run" }, here), matrix: made(spec.panel, `${title}, ${here}`) },
-    { title: element("p", { class: "which-run" }, beside), matrix: made(spec.other, `${title}, ${beside}`, spec.otherForbidden, spec.otherRowState) },
+    {
+      title: element("p", { class: "which-run" }, beside),
+      matrix: made(spec.other, `${title}, ${beside}`, spec.otherForbidden, spec.otherRowState),
+    },
   ];
 };
 
 /** What the two runs of a view are called; where only switches differ, with them and without. */
 const besideTitles = ({ run, beside }) => {
-  if (isSwitched(run.switches ?? UNSWITCHED) !== isSwitched(beside.switches ?? UNSWITCHED)) return ["switched", "as the model is"];
+  if (isSwitched(run.switches ?? UNSWITCHED) !== isSwitched(beside.switches ?? UNSWITCHED))
+    return ["switched", "as the model is"];
   return [run.name ?? run.title, beside.name ?? beside.title];
 };
 
@@ -72,13 +77,11 @@ const besideTitles = ({ run, beside }) => {
 const gridOfSpec = (spec, also) => grid({ ...spec, asks: spec.asks && !spec.transposed, size: "open", ...also });
 
 const plateHeading = ({ caption }) =>
-  element(
-    "p",
-    { class: "plate-title" },
+  element("p", { class: "plate-title" }, [
     element("b", { class: "symbol" }, withScripts(caption.symbol)),
     " ",
     element("span", {}, caption.title),
-  );
+  ]);
 
 /** The words under a plate: how its shape comes about, and what differs from the run beside. */
 const plateCaption = (view, spec) => {
@@ -93,37 +96,39 @@ const plateCaption = (view, spec) => {
 
 /** Under a line, a line of small type for each plate that is new in it: its symbol, its legend, its name in the trace
  *  and in the notes, and the line of our code that computes it. */
-const factsOfPlates = (specs) => element("ul", { class: "line-facts" }, specs.filter(({ brief }) => !brief).map(factOfPlate));
+const factsOfPlates = (specs) =>
+  element("ul", { class: "line-facts" }, specs.filter(({ brief }) => !brief).map(factOfPlate));
 
 const factOfPlate = (spec) => {
   const { key, name, role, caption, isParameter, code } = spec;
-  return element(
-    "li",
-    { class: `role-${role}${isParameter ? " of-parameter" : ""}`, "data-of": key },
+  return element("li", { class: `role-${role}${isParameter ? " of-parameter" : ""}`, "data-of": key }, [
     element("b", { class: "symbol" }, withScripts(caption.symbol)),
     isKept(spec) ? legendOfMatrix(spec) : null,
     element("span", { class: "in-trace" }, dottedName(name)),
-    caption.notes ? element("span", { class: "in-notes" }, element("span", { class: "label" }, "in the notes "), withScripts(caption.notes)) : null,
+    caption.notes
+      ? element(
+          "span",
+          { class: "in-notes" },
+          element("span", { class: "label" }, "in the notes "),
+          withScripts(caption.notes),
+        )
+      : null,
     code && !isParameter ? codeLine(code) : null,
-  );
+  ]);
 };
 
 /** A name that may break after its dots alone. */
 const dottedName = (name) =>
-  element(
-    "code",
-    { class: "dotted" },
+  element("code", { class: "dotted" }, [
     name.split(/(?<=\.)/).flatMap((part, place) => (place ? [element("wbr"), part] : [part])),
-  );
+  ]);
 
 const codeLine = ({ file, line, text }) =>
-  element(
-    "span",
-    { class: "code-line" },
+  element("span", { class: "code-line" }, [
     element("code", {}, text),
     " ",
     element("small", {}, `${file.split("/").at(-1)}:${line}`),
-  );
+  ]);
 
 /** The largest difference between the two runs of a plate, and where it is. */
 const largestDifference = ({ panel, other, rows, columns, pick }) => {
@@ -154,7 +159,9 @@ const outlineOfMatrix = (spec) => {
   const { rows, columns } = spec.size ?? spec.panel;
   const pixels = (length) =>
     `${Math.max(OUTLINE.shortest, Math.round((OUTLINE.longest * length) / Math.max(rows, columns)))}px`;
-  return element("p", { class: "missing-matrix", "--across": pixels(columns), "--down": pixels(rows) }, `${rows} × ${columns}`);
+  return element("p", { class: "missing-matrix", "--across": pixels(columns), "--down": pixels(rows) }, [
+    `${rows} × ${columns}`,
+  ]);
 };
 
 /** Why there are outlines among these plates; null where there are none. */

@@ -54,7 +54,9 @@ const forbiddenCells = async (view, run, name, head) => {
 
 /** The view of the run beside: where a step is shown in both ways, the other one has no cache. */
 const besideView = (view) =>
-  view.run.stepwise && !view.beside.stepwise ? { ...view, run: view.beside, time: { ...view.time, cached: false } } : view;
+  view.run.stepwise && !view.beside.stepwise
+    ? { ...view, run: view.beside, time: { ...view.time, cached: false } }
+    : view;
 
 /** The same tensor of the run beside this one; null where there is none of its shape. */
 const besideTensor = async (view, name, tensor) => {
@@ -78,11 +80,7 @@ const turnedPlate = (spec) => ({
   back: (row, column) => [column, row],
 });
 
-const turnedPanel = ({ rows, columns, at }) => ({
-  rows: columns,
-  columns: rows,
-  at: (row, column) => at(column, row),
-});
+const turnedPanel = ({ rows, columns, at }) => ({ rows: columns, columns: rows, at: (row, column) => at(column, row) });
 
 /** At step t the decoder has t rows: the last is new, those before it are cached or made again. */
 const rowsAtTime = (view, name, tensor, head) => {
@@ -146,7 +144,10 @@ const weightPlate = (product, count, symbol, title, role) => {
   return parameterPlate({
     key: `${product.weightName}|${product.columns}`,
     name: product.weightName,
-    ...{ symbol, title, role, tensor: product.weight },
+    symbol,
+    title,
+    role,
+    tensor: product.weight,
     shape: `${rows} × ${count}`,
     size: { rows, columns: count },
     panel: product.weight && weightPanel(product, count),
@@ -161,7 +162,10 @@ const rowPlate = (tensor, name, from, count, symbol, title, role) =>
   parameterPlate({
     key: `${name}|${from}`,
     name,
-    ...{ symbol, title, role, tensor },
+    symbol,
+    title,
+    role,
+    tensor,
     word: "bias",
     shape: `1 × ${count}`,
     panel: { rows: 1, columns: count, at: (_, column) => tensor.data[from + column] },
@@ -171,12 +175,8 @@ const rowPlate = (tensor, name, from, count, symbol, title, role) =>
 
 const numbered = (count) => Array.from({ length: count }, (_, place) => String(place));
 
-/** What the header tells of a tensor; of a stage of a worked example, what it tells of that stage in an attention. */
-const toldOfTensor = (table, name) =>
-  table[name] ?? table[Object.keys(table).find((known) => known.endsWith(`_attention.${name}`))];
-
-/** The symbol, names, equation, role and reading of a tensor; captions.py wrote them. */
-const captionOfTensor = (name) => toldOfTensor(page.header.captions, name);
+/** The row of a tensor in the table of tensors: its symbol, names, equation, role, operation and inputs. */
+const captionOfTensor = (name) => page.header.captions[kindOfTensor(name)];
 
 /** The line of our code that computes a tensor: {file, line, text}; null where nobody recorded it. */
-const codeOfTensor = (name) => toldOfTensor(page.header.code, name) ?? null;
+const codeOfTensor = (name) => page.header.code[kindOfTensor(name)] ?? null;

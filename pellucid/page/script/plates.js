@@ -35,7 +35,8 @@ const drawPlates = async (asked, place) => {
   if (before?.untold && view.tensor === before.untold.tensor) tellLater(drawing, before.untold);
   await showChoice(drawing);
   giveFocusBack(drawing, held);
-  if (before && before.view.block === view.block && wholeOf(before.view.run) !== wholeOf(view.run)) markChanged(drawing, before);
+  if (before && before.view.block === view.block && wholeOf(before.view.run) !== wholeOf(view.run))
+    markChanged(drawing, before);
 };
 
 /** After a switch, what has changed says so; a pass computed anew differs in its last digits, which is no change. */
@@ -65,13 +66,11 @@ const lineElement = (drawing, { title, items, softmax }) => {
     const before = items[place - 1]?.sign ? signElement(items[place - 1]) : null;
     return element("div", { class: "equation-part" }, before, placedPlate(drawing, item)); // a sign stays with what follows
   });
-  const line = element(
-    "section",
-    { class: "equation-line", "aria-label": title },
+  const line = element("section", { class: "equation-line", "aria-label": title }, [
     element("h4", {}, title),
     element("div", { class: "equation" }, parts),
     factsOfPlates(platesOfLine({ items })),
-  );
+  ]);
   if (softmax) line.append(softmaxFold(drawing, softmax));
   return line;
 };
@@ -79,12 +78,10 @@ const lineElement = (drawing, { title, items, softmax }) => {
 const platesOfLine = ({ items }) => items.filter((item) => !item.sign);
 
 const signElement = ({ sign, words: said }) =>
-  element(
-    "span",
-    { class: sign.length === 1 ? "sign short" : "sign" },
+  element("span", { class: sign.length === 1 ? "sign short" : "sign" }, [
     element("span", { "aria-hidden": "true" }, sign),
     element("span", { class: "unseen" }, said),
-  );
+  ]);
 
 /** A plate with a key of its own: the same matrix may stand in several lines. */
 const placedPlate = (drawing, spec) => {
@@ -205,11 +202,9 @@ const tellNow = (drawing, changes) => {
 
 /** The softmax of the chosen row, unfolded on request. */
 const softmaxFold = (drawing, name) => {
-  const fold = element(
-    "details",
-    { class: "softmax-fold", open: drawing.place.dataset.softmax === "open" },
+  const fold = element("details", { class: "softmax-fold", open: drawing.place.dataset.softmax === "open" }, [
     element("summary", {}, "softmax, step by step: x, x − max, exp, sum, ratio"),
-  );
+  ]);
   drawing.softmax = async () => {
     drawing.place.dataset.softmax = fold.open ? "open" : "";
     if (!fold.open) return;
@@ -229,37 +224,28 @@ const chosenHeads = (drawing, lines) => {
   const spec = lines
     .flatMap((line) => line.items)
     .find((item) => item.tensor && item.tensor.axes.endsWith("LM") && item.name.endsWith("weights"));
-  const strip = spec ? headStrip(view, spec, (head) => view.select({ head })) : null;
-  return strip
-    ? element(
-        "section",
-        { class: "heads-line", "aria-label": "heads" },
-        element("h4", {}, "The weights of all heads"),
-        strip,
-      )
-    : null;
+  const strip = spec && headStrip(view, spec, (head) => view.select({ head }));
+  if (!strip) return null;
+  const heading = element("h4", {}, "The weights of all heads");
+  return element("section", { class: "heads-line", "aria-label": "heads" }, heading, strip);
 };
 
 /** What a step is, in a sentence. */
 const timeSentence = ({ run, time, block }) => {
   if (time?.mode !== "step") return null;
-  return element(
-    "p",
-    { class: "time-sentence" },
+  return element("p", { class: "time-sentence" }, [
     `Step ${time.t}: `,
     words(run.target[time.t - 1]),
     " is new; ",
     stepInWords(time, block),
-  );
+  ]);
 };
 
 const stepInWords = ({ cached }, block) => {
-  if (block.startsWith("encoder")) {
+  if (block.startsWith("encoder"))
     return "the encoder ran once, before the first step, and nothing here is computed again.";
-  }
-  if (block.endsWith("cross_attention")) {
+  if (block.endsWith("cross_attention"))
     return "its query asks the source’s keys and values, which were computed once.";
-  }
   if (!cached) return "without a cache all rows before it are made again.";
   const kept = block.endsWith("self_attention") ? " Keys and values of the rows before it are cached." : "";
   return `only its row is computed.${kept}`;

@@ -15,7 +15,9 @@ const SPACED_IN_FRENCH = "?!:;»%";
 const prepareWords = (text, language) => {
   const plain = text.normalize("NFC").replaceAll("’", "'");
   const marks = new RegExp(`([^${WORD}${SPACE}])\\1*`, "gu");
-  return splitAtSpaces(plain.replace(marks, (run, mark, start) => setApart(plain, run, mark, start, language))).join(" ");
+  return splitAtSpaces(plain.replace(marks, (run, mark, start) => setApart(plain, run, mark, start, language))).join(
+    " ",
+  );
 };
 
 const splitAtSpaces = (text) => text.split(new RegExp(`[${SPACE}]+`)).filter(Boolean);

@@ -7,8 +7,13 @@ const recordedRun = (recorded) => {
   const targetIds = [model.config.start_id, ...target_ids.slice(0, -1)];
   const { text, to, translation, forced } = run;
   return finishRun({
-    ...run, ...readerOf(tensors, model, { encoder: source_ids, decoder: targetIds }),
-    model, sourceIds: source_ids, targetIds, switches: UNSWITCHED, steps: steps.map(readStep),
+    ...run,
+    ...readerOf(tensors, model, { encoder: source_ids, decoder: targetIds }),
+    model,
+    sourceIds: source_ids,
+    targetIds,
+    switches: UNSWITCHED,
+    steps: steps.map(readStep),
     sentence: { text, to, translation, forced, source: source_ids, expected: target_ids },
   });
 };
@@ -17,14 +22,20 @@ const recordedRun = (recorded) => {
 const recordedVariant = (run, { switches, steps, title, tensors }) => {
   const all = run.names.map((name) => [name, tensors[name] ?? { ...run.shapes[name], unknown: true }]);
   return finishRun({
-    ...run, ...readerOf(Object.fromEntries(all), run.model, { encoder: run.sourceIds, decoder: run.targetIds }),
-    switches, steps: steps.map(readStep), title: `${run.title}, ${title}`, variants: [],
+    ...run,
+    ...readerOf(Object.fromEntries(all), run.model, { encoder: run.sourceIds, decoder: run.targetIds }),
+    switches,
+    steps: steps.map(readStep),
+    title: `${run.title}, ${title}`,
+    variants: [],
   });
 };
 
 /** A step with its numbers; JSON has none for what is infinite or no number, so these are words in it. */
 const readStep = (step) => ({
-  ...step, probability: numberSaid(step.probability), loss: numberSaid(step.loss),
+  ...step,
+  probability: numberSaid(step.probability),
+  loss: numberSaid(step.loss),
   alternatives: step.alternatives.map(([token, probability]) => [token, numberSaid(probability)]),
 });
 
@@ -38,12 +49,12 @@ const readerOf = (tensors, model, ids) => {
     return opened.get(name);
   };
   const read = async (name) => {
-    const { axes, shape, how, of = [], parameters = [], by, kept, unknown, ...place } = tensors[name];
+    const { axes, shape, how, kept, unknown, ...place } = tensors[name];
     if (unknown) return { ...makeTensor(axes, shape, new Float32Array(sizeOfShape(shape)).fill(NaN)), unknown };
     if (how) {
-      const sources = await Promise.all(of.map(get));
-      const found = parameters.map((each) => model.parameters.get(each));
-      return derive({ axes, shape, how, by }, sources, found, ids[stackOf(name)]);
+      const [of, parameters] = model.made_of[name];
+      const sources = [...(await Promise.all(of.map(get))), ...parameters.map((each) => model.parameters.get(each))];
+      return derive({ axes, shape, how }, sources, model.config, ids[stackOf(name)]);
     }
     const tensor = makeTensor(axes, shape, numbersIn(await openBlock(place.block), place, sizeOfShape(shape)));
     return kept ? { ...tensor, kept } : tensor;

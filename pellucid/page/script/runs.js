@@ -13,10 +13,8 @@ const page = { header: null, models: [], runs: [] };
 const openPage = async () => {
   const header = JSON.parse(document.getElementById("payload").textContent);
   page.models = await Promise.all(header.models.map(openModel));
+  page.header = header;
   page.runs = header.runs.map(recordedRun);
-  const names = page.runs.flatMap((run) => run.names);
-  const byName = (table) => Object.fromEntries(names.map((name) => [name, table[kindOfTensor(name)] ?? null]));
-  page.header = { ...header, captions: byName(header.captions), code: byName(header.code) };
   return page;
 };
 
@@ -32,6 +30,7 @@ const openModel = async (model) => {
 
 /** What tensors of the same kind have in common: "attention.weights", "residual.sum". */
 const kindOfTensor = (name) => {
+  if (!name.includes(".")) return `attention.${name}`; // a stage of a worked example
   const [part, last] = name.split(".").slice(-2);
   return `${part.endsWith("_attention") ? "attention" : part.replace(/_\d+$/, "")}.${last}`;
 };

@@ -42,7 +42,10 @@ const legendOf = (scale, hatched) => {
   const swatches = shades.map((depth) => element("i", shadeOf(depth)));
   const ends = scale.kind === "numbers" ? [`−${plainNumber(scale.most)}`, plainNumber(scale.most)] : ["0", "1"];
   const colours = element("span", { class: "legend-scale" }, ends[0], " ", ...swatches, " ", ends[1]);
-  const no = element("span", { class: "legend-scale" }, element("i", { class: "hatched" }), ` ${hatched === "masked" ? "masked" : "−∞"}`);
+  const no = element("span", { class: "legend-scale" }, [
+    element("i", { class: "hatched" }),
+    ` ${hatched === "masked" ? "masked" : "−∞"}`,
+  ]);
   if (scale.kind === "mask") return element("p", { class: "legend" }, "blank: 0 · ", no);
   return element("p", { class: "legend" }, colours, hatched ? " · " : null, hatched ? no : null);
 };
@@ -55,6 +58,4 @@ const shadeOf = (depth) => {
 };
 
 /** A round number as people write it: 0.5, 20, 3000. */
-const plainNumber = (value) => {
-  return String(Number(value.toPrecision(6)));
-};
+const plainNumber = (value) => String(Number(value.toPrecision(6)));

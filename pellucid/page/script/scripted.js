@@ -1,4 +1,4 @@
-// Captions have letters above and below the line: captions.py writes them as <sup> and <sub>.
+// Captions have letters above and below the line: the table of tensors writes them as <sup> and <sub>.
 
 /** Such words as nodes; nothing else in them becomes an element. */
 const withScripts = (text) => {

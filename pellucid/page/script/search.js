@@ -21,7 +21,10 @@ const searchBeam = (transformer, sourceIds, { beam, length_penalty, limit, forbi
   for (let length = 1; open.length && length <= limit && collected.length < beam; length++) {
     for (const hypothesis of open) hypothesis.logP = nextLogProbabilities(transformer, hypothesis, memory, length);
     const candidates = bestContinuations(open, forbidden, 2 * beam);
-    candidates.slice(0, beam).filter(({ last }) => last === end_id).forEach((candidate) => collect(candidate, true));
+    candidates
+      .slice(0, beam)
+      .filter(({ last }) => last === end_id)
+      .forEach((candidate) => collect(candidate, true));
     open = candidates.filter(({ last }) => last !== end_id).slice(0, beam);
   }
   if (collected.length < beam) open.forEach((hypothesis) => collect(hypothesis, false));
@@ -35,7 +38,7 @@ const nextLogProbabilities = (transformer, { last, past }, memory, step) => {
   if (logP.some(Number.isNaN)) {
     throw new Error(
       `step ${step}: the next token's probabilities are not numbers, because logits are NaN or infinite. ` +
-      "Use weights from an earlier checkpoint.",
+        "Use weights from an earlier checkpoint.",
     );
   }
   return logP;
@@ -55,13 +58,15 @@ const logSumExp = (x) => {
 /** The `count` continuations with the highest sums, best first. */
 const bestContinuations = (open, forbidden, count) => {
   const best = [];
-  open.forEach((parent) => parent.logP.forEach((said, id) => {
-    const total = parent.total + said;
-    const least = best.length < count ? -Infinity : best.at(-1).total;
-    if (!(total > least) || forbidden.has(id)) return;
-    best.splice(best.findLastIndex((other) => other.total >= total) + 1, 0, { parent, id, said, total });
-    best.splice(count);
-  }));
+  open.forEach((parent) =>
+    parent.logP.forEach((said, id) => {
+      const total = parent.total + said;
+      const least = best.length < count ? -Infinity : best.at(-1).total;
+      if (!(total > least) || forbidden.has(id)) return;
+      best.splice(best.findLastIndex((other) => other.total >= total) + 1, 0, { parent, id, said, total });
+      best.splice(count);
+    }),
+  );
   return best.map(({ parent, id, said, total }) => ({
     ids: [...parent.ids, id],
     last: id,

@@ -24,13 +24,13 @@ const softmaxMaking = (numbers, chosen, { labels, headings, said, over, best = I
     afterHeading: "exp ÷ Σ",
     terms: softmaxTerms(columns, sum, labels, chosen, best),
     sum,
-    steps: [
-      { label: said, value: x },
-      { label: `x − max, the max being ${fourDecimals(most)}`, value: less },
-      { label: "exp", value: power },
-      { label: over, value: sum },
-      { label: "exp ÷ Σ", value: share },
-    ],
+    steps: {
+      [said]: x,
+      [`x − max, the max being ${fourDecimals(most)}`]: less,
+      exp: power,
+      [over]: sum,
+      "exp ÷ Σ": share,
+    },
     total: share,
     filled: `exp(${inSum(x)} − ${inSum(most)}) ÷ ${all} = ${fourDecimals(power)} ÷ ${all} = ${fourDecimals(share)}`,
   };
@@ -63,18 +63,15 @@ const softmaxTable = (numbers, labels, who) => {
     ),
     element("td", { class: "sum" }, overRow),
   ];
-  const table = tableOf(
-    { class: "softmax-steps" },
-    {
-      caption: ["How the row of ", words(who), " becomes weights"],
-      heading: [columnHead("step"), labels.map((label) => columnHead(words(label))), columnHead("over the row")],
-      rows: [
-        line("x", "masked score", "x", `max ${fourDecimals(most)}`),
-        line("x − max", "so that no exp is too large", "less"),
-        line("exp(x − max)", "above zero, or 0 for −∞", "power", `Σ ${fourDecimals(sum)}`),
-        line("exp ÷ Σ", "the weights", "share", `Σ ${fourDecimals(shares)}`),
-      ],
-    },
-  );
+  const table = tableOf("softmax-steps", {
+    caption: ["How the row of ", words(who), " becomes weights"],
+    heading: [columnHead("step"), labels.map((label) => columnHead(words(label))), columnHead("over the row")],
+    rows: [
+      line("x", "masked score", "x", `max ${fourDecimals(most)}`),
+      line("x − max", "so that no exp is too large", "less"),
+      line("exp(x − max)", "above zero, or 0 for −∞", "power", `Σ ${fourDecimals(sum)}`),
+      line("exp ÷ Σ", "the weights", "share", `Σ ${fourDecimals(shares)}`),
+    ],
+  });
   return element("div", { class: "table-scroll" }, table);
 };

@@ -4,9 +4,7 @@ const drawStage = async (run, beside, place) => {
   const { block } = state;
   const layer = layerOf(block);
   const isPart = block !== layer;
-  const [map, way, row, plates] = ["map", "way", "row", "plates"].map((name) =>
-    place.querySelector(`.stage-${name}`),
-  );
+  const [map, way, row, plates] = ["map", "way", "row", "plates"].map((name) => place.querySelector(`.stage-${name}`));
   drawMap(run, map);
   drawWay(run, way);
   row.hidden = !layer;
@@ -18,27 +16,7 @@ const drawStage = async (run, beside, place) => {
 
 /** Opens a block of the model, in place. */
 const goToBlock = async (block) => {
-  const from = document.activeElement?.closest("[data-block]")?.getBoundingClientRect();
   await setState({ block, ...NO_MATRIX }, { left: null });
-  growFrom(from);
-};
-
-/** What was opened grows from where it was. */
-const growFrom = (from) => {
-  const place = found("stage");
-  const to = place.getBoundingClientRect();
-  if (!from?.width || !to.width || from.top > innerHeight) return;
-  const x = from.left + from.width / 2 - to.left;
-  const y = from.top + from.height / 2 - to.top;
-  place.style.transformOrigin = `${x}px ${y}px`;
-  animate(
-    place,
-    [
-      { transform: "scale(.86)", opacity: 0.2 },
-      { transform: "none", opacity: 1 },
-    ],
-    220,
-  );
 };
 
 const isSheet = matchMedia("(max-width: 40rem)"); // as the style has it
@@ -52,16 +30,14 @@ const holdBehind = (isOpen) => {
 isSheet.addEventListener("change", () => holdBehind(state.block !== "" && state.open !== "own"));
 
 /** The sheet ends where the dock begins, however high that is. */
-new ResizeObserver(([{ target }]) =>
-  document.body.style.setProperty("--dock", `${target.offsetHeight}px`),
-).observe(found("dock"));
+new ResizeObserver(([{ target }]) => document.body.style.setProperty("--dock", `${target.offsetHeight}px`)).observe(
+  found("dock"),
+);
 
 /** The map: the drawing once more, as one line of small boxes; the open block is lit up. */
 const drawMap = (run, place) => {
   const stacks = ["encoder", "decoder"].map((stack) =>
-    element(
-      "div",
-      { class: `map-stack ${stack}`, role: "group", "aria-label": stack },
+    element("div", { class: `map-stack ${stack}`, role: "group", "aria-label": stack }, [
       element("span", { class: "map-name", "aria-hidden": "true" }, stack),
       mapButton(stack, "in"),
       layersOf(run, stack).map((layer) =>
@@ -76,7 +52,7 @@ const drawMap = (run, place) => {
         ),
       ),
       mapButton(stack === "encoder" ? "encoder.output" : "decoder.word", "out"),
-    ),
+    ]),
   );
   redraw(place, stacks);
   roam(place);
@@ -95,19 +71,11 @@ const MAP_NAMES = {
 };
 
 const mapButton = (block, kind) =>
-  element(
-    "button",
-    {
-      class: `map-part ${kind}`,
-      "data-block": block,
-      "data-key": `map-${block}`,
-      title: fullTitleOf(block),
-      "aria-label": fullTitleOf(block),
-      "aria-current": block === state.block ? "true" : null,
-      click: () => goToBlock(block),
-    },
-    MAP_NAMES[block] ?? MAP_NAMES[kind] ?? kind,
-  );
+  openingButton(block, `map-part ${kind}`, MAP_NAMES[block] ?? MAP_NAMES[kind] ?? kind, {
+    key: `map-${block}`,
+    title: fullTitleOf(block),
+    "aria-current": block === state.block ? "true" : null,
+  });
 
 /** The way here, each step of it a way back; and the choosers for layer and head. */
 const drawWay = (run, place) => {
@@ -116,23 +84,18 @@ const drawWay = (run, place) => {
   const wayTo = (above, key, title) =>
     button(title, () => goToBlock(above), { "data-key": key, "aria-current": above === block ? "true" : null });
   const toModel = () => setState(CLOSED, { left: block });
-  redraw(
-    place,
-    element(
-      "nav",
-      { class: "way", "aria-label": "the way here" },
+  redraw(place, [
+    element("nav", { class: "way", "aria-label": "the way here" }, [
       button("← The whole model", toModel, { "data-key": "way-model" }),
       layer ? wayTo(layer, "way-layer", capitalised(fullTitleOf(layer))) : null,
       block === layer ? null : wayTo(block, "way-part", titleOf(block)),
       button("×", toModel, { class: "close-sheet", "data-key": "way-close", "aria-label": "Close" }),
-    ),
-    element(
-      "div",
-      { class: "choosers" },
+    ]),
+    element("div", { class: "choosers" }, [
       layer ? layerChooser(run, layer) : null,
       isAttention(block) ? headChooser() : null,
-    ),
-  );
+    ]),
+  ]);
   for (const group of place.querySelectorAll(".way, .chooser")) roam(group);
 };
 
@@ -170,23 +133,11 @@ const changeLayer = (layer) => {
 };
 
 /** The plates of the open part, drawn by their own files; they tell what was chosen in them. */
-const drawOpenPlates = (run, beside, place) => {
+const drawOpenPlates = (run, besideRun, place) => {
   const { block, tensor, head, row, column } = state;
-  return drawPlates(
-    {
-      run,
-      beside: beside && sameTokens(run, beside) ? beside : null,
-      ...waysInView(run),
-      block,
-      tensor,
-      head,
-      row,
-      column,
-      time: timeOfView(),
-      select: setState,
-    },
-    place,
-  );
+  const beside = besideRun && sameTokens(run, besideRun) ? besideRun : null;
+  const view = { run, beside, ...waysInView(run), block, tensor, head, row, column };
+  return drawPlates({ ...view, time: timeOfView(), select: setState }, place);
 };
 
 /** Matrices of two runs stand side by side where their rows and columns are the same tokens. */

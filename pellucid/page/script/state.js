@@ -1,14 +1,6 @@
 // What is shown: one object, and the address that says the same. Everything on the page is drawn from it.
 
-const UNSWITCHED = {
-  causal: true,
-  padding: "none",
-  scale: true,
-  residual: true,
-  silent: {},
-  where: null,
-  head: null,
-};
+const UNSWITCHED = { causal: true, padding: "none", scale: true, residual: true, silent: {}, where: null, head: null };
 
 const FIRST_STATE = {
   run: 0, // which of the page's explanations
@@ -150,8 +142,7 @@ const switchesOf = (asked) => {
 const placeOf = (name, block = null, run = page.runs[state.run]) => {
   const blocks = blocksOf(run);
   if (name === "") return { block: "", tensor: null };
-  if (run.names.includes(name))
-    return { block: blocks.includes(block) ? block : blockOf(name), tensor: name };
+  if (run.names.includes(name)) return { block: blocks.includes(block) ? block : blockOf(name), tensor: name };
   if (blocks.includes(name)) return { block: name, tensor: null };
   return { block: "", tensor: null, missing: name };
 };

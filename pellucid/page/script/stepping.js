@@ -5,13 +5,13 @@
  * alone and looks at the keys and values of the rows before; without one it computes the rows of the whole prefix again.
  */
 function* stepsOfDecoding({ sourceIds, targetIds, sentence, switches, model }, cached) {
-  const transformer = new Transformer(model.config, model.parameters, seeSwitched(switches));
+  const transformer = new Transformer(model.config, model.parameters, seeSwitched(model, switches));
   const mask = realTokens(sourceIds, sentence, switches);
   const memory = transformer.remember(transformer.encode(sourceIds, mask), mask);
   const past = new GrowingPast();
   for (let step = 0; step < targetIds.length; step++) {
     const tensors = new Map();
-    transformer.see = recording(tensors, seeSwitched(switches));
+    transformer.see = recording(tensors, seeSwitched(model, switches));
     if (cached) transformer.decode([targetIds[step]], memory, past);
     else transformer.decode(targetIds.slice(0, step + 1), memory, new NoPast());
     yield tensors;
@@ -75,20 +75,16 @@ const comparisons = new WeakMap();
 
 /** A run decoded step by step and compared with all positions at once; made once. */
 const comparedInTime = (run, cached) => {
-  const known = comparisons.get(run) ?? {};
-  comparisons.set(run, known);
-  known[cached] ??= stepByStep(run, cached);
-  return known[cached];
+  const known = madeOnce(comparisons, run, () => new Map());
+  return madeOnce(known, cached, () => stepByStep(run, cached));
 };
 
 const waysOfRuns = new WeakMap();
 
 /** Step t (from 1) of a run as {cached, again}: two runs that end with this step. Made once. */
 const waysOfStep = (run, t) => {
-  const known = waysOfRuns.get(run) ?? new Map();
-  waysOfRuns.set(run, known);
-  if (!known.has(t)) known.set(t, bothWays(run, t));
-  return known.get(t);
+  const known = madeOnce(waysOfRuns, run, () => new Map());
+  return madeOnce(known, t, () => bothWays(run, t));
 };
 
 const bothWays = (run, t) => {
@@ -97,7 +93,9 @@ const bothWays = (run, t) => {
   const again = { ...computedRun(run.model, sentence, run.switches), ...step };
   const made = rowsOfSteps(run, t);
   const cached = finishRun({
-    ...run, ...again, stepwise: true,
+    ...run,
+    ...again,
+    stepwise: true,
     shapes: Object.fromEntries(again.names.map((name) => [name, made.get(name) ?? run.shapes[name]])),
     get: async (name) => made.get(name) ?? run.get(name), // what the encoder made is remembered
     origin: () => "computed",
@@ -117,7 +115,15 @@ const rowsOfSteps = (run, t) => {
     steps.push(tensors);
     if (steps.length === t) break;
   }
-  return new Map([...steps.at(-1).keys()].map((name) => [name, stacked(name, steps.map((step) => step.get(name)))]));
+  return new Map(
+    [...steps.at(-1).keys()].map((name) => [
+      name,
+      stacked(
+        name,
+        steps.map((step) => step.get(name)),
+      ),
+    ]),
+  );
 };
 
 /** One row under the other; keys and values that were remembered are all there already. */

@@ -109,30 +109,18 @@ const bridges = (model, box, position) => {
   const encoder = { ...box(last), right: box(last.closest(".layer") ?? last).right };
   const asking = model.querySelector(`.target [data-position="${position}"]`);
   const beside = memory.left >= encoder.right;
-  const lines = [];
-  if (beside)
-    lines.push(
-      drawn("path", {
-        class: "bridge",
-        d: curveBetween(
-          encoder.right,
-          encoder.y,
-          memory.left,
-          Math.min(memory.bottom - 20, Math.max(memory.top + 20, encoder.y)),
-        ),
-      }),
-    );
-  else lines.push(drawn("path", { class: "bridge", d: `M${memory.x},${encoder.bottom} V${memory.top}` }));
+  const into = Math.min(memory.bottom - 20, Math.max(memory.top + 20, encoder.y));
+  const d = beside
+    ? curveBetween(encoder.right, encoder.y, memory.left, into)
+    : `M${memory.x},${encoder.bottom} V${memory.top}`;
+  const lines = [drawn("path", { class: "bridge", d })];
   const isCompact = model.classList.contains("compact"); // there a line ends at the row of the layer
   const crosses = [...model.querySelectorAll(".block.cross_attention")]
     .map((cross) => (isCompact ? box(cross.closest(".layer")) : box(cross)))
     .sort((one, other) => one.y - other.y);
   crosses.forEach((cross, at) => {
     const end = asking && !isCompact ? box(asking).x : cross.left;
-    for (const [kind, shift] of [
-      ["keys", -3.5],
-      ["values", 3.5],
-    ]) {
+    for (const [kind, shift] of Object.entries({ keys: -3.5, values: 3.5 })) {
       const d = beside
         ? `${curveBetween(memory.right, memory.top + ((at + 1) / (crosses.length + 1)) * (memory.bottom - memory.top) + shift, cross.left, cross.y + shift)} H${end}`
         : `M${memory.left + 10 + shift},${memory.bottom} V${cross.y + shift} H${end}`;

@@ -7,6 +7,15 @@ const rowOfTensor = async (run, name, head, row) => {
   return { numbers: rowOfPanel(panelOf(tensor, head), row), scale: await scaleOfTensor(run, name, tensor), of: name };
 };
 
+const columnOfTensor = async (run, name, head, column) => {
+  const tensor = await run.get(name);
+  return {
+    numbers: columnOfPanel(panelOf(tensor, head), column),
+    scale: await scaleOfTensor(run, name, tensor),
+    of: name,
+  };
+};
+
 /** A row, a column, and what they give, one by one. */
 const productStrips = (left, right, role) => {
   const numbers = left.numbers.map((number, place) => number * right.numbers[place]);
@@ -17,7 +26,14 @@ const productStrips = (left, right, role) => {
 /** A row of scores, its powers, and the weights that come of them; one of these is the chosen cell. */
 const softmaxStrips = (scores, chosen) => {
   const { columns } = softmaxSteps(scores.numbers);
-  const strip = (sign, label, step) => ({ sign, symbol: "", label, role: "w", numbers: columns.map((each) => each[step]), scale: scaleOf("weights") });
+  const strip = (sign, label, step) => ({
+    sign,
+    symbol: "",
+    label,
+    role: "w",
+    numbers: columns.map((each) => each[step]),
+    scale: scaleOf("weights"),
+  });
   return [{ role: "w", ...scores }, strip("→", "exp(x − max)", "power"), { ...strip("→", "exp ÷ Σ", "share"), chosen }];
 };
 
@@ -26,34 +42,29 @@ const stripsOfMaking = ({ strips, missing }) => {
   if (!strips.length || missing) return null;
   const { labels = [] } = strips[0];
   const heading = labels.length && labels.length <= 12 ? stripLabels(labels) : null;
-  return element("div", { class: "strips", role: "group", "aria-label": "what it was made from" }, heading, strips.map(stripElement));
+  return element("div", { class: "strips", role: "group", "aria-label": "what it was made from" }, [
+    heading,
+    strips.map(stripElement),
+  ]);
 };
 
 const stripLabels = (labels) =>
-  element(
-    "div",
-    { class: "strip-line", "aria-hidden": "true" },
+  element("div", { class: "strip-line", "aria-hidden": "true" }, [
     element("span"),
-    element("span", { class: "strip-cells names" }, labels.map((label) => words(label))),
-  );
+    element("span", { class: "strip-cells names" }, [labels.map((label) => words(label))]),
+  ]);
 
 const stripElement = ({ sign = "", symbol, label, role, numbers, scale, of, chosen }) =>
-  element(
-    "div",
-    { class: `strip-line role-${role}`, "data-from": of },
-    element(
-      "span",
-      { class: "strip-name" },
+  element("div", { class: `strip-line role-${role}`, "data-from": of }, [
+    element("span", { class: "strip-name" }, [
       element("span", { class: "strip-sign" }, sign),
       symbol ? element("b", { class: "symbol" }, withScripts(symbol)) : null,
       words(label),
-    ),
-    element(
-      "span",
-      { class: "strip-cells", role: "img", "aria-label": numbers.map(fourDecimals).join(", ") },
+    ]),
+    element("span", { class: "strip-cells", role: "img", "aria-label": numbers.map(fourDecimals).join(", ") }, [
       numbers.map((number, place) => stripCell(number, scale, place === chosen)),
-    ),
-  );
+    ]),
+  ]);
 
 const stripCell = (number, scale, isChosen) => {
   const { class: shade, ...level } = shadeOf(depthOf(scale, number));
@@ -70,6 +81,7 @@ const bringStrips = (making, plates) => {
     const [from, to] = [plate.getBoundingClientRect(), line.lastChild.getBoundingClientRect()];
     const [across, down] = [from.left - to.left, from.top - to.top];
     const part = Math.min(1, FARTHEST / Math.max(1, Math.hypot(across, down)));
-    animate(line.lastChild, [{ transform: `translate(${across * part}px, ${down * part}px)`, opacity: 0.2 }, { transform: "none", opacity: 1 }]);
+    const start = `translate(${across * part}px, ${down * part}px)`;
+    animate(line.lastChild, { transform: [start, "none"], opacity: [0.2, 1] });
   }
 };

@@ -2,7 +2,7 @@
 // and goes on with what it gets back; so a switch replaces one tensor, and all that follows, follows.
 
 /** A `see` for the model with which the switches take effect. */
-const seeSwitched = (switches) => {
+const seeSwitched = (model, switches) => {
   const kept = new Map(); // tensors of this pass that a later edit puts in another's place
   return (path, name, axes, value) => {
     const full = `${path}.${name}`;
@@ -16,7 +16,7 @@ const seeSwitched = (switches) => {
       return value.map((head, h) => (isSilent(h) ? new Matrix(head.rows, head.columns) : head));
     }
     if (name === "sum" && !switches.residual) {
-      const sublayer = sublayerAddedBy(path);
+      const sublayer = sublayerAddedBy(model, path);
       if (isMeant(switches, path) || isMeant(switches, sublayer)) return kept.get(`${sublayer}.output`);
     }
     return value;
@@ -33,16 +33,6 @@ const withoutCausal = (mask) => {
   const isPadding = (key) => mask.map((_, query) => mask.at(query, key)).data.every((added) => added === -Infinity);
   const padding = Array.from({ length: mask.columns }, (_, key) => isPadding(key));
   return mask.map((_, query, key) => (padding[key] ? -Infinity : 0));
-};
-
-/** The sublayer whose output an Add & Norm adds: figure 1 of the paper. */
-const sublayerAddedBy = (residual) => {
-  const [, layer, stack, number] = /^((encoder|decoder)\.layers\.\d+)\.residual_(\d)$/.exec(residual);
-  const sublayers = {
-    encoder: ["self_attention", "feed_forward"],
-    decoder: ["self_attention", "cross_attention", "feed_forward"],
-  };
-  return `${layer}.${sublayers[stack][number - 1]}`;
 };
 
 /** Why a run cannot be shown with these switches; "" if it can. */
@@ -80,16 +70,19 @@ const faultOfSwitches = (run, switches) => {
   if (switches.head !== null && !(switches.head >= 0 && switches.head < heads)) {
     return `there is no head ${switches.head}: there are ${heads}, counted from 0.`;
   }
-  return faultOfPlace(switches, parts, attentions);
+  return faultOfPlace(run.model, switches, parts, attentions);
 };
 
 /** Why a switch cannot be off in one part: the part does not have what would be switched. */
-const faultOfPlace = (switches, parts, attentions) => {
+const faultOfPlace = (model, switches, parts, attentions) => {
   const residuals = parts.filter((part) => /\.residual_\d$/.test(part));
   const owners = {
     causal: ["causal mask: only the decoder's self-attention has one", attentions.filter(isDecoderSelf)],
     scale: ["scale: only an attention has one", attentions],
-    residual: ["residual connection: only an Add & Norm and its sublayer have one", [...residuals, ...residuals.map(sublayerAddedBy)]],
+    residual: [
+      "residual connection: only an Add & Norm and its sublayer have one",
+      [...residuals, ...residuals.map((each) => sublayerAddedBy(model, each))],
+    ],
   };
   for (const [name, [what, having]] of Object.entries(owners)) {
     if (switches[name] || having.some((part) => isMeant(switches, part))) continue;
@@ -105,7 +98,9 @@ const variantOf = (run, switches) =>
 /** Switches as text that is the same for the same switches. */
 const switchesInText = (switches) => {
   const silent = Object.entries(switches.silent).filter(([, heads]) => heads.length);
-  return JSON.stringify([...Object.keys(UNSWITCHED).map((name) => (name === "silent" ? silent.toSorted() : switches[name]))]);
+  return JSON.stringify(
+    Object.keys(UNSWITCHED).map((name) => (name === "silent" ? silent.toSorted() : switches[name])),
+  );
 };
 
 const whatIsPrecomputed = ({ variants = [] }) =>

@@ -12,23 +12,20 @@ const drawTime = (run, place) => {
       "aria-label": `step ${at + 1}`,
     }),
   );
-  redraw(
-    place,
+  redraw(place, [
     timeButton("training", "mode", "Training", () => setState({ mode: "training" }), { pressed: !isStep }),
-    element(
-      "div",
-      { class: "steps-of-time", role: "group", "aria-label": "steps" },
+    element("div", { class: "steps-of-time", role: "group", "aria-label": "steps" }, [
       element("span", { class: "label" }, "Step"),
       stepBy(run, -1, "‹", "the step before"),
       steps,
       stepBy(run, 1, "›", "the next step"),
-    ),
+    ]),
     timeButton("play", "play", playing ? "❚❚" : "▶", playOrPause, {
       "aria-label": playing ? "pause" : "play, step by step",
       title: "space",
     }),
     isStep ? cacheButton() : null,
-  );
+  ]);
   roam(place);
 };
 
@@ -108,9 +105,7 @@ const playOrPause = () => {
 
 const playOn = () => {
   if (playing.position >= playing.whole.target.length - 1) return playOrPause();
-  const said = found("drawing")
-    .querySelector(`.said[data-position="${state.position}"] bdi`)
-    ?.getBoundingClientRect();
+  const said = found("drawing").querySelector(`.said[data-position="${state.position}"] bdi`)?.getBoundingClientRect();
   playing.position += 1;
   return setState({ position: playing.position }).then(() => feedBack(said));
 };
@@ -133,12 +128,6 @@ const feedBack = (from) => {
   const place = found("drawing").querySelector(`.target [data-position="${state.position}"]`);
   const to = place?.getBoundingClientRect();
   if (!from?.width || !to?.width) return;
-  animate(
-    place,
-    [
-      { transform: `translate(${from.x - to.x}px, ${from.y - to.y}px)`, opacity: 0.3 },
-      { transform: "none", opacity: 1 },
-    ],
-    290,
-  );
+  const start = `translate(${from.x - to.x}px, ${from.y - to.y}px)`;
+  animate(place, { transform: [start, "none"], opacity: [0.3, 1] }, 290);
 };

@@ -8,8 +8,15 @@ const stopsOf = (run) => TOUR.filter(({ tensor }) => tensor === "" || run.names.
 
 /** The state of a stop: its view, and nothing left over from what was tried before. */
 const stateOfStop = async (run, stop, number) => ({
-  ...FIRST_STATE, run: state.run, text: state.text, to: state.to, target: state.target,
-  ...placeOf(stop.tensor), ...(await stop.changes?.(run)), open: "tour", stop: number,
+  ...FIRST_STATE,
+  run: state.run,
+  text: state.text,
+  to: state.to,
+  target: state.target,
+  ...placeOf(stop.tensor),
+  ...(await stop.changes?.(run)),
+  open: "tour",
+  stop: number,
 });
 
 const goToStop = async (number) => {
@@ -61,7 +68,8 @@ const drawTour = async (place) => {
   redraw(place, tourCard({ stop, number, count: stops.length, text, trial }));
   if (held && !place.contains(document.activeElement)) place.querySelector(".primary").focus();
   keepBelowTour();
-  if (place.told !== stop) say([...place.querySelector(".tour-says").children].map((part) => part.textContent).join(". "));
+  if (place.told !== stop)
+    say([...place.querySelector(".tour-says").children].map((part) => part.textContent).join(". "));
   place.told = stop;
 };
 
@@ -73,17 +81,23 @@ const tourCard = ({ stop, number, count, text, trial }) => {
   return element(
     "section",
     { class: isUnfolded ? "tour unfolded" : "tour", "aria-label": "Tour", keydown: leaveWithEscape },
-    element("div", { class: "tour-says" },
+    element("div", { class: "tour-says" }, [
       element("p", { class: "tour-count" }, `Stop ${number + 1} of ${count}`),
       element("h2", {}, stop.title),
-      element("p", { class: "tour-text" }, ...text)),
-    element("div", { class: "tour-does" },
-      tourButton("more", isUnfolded ? "less" : "more", unfold, { class: "tour-more", "aria-expanded": String(isUnfolded) }),
+      element("p", { class: "tour-text" }, ...text),
+    ]),
+    element("div", { class: "tour-does" }, [
+      tourButton("more", isUnfolded ? "less" : "more", unfold, {
+        class: "tour-more",
+        "aria-expanded": String(isUnfolded),
+      }),
       trialButton(stop.trial.label, trial, number),
-      element("div", { class: "tour-buttons" },
+      element("div", { class: "tour-buttons" }, [
         tourButton("back", "Back", () => goToStop(number - 1), { disabled: number === 0 }),
         tourButton("next", isLast ? "Finish" : "Next", onwards, { class: "primary" }),
-        tourButton("leave", "Leave", leaveTour, { "aria-label": "Leave the tour" }))),
+        tourButton("leave", "Leave", leaveTour, { "aria-label": "Leave the tour" }),
+      ]),
+    ]),
   );
 };
 

@@ -2,6 +2,7 @@
 // sentences with this page's own numbers, and one thing to try.
 
 const firstSelf = "decoder.layers.0.self_attention";
+const firstEncoder = "encoder.layers.0.self_attention.weights";
 const firstCross = "decoder.layers.0.cross_attention";
 
 /** The place of the row's largest number, and that number. */
@@ -40,63 +41,60 @@ const differenceInTime = async (run) => {
 /** The second row, where there is one: the first that has something before it. */
 const secondOf = (tokens) => Math.min(1, tokens.length - 1);
 
+/** A text with tokens and numbers in it, as a list of its parts. */
+const says = (texts, ...parts) => texts.flatMap((text, place) => [text.replace(/\s+/g, " "), parts[place] ?? ""]);
+
+const toSecondStep = (run) => ({ mode: "step", position: secondOf(run.target) });
+
 const TOUR = [
   {
     title: "Tokens, and the shift",
     tensor: "",
-    text: (run) => [
-      "The encoder reads the source: ", listed(run.source), ". The decoder reads the target, shifted right by one: ",
-      listed(run.target), ". At each position it is to say the token that comes next: ", listed(run.expected), ".",
-    ],
+    text: (run) => says`The encoder reads the source: ${listed(run.source)}. The decoder reads the target, shifted right
+      by one: ${listed(run.target)}. At each position it is to say the token that comes next: ${listed(run.expected)}.`,
     trial: { label: "Look at the last position", changes: (run) => ({ position: run.target.length - 1 }) },
   },
   {
     title: "Embedding and positions",
     tensor: "encoder.embedded",
-    text: async (run) => {
-      const { config } = run;
-      const scaled = config.scale_embeddings ? `, times √${config.width} = ${fourDecimals(Math.sqrt(config.width))}` : "";
-      return [
-        `A token’s vector is its row of a table of ${config.vocabulary} × ${config.width} numbers${scaled}: to look a row `,
-        "up is to multiply a one-hot row with the table. Attention alone does not know which token comes first, so sines ",
-        "and cosines of the position are added.",
-      ];
-    },
+    text: ({
+      config: { width, vocabulary, scale_embeddings: isScaled },
+    }) => says`A token’s vector is its row of a table of
+      ${vocabulary} × ${width} numbers${isScaled ? `, times √${width} = ${fourDecimals(Math.sqrt(width))}` : ""}: to look a
+      row up is to multiply a one-hot row with the table. Attention alone does not know which token comes first, so sines
+      and cosines of the position are added.`,
     trial: { label: "See the positions alone", tensor: "encoder.positions" },
   },
   {
     title: "The encoder’s self-attention has no mask",
-    tensor: "encoder.layers.0.self_attention.weights",
-    changes: (run) => mostOfSecond(run, "encoder.layers.0.self_attention.weights", run.source),
+    tensor: firstEncoder,
+    changes: (run) => mostOfSecond(run, firstEncoder, run.source),
     text: async (run) => {
-      const { row, column, value } = await looksMost(run, "encoder.layers.0.self_attention.weights", run.source);
-      return [
-        "Every source token asks every other, those after it too. In head 0, ", words(run.source[row]),
-        " looks most at ", words(run.source[column]), ` (${fourDecimals(value)}). The weights of a row add up to 1.`,
-      ];
+      const { row, column, value } = await looksMost(run, firstEncoder, run.source);
+      return says`Every source token asks every other, those after it too. In head 0, ${words(run.source[row])} looks most
+        at ${words(run.source[column])} (${fourDecimals(value)}). The weights of a row add up to 1.`;
     },
     trial: { label: "Another head", changes: () => ({ head: 1 }) },
   },
   {
     title: "The memory",
     tensor: "encoder.output",
-    text: (run) => [
-      `What leaves the encoder is called the memory: ${run.source.length} × ${run.config.width}, one vector for each `,
-      "source token, not one for the whole sentence. Each decoder layer makes keys and values of its own from it.",
-    ],
+    text: (run) => says`What leaves the encoder is called the memory: ${run.source.length} × ${run.config.width}, one
+      vector for each source token, not one for the whole sentence. Each decoder layer makes keys and values of its own
+      from it.`,
     trial: { label: "See the keys that the first layer makes", tensor: `${firstCross}.keys` },
   },
   {
     title: "Queries, keys and values",
     tensor: `${firstSelf}.queries`,
-    text: (run) => {
-      const { width, heads } = run.config;
-      return [
-        "In the decoder’s first layer each position makes three vectors: its query, X · W^Q, asks; its key, X · W^K, is ",
-        `asked; its value, X · W^V, is what it gives. (${run.target.length}×${width})·(${width}×${width}), of which `,
-        heads === 1 ? "the one head has all columns." : `each of the ${heads} heads has ${width / heads} columns.`,
-      ];
-    },
+    text: ({
+      config: { width, heads },
+      target,
+    }) => says`In the decoder’s first layer each position makes three vectors: its
+      query, X · W^Q, asks; its key, X · W^K, is asked; its value, X · W^V, is what it gives.
+      (${target.length}×${width})·(${width}×${width}), of which ${
+        heads === 1 ? "the one head has all columns." : `each of the ${heads} heads has ${width / heads} columns.`
+      }`,
     trial: { label: "How its first number is made", changes: () => ({ row: 0, column: 0 }) },
   },
   {
@@ -106,13 +104,13 @@ const TOUR = [
     text: async (run) => {
       const row = secondOf(run.target);
       const root = Math.sqrt(run.config.width / run.config.heads);
-      const score = panelOf(await run.get(`${firstSelf}.scores`), 0).at(row, 0);
-      const scaled = panelOf(await run.get(`${firstSelf}.scaled_scores`), 0).at(row, 0);
-      return [
-        "A score is the dot product of a query and a key: ", words(run.target[row]), " asks ", words(run.target[0]),
-        ` and gets ${fourDecimals(score)}. Divided by √d_k = ${fourDecimals(root)} it is ${fourDecimals(scaled)}. `,
-        "Without this, longer vectors make larger scores, and the softmax gives nearly everything to one token.",
-      ];
+      const [score, scaled] = await Promise.all(
+        ["scores", "scaled_scores"].map((last) => run.get(`${firstSelf}.${last}`)),
+      );
+      const [before, after] = [score, scaled].map((tensor) => fourDecimals(panelOf(tensor, 0).at(row, 0)));
+      return says`A score is the dot product of a query and a key: ${words(run.target[row])} asks ${words(run.target[0])}
+        and gets ${before}. Divided by √d_k = ${fourDecimals(root)} it is ${after}. Without this, longer vectors make larger
+        scores, and the softmax gives nearly everything to one token.`;
     },
     trial: { label: "Take the scale away", switches: { scale: false }, tensor: `${firstSelf}.weights` },
   },
@@ -120,14 +118,11 @@ const TOUR = [
     title: "The mask",
     tensor: `${firstSelf}.mask`,
     changes: (run) => ({ row: 0, column: run.target.length - 1 }),
-    text: (run) => {
-      const length = run.target.length;
-      return [
-        "In training all positions are computed at once, so each could see the word that it is to predict. The mask ",
-        `forbids it: to ${(length * (length - 1)) / 2} of the ${length * length} scores it adds −∞. A position sees itself `,
-        "and what precedes it.",
-      ];
-    },
+    text: ({
+      target: { length },
+    }) => says`In training all positions are computed at once, so each could see the word that
+      it is to predict. The mask forbids it: to ${(length * (length - 1)) / 2} of the ${length * length} scores it adds −∞.
+      A position sees itself and what precedes it.`,
     trial: { label: "Lift the mask, and see the leak", switches: { causal: false }, tensor: `${firstSelf}.weights` },
   },
   {
@@ -136,37 +131,47 @@ const TOUR = [
     changes: (run) => mostOfSecond(run, `${firstSelf}.weights`, run.target),
     text: async (run) => {
       const { row, column, value } = await looksMost(run, `${firstSelf}.weights`, run.target);
-      return [
-        "Softmax takes exp of each score and divides by the row’s sum: the weights. ", words(run.target[row]), " gives ",
-        words(run.target[column]), ` ${fourDecimals(value)}; what the mask forbids gets exactly 0. The context is the rows `,
-        "of V, each times its weight, added up. The first position has only itself: its context is the first row of V.",
-      ];
+      return says`Softmax takes exp of each score and divides by the row’s sum: the weights. ${words(run.target[row])} gives
+        ${words(run.target[column])} ${fourDecimals(value)}; what the mask forbids gets exactly 0. The context is the rows
+        of V, each times its weight, added up. The first position has only itself: its context is the first row of V.`;
     },
-    trial: { label: "How a number of the context is made", tensor: `${firstSelf}.context`, changes: (run) => ({ row: secondOf(run.target), column: 0 }) },
+    trial: {
+      label: "How a number of the context is made",
+      tensor: `${firstSelf}.context`,
+      changes: (run) => ({ row: secondOf(run.target), column: 0 }),
+    },
   },
   {
     title: "Heads, and W^O",
     tensor: `${firstSelf}.concatenated`,
-    text: (run) => [
-      run.config.heads === 1 ? "The one head’s context" : `${run.config.heads} heads have done this side by side. Their contexts, next to each other,`,
-      ` ${run.config.heads === 1 ? "is" : "are"} one matrix of ${run.target.length} × ${run.config.width} again, and W^O, multiplied from the right, mixes its columns.`,
-    ],
-    trial: { label: "Silence head 0 of this layer", switches: { silent: { [firstSelf]: [0] } }, tensor: `${firstSelf}.concatenated` },
+    text: ({ config: { heads, width }, target }) =>
+      says`${
+        heads === 1
+          ? "The one head’s context is"
+          : `${heads} heads have done this side by side. Their contexts, next to each other, are`
+      } one matrix of ${target.length} × ${width} again, and W^O, multiplied from the right, mixes its columns.`,
+    trial: {
+      label: "Silence head 0 of this layer",
+      switches: { silent: { [firstSelf]: [0] } },
+      tensor: `${firstSelf}.concatenated`,
+    },
   },
   {
     title: "Add & Norm",
     tensor: "decoder.layers.0.residual_1.sum",
     text: async (run) => {
-      const [mean, variance] = await Promise.all(
-        ["mean", "variance"].map((name) => run.get(`decoder.layers.0.residual_1.norm.${name}`)),
-      );
-      return [
-        "What attention found is added to what came in, so that nothing is lost on the way. LayerNorm brings each position’s ",
-        `vector to mean 0 and variance 1 (the first has mean ${fourDecimals(panelOf(mean, 0).at(0, 0))} and variance `,
-        `${fourDecimals(panelOf(variance, 0).at(0, 0))} before), then multiplies by a weight and adds a bias.`,
-      ];
+      const norm = "decoder.layers.0.residual_1.norm";
+      const tensors = await Promise.all(["mean", "variance"].map((last) => run.get(`${norm}.${last}`)));
+      const [mean, variance] = tensors.map((tensor) => fourDecimals(panelOf(tensor, 0).at(0, 0)));
+      return says`What attention found is added to what came in, so that nothing is lost on the way. LayerNorm brings each
+        position’s vector to mean 0 and variance 1 (the first has mean ${mean} and variance ${variance} before), then
+        multiplies by a weight and adds a bias.`;
     },
-    trial: { label: "Take all residuals away", switches: { residual: false }, tensor: "decoder.layers.0.residual_1.sum" },
+    trial: {
+      label: "Take all residuals away",
+      switches: { residual: false },
+      tensor: "decoder.layers.0.residual_1.sum",
+    },
   },
   {
     title: "Cross-attention: the decoder asks the source",
@@ -174,45 +179,38 @@ const TOUR = [
     changes: (run) => mostOfSecond(run, `${firstCross}.weights`, run.target),
     text: async (run) => {
       const { row, column, value } = await looksMost(run, `${firstCross}.weights`, run.target);
-      return [
-        "Queries come from the decoder, keys and values from the memory, so the weights are ",
-        `${run.target.length} × ${run.source.length}, target × source. After `, words(run.target[row]), ", head 0 looks most at ",
-        words(run.source[column]), ` (${fourDecimals(value)}). At every step K and V are the same.`,
-      ];
+      return says`Queries come from the decoder, keys and values from the memory, so the weights are
+        ${run.target.length} × ${run.source.length}, target × source. After ${words(run.target[row])}, head 0 looks most at
+        ${words(run.source[column])} (${fourDecimals(value)}). At every step K and V are the same.`;
     },
-    trial: { label: "See it in time: the second step", changes: (run) => ({ mode: "step", position: secondOf(run.target) }) },
+    trial: { label: "See it in time: the second step", changes: toSecondStep },
   },
   {
     title: "From a vector to a word",
     tensor: "decoder.probabilities",
-    text: (run) => [
-      `The feed-forward takes each vector from ${run.config.width} to ${run.config.hidden} numbers and back. After the last `,
-      "layer one more matrix gives every token of the vocabulary a number, the logit, and softmax makes probabilities of ",
-      "them. The first word, ", words(run.expected[0]), `, has ${fourDecimals(run.steps[0].probability)}.`,
-    ],
+    text: ({ config: { width, hidden }, expected, steps }) => says`The feed-forward takes each vector from ${width} to
+      ${hidden} numbers and back. After the last layer one more matrix gives every token of the vocabulary a number, the
+      logit, and softmax makes probabilities of them. The first word, ${words(expected[0])}, has
+      ${fourDecimals(steps[0].probability)}.`,
     trial: { label: "See the logits before the softmax", tensor: "decoder.logits" },
   },
   {
     title: "Feed it back: the next step",
     tensor: `${firstSelf}.weights`,
-    changes: (run) => ({ mode: "step", position: secondOf(run.target) }),
-    text: (run) => [
-      words(run.expected[0]), " was said, so it goes in again, and one new row is computed. The keys and values of the ",
-      "positions before it are remembered: that is the cache. Without it, all rows so far are computed again, with the ",
-      "same numbers.",
-    ],
+    changes: toSecondStep,
+    text: (
+      run,
+    ) => says`${words(run.expected[0])} was said, so it goes in again, and one new row is computed. The keys and
+      values of the positions before it are remembered: that is the cache. Without it, all rows so far are computed again,
+      with the same numbers.`,
     trial: { label: "Without the cache", changes: () => ({ cached: false }) },
   },
   {
     title: "Training: all steps at once, the same numbers",
     tensor: `${firstSelf}.weights`,
-    text: async (run) => {
-      return [
-        "In training the right words are known and go in together: teacher forcing. Because of the mask, row t sees what ",
-        `step t saw. ${await differenceInTime(run)} Step by step this sentence takes `,
-        run.target.length === 1 ? "1 pass" : `${run.target.length} passes`, " through the decoder, in training one.",
-      ];
-    },
+    text: async (run) => says`In training the right words are known and go in together: teacher forcing. Because of the
+      mask, row t sees what step t saw. ${await differenceInTime(run)} Step by step this sentence takes
+      ${run.target.length === 1 ? "1 pass" : `${run.target.length} passes`} through the decoder, in training one.`,
     trial: { label: "Back to the whole model", tensor: "" },
   },
 ];

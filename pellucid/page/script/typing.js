@@ -18,17 +18,22 @@ const drawTyping = (model, place) => {
     submitSentence(field, to?.value ?? shown.to, target);
   };
   const unfold = { type: "button", id: "unfold-target", "aria-controls": "target-line" };
-  redraw(place, element("form", { class: "typing", submit },
-    element("div", { class: "typing-top" },
-      element("label", { for: "own-sentence" }, "Try your own sentence"),
-      button("Why not another?", () => unfoldTarget(target), unfold)),
-    element("div", { class: "typing-line" }, field, to, element("button", { class: "go" }, "Translate")),
-    element("p", { id: "own-sentence-error", class: "error", role: "alert" }),
-    element("div", { id: "target-line" },
-      element("label", { for: "own-target" }, "It is to become (empty: what the model says)"),
-      target,
-      element("p", { id: "own-target-error", class: "error", role: "alert" })),
-    element("div", { id: "offers", class: "offers", role: "group", "aria-label": "words that the model knows" })));
+  redraw(place, [
+    element("form", { class: "typing", submit }, [
+      element("div", { class: "typing-top" }, [
+        element("label", { for: "own-sentence" }, "Try your own sentence"),
+        button("Why not another?", () => unfoldTarget(target), unfold),
+      ]),
+      element("div", { class: "typing-line" }, field, to, element("button", { class: "go" }, "Translate")),
+      element("p", { id: "own-sentence-error", class: "error", role: "alert" }),
+      element("div", { id: "target-line" }, [
+        element("label", { for: "own-target" }, "It is to become (empty: what the model says)"),
+        target,
+        element("p", { id: "own-target-error", class: "error", role: "alert" }),
+      ]),
+      element("div", { id: "offers", class: "offers", role: "group", "aria-label": "words that the model knows" }),
+    ]),
+  ]);
   foldTarget(!wanted);
 };
 
@@ -135,7 +140,9 @@ const tellTyping = (message, field, unknown = null) => {
   const near = unknown?.near ?? [];
   const takeNear = (word) =>
     button(words(word), () => takeInstead(field, unknown.word, word), { type: "button", class: "offer" });
-  const children = near.length ? [told.replace(/Near it: .*$/su, "Near it: "), near.map((word) => [takeNear(word), " "])] : [told];
+  const children = near.length
+    ? [told.replace(/Near it: .*$/su, "Near it: "), near.map((word) => [takeNear(word), " "])]
+    : [told];
   found(`${field.id}-error`).replaceChildren(...children.flat(Infinity));
   field.setAttribute("aria-invalid", String(Boolean(message)));
 };
@@ -154,10 +161,9 @@ const ownRuns = new Map();
 /** The run of a model over a sentence of the reader's own, made once. */
 const ownRun = (text, to, target, model) => {
   const key = JSON.stringify([page.models.indexOf(model), text, to, target]);
-  if (!ownRuns.has(key)) {
+  return madeOnce(ownRuns, key, () => {
     const made = explainText(text, to, target, model);
-    ownRuns.set(key, made);
     made.catch(() => ownRuns.delete(key));
-  }
-  return ownRuns.get(key);
+    return made;
+  });
 };

@@ -49,7 +49,10 @@ const tokeniseTarget = (text, to, model = page.runs[0].model) => {
 const textOfTarget = (ids, to, model = page.runs[0].model) => {
   const { vocabulary, config } = model;
   const silent = [config.pad_id, config.start_id, config.end_id];
-  const text = textOfIds(vocabulary.target, ids.filter((id) => !silent.includes(id)));
+  const text = textOfIds(
+    vocabulary.target,
+    ids.filter((id) => !silent.includes(id)),
+  );
   const restored = vocabulary.preparation === "words" ? joinWords(text, targetLanguageOf(vocabulary, to)) : text;
   return restored.replaceAll("\n", " "); // a byte token can be a line feed, and a translation is one line
 };
@@ -83,7 +86,8 @@ const targetLanguageOf = ({ targets }, to) => {
   if (!to && targets.length > 1) throw new Error(`the model translates to ${names}: say which.`);
   if (!to) return targets[0] ?? null;
   if (!targets.length) throw new Error(`the model does not name its languages, so it takes no "${to}". Leave it out.`);
-  if (!targets.includes(to)) throw new Error(`the model translates to ${names}, not "${to}". Ask for one that it knows.`);
+  if (!targets.includes(to))
+    throw new Error(`the model translates to ${names}, not "${to}". Ask for one that it knows.`);
   return to;
 };
 
@@ -97,7 +101,12 @@ const sourceLanguageOf = ({ languages }, to) => {
 const unknownWords = (vocabulary, side, text, ids) => {
   if (vocabulary.kind !== "word" || !ids.includes(side.unknownId)) return [];
   const unknown = splitAtSpaces(text).filter((word) => idsOfText(side, word).includes(side.unknownId));
-  return [...new Set(unknown)].map((word) => ({ word, get near() { return nearestWords(side, word); } }));
+  return [...new Set(unknown)].map((word) => ({
+    word,
+    get near() {
+      return nearestWords(side, word);
+    },
+  }));
 };
 
 const nearestWords = (side, word) => {
@@ -130,7 +139,9 @@ const tagTooMany = (word, tag, to) =>
 /** An error that knows whether it is about the sentence or the target: it stands beside that field. */
 const ofSide = (side, message, more = {}) => Object.assign(new Error(message), { side, ...more });
 
-const tooLong = (side) => ofSide(side,
-  `the ${side} is longer than the ${MOST_TOKENS} tokens that an explanation shows: ` +
-  "its matrices grow with the square of the length. Give a shorter one.",
-);
+const tooLong = (side) =>
+  ofSide(
+    side,
+    `the ${side} is longer than the ${MOST_TOKENS} tokens that an explanation shows: ` +
+      "its matrices grow with the square of the length. Give a shorter one.",
+  );

@@ -6,24 +6,17 @@ const vocabularyLines = async (view) => {
   const size = await vocabularySize(view.run);
   const product = await productBehind(view.run, "decoder.logits");
   const tied = product.weightName.includes("embedding");
-  const w = weightPlate(
-    product,
-    size,
-    tied ? "W<sub>E</sub><sup>T</sup>" : "W<sup>T</sup>",
-    tied ? "The embedding matrix, turned" : "Weights of the vocabulary",
-    "w",
-  );
+  const title = tied ? "The embedding matrix, turned" : "Weights of the vocabulary";
+  const w = weightPlate(product, size, tied ? "W<sub>E</sub><sup>T</sup>" : "W<sup>T</sup>", title, "w");
+  const logits = await wordsPlate(view, "decoder.logits");
+  const probabilities = await wordsPlate(view, "decoder.probabilities");
   const shapes = productOfShapes(x.panel, { rows: x.panel.columns, columns: size });
-  const lines = [{ title: "What leaves the decoder, times a column for each word", items: [x, TIMES, w] }];
-  lines.push({
-    title: "Logits: the best words of each row",
-    items: [EQUALS, { ...(await wordsPlate(view, "decoder.logits")), product: shapes }],
-  });
-  lines.push({
-    title: "Probabilities: what follows each row",
-    items: [sign("softmax →", "softmax of each row gives"), await wordsPlate(view, "decoder.probabilities")],
-  });
-  return lines;
+  const softmax = sign("softmax →", "softmax of each row gives");
+  return [
+    { title: "What leaves the decoder, times a column for each word", items: [x, TIMES, w] },
+    { title: "Logits: the best words of each row", items: [EQUALS, { ...logits, product: shapes }] },
+    { title: "Probabilities: what follows each row", items: [softmax, probabilities] },
+  ];
 };
 
 /** How many words the vocabulary has. */

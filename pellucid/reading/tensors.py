@@ -1,0 +1,157 @@
+"""The table of tensors (tensors.toml): what each tensor of a trace is, and what it is made of."""
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+from pellucid.config.schema import ModelConfig
+from pellucid.seeing.edits import ADDED
+
+
+@dataclass(frozen=True)
+class TensorKind:
+    """A row of the table: tensors with the same place in a part of the model, such as "attention.scores"."""
+
+    name: str
+    axes: str
+    by: str  # the operation
+    of: tuple[str, ...]
+    weights: tuple["Parameter", ...]
+    symbol: str
+    title: str
+    equation: str  # HTML
+    role: str
+    notes: str  # HTML
+    source: str  # where the notes and the paper write it
+    reading: str
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """The words for a parameter of the model; its name is the last of its path."""
+
+    name: str
+    symbol: str
+    title: str
+    bias: str
+
+
+@dataclass(frozen=True)
+class Origin:
+    """What one tensor is made of: names of a trace, and of the model's parameters."""
+
+    of: tuple[str, ...]
+    parameters: tuple[str, ...]
+
+
+def kind_of(name: str) -> str:
+    """Return what tensors of the same kind have in common: "attention.weights", "residual.sum"."""
+    path, _, last = name.rpartition(".")
+    part = path.rpartition(".")[2]
+    return f"{'attention' if part.endswith('_attention') else re.sub('_[0-9]+$', '', part)}.{last}"
+
+
+def describe(name: str) -> TensorKind:
+    """Return the row of the tensor of this name; raise KeyError where the table has none."""
+    part, _, last = kind_of(name).partition(".")
+    rows = _table()
+    return rows.get(f"{part}.{last}") or rows[f"{'stack' if part in ADDED else part}.{last}"]
+
+
+def kinds() -> Mapping[str, TensorKind]:
+    """Return the rows of the table by name, in the order of computation within each part."""
+    return _table()
+
+
+def origin(name: str, config: ModelConfig) -> Origin:
+    """Return what the tensor of this name is made of, in a model with this configuration."""
+    path, row = name.rpartition(".")[0], describe(name)
+    return Origin(
+        tuple(_source(each, path, config) for each in row.of),
+        tuple(parameter for each in row.weights for parameter in _parameters(each.name, path, config)),
+    )
+
+
+def _source(reference: str, path: str, config: ModelConfig) -> str:
+    """Return the full name that an entry of `of` stands for, in the part of this path."""
+    first = config.norm == "first"
+    match reference:
+        case "<attended>" if path.endswith("cross_attention"):
+            return "encoder.output"
+        case "<read>" | "<attended>":
+            residual = _residual_of(path)
+            return f"{residual}.norm.output" if first else _stream_before(residual, config)
+        case "<stream>":
+            return _stream_before(path, config)
+        case "<added>":
+            layer, number = path.split(".residual_")
+            return f"{layer}.{ADDED[path.partition('.')[0]][number]}.output"
+        case "<goes on>":
+            return f"{path}.sum" if first else f"{path}.norm.output"
+        case "<normed>":
+            return _normed(path.removesuffix(".norm"), config)
+        case "<last>":
+            return f"{path}.norm.output" if first else _stream_after(path, config)
+    return f"{path}.{reference}"
+
+
+def _normed(owner: str, config: ModelConfig) -> str:
+    """Return what the norm of a stack or of a residual connection reads."""
+    if owner in ADDED:
+        return _stream_after(owner, config)
+    return _stream_before(owner, config) if config.norm == "first" else f"{owner}.sum"
+
+
+def _residual_of(part: str) -> str:
+    """Return the residual connection around a part of a layer."""
+    layer, _, name = part.rpartition(".")
+    numbers = {added: number for number, added in ADDED[part.partition(".")[0]].items()}
+    return f"{layer}.residual_{numbers[name]}"
+
+
+def _stream_before(residual: str, config: ModelConfig) -> str:
+    """Return the stream that comes to a residual connection."""
+    layer, number = residual.split(".residual_")
+    if number != "1":
+        return f"{layer}.residual_{int(number) - 1}.output"
+    stack, _, index = layer.split(".")
+    return _stream_after(stack, config, layers=int(index))
+
+
+def _stream_after(stack: str, config: ModelConfig, layers: int | None = None) -> str:
+    """Return the stream after all layers of a stack, or after the first `layers`."""
+    if layers is None:
+        layers = config.encoder_layers if stack == "encoder" else config.decoder_layers
+    last = f"{stack}.layers.{layers - 1}.residual_{len(ADDED[stack])}.output"
+    return last if layers else f"{stack}.embedded"
+
+
+def _parameters(reference: str, path: str, config: ModelConfig) -> tuple[str, ...]:
+    """Return the full names of a weight and its bias, as the model's state_dict has them."""
+    shared = config.tied and config.target_vocabulary is None
+    match reference:
+        case "embedding":
+            return ("embedding.weight" if shared else f"{path}.embedding.weight",)
+        case "projection":
+            tied = "embedding.weight" if shared else "decoder.embedding.weight"
+            bias = ("decoder.projection.bias",) if config.output_bias else ()
+            return (tied if config.tied else "decoder.projection.weight", *bias)
+    layer = path if reference == "norm" else f"{path}.{reference}"
+    return (f"{layer}.weight", f"{layer}.bias")
+
+
+@cache
+def _table() -> Mapping[str, TensorKind]:
+    """Read the table once."""
+    table = tomllib.loads((files("pellucid.reading") / "tensors.toml").read_text(encoding="utf-8"))
+    words = {name: Parameter(name, **row) for name, row in table.pop("parameter").items()}
+    kinds = {}
+    for part, rows in table.items():
+        for last, row in rows.items():
+            weights = tuple(words[each] for each in row.pop("weights", ()))
+            name, of, source = f"{part}.{last}", tuple(row.pop("of")), row.pop("from")
+            kinds[name] = TensorKind(name, of=of, weights=weights, source=source, **row)
+    return kinds

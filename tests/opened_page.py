@@ -1,0 +1,132 @@
+"""A page opened in the browser, as a reader opens it; and measures of what is seen."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+# The contrast of each text with what is behind it; a text on a picture has none of its own.
+CONTRAST = """() => {
+  const canvas = document.createElement("canvas").getContext("2d", {willReadFrequently: true});
+  const over = (colours) => {
+    canvas.clearRect(0, 0, 1, 1);
+    for (const colour of colours) { canvas.fillStyle = colour; canvas.fillRect(0, 0, 1, 1); }
+    return [...canvas.getImageData(0, 0, 1, 1).data].slice(0, 3).map((c) => c / 255)
+      .map((c) => (c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4));
+  };
+  const light = ([r, g, b]) => 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  const known = new Map();
+  for (const element of document.querySelectorAll("body *")) {
+    if (element.closest("svg, script, style, :disabled, [aria-disabled]")) continue;
+    if (!element.checkVisibility()) continue;
+    if (![...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim())) continue;
+    const grounds = [];
+    for (let part = element; part; part = part.parentElement) {
+      grounds.unshift(getComputedStyle(part).backgroundColor);
+    }
+    const ink = getComputedStyle(element).color;
+    const key = ink + "|" + grounds.join();
+    if (known.has(key)) continue;
+    const ground = light(over(grounds)), text = light(over([...grounds, ink]));
+    const ratio = (Math.max(ground, text) + 0.05) / (Math.min(ground, text) + 0.05);
+    known.set(key, [ratio, `${element.tagName}.${element.className}: ${element.textContent.slice(0, 40)}`]);
+  }
+  return [...known.values()];
+}"""
+SMALL_TARGETS = """() => [...document.querySelectorAll("button, select, input, summary, a")]
+  .filter((target) => target.checkVisibility() && !target.closest(".unseen"))
+  .map((target) => [target.getBoundingClientRect(), target.outerHTML.slice(0, 90)])
+  .filter(([box]) => box.height < 44).map(([box, html]) => `${box.width} × ${box.height}: ${html}`)"""
+
+
+class Opened:
+    """A page in the browser; its methods wait until the page has drawn what they asked for."""
+
+    def __init__(self, context: Any, address: str) -> None:
+        self.page, self.complaints, self.requests = context.new_page(), [], []
+        self.page.on("console", lambda message: self.complaints.append(message.text))
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.page.goto(address)
+        self.settle()
+
+    def settle(self) -> None:
+        """Wait until the view of the address is drawn."""
+        self.until("document.body.dataset.shown === location.hash")
+
+    def until(self, what: str) -> None:
+        """Wait until this is true in the page; its policy lets no script but its own wait there."""
+        for _ in range(250):
+            if self.page.evaluate(what):
+                return
+            self.page.wait_for_timeout(15)
+        raise AssertionError(f"never true: {what}; complaints: {self.complaints}")
+
+    def go(self, address: str) -> None:
+        """Go to a view by its address."""
+        self.page.evaluate("(address) => { location.hash = address }", address)
+        self.settle()
+
+    def press(self, *keys: str) -> None:
+        """Press these keys, one after the other."""
+        for key in keys:
+            self.page.keyboard.press(key)
+            self.page.wait_for_timeout(60)
+            self.settle()
+
+    def click(self, selector: str) -> None:
+        """Click the first element of this selector; a name without brackets and dots is its data-key."""
+        found = self.page.locator(selector if selector[0] in ".#[" else f"[data-key={selector}]")
+        found.first.click()
+        self.settle()
+
+    def text(self, selector: str) -> str:
+        """Return the text of the first element of this selector."""
+        return str(self.page.locator(selector).first.inner_text())
+
+    def texts(self, selector: str) -> list[str]:
+        """Return the texts of all elements of this selector."""
+        found: list[str] = self.page.locator(selector).all_inner_texts()
+        return found
+
+    def is_seen(self, selector: str) -> bool:
+        return bool(self.page.locator(selector).first.is_visible())
+
+    @property
+    def address(self) -> str:
+        return str(self.page.evaluate("location.hash"))
+
+    @property
+    def focus(self) -> str:
+        """The element with the focus, as its label or text."""
+        focused = "document.activeElement"
+        return str(self.page.evaluate(f"{focused}.getAttribute('aria-label') ?? {focused}.textContent"))
+
+    def tab_to(self, what: str) -> None:
+        """Press Tab until the focus is on an element whose label or text begins with this."""
+        for _ in range(60):
+            self.press("Tab")
+            if self.focus.startswith(what):
+                return
+        raise AssertionError(f"Tab never came to {what!r}")
+
+    def assert_fits(self, width: int) -> None:
+        """Nothing scrolls sideways, every text can be read, and every target can be touched."""
+        assert self.page.evaluate("document.documentElement.scrollWidth") == width, self.address
+        ratios = self.page.evaluate(CONTRAST)
+        assert len(ratios) > 5 and min(ratios)[0] >= 4.5, (self.address, min(ratios))
+        assert self.page.evaluate(SMALL_TARGETS) == [], self.address
+
+
+@contextmanager
+def opened_page(
+    browser: Any, path: Path, address: str = "", width: int = 1440, height: int = 900, **context: Any
+) -> Iterator[Opened]:
+    """Open a page offline; what it complains of, or asks the network for, fails the test."""
+    settings = {"viewport": {"width": width, "height": height}, "offline": True, "reduced_motion": "reduce"}
+    opened_context = browser.new_context(**settings | context)
+    opened = Opened(opened_context, path.as_uri() + address)
+    yield opened
+    opened_context.close()
+    assert opened.complaints == []
+    assert {request.partition("#")[0] for request in opened.requests} == {path.as_uri()}
