@@ -1,22 +1,40 @@
-"""Experiments: what is only claimed of the Transformer, measured on one's own model and sentence.
+"""Experiments: what is only claimed of the Transformer, measured on your own model and sentence.
 
-Each module of this package is one: ABOUT says it in a sentence, NEEDS what it is given ("sentence": a model
-and a sentence, "model", or "nothing"), and `experiment` measures. A new file is a new experiment.
+A module of this package is an experiment: its first line says what it shows, and its function `experiment`
+measures it. The function takes an explanation, a translator or nothing, and then its settings.
 """
 
 import importlib
 import inspect
-import os
-import pkgutil
-from collections.abc import Mapping
+import math
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Protocol
+from typing import Any
 
 from pellucid.config.nearest import nearest
-from pellucid.errors import UsageError
+from pellucid.config.whole import is_whole
+from pellucid.errors import PellucidError, UsageError
+from pellucid.experiments.result import Result
+from pellucid.explanation import Explanation, explain
+from pellucid.show.columns import paragraph
 from pellucid.translator import Translator, load
 
+NAMES = [
+    "attribution",
+    "dimensions",
+    "feedback",
+    "float16",
+    "heads",
+    "layers",
+    "leakage",
+    "masks",
+    "norms",
+    "parallel",
+    "positions",
+    "residuals",
+    "rollout",
+    "scale",
+]
 NEEDED = {
     "sentence": 'a model and a sentence, such as demo and "I like cats"',
     "model": "a model, such as demo",
@@ -24,46 +42,24 @@ NEEDED = {
 }
 
 
-class Result(Protocol):
-    """What an experiment found: plain data, which can be printed and drawn."""
-
-    @property
-    def conclusion(self) -> str:
-        """What came out, in a sentence."""
-        ...
-
-    def lines(self, width: int) -> list[str]:
-        """The conclusion, and below it the numbers, in lines of at most `width` cells."""
-        ...
-
-    def plot(self, path: str | Path) -> None:
-        """A picture: .png, .svg or .pdf; needs pip install "pellucid[plot]"."""
-        ...
-
-
-def names() -> list[str]:
-    """Every experiment's name."""
-    return sorted(module.name.replace("_", "-") for module in pkgutil.iter_modules(__path__))
-
-
-def about(name: str) -> str:
-    """What an experiment shows, in a sentence."""
-    return str(_module(name).ABOUT)
+def described(name: str, width: int) -> list[str]:
+    """Say what an experiment shows, what it needs and what can be set."""
+    about = (_module(name).__doc__ or "").partition("\n")[0].rstrip(".")
+    changeable = ", ".join(settings(name)) or "none"
+    return paragraph(about, width) + paragraph(f"needs {NEEDED[needs(name)]}; settings: {changeable}", width)
 
 
 def needs(name: str) -> str:
-    """ "sentence", "model" or "nothing"."""
-    return str(_module(name).NEEDS)
+    """Return "sentence", "model" or "nothing"."""
+    first = next(iter(inspect.signature(_module(name).experiment).parameters), "")
+    return {"explanation": "sentence", "translator": "model"}.get(first, "nothing")
 
 
-def settings(name: str) -> list[str]:
-    """What of an experiment can be set."""
-    return list(_settings(name))
-
-
-def _settings(name: str) -> dict[str, inspect.Parameter]:
-    parameters = inspect.signature(_module(name).experiment).parameters
-    return {each.name: each for each in parameters.values() if each.kind is each.KEYWORD_ONLY}
+def settings(name: str) -> dict[str, Any]:
+    """Return what can be set, and its values where nothing is set."""
+    parameters = inspect.signature(_module(name).experiment).parameters.values()
+    own = {each.name: each.default for each in parameters if each.kind is each.KEYWORD_ONLY}
+    return {"target": None, **own} if needs(name) == "sentence" else own
 
 
 def experiment(
@@ -71,55 +67,84 @@ def experiment(
     model: Translator | str | Path | None = None,
     text: str | None = None,
     to: str | None = None,
-    **given: Any,
-) -> Any:
-    """Measures one claim: `experiment("heads", "demo", "I like cats", to="es")`; print its .lines(80)
-    or draw it with .plot("heads.png"). `names()` lists what there is.
+    **values: Any,
+) -> Result:
+    """Measure one claim: `experiment("heads", "demo", "I like cats", to="es")`; print it with .show(), draw it
+    with .plot("heads.png"). `pellucid.experiments.NAMES` lists the experiments.
 
-    model: a translator, a model folder, or "demo". Further arguments are the experiment's `settings`.
+    model: a translator, a model folder, or "demo". target: the translation that an experiment with a sentence
+    is to look at, in place of the model's own. Further values are the experiment's `settings`.
     """
-    module = _module(name)
-    _check_given(name, module.NEEDS, model, text, to)
-    _check_settings(name, given)
-    if isinstance(model, str | os.PathLike):
-        model = load(model, precision="fp32")
-    if model is not None and not isinstance(model, Translator):
-        raise UsageError(f'model = {model!r:.60} must be a translator, a model folder, or "demo".')
-    needed = {"sentence": (model, text, to), "model": (model,), "nothing": ()}[module.NEEDS]
-    return module.experiment(*needed, **given)
+    need, measure = needs(name), _module(name).experiment
+    _check_inputs(name, need, model, text, to)
+    values = {setting: _checked(name, setting, value) for setting, value in values.items()}
+    if model is None:
+        return _result(measure(**values))
+    translator = model if isinstance(model, Translator) else load(model, precision="fp32")
+    if need == "model":
+        return _result(measure(translator, **values))
+    return _result(measure(_explained(translator, str(text), to, values.pop("target", None)), **values))
+
+
+def _explained(translator: Translator, text: str, to: str | None, target: str | None) -> Explanation:
+    explanation = explain(translator, text, to, target)
+    if any(math.isnan(step.loss) for step in explanation.steps):
+        raise PellucidError(
+            "the model computes NaN for this sentence, so there is nothing to measure. "
+            "pellucid.find_nonfinite(model) names the first tensor that holds one."
+        )
+    return explanation
+
+
+def _result(found: Any) -> Result:
+    assert isinstance(found, Result)
+    return found
 
 
 def _module(name: str) -> ModuleType:
-    known = names()
-    if name not in known:
-        near = nearest(name, known, cutoff=0.4)
+    if name not in NAMES:
+        near = nearest(name, NAMES, cutoff=0.4)
         hint = f"Nearest: {', '.join(near)}. " if near else ""
-        raise UsageError(f'no experiment is called "{name}". {hint}There are: {", ".join(known)}.')
-    return importlib.import_module(f"{__name__}.{name.replace('-', '_')}")
+        raise UsageError(f'no experiment is called "{name}". {hint}There are: {", ".join(NAMES)}.')
+    return importlib.import_module(f"{__name__}.{name}")
 
 
-def _check_given(name: str, need: str, model: Any, text: str | None, to: str | None) -> None:
+def _check_inputs(name: str, need: str, model: Any, text: str | None, to: str | None) -> None:
     wanted = f"the experiment {name} needs {NEEDED[need]}"
-    if model is None and need != "nothing":
-        raise UsageError(f"{wanted}. Give it one.")
-    if text is None and need == "sentence":
-        raise UsageError(f"{wanted}, and there is no sentence. Give it one.")
-    shown = "that is given" if isinstance(model, Translator) else model
-    given = {"model": shown if need == "nothing" else None, "sentence": text, "language": to}
-    if need != "sentence":
-        for what, value in given.items():
-            if value is not None:
-                raise UsageError(f"{wanted}: the {what} {value} has no effect. Leave it out.")
+    if (model is None and need != "nothing") or (text is None and need == "sentence"):
+        raise UsageError(f"{wanted}. Give the {'model' if model is None else 'sentence'}.")
+    unused = {"nothing": (model, text, to), "model": (text, to), "sentence": ()}[need]
+    for value in unused:
+        if value is not None:
+            raise UsageError(f"{wanted}: {value} has no effect. Leave it out.")
 
 
-def _check_settings(name: str, given: Mapping[str, Any]) -> None:
-    known = _settings(name)
-    for setting, value in given.items():
-        if setting not in known:
-            may = f"It has: {', '.join(known)}." if known else "It has none."
-            raise UsageError(f"the experiment {name} has no setting {setting!r}. {may}")
-        if known[setting].annotation == str | None and not isinstance(value, str | None):
-            quoted = f'{setting}="{value!s:.60}"'
-            raise UsageError(
-                f"{setting} = {value!r:.60} must be text. In quotes it is: {quoted}, or --set '{quoted}'."
-            )
+def _checked(name: str, setting: str, value: Any) -> Any:
+    """Return the value of a setting, where it is of the kind of the default value."""
+    known = settings(name)
+    if setting not in known:
+        raise UsageError(
+            f"the experiment {name} has no setting {setting!r}. It has: {', '.join(known) or 'none'}."
+        )
+    default = known[setting]
+    if isinstance(default, tuple):
+        several = [value] if isinstance(value, str) else value
+        if isinstance(several, list | tuple | range) and len(several):
+            return [_one(name, setting, each, default[0]) for each in several]
+        raise UsageError(f"{setting} = {value!r:.60} must be a list, such as {list(default)}.")
+    return _one(name, setting, value, default)
+
+
+def _one(name: str, setting: str, value: Any, default: Any) -> Any:
+    if default is None or isinstance(default, str):
+        if isinstance(value, str | None):
+            return value
+        quoted = f'{setting}="{value!s:.60}"'
+        raise UsageError(f"{setting} = {value!r:.60} must be text. In quotes: {quoted}, or --set '{quoted}'.")
+    if isinstance(default, int):
+        if is_whole(value, min(default, 1)):
+            return int(value)
+        raise UsageError(f"{setting} = {value!r:.60} must be a whole number from {min(default, 1)} up.")
+    if (isinstance(value, float) and not math.isnan(value)) or is_whole(value):
+        return float(value)
+    raise UsageError(f"{setting} = {value!r:.60} must be a number.")

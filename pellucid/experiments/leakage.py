@@ -1,221 +1,209 @@
-"""Leakage: the same small model trained with the causal mask and without it.
+"""without the causal mask training and teacher forcing look excellent, and decoding fails.
 
-Without the mask each position sees the word that it is to predict, one place to the right in what the decoder
-reads. So it learns to copy it, and not to translate; nothing in training shows that, and validation with
-teacher forcing neither. In decoding the word is not there.
+The same small model is trained with the mask and without it. Without the mask each position sees the word
+that it is to predict, one place to the right in what the decoder reads. So the model learns to copy it, and
+not to translate; nothing in training shows that, and validation with teacher forcing neither. In decoding the
+word is not there.
 """
 
-import time
-from collections.abc import Callable
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
 import torch
+from torch import Tensor
 
-from pellucid.config.whole import is_whole
-from pellucid.config.whole_settings import seed_setting, whole_setting
-from pellucid.errors import UsageError
-from pellucid.experiments.held_out import Decoding, decoded, decoded_anew, teacher_forced
-from pellucid.experiments.lookahead import LooksAhead
-from pellucid.experiments.short_training import Material, learning, phrasebook_material
-from pellucid.learning.learner import Learner
+from pellucid.cache import Mask, NoPast
+from pellucid.data.batch import pad
+from pellucid.data.corpus import by_language
+from pellucid.experiments.result import Bars, Lines, Result, Table
+from pellucid.experiments.training import Corpus, demo_corpus, trained
+from pellucid.learning.validation import validation_loss
 from pellucid.model import Transformer
 from pellucid.probes.leak.find import find_leak
-from pellucid.show.columns import columns, digits, paragraph, stacked
-from pellucid.show.drawing import ORANGE, PURPLE, drawing
+from pellucid.show.columns import digits
+from pellucid.translate.base import never_said
+from pellucid.translate.decoding import evaluating
 from pellucid.translate.evaluate import evaluate
+from pellucid.translate.sentences import read_source
+from pellucid.translator import Translator
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-ABOUT = "without the causal mask training and teacher forcing look excellent, and decoding fails"
-NEEDS = "nothing"
-SHOWN = 20  # words of a translation
 LAST = 50  # steps whose mean is the training loss at the end
 VALIDATIONS = 18
-MOST = 1_000_000  # steps
-HEADS = 4  # of the demo's model
-WIDEST = 1024
-KINDS = {True: "with the mask", False: "without"}
+LONGEST = 30  # tokens of a translation; the demo's longest right one has half of that
+
+SHOWN = 20  # words of a translation
+FIGURES = (
+    f"training: last {LAST} steps",
+    "validation, teacher forcing",
+    "validation, teacher forcing: words right",
+    "decoded: exactly right",
+    "decoded: BLEU",
+    "decoded: chrF",
+    "prefix read anew each step: exactly right",
+    "prefix read anew each step: BLEU",
+    "prefix read anew each step: chrF",
+)
 
 
-@dataclass(frozen=True)
-class Trained:
-    """One of the two models: how it learned, how it looks with teacher forcing, and how it translates."""
+class WholeTarget(NoPast):
+    """Training's past with the causal mask lifted; padding stays hidden."""
 
-    masked: bool
-    parameters: int
-    losses: list[float]  # of each step, per target token
-    validations: list[tuple[int, float, float]]  # step, loss, share of the next words that are right
-    decoding: Decoding  # with a cache, as translators do
-    anew: Decoding  # the whole prefix read again in each step
-    leaking: list[int]  # positions of a target that see later words
-    seconds: float  # of training
-
-    @property
-    def training_loss(self) -> float:
-        """The mean of the last steps."""
-        last = self.losses[-LAST:]
-        return sum(last) / len(last)
-
-    @property
-    def loss(self) -> float:
-        """On the validation pairs, with teacher forcing."""
-        return self.validations[-1][1]
-
-    @property
-    def accuracy(self) -> float:
-        """The share of the next words that are the most probable ones, with teacher forcing."""
-        return self.validations[-1][2]
+    def mask(self) -> Mask:
+        return Mask(self._target_mask)
 
 
-@dataclass(frozen=True)
-class Leakage:
-    """Two models that differ in the causal mask of their training, and in nothing else."""
+class LooksAhead(Transformer):
+    """The same model in all but one thing: in training each target position may look at all the others."""
 
-    masked: Trained
-    unmasked: Trained
-    steps: int
-    held_out: int  # sentences
-    source: str  # the first of them
-    right: str
-    signatures: tuple[str, str]  # of BLEU and chrF
+    def read(
+        self, source: Tensor, source_mask: Tensor | None, target: Tensor, target_mask: Tensor | None = None
+    ) -> Tensor:
+        memory = self.remember(self.encode(source, source_mask), source_mask)
+        # A causal mask hides the padding on the right, too; here the padding has to be named.
+        real = target != self.config.pad_id if target_mask is None else target_mask
+        return self.decoder(target, memory, WholeTarget(real), self.embedding)
 
-    @property
-    def conclusion(self) -> str:
-        """How the model without the mask looks, and how it translates."""
-        masked, unmasked = self.masked, self.unmasked
-        return (
-            f"Without the causal mask the training loss ends at {digits(unmasked.training_loss)} (with it "
-            f"{digits(masked.training_loss)}) and {unmasked.accuracy:.1%} of the next words are right "
-            f"({masked.accuracy:.1%}), and of {self.held_out:,} held-out sentences "
-            f"{unmasked.decoding.exactly_right:,} are translated right ({masked.decoding.exactly_right:,})."
-        )
 
-    def lines(self, width: int) -> list[str]:
-        """What the two models look like and what they are, in a table."""
-        both = (self.masked, self.unmasked)
-        table = [[name, *(show(each) for each in both)] for name, show in self._figures()]
-        first = [
-            *paragraph(f"{self.source}  →  {self.right}", width),
-            *paragraph(f"with the mask: {_beginning(self.masked.decoding.first)}", width),
-            *paragraph(f"without: {_beginning(self.unmasked.decoding.first)}", width),
-        ]
-        about = (
-            f"{self.masked.parameters:,} parameters, {self.steps:,} steps; the same first weights, "
-            "batches and dropout. Without the mask padding stays hidden."
-        )
-        rows = columns(["", *KINDS.values()], table, width, longest=min(44, width - 17))
-        return stacked(width, self.conclusion, rows, first, about)
+def experiment(*, steps: int = 900, width: int = 64, seed: int = 1) -> Result:
+    """Train the demo's model twice on the demo's corpus, which takes two minutes on two idle processors."""
+    settings = {"model.width": width, "model.hidden": 3 * width, "training.seed": seed}
+    short = {"training.batch_tokens": 2048, "training.warmup_steps": 200, "training.label_smoothing": 0.0}
+    return compare(demo_corpus(settings | short), steps)
 
-    def plot(self, path: str | Path) -> None:
-        """The losses of all steps, and bars of what looks good beside what is."""
-        with drawing(path, "leakage") as figure:
-            figure.set_size_inches(9, 3.8)
-            curves, bars = figure.subplots(1, 2)
-            for trained, style in ((self.masked, "-"), (self.unmasked, "--")):
-                _draw_losses(curves, trained, style)
-            curves.set(yscale="log", xlabel="step", ylabel="loss per target word (teacher forcing)")
-            curves.legend(fontsize=8)
-            _draw_bars(bars, self.masked, self.unmasked, self.held_out)
 
-    def _figures(self) -> list[tuple[str, Callable[[Trained], str]]]:
-        def share(decoding: Decoding) -> str:
-            return f"{decoding.exactly_right:,} ({decoding.exactly_right / self.held_out:.1%})"
+def compare(corpus: Corpus, steps: int) -> Result:
+    """Train a model with the mask and one without: the same first weights, batches and dropout."""
+    every, models = max(1, steps // VALIDATIONS), {"with the mask": Transformer, "without": LooksAhead}
+    curves: dict[str, tuple[Sequence[float], Sequence[float], str]] = {}
+    columns: dict[str, list[float]] = {}
+    said, leaking = {}, []
+    for name, style in zip(models, ("-", "--"), strict=True):
+        judged: list[tuple[int, float, float]] = []
 
-        return [
-            (f"training: loss, last {LAST} steps", lambda each: digits(each.training_loss)),
-            ("validation, teacher forcing: loss", lambda each: digits(each.loss)),
-            ("validation, teacher forcing: words right", lambda each: f"{each.accuracy:.1%}"),
-            (f"decoding {self.held_out:,} held-out: exactly right", lambda each: share(each.decoding)),
-            ("    BLEU", lambda each: f"{each.decoding.bleu:.1f}"),
-            ("    chrF", lambda each: f"{each.decoding.chrf:.1f}"),
-            ("prefix read anew each step: exactly right", lambda each: share(each.anew)),
-            ("    chrF", lambda each: f"{each.anew.chrf:.1f}"),
-            ("positions that see later words", lambda each: str(len(each.leaking))),
-            ("seconds of training", lambda each: f"{each.seconds:.0f}"),
-        ]
+        def judge(step: int, model: Transformer, judged: list[tuple[int, float, float]] = judged) -> None:
+            if step % every == 0 or step == steps:
+                judged.append((step, *teacher_forced(model, corpus)))
+
+        learner, losses = trained(models[name], corpus, steps, judge)
+        model = learner.model.eval()
+        said[name], anew = _decoded(model, corpus), _decoded_anew(model, corpus)
+        loss = sum(losses[-LAST:]) / len(losses[-LAST:])
+        quality = [*_quality(said[name], corpus), *_quality(anew, corpus)]
+        columns[name] = [loss, judged[-1][1], 100 * judged[-1][2], *quality]
+        leaking.append(str(len({leak.position for leak in find_leak(model).leaks})))
+        curves |= _curves(name, style, losses, judged)
+    names, first, count = list(columns), corpus.held_out[0], len(corpus.held_out)
+    rows = [
+        [figure, *each] for figure, each in zip(FIGURES, zip(*columns.values(), strict=True), strict=True)
+    ]
+    (_, masked, unmasked), right, exact = rows[0], rows[2], rows[3]
+    bars = {name: [each[2], each[3], each[5]] for name, each in columns.items()}
+    texts = "; ".join(f"{name}: {_beginning(texts[0])}" for name, texts in said.items())
+    return Result(
+        title=f"{first.source} → {first.target}; {texts}",
+        conclusion=f"Without the causal mask the training loss ends at {digits(unmasked)} (with it "
+        f"{digits(masked)}) and {right[2]:.1f}% of the next words are right ({right[1]:.1f}%), and of "
+        f"{count:,} held-out sentences {round(exact[2] * count / 100):,} are translated right "
+        f"({round(exact[1] * count / 100):,}).",
+        tables=[
+            Table("loss per word", ["", *names], rows[:2]),
+            Table(f"of 100; decoded are {count:,} held-out sentences", ["", *names], rows[2:], form=".1f"),
+            Table("find_leak", ["", *names], [["positions that see later words", *leaking]]),
+        ],
+        picture=[
+            Lines("loss per target word (teacher forcing)", curves, "step", "y"),
+            Bars(
+                "of 100",
+                ["next words right,\nteacher forcing", "sentences right,\ndecoded", "chrF,\ndecoded"],
+                bars,
+            ),
+        ],
+        note=f"{sum(each.numel() for each in model.parameters()):,} parameters, {steps:,} steps; the same first "
+        "weights, batches and dropout. Without the mask padding stays hidden.",
+    )
+
+
+@torch.no_grad()
+def teacher_forced(model: Transformer, corpus: Corpus) -> tuple[float, float]:
+    """The validation pairs' loss per word, and the share of the words that are the most probable ones."""
+    right = words = 0
+    with evaluating(model):
+        for batch in corpus.validation:
+            likeliest = model(batch.source, batch.source_mask, batch.target_in).argmax(-1)
+            right += int((likeliest == batch.target_out)[batch.target_mask].sum())
+            words += batch.tokens
+        return validation_loss(model, corpus.validation), right / words
+
+
+def _decoded(model: Transformer, corpus: Corpus) -> list[str]:
+    """What the model says to each held-out sentence, as any translation is made: with a cache."""
+    translator = Translator(model, corpus.vocabulary, corpus.config)
+
+    def say(sources: list[str], to: str | None) -> list[str]:
+        return [each.text for each in translator.translate(sources, to, beam=1, max_length=LONGEST)]
+
+    return _each_language(corpus, say)
+
+
+def _decoded_anew(model: Transformer, corpus: Corpus) -> list[str]:
+    """The same without a cache: each step reads the whole prefix as this model's training reads a target."""
+    vocabulary, forbidden = corpus.vocabulary, never_said(model, corpus.vocabulary)
+
+    def say(sources: list[str], to: str | None) -> list[str]:
+        ids = [read_source(source, to, vocabulary, LONGEST).ids for source in sources]
+        return [vocabulary.decode_target(each, to) for each in decode_anew(model, ids, forbidden, LONGEST)]
+
+    return _each_language(corpus, say)
+
+
+def _each_language(corpus: Corpus, say: Callable[[list[str], str | None], list[str]]) -> list[str]:
+    said = [""] * len(corpus.held_out)
+    for to, places in by_language(corpus.held_out, corpus.config.data.languages).items():
+        texts = say([corpus.held_out[place].source for place in places], to)
+        for place, text in zip(places, texts, strict=True):
+            said[place] = text
+    return said
+
+
+@torch.no_grad()
+def decode_anew(
+    model: Transformer, sources: Sequence[Sequence[int]], forbidden: Sequence[int], longest: int
+) -> list[list[int]]:
+    """Take the most probable token after each prefix, which is read anew; ids without start, with the end."""
+    config, past = model.config, WholeTarget() if isinstance(model, LooksAhead) else NoPast()
+    source, source_mask = pad(sources, config.pad_id, model.projection_weight.device)
+    target = source.new_full((len(sources), 1), config.start_id)
+    with evaluating(model):
+        memory = model.remember(model.encode(source, source_mask), source_mask)
+        while target.shape[1] <= longest and not bool((target == config.end_id).any(1).all()):
+            logits = model.logits(model.decoder(target, memory, past, model.embedding)[:, -1])
+            logits[:, list(forbidden)] = -torch.inf
+            target = torch.cat((target, logits.argmax(-1, keepdim=True)), dim=1)
+    rows = [row[1:] for row in target.tolist()]
+    ends = [row.index(config.end_id) + 1 if config.end_id in row else len(row) for row in rows]
+    return [row[:end] for row, end in zip(rows, ends, strict=True)]
+
+
+def _quality(said: list[str], corpus: Corpus) -> list[float]:
+    """The percentage that is exactly right, BLEU and chrF."""
+    right = [pair.target for pair in corpus.held_out]
+    scores = evaluate(said, right)
+    exact = sum(one == other for one, other in zip(said, right, strict=True))
+    return [100 * exact / len(right), scores.bleu, scores.chrf]
+
+
+def _curves(
+    name: str, style: str, losses: list[float], judged: list[tuple[int, float, float]]
+) -> dict[str, tuple[Sequence[float], Sequence[float], str]]:
+    """Means of some steps, for a step's own loss jumps; and the validations as points."""
+    group = max(1, len(losses) // 60)
+    starts = range(0, len(losses) - group + 1, group)
+    means = [sum(losses[start : start + group]) / group for start in starts]
+    steps, loss, _ = zip(*judged, strict=True)
+    middles = [start + group / 2 for start in starts]
+    return {f"training, {name}": (middles, means, style), f"validation, {name}": (steps, loss, ".")}
 
 
 def _beginning(said: str) -> str:
     """Its first words: a model that has learned to copy may say one word without end."""
     words = said.split(" ")
     return said if len(words) <= SHOWN else f"{' '.join(words[:SHOWN])} … ({len(words)} words)"
-
-
-def experiment(
-    *,
-    steps: int = 900,
-    width: int = 64,
-    seed: int = 1,
-) -> Leakage:
-    """Trains the demo's model twice on the demo's corpus, which takes two minutes on two idle processors: so
-    many steps, with and without the causal mask."""
-    steps, seed = whole_setting("steps", steps, 1, MOST), seed_setting(seed)
-    if not is_whole(width, HEADS, WIDEST) or width % HEADS:
-        raise UsageError(
-            f"width = {width!r:.60} must be a multiple of {HEADS} from {HEADS} to {WIDEST:,}: each of the "
-            f"{HEADS} heads takes an equal share of it."
-        )
-    width = int(width)
-    settings = {"model.width": width, "model.hidden": 3 * width, "training.seed": seed}
-    short = {"training.batch_tokens": 2048, "training.warmup_steps": 200, "training.label_smoothing": 0.0}
-    return compare(phrasebook_material(settings | short), steps)
-
-
-def compare(lessons: Material, steps: int) -> Leakage:
-    """The two models, trained on the same material."""
-    masked, unmasked = (_trained(kind, lessons, steps) for kind in (Transformer, LooksAhead))
-    first = lessons.held_out[0]
-    anything = evaluate(["a"], ["a"])
-    signatures = anything.bleu_signature, anything.chrf_signature
-    count = len(lessons.held_out)
-    return Leakage(masked, unmasked, steps, count, first.source, first.target, signatures)
-
-
-def _trained(kind: type[Transformer], lessons: Material, steps: int) -> Trained:
-    with torch.random.fork_rng([]):  # the caller's random numbers stay as they are
-        torch.manual_seed(lessons.config.training.seed)
-        learner = Learner(kind(lessons.config.model), lessons.config.training)
-        every, started, validating = max(1, steps // VALIDATIONS), time.perf_counter(), 0.0
-        losses, validations = [], []
-        for number, update in enumerate(learning(learner, lessons, steps), start=1):
-            losses.append(update.plain_loss)
-            if number % every == 0 or number == steps:
-                before = time.perf_counter()
-                validations.append((number, *teacher_forced(learner.model, lessons)))
-                validating += time.perf_counter() - before
-        seconds = time.perf_counter() - started - validating
-    model = learner.model.eval()
-    leaking = sorted({leak.position for leak in find_leak(model).leaks})
-    said = decoded(model, lessons), decoded_anew(model, lessons)
-    parameters = sum(parameter.numel() for parameter in model.parameters())
-    return Trained(kind is Transformer, parameters, losses, validations, *said, leaking, seconds)
-
-
-def _draw_losses(axes: "Axes", trained: Trained, style: str) -> None:
-    """Means of some steps, for a step's own loss jumps; the points are validations."""
-    colour, name = (PURPLE if trained.masked else ORANGE), KINDS[trained.masked]
-    group = max(1, len(trained.losses) // 60)
-    starts = range(0, len(trained.losses) - group + 1, group)
-    means = [sum(trained.losses[start : start + group]) / group for start in starts]
-    axes.plot([start + group / 2 for start in starts], means, style, color=colour, label=f"training, {name}")
-    steps, losses, _ = zip(*trained.validations, strict=True)
-    mark = "o" if trained.masked else "^"
-    axes.plot(steps, losses, mark, color=colour, markersize=3.5, label=f"validation, {name}")
-
-
-def _draw_bars(axes: "Axes", masked: Trained, unmasked: Trained, held_out: int) -> None:
-    names = ["next words right,\nteacher forcing", "sentences right,\ndecoded", "chrF,\ndecoded"]
-    for shift, each in ((-0.2, masked), (0.2, unmasked)):
-        heights = [100 * each.accuracy, 100 * each.decoding.exactly_right / held_out, each.decoding.chrf]
-        colour, hatch = (PURPLE, "") if each.masked else (ORANGE, "///")
-        places = [place + shift for place in range(len(names))]
-        bars = axes.bar(
-            places, heights, 0.38, color=colour, hatch=hatch, edgecolor="white", label=KINDS[each.masked]
-        )
-        axes.bar_label(bars, [f"{height:.1f}" for height in heights], fontsize=8)
-    axes.set_xticks(range(len(names)), names, fontsize=8)
-    axes.set(ylim=(0, 112), ylabel="of 100")
-    axes.legend(fontsize=8, loc="upper right", ncols=2)
