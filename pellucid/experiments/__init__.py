@@ -7,59 +7,25 @@ measures it. The function takes an explanation, a translator or nothing, and the
 import importlib
 import inspect
 import math
+import pkgutil
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from pellucid.config.nearest import nearest
 from pellucid.config.whole import is_whole
 from pellucid.errors import PellucidError, UsageError
 from pellucid.experiments.result import Result
-from pellucid.explanation import Explanation, explain
+from pellucid.explanation import explain
 from pellucid.show.columns import paragraph
 from pellucid.translator import Translator, load
 
-NAMES = [
-    "attribution",
-    "dimensions",
-    "feedback",
-    "float16",
-    "heads",
-    "layers",
-    "leakage",
-    "masks",
-    "norms",
-    "parallel",
-    "positions",
-    "residuals",
-    "rollout",
-    "scale",
-]
+SHARED = {"corpus", "probability", "result"}
+NAMES = sorted({module.name for module in pkgutil.iter_modules(__path__)} - SHARED)
 NEEDED = {
-    "sentence": 'a model and a sentence, such as demo and "I like cats"',
-    "model": "a model, such as demo",
+    "explanation": 'a model and a sentence, such as demo and "I like cats"',
+    "translator": "a model, such as demo",
     "nothing": "neither a model nor a sentence",
 }
-
-
-def described(name: str, width: int) -> list[str]:
-    """Say what an experiment shows, what it needs and what can be set."""
-    about = (_module(name).__doc__ or "").partition("\n")[0].rstrip(".")
-    changeable = ", ".join(settings(name)) or "none"
-    return paragraph(about, width) + paragraph(f"needs {NEEDED[needs(name)]}; settings: {changeable}", width)
-
-
-def needs(name: str) -> str:
-    """Return "sentence", "model" or "nothing"."""
-    first = next(iter(inspect.signature(_module(name).experiment).parameters), "")
-    return {"explanation": "sentence", "translator": "model"}.get(first, "nothing")
-
-
-def settings(name: str) -> dict[str, Any]:
-    """Return what can be set, and its values where nothing is set."""
-    parameters = inspect.signature(_module(name).experiment).parameters.values()
-    own = {each.name: each.default for each in parameters if each.kind is each.KEYWORD_ONLY}
-    return {"target": None, **own} if needs(name) == "sentence" else own
 
 
 def experiment(
@@ -69,82 +35,74 @@ def experiment(
     to: str | None = None,
     **values: Any,
 ) -> Result:
-    """Measure one claim: `experiment("heads", "demo", "I like cats", to="es")`; print it with .show(), draw it
-    with .plot("heads.png"). `pellucid.experiments.NAMES` lists the experiments.
+    """Measure one claim: `experiment("heads", "demo", "I like cats", to="es")`. Print it with .show(), draw
+    it with .plot("heads.png"). `pellucid.experiments.NAMES` lists the experiments.
 
     model: a translator, a model folder, or "demo". target: the translation that an experiment with a sentence
-    is to look at, in place of the model's own. Further values are the experiment's `settings`.
+    looks at, in place of the model's own. Further values are the experiment's settings.
     """
-    need, measure = needs(name), _module(name).experiment
-    _check_inputs(name, need, model, text, to)
-    values = {setting: _checked(name, setting, value) for setting, value in values.items()}
-    if model is None:
-        return _result(measure(**values))
-    translator = model if isinstance(model, Translator) else load(model, precision="fp32")
-    if need == "model":
-        return _result(measure(translator, **values))
-    return _result(measure(_explained(translator, str(text), to, values.pop("target", None)), **values))
-
-
-def _explained(translator: Translator, text: str, to: str | None, target: str | None) -> Explanation:
-    explanation = explain(translator, text, to, target)
+    need, known = needs(name), settings(name)
+    if unknown := values.keys() - known.keys():
+        has = ", ".join(known) or "none"
+        raise UsageError(f"the experiment {name} has no setting {min(unknown)!r}. It has: {has}.")
+    values = {setting: _checked(setting, value, known[setting]) for setting, value in values.items()}
+    wanted = {"explanation": 2, "translator": 1, "nothing": 0}[need]
+    if [model is not None, text is not None].count(True) != wanted or (to is not None and wanted < 2):
+        raise UsageError(f"the experiment {name} needs {NEEDED[need]}. Give that, and nothing else.")
+    measure = importlib.import_module(f"{__name__}.{name}").experiment
+    if model is None or text is None:
+        return measure(*([_translator(model)] if model is not None else []), **values)
+    explanation = explain(_translator(model), text, to, values.pop("target", None))
     if any(math.isnan(step.loss) for step in explanation.steps):
         raise PellucidError(
             "the model computes NaN for this sentence, so there is nothing to measure. "
             "pellucid.find_nonfinite(model) names the first tensor that holds one."
         )
-    return explanation
+    return measure(explanation, **values)
 
 
-def _result(found: Any) -> Result:
-    assert isinstance(found, Result)
-    return found
+def needs(name: str) -> str:
+    """Return what an experiment takes: an "explanation", a "translator" or "nothing"."""
+    first = next(iter(_parameters(name)), "")
+    return first if first in NEEDED else "nothing"
 
 
-def _module(name: str) -> ModuleType:
+def settings(name: str) -> dict[str, Any]:
+    """Return what can be set, and its values where nothing is set."""
+    own = {each.name: each.default for each in _parameters(name).values() if each.kind is each.KEYWORD_ONLY}
+    return {"target": None} | own if needs(name) == "explanation" else own
+
+
+def described(name: str, width: int) -> list[str]:
+    """Say what an experiment shows, what it needs and what can be set."""
+    about = (importlib.import_module(f"{__name__}.{name}").__doc__ or "").partition("\n")[0].rstrip(".")
+    needed = f"needs {NEEDED[needs(name)]}; settings: {', '.join(settings(name)) or 'none'}"
+    return paragraph(about, width) + paragraph(needed, width)
+
+
+def _parameters(name: str) -> Any:
     if name not in NAMES:
         near = nearest(name, NAMES, cutoff=0.4)
         hint = f"Nearest: {', '.join(near)}. " if near else ""
         raise UsageError(f'no experiment is called "{name}". {hint}There are: {", ".join(NAMES)}.')
-    return importlib.import_module(f"{__name__}.{name}")
+    return inspect.signature(importlib.import_module(f"{__name__}.{name}").experiment).parameters
 
 
-def _check_inputs(name: str, need: str, model: Any, text: str | None, to: str | None) -> None:
-    wanted = f"the experiment {name} needs {NEEDED[need]}"
-    if (model is None and need != "nothing") or (text is None and need == "sentence"):
-        raise UsageError(f"{wanted}. Give the {'model' if model is None else 'sentence'}.")
-    unused = {"nothing": (model, text, to), "model": (text, to), "sentence": ()}[need]
-    for value in unused:
-        if value is not None:
-            raise UsageError(f"{wanted}: {value} has no effect. Leave it out.")
+def _translator(model: Translator | str | Path) -> Translator:
+    return model if isinstance(model, Translator) else load(model, precision="fp32")
 
 
-def _checked(name: str, setting: str, value: Any) -> Any:
+def _checked(setting: str, value: Any, default: Any) -> Any:
     """Return the value of a setting, where it is of the kind of the default value."""
-    known = settings(name)
-    if setting not in known:
-        raise UsageError(
-            f"the experiment {name} has no setting {setting!r}. It has: {', '.join(known) or 'none'}."
-        )
-    default = known[setting]
     if isinstance(default, tuple):
-        several = [value] if isinstance(value, str) else value
-        if isinstance(several, list | tuple | range) and len(several):
-            return [_one(name, setting, each, default[0]) for each in several]
-        raise UsageError(f"{setting} = {value!r:.60} must be a list, such as {list(default)}.")
-    return _one(name, setting, value, default)
-
-
-def _one(name: str, setting: str, value: Any, default: Any) -> Any:
-    if default is None or isinstance(default, str):
-        if isinstance(value, str | None):
-            return value
-        quoted = f'{setting}="{value!s:.60}"'
-        raise UsageError(f"{setting} = {value!r:.60} must be text. In quotes: {quoted}, or --set '{quoted}'.")
+        several = value if isinstance(value, list | tuple | range) else [value]
+        return [_checked(setting, each, default[0]) for each in several] or list(default)
     if isinstance(default, int):
-        if is_whole(value, min(default, 1)):
-            return int(value)
-        raise UsageError(f"{setting} = {value!r:.60} must be a whole number from {min(default, 1)} up.")
-    if (isinstance(value, float) and not math.isnan(value)) or is_whole(value):
-        return float(value)
-    raise UsageError(f"{setting} = {value!r:.60} must be a number.")
+        good, what = is_whole(value, min(default, 1)), f"a whole number from {min(default, 1)} up"
+    elif isinstance(default, float):
+        good, what = isinstance(value, float) or is_whole(value), "a number"
+    else:
+        good, what = isinstance(value, str | None), f'text in quotes, such as {setting}="…"'
+    if not good:
+        raise UsageError(f"{setting} = {value!r:.60} must be {what}.")
+    return type(default)(value) if isinstance(default, int | float) else value

@@ -24,26 +24,27 @@ def experiment(explanation: Explanation, *, steps: int = 512) -> Result:
     words, count = [step.expected for step in explanation.steps], len(source)
     integrated, at_once = _integrated(explanation, steps), _shares(explanation, torch.ones(1))[0]
     log_p, without = _log_p(explanation, torch.tensor([1.0, 0.0]))[1].detach().double().cpu()
-    sums = integrated.sum(-1)
-    missing = log_p - without - sums
-    completeness = torch.stack((sums, log_p, without, missing), dim=1)
-
-    def table(title: str, header: list[str], numbers: Tensor, form: int | str = ".2f") -> Table:
-        rows = [[word, *row] for word, row in zip(words, numbers.tolist(), strict=True)]
-        return Table(title, ["", *header], rows, form=form)
-
+    missing = log_p - without - integrated.sum(-1)
+    sums = torch.stack((integrated.sum(-1), log_p, without, missing), dim=1)
+    numbers = ["sum", "log p", "without", "missing"]
     tables = [
-        table("integrated gradients, the source's words", source, integrated[:, :count]),
-        table(
-            "integrated gradients, what the decoder had read (later words: 0)", read, integrated[:, count:]
-        ),
-        table(
-            "completeness: sum = log p − log p without words",
-            ["sum", "log p", "without", "missing"],
-            completeness,
-            4,
-        ),
-        table("gradient × input, the source's words", source, at_once[:, :count]),
+        Table(
+            title,
+            ["", *names],
+            [[word, *row] for word, row in zip(words, grid.tolist(), strict=True)],
+            form=form,
+        )
+        for title, names, grid, form in (
+            ("integrated gradients, the source's words", source, integrated[:, :count], ".2f"),
+            (
+                "integrated gradients, what the decoder had read (later words: 0)",
+                read,
+                integrated[:, count:],
+                ".2f",
+            ),
+            ("completeness: sum = log p − log p without words", numbers, sums, 4),
+            ("gradient × input, the source's words", source, at_once[:, :count], ".2f"),
+        )
     ]
     gained, due = float((log_p - without).sum()), float(integrated[:, :count].sum())
     place, cause = divmod(int(integrated[:, :count].argmax()), count)
@@ -56,8 +57,7 @@ def experiment(explanation: Explanation, *, steps: int = 512) -> Result:
         tables=tables,
         picture=[each.shades(signed=True) for each in (tables[0], tables[1], tables[3])],
         note=f"In nats of log p. Rows: the words to be said. Integrated over {steps} points (Gauss-Legendre) "
-        "from embeddings of zero; gradient × input looks at the words as they are alone: small where the model "
-        "is sure, and its sum means nothing.",
+        "from embeddings of zero; gradient × input is taken at the words; its sum means nothing.",
     )
 
 
@@ -66,7 +66,9 @@ def _integrated(explanation: Explanation, steps: int) -> Tensor:
     nodes, factors = (torch.tensor(each) for each in np.polynomial.legendre.leggauss(steps))
     points = ((nodes + 1) / 2).float().split(TOGETHER)
     parts = zip(points, (factors / 2).split(TOGETHER), strict=True)
-    return sum(torch.einsum("p,plm->lm", factor, _shares(explanation, some)) for some, factor in parts)  # type: ignore[return-value]
+    return torch.stack(
+        [torch.einsum("p,plm->lm", each, _shares(explanation, some)) for some, each in parts]
+    ).sum(0)
 
 
 def _shares(explanation: Explanation, points: Tensor) -> Tensor:
@@ -92,7 +94,7 @@ def _log_p(explanation: Explanation, points: Tensor) -> tuple[list[Tensor], Tens
         source.expand(len(points), -1),
         target.expand(len(points), -1),
         only="decoder.logits",
-        edits={name: lambda _, put=put: put for name, put in zip(EMBEDDINGS, inputs, strict=True)},  # type: ignore[misc]
+        edits={EMBEDDINGS[0]: lambda _: inputs[0], EMBEDDINGS[1]: lambda _: inputs[1]},
         gradients=True,
     )
     expected = torch.tensor(explanation.target_ids).expand(len(points), -1)

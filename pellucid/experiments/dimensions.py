@@ -10,47 +10,38 @@ from importlib.resources import files
 from pellucid.experiments.result import Bars, Result, Table
 from pellucid.explanation import Explanation
 
-ATTENTIONS = {"CROSS": "decoder.layers.0.cross_attention", "OWN": "decoder.layers.0.self_attention"}
-
 
 def experiment(explanation: Explanation) -> Result:
     """Look up the shape of each component in the trace of the pass, and in the model's parameters."""
-    parameters = dict(explanation.translator.model.named_parameters())
-
-    def shape(name: str) -> tuple[int, ...]:
-        start, dot, end = name.partition(".")
-        name = f"{ATTENTIONS.get(start, start)}{dot}{end}"
-        if name in parameters:
-            return tuple(parameters[name].shape[::-1])  # nn.Linear keeps (out, in)
-        return tuple(explanation.trace[name].tensor.shape[-2:])
-
     content = tomllib.loads(files(__package__).joinpath("dimensions.toml").read_text("utf-8"))
-    tables = [
-        Table(
-            each["title"],
-            ["component", "shape", "here", "meaning"],
-            [
-                [name, symbols, "{} × {}".format(*shape(tensor)), meaning]
-                for name, symbols, tensor, meaning in each["rows"]
-            ],
-        )
-        for each in content["table"]
-    ]
-    (source, width), (target, _) = shape("encoder.output"), shape("decoder.output")
-    heads = explanation.trace[f"{ATTENTIONS['OWN']}.queries"].tensor.shape[1]
-    (_, d_k), (_, d_v), (_, hidden), (_, words) = map(
-        shape, ("OWN.queries", "OWN.values", "decoder.layers.0.feed_forward.hidden", "decoder.logits")
-    )
-    rows = [row for table in content["table"] for row in table["rows"]]
-    sides = {
-        side: [float(shape(row[2])[place]) for row in rows] for place, side in enumerate(("rows", "columns"))
-    }
+    parameters = dict(explanation.translator.model.named_parameters())
+    tables, sizes, shapes = [], {"h": explanation.translator.model.config.heads}, {}
+    for table in content["table"]:
+        rows = []
+        for component, symbols, name, meaning in table["rows"]:
+            # nn.Linear keeps (out, in); the notes write x · W.
+            shape = (
+                parameters[name].shape[::-1]
+                if name in parameters
+                else explanation.trace[name].tensor.shape[-2:]
+            )
+            sizes |= zip(symbols.split(" × "), shape, strict=True)
+            shapes[component] = shape
+            rows.append([component, symbols, "{} × {}".format(*shape), meaning])
+        tables.append(Table(table["title"], ["component", "shape", "here", "meaning"], rows))
     return Result(
-        title=f"{explanation.title}: T_enc = {source}, T_dec = {target}, d_model = {width}, h = {heads}, "
-        f"d_k = {d_k}, d_v = {d_v}, d_ff = {hidden}, V = {words}",
-        conclusion=f"Here T_enc = {source} source tokens and T_dec = {target} target tokens; d_model = {width} "
-        f"is shared among h = {heads} heads, so d_k = d_v = {width} / {heads} = {d_k}.",
+        title=f"{explanation.title}: {', '.join(f'{symbol} = {size}' for symbol, size in sizes.items())}",
+        conclusion=f"Here T_enc = {sizes['T_enc']} source tokens and T_dec = {sizes['T_dec']} target tokens; "
+        f"d_model = {sizes['d_model']} is shared among h = {sizes['h']} heads, so d_k = d_v = "
+        f"{sizes['d_model']} / {sizes['h']} = {sizes['d_k']}.",
         tables=tables,
-        picture=[Bars("rows and columns of each component", [row[0] for row in rows], sides, log=True)],
+        picture=[
+            Bars(
+                "shape of each component",
+                list(shapes),
+                dict(zip(("rows", "columns"), zip(*shapes.values(), strict=True), strict=True)),
+                "y",
+            )
+        ],
         note="Of one sentence, and where it says so of one head: a trace has B and H in front.",
     )

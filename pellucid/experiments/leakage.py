@@ -2,20 +2,21 @@
 
 The same small model is trained with the mask and without it. Without the mask each position sees the word
 that it is to predict, one place to the right in what the decoder reads. So the model learns to copy it, and
-not to translate; nothing in training shows that, and validation with teacher forcing neither. In decoding the
-word is not there.
+not to translate; nothing in training shows that, and validation with teacher forcing neither.
 """
 
-from collections.abc import Callable, Sequence
+import dataclasses
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
 
-from pellucid.cache import Mask, NoPast
+from pellucid.cache import GrowingPast, Mask, NoPast, Past
 from pellucid.data.batch import pad
 from pellucid.data.corpus import by_language
+from pellucid.experiments.corpus import Corpus, demo_corpus, training_batches
 from pellucid.experiments.result import Bars, Lines, Result, Table
-from pellucid.experiments.training import Corpus, demo_corpus, trained
+from pellucid.learning.learner import Learner
 from pellucid.learning.validation import validation_loss
 from pellucid.model import Transformer
 from pellucid.probes.leak.find import find_leak
@@ -24,24 +25,9 @@ from pellucid.translate.base import never_said
 from pellucid.translate.decoding import evaluating
 from pellucid.translate.evaluate import evaluate
 from pellucid.translate.sentences import read_source
-from pellucid.translator import Translator
 
 LAST = 50  # steps whose mean is the training loss at the end
-VALIDATIONS = 18
 LONGEST = 30  # tokens of a translation; the demo's longest right one has half of that
-
-SHOWN = 20  # words of a translation
-FIGURES = (
-    f"training: last {LAST} steps",
-    "validation, teacher forcing",
-    "validation, teacher forcing: words right",
-    "decoded: exactly right",
-    "decoded: BLEU",
-    "decoded: chrF",
-    "prefix read anew each step: exactly right",
-    "prefix read anew each step: BLEU",
-    "prefix read anew each step: chrF",
-)
 
 
 class WholeTarget(NoPast):
@@ -63,6 +49,17 @@ class LooksAhead(Transformer):
         return self.decoder(target, memory, WholeTarget(real), self.embedding)
 
 
+@dataclasses.dataclass(frozen=True)
+class Trained:
+    """A model, the loss of each step, its validations (step, loss, share of right words), what it says."""
+
+    model: Transformer
+    losses: list[float]
+    validations: list[tuple[int, float, float]]
+    said: list[str]  # with a cache, as translators do
+    anew: list[str]  # the whole prefix read again in each step
+
+
 def experiment(*, steps: int = 900, width: int = 64, seed: int = 1) -> Result:
     """Train the demo's model twice on the demo's corpus, which takes two minutes on two idle processors."""
     settings = {"model.width": width, "model.hidden": 3 * width, "training.seed": seed}
@@ -72,54 +69,64 @@ def experiment(*, steps: int = 900, width: int = 64, seed: int = 1) -> Result:
 
 def compare(corpus: Corpus, steps: int) -> Result:
     """Train a model with the mask and one without: the same first weights, batches and dropout."""
-    every, models = max(1, steps // VALIDATIONS), {"with the mask": Transformer, "without": LooksAhead}
-    curves: dict[str, tuple[Sequence[float], Sequence[float], str]] = {}
-    columns: dict[str, list[float]] = {}
-    said, leaking = {}, []
-    for name, style in zip(models, ("-", "--"), strict=True):
-        judged: list[tuple[int, float, float]] = []
-
-        def judge(step: int, model: Transformer, judged: list[tuple[int, float, float]] = judged) -> None:
-            if step % every == 0 or step == steps:
-                judged.append((step, *teacher_forced(model, corpus)))
-
-        learner, losses = trained(models[name], corpus, steps, judge)
-        model = learner.model.eval()
-        said[name], anew = _decoded(model, corpus), _decoded_anew(model, corpus)
-        loss = sum(losses[-LAST:]) / len(losses[-LAST:])
-        quality = [*_quality(said[name], corpus), *_quality(anew, corpus)]
-        columns[name] = [loss, judged[-1][1], 100 * judged[-1][2], *quality]
-        leaking.append(str(len({leak.position for leak in find_leak(model).leaks})))
-        curves |= _curves(name, style, losses, judged)
-    names, first, count = list(columns), corpus.held_out[0], len(corpus.held_out)
-    rows = [
-        [figure, *each] for figure, each in zip(FIGURES, zip(*columns.values(), strict=True), strict=True)
-    ]
-    (_, masked, unmasked), right, exact = rows[0], rows[2], rows[3]
-    bars = {name: [each[2], each[3], each[5]] for name, each in columns.items()}
-    texts = "; ".join(f"{name}: {_beginning(texts[0])}" for name, texts in said.items())
+    both = [train(kind, corpus, steps) for kind in (Transformer, LooksAhead)]
+    names, right = ["with the mask", "without"], [pair.target for pair in corpus.held_out]
+    exact = [sum(map(str.__eq__, each.said, right)) for each in both]
+    anew = [sum(map(str.__eq__, each.anew, right)) for each in both]
+    scores = [evaluate(each.said, right) for each in both]
+    loss = [sum(each.losses[-LAST:]) / len(each.losses[-LAST:]) for each in both]
+    percent, words = 100 / len(right), [100 * each.validations[-1][2] for each in both]
+    of_100 = {
+        "validation, teacher forcing: words right": words,
+        "decoded: exactly right": [percent * each for each in exact],
+        "decoded: BLEU": [each.bleu for each in scores],
+        "decoded: chrF": [each.chrf for each in scores],
+        "prefix read anew each step: exactly right": [percent * each for each in anew],
+        "prefix read anew each step: chrF": [evaluate(each.anew, right).chrf for each in both],
+    }
+    losses = {
+        f"training: last {LAST} steps": loss,
+        "validation, teacher forcing": [each.validations[-1][1] for each in both],
+    }
+    leaks = [len({leak.position for leak in find_leak(each.model).leaks}) for each in both]
     return Result(
-        title=f"{first.source} → {first.target}; {texts}",
-        conclusion=f"Without the causal mask the training loss ends at {digits(unmasked)} (with it "
-        f"{digits(masked)}) and {right[2]:.1f}% of the next words are right ({right[1]:.1f}%), and of "
-        f"{count:,} held-out sentences {round(exact[2] * count / 100):,} are translated right "
-        f"({round(exact[1] * count / 100):,}).",
+        title=f"{corpus.held_out[0].source} → {right[0]}; "
+        + "; ".join(f"{name}: {each.said[0]:.80}" for name, each in zip(names, both, strict=True)),
+        conclusion=f"Without the causal mask the training loss ends at {digits(loss[1])} (with it "
+        f"{digits(loss[0])}) and {words[1]:.1f}% of the next words are right ({words[0]:.1f}%), and of "
+        f"{len(right):,} held-out sentences {exact[1]:,} are translated right ({exact[0]:,}).",
         tables=[
-            Table("loss per word", ["", *names], rows[:2]),
-            Table(f"of 100; decoded are {count:,} held-out sentences", ["", *names], rows[2:], form=".1f"),
-            Table("find_leak", ["", *names], [["positions that see later words", *leaking]]),
+            Table("loss per word", ["", *names], [[name, *each] for name, each in losses.items()]),
+            Table(
+                f"of 100; decoded are {len(right):,} held-out sentences",
+                ["", *names],
+                [[name, *each] for name, each in of_100.items()],
+                form=".1f",
+            ),
+            Table("find_leak", ["", *names], [["positions that see later words", *leaks]]),
         ],
         picture=[
-            Lines("loss per target word (teacher forcing)", curves, "step", "y"),
-            Bars(
-                "of 100",
-                ["next words right,\nteacher forcing", "sentences right,\ndecoded", "chrF,\ndecoded"],
-                bars,
-            ),
+            Lines("loss per word", "step", _curves(both[0], names[0]) | _curves(both[1], names[1]), "y"),
+            Bars("of 100", list(of_100), dict(zip(names, zip(*of_100.values(), strict=True), strict=True))),
         ],
-        note=f"{sum(each.numel() for each in model.parameters()):,} parameters, {steps:,} steps; the same first "
-        "weights, batches and dropout. Without the mask padding stays hidden.",
+        note=f"{sum(each.numel() for each in both[0].model.parameters()):,} parameters, {steps:,} steps; the "
+        "same first weights, batches and dropout. Without the mask padding stays hidden.",
     )
+
+
+def train(kind: type[Transformer], corpus: Corpus, steps: int) -> Trained:
+    """Train a model, validate it now and then, and have it translate the held-out sentences."""
+    losses, validations, every = [], [], max(1, steps // 18)
+    with torch.random.fork_rng([]):  # the caller's random numbers stay as they are
+        torch.manual_seed(corpus.config.training.seed)
+        learner = Learner(kind(corpus.config.model), corpus.config.training)
+        for step, batch in enumerate(training_batches(corpus, steps), start=1):
+            losses.append(learner.learn([batch], step).plain_loss)
+            if step % every == 0 or step == steps:
+                validations.append((step, *teacher_forced(learner.model, corpus)))
+    model = learner.model.eval()
+    anew = WholeTarget if kind is LooksAhead else NoPast
+    return Trained(model, losses, validations, *(_said(model, corpus, past) for past in (GrowingPast, anew)))
 
 
 @torch.no_grad()
@@ -134,76 +141,42 @@ def teacher_forced(model: Transformer, corpus: Corpus) -> tuple[float, float]:
         return validation_loss(model, corpus.validation), right / words
 
 
-def _decoded(model: Transformer, corpus: Corpus) -> list[str]:
-    """What the model says to each held-out sentence, as any translation is made: with a cache."""
-    translator = Translator(model, corpus.vocabulary, corpus.config)
-
-    def say(sources: list[str], to: str | None) -> list[str]:
-        return [each.text for each in translator.translate(sources, to, beam=1, max_length=LONGEST)]
-
-    return _each_language(corpus, say)
-
-
-def _decoded_anew(model: Transformer, corpus: Corpus) -> list[str]:
-    """The same without a cache: each step reads the whole prefix as this model's training reads a target."""
-    vocabulary, forbidden = corpus.vocabulary, never_said(model, corpus.vocabulary)
-
-    def say(sources: list[str], to: str | None) -> list[str]:
-        ids = [read_source(source, to, vocabulary, LONGEST).ids for source in sources]
-        return [vocabulary.decode_target(each, to) for each in decode_anew(model, ids, forbidden, LONGEST)]
-
-    return _each_language(corpus, say)
-
-
-def _each_language(corpus: Corpus, say: Callable[[list[str], str | None], list[str]]) -> list[str]:
-    said = [""] * len(corpus.held_out)
+def _said(model: Transformer, corpus: Corpus, past: type[Past]) -> list[str]:
+    said, vocabulary = [""] * len(corpus.held_out), corpus.vocabulary
     for to, places in by_language(corpus.held_out, corpus.config.data.languages).items():
-        texts = say([corpus.held_out[place].source for place in places], to)
-        for place, text in zip(places, texts, strict=True):
-            said[place] = text
+        sources = [read_source(corpus.held_out[at].source, to, vocabulary, LONGEST).ids for at in places]
+        found = decode(model, sources, past(), never_said(model, vocabulary), LONGEST)
+        for place, ids in zip(places, found, strict=True):
+            said[place] = vocabulary.decode_target(ids, to)
     return said
 
 
 @torch.no_grad()
-def decode_anew(
-    model: Transformer, sources: Sequence[Sequence[int]], forbidden: Sequence[int], longest: int
+def decode(
+    model: Transformer, sources: Sequence[Sequence[int]], past: Past, forbidden: Sequence[int], longest: int
 ) -> list[list[int]]:
-    """Take the most probable token after each prefix, which is read anew; ids without start, with the end."""
-    config, past = model.config, WholeTarget() if isinstance(model, LooksAhead) else NoPast()
+    """Take the most probable token at each step; return ids without start, with the end token.
+
+    With a growing past a step reads the last token, with another one the whole prefix as in training.
+    """
+    config = model.config
     source, source_mask = pad(sources, config.pad_id, model.projection_weight.device)
     target = source.new_full((len(sources), 1), config.start_id)
-    with evaluating(model):
-        memory = model.remember(model.encode(source, source_mask), source_mask)
-        while target.shape[1] <= longest and not bool((target == config.end_id).any(1).all()):
-            logits = model.logits(model.decoder(target, memory, past, model.embedding)[:, -1])
-            logits[:, list(forbidden)] = -torch.inf
-            target = torch.cat((target, logits.argmax(-1, keepdim=True)), dim=1)
+    memory = model.remember(model.encode(source, source_mask), source_mask)
+    while target.shape[1] <= longest and not bool((target == config.end_id).any(1).all()):
+        read = target[:, -1:] if isinstance(past, GrowingPast) else target
+        logits = model.logits(model.decoder(read, memory, past, model.embedding)[:, -1])
+        logits[:, list(forbidden)] = -torch.inf
+        target = torch.cat((target, logits.argmax(-1, keepdim=True)), dim=1)
     rows = [row[1:] for row in target.tolist()]
-    ends = [row.index(config.end_id) + 1 if config.end_id in row else len(row) for row in rows]
-    return [row[:end] for row, end in zip(rows, ends, strict=True)]
+    return [row[: row.index(config.end_id) + 1] if config.end_id in row else row for row in rows]
 
 
-def _quality(said: list[str], corpus: Corpus) -> list[float]:
-    """The percentage that is exactly right, BLEU and chrF."""
-    right = [pair.target for pair in corpus.held_out]
-    scores = evaluate(said, right)
-    exact = sum(one == other for one, other in zip(said, right, strict=True))
-    return [100 * exact / len(right), scores.bleu, scores.chrf]
-
-
-def _curves(
-    name: str, style: str, losses: list[float], judged: list[tuple[int, float, float]]
-) -> dict[str, tuple[Sequence[float], Sequence[float], str]]:
+def _curves(trained: Trained, name: str) -> dict[str, tuple[Sequence[float], Sequence[float], str]]:
     """Means of some steps, for a step's own loss jumps; and the validations as points."""
-    group = max(1, len(losses) // 60)
-    starts = range(0, len(losses) - group + 1, group)
-    means = [sum(losses[start : start + group]) / group for start in starts]
-    steps, loss, _ = zip(*judged, strict=True)
-    middles = [start + group / 2 for start in starts]
-    return {f"training, {name}": (middles, means, style), f"validation, {name}": (steps, loss, ".")}
-
-
-def _beginning(said: str) -> str:
-    """Its first words: a model that has learned to copy may say one word without end."""
-    words = said.split(" ")
-    return said if len(words) <= SHOWN else f"{' '.join(words[:SHOWN])} … ({len(words)} words)"
+    group = max(1, len(trained.losses) // 60)
+    parts = [trained.losses[start : start + group] for start in range(0, len(trained.losses), group)]
+    middles = [group * (place + 0.5) for place in range(len(parts))]
+    steps, losses, _ = zip(*trained.validations, strict=True)
+    means = [sum(part) / len(part) for part in parts]
+    return {f"training, {name}": (middles, means, "-"), f"validation, {name}": (steps, losses, ".")}

@@ -8,7 +8,7 @@ back through it. What differs is the time: one pass of matrices, or as many pass
 import copy
 import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import torch
 import torch.nn.functional as F
@@ -22,62 +22,38 @@ from pellucid.experiments.result import Lines, Result, Table
 from pellucid.model import Transformer
 from pellucid.translator import Translator
 
-Loss = Callable[[Transformer, Batch], Tensor]
+SENTENCES = 8
 
 
 def experiment(
-    translator: Translator,
-    *,
-    lengths: Sequence[int] = (2, 4, 8, 16, 32, 64),
-    sentences: int = 8,
-    repeats: int = 5,
-    threads: int = 1,
-    seed: int = 0,
+    translator: Translator, *, lengths: Sequence[int] = (2, 4, 8, 16, 32, 64), repeats: int = 5, seed: int = 0
 ) -> Result:
-    """Compare losses, gradients and times on sentences of random words, without dropout."""
-    model = copy.deepcopy(translator.model).float().eval()
-    batch = random_batch(model, range(1, sentences + 1), seed)
-    equal = Table(
-        "",
-        ["", "loss at once", "step by step", "difference", "of gradients"],
-        [compare(copy.deepcopy(model).double(), batch), compare(model, batch)],
-        form=["", ".9f", ".9f", ".1e", ".1e"],
-    )
-    before = torch.get_num_threads()
-    torch.set_num_threads(threads)  # where another process is at work, threads wait for each other
+    """Compare losses, gradients and times on sentences of random words, without dropout, on one thread."""
+    model, threads = copy.deepcopy(translator.model).float().eval(), torch.get_num_threads()
+    batch, lengths = random_batch(model, range(1, SENTENCES + 1), seed), sorted(lengths)
+    equal = [compare(copy.deepcopy(model).double(), batch), compare(model, batch)]
+    torch.set_num_threads(1)  # where another process is at work, threads wait for each other
     try:
-        times = [
-            _timed(model, random_batch(model, [each] * sentences, seed), repeats) for each in sorted(lengths)
-        ]
+        times = [_times(model, random_batch(model, [each] * SENTENCES, seed), repeats) for each in lengths]
     finally:
-        torch.set_num_threads(before)
-    rows = [[str(length), *each] for length, each in zip(sorted(lengths), times, strict=True)]
-    header = ["words", "at once, ms", "step by step, ms", "times as long"]
-    _, _, _, loss, gradient = equal.rows[0]
-    x = [float(length) for length in sorted(lengths)]
+        torch.set_num_threads(threads)
     at_once, stepwise, ratios = zip(*times, strict=True)
+    loss, gradients = (f"to {each:.0e}" if each else "to the last bit" for each in equal[0][3:])
+    header = ["words", "at once, ms", "step by step, ms", "times as long"]
+    rows = [[str(length), *each] for length, each in zip(lengths, times, strict=True)]
+    lines = {"at once": (lengths, at_once, "o-"), "step by step": (lengths, stepwise, "^--")}
+    forms = ["", ".9f", ".9f", ".1e", ".1e"]
     return Result(
         title="",
-        conclusion=f"With {max(lengths)} words step by step takes {ratios[-1]:.1f} times as long as all at once; "
-        f"the loss is the same ({_apart(loss)}), and so are the gradients ({_apart(gradient)}, in float64).",
-        tables=[equal, Table("", header, rows, form=".1f")],
-        picture=[
-            Lines(
-                "milliseconds, forward and backward",
-                {"all positions at once": (x, at_once, "o-"), "step by step": (x, stepwise, "^--")},
-                "words of the target",
-                "xy",
-            ),
-            Lines(
-                "step by step takes so many times as long",
-                {"times": (x, ratios, "s-")},
-                "words of the target",
-                "x",
-            ),
+        conclusion=f"With {lengths[-1]} words step by step takes {ratios[-1]:.1f} times as long as all at "
+        f"once; the loss is the same ({loss}), and so are the gradients ({gradients}, in float64).",
+        tables=[
+            Table("", ["", "loss at once", "step by step", "difference", "of gradients"], equal, form=forms),
+            Table("", header, rows, form=".1f"),
         ],
-        note=f"Loss per word of {batch.tokens} words in {sentences} sentences of unequal length; gradients of "
-        f"all parameters, their largest difference. Forward and backward of {sentences} sentences, the median "
-        f"of {repeats}, {threads} thread{'s' * (threads != 1)}.",
+        picture=[Lines("milliseconds, forward and backward", "words of the target", lines, "xy")],
+        note=f"Loss per word of {batch.tokens} words in {SENTENCES} sentences of unequal length; gradients "
+        f"of all parameters. Times: forward and backward, 1 thread, the median of {repeats}.",
     )
 
 
@@ -126,19 +102,15 @@ def random_batch(model: Transformer, lengths: Sequence[int], seed: int) -> Batch
     return make_batch(rows, config.start_id, config.pad_id).to(model.projection_weight.device)
 
 
-def _timed(model: Transformer, batch: Batch, repeats: int) -> list[float]:
-    """Milliseconds at once and step by step, and their ratio; both in turn, so that whatever else the computer
-    does falls on both, and the first turn warms up."""
-    seconds: dict[Loss, list[float]] = {all_at_once: [], step_by_step: []}
+def _times(model: Transformer, batch: Batch, repeats: int) -> list[float]:
+    """Milliseconds at once and step by step, and their ratio. They take turns, so that other work of the
+    computer falls on both; the first turn warms up."""
+    seconds: list[list[float]] = [[], []]
     for _ in range(repeats + 1):
-        for way, measured in seconds.items():
+        for way, measured in zip((all_at_once, step_by_step), seconds, strict=True):
             started = time.perf_counter()
             way(model, batch).backward()
             measured.append(time.perf_counter() - started)
             model.zero_grad(set_to_none=True)
-    at_once, stepwise = (1000 * statistics.median(measured[1:]) for measured in seconds.values())
+    at_once, stepwise = (1000 * statistics.median(measured[1:]) for measured in seconds)
     return [at_once, stepwise, stepwise / at_once]
-
-
-def _apart(difference: float) -> str:
-    return f"to {difference:.0e}" if difference else "to the last bit"

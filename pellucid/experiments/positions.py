@@ -5,6 +5,7 @@
 long as the positions.
 """
 
+import functools
 import math
 from collections.abc import Sequence
 
@@ -15,40 +16,38 @@ from pellucid.experiments.result import Result, Shades, Table
 from pellucid.model import sinusoids
 from pellucid.translator import Translator
 
-SHOWN = 8  # dimensions that a table has room for
-DRAWN = 100  # positions of the picture
+SHOWN, DRAWN = 8, 100  # dimensions of a table, positions of the picture
+encoding = functools.partial(sinusoids, dtype=torch.float64, device=torch.device("cpu"))
 
 
 def experiment(translator: Translator, *, length: int = 6, widths: Sequence[int] = (4, 8)) -> Result:
     """Show the encodings of the first `length` positions for these widths and for the model's own."""
     if odd := [width for width in widths if width % 2]:
         raise UsageError(f"widths: {odd[0]} is odd, and sine and cosine come in pairs. Give even numbers.")
-    width, factor = translator.model.config.width, translator.model.encoder.scale
-    embedding = translator.model.embedding or translator.model.encoder.embedding
-    assert embedding is not None
-    word = float(embedding.weight.detach().double().norm(dim=-1).mean())
-    vectors = _sinusoids(length, width)
-    position = float(vectors[0].norm())
-    alike = torch.nn.functional.cosine_similarity(vectors, vectors[:1], dim=-1)
+    width, words = (
+        translator.model.config.width,
+        translator.model.embedding or translator.model.encoder.embedding,
+    )
+    assert words is not None
+    word = float(words.weight.detach().double().norm(dim=-1).mean())
+    vectors = encoding(length, width)
+    position, scaled = float(vectors[0].norm()), math.sqrt(width) * word
+    alike = torch.nn.functional.cosine_similarity(vectors, vectors[:1], dim=-1).tolist()
+    title = "cosine of positions i and i + k, the same for every i: a distance, not a place"
     return Result(
-        title="",
-        conclusion=f"A position's vector has the length √(d/2) = {position:.2f} at every position; a word's has "
+        "",
+        f"A position's vector has the length √(d/2) = {position:.2f} at every position; a word's has "
         f"{word:.2f} in the matrix, {word / position:.1f} times that, and multiplied by √d = "
-        f"{math.sqrt(width):.4g}, which this model {'does' if factor != 1 else 'does not'}, "
-        f"{math.sqrt(width) * word:.2f}, {math.sqrt(width) * word / position:.1f} times.",
-        tables=[
+        f"{math.sqrt(width):.4g}, which this model {'does' if translator.model.encoder.scale != 1 else 'does not'}, "
+        f"{scaled:.2f}, {scaled / position:.1f} times.",
+        [
             *(_table(length, each) for each in dict.fromkeys((*(w for w in widths if w != width), width))),
-            Table(
-                "cosine of positions i and i + k, the same for every i: a distance, not a place",
-                ["k", *map(str, range(length))],
-                [["", *alike.tolist()]],
-                form=".4f",
-            ),
+            Table(title, ["k", *map(str, range(length))], [["", *alike]], form=".4f"),
         ],
-        picture=[
+        [
             Shades(
-                f"position (down) and dimension of {width}: sin at even, cos at odd ones",
-                _sinusoids(DRAWN, width).tolist(),
+                f"position (down) and dimension of {width}",
+                encoding(DRAWN, width).tolist(),
                 most=1.0,
                 signed=True,
             )
@@ -59,10 +58,6 @@ def experiment(translator: Translator, *, length: int = 6, widths: Sequence[int]
 def _table(length: int, width: int) -> Table:
     shown = min(SHOWN, width)
     header = ["i", *(f"{'cos' if j % 2 else 'sin'} {j}" for j in range(shown))]
-    rows = [[str(i), *row[:shown].tolist()] for i, row in enumerate(_sinusoids(length, width))]
+    rows = [[str(i), *row[:shown]] for i, row in enumerate(encoding(length, width).tolist())]
     more = f", the first {shown} dimensions" if shown < width else ""
     return Table(f"d = {width}{more}", header, rows, form=".4f")
-
-
-def _sinusoids(length: int, width: int) -> torch.Tensor:
-    return sinusoids(length, width, torch.float64, torch.device("cpu"))

@@ -7,7 +7,7 @@ et al. 2017, section 3.1; He et al. 2016).
 from torch import Tensor
 
 from pellucid.experiments.probability import probability, probability_in
-from pellucid.experiments.result import Bars, Result, Table
+from pellucid.experiments.result import Bars, Result, Row, Table
 from pellucid.explanation import Explanation
 from pellucid.seeing.edits import ADDED, together, without_residual
 from pellucid.show.columns import digits, short
@@ -16,8 +16,8 @@ from pellucid.show.columns import digits, short
 def experiment(explanation: Explanation) -> Result:
     """Remove each residual in turn, so that a sublayer's output replaces the stream; then remove all."""
     trace, whole = explanation.trace, probability(explanation)
+    rows: list[Row] = []
     parts = [name.removesuffix(".sum") for name in trace if name.endswith(".sum")]
-    rows = []
     for part in parts:
         layer, _, number = part.rpartition(".residual_")
         sublayer = ADDED[part.partition(".")[0]][number]
@@ -30,26 +30,25 @@ def experiment(explanation: Explanation) -> Result:
         rows.append([short(part), sublayer.replace("_", " "), *lengths, p, moved])
     none = probability(explanation, together(*(without_residual(part) for part in parts)))
     header = ["residual", "around", "‖x‖", "‖added‖", "‖sum‖", "p without", "moved"]
-    table = Table("", header, rows, form=[0, 0, ".2f", ".2f", ".2f", 4, ".0%"], left=2)
-    names, without_one = table.column("residual"), table.column("p without")
-    worst, mildest = min(without_one), max(without_one)
+    table = Table("", header, rows, form=["", "", ".2f", ".2f", ".2f", 4, ".0%"], left=2)
+    names, p_without = table.column("residual"), table.column("p without")
+    worst, mildest = min(rows, key=lambda row: row[5]), max(rows, key=lambda row: row[5])
     return Result(
-        title=explanation.title,
-        conclusion=f"{sum(p < whole / 2 for p in without_one)} of {len(parts)} residuals, each removed alone, "
-        f"cost this translation more than half of its probability of {digits(whole)}: the most costly is "
-        f"{names[without_one.index(worst)]} ({digits(worst)} without it), the least "
-        f"{names[without_one.index(mildest)]} ({digits(mildest)}); without any it is {digits(none)}.",
-        tables=[table],
-        picture=[
+        explanation.title,
+        f"{sum(p < whole / 2 for p in p_without)} of {len(rows)} residuals, each removed alone, cost this "
+        f"translation more than half of its probability of {digits(whole)}: the most costly is {worst[0]} "
+        f"({digits(worst[5])} without it), the least {mildest[0]} ({digits(mildest[5])}); without any it is "
+        f"{digits(none)}.",
+        [table],
+        [
             Bars(
-                f"probability of the translation without it ({whole:.4f} with all)", names, {"p": without_one}
+                f"probability of the translation without it ({whole:.4f} with all)", names, {"p": p_without}
             ),
             Bars("mean length of the vectors", names, {name: table.column(name) for name in header[2:5]}),
         ],
-        note="‖x‖: the length of the stream's vectors that come in, ‖added‖: of what the sublayer adds, ‖sum‖: "
-        "of what goes on (before the norm, where it comes last); without the residual ‖added‖ goes on alone. "
-        "p without: the translation's probability then. moved: how far the decoder's output lies from where "
-        "it was, as a share of its length.",
+        "‖x‖: the length of the stream's vectors that come in, ‖added‖: of what the sublayer adds, ‖sum‖: of "
+        "what goes on (before the norm, where it comes last); without the residual ‖added‖ goes on alone. "
+        "moved: how far the decoder's output lies from where it was, as a share of its length.",
     )
 
 
