@@ -161,7 +161,9 @@ def test_scale_on_the_sentence(norm: str) -> None:
             ]
             assert [pair[side] for pair in pairs] == pytest.approx(expected, abs=1e-4)
     unscaled = probability(norm, Changes(unscaled=set(PARTS)))
-    assert float(found.conclusion.rpartition(" ")[2].rstrip(".")) == pytest.approx(unscaled, rel=0.05, abs=5e-5)
+    assert float(found.conclusion.rpartition(" ")[2].rstrip(".")) == pytest.approx(
+        unscaled, rel=0.05, abs=5e-5
+    )
 
 
 def test_scale_of_random_vectors() -> None:
