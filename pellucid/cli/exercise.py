@@ -1,13 +1,9 @@
 """pellucid exercise: the course's exercises, asked and checked."""
 
 import argparse
-from typing import TYPE_CHECKING
 
 from pellucid.cli.arguments import Verbs, text, verb
 from pellucid.errors import PellucidError, UsageError
-
-if TYPE_CHECKING:
-    from pellucid.exercises import Exercise
 
 EXAMPLES = """
 pellucid exercise --list
@@ -24,8 +20,8 @@ PREFIX = "pellucid: "  # that an error has on its first line
 
 
 def add(verbs: Verbs) -> None:
-    """The verb and its arguments."""
-    about = "ask an exercise of the course, and check an answer against the real thing"
+    """Add the verb and its arguments."""
+    about = "ask an exercise of the course, and check an answer"
     parser = verb(verbs, "exercise", about, run, EXAMPLES, NOTES)
     option = parser.add_argument
     option("name", metavar="NAME", nargs="?", type=text, help="an exercise that --list names")
@@ -35,47 +31,31 @@ def add(verbs: Verbs) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """The question, or the verdict on an answer."""
+    """Print the question, or the verdict on an answer."""
+    from pellucid import exercises  # here, as below: other verbs start without these modules
     from pellucid.cli.lines import put
     from pellucid.seeing.viewed import columns_of_terminal
     from pellucid.show.columns import paragraph
-    from pellucid.show.listings import exercises_by_chapter
 
     if arguments.list:
-        for chapter, found in exercises_by_chapter().items():
-            put([f"docs/learn/{chapter}.md", *(f"    {name:28}{about}" for name, about in found.items())])
+        for chapter, found in exercises.chapters().items():
+            put([f"docs/learn/{chapter}.md", *(f"    {each.name:28}{each.about}" for each in found)])
         return
     if arguments.name is None:
         raise UsageError("exercise: give a NAME; --list says which there are.")
     if arguments.answer and arguments.solve:
         raise UsageError("exercise: an answer and --solve are both given. Leave one of the two out.")
-    from pellucid import exercises  # here, after the wrong calls: it imports torch
-
-    width = max(40, min(100, columns_of_terminal()))
-    exercise = exercises.exercise(arguments.name)
+    width, asked = max(40, min(100, columns_of_terminal())), exercises.exercise(arguments.name)
     if arguments.solve:
-        put([exercise.answer, *paragraph(exercise.why, width)])
-        return
-    if not arguments.answer:
-        put(question(exercise, arguments.name, width))
-        return
-    verdict = exercises.judge(exercise, arguments.answer)
-    if not verdict.is_right:
-        told = "\n".join(paragraph(f"{PREFIX}not yet. {verdict.said}", width))
-        raise PellucidError(told.removeprefix(PREFIX))
-    put(paragraph(f"Right. {verdict.said}", width))
-
-
-def question(exercise: "Exercise", name: str, width: int) -> list[str]:
-    """What is asked, a hint, and how to answer."""
-    from pellucid.show.columns import paragraph
-
-    answer = " ".join("…" for _ in exercise.answers) if exercise.tells_count else "…"
-    answer = f'"{answer}"' if exercise.is_words else answer
-    return [
-        *paragraph(exercise.question, width),
-        "",
-        *paragraph(f"Hint: {exercise.hint}", width),
-        "",
-        f"Answer ({exercise.wanted}): pellucid exercise {name} {answer}",
-    ]
+        put([asked.written(asked.answer), *paragraph(asked.why, width)])
+    elif arguments.answer:
+        verdict = exercises.judge(asked, " ".join(arguments.answer))
+        if not verdict.is_right:
+            told = "\n".join(paragraph(f"{PREFIX}not yet. {verdict.text}", width))
+            raise PellucidError(told.removeprefix(PREFIX))
+        put(paragraph(f"Right. {verdict.text}", width))
+    else:
+        room = " ".join("…" for _ in asked.answer) if asked.tells_count else "…"
+        answer = f"Answer ({asked.wanted}): pellucid exercise {asked.name} "
+        answer += f'"{room}"' if asked.is_words else room
+        put([*paragraph(asked.question, width), "", *paragraph(f"Hint: {asked.hint}", width), "", answer])

@@ -1,69 +1,31 @@
-"""Experiments: what is only claimed of the Transformer, measured on one's own model and sentence.
+"""Experiments: what is only claimed of the Transformer, measured on your own model and sentence.
 
-Each module of this package is one: ABOUT says it in a sentence, NEEDS what it is given ("sentence": a model
-and a sentence, "model", or "nothing"), and `experiment` measures. A new file is a new experiment.
+A module of this package is an experiment: its first line says what it shows, and its function `experiment`
+measures it. The function takes an explanation, a translator or nothing, and then its settings.
 """
 
 import importlib
 import inspect
-import os
+import math
 import pkgutil
-from collections.abc import Mapping
 from pathlib import Path
-from types import ModuleType
-from typing import Any, Protocol
+from typing import Any
 
 from pellucid.config.nearest import nearest
-from pellucid.errors import UsageError
+from pellucid.config.whole import is_whole
+from pellucid.errors import PellucidError, UsageError
+from pellucid.experiments.result import Result
+from pellucid.explanation import explain
+from pellucid.show.columns import paragraph
 from pellucid.translator import Translator, load
 
+SHARED = {"corpus", "probability", "result"}
+NAMES = sorted({module.name for module in pkgutil.iter_modules(__path__)} - SHARED)
 NEEDED = {
-    "sentence": 'a model and a sentence, such as demo and "I like cats"',
-    "model": "a model, such as demo",
+    "explanation": 'a model and a sentence, such as demo and "I like cats"',
+    "translator": "a model, such as demo",
     "nothing": "neither a model nor a sentence",
 }
-
-
-class Result(Protocol):
-    """What an experiment found: plain data, which can be printed and drawn."""
-
-    @property
-    def conclusion(self) -> str:
-        """What came out, in a sentence."""
-        ...
-
-    def lines(self, width: int) -> list[str]:
-        """The conclusion, and below it the numbers, in lines of at most `width` cells."""
-        ...
-
-    def plot(self, path: str | Path) -> None:
-        """A picture: .png, .svg or .pdf; needs pip install "pellucid[plot]"."""
-        ...
-
-
-def names() -> list[str]:
-    """Every experiment's name."""
-    return sorted(module.name.replace("_", "-") for module in pkgutil.iter_modules(__path__))
-
-
-def about(name: str) -> str:
-    """What an experiment shows, in a sentence."""
-    return str(_module(name).ABOUT)
-
-
-def needs(name: str) -> str:
-    """ "sentence", "model" or "nothing"."""
-    return str(_module(name).NEEDS)
-
-
-def settings(name: str) -> list[str]:
-    """What of an experiment can be set."""
-    return list(_settings(name))
-
-
-def _settings(name: str) -> dict[str, inspect.Parameter]:
-    parameters = inspect.signature(_module(name).experiment).parameters
-    return {each.name: each for each in parameters.values() if each.kind is each.KEYWORD_ONLY}
 
 
 def experiment(
@@ -71,55 +33,76 @@ def experiment(
     model: Translator | str | Path | None = None,
     text: str | None = None,
     to: str | None = None,
-    **given: Any,
-) -> Any:
-    """Measures one claim: `experiment("heads", "demo", "I like cats", to="es")`; print its .lines(80)
-    or draw it with .plot("heads.png"). `names()` lists what there is.
+    **values: Any,
+) -> Result:
+    """Measure one claim: `experiment("heads", "demo", "I like cats", to="es")`. Print it with .show(), draw
+    it with .plot("heads.png"). `pellucid.experiments.NAMES` lists the experiments.
 
-    model: a translator, a model folder, or "demo". Further arguments are the experiment's `settings`.
+    model: a translator, a model folder, or "demo". target: the translation that an experiment with a sentence
+    looks at, in place of the model's own. Further values are the experiment's settings.
     """
-    module = _module(name)
-    _check_given(name, module.NEEDS, model, text, to)
-    _check_settings(name, given)
-    if isinstance(model, str | os.PathLike):
-        model = load(model, precision="fp32")
-    if model is not None and not isinstance(model, Translator):
-        raise UsageError(f'model = {model!r:.60} must be a translator, a model folder, or "demo".')
-    needed = {"sentence": (model, text, to), "model": (model,), "nothing": ()}[module.NEEDS]
-    return module.experiment(*needed, **given)
+    need, known = needs(name), settings(name)
+    if unknown := values.keys() - known.keys():
+        has = ", ".join(known) or "none"
+        raise UsageError(f"the experiment {name} has no setting {min(unknown)!r}. It has: {has}.")
+    values = {setting: _checked(setting, value, known[setting]) for setting, value in values.items()}
+    wanted = {"explanation": 2, "translator": 1, "nothing": 0}[need]
+    if [model is not None, text is not None].count(True) != wanted or (to is not None and wanted < 2):
+        raise UsageError(f"the experiment {name} needs {NEEDED[need]}. Give that, and nothing else.")
+    measure = importlib.import_module(f"{__name__}.{name}").experiment
+    if model is None or text is None:
+        return measure(*([_translator(model)] if model is not None else []), **values)
+    explanation = explain(_translator(model), text, to, values.pop("target", None))
+    if any(math.isnan(step.loss) for step in explanation.steps):
+        raise PellucidError(
+            "the model computes NaN for this sentence, so there is nothing to measure. "
+            "pellucid.find_nonfinite(model) names the first tensor that holds one."
+        )
+    return measure(explanation, **values)
 
 
-def _module(name: str) -> ModuleType:
-    known = names()
-    if name not in known:
-        near = nearest(name, known, cutoff=0.4)
+def needs(name: str) -> str:
+    """Return what an experiment takes: an "explanation", a "translator" or "nothing"."""
+    first = next(iter(_parameters(name)), "")
+    return first if first in NEEDED else "nothing"
+
+
+def settings(name: str) -> dict[str, Any]:
+    """Return what can be set, and its values where nothing is set."""
+    own = {each.name: each.default for each in _parameters(name).values() if each.kind is each.KEYWORD_ONLY}
+    return {"target": None} | own if needs(name) == "explanation" else own
+
+
+def described(name: str, width: int) -> list[str]:
+    """Say what an experiment shows, what it needs and what can be set."""
+    about = (importlib.import_module(f"{__name__}.{name}").__doc__ or "").partition("\n")[0].rstrip(".")
+    needed = f"needs {NEEDED[needs(name)]}; settings: {', '.join(settings(name)) or 'none'}"
+    return paragraph(about, width) + paragraph(needed, width)
+
+
+def _parameters(name: str) -> Any:
+    if name not in NAMES:
+        near = nearest(name, NAMES, cutoff=0.4)
         hint = f"Nearest: {', '.join(near)}. " if near else ""
-        raise UsageError(f'no experiment is called "{name}". {hint}There are: {", ".join(known)}.')
-    return importlib.import_module(f"{__name__}.{name.replace('-', '_')}")
+        raise UsageError(f'no experiment is called "{name}". {hint}There are: {", ".join(NAMES)}.')
+    return inspect.signature(importlib.import_module(f"{__name__}.{name}").experiment).parameters
 
 
-def _check_given(name: str, need: str, model: Any, text: str | None, to: str | None) -> None:
-    wanted = f"the experiment {name} needs {NEEDED[need]}"
-    if model is None and need != "nothing":
-        raise UsageError(f"{wanted}. Give it one.")
-    if text is None and need == "sentence":
-        raise UsageError(f"{wanted}, and there is no sentence. Give it one.")
-    shown = "that is given" if isinstance(model, Translator) else model
-    given = {"model": shown if need == "nothing" else None, "sentence": text, "language": to}
-    if need != "sentence":
-        for what, value in given.items():
-            if value is not None:
-                raise UsageError(f"{wanted}: the {what} {value} has no effect. Leave it out.")
+def _translator(model: Translator | str | Path) -> Translator:
+    return model if isinstance(model, Translator) else load(model, precision="fp32")
 
 
-def _check_settings(name: str, given: Mapping[str, Any]) -> None:
-    known = _settings(name)
-    for setting, value in given.items():
-        if setting not in known:
-            may = f"It has: {', '.join(known)}." if known else "It has none."
-            raise UsageError(f"the experiment {name} has no setting {setting!r}. {may}")
-        if known[setting].annotation == str | None and not isinstance(value, str | None):
-            quoted = f'{setting}="{value!s:.60}"'
-            raise UsageError(
-                f"{setting} = {value!r:.60} must be text. In quotes it is: {quoted}, or --set '{quoted}'."
-            )
+def _checked(setting: str, value: Any, default: Any) -> Any:
+    """Return the value of a setting, where it is of the kind of the default value."""
+    if isinstance(default, tuple):
+        several = value if isinstance(value, list | tuple | range) else [value]
+        return [_checked(setting, each, default[0]) for each in several] or list(default)
+    if isinstance(default, int):
+        good, what = is_whole(value, min(default, 1)), f"a whole number from {min(default, 1)} up"
+    elif isinstance(default, float):
+        good, what = isinstance(value, float) or is_whole(value), "a number"
+    else:
+        good, what = isinstance(value, str | None), f'text in quotes, such as {setting}="…"'
+    if not good:
+        raise UsageError(f"{setting} = {value!r:.60} must be {what}.")
+    return type(default)(value) if isinstance(default, int | float) else value

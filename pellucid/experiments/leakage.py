@@ -1,220 +1,182 @@
-"""Leakage: the same small model trained with the causal mask and without it.
+"""without the causal mask training and teacher forcing look excellent, and decoding fails.
 
-Without the mask each position sees the word that it is to predict, one place to the right in what the decoder
-reads. So it learns to copy it, and not to translate; nothing in training shows that, and validation with
-teacher forcing neither. In decoding the word is not there.
+The same small model is trained with the mask and without it. Without the mask each position sees the word
+that it is to predict, one place to the right in what the decoder reads. So the model learns to copy it, and
+not to translate; nothing in training shows that, and validation with teacher forcing neither.
 """
 
-import time
-from collections.abc import Callable
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING
+import dataclasses
+from collections.abc import Sequence
 
 import torch
+from torch import Tensor
 
-from pellucid.config.whole import is_whole, seed_setting, whole_setting
-from pellucid.errors import UsageError
-from pellucid.experiments.held_out import Decoding, decoded, decoded_anew, teacher_forced
-from pellucid.experiments.lookahead import LooksAhead
-from pellucid.experiments.short_training import Material, learning, phrasebook_material
+from pellucid.cache import GrowingPast, Mask, NoPast, Past
+from pellucid.data.batch import pad
+from pellucid.data.corpus import by_language
+from pellucid.experiments.corpus import Corpus, demo_corpus, training_batches
+from pellucid.experiments.result import Bars, Lines, Result, Table
 from pellucid.learning.learner import Learner
+from pellucid.learning.validation import validation_loss
 from pellucid.model import Transformer
-from pellucid.probes.leak import find_leak
-from pellucid.show.columns import columns, digits, paragraph, stacked
-from pellucid.show.drawing import ORANGE, PURPLE, drawing
+from pellucid.probes.leak.find import find_leak
+from pellucid.show.columns import digits
+from pellucid.translate.decoding import evaluating
 from pellucid.translate.evaluate import evaluate
+from pellucid.translate.request import forbidden_ids
+from pellucid.translate.sentences import read_source
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-ABOUT = "without the causal mask training and teacher forcing look excellent, and decoding fails"
-NEEDS = "nothing"
-SHOWN = 20  # words of a translation
 LAST = 50  # steps whose mean is the training loss at the end
-VALIDATIONS = 18
-MOST = 1_000_000  # steps
-HEADS = 4  # of the demo's model
-WIDEST = 1024
-KINDS = {True: "with the mask", False: "without"}
+LONGEST = 30  # tokens of a translation; the demo's longest right one has half of that
 
 
-@dataclass(frozen=True)
+class WholeTarget(NoPast):
+    """Training's past with the causal mask lifted; padding stays hidden."""
+
+    def mask(self) -> Mask:
+        return Mask(self._target_mask)
+
+
+class LooksAhead(Transformer):
+    """The same model in all but one thing: in training each target position may look at all the others."""
+
+    def read(
+        self, source: Tensor, source_mask: Tensor | None, target: Tensor, target_mask: Tensor | None = None
+    ) -> Tensor:
+        memory = self.remember(self.encode(source, source_mask), source_mask)
+        # A causal mask hides the padding on the right, too; here the padding has to be named.
+        real = target != self.config.pad_id if target_mask is None else target_mask
+        return self.decoder(target, memory, WholeTarget(real), self.embedding)
+
+
+@dataclasses.dataclass(frozen=True)
 class Trained:
-    """One of the two models: how it learned, how it looks with teacher forcing, and how it translates."""
+    """A model, the loss of each step, its validations (step, loss, share of right words), what it says."""
 
-    masked: bool
-    parameters: int
-    losses: list[float]  # of each step, per target token
-    validations: list[tuple[int, float, float]]  # step, loss, share of the next words that are right
-    decoding: Decoding  # with a cache, as translators do
-    anew: Decoding  # the whole prefix read again in each step
-    leaking: list[int]  # positions of a target that see later words
-    seconds: float  # of training
-
-    @property
-    def training_loss(self) -> float:
-        """The mean of the last steps."""
-        last = self.losses[-LAST:]
-        return sum(last) / len(last)
-
-    @property
-    def loss(self) -> float:
-        """On the validation pairs, with teacher forcing."""
-        return self.validations[-1][1]
-
-    @property
-    def accuracy(self) -> float:
-        """The share of the next words that are the most probable ones, with teacher forcing."""
-        return self.validations[-1][2]
+    model: Transformer
+    losses: list[float]
+    validations: list[tuple[int, float, float]]
+    said: list[str]  # with a cache, as translators do
+    anew: list[str]  # the whole prefix read again in each step
 
 
-@dataclass(frozen=True)
-class Leakage:
-    """Two models that differ in the causal mask of their training, and in nothing else."""
-
-    masked: Trained
-    unmasked: Trained
-    steps: int
-    held_out: int  # sentences
-    source: str  # the first of them
-    right: str
-    signatures: tuple[str, str]  # of BLEU and chrF
-
-    @property
-    def conclusion(self) -> str:
-        """How the model without the mask looks, and how it translates."""
-        masked, unmasked = self.masked, self.unmasked
-        return (
-            f"Without the causal mask the training loss ends at {digits(unmasked.training_loss)} (with it "
-            f"{digits(masked.training_loss)}) and {unmasked.accuracy:.1%} of the next words are right "
-            f"({masked.accuracy:.1%}), and of {self.held_out:,} held-out sentences "
-            f"{unmasked.decoding.exactly_right:,} are translated right ({masked.decoding.exactly_right:,})."
-        )
-
-    def lines(self, width: int) -> list[str]:
-        """What the two models look like and what they are, in a table."""
-        both = (self.masked, self.unmasked)
-        table = [[name, *(show(each) for each in both)] for name, show in self._figures()]
-        first = [
-            *paragraph(f"{self.source}  →  {self.right}", width),
-            *paragraph(f"with the mask: {_beginning(self.masked.decoding.first)}", width),
-            *paragraph(f"without: {_beginning(self.unmasked.decoding.first)}", width),
-        ]
-        about = (
-            f"{self.masked.parameters:,} parameters, {self.steps:,} steps; the same first weights, "
-            "batches and dropout. Without the mask padding stays hidden."
-        )
-        rows = columns(["", *KINDS.values()], table, width, longest=min(44, width - 17))
-        return stacked(width, self.conclusion, rows, first, about)
-
-    def plot(self, path: str | Path) -> None:
-        """The losses of all steps, and bars of what looks good beside what is."""
-        with drawing(path, "leakage") as figure:
-            figure.set_size_inches(9, 3.8)
-            curves, bars = figure.subplots(1, 2)
-            for trained, style in ((self.masked, "-"), (self.unmasked, "--")):
-                _draw_losses(curves, trained, style)
-            curves.set(yscale="log", xlabel="step", ylabel="loss per target word (teacher forcing)")
-            curves.legend(fontsize=8)
-            _draw_bars(bars, self.masked, self.unmasked, self.held_out)
-
-    def _figures(self) -> list[tuple[str, Callable[[Trained], str]]]:
-        def share(decoding: Decoding) -> str:
-            return f"{decoding.exactly_right:,} ({decoding.exactly_right / self.held_out:.1%})"
-
-        return [
-            (f"training: loss, last {LAST} steps", lambda each: digits(each.training_loss)),
-            ("validation, teacher forcing: loss", lambda each: digits(each.loss)),
-            ("validation, teacher forcing: words right", lambda each: f"{each.accuracy:.1%}"),
-            (f"decoding {self.held_out:,} held-out: exactly right", lambda each: share(each.decoding)),
-            ("    BLEU", lambda each: f"{each.decoding.bleu:.1f}"),
-            ("    chrF", lambda each: f"{each.decoding.chrf:.1f}"),
-            ("prefix read anew each step: exactly right", lambda each: share(each.anew)),
-            ("    chrF", lambda each: f"{each.anew.chrf:.1f}"),
-            ("positions that see later words", lambda each: str(len(each.leaking))),
-            ("seconds of training", lambda each: f"{each.seconds:.0f}"),
-        ]
-
-
-def _beginning(said: str) -> str:
-    """Its first words: a model that has learned to copy may say one word without end."""
-    words = said.split(" ")
-    return said if len(words) <= SHOWN else f"{' '.join(words[:SHOWN])} … ({len(words)} words)"
-
-
-def experiment(
-    *,
-    steps: int = 900,
-    width: int = 64,
-    seed: int = 1,
-) -> Leakage:
-    """Trains the demo's model twice on the demo's corpus, which takes two minutes on two idle processors: so
-    many steps, with and without the causal mask."""
-    steps, seed = whole_setting("steps", steps, 1, MOST), seed_setting(seed)
-    if not is_whole(width, HEADS, WIDEST) or width % HEADS:
-        raise UsageError(
-            f"width = {width!r:.60} must be a multiple of {HEADS} from {HEADS} to {WIDEST:,}: each of the "
-            f"{HEADS} heads takes an equal share of it."
-        )
-    width = int(width)
+def experiment(*, steps: int = 900, width: int = 64, seed: int = 1) -> Result:
+    """Train the demo's model twice on the demo's corpus, which takes two minutes on two idle processors."""
     settings = {"model.width": width, "model.hidden": 3 * width, "training.seed": seed}
     short = {"training.batch_tokens": 2048, "training.warmup_steps": 200, "training.label_smoothing": 0.0}
-    return compare(phrasebook_material(settings | short), steps)
+    return compare(demo_corpus(settings | short), steps)
 
 
-def compare(lessons: Material, steps: int) -> Leakage:
-    """The two models, trained on the same material."""
-    masked, unmasked = (_trained(kind, lessons, steps) for kind in (Transformer, LooksAhead))
-    first = lessons.held_out[0]
-    anything = evaluate(["a"], ["a"])
-    signatures = anything.bleu_signature, anything.chrf_signature
-    count = len(lessons.held_out)
-    return Leakage(masked, unmasked, steps, count, first.source, first.target, signatures)
+def compare(corpus: Corpus, steps: int) -> Result:
+    """Train a model with the mask and one without: the same first weights, batches and dropout."""
+    both = [train(kind, corpus, steps) for kind in (Transformer, LooksAhead)]
+    names, right = ["with the mask", "without"], [pair.target for pair in corpus.held_out]
+    exact = [sum(map(str.__eq__, each.said, right)) for each in both]
+    anew = [sum(map(str.__eq__, each.anew, right)) for each in both]
+    scores = [evaluate(each.said, right) for each in both]
+    loss = [sum(each.losses[-LAST:]) / len(each.losses[-LAST:]) for each in both]
+    percent, words = 100 / len(right), [100 * each.validations[-1][2] for each in both]
+    of_100 = {
+        "validation, teacher forcing: words right": words,
+        "decoded: exactly right": [percent * each for each in exact],
+        "decoded: BLEU": [each.bleu for each in scores],
+        "decoded: chrF": [each.chrf for each in scores],
+        "prefix read anew each step: exactly right": [percent * each for each in anew],
+        "prefix read anew each step: chrF": [evaluate(each.anew, right).chrf for each in both],
+    }
+    losses = {
+        f"training: last {LAST} steps": loss,
+        "validation, teacher forcing": [each.validations[-1][1] for each in both],
+    }
+    leaks = [len({leak.position for leak in find_leak(each.model).leaks}) for each in both]
+    return Result(
+        title=f"{corpus.held_out[0].source} → {right[0]}; "
+        + "; ".join(f"{name}: {each.said[0]:.80}" for name, each in zip(names, both, strict=True)),
+        conclusion=f"Without the causal mask the training loss ends at {digits(loss[1])} (with it "
+        f"{digits(loss[0])}) and {words[1]:.1f}% of the next words are right ({words[0]:.1f}%), and of "
+        f"{len(right):,} held-out sentences {exact[1]:,} are translated right ({exact[0]:,}).",
+        tables=[
+            Table("loss per word", ["", *names], [[name, *each] for name, each in losses.items()]),
+            Table(
+                f"of 100; decoded are {len(right):,} held-out sentences",
+                ["", *names],
+                [[name, *each] for name, each in of_100.items()],
+                form=".1f",
+            ),
+            Table("find_leak", ["", *names], [["positions that see later words", *leaks]]),
+        ],
+        picture=[
+            Lines("loss per word", "step", _curves(both[0], names[0]) | _curves(both[1], names[1]), "y"),
+            Bars("of 100", list(of_100), dict(zip(names, zip(*of_100.values(), strict=True), strict=True))),
+        ],
+        note=f"{sum(each.numel() for each in both[0].model.parameters()):,} parameters, {steps:,} steps; the "
+        "same first weights, batches and dropout. Without the mask padding stays hidden.",
+    )
 
 
-def _trained(kind: type[Transformer], lessons: Material, steps: int) -> Trained:
+def train(kind: type[Transformer], corpus: Corpus, steps: int) -> Trained:
+    """Train a model, validate it now and then, and have it translate the held-out sentences."""
+    losses, validations, every = [], [], max(1, steps // 18)
     with torch.random.fork_rng([]):  # the caller's random numbers stay as they are
-        torch.manual_seed(lessons.config.training.seed)
-        learner = Learner(kind(lessons.config.model), lessons.config.training)
-        every, started, validating = max(1, steps // VALIDATIONS), time.perf_counter(), 0.0
-        losses, validations = [], []
-        for number, update in enumerate(learning(learner, lessons, steps), start=1):
-            losses.append(update.plain_loss)
-            if number % every == 0 or number == steps:
-                before = time.perf_counter()
-                validations.append((number, *teacher_forced(learner.model, lessons)))
-                validating += time.perf_counter() - before
-        seconds = time.perf_counter() - started - validating
+        torch.manual_seed(corpus.config.training.seed)
+        learner = Learner(kind(corpus.config.model), corpus.config.training)
+        for step, batch in enumerate(training_batches(corpus, steps), start=1):
+            losses.append(learner.learn([batch], step).plain_loss)
+            if step % every == 0 or step == steps:
+                validations.append((step, *teacher_forced(learner.model, corpus)))
     model = learner.model.eval()
-    leaking = sorted({leak.position for leak in find_leak(model).leaks})
-    said = decoded(model, lessons), decoded_anew(model, lessons)
-    parameters = sum(parameter.numel() for parameter in model.parameters())
-    return Trained(kind is Transformer, parameters, losses, validations, *said, leaking, seconds)
+    anew = WholeTarget if kind is LooksAhead else NoPast
+    return Trained(model, losses, validations, *(_said(model, corpus, past) for past in (GrowingPast, anew)))
 
 
-def _draw_losses(axes: "Axes", trained: Trained, style: str) -> None:
-    """Means of some steps, for a step's own loss jumps; the points are validations."""
-    colour, name = (PURPLE if trained.masked else ORANGE), KINDS[trained.masked]
+@torch.no_grad()
+def teacher_forced(model: Transformer, corpus: Corpus) -> tuple[float, float]:
+    """The validation pairs' loss per word, and the share of the words that are the most probable ones."""
+    right = words = 0
+    with evaluating(model):
+        for batch in corpus.validation:
+            likeliest = model(batch.source, batch.source_mask, batch.target_in).argmax(-1)
+            right += int((likeliest == batch.target_out)[batch.target_mask].sum())
+            words += batch.tokens
+        return validation_loss(model, corpus.validation), right / words
+
+
+def _said(model: Transformer, corpus: Corpus, past: type[Past]) -> list[str]:
+    said, vocabulary = [""] * len(corpus.held_out), corpus.vocabulary
+    for to, places in by_language(corpus.held_out, corpus.config.data.languages).items():
+        sources = [read_source(corpus.held_out[at].source, to, vocabulary, LONGEST).ids for at in places]
+        found = decode(model, sources, past(), forbidden_ids(model, vocabulary), LONGEST)
+        for place, ids in zip(places, found, strict=True):
+            said[place] = vocabulary.decode_target(ids, to)
+    return said
+
+
+@torch.no_grad()
+def decode(
+    model: Transformer, sources: Sequence[Sequence[int]], past: Past, forbidden: Sequence[int], longest: int
+) -> list[list[int]]:
+    """Take the most probable token at each step; return ids without start, with the end token.
+
+    With a growing past a step reads the last token, with another one the whole prefix as in training.
+    """
+    config = model.config
+    source, source_mask = pad(sources, config.pad_id, model.projection_weight.device)
+    target = source.new_full((len(sources), 1), config.start_id)
+    memory = model.remember(model.encode(source, source_mask), source_mask)
+    while target.shape[1] <= longest and not bool((target == config.end_id).any(1).all()):
+        read = target[:, -1:] if isinstance(past, GrowingPast) else target
+        logits = model.logits(model.decoder(read, memory, past, model.embedding)[:, -1])
+        logits[:, list(forbidden)] = -torch.inf
+        target = torch.cat((target, logits.argmax(-1, keepdim=True)), dim=1)
+    rows = [row[1:] for row in target.tolist()]
+    return [row[: row.index(config.end_id) + 1] if config.end_id in row else row for row in rows]
+
+
+def _curves(trained: Trained, name: str) -> dict[str, tuple[Sequence[float], Sequence[float], str]]:
+    """Means of some steps, for a step's own loss jumps; and the validations as points."""
     group = max(1, len(trained.losses) // 60)
-    starts = range(0, len(trained.losses) - group + 1, group)
-    means = [sum(trained.losses[start : start + group]) / group for start in starts]
-    axes.plot([start + group / 2 for start in starts], means, style, color=colour, label=f"training, {name}")
+    parts = [trained.losses[start : start + group] for start in range(0, len(trained.losses), group)]
+    middles = [group * (place + 0.5) for place in range(len(parts))]
     steps, losses, _ = zip(*trained.validations, strict=True)
-    mark = "o" if trained.masked else "^"
-    axes.plot(steps, losses, mark, color=colour, markersize=3.5, label=f"validation, {name}")
-
-
-def _draw_bars(axes: "Axes", masked: Trained, unmasked: Trained, held_out: int) -> None:
-    names = ["next words right,\nteacher forcing", "sentences right,\ndecoded", "chrF,\ndecoded"]
-    for shift, each in ((-0.2, masked), (0.2, unmasked)):
-        heights = [100 * each.accuracy, 100 * each.decoding.exactly_right / held_out, each.decoding.chrf]
-        colour, hatch = (PURPLE, "") if each.masked else (ORANGE, "///")
-        places = [place + shift for place in range(len(names))]
-        bars = axes.bar(
-            places, heights, 0.38, color=colour, hatch=hatch, edgecolor="white", label=KINDS[each.masked]
-        )
-        axes.bar_label(bars, [f"{height:.1f}" for height in heights], fontsize=8)
-    axes.set_xticks(range(len(names)), names, fontsize=8)
-    axes.set(ylim=(0, 112), ylabel="of 100")
-    axes.legend(fontsize=8, loc="upper right", ncols=2)
+    means = [sum(part) / len(part) for part in parts]
+    return {f"training, {name}": (middles, means, "-"), f"validation, {name}": (steps, losses, ".")}

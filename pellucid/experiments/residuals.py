@@ -1,136 +1,54 @@
-"""Residuals: each one removed, so that a sublayer's output replaces the stream instead of being added to it.
+"""residuals carry the words through: how probable the translation is when one is removed.
 
 "We employ a residual connection around each of the two sub-layers, followed by layer normalization" (Vaswani
 et al. 2017, section 3.1; He et al. 2016).
 """
 
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING
-
 from torch import Tensor
 
-from pellucid.experiments.said import Said, said
-from pellucid.reading.passes import watch
+from pellucid.experiments.probability import probability, probability_in
+from pellucid.experiments.result import Bars, Result, Row, Table
+from pellucid.explanation import Explanation
 from pellucid.seeing.edits import ADDED, together, without_residual
-from pellucid.show.columns import columns, digits, short, stacked
-from pellucid.show.drawing import PURPLE, drawing
-
-if TYPE_CHECKING:
-    from pellucid.translator import Translator
-
-ABOUT = "residuals carry the words through: how probable the translation is when one is removed"
-NEEDS = "sentence"
+from pellucid.show.columns import digits, short
 
 
-@dataclass(frozen=True)
-class Removed:
-    """One residual connection; the lengths are of vectors, the mean over the positions."""
-
-    part: str
-    sublayer: str  # what it adds
-    stream: float  # ‖x‖, what comes in
-    added: float  # ‖Sublayer(x)‖
-    total: float  # ‖x + Sublayer(x)‖
-    probability: float  # of the translation without this one
-    output_moves: float  # ‖decoder output − that with the residual‖ / ‖that with the residual‖
-
-
-@dataclass(frozen=True)
-class Residuals:
-    """Each residual of a model, removed in turn."""
-
-    title: str
-    probability: float  # of the translation with all of them
-    none: float  # with none of them
-    removed: list[Removed]
-
-    @property
-    def conclusion(self) -> str:
-        """What the worst and the mildest removal do."""
-        worst = min(self.removed, key=lambda each: each.probability)
-        mildest = max(self.removed, key=lambda each: each.probability)
-        ruined = sum(each.probability < self.probability / 2 for each in self.removed)
-        return (
-            f"{ruined} of {len(self.removed)} residuals, each removed alone, cost this translation more than "
-            f"half of its probability of {digits(self.probability)}: the most costly is "
-            f"{short(worst.part)} ({digits(worst.probability)} without it), the least "
-            f"{short(mildest.part)} ({digits(mildest.probability)}); without any it is {digits(self.none)}."
-        )
-
-    def lines(self, width: int) -> list[str]:
-        """The conclusion, then a line for each residual."""
-        header = ["residual", "around", "‖x‖", "‖added‖", "‖sum‖", "p without", "moved"]
-        table = [
-            [
-                short(each.part),
-                each.sublayer.replace("_", " "),
-                f"{each.stream:.2f}",
-                f"{each.added:.2f}",
-                f"{each.total:.2f}",
-                digits(each.probability),
-                f"{100 * each.output_moves:.0f} %",
-            ]
-            for each in self.removed
-        ]
-        legend = (
-            "‖x‖: the length of the stream's vectors that come in, ‖added‖: of what the sublayer adds, "
-            "‖sum‖: of what goes on (before the norm, where it comes last); without the residual ‖added‖ "
-            "goes on alone. p without: the translation's probability then. moved: how far the decoder's "
-            "output lies from where it was, as a share of its length."
-        )
-        return stacked(width, self.conclusion, self.title, columns(header, table, width, left=2), legend)
-
-    def plot(self, path: str | Path) -> None:
-        """The probability without each residual, and the lengths of what flows through it."""
-        names = [short(each.part) for each in self.removed]
-        places = list(range(len(names)))
-        with drawing(path, "residuals") as figure:
-            figure.set_size_inches(9, 1.6 + 0.35 * len(names))
-            left, right = figure.subplots(1, 2, sharey=True)
-            left.barh(places, [each.probability for each in self.removed], color=PURPLE)
-            left.axvline(self.probability, color="0.3", linestyle="--", label="with all")
-            left.set_xlabel("probability of the translation without it", fontsize=8)
-            left.set_yticks(places, names, fontsize=8)
-            left.invert_yaxis()
-            left.legend(fontsize=7)
-            for shift, label, numbers in (
-                (-0.27, "‖x‖", [each.stream for each in self.removed]),
-                (0.0, "‖added‖", [each.added for each in self.removed]),
-                (0.27, "‖sum‖", [each.total for each in self.removed]),
-            ):
-                right.barh([place + shift for place in places], numbers, 0.25, label=label)
-            right.set_xlabel("length of the vectors, mean over the positions", fontsize=8)
-            right.legend(fontsize=7)
-
-
-def experiment(
-    translator: "Translator", text: str, to: str | None = None, *, target: str | None = None
-) -> Residuals:
-    """Remove each residual connection of the model in turn."""
-    pair = said(translator, text, to, target)
-    parts = [name.removesuffix(".sum") for name in pair.trace if name.endswith(".sum")]
-    removed = [_removed(pair, part) for part in parts]
-    none = pair.probability(together(*(without_residual(part) for part in parts)))
-    return Residuals(pair.title, pair.probability(), none, removed)
-
-
-def _removed(pair: Said, part: str) -> Removed:
-    layer, _, number = part.rpartition(".residual_")
-    sublayer = ADDED[part.partition(".")[0]][number]
-    total, added = pair.trace[f"{part}.sum"].tensor, pair.trace[f"{layer}.{sublayer}.output"].tensor
-    edits = without_residual(part)
-    seen = watch(pair.model, pair.source, pair.target, only="decoder.*", edits=edits)
-    before, after = pair.trace["decoder.output"].tensor, seen["decoder.output"].tensor
-    moves = _length(after - before) / _length(before)
-    return Removed(
-        part,
-        sublayer,
-        _length(total - added),
-        _length(added),
-        _length(total),
-        pair.probability_in(seen),
-        moves,
+def experiment(explanation: Explanation) -> Result:
+    """Remove each residual in turn, so that a sublayer's output replaces the stream; then remove all."""
+    trace, whole = explanation.trace, probability(explanation)
+    rows: list[Row] = []
+    parts = [name.removesuffix(".sum") for name in trace if name.endswith(".sum")]
+    for part in parts:
+        layer, _, number = part.rpartition(".residual_")
+        sublayer = ADDED[part.partition(".")[0]][number]
+        total, added = trace[f"{part}.sum"].tensor, trace[f"{layer}.{sublayer}.output"].tensor
+        without = explanation.again(without_residual(part), only="decoder.*")
+        before, after = trace["decoder.output"].tensor, without["decoder.output"].tensor
+        lengths = [_length(total - added), _length(added), _length(total)]
+        moved = _length(after - before) / _length(before)
+        p = probability_in(without, explanation)
+        rows.append([short(part), sublayer.replace("_", " "), *lengths, p, moved])
+    none = probability(explanation, together(*(without_residual(part) for part in parts)))
+    header = ["residual", "around", "‖x‖", "‖added‖", "‖sum‖", "p without", "moved"]
+    table = Table("", header, rows, form=["", "", ".2f", ".2f", ".2f", 4, ".0%"], left=2)
+    names, p_without = table.column("residual"), table.column("p without")
+    worst, mildest = min(rows, key=lambda row: row[5]), max(rows, key=lambda row: row[5])
+    return Result(
+        explanation.title,
+        f"{sum(p < whole / 2 for p in p_without)} of {len(rows)} residuals, each removed alone, cost this "
+        f"translation more than half of its probability of {digits(whole)}: the most costly is {worst[0]} "
+        f"({digits(worst[5])} without it), the least {mildest[0]} ({digits(mildest[5])}); without any it is "
+        f"{digits(none)}.",
+        [table],
+        [
+            Bars(
+                f"probability of the translation without it ({whole:.4f} with all)", names, {"p": p_without}
+            ),
+            Bars("mean length of the vectors", names, {name: table.column(name) for name in header[2:5]}),
+        ],
+        "‖x‖: the length of the stream's vectors that come in, ‖added‖: of what the sublayer adds, ‖sum‖: of "
+        "what goes on (before the norm, where it comes last); without the residual ‖added‖ goes on alone. "
+        "moved: how far the decoder's output lies from where it was, as a share of its length.",
     )
 
 

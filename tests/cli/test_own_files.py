@@ -28,7 +28,7 @@ IN_FOLDERS = (
     *("averaging/checkpoints/step-3/MANIFEST.json", "traces/step-1.npz"),
 )
 CORPUS = [f"{part}.{side}" for part in ("train", "validation", "test") for side in ("en", "es")]
-PICTURES = [f"{name}.{ending}" for name in experiments.names() for ending in ("json", "png")]
+PICTURES = [f"{name}.{ending}" for name in experiments.NAMES for ending in ("json", "png")]
 OTHERS = ["README.txt", "how-are-you.html", "page.html", "thesis.txt", ".hidden", "looked.png", "words.png"]
 FILES = [
     *(name for name in RUN if not any(path.startswith(f"{name}/") for path in IN_FOLDERS)),

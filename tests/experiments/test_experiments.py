@@ -1,6 +1,5 @@
-"""Experiments: every number again by NumPy, by loops or by finite differences."""
+"""The numbers of experiments: each again by NumPy, by loops, by a second model or by finite differences."""
 
-import dataclasses
 import functools
 import math
 from typing import Any
@@ -13,24 +12,20 @@ from tiny import translator
 from torch import Tensor
 
 from pellucid.experiments import attribution, experiment
-from pellucid.experiments.said import said
+from pellucid.experiments.result import Result
 from pellucid.explanation import Explanation
 from pellucid.reading.passes import as_read, watch
+from pellucid.show.columns import digits
 from pellucid.translator import Translator
 
 TEXT, TARGET = "I like cats", "Me gustan los gatos"
-OF_A_SENTENCE = (
-    "attribution",
-    "dimensions",
-    "heads",
-    "layers",
-    "masks",
-    "norms",
-    "residuals",
-    "rollout",
-    "scale",
-)
 NORMS = pytest.mark.parametrize("norm", ["last", "first"])
+PARTS = [
+    f"{stack}coder.layers.{layer}.{kind}_attention"
+    for stack, kinds in (("en", ["self"]), ("de", ["self", "cross"]))
+    for layer in (0, 1)
+    for kind in kinds
+]
 
 
 @functools.cache
@@ -43,10 +38,8 @@ def tiny(norm: str = "last") -> Translator:
     return made
 
 
-@functools.cache
-def measured(name: str, norm: str = "last") -> Any:
-    given = {} if name == "masks" else {"target": TARGET}
-    return experiment(name, tiny(norm), TEXT, to="es", **given)
+def measured(name: str, norm: str = "last", **settings: Any) -> Result:
+    return experiment(name, tiny(norm), TEXT, to="es", target=TARGET, **settings)
 
 
 @functools.cache
@@ -95,48 +88,33 @@ def test_a_watched_pass_takes_all_tokens_as_real_unless_told() -> None:
 
 @NORMS
 def test_heads(norm: str) -> None:
-    found = measured("heads", norm)
-    assert found.probability == pytest.approx(probability(norm, Changes()), rel=1e-4)
-    assert [(head.part, head.head) for head in found.heads] == [
-        (f"{path}_attention", head)
-        for path in (
-            "encoder.layers.0.self",
-            "encoder.layers.1.self",
-            "decoder.layers.0.self",
-            "decoder.layers.0.cross",
-            "decoder.layers.1.self",
-            "decoder.layers.1.cross",
-        )
-        for head in (0, 1)
-    ]
-    pair = explained(norm)
-    for head in found.heads:
-        for how in ("zero", "mean", "uniform"):
-            expected = probability(norm, Changes(silent={(head.part, head.head): how}))
-            assert head.silenced[how] == pytest.approx(expected, rel=1e-4), (head.name, how)
-        weights = tensor(f"{head.part}.weights", norm)[0, head.head]
-        bits = [-sum(w * math.log2(w) for w in row if w > 0) for row in weights]
-        assert head.entropy == pytest.approx(sum(bits) / len(bits), abs=1e-6)
-        if "cross" in head.part:
-            assert head.distance is None
-        else:
-            apart = [w * abs(i - m) for i, row in enumerate(weights) for m, w in enumerate(row)]
-            assert head.distance == pytest.approx(sum(apart) / len(weights), abs=1e-6)
-        asked = pair.target_tokens if head.part.startswith("decoder") else pair.source_tokens
-        words = pair.source_tokens if "cross" in head.part else asked
-        means = weights.mean(0)
-        assert head.word == words[int(means.argmax())] and head.share == pytest.approx(means.max())
-    worst = min(found.heads, key=lambda head: head.silenced["zero"])
-    assert worst.name in found.conclusion
+    found, pair = measured("heads", norm), explained(norm)
+    (table,) = found.tables
+    heads = [(part, head) for part in PARTS for head in (0, 1)]
+    rows = dict(zip(heads, table.rows, strict=True))
+    for (part, head), (name, word, share, bits, apart, *silenced) in rows.items():
+        for how, p in zip(("zero", "mean", "uniform"), silenced, strict=True):
+            expected = probability(norm, Changes(silent={(part, head): how}))
+            assert p == pytest.approx(expected, rel=1e-4), (name, how)
+        weights = tensor(f"{part}.weights", norm)[0, head]
+        entropies = [-sum(w * math.log2(w) for w in row if w > 0) for row in weights]
+        assert bits == pytest.approx(np.mean(entropies), abs=1e-6)
+        distances = [w * abs(i - m) for i, row in enumerate(weights) for m, w in enumerate(row)]
+        expected_apart = None if "cross" in part else pytest.approx(sum(distances) / len(weights), abs=1e-6)
+        assert apart == expected_apart
+        words = pair.target_tokens if "decoder" in part and "self" in part else pair.source_tokens
+        assert word == words[int(weights.mean(0).argmax())] and share == pytest.approx(weights.mean(0).max())
+    worst = min(table.rows, key=lambda row: row[5])
+    assert f"{worst[0]} matters most" in found.conclusion and f"to {digits(worst[5])};" in found.conclusion
 
 
 def test_a_word_that_stands_twice_is_looked_at_as_one() -> None:
     found = experiment("heads", tiny(), "cats cats cats", to="es", target=TARGET, how="zero")
-    weights = found.heads[-1], said(tiny(), "cats cats cats", "es", TARGET).trace
-    cross = weights[1]["decoder.layers.1.cross_attention.weights"].tensor[0, 1].mean(0)
+    trace = tiny().explain("cats cats cats", to="es", target=TARGET).trace
+    cross = trace["decoder.layers.1.cross_attention.weights"].tensor[0, 1].mean(0)
     shares = {">>es<<": cross[0], "cats": cross[1:4].sum(), "</s>": cross[4]}
-    assert weights[0].share == pytest.approx(float(max(shares.values())), abs=1e-6)
-    assert set(found.heads[0].silenced) == {"zero"} and found.lines(80)
+    assert found.tables[0].rows[-1][2] == pytest.approx(float(max(shares.values())), abs=1e-6)
+    assert found.tables[0].header[5:] == ["zero"]
 
 
 def derivative(weights: np.ndarray[Any, Any]) -> float:
@@ -168,46 +146,39 @@ def rows_of(scores: np.ndarray[Any, Any], allowed: np.ndarray[Any, Any]) -> list
 @NORMS
 def test_scale_on_the_sentence(norm: str) -> None:
     found = measured("scale", norm)
-    assert len(found.parts) == 6
-    for part in found.parts:
-        queries, keys = tensor(f"{part.name}.queries", norm)[0], tensor(f"{part.name}.keys", norm)[0]
+    for part, (_, variance, *pairs) in zip(PARTS, found.tables[0].rows, strict=True):
+        queries, keys = tensor(f"{part}.queries", norm)[0], tensor(f"{part}.keys", norm)[0]
         scores = np.einsum("hlk,hmk->hlm", queries, keys)
-        allowed = tensor(f"{part.name}.mask", norm)[0] == 0
-        assert part.width == 4 and part.variance == pytest.approx(scores[allowed].var(), rel=1e-4)
-        for side, divisor in ((part.scaled, 2.0), (part.unscaled, 1.0)):
+        allowed = tensor(f"{part}.mask", norm)[0] == 0
+        assert variance == pytest.approx(scores[allowed].var(), rel=1e-4)
+        for side, divisor in ((0, 2.0), (2, 1.0)):
             rows = rows_of(scores / divisor, allowed)
-            bits = [-(row * np.log2(row)).sum() for row in rows]
-            gradients = [derivative(row) for row in rows]
-            assert side.entropy == pytest.approx(np.mean(bits), abs=1e-4)
-            assert side.gradient == pytest.approx(np.median(gradients), abs=1e-4)
-            assert side.closed == pytest.approx(np.mean(np.array(gradients) < 0.01))
-    unscaled = {
-        f"{s}coder.layers.{n}.{kind}_attention"
-        for s in ("en", "de")
-        for n in (0, 1)
-        for kind in ("self", "cross")
-    }
-    expected = probability(norm, Changes(unscaled=unscaled))
-    assert found.probability_unscaled == pytest.approx(expected, rel=1e-3)
+            gradients = np.array([derivative(row) for row in rows])
+            expected = [
+                np.mean([-(row * np.log2(row)).sum() for row in rows]),
+                np.median(gradients),
+                np.mean(gradients < 0.01),
+            ]
+            assert [pair[side] for pair in pairs] == pytest.approx(expected, abs=1e-4)
+    unscaled = probability(norm, Changes(unscaled=set(PARTS)))
+    assert float(found.conclusion.rpartition(" ")[2].rstrip(".")) == pytest.approx(
+        unscaled, rel=0.05, abs=5e-5
+    )
 
 
 def test_scale_of_random_vectors() -> None:
     """Other vectors, NumPy's: the same figures but for chance."""
     numbers = np.random.default_rng(5)
-    for found in measured("scale").random:
-        queries, keys = (
-            numbers.normal(size=(500, 1, found.width)),
-            numbers.normal(size=(500, 16, found.width)),
-        )
+    for d_k, variance, entropy, _, closed in measured("scale").tables[1].rows:
+        width = int(d_k)
+        queries, keys = numbers.normal(size=(500, 1, width)), numbers.normal(size=(500, 16, width))
         scores = (queries * keys).sum(-1)
-        assert found.variance == pytest.approx(found.width, rel=0.15)
-        for side, divisor in ((found.scaled, math.sqrt(found.width)), (found.unscaled, 1.0)):
+        assert variance == pytest.approx(width, rel=0.15)
+        for side, divisor in ((0, math.sqrt(width)), (2, 1.0)):
             rows = rows_of(scores / divisor, np.ones_like(scores, dtype=bool))
-            assert side.entropy == pytest.approx(
-                np.mean([-(row * np.log2(row + 1e-300)).sum() for row in rows]), abs=0.2
-            )
-            closed = [math.sqrt(((np.diag(row) - np.outer(row, row)) ** 2).sum()) < 0.01 for row in rows]
-            assert side.closed == pytest.approx(np.mean(closed), abs=0.1)
+            bits = np.mean([-(row * np.log2(row + 1e-300)).sum() for row in rows])
+            shut = [math.sqrt(((np.diag(row) - np.outer(row, row)) ** 2).sum()) < 0.01 for row in rows]
+            assert (entropy[side], closed[side]) == pytest.approx((bits, np.mean(shut)), abs=0.2)
 
 
 @NORMS
@@ -215,21 +186,23 @@ def test_layers(norm: str) -> None:
     found, pair = measured("layers", norm), explained(norm)
     numbers = {k: v.double().numpy() for k, v in tiny(norm).model.state_dict().items()}
     streams = ["decoder.embedded"] + [f"decoder.layers.{n}.residual_3.output" for n in (0, 1)]
-    assert [layer.name for layer in found.layers] == ["embedded", "layer 0", "layer 1"]
-    for layer, name in zip(found.layers, streams, strict=True):
-        x = tensor(name, norm)[0]
+    said, wanted = found.tables
+    for name, stream in zip(("embedded", "layer 0", "layer 1"), streams, strict=True):
+        x = tensor(stream, norm)[0]
         if norm == "first":
             x = (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 1e-5)
             x = x * numbers["decoder.norm.weight"] + numbers["decoder.norm.bias"]
         exponentials = np.exp(x @ numbers["embedding.weight"].T)
         p = exponentials / exponentials.sum(-1, keepdims=True)
-        for row, guess, wanted in zip(p, layer.guesses, pair.target_ids, strict=True):
-            assert guess.word == pair.vocabulary.target_tokens([int(row.argmax())])[0]
-            assert guess.probability == pytest.approx(row.max(), rel=1e-4)
-            assert guess.expected == pytest.approx(row[wanted], rel=1e-4)
-            assert guess.rank == 1 + sum(other > row[wanted] * (1 + 1e-6) for other in row)
-    last = [guess.expected for guess in found.layers[-1].guesses]
+        cells = zip(p, said.column(name), wanted.column(name), pair.target_ids, strict=True)
+        for row, (word, _, most), (expected, rank), token in cells:
+            assert word == pair.vocabulary.target_tokens([int(row.argmax())])[0]
+            assert (most, expected) == pytest.approx((row.max(), row[token]), rel=1e-4)
+            assert rank == f" #{1 + sum(other > row[token] * (1 + 1e-6) for other in row)}"
+    last = [expected for expected, _ in wanted.column("layer 1")]
     assert last == pytest.approx([step.probability for step in pair.steps], rel=1e-4)
+    right = [sum(rank == " #1" for _, rank in wanted.column(name)) for name in said.header[1:]]
+    assert f"{right[0]} of 5 after the embedding, {right[1]} of 5 after layer 0" in found.conclusion
 
 
 @NORMS
@@ -241,23 +214,16 @@ def test_residuals(norm: str) -> None:
         for n in (0, 1)
         for k in range(1, most + 1)
     ]
-    assert [each.part for each in found.removed] == parts
-    came_in = "encoder.embedded"
-    for each in found.removed:
-        expected = probability(norm, Changes(no_residual={each.part}))
-        assert each.probability == pytest.approx(expected, rel=1e-3), each.part
-        came_in = f"{each.part.partition('.')[0]}.embedded" if each.part.endswith("0.residual_1") else came_in
-        lengths = [
-            np.linalg.norm(tensor(name, norm)[0], axis=-1).mean()
-            for name in (
-                came_in,
-                f"{each.part.rpartition('.')[0]}.{each.sublayer}.output",
-                f"{each.part}.sum",
-            )
-        ]
-        assert [each.stream, each.added, each.total] == pytest.approx(lengths, rel=1e-4)
-        came_in = f"{each.part}.output"
-    assert found.none == pytest.approx(probability(norm, Changes(no_residual=set(parts))), rel=1e-2)
+    came_in = ""
+    for part, (_, sublayer, *lengths, p, _) in zip(parts, found.tables[0].rows, strict=True):
+        assert p == pytest.approx(probability(norm, Changes(no_residual={part})), rel=1e-3), part
+        came_in = f"{part.partition('.')[0]}.embedded" if part.endswith("0.residual_1") else came_in
+        names = came_in, f"{part.rpartition('.')[0]}.{sublayer.replace(' ', '_')}.output", f"{part}.sum"
+        expected = [np.linalg.norm(tensor(name, norm)[0], axis=-1).mean() for name in names]
+        assert lengths == pytest.approx(expected, rel=1e-4)
+        came_in = f"{part}.output"
+    none = float(found.conclusion.rpartition(" ")[2].rstrip("."))
+    assert none == pytest.approx(probability(norm, Changes(no_residual=set(parts))), rel=0.05, abs=5e-5)
 
 
 class Scaled(ByHand):
@@ -276,7 +242,7 @@ def test_attribution(monkeypatch: pytest.MonkeyPatch) -> None:
     """A word's share is the derivative by a factor on its embedding: so finite differences find it."""
     monkeypatch.setattr(attribution, "TOGETHER", 2)  # three batches of points
     pair = explained()
-    found = experiment("attribution", tiny(), TEXT, to="es", target=TARGET, steps=6)
+    found = measured("attribution", steps=6)
     count = len(pair.source_ids) + len(pair.target_ids)
 
     def at(factors: Tensor) -> np.ndarray[Any, Any]:
@@ -295,25 +261,19 @@ def test_attribution(monkeypatch: pytest.MonkeyPatch) -> None:
 
     nodes, weights = np.polynomial.legendre.leggauss(6)
     integrated = sum(w / 2 * shares((1 + n) / 2) for n, w in zip(nodes, weights, strict=True))
-    assert np.allclose([each.integrated for each in found.words], integrated, atol=2e-3)
-    assert np.allclose([each.gradient_times_input for each in found.words], shares(1.0), atol=2e-3)
+    of_source, of_read, sums, at_once = (np.array([row[1:] for row in table.rows]) for table in found.tables)
+    assert np.allclose(np.hstack((of_source, of_read)), integrated, atol=2e-3)
+    assert np.allclose(at_once, shares(1.0)[:, : len(pair.source_ids)], atol=2e-3)
     ends = [at(torch.full((count,), end, dtype=torch.float64)) for end in (1.0, 0.0)]
-    assert [each.log_probability for each in found.words] == pytest.approx(ends[0].tolist(), abs=1e-4)
-    assert [each.without_words for each in found.words] == pytest.approx(ends[1].tolist(), abs=1e-4)
-    source = len(pair.source_ids)
-    for place, each in enumerate(found.words):
-        assert not any(each.integrated[source + place + 1 :]), "a later word has a share"
-    due = sum(sum(each.integrated[:source]) for each in found.words)
-    assert f", {due:.1f} are due to the source and" in found.conclusion
+    assert np.allclose(sums[:, 1:3], np.stack(ends, axis=1), atol=1e-4)
+    assert np.allclose(sums[:, 3], sums[:, 1] - sums[:, 2] - sums[:, 0])
+    assert not np.triu(of_read, 1).any(), "a later word has a share"
+    assert f", {of_source.sum():.1f} are due to the source and" in found.conclusion
 
 
-def test_attribution_is_complete_and_says_how_far() -> None:
-    few, many = (experiment("attribution", tiny(), TEXT, to="es", target=TARGET, steps=n) for n in (8, 1024))
-    assert many.error < 0.05 < 0.5 < few.error  # these random weights bend the way sharply
-    assert many.error == max(
-        abs(each.log_probability - each.without_words - sum(each.integrated)) for each in many.words
-    )
-    assert f"within {many.error:.4f} a word" in many.conclusion
+def test_attribution_is_complete_with_many_points() -> None:
+    few, many = (measured("attribution", steps=n).tables[2].column("missing") for n in (8, 1024))
+    assert max(map(abs, many)) < 0.05 < 0.5 < max(map(abs, few))  # these random weights bend the way sharply
 
 
 def test_rollout() -> None:
@@ -328,20 +288,21 @@ def test_rollout() -> None:
                 after[i] += share * rolled[m]
         rolled = after
     direct = tensor("decoder.layers.1.cross_attention.weights")[0].mean(0)
-    assert np.allclose(found.encoder, rolled, atol=1e-6)
-    assert np.allclose(np.array(found.encoder).sum(-1), 1, atol=1e-6)
-    assert np.allclose(found.direct, direct, atol=1e-6)
-    assert np.allclose(
-        found.through, [sum(w * rolled[m] for m, w in enumerate(row)) for row in direct], atol=1e-6
-    )
-    assert "Derived, not in the model" in " ".join(found.lines(200))
+    through = [sum(w * rolled[m] for m, w in enumerate(row)) for row in direct]
+    for table, expected in zip(found.tables, (rolled, direct, through), strict=True):
+        assert np.allclose([row[1:] for row in table.rows], expected, atol=1e-6), table.title
+    changed = int((np.argmax(direct, -1) != np.argmax(through, -1)).sum())
+    assert f"holds {np.diag(rolled).mean():.2f} of its own" in found.conclusion
+    assert f"at {changed} of {len(direct)} target positions" in found.conclusion
+    assert "Derived, not in the model" in found.note
 
 
 @NORMS
 def test_masks(norm: str) -> None:
-    found = measured("masks", norm)
+    found = experiment("masks", tiny(norm), TEXT, to="es")
     first, second = (tiny(norm).explain(text, to="es") for text in (TEXT, "I like"))
-    assert found.shorter.startswith("I like  →")
+    assert "2: I like → " in found.title
+    *masks, table = found.tables
     ids = [pair.source_ids for pair in (first, second)]
     read = [[2, *pair.target_ids[:-1]] for pair in (first, second)]
     extra = 2 * (len(read[1]) >= len(read[0]))
@@ -351,7 +312,7 @@ def test_masks(norm: str) -> None:
     source_real = torch.arange(source.shape[1]) < torch.tensor([[len(row)] for row in ids])
     target_real = torch.arange(longest) < torch.tensor([[len(row)] for row in read])
     for mask, asks, asked, causal in zip(
-        found.masks,
+        masks,
         (len(read[0]), source.shape[1], longest, longest),
         ([True] * len(read[0]), source_real[1], target_real[1], source_real[1]),
         (True, False, True, False),
@@ -361,8 +322,7 @@ def test_masks(norm: str) -> None:
             [0.0 if real and (m <= i or not causal) else -math.inf for m, real in enumerate(asked)]
             for i in range(asks)
         ]
-        assert mask.values == expected, mask.name
-        assert (len(mask.rows), len(mask.columns)) == (asks, len(expected[0]))
+        assert [row[1:] for row in mask.rows] == expected, mask.title
     every, all_heads = (
         torch.ones_like,
         {(f"decoder.layers.{n}.self_attention", h) for n in (0, 1) for h in (0, 1)},
@@ -374,107 +334,102 @@ def test_masks(norm: str) -> None:
         (source_real, target_real, Changes(lifted=all_heads)),
     )
     alone = expected_log_p(by_hand(norm, Changes()), second)
-    assert found.alone == pytest.approx(math.exp(sum(alone)), rel=1e-3)
-    for without, (real, read_real, changes) in zip(found.without, cases, strict=True):
+    assert table.column("p")[0] == pytest.approx(math.exp(sum(alone)), rel=1e-3)
+    for (name, p, off), (real, read_real, changes) in zip(table.rows[1:], cases, strict=True):
         logits = by_hand(norm, changes).logits(source, real, target, read_real)[1].log_softmax(-1)
         log_p = [float(row[token]) for row, token in zip(logits, second.target_ids, strict=False)]
-        assert without.probability == pytest.approx(math.exp(sum(log_p)), rel=1e-3), without.mask
-        difference = max(abs(a - b) for a, b in zip(log_p, alone, strict=True))
-        assert without.difference == pytest.approx(difference, abs=1e-4)
-    assert found.without[0].difference < 1e-4 < found.without[1].difference
+        assert p == pytest.approx(math.exp(sum(log_p)), rel=1e-3), name
+        assert off == pytest.approx(max(abs(a - b) for a, b in zip(log_p, alone, strict=True)), abs=1e-4)
+    assert table.rows[1][2] < 1e-4 < table.rows[2][2]
 
 
 def test_masks_of_sentences_that_are_equally_long_are_padded_all_the_same() -> None:
     found = experiment("masks", tiny(), "cats", to="es")
-    assert found.masks[1].columns[-2:] == ["<pad>", "<pad>"]
-    assert found.without[0].difference < 1e-4
+    assert found.tables[1].header[-2:] == ["<pad>", "<pad>"] and found.tables[-1].rows[1][2] < 1e-4
 
 
 def test_dimensions() -> None:
-    found = measured("dimensions")
-    vocabulary = tiny().model.config.vocabulary
-    sizes = {"T_enc": 5, "T_dec": 5, "d_model": 8, "h": 2, "d_k": 4, "d_v": 4, "d_ff": 12, "V": vocabulary}
-    assert found.sizes == sizes
-    components = [each for table in found.tables.values() for each in table]
-    assert len(components) == 22
-    for each in components:  # the symbols, with their numbers put in, are the shape that the run had
-        assert each.numbers == tuple(sizes[symbol] for symbol in each.symbols.split(" × ")), each.name
-    longer = experiment("dimensions", tiny(), "le chat est sur le tapis", to="en", target="The cat sat")
-    assert (longer.sizes["T_enc"], longer.sizes["T_dec"]) == (8, 4)
-    weights = next(
-        each for table in longer.tables.values() for each in table if each.name == "attention weights"
-    )
-    assert weights.numbers == (4, 8)
+    """The symbols, with their numbers put in, are the shapes that the run had."""
+    sizes = {"T_enc": 8, "T_dec": 4, "d_model": 8, "h": 2, "d_k": 4, "d_v": 4, "d_ff": 12}
+    sizes["V"] = tiny().model.config.vocabulary
+    found = experiment("dimensions", tiny(), "le chat est sur le tapis", to="en", target="The cat sat")
+    rows = [row for table in found.tables for row in table.rows]
+    assert len(rows) == 22
+    for name, symbols, here, _ in rows:
+        assert here == " × ".join(str(sizes[symbol]) for symbol in symbols.split(" × ")), name
+    assert "d_model = 8 is shared among h = 2 heads, so d_k = d_v = 8 / 2 = 4." in found.conclusion
 
 
 def test_positions() -> None:
     found = experiment("positions", tiny(), length=5, widths=(4, 6))
-    assert [table.width for table in found.tables] == [4, 6, 8]
-    for table in found.tables:
-        for i, row in enumerate(table.values):
-            for j, value in enumerate(row):
-                angle = i / 10_000 ** (2 * (j // 2) / table.width)
-                assert value == pytest.approx(math.cos(angle) if j % 2 else math.sin(angle), abs=1e-12)
-    assert "2   0.9093  -0.4161  0.0200  0.9998" in found.lines(80)
-    vectors = np.array(found.tables[-1].values)
-    assert found.position_length == pytest.approx(math.sqrt(8 / 2))
-    lengths = np.linalg.norm(tiny().model.embedding.weight.detach().double().numpy(), axis=-1)
-    assert found.embedding_length == pytest.approx(lengths.mean()) and found.factor == math.sqrt(8)
-    assert found.neighbours == pytest.approx([vectors[0] @ vector / 4 for vector in vectors])
-    assert [vectors[1] @ vector / 4 for vector in vectors[1:]] == pytest.approx(found.neighbours[:-1])
+    for width, table in zip((4, 6, 8), found.tables, strict=False):
+        for i, row in enumerate(table.rows):
+            angles = [i / 10_000 ** (2 * (j // 2) / width) for j in range(width)]
+            expected = [math.cos(angle) if j % 2 else math.sin(angle) for j, angle in enumerate(angles)]
+            assert row[1:] == pytest.approx(expected, abs=1e-12)
+    vectors = np.array([row[1:] for row in found.tables[2].rows])
+    assert found.tables[3].rows[0][1:] == pytest.approx([vectors[0] @ vector / 4 for vector in vectors])
+    length = np.linalg.norm(tiny().model.embedding.weight.detach().double().numpy(), axis=-1).mean()
+    assert f"has the length √(d/2) = {2:.2f} at" in found.conclusion
+    assert f"a word's has {length:.2f} in the matrix" in found.conclusion
 
 
 @NORMS
 def test_norms(norm: str) -> None:
-    found = measured("norms", norm)
-    assert len(found.norms) == 10 + 2 * (norm == "first")
-    numbers = {k: v.double().numpy() for k, v in tiny(norm).model.state_dict().items()}
     last = "decoder.layers.1.residual_3.norm"
-    chosen = experiment("norms", tiny(norm), TEXT, to="es", target=TARGET, part=last)
+    found = measured("norms", norm, part=last)
+    spreads, positions, vectors = found.tables
+    assert len(spreads.rows) == 10 + 2 * (norm == "first")
+    numbers = {k: v.double().numpy() for k, v in tiny(norm).model.state_dict().items()}
     comes_in = "decoder.layers.1.residual_3.sum" if norm == "last" else "decoder.layers.1.residual_2.output"
     x = tensor(comes_in, norm)[0]
-    mean, variance = x.mean(-1), x.var(-1)
-    standardized = (x - mean[:, None]) / np.sqrt(variance[:, None] + 1e-5)
+    mean, variance = x.mean(-1, keepdims=True), x.var(-1, keepdims=True)
+    standardized = (x - mean) / np.sqrt(variance + 1e-5)
     final = standardized * numbers[f"{last}.weight"] + numbers[f"{last}.bias"]
-    assert np.allclose(chosen.before, x, atol=1e-5)
-    assert np.allclose(chosen.standardized, standardized, atol=1e-5)
-    assert np.allclose(chosen.final, final, atol=1e-5)
-    assert np.allclose(chosen.weight, numbers[f"{last}.weight"]) and np.allclose(
-        chosen.bias, numbers[f"{last}.bias"]
-    )
-    positions = next(each for each in found.norms if each.part == last).positions
-    for place, position in enumerate(positions):
-        expected = [
-            mean[place],
-            variance[place],
-            0.0,
-            variance[place] / (variance[place] + 1e-5),
-            final[place].mean(),
-            final[place].var(),
-        ]
-        assert list(dataclasses.astuple(position))[1:] == pytest.approx(expected, abs=1e-5)
+    stages = np.array([row[2:] for row in vectors.rows[:-2]]).reshape(len(x), 3, 6)
+    assert np.allclose(stages, np.stack((x, standardized, final), axis=1)[..., :6], atol=1e-5)
+    assert np.allclose(vectors.rows[-2][2:], numbers[f"{last}.weight"][:6])
+    moments = np.hstack((mean, variance, 0 * mean, variance / (variance + 1e-5)))
+    assert np.allclose([row[1:] for row in positions.rows], moments, atol=1e-5)
+    spread = next(row for row in spreads.rows if row[0] == "decoder 1 residual 3")
+    assert [spread[4][0], spread[4][2]] == pytest.approx([final.var(-1).min(), final.var(-1).max()], abs=1e-5)
 
 
 @pytest.mark.filterwarnings("ignore:overflow encountered in cast:RuntimeWarning")
 def test_float16() -> None:
-    found = experiment("float16", scores=(1.5, -0.5, 1.0), numbers=(-math.inf, -1e9, -70_000.0, -30.0, -2.0))
+    numbers = (-math.inf, -1e9, -70_000.0, -30.0, -2.0)
+    rows = experiment("float16", scores=(1.5, -0.5, 1.0), numbers=numbers).tables[0].rows
     exact = np.exp([1.5, -0.5]) / np.exp([1.5, -0.5]).sum()
-    for row in found.rows:
-        kind = getattr(np, row.precision)
-        held = kind(row.number)
-        assert row.held == float(held) and row.refused == (np.isinf(held) and math.isfinite(row.number))
-        scores = (np.array([1.5, -0.5, 1.0], kind) + np.array([0, 0, held], kind)).astype(np.float64)
-        weights = np.exp(scores) / np.exp(scores).sum()
-        assert row.weights == pytest.approx(
-            weights.tolist(), abs=1e-3 if row.precision == "float16" else 1e-7
-        )
-        assert row.off == pytest.approx(np.abs(np.array(row.weights) - [*exact, 0]).max(), abs=1e-9)
-        whole = (np.array([1.5, -0.5, 1.0], kind) + held).astype(np.float64)
-        if np.isinf(held):
-            assert all(map(math.isnan, row.all_masked))
-        else:
-            expected = np.exp(whole - whole.max()) / np.exp(whole - whole.max()).sum()
-            assert row.all_masked == pytest.approx(expected.tolist(), abs=1e-3)
-    assert found.row(-1e9, "float32").weights == found.row(-math.inf, "float32").weights
-    assert found.row(-1e9, "float16").held == -math.inf and found.row(-1e9, "float16").refused
-    assert found.row(-30.0, "float32").weights[-1] > 0, "a number that is not very large hides nothing"
+    for precision, number, (held, refused), masked, off, everything in rows:
+        kind = getattr(np, precision)
+        assert held == float(kind(number))
+        assert (refused == " (refused)") == _is_refused(number, precision)
+        scores = (np.array([1.5, -0.5, 1.0], kind) + np.array([0, 0, kind(number)], kind)).astype(np.float64)
+        weights, close = np.exp(scores) / np.exp(scores).sum(), 1e-3 if precision == "float16" else 1e-7
+        assert masked == pytest.approx(weights[-1], abs=close)
+        assert off == pytest.approx(np.abs(weights - [*exact, 0]).max(), abs=close)
+        assert ("nan" in everything) == math.isinf(held)
+    assert rows[1][3] == rows[0][3] and rows[3][3] > 0, "a number that is not very large hides nothing"
+
+
+def _is_refused(number: float, precision: str) -> bool:
+    """Whether PyTorch's masked_fill refuses the number."""
+    try:
+        torch.zeros(1, dtype=getattr(torch, precision)).masked_fill(torch.tensor([True]), number)
+    except RuntimeError:
+        return True
+    return False
+
+
+@pytest.mark.parametrize(
+    "number, half",
+    [
+        (-70_000.0, "float16 has no -70000 (its largest number is 65504): it becomes -∞ itself."),
+        (-2.0, "in float16 it is held as -2."),
+    ],
+)
+def test_float16_compares_a_finite_number_with_infinity(number: float, half: str) -> None:
+    same = "the very same weights as" if number < -100 else "other weights than"
+    assert (
+        experiment("float16", numbers=[number]).conclusion == f"In float32 {number:g} gives {same} -∞; {half}"
+    )

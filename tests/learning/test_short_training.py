@@ -5,9 +5,8 @@ from short_runs import SETTINGS, pairs
 
 from pellucid.config.toml_file import from_table
 from pellucid.data.corpus import Pair, by_language
-from pellucid.experiments.held_out import teacher_forced
-from pellucid.experiments.short_training import learning, material
-from pellucid.learning.learner import Learner
+from pellucid.experiments.corpus import corpus_of
+from pellucid.experiments.leakage import train
 from pellucid.model import Transformer
 
 
@@ -16,14 +15,13 @@ def test_it_learns_with_one_vocabulary_or_with_two(joint: bool) -> None:
     settings = SETTINGS | {"vocabulary": {"kind": "word", "size": 50, "joint": joint}}
     # The target has fewer words than the source: with the source's number of them the model would be another.
     told = [Pair(source, "ab", 0, line, "here") for line, (source, _) in enumerate(pairs(20), 1)]
-    lessons = material(from_table(settings), told, told[:4], told[:2])
-    model = lessons.config.model
-    assert model.vocabulary == lessons.vocabulary.source_size == 4 + 8
+    corpus = corpus_of(from_table(settings), told, told[:4], told[:2])
+    model = corpus.config.model
+    assert model.vocabulary == corpus.vocabulary.source_size == 4 + 8
     assert model.target_vocabulary == (None if joint else 4 + 1)
-    learner = Learner(Transformer(model), lessons.config.training)
-    assert not any(update.skipped for update in learning(learner, lessons, 3))
-    loss, share = teacher_forced(learner.model, lessons)
-    assert 0 < loss < 10 and 0 <= share <= 1
+    trained = train(Transformer, corpus, 3)
+    (*_, (_, loss, share)) = trained.validations
+    assert len(trained.losses) == 3 and 0 < loss < 10 and 0 <= share <= 1
 
 
 def test_pairs_are_gathered_by_the_language_of_their_target() -> None:
