@@ -19,7 +19,7 @@ from pellucid.experiments.result import Bars, Lines, Result, Table
 from pellucid.learning.learner import Learner
 from pellucid.learning.validation import validation_loss
 from pellucid.model import Transformer
-from pellucid.probes.leak.find import find_leak
+from pellucid.probes.leak import find_leak
 from pellucid.show.columns import digits
 from pellucid.translate.decoding import evaluating
 from pellucid.translate.evaluate import evaluate

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pellucid.folder.seal import jsonable
+from pellucid.folder.manifest import jsonable
 from pellucid.folder.version import __version__
 from pellucid.folder.whole_file import write
 from pellucid.reading.words import visible

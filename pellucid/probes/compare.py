@@ -27,8 +27,7 @@ from torch import Tensor
 from pellucid.config.device import device_of
 from pellucid.model import Attention, EncoderLayer, Transformer, sinusoids
 from pellucid.probes.occurrence import Occurrence, find
-from pellucid.reading.alignment import alignment
-from pellucid.reading.merging import said_words
+from pellucid.reading.looking import alignment, said_words
 from pellucid.reading.passes import in_float32, quietly
 from pellucid.reading.reading import Reading, read
 from pellucid.seeing.trace import Edit, Trace, trace

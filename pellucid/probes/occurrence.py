@@ -4,8 +4,7 @@ import unicodedata
 from dataclasses import dataclass
 
 from pellucid.errors import Setting, UsageError
-from pellucid.reading.merging import Word, spelled, words_of
-from pellucid.reading.words import advice, source_of, visible
+from pellucid.reading.words import Word, advice, source_of, spelled, visible, words_of
 from pellucid.text.vocabulary import Vocabulary
 
 
