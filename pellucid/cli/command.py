@@ -25,9 +25,8 @@ from pellucid.cli import (
 )
 from pellucid.cli.spelling import spelled
 from pellucid.cli.streams import drop_output, prepare
-from pellucid.errors import PellucidError
+from pellucid.errors import PellucidError, is_out_of_memory
 from pellucid.folder.version import __version__
-from pellucid.learning.memory import is_out_of_memory
 
 # What these say is all that they do, so who reads it may leave early, as in `pellucid translate … | head`.
 ONLY_SPEAKING = (
