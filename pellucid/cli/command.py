@@ -26,9 +26,8 @@ from pellucid.cli import (
 )
 from pellucid.cli.arguments import check_models
 from pellucid.cli.streams import drop_output, prepare
-from pellucid.errors import PellucidError, Setting
+from pellucid.errors import PellucidError, Setting, is_out_of_memory
 from pellucid.folder.version import __version__
-from pellucid.learning.memory import is_out_of_memory
 
 VERBS = (
     demo,

@@ -10,9 +10,9 @@ from torch import Tensor, nn
 from pellucid.config.device import device_of
 from pellucid.config.schema import TrainingConfig
 from pellucid.data.batch import Batch
-from pellucid.errors import UsageError
+from pellucid.errors import UsageError, is_out_of_memory
 from pellucid.learning.loss import loss_of
-from pellucid.learning.memory import is_out_of_memory, needing_memory, smaller_model, split_further
+from pellucid.learning.memory import needing_memory, smaller_model, split_further
 from pellucid.learning.step import Update
 from pellucid.model import Transformer
 

@@ -1,4 +1,4 @@
-"""Too little memory: recognize the error, split the batches of a step, and tell the user what helps.
+"""Too little memory: split the batches of a step, and tell the user what helps.
 
 The gradient of a step is a sum over its pairs. Summed over smaller parts it is the same up to rounding; only
 dropout draws other random numbers.
@@ -7,16 +7,10 @@ dropout draws other random numbers.
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from pellucid.errors import PellucidError
-
-if TYPE_CHECKING:  # the command line needs this file before it needs torch
-    from pellucid.config.schema import ModelConfig
-    from pellucid.data.batch import Batch
-
-# PyTorch has an exception class for GPUs only; on a processor it raises a RuntimeError with such a message.
-MESSAGES = ("out of memory", "can't allocate memory", "not enough memory", "bad_alloc", "ALLOC_FAILED")
+from pellucid.config.schema import ModelConfig
+from pellucid.data.batch import Batch
+from pellucid.errors import PellucidError, is_out_of_memory
 
 
 class OutOfMemory(PellucidError):
@@ -25,12 +19,6 @@ class OutOfMemory(PellucidError):
 
 class DoesNotFit(OutOfMemory):
     """A single pair is too large for the memory; the weights were not updated."""
-
-
-def is_out_of_memory(error: BaseException) -> bool:
-    """Return whether this error means too little memory, on a processor or on a GPU."""
-    from_torch = isinstance(error, RuntimeError) and any(words in str(error) for words in MESSAGES)
-    return isinstance(error, MemoryError) or from_torch
 
 
 @contextmanager
@@ -44,7 +32,7 @@ def needing_memory(what: str, remedy: str) -> Iterator[None]:
         raise OutOfMemory(f"out of memory {what}. {remedy}") from None
 
 
-def split_further(parts: Sequence["Batch"], failed: "Batch", batches: Sequence["Batch"]) -> list["Batch"]:
+def split_further(parts: Sequence[Batch], failed: Batch, batches: Sequence[Batch]) -> list[Batch]:
     """Halve the part that did not fit and every other part of its size; a single pair raises DoesNotFit."""
     if len(failed.origins) == 1:
         raise _does_not_fit(failed, batches)
@@ -52,7 +40,7 @@ def split_further(parts: Sequence["Batch"], failed: "Batch", batches: Sequence["
     return [half for part in parts for half in (_halves(part) if _size(part) >= limit else [part])]
 
 
-def split_message(step: int, batches: Sequence["Batch"], parts: int, batch_tokens: int) -> str:
+def split_message(step: int, batches: Sequence[Batch], parts: int, batch_tokens: int) -> str:
     """Tell the user that a step was split, and how to avoid it."""
     largest = max(batches, key=_size)
     smaller = max(_length(largest), batch_tokens * len(batches) // parts)
@@ -64,7 +52,7 @@ def split_message(step: int, batches: Sequence["Batch"], parts: int, batch_token
     )
 
 
-def smaller_model(model: "ModelConfig") -> str:
+def smaller_model(model: ModelConfig) -> str:
     """Say what helps if the model itself is too large for the memory."""
     return (
         f"Its {model.parameters:,} parameters take {16 * model.parameters / 1e9:,.1f} GB in float32: "
@@ -73,7 +61,7 @@ def smaller_model(model: "ModelConfig") -> str:
     )
 
 
-def _does_not_fit(pair: "Batch", batches: Sequence["Batch"]) -> DoesNotFit:
+def _does_not_fit(pair: Batch, batches: Sequence[Batch]) -> DoesNotFit:
     whole = next(batch for batch in batches if set(pair.origins) <= set(batch.origins))
     source, target = int(pair.source_mask.sum()), int(pair.target_mask.sum())
     shorter = max(1, max(source, target) * 3 // 4)
@@ -85,22 +73,22 @@ def _does_not_fit(pair: "Batch", batches: Sequence["Batch"]) -> DoesNotFit:
     )
 
 
-def _describe(batch: "Batch") -> str:
+def _describe(batch: Batch) -> str:
     """Return the number of pairs, their padded length, and the lines of the first three."""
     lines = ", ".join(batch.origins[:3]) + (", ..." if len(batch.origins) > 3 else "")
     return f"{len(batch.origins):,} × {_length(batch):,} tokens ({lines})"
 
 
-def _halves(batch: "Batch") -> list["Batch"]:
+def _halves(batch: Batch) -> list[Batch]:
     """Split the rows of a batch in two; leave a batch of one row as it is."""
     count = len(batch.origins)
     slices = [slice(0, (count + 1) // 2), slice((count + 1) // 2, count)][: min(count, 2)]
     return [replace(batch, **{name: value[rows] for name, value in vars(batch).items()}) for rows in slices]
 
 
-def _length(batch: "Batch") -> int:
+def _length(batch: Batch) -> int:
     return max(batch.source.shape[1], batch.target_in.shape[1])
 
 
-def _size(batch: "Batch") -> int:
+def _size(batch: Batch) -> int:
     return len(batch.origins) * _length(batch)

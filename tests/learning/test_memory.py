@@ -20,13 +20,13 @@ import pellucid
 from pellucid.config.toml_file import to_toml
 from pellucid.data.batch import Batch
 from pellucid.dropout import Dropout
-from pellucid.errors import UsageError
+from pellucid.errors import UsageError, is_out_of_memory
 from pellucid.folder import checkpoint
 from pellucid.learning import learner as learner_module
 from pellucid.learning import saving, setting_up
 from pellucid.learning.learner import Learner
 from pellucid.learning.loss import Loss, loss_of
-from pellucid.learning.memory import OutOfMemory, _halves, is_out_of_memory
+from pellucid.learning.memory import OutOfMemory, _halves
 from pellucid.model import Transformer
 
 ON_CPU = (

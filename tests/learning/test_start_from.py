@@ -80,6 +80,12 @@ def test_what_is_said_must_agree(first: Path, tmp_path: Path, lines: list[str], 
         pellucid.train(read(start(first, *lines)), tmp_path / "run")
 
 
+def test_text_that_is_prepared_otherwise_is_refused(first: Path, tmp_path: Path) -> None:
+    other = read(start(first), {"data.preparation": "words"})
+    with pytest.raises(UsageError, match=r"for other text: preparation = words \(there none\)\. "):
+        pellucid.train(other, tmp_path / "run")
+
+
 def fine_tuning(first: Path, **training: Any) -> Config:
     """The configuration of a run that starts from the model."""
     changes = {f"training.{name}": value for name, value in training.items()}

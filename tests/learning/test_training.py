@@ -19,6 +19,7 @@ from pellucid.data.examples import encode_pairs
 from pellucid.folder.checkpoint import newest_state
 from pellucid.folder.load import load_model
 from pellucid.learning import run as run_module
+from pellucid.learning.log import open_metrics, write_metrics
 from pellucid.learning.setting_up import Request, set_up
 from pellucid.learning.step import Step
 from pellucid.learning.stop import StopRequest
@@ -314,6 +315,14 @@ def test_two_languages_are_told_apart_by_their_tag(tmp_path: Path) -> None:
         for to, expected in (("zz", str), ("yy", lambda text: " ".join(reversed(text.split()))))
     ]
     assert min(right) > 0.7 * len(sources)
+
+
+def test_metrics_after_the_checkpoint_are_written_again(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.jsonl"
+    path.write_text('{"step": 1}\n{"step": 2}\n{"step": 3}\n{"ste')  # a kill cut it short
+    with open_metrics(path, 2) as file:
+        write_metrics(file, {"step": 3, "again": True})
+    assert path.read_text() == '{"step": 1}\n{"step": 2}\n{"step": 3, "again": true}\n'
 
 
 def test_few_compiled_shapes_are_kept_unless_the_environment_says_otherwise(
