@@ -165,13 +165,6 @@ def test_capitals_and_punctuation_do_not_hide_a_word() -> None:
     assert bare("«Bank».") == "bank" and bare("!?") == ""
 
 
-def test_other_tokens_for_the_word_are_said() -> None:
-    comparison = pellucid.load("demo").compare("the", *BANK, to="fr", which=(1, 2))
-    assert (comparison.first.word, comparison.second.word) == ("The", "the")
-    told = "Its tokens are not the same, The and the: their difference counts as context."
-    assert verdict(comparison).endswith(told)
-
-
 BOTH = "Give one that both sentences have"
 ERRORS = {
     f"the word '...' is empty. {BOTH}, such as \"bank\".": ("...", *CHAT),

@@ -24,13 +24,6 @@ def test_a_sample_depends_on_its_seed_and_not_on_its_neighbours() -> None:
     assert twice[0].tokens == together[0].tokens != twice[1].tokens
 
 
-def test_several_samples() -> None:
-    found = (
-        translator(end=-1.0).translate("the dog saw the cat", sample=True, n_best=6, max_length=9).hypotheses
-    )
-    assert len(found) == 6 and len({tuple(each.token_ids) for each in found}) > 3
-
-
 def test_a_cold_sample_is_greedy() -> None:
     ours, lines = translator(end=2.0), sentences(6)
     assert_same(ours.translate(lines, sample=True, temperature=1e-6), ours.translate(lines, beam=1))
@@ -49,11 +42,6 @@ def test_a_stream_says_the_greedy_translation_piece_by_piece(kind: str, preparat
             assert all(said)
             pieces += len(said)
     assert pieces > 30
-
-
-def test_what_a_stream_is_given_as_none_is_as_if_left_out() -> None:
-    ours = translator(end=1.0)
-    assert list(ours.stream("the dog", beam=None, n_best=None)) == list(ours.stream("the dog", beam=1))
 
 
 def test_a_sampled_stream() -> None:
