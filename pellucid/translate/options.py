@@ -22,7 +22,8 @@ def whole(low: float = -math.inf, high: float = math.inf) -> Value:
 
 def number(above: float, high: float) -> Value:
     """Return a check for numbers above `above`, at most `high`."""
-    return lambda value: type(value) in (int, float) and above < value <= min(high, sys.float_info.max)
+    most = min(high, sys.float_info.max)
+    return lambda value: isinstance(value, int | float) and type(value) is not bool and above < value <= most
 
 
 RANGES = {  # of the options that a configuration has too

@@ -8,7 +8,7 @@ import torch
 from random_translator import assert_same, sentences, translator
 
 from pellucid.text.preparation import restore
-from pellucid.translate.stream import settled
+from pellucid.translate.stream import stable_beginning
 
 
 def test_a_sample_depends_on_its_seed_and_not_on_its_neighbours() -> None:
@@ -59,11 +59,11 @@ def test_what_is_settled_is_not_changed_by_what_follows(language: str) -> None:
         )
         whole = restore(" ".join(words), "words", language)
         for length in range(1, 8):
-            beginning = settled(restore(" ".join(words[:length]), "words", language), "words")
+            beginning = stable_beginning(restore(" ".join(words[:length]), "words", language), "words")
             assert whole.startswith(beginning), (words, length)
             emitted += len(beginning)
     assert emitted > 20_000
-    assert settled("caf\ufffd", "none") == "caf"
+    assert stable_beginning("caf\ufffd", "none") == "caf"
 
 
 def test_no_line_feed_is_ever_said() -> None:
