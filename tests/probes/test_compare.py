@@ -189,6 +189,8 @@ def test_which_of_several() -> None:
     for which in ((3, 1), (0, 1), (1, -1)):
         with pytest.raises(UsageError, match="stands 2 times"):
             translator().compare("le", *CHAT, to="en", which=which)
+    with pytest.raises(UsageError, match=r"'\{le\}' stands 2 times"):  # braces are no place for a part
+        translator().compare("{le}", *CHAT, to="en")
     with pytest.raises(UsageError, match="'chat' stands once in the first"):
         translator().compare("chat", *CHAT, to="en", which=(2, 1))
 
