@@ -21,14 +21,15 @@ class PellucidError(ValueError):
     """Something failed that the user can mend. The command line prints the message alone and exits with
     `exit_code`.
 
-    Settings take the places of {} in the message, so that each reader gets them in the form to type.
+    With parts, the message is a format: each part takes the place of a {}. Parts that are Settings reach each
+    reader in the form to type. Texts of the user, which may contain braces, must be parts then.
     """
 
     exit_code = 1
 
-    def __init__(self, message: str, *settings: Setting) -> None:
-        super().__init__(message.format(*settings) if settings else message)
-        self.message, self.settings = message, settings
+    def __init__(self, message: str, *parts: object) -> None:
+        super().__init__(message.format(*parts) if parts else message)
+        self.message, self.parts = message, parts
 
 
 class UsageError(PellucidError):

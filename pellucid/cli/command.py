@@ -112,14 +112,14 @@ def command_line() -> argparse.ArgumentParser:
 def _with_options(error: PellucidError, arguments: argparse.Namespace) -> str:
     """Return the message with the verb's own options for settings: `--beam 0` in place of `beam = 0`."""
 
-    def spell(setting: Setting) -> str:
-        if setting.name not in vars(arguments):
-            return str(setting)
-        values = setting.value if isinstance(setting.value, tuple) else (setting.value,)
+    def spell(part: object) -> str:
+        if not isinstance(part, Setting) or part.name not in vars(arguments):
+            return str(part)
+        values = part.value if isinstance(part.value, tuple) else (part.value,)
         shown = [str(value) for value in values if value is not ... and value is not True]
-        return " ".join([f"--{setting.name.replace('_', '-')}", *shown])
+        return " ".join([f"--{part.name.replace('_', '-')}", *shown])
 
-    return error.message.format(*map(spell, error.settings)) if error.settings else str(error)
+    return error.message.format(*map(spell, error.parts)) if error.parts else str(error)
 
 
 def _complain(message: str, exit_code: int) -> int:

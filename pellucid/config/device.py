@@ -19,7 +19,7 @@ def device_named(device: str | torch.device) -> torch.device:
         torch.zeros(1, device=chosen).item()  # some devices have a name and cannot compute
     except (RuntimeError, AssertionError, ImportError) as error:
         reason = str(error).splitlines()[0].partition(". ")[0].rstrip(".")
-        raise UsageError(f"{{}} cannot be used: {reason}. {remedy}", setting) from None
+        raise UsageError("{} cannot be used: {}. {}", setting, reason, remedy) from None
     return chosen
 
 

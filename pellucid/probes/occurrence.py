@@ -45,8 +45,11 @@ def find(
     if not 1 <= number <= len(same) or (which is None and len(same) > 1):
         times = f"{len(same)} times" if len(same) > 1 else "once"
         raise UsageError(
-            f"{word!r} stands {times} in the {side} sentence. Say which one is meant in the first sentence "
-            "and in the second, counted from 1: {}.",
+            "{} stands {} in the {} sentence. Say which one is meant in the first sentence and in the "
+            "second, counted from 1: {}.",
+            repr(word),
+            times,
+            side,
             Setting("which", (1, 1)),
         )
     places = _without_punctuation(same[number - 1], tokens, wanted)

@@ -22,7 +22,7 @@ from pellucid.translate.sentences import (
     take_ids,
     warn_of_truncation,
 )
-from pellucid.translate.stream import settled
+from pellucid.translate.stream import stable_beginning
 from pellucid.translate.translation import Translation, text_of, translations_of
 
 PRECISIONS = ("auto", "fp32", "bf16")
@@ -184,7 +184,9 @@ class BaseTranslator:
                     longer = text_of(step.done[0][0].token_ids, sentence.to, self.vocabulary)
                 else:
                     ids = step.open.tokens[0, 0, 1:].tolist()
-                    longer = settled(text_of(ids, sentence.to, self.vocabulary), self.vocabulary.preparation)
+                    longer = stable_beginning(
+                        text_of(ids, sentence.to, self.vocabulary), self.vocabulary.preparation
+                    )
                 if len(longer) > len(text):
                     yield longer[len(text) :]
                     text = longer

@@ -20,32 +20,33 @@ def whole(low: float = -math.inf, high: float = math.inf) -> Value:
     return lambda value: type(value) is int and low <= value <= high
 
 
-def number(above: float, high: float) -> Value:
-    """Return a check for numbers above `above`, at most `high`."""
-    return lambda value: type(value) in (int, float) and above < value <= min(high, sys.float_info.max)
+def number(low: float, high: float = sys.float_info.max) -> Value:
+    """Return a check for finite numbers from `low` to `high`."""
+    return lambda value: isinstance(value, int | float) and type(value) is not bool and low <= value <= high
 
 
 RANGES = {  # of the options that a configuration has too
     setting.name: (setting.metadata["low"], setting.metadata["high"]) for setting in fields(TranslationConfig)
 }
 BEAM, LENGTH, PENALTY = (RANGES[name] for name in ("beam", "max_length", "length_penalty"))
+ABOVE_0 = math.ulp(0.0)  # the smallest positive number
 # What a value must be: its check, and the same in words.
 VALUES: dict[str, tuple[Value, str]] = {
     "beam": (whole(*BEAM), f"a whole number from {BEAM[0]} to {BEAM[1]}"),
     "n_best": (whole(*BEAM), f"a whole number from {BEAM[0]} to {BEAM[1]}"),
     "length_penalty": (
-        lambda value: number(-1, PENALTY[1])(value) and value >= PENALTY[0],
+        number(*PENALTY),
         f"a number from {PENALTY[0]:g} to {PENALTY[1]:g}: 1 compares hypotheses by the mean of their "
         "log-probabilities, 0 by the sum",
     ),
     "min_length": (whole(0, LENGTH[1]), f"a whole number from 0 to {LENGTH[1]}"),
     "max_length": (whole(*LENGTH), f"a whole number from {LENGTH[0]} to {LENGTH[1]}"),
     "temperature": (
-        number(0, math.inf),
+        number(ABOVE_0),
         "a number above 0. For the likeliest token at every step, use a beam of 1",
     ),
     "top_k": (whole(1), "a whole number, 1 or more"),
-    "top_p": (number(0, 1), "a number above 0 and at most 1, a share of the probability"),
+    "top_p": (number(ABOVE_0, 1), "a number above 0 and at most 1, a share of the probability"),
     "seed": (lambda value: isinstance(value, Seeds) or whole()(value), "a whole number"),
     "batch_tokens": (whole(1), "a whole number, 1 or more"),
 }

@@ -6,7 +6,7 @@ import re
 _QUOTE = re.compile(r"\"|(?<!\w)'|'(?!\w)")
 
 
-def settled(text: str, preparation: str) -> str:
+def stable_beginning(text: str, preparation: str) -> str:
     """Return the beginning of an unfinished translation that its end cannot change."""
     text = text.rstrip("\ufffd")  # a character whose last bytes are missing
     if preparation != "words":

@@ -49,19 +49,6 @@ def test_both_sides_may_be_in_one_file(pellucid: Command, toy_model: Path, files
     assert apart.code == 0 and pellucid("score", toy_model, "--data", table) == apart
 
 
-def test_a_table_is_not_read_as_text(pellucid: Command, toy_model: Path, files: Files) -> None:
-    table, text = files("test.tsv", "a b\tb a"), files("text", "a b")
-    for verb, second in (("evaluate", "--reference"), ("score", "--target")):
-        for first, other in ((table, text), (text, table)):
-            outcome = pellucid(verb, toy_model, "--source", first, second, other)
-            assert outcome == (
-                2,
-                "",
-                f"pellucid: {table}: a table of sources and targets. Give it as --data {table}, "
-                "or give a file with one of its columns (cut -f1).\n",
-            )
-
-
 def test_evaluate_prints_its_scores_with_signatures(
     pellucid: Command, toy_model: Path, files: Callable[..., Path]
 ) -> None:
@@ -92,25 +79,6 @@ def test_evaluate_says_what_bleu_is_worth_for_short_references(
         "note: BLEU compares runs of four tokens, and 2 of 2 references have fewer than four: "
         "look at exact.\n"
     )
-
-
-def test_evaluate_says_which_file_is_wrong(
-    pellucid: Command, toy_model: Path, files: Callable[..., Path]
-) -> None:
-    two, three = files("two", "a", "b"), files("three", "a", "b", "c")
-    outcome = pellucid("evaluate", toy_model, "--source", two, "--reference", three)
-    assert outcome == (
-        1,
-        "",
-        f"pellucid: {two} has 2 lines and {three} has 3: line by line they must belong together. "
-        "Look for a lost or an added line feed.\n",
-    )
-    outcome = pellucid("evaluate", toy_model, "--source", two, "--reference", "nowhere")
-    assert outcome.code == 1 and outcome.err.startswith("pellucid: nowhere: no such file.")
-    outcome = pellucid("evaluate", toy_model, "--source", two, "--reference", two.parent)
-    assert outcome.code == 1 and outcome.err.startswith(f"pellucid: {two.parent}: a folder. Give the path of")
-    outcome = pellucid("evaluate", toy_model, "--source", two, "--reference", two, "--tokenize", "fast")
-    assert outcome.code == 2 and "--tokenize fast is not one of 13a, none" in outcome.err
 
 
 def test_score_gives_a_total_a_line(pellucid: Command, toy_model: Path, files: Callable[..., Path]) -> None:
@@ -163,16 +131,6 @@ def test_what_does_not_go_together(
     assert pellucid("evaluate", *given) == (2, "", f"pellucid: {message}\n")
 
 
-def test_a_table_that_is_wrong(pellucid: Command, toy_model: Path, files: Files) -> None:
-    table = files("test.tsv", "a b\tb a", "a b")
-    outcome = pellucid("evaluate", toy_model, "--data", table)
-    assert outcome.code == 1 and outcome.err.startswith(
-        f"pellucid: {table}:2: 1 column, but a line must have 2:"
-    )
-    outcome = pellucid("evaluate", toy_model, "--data", "nowhere.tsv")
-    assert outcome.code == 1 and outcome.err.startswith("pellucid: nowhere.tsv: no such file. Give the path")
-
-
 def test_translations_that_are_there_already(pellucid: Command, files: Files) -> None:
     said = files("said", "the cat sat on the mat", "two dogs run in the park")
     one = files("one", "the cat sat on a mat", "two dogs are in the park")
@@ -209,3 +167,27 @@ def test_several_models_are_an_ensemble(pellucid: Command, toy_model: Path, file
     assert outcome.code == 0 and outcome.out.startswith("BLEU 100.00")
     scores = pellucid("score", *models, *lines, "--target", files("said", *said))
     assert scores.code == 0 and scores.out.count("\n") == len(SOURCES)
+
+
+def test_files_that_are_wrong(pellucid: Command, toy_model: Path, files: Files) -> None:
+    two, three, table = (
+        files("two", "a", "b"),
+        files("three", "a", "b", "c"),
+        files("t.tsv", "a b\tb a", "a b"),
+    )
+    belong = "line by line they must belong together. Look for a lost or an added line feed."
+    as_data = f"Give it as --data {table}, or give a file with one of its columns (cut -f1)."
+    for first, second, code, message in (
+        (two, three, 1, f"{two} has 2 lines and {three} has 3: {belong}"),
+        (two, "nowhere", 1, "nowhere: no such file. Give the path of a text with one sentence a line."),
+        (two, two.parent, 1, f"{two.parent}: a folder. Give the path of a text with one sentence a line."),
+        (table, two, 2, f"{table}: a table of sources and targets. {as_data}"),
+        (two, table, 2, f"{table}: a table of sources and targets. {as_data}"),
+    ):
+        for verb, option in (("evaluate", "--reference"), ("score", "--target")):
+            outcome = pellucid(verb, toy_model, "--source", first, option, second)
+            assert outcome == (code, "", f"pellucid: {message}\n")
+    outcome = pellucid("evaluate", toy_model, "--data", table)
+    assert outcome.code == 1 and f"{table}:2: 1 column, but a line must have 2:" in outcome.err
+    outcome = pellucid("evaluate", toy_model, "--source", two, "--reference", two, "--tokenize", "fast")
+    assert outcome.code == 2 and "--tokenize fast is not one of 13a, none" in outcome.err

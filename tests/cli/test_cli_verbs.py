@@ -119,16 +119,3 @@ def test_a_file_where_a_folder_should_be(
             assert outcome.code == 2 and outcome.err.endswith(
                 f"{verb[-1]}: {file} is a file, and no folder can be there: name another\n"
             )
-
-
-def test_train_refuses_what_it_does_not_know(pellucid: Command, tmp_path: Path) -> None:
-    config = toy.write(tmp_path)
-    outcome = pellucid("train", config, "--set", "training.stepps=4")
-    assert outcome == (
-        2,
-        "",
-        f'pellucid: {config}: [training] has no setting "stepps". Did you mean "steps"?\n',
-    )
-    assert pellucid("train", config, "--set", "steps").code == 2
-    outcome = pellucid("train", tmp_path / "nothing.toml")
-    assert outcome.code == 2 and "no such file" in outcome.err

@@ -165,13 +165,6 @@ def test_capitals_and_punctuation_do_not_hide_a_word() -> None:
     assert bare("«Bank».") == "bank" and bare("!?") == ""
 
 
-def test_other_tokens_for_the_word_are_said() -> None:
-    comparison = pellucid.load("demo").compare("the", *BANK, to="fr", which=(1, 2))
-    assert (comparison.first.word, comparison.second.word) == ("The", "the")
-    told = "Its tokens are not the same, The and the: their difference counts as context."
-    assert verdict(comparison).endswith(told)
-
-
 BOTH = "Give one that both sentences have"
 ERRORS = {
     f"the word '...' is empty. {BOTH}, such as \"bank\".": ("...", *CHAT),
@@ -196,6 +189,8 @@ def test_which_of_several() -> None:
     for which in ((3, 1), (0, 1), (1, -1)):
         with pytest.raises(UsageError, match="stands 2 times"):
             translator().compare("le", *CHAT, to="en", which=which)
+    with pytest.raises(UsageError, match=r"'\{le\}' stands 2 times"):  # braces are no place for a part
+        translator().compare("{le}", *CHAT, to="en")
     with pytest.raises(UsageError, match="'chat' stands once in the first"):
         translator().compare("chat", *CHAT, to="en", which=(2, 1))
 

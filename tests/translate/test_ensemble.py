@@ -59,13 +59,6 @@ def test_beam_search_and_score_agree() -> None:
         assert score.per_token == pytest.approx(each.hypotheses[0].log_probabilities, abs=1e-4)
 
 
-def test_neighbours_and_order_change_nothing() -> None:
-    lines = sentences(12)
-    together = ENSEMBLE.translate(lines, beam=3, n_best=2)
-    assert_same([ENSEMBLE.translate(line, beam=3, n_best=2) for line in lines], together)
-    assert_same(ENSEMBLE.translate(lines[::-1], beam=3, n_best=2, batch_tokens=40)[::-1], together)
-
-
 def test_an_ensemble_of_equal_models_is_the_model() -> None:
     ours = MEMBERS[0]
     twice = Translator([ours.model] * 2, ours.vocabulary, ours.config)

@@ -103,11 +103,6 @@ def test_a_note_where_most_references_are_too_short_for_bleu() -> None:
     assert note_on_short(["no, no"] * 1200, "none") == note.format("1,200 of 1,200")
 
 
-def test_empty_translations_score_nothing() -> None:
-    scores = evaluate(["", "", ""], REFERENCES)
-    assert (scores.bleu, scores.chrf) == (0.0, 0.0)
-
-
 def test_tokenised_text_raises_no_alarm(caplog: pytest.LogCaptureFixture) -> None:
     """sacreBLEU warns from a hundred lines on."""
     evaluate(HYPOTHESES * 100, REFERENCES * 100)

@@ -102,11 +102,6 @@ def test_a_sample_depends_on_the_seed_and_the_sentence_alone() -> None:
     assert sampled(table, requests, sources, draws=2, seed=6) != together
 
 
-def test_the_same_sentence_twice_gets_different_draws() -> None:
-    assert len(set(Seeds().of([[4, 3], [4, 3], [5, 3], [4, 3]]))) == 4
-    assert Seeds().of([[5, 3], [4, 3]])[::-1] == Seeds().of([[4, 3], [5, 3]])
-
-
 def test_sentences_that_arrive_one_by_one_get_the_same_seeds() -> None:
     sources, seeds = [[4, 3], [4, 3], [5, 3], [4, 3]], Seeds(7)
     assert (

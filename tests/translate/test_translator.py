@@ -74,13 +74,6 @@ def test_the_source_enters_as_it_is() -> None:
     assert len(by_ids[0].hypotheses) == 2
 
 
-def test_a_translation_says_what_its_best_hypothesis_says() -> None:
-    translation = translator().translate("the dog", beam=3, n_best=3)
-    best = translation.hypotheses[0]
-    assert (translation.text, translation.score, translation.tokens) == (best.text, best.score, best.tokens)
-    assert best.score == max(each.score for each in translation.hypotheses)
-
-
 def test_score_is_what_search_says() -> None:
     ours, lines = translator("word", end=2.0), sentences(20)
     translations = [each for each in ours.translate(lines) if each.hypotheses[0].finished]

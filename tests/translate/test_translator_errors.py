@@ -13,7 +13,7 @@ from random_translator import sentences, translator
 from pellucid.config.schema import Config, DataConfig
 from pellucid.errors import PellucidError, UsageError
 from pellucid.translate.options import RANGES, Options, TranslationOptions
-from pellucid.translate.sentences import TruncationWarning, read_source, read_target, take_ids
+from pellucid.translate.sentences import TruncationWarning, read_source, read_target
 from pellucid.translator import Translator, load
 
 LANGUAGES = (("en", "fr"), ("en", "es"))
@@ -108,12 +108,6 @@ def test_what_is_cut_says_so_and_keeps_its_end_token(text: str) -> None:
         assert not whole.truncated and cut.truncated
         assert len(cut.ids) <= 100 and cut.ids[-1] == ours.end_id
         assert ours.end_id not in cut.ids[:-1]
-
-
-def test_ids_that_are_cut_keep_their_end_token() -> None:
-    ours = translator("word").vocabulary
-    cut = take_ids([5] * 300 + [3], 0, None, ours, 100)
-    assert cut.truncated and cut.ids == [5] * 99 + [3]
 
 
 def test_a_model_trained_on_longer_sentences_reads_longer_ones() -> None:
@@ -265,11 +259,6 @@ def test_a_device_that_there_is_not(tmp_path: Path, device: Any) -> None:
     assert str(error.value).startswith(f"device = {device!r} ")
     assert str(error.value).endswith('. Use "auto", "cpu" or "cuda".')
     assert len(str(error.value)) < 200
-
-
-def test_a_path_that_is_none() -> None:
-    with pytest.raises(UsageError, match='path = None must be that of a model folder, or "demo"'):
-        load(None)  # type: ignore[arg-type]
 
 
 def test_a_missing_demo_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
