@@ -69,7 +69,7 @@ class Explanation(Reading):
 
     def against(self, other: "Explanation") -> Difference:
         """Compare two targets of one source: where they part, and which is more probable."""
-        chosen = [each for each in (self, other) if isinstance(each, Explanation) and each.forced]
+        chosen = [each for each in (self, other) if each.forced]
         return against(self, other, [each._search() for each in chosen])
 
     def _search(self) -> str:
@@ -92,7 +92,7 @@ class Explanation(Reading):
         names: what the page calls the two.
         """
         chosen = place(path)
-        _check_beside(beside, names)
+        _check_names(names)
         shown = [self] if beside is None else [self, beside]
         write(chosen, page([(each, each.translator) for each in shown], names).encode())
 
@@ -132,12 +132,7 @@ def explain(
     return Explanation(**vars(read(translator, text, to, target)), translator=translator)
 
 
-def _check_beside(beside: Any, names: Any) -> None:
-    if beside is not None and not isinstance(beside, Explanation):
-        raise UsageError(
-            f"beside = {beside!r:.60} is no explanation. Give what translator.explain returns, of another "
-            "model or of another target."
-        )
+def _check_names(names: Any) -> None:
     good = isinstance(names, Sequence) and not isinstance(names, str) and len(names) == 2
     if not good or not all(isinstance(name, str) and name.strip() for name in names):
         raise UsageError(

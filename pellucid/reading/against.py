@@ -69,11 +69,6 @@ def against(ours: Reading, theirs: Reading, searches: Sequence[str] = ()) -> Dif
 
     searches: what the search did with a target that the user chose, a sentence each.
     """
-    if not isinstance(theirs, Reading):
-        raise UsageError(
-            f"other = {theirs!r:.60} is no explanation. Give what translator.explain returns, of the same "
-            "source with another target or by another model."
-        )
     if ours.source_tokens != theirs.source_tokens:
         if ours.translation.source == theirs.translation.source and ours.to != theirs.to:
             raise UsageError(

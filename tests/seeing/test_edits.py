@@ -173,7 +173,8 @@ def test_an_edit_of_a_pass_may_be_used_again_and_in_other_threads() -> None:
         thread.join()
         return tensor
 
-    between = {f"{LAST}.context": interrupt, "decoder.layers.1.residual_2.norm.mean": interrupt}
+    # After these are kept, and before what is kept is used.
+    between = {f"{LAST}.scores": interrupt, f"{LAST}.output": interrupt}
     assert torch.equal(logits(model, together(change, between)), expected)
     elsewhere()
     assert torch.equal(found[0], found[-1]) and torch.equal(logits(model, change), expected)

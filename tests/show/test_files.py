@@ -108,9 +108,7 @@ def test_a_file_that_cannot_be_written_is_named(hindi: Explanation, tmp_path: Pa
     assert str(error.value) == f"{path}: cannot be written: No such file or directory. Choose another place."
 
 
-def test_a_page_beside_what_is_no_explanation(hindi: Explanation, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="beside = 'x' is no explanation"):
-        hindi.to_html(tmp_path / "page.html", beside="x")  # type: ignore[arg-type]
+def test_a_page_needs_two_names(hindi: Explanation, tmp_path: Path) -> None:
     for names in ("ab", ("a", " ")):
         with pytest.raises(UsageError, match="are not two names"):
             hindi.to_html(tmp_path / "page.html", beside=hindi, names=names)  # type: ignore[arg-type]

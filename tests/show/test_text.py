@@ -18,7 +18,7 @@ import pellucid as package
 from pellucid.errors import UsageError
 from pellucid.explanation import Explanation
 from pellucid.seeing.records import Record, UnknownTensor
-from pellucid.seeing.viewed import html, lines
+from pellucid.seeing.viewed import Viewed, html, lines
 from pellucid.show.columns import paragraph
 from pellucid.show.reading_text import heads_parts, merged_parts, more_parts, tensor_parts
 from pellucid.show.tables import Cell, Table, html_text, text_lines
@@ -382,6 +382,14 @@ def test_a_notebook_shows_the_numbers(spanish: Explanation) -> None:
         assert f"{step.probability:.4f}" in text and f"{step.loss:.4f}" in text
     record = spanish.trace["decoder.layers.0.feed_forward.output"]
     assert f"{record.tensor[0, 2, 3].item():.4f}" in Tags(html(record)).text
+
+
+def test_data_with_a_text_alone_is_shown_as_its_lines() -> None:
+    class Told(Viewed):
+        """Data for which no HTML is registered."""
+
+    lines.register(Told, lambda shown, width: ["a  b", "<c>"])
+    assert Told()._repr_html_() == "<pre style='line-height:1.25'>a  b\n&lt;c&gt;</pre>"
 
 
 def test_hostile_text_stays_text() -> None:
