@@ -2,6 +2,7 @@
 
 import argparse
 from collections.abc import Iterator
+from importlib import import_module
 
 from pellucid.cli.arguments import Verbs, file, text, verb
 from pellucid.errors import UsageError
@@ -44,8 +45,7 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.list:
         put(_list())
         return
-    from pellucid.page import worked_document  # noqa: F401  (here, after the wrong calls: torch follows)
-    from pellucid.seeing.viewed import columns_of_terminal
+    from pellucid.seeing.viewed import columns_of_terminal  # here, after the wrong calls: torch follows
     from pellucid.show.worked_text import example_lines, report_lines, verdict_table
     from pellucid.worked.examples import example, names, read_example
 
@@ -59,6 +59,7 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.claims and shown.is_part:
         raise UsageError(f"{shown.name}: it is no attention, and nothing is claimed. Leave --claims out.")
     if arguments.html:
+        import_module("pellucid.page.worked_document")  # which registers the page of an example
         shown.to_html(arguments.html)
     if arguments.claims:
         put(report_lines(shown.report(), says_first=False))

@@ -51,6 +51,12 @@ def attention(
     arguments = {name: value for name, value in locals().items() if value is not None or name == "scale"}
     arrays = {name: checked(name, arguments[name]) for name in MATRICES if name in arguments}
     start = _start(arrays, heads, scale, mask)
+    words = _read_words(start, arguments)
+    return WorkedAttention(start, words, arguments | arrays)
+
+
+def _read_words(start: Start, arguments: dict[str, Any]) -> dict[str, list[str]]:
+    """Return the words along L and M; in self-attention they are the same."""
     words: dict[str, list[str]] = {}
     for axis, name, rows in zip("LM", ("tokens", "memory_tokens"), start.lengths, strict=True):
         if name in arguments:
@@ -58,14 +64,9 @@ def attention(
             words[axis] = arguments[name] = listed
             if len(listed) != rows:
                 raise UsageError(f"{name}: {len(listed)} words for {rows} rows. Give a list of {rows}.")
-        elif "L" in words and "memory" not in arrays and len(words["L"]) == rows:
-            words[axis] = words["L"]  # self-attention
-    worked = WorkedAttention(start, words, arguments | arrays)
-    is_known = not any(bool(matrix.isnan().any()) for matrix in start.arrays.values())
-    for name, record in worked.items():
-        if bool((record.tensor == math.inf).any()) or (is_known and bool(record.tensor.isnan().any())):
-            raise UsageError(f"{name}: from these numbers it overflows float64 (1.8e308). Give smaller ones.")
-    return worked
+        elif "L" in words and "memory" not in arguments and len(words["L"]) == rows:
+            words[axis] = words["L"]
+    return words
 
 
 def checked(name: str, value: Any, shape: tuple[int, int] | None = None) -> Tensor:

@@ -1,5 +1,6 @@
 """A worked example: every stage by its name, and what can be asked of it."""
 
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 from torch import Tensor
 
 from pellucid.config.nearest import nearest
+from pellucid.errors import UsageError
 from pellucid.folder.whole_file import place, write
 from pellucid.seeing.records import Record, Records
 from pellucid.seeing.viewed import InNotebook, Viewed, page
@@ -39,9 +41,14 @@ class WorkedAttention(WorkedExample):
         self.tokens = tokens  # along the axes L and M
         self.arguments = arguments  # of `attention`; its matrices in float64
         records: dict[str, Record] = {}
+        is_known = not any(bool(matrix.isnan().any()) for matrix in start.arrays.values())
 
         def record(name_axes: str, tensor: Tensor) -> Tensor:
             name, _, axes = name_axes.rpartition("_")
+            if bool((tensor == math.inf).any()) or (is_known and bool(tensor.isnan().any())):
+                raise UsageError(
+                    f"{name}: from these numbers it overflows float64 (1.8e308). Give smaller ones."
+                )
             here = {axis: [words] for axis, words in tokens.items() if axis in axes}
             records[name] = Record(name, axes, tensor.clone(), here)
             return tensor

@@ -113,6 +113,10 @@ def test_a_larger_score_never_has_a_smaller_weight() -> None:
     assert rules(example.check({"weights": [["0.45", "0.4", "0.2"]]}))[:2] == [None, None], "within rounding"
     rounded = example.check({"scores": [["1.0", "1.1", "0.5"]], "weights": [["0.5", "0.3", "0.2"]]})
     assert LARGER not in rules(rounded), "scores that differ by a unit may be equal before rounding"
+    # Keys that round to 1.0 + 1.0 and 1.1 + 1.0 may have been 1.04 + 1.04 and 1.06 + 1.0: the other order.
+    unknown = attention(queries=[[1.0, 1.0]], keys=[[math.nan] * 2] * 2, scale=None)
+    rounded = unknown.check({"keys": [["1.0", "1.0"], ["1.1", "1.0"]], "weights": [["0.505", "0.495"]]})
+    assert LARGER not in rules(rounded)
 
 
 def test_equal_score_differences_give_equal_rows() -> None:
@@ -185,19 +189,10 @@ def test_claims_as_arrays_and_tensors() -> None:
 
 def test_the_report_is_a_table() -> None:
     example = attention(scores=[[1.0, 0.8], [0.9, 1.1]], mask="causal")
-    report = example.check(
-        {"masked_scores": [["1.0", "−∞"], ["0.9", "1.1"]], "weights": [["1.0", "0.0"], ["0.4", "0.6"]]}
-    )
-    assert (
-        str(report)
-        == """\
-masked_scores  (2×2) + (2×2) = (2×2)
-  row  column  claimed  from the line before  from the start  verdict
-    0       0      1.0                1.0000          1.0000  right
-    0       1       −∞                    −∞              −∞  right
-    1       0      0.9                0.9000          0.9000  right
-    1       1      1.1                1.1000          1.1000  right
-
+    claims = {"masked_scores": [["1.0", "−∞"], ["0.9", "1.1"]], "weights": [["1.0", "0.0"], ["0.4", "0.6"]]}
+    report = example.check(claims)
+    assert str(report).endswith(
+        """\
 weights  softmax of each row of (2×2) = (2×2)
   row  column  claimed  from the line before  from the start  verdict
     0       0      1.0                1.0000          1.0000  right
@@ -211,7 +206,7 @@ The first stage that goes wrong is weights, where 2 cells are wrong. Row 1, colu
 is computed: may be rounding, as the line before shows 1 decimal.
 8 cells: 6 right, 2 wrong"""
     )
-    assert first_wrong(report) in str(report)
+    assert first_wrong(report) in report._repr_html_()
 
 
 WHOLE = 'does not say to how many digits it was rounded. Write "1.0", or give decimals=0.'
@@ -228,12 +223,6 @@ NUMBER = "Write 0.25, -inf, or … for one left out."
             {"weights": [["0,5", "0.5"]]},
             None,
             f'weights: "0,5" is not a number. Decimals come after a point, not after a comma. {NUMBER}',
-        ),
-        ({"weights": [["sNaN", "0.5"]]}, None, f'weights: "sNaN" is not a number. {NUMBER}'),
-        (
-            {"weights": [["1e400", "0.5"]]},
-            None,
-            'weights: "1e400" is too large for float64. Write a number below 1e308.',
         ),
         ({"weights": 0.5}, None, 'weights: the claim is not a matrix. Write rows, [["0.4", "0.6"], …].'),
         (
@@ -293,14 +282,6 @@ def test_one_minus_sign_whichever_was_typed() -> None:
         )
         assert [cell.written for cell in report.cells] == ["−0.50", "−7.0e−4"]
         assert report.cells[1].verdict == "right" and "-" not in str(report)
-
-
-def test_a_rule_has_the_same_minus_sign() -> None:
-    report = attention(scores=[[1.0, 2.0]], values=[[-0.3], [-0.1]]).check(
-        {"weights": [["-1.0", "0.0"]], "context": [["0.5"]]}
-    )
-    told = [rule or "" for rule in rules(report)]
-    assert "this one to −1" in told[0] and told[2].endswith("here −0.3 to −0.1")
 
 
 def worked_out(divisor: float, digits: int, stages: tuple[str, ...]) -> dict[str, Any]:

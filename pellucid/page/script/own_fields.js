@@ -16,8 +16,16 @@ const FIELD_WORDS = {
   weights: ["A", "attention weights"],
 };
 const STAGE_SYMBOLS = {
-  ...{ queries: "Q", keys: "K", values: "V", scores: "Q K<sup>T</sup>", scaled_scores: "÷ √d", mask: "mask" },
-  ...{ masked_scores: "+ mask", weights: "softmax", context: "· V", concatenated: "heads side by side" },
+  queries: "Q",
+  keys: "K",
+  values: "V",
+  scores: "Q K<sup>T</sup>",
+  scaled_scores: "÷ √d",
+  mask: "mask",
+  masked_scores: "+ mask",
+  weights: "softmax",
+  context: "· V",
+  concatenated: "heads side by side",
   output: "· W<sup>O</sup>",
 };
 const MATRIX_NOTE =
