@@ -78,7 +78,7 @@ const effectsOf = async (run, before, switches, leak) => {
   return sentences;
 };
 
-/** Who now looks most at the word that it is asked to predict: {share, part, head, row}; null: nobody does. */
+/** Find the position that looks most at the word it must predict: {share, part, head, row}; null if none does. */
 const leakOf = async (run, switches) => {
   if (switches.causal) return null;
   const parts = attentionsOf(run).filter((part) => part.startsWith("decoder") && part.endsWith(".self_attention"));

@@ -41,7 +41,7 @@ const grid = (options) => {
   return whole;
 };
 
-/** Keys and clicks move the choice; where the pointer rests, the number is told and nothing is chosen. */
+/** Keys and clicks choose a cell; the pointer only shows the number under it. */
 const listenToCells = (drawn, matrix, moved, tell) => {
   const told = (aloud) => () => tell(matrix.row, matrix.column, aloud);
   drawn.element.addEventListener("keydown", (event) => gridKey(event, matrix, moved));
@@ -124,7 +124,7 @@ const gridKey = (event, matrix, moved) => {
   event.stopPropagation();
 };
 
-/** The read-out: who asks, who is attended to, the number; then the number with all its digits. */
+/** The read-out: the asking token, the attended token, the number, and the number with all its digits. */
 const readoutOf = (matrix, row, column) => {
   const value = matrix.panel.at(row, column);
   const masked = matrix.forbidden?.(row, column) ? ", masked" : "";

@@ -1,5 +1,5 @@
 // Switches: edits of a pass, as pellucid/seeing/edits.py makes them. The model shows each tensor where it computes it
-// and goes on with what it gets back; so a switch replaces one tensor, and all that follows, follows.
+// and continues with the tensor that it gets back: a switch replaces one tensor, and every later one is computed from it.
 
 /** A `see` for the model with which the switches take effect. */
 const seeSwitched = (model, switches) => {
