@@ -60,10 +60,7 @@ const spokenCell = (matrix) => {
 let idsGiven = 0;
 
 /** An id that nothing else on the page has. */
-const newId = (kind) => {
-  idsGiven += 1;
-  return `${kind}-${idsGiven}`;
-};
+const newId = (kind) => `${kind}-${(idsGiven += 1)}`;
 
 const followRing = (whole, ring) => {
   if (document.activeElement !== whole) whole.focus({ preventScroll: true });

@@ -155,23 +155,5 @@ const cellPlaceInWords = (matrix, row, column) =>
 const cellInWords = (matrix, row, column) =>
   `${cellPlaceInWords(matrix, row, column)}, ${matrix.word} ${fourDecimals(matrix.panel.at(row, column))}`;
 
-const NUMBER_WORDS = {
-  queries: "query",
-  keys: "key",
-  values: "value",
-  scores: "score",
-  scaled_scores: "scaled score",
-  masked_scores: "masked score",
-  weights: "weight",
-  logits: "logit",
-  probabilities: "probability",
-  positions: "position",
-  token_embeddings: "embedding",
-  embedded: "embedding",
-};
-
-/** What one number of a tensor is called: "weight", "score", "query". */
-const wordOfNumber = (name) => {
-  const { last } = splitName(name);
-  return NUMBER_WORDS[last] ?? last.replaceAll("_", " ");
-};
+/** What one number of a tensor is called: "weight", "scaled score", "query". */
+const wordOfNumber = (name) => splitName(name).last.replaceAll("_", " ").replace(/ies$/, "y").replace(/s$/, "");
