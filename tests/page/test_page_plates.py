@@ -244,8 +244,8 @@ def test_more_than_64_by_64_is_painted_and_walked_all_the_same(opened: Any) -> N
         opened.keyboard.press("ArrowDown")
     opened.keyboard.press("End")
     value = (3 * 70 + 69) / 100 - 20
-    assert big.locator(".readout").inner_text().startswith(f"3, dimension 69, numbers {value:.4f}")
-    assert big.locator("[role=gridcell]").inner_text() == f"3, dimension 69, numbers {value:.4f}"
+    assert big.locator(".readout").inner_text().startswith(f"3, dimension 69, number {value:.4f}")
+    assert big.locator("[role=gridcell]").inner_text() == f"3, dimension 69, number {value:.4f}"
     opened.evaluate("document.querySelector('#big').remove()")
 
 

@@ -1,5 +1,6 @@
 """Sentences in the page: cut into the tokens, and translated into the words, that Python gives."""
 
+import functools
 import random
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -22,7 +23,13 @@ from pellucid.text.vocabulary_training import train_vocabulary
 from pellucid.translator import Translator
 
 pytestmark = pytest.mark.browser
-DEMO = pellucid.load("demo")
+
+
+@functools.cache
+def demo() -> Translator:
+    return pellucid.load("demo")
+
+
 # Capitals, punctuation, elision, numbers, Devanagari with vowel signs and nuktas, spaces of many kinds,
 # letters that are taken apart or put together, what SentencePiece writes itself, half a surrogate pair.
 TRICKY = [
@@ -60,7 +67,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def demo_page(pages: Any) -> Any:
-    return pages(DEMO, "How are you", to="hi")
+    return pages(demo(), "How are you", to="hi")
 
 
 def random_model(
@@ -84,7 +91,7 @@ def random_model(
 
 
 VOCABULARIES = {
-    "demo": lambda: DEMO,
+    "demo": demo,
     "word, several languages": tiny.translator,
     "word, two vocabularies": lambda: tiny.translator(joint=False),
     "words": lambda: random_model(
@@ -135,7 +142,7 @@ def test_text_of_ids_is_that_of_python(name: str, pages: Any, demo_page: Any) ->
 
 def test_a_leading_tag_chooses_the_language(demo_page: Any) -> None:
     for text in (">>fr<< the cat", " >>hi<<the cat", ">>fr<<"):
-        wanted = DEMO.vocabulary.encode_source(*DEMO.vocabulary.direction(text))
+        wanted = demo().vocabulary.encode_source(*demo().vocabulary.direction(text))
         assert demo_page.evaluate("(text) => tokenise(text, null).ids", text) == wanted
     assert (
         error_of(demo_page, "tokenise('the cat', null)")
@@ -161,12 +168,12 @@ def test_the_sentences_are_held_out() -> None:
 
 def test_held_out_sentences_become_what_python_says(demo_page: Any) -> None:
     translated = 0
-    for to in DEMO.vocabulary.target_languages:
+    for to in demo().vocabulary.target_languages:
         texts = [text for language, text in held_out() if language == to]
         found = demo_page.evaluate(
             "([texts, to]) => Promise.all(texts.map((text) => translateText(text, to)))", [texts, to]
         )
-        for ours, theirs in zip(found, DEMO.translate(texts, to=to), strict=True):
+        for ours, theirs in zip(found, demo().translate(texts, to=to), strict=True):
             assert ours["text"] == theirs.text and ours["tokens"] == theirs.tokens
             assert ours["score"] == pytest.approx(theirs.score, abs=1e-4)
             translated += 1
@@ -203,7 +210,7 @@ def test_search_keeps_the_same_hypotheses(
 )
 def test_mistakes_are_explained_as_in_python(text: str, demo_page: Any) -> None:
     with pytest.raises(UsageError) as raised:
-        DEMO.explain(text, to="hi")
+        demo().explain(text, to="hi")
     ours = error_of(demo_page, "explainText(given, 'hi')", text)
     theirs = str(raised.value).replace("'", '"')  # what repr writes around a word
     theirs = theirs.replace(" with to= (--to)", "")  # which the page has not

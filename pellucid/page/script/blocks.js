@@ -1,4 +1,4 @@
-// Blocks: the page's numbers as its file holds them, little-endian, compressed, in base64; unpacked when looked at.
+// Blocks: the numbers in the page's file, little-endian, compressed, in base64. A block is unpacked when a view needs it.
 
 /** What is in a block of the page, an ArrayBuffer; a block is unpacked once. */
 const openBlock = (name) => {

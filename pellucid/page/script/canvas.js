@@ -43,7 +43,7 @@ const gridAttributes = ({ title, panel }) => ({
   "aria-colcount": panel.columns,
 });
 
-/** The one cell that a screen reader finds in the painting: {element, id, show(row, column)}. */
+/** The one cell of the painting that a screen reader finds: {element, id, show(row, column)}. */
 const spokenCell = (matrix) => {
   const heading = element("span", { role: "rowheader" });
   const cell = element("span", { role: "gridcell", id: newId("cell"), "aria-selected": "true" });
@@ -60,10 +60,7 @@ const spokenCell = (matrix) => {
 let idsGiven = 0;
 
 /** An id that nothing else on the page has. */
-const newId = (kind) => {
-  idsGiven += 1;
-  return `${kind}-${idsGiven}`;
-};
+const newId = (kind) => `${kind}-${(idsGiven += 1)}`;
 
 const followRing = (whole, ring) => {
   if (document.activeElement !== whole) whole.focus({ preventScroll: true });
@@ -101,7 +98,7 @@ const columnLabels = (matrix) => {
   return element("div", { class: tokens ? "column-labels tokens" : "column-labels", "aria-hidden": "true" }, ...labels);
 };
 
-/** Each how manieth label has room; of numbers every 8th, 16th, … is shown. */
+/** Return n where every nth label has room; of numbers every 8th, 16th, … is shown. */
 const labelsEvery = (size, room, areTokens) => {
   const every = Math.ceil(room / size);
   return areTokens || every === 1 ? every : Math.ceil(every / 8) * 8;
@@ -109,7 +106,7 @@ const labelsEvery = (size, room, areTokens) => {
 
 const paintedCanvases = new Set();
 
-/** Paints once it is in the page (its colours come from there), and again when light turns to dark. */
+/** Paint once it is in the page (its colours come from there), and again when light turns to dark. */
 const paintWhenShown = (canvas, matrix, across, down) => {
   canvas.paint = () => paintCells(canvas, matrix, across, down);
   paintedCanvases.add(new WeakRef(canvas));

@@ -1,6 +1,6 @@
 // Runs that the page computes itself: of another sentence, or with other switches.
 
-/** Translates a sentence: {text, tokens, ids, score, hypotheses, source: {ids, tokens}, to}. */
+/** Translate a sentence: {text, tokens, ids, score, hypotheses, source: {ids, tokens}, to}. */
 const translateText = async (text, to, model = page.runs[0].model) => {
   const source = tokenise(text, to, model);
   checkTokens({ ...source, unknown: [] }, "sentence");
@@ -80,7 +80,7 @@ const computedRun = (model, sentence, switches = UNSWITCHED) => {
   });
 };
 
-/** What the source's mask lets be looked at: its own tokens, and pad tokens that nothing masks. */
+/** Return for each source position whether attention may look at it: the sentence's tokens, and unmasked padding. */
 const realTokens = (sourceIds, sentence, switches) =>
   sourceIds.map((_, place) => place < sentence.source.length || switches.padding !== "masked");
 

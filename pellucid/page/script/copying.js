@@ -59,7 +59,7 @@ const tabSeparated = ({ panel, rows, columns, pick }) => {
   return lines.join("\n");
 };
 
-/** Puts text on the clipboard; true when that worked. */
+/** Put text on the clipboard; true when that worked. */
 const copyText = async (text) => {
   try {
     await navigator.clipboard.writeText(text);

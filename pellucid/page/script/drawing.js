@@ -3,7 +3,7 @@
 
 const COMPACT = 3; // more layers than this stand as one row each
 
-/** Draws the model of a run into a place, with the current position lit up. */
+/** Draw the model of a run into a place, with the current position lit up. */
 const drawModel = async (run, place) => {
   const isNewest = ticketOf(place);
   const shares = await alignmentOf(run);
@@ -35,7 +35,7 @@ const drawModel = async (run, place) => {
 
 const stackTitle = (title, says) => element("h2", { class: "stack-title" }, title, " ", element("small", {}, says));
 
-/** The blocks of a stack in the order of computation; the style lets them grow upwards where there is room. */
+/** The blocks of a stack in the order of computation; on a wide screen the style stacks them upwards. */
 const blockRows = (run, stack) => {
   const rows = [blockButton(stack, "embedding")];
   for (const layer of layersOf(run, stack)) rows.push(layerBox(run, layer));
@@ -85,7 +85,7 @@ const tokenRow = (run, side, token) => {
 const SMALLEST = 0.66; // of a token's size, to which a row is made smaller for its longest token
 const MOST_UPRIGHT = 8; // tokens: a longer row of long tokens is written upwards
 
-/** A row of tokens, one of which is wider than its place: smaller, upwards where they are many, or cut short. */
+/** Make a row of tokens fit where a token is wider than its place: smaller, upright where there are many, or cut. */
 const fitTokens = (model) => {
   for (const row of model.querySelectorAll(".token-row")) {
     const room = row.clientWidth / row.children.length - 8; // less the edge of a button
@@ -121,7 +121,7 @@ const targetToken = (run, text, place) =>
     tokenText(text),
   );
 
-/** A token; where it is no word, what it stands for, with the token itself small beneath. */
+/** A token. A special token such as </s> shows its meaning, with the token itself small beneath. */
 const tokenText = (text) => {
   const meaning = meaningOf(text);
   return meaning

@@ -78,10 +78,10 @@ const effectsOf = async (run, before, switches, leak) => {
   return sentences;
 };
 
-/** Who now looks most at the word that it is asked to predict: {share, part, head, row}; null: nobody does. */
+/** Find the position that looks most at the word it must predict: {share, part, head, row}; null if none does. */
 const leakOf = async (run, switches) => {
   if (switches.causal) return null;
-  const parts = attentionsOf(run).filter((part) => part.startsWith("decoder") && part.endsWith(".self_attention"));
+  const parts = attentionsOf(run).filter(isDecoderSelf);
   const part = switches.where ?? (parts.includes(state.block) ? state.block : parts[0]);
   const weights = await run.get(`${part}.weights`);
   const [heads, rows, columns] = weights.shape.slice(-3);
@@ -139,7 +139,7 @@ const residualSentence = (switches) =>
 const mostPadded = async (run) => {
   let most = { share: 0, part: lastCrossOf(run), head: 0, row: 0 };
   for (const part of attentionsOf(run)) {
-    if (part.startsWith("decoder") && part.endsWith(".self_attention")) continue;
+    if (isDecoderSelf(part)) continue;
     const weights = await run.get(`${part}.weights`);
     const [heads, rows, columns] = weights.shape.slice(-3);
     for (let place = 0; place < heads * rows; place++) {

@@ -1,4 +1,4 @@
-// Making elements, and saying things to who listens instead of looking.
+// Make elements, and speak to screen readers.
 
 /** An element: element("p", { class: "note" }, "text", otherElement). A function listens to the event of its name;
  *  what begins with -- is a variable of the style. */
@@ -98,7 +98,7 @@ const ticketOf = (place) => {
 
 const found = (id) => document.getElementById(id);
 
-/** Tells the live region, politely; the same words twice are said twice. */
+/** Put a text into the live region, which screen readers read aloud; the same text twice is read twice. */
 const say = (text) => {
   const place = found("said");
   if (place) place.textContent = place.textContent === text ? `${text}\u00a0` : text;
@@ -106,6 +106,6 @@ const say = (text) => {
 
 const stillness = matchMedia("(prefers-reduced-motion: reduce)");
 
-/** Motion shows only where a thing came from; who asked for less gets none. */
+/** Animate an element to show where it came from; not where the reader's system asks for reduced motion. */
 const animate = (moved, frames, milliseconds = 260) =>
   stillness.matches ? null : moved.animate(frames, { duration: milliseconds, easing: "cubic-bezier(.2,.7,.3,1)" });

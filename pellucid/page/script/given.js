@@ -1,4 +1,4 @@
-// A translation that was given, not found: what the model would have said instead, and where the two part.
+// A translation that the reader gave: compare it with the model's own, and show where the two part.
 
 const drawGiven = async (run, place) => {
   const isNewest = ticketOf(place);
@@ -10,7 +10,7 @@ const drawGiven = async (run, place) => {
   place.hidden = false;
 };
 
-/** What the model itself makes of the sentence; null where it cannot be said. */
+/** Translate the sentence with the model itself; null where that fails. */
 const foundInstead = async (run) => {
   try {
     return await ownRun(run.text, run.to, null, run.model);

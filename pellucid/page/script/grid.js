@@ -41,7 +41,7 @@ const grid = (options) => {
   return whole;
 };
 
-/** Keys and clicks move the choice; where the pointer rests, the number is told and nothing is chosen. */
+/** Keys and clicks choose a cell; the pointer only shows the number under it. */
 const listenToCells = (drawn, matrix, moved, tell) => {
   const told = (aloud) => () => tell(matrix.row, matrix.column, aloud);
   drawn.element.addEventListener("keydown", (event) => gridKey(event, matrix, moved));
@@ -124,7 +124,7 @@ const gridKey = (event, matrix, moved) => {
   event.stopPropagation();
 };
 
-/** The read-out: who asks, who is attended to, the number; then the number with all its digits. */
+/** The read-out: the asking token, the attended token, the number, and the number with all its digits. */
 const readoutOf = (matrix, row, column) => {
   const value = matrix.panel.at(row, column);
   const masked = matrix.forbidden?.(row, column) ? ", masked" : "";
@@ -155,23 +155,5 @@ const cellPlaceInWords = (matrix, row, column) =>
 const cellInWords = (matrix, row, column) =>
   `${cellPlaceInWords(matrix, row, column)}, ${matrix.word} ${fourDecimals(matrix.panel.at(row, column))}`;
 
-const NUMBER_WORDS = {
-  queries: "query",
-  keys: "key",
-  values: "value",
-  scores: "score",
-  scaled_scores: "scaled score",
-  masked_scores: "masked score",
-  weights: "weight",
-  logits: "logit",
-  probabilities: "probability",
-  positions: "position",
-  token_embeddings: "embedding",
-  embedded: "embedding",
-};
-
-/** What one number of a tensor is called: "weight", "score", "query". */
-const wordOfNumber = (name) => {
-  const { last } = splitName(name);
-  return NUMBER_WORDS[last] ?? last.replaceAll("_", " ");
-};
+/** What one number of a tensor is called: "weight", "scaled score", "query". */
+const wordOfNumber = (name) => splitName(name).last.replaceAll("_", " ").replace(/ies$/, "y").replace(/s$/, "");

@@ -1,7 +1,7 @@
 // Everything by keyboard: arrows among the parts of a drawing, Enter down a level, Escape up, brackets for heads,
 // comma and full stop for layers, space to play.
 
-/** Makes a group of buttons one stop of the Tab key; arrows move to the nearest button in their direction. */
+/** Make a group of buttons one stop of the Tab key; arrow keys move to the nearest button in their direction. */
 const roam = (place) => {
   const buttons = () =>
     [...place.querySelectorAll("button:not([disabled])")].filter((button) => button.offsetParent !== null);
@@ -94,7 +94,7 @@ const stepLayer = (by) => {
   changeLayer(next);
 };
 
-/** After a level was changed: the focus goes to where one now is. */
+/** After a change of level, move the focus into the new level. */
 const focusLevel = (left) => {
   const stage = found("stage");
   const inStage = (selector) => [...stage.querySelectorAll(selector)].find((place) => place.offsetParent !== null);
@@ -120,7 +120,7 @@ const scrollToLevel = () => {
   if (state.block || box.top < 0 || box.top > innerHeight * 0.6) bringUp(top);
 };
 
-/** Scrolls a place to the top: at once where it is further than one window, for the way would be long motion. */
+/** Scroll a place to the top: at once where it is further than one window, for the way would be long motion. */
 const bringUp = (place) => {
   const isNear = Math.abs(place.getBoundingClientRect().top) < innerHeight;
   const isFirst = document.body.dataset.shown === undefined;

@@ -1,7 +1,7 @@
 // A layer from inside: its sublayers as a row. Along the bottom runs the stream, one vector for each position; each
 // sublayer reads it and adds its own vectors, and a norm makes the sums comparable again.
 
-/** Draws a layer of the run into a place; of several asked for in a row, the last. */
+/** Draw a layer of the run into a place; of several asked for in a row, the last. */
 const drawLayer = async (run, layer, place) => {
   const isNewest = ticketOf(place);
   const { normFirst, streams } = await streamsOf(run, layer);
@@ -37,7 +37,7 @@ const drawLayer = async (run, layer, place) => {
   roam(place.querySelector(".sublayers"));
 };
 
-/** What each part of a layer takes in, what it adds, and what goes on. */
+/** Return for each part of a layer its input, what it adds, and its output. */
 const streamsOf = async (run, layer) => {
   const { sublayers, normFirst } = sublayersOf(run, layer);
   const streams = [];

@@ -7,7 +7,7 @@ const lightUp = (model, run, shares) => {
   lightPosition(state.position);
 };
 
-/** Lights a position up while a pointer or the focus is on it; null goes back to the current one. */
+/** Light a position up while a pointer or the focus is on it; null goes back to the current one. */
 const glance = (place) => {
   if (!onShow || (place !== null && !isReached(place))) return;
   lightPosition(place ?? state.position);
@@ -31,9 +31,9 @@ const lightPosition = (position) => {
   shareOut(shares[position] ?? [], `looked at when it said ${said}; the mean of the last layer’s heads`);
 };
 
-const MOST_ROWS = 8; // of the memory, beyond which those least looked at are only counted
+const MOST_ROWS = 8; // of the memory; of a longer one the rows with the least attention are only counted
 
-/** Shows shares of the source, on the memory and under the encoder. */
+/** Show shares of the source, on the memory and under the encoder. */
 const shareOut = (row, who) => {
   const { model } = onShow;
   for (const place of model.querySelectorAll("[data-source]")) {
@@ -51,7 +51,7 @@ const shareOut = (row, who) => {
   if (caption) caption.textContent = who;
 };
 
-/** The other way round: a source token lights up the words that looked at it. */
+/** The reverse: a source token lights up the words that attended to it. */
 const lookBack = (source) => {
   if (!onShow) return;
   for (const token of onShow.model.querySelectorAll(".said")) {

@@ -26,7 +26,14 @@ const productGiven = async (run, name, head) => {
   const { projections, matrices, wOutput } = run.given;
   if (name === "output") {
     const xTensor = await run.get("concatenated");
-    return { x: "concatenated", xTensor, weight: turned(wOutput), bias: null, weightName: "w_output", columns: 0 };
+    return {
+      x: "concatenated",
+      xTensor,
+      weight: transposedTensor(wOutput),
+      bias: null,
+      weightName: "w_output",
+      columns: 0,
+    };
   }
   const made = name in matrices ? null : projections[name];
   if (!made?.weights) return null;
@@ -34,11 +41,11 @@ const productGiven = async (run, name, head) => {
   const columns = isPerHead(made.weights) ? 0 : (head * columnsOf(made.weights)) / run.given.heads;
   const size = [1, made.matrix.length, columnsOf(made.matrix)];
   const xTensor = makeTensor("BLD", size, Float64Array.from(made.matrix.flat()));
-  return { x: made.source, xTensor, weight: turned(weights), bias: null, weightName: made.weight, columns };
+  return { x: made.source, xTensor, weight: transposedTensor(weights), bias: null, weightName: made.weight, columns };
 };
 
 /** Rows of numbers, in × out, as a tensor, out × in. */
-const turned = (matrix) => {
+const transposedTensor = (matrix) => {
   const columns = transpose(matrix);
   return makeTensor("DD", [columns.length, matrix.length], Float64Array.from(columns.flat()));
 };

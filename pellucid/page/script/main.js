@@ -3,7 +3,7 @@
 let current = null; // {base, whole, run, before, beside, heads}: what is on the screen
 let viewsAsked = 0;
 
-/** Draws what the state says. Of several asked for in a row, the last is drawn. */
+/** Draw what the state says. Of several asked for in a row, the last is drawn. */
 const showView = async (focus = null) => {
   const asked = (viewsAsked += 1);
   try {
@@ -18,7 +18,7 @@ const showView = async (focus = null) => {
     await drawView(runs, changed);
     if (asked !== viewsAsked) return;
     if (focus) focusLevel(focus.left);
-    document.body.dataset.shown = location.hash; // which view stands, for who waits for it
+    document.body.dataset.shown = location.hash; // the view that is drawn; tests wait for it
   } catch (error) {
     if (asked !== viewsAsked) return; // what was being drawn is no longer wanted
     tellFault(error.message);
@@ -79,8 +79,8 @@ const runSwitched = (base, switches) => {
 
 const drawnFor = new Map();
 
-/** Draws a place again only if what it shows has changed; who asks while it is drawn waits for it too. What cannot be
- *  drawn is told, and tried again when next asked for. */
+/** Draw a place again only if its facts have changed; a second call during the drawing waits for the same drawing. A
+ *  failed drawing shows its message, and the next call tries again. */
 const drawFor = (name, facts, draw) => {
   const known = drawnFor.get(name);
   if (known?.facts.length === facts.length && known.facts.every((fact, at) => fact === facts[at])) return known.drawing;
@@ -177,7 +177,7 @@ const pulseChanges = () => {
   for (const place of document.querySelectorAll(changed)) animate(place, frames, 900);
 };
 
-/** Says why something is not shown; "" takes back what was said. */
+/** Show why something cannot be shown; "" hides the message. */
 const tellFault = (message) => {
   found("fault").hidden = !message;
   found("fault").textContent = message;

@@ -128,7 +128,7 @@ const divisorOfRun = async (run, name, path) => {
 const maskCell = ({ path, panel, row, column, labels, caption }) => {
   const value = panel.at(row, column);
   const [asks, asked] = [labels.rows[row], labels.columns[column]];
-  const own = path.startsWith("decoder") && path.endsWith("self_attention");
+  const own = isDecoderSelf(path);
   const isLater = column > row && (own || path === "");
   const forbidden = isLater
     ? `${asked} comes after ${asks}, which must not see what it is asked to predict: −∞ leaves its weight exactly 0.`

@@ -1,4 +1,4 @@
-// Numbers: tensors with named axes, how one is looked at as a matrix, and how a number is written.
+// Numbers: tensors with named axes, tensors as matrices, and numbers as text.
 
 /** A tensor: its axes ("BHLM"; see the page's legend), its shape, and its numbers in float32, the last axis fastest. */
 const makeTensor = (axes, shape, data = new Float32Array(sizeOfShape(shape))) => ({ axes, shape, data });

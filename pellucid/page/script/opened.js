@@ -1,6 +1,6 @@
 // The open matrix: large, with its numbers, its heads, its words; beside it how the chosen cell was made.
 
-/** Opens a plate under its line: an element with `.choose(row, column)`. `actions`: {move, close, head, readout}. */
+/** Open a plate under its line: an element with `.choose(row, column)`. `actions`: {move, close, head, readout}. */
 const openedMatrix = (view, spec, actions) => {
   const whole = element("section", {
     class: `opened role-${spec.role}`,
@@ -122,7 +122,7 @@ const stepper = (step) =>
     ].map(([arrow, said, down, right]) => button(arrow, step(down, right), { type: "button", "aria-label": said })),
   );
 
-/** Draws how a cell was made; of several asked for while it was computed, the last. */
+/** Draw how a cell was made; of several asked for while it was computed, the last. */
 const drawMaking = (view, spec, place, row, column) => {
   place.asked = { row, column };
   if (place.drawing) return;

@@ -56,33 +56,35 @@ const sublayersOf = (run, layer) => {
 
 const isResidual = (block) => /\.residual_\d+$/.test(block);
 const isAttention = (block) => block.endsWith("_attention");
+const isDecoderSelf = (path) => path.startsWith("decoder.") && path.endsWith(".self_attention");
 const attentionsOf = (run) => blocksOf(run).filter(isAttention);
 
 /** The block above: a part's layer, a layer's model. */
 const blockAbove = (block) => (block !== layerOf(block) ? layerOf(block) : "");
 
+const TITLES = {
+  encoder: "Embedding and positions",
+  decoder: "Embedding and positions",
+  "encoder.output": "Memory",
+  "decoder.word": "The next word",
+  self_attention: "Self-attention",
+  cross_attention: "Cross-attention",
+  feed_forward: "Feed-forward",
+};
+
 /** What a block is called: "Cross-attention". */
 const titleOf = (block) => {
-  const kind = kindOf(block);
-  if (block === "encoder" || block === "decoder") return "Embedding and positions";
-  if (block === "encoder.output") return "Memory";
-  if (block === "decoder.word") return "The next word";
-  if (block === layerOf(block)) return `Layer ${kind}`;
-  if (kind === "self_attention") return block.startsWith("decoder") ? "Masked self-attention" : "Self-attention";
-  if (kind === "cross_attention") return "Cross-attention";
-  if (kind === "feed_forward") return "Feed-forward";
-  return "Add & Norm";
+  if (block === layerOf(block)) return `Layer ${kindOf(block)}`;
+  if (isDecoderSelf(block)) return "Masked self-attention";
+  return TITLES[block] ?? TITLES[kindOf(block)] ?? "Add & Norm";
 };
 
 /** The same with its place: "decoder, layer 0: cross-attention". */
 const fullTitleOf = (block) => {
-  const stack = stackOf(block);
-  const layer = layerOf(block);
-  if (block === "encoder.output" || block === "decoder.word") return titleOf(block).toLowerCase();
-  if (layer === block && layer) return `${stack}, ${titleOf(block).toLowerCase()}`;
-  return layer
-    ? `${stack}, layer ${kindOf(layer)}: ${titleOf(block).toLowerCase()}`
-    : `${stack}: ${titleOf(block).toLowerCase()}`;
+  const [stack, layer, title] = [stackOf(block), layerOf(block), titleOf(block).toLowerCase()];
+  if (block === "encoder.output" || block === "decoder.word") return title;
+  if (layer === block && layer) return `${stack}, ${title}`;
+  return layer ? `${stack}, layer ${kindOf(layer)}: ${title}` : `${stack}: ${title}`;
 };
 
 /** The tensor that runs into a layer: the embedded tokens, or what the layer below sent on. */

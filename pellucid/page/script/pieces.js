@@ -13,7 +13,7 @@ const openPieces = ({ pieces, scores, unspoken, bytes }, { kind, normalization }
   return { pieces, ids, scores, bytes, kind, normalization, unknownId, least, longest, closed };
 };
 
-/** The ids of a text. Letters without a piece are their bytes where there are such pieces, else, together, one unknown. */
+/** The ids of a text. Letters without a piece become byte pieces if the vocabulary has them, else one unknown token. */
 const idsOfText = (side, text) => {
   const cut = { word: cutIntoWords, unigram: cutByScore, bpe: cutByMerges }[side.kind];
   const ids = [];

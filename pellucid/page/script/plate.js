@@ -164,7 +164,7 @@ const outlineOfMatrix = (spec) => {
   ]);
 };
 
-/** Why there are outlines among these plates; null where there are none. */
+/** Explain the outlines among these plates; null where there are none. */
 const sentenceOfOutlines = ({ run }, specs) => {
   const missing = specs.filter((spec) => !isKept(spec));
   if (!missing.length) return null;

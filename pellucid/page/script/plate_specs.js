@@ -58,7 +58,7 @@ const besideView = (view) =>
     ? { ...view, run: view.beside, time: { ...view.time, cached: false } }
     : view;
 
-/** The same tensor of the run beside this one; null where there is none of its shape. */
+/** The same tensor of the run beside this one; null where that run has none of this shape. */
 const besideTensor = async (view, name, tensor) => {
   if (!view.beside || !view.beside.names.includes(name)) return null;
   const other = await view.beside.get(name);
@@ -178,5 +178,5 @@ const numbered = (count) => Array.from({ length: count }, (_, place) => String(p
 /** The row of a tensor in the table of tensors: its symbol, names, equation, role, operation and inputs. */
 const captionOfTensor = (name) => page.header.captions[kindOfTensor(name)];
 
-/** The line of our code that computes a tensor: {file, line, text}; null where nobody recorded it. */
+/** The line of our code that computes a tensor: {file, line, text}; null for a stage that no line computes. */
 const codeOfTensor = (name) => page.header.code[kindOfTensor(name)] ?? null;

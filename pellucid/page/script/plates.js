@@ -2,7 +2,7 @@
 
 const drawnPlates = new WeakMap(); // a place -> what is drawn in it
 
-/** Fills a place with the plates of a view's block. Drawn again, it changes what differs and keeps the focus. */
+/** Fill a place with the plates of a view's block. Drawn again, it changes what differs and keeps the focus. */
 const drawPlates = async (asked, place) => {
   const before = drawnPlates.get(place);
   const view = { ...asked, ...stillToTell(before, asked) };
@@ -39,7 +39,7 @@ const drawPlates = async (asked, place) => {
     markChanged(drawing, before);
 };
 
-/** After a switch, what has changed says so; a pass computed anew differs in its last digits, which is no change. */
+/** Mark the plates that a switch has changed. Differences in the last digits do not count: a new pass always has some. */
 const markChanged = (drawing, before) => {
   for (const [key, { spec, firstElementChild: title }] of drawing.plates) {
     const was = before.plates.get(key)?.spec;
@@ -109,7 +109,7 @@ const followRow = (drawing, spec, row) => {
   drawing.softmax?.();
 };
 
-/** Opens a plate; the shell is told, and what is opened gets the focus. */
+/** Open a plate, move the focus into it, and report it to the page's state. */
 const openPlate = (drawing, spec, row, column) => {
   const [r, c] = spec.back ? spec.back(row, column) : [row, column];
   const changes = { tensor: spec.name, row: r, column: c };
@@ -133,7 +133,7 @@ const closePlate = (drawing) => {
   tellNow(drawing, changes);
 };
 
-/** Shows which matrix and which cell the view has chosen. */
+/** Show which matrix and which cell the view has chosen. */
 const showChoice = async (drawing, focus = false) => {
   const { view } = drawing;
   const figure = figureOfTensor(drawing, view.tensor);
@@ -177,9 +177,9 @@ const openedActions = (drawing) => ({
   },
 });
 
-const RESTING = 120; // milliseconds without a move: then the shell is told, which draws and writes the address
+const RESTING = 120; // milliseconds without a move, after which the page's state and address follow
 
-/** Tells the shell where a walk through a matrix came to rest, not of every step of it. */
+/** Tell the shell where a walk through a matrix came to rest, not of every step of it. */
 const tellLater = (drawing, changes) => {
   clearTimeout(drawing.telling);
   drawing.untold = changes;
@@ -193,7 +193,7 @@ const stillToTell = (drawing, asked) => {
   return { row, column };
 };
 
-/** Tells the shell at once; what was still to be told is over. */
+/** Tell the shell at once; what was still to be told is over. */
 const tellNow = (drawing, changes) => {
   clearTimeout(drawing.telling);
   drawing.untold = null;

@@ -34,7 +34,7 @@ const setApart = (text, run, mark, start, language) => {
 
 const inWord = (character) => /[\p{L}\p{M}\p{N}]/u.test(character);
 
-/** What the model said, as people write it: punctuation joined to its words again. */
+/** Join punctuation to its words again, as people write it. */
 const joinWords = (text, language) => {
   const begins = `(?<![^${SPACE}])`;
   const ends = `(?![^${SPACE}])`;

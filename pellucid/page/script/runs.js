@@ -9,7 +9,7 @@
 /** What the file carries: {header, models, runs}. */
 const page = { header: null, models: [], runs: [] };
 
-/** Reads what the file carries; numbers are unpacked later, when somebody looks. */
+/** Read the header of the file; numbers are unpacked later, when a view needs them. */
 const openPage = async () => {
   const header = JSON.parse(document.getElementById("payload").textContent);
   page.models = await Promise.all(header.models.map(openModel));
@@ -35,7 +35,7 @@ const kindOfTensor = (name) => {
   return `${part.endsWith("_attention") ? "attention" : part.replace(/_\d+$/, "")}.${last}`;
 };
 
-/** What every run has, whether recorded or computed; `shapes` has the axes and shape of each tensor. */
+/** Add what every run has, whether recorded or computed; `shapes` has the axes and shape of each tensor. */
 const finishRun = (run) => {
   const { model, shapes } = run;
   const known = (name) => {

@@ -13,7 +13,7 @@ const softmaxSteps = (numbers) => {
   return { most, sum, columns: columns.map((each) => ({ ...each, share: isEmpty ? 0 : each.power / sum })) };
 };
 
-/** How one share of a softmax was made. `best`: of many words only so many are terms, and the chosen one, and the rest. */
+/** How one share of a softmax was made. With `best`, only that many words are terms, with the chosen one and the rest. */
 const softmaxMaking = (numbers, chosen, { labels, headings, said, over, best = Infinity }) => {
   const { most, sum, columns } = softmaxSteps(numbers);
   const { x, less, power, share } = columns[chosen];

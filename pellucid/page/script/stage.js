@@ -14,14 +14,14 @@ const drawStage = async (run, beside, place) => {
   if (isPart && state.block === block) await drawOpenPlates(run, beside, plates);
 };
 
-/** Opens a block of the model, in place. */
+/** Open a block of the model, in place. */
 const goToBlock = async (block) => {
   await setState({ block, ...NO_MATRIX }, { left: null });
 };
 
 const isSheet = matchMedia("(max-width: 40rem)"); // as the style has it
 
-/** Where the screen is narrow the stage is a sheet over the page: nobody comes by Tab to what lies behind it. */
+/** On a narrow screen the stage is a sheet over the page, and the Tab key does not reach what is behind it. */
 const holdBehind = (isOpen) => {
   for (const behind of found("page").children) behind.inert = isOpen && isSheet.matches && behind !== found("stage");
   found("stage").setAttribute("role", isSheet.matches ? "dialog" : "region");

@@ -29,7 +29,7 @@ const NO_SENTENCE = { text: null, to: null, target: null };
 
 let state = FIRST_STATE;
 
-/** Changes what is shown; what was at fault before is over. A new view is a step in the browser's history; moving within one is not. With
+/** Change what is shown; what was at fault before is over. A new view is a step in the browser's history; moving within one is not. With
  *  `focus` the focus goes along to another level, and {left} says from which block it comes. */
 const setState = (changes, focus = null) => {
   const before = state;
@@ -147,7 +147,7 @@ const placeOf = (name, block = null, run = page.runs[state.run]) => {
   return { block: "", tensor: null, missing: name };
 };
 
-/** What is shown, within what these runs have: an address may ask for a head, a cell or a step that there is not. */
+/** Limit the state to what these runs have: an address may ask for a head, a cell or a step that does not exist. */
 const withinRuns = (asked, { whole, run, before, heads }) => {
   const place = placeOf(asked.tensor ?? asked.block, asked.block, whole);
   const { rows, columns } = place.tensor ? panelOf(run.shapes[place.tensor]) : { rows: 0, columns: 0 };

@@ -55,7 +55,7 @@ const furthest = async (run, tensors, first) => {
 };
 
 const largestDifferenceOf = (part, whole, first) => {
-  // Keys and values are all there are so far: their rows begin with the first, whatever was computed now.
+  // Keys and values hold all rows so far, so their first row is always row 0.
   const start = part.axes.includes("M") && !part.axes.includes("L") ? 0 : first;
   let most = 0;
   for (let head = 0; head < headsOfTensor(part); head++) {
@@ -63,7 +63,7 @@ const largestDifferenceOf = (part, whole, first) => {
     for (let row = 0; row < one.rows; row++) {
       for (let column = 0; column < one.columns; column++) {
         const [x, y] = [one.at(row, column), other.at(start + row, column)];
-        const difference = apart(x, y); // −∞ equals −∞; what is no number equals nothing
+        const difference = apart(x, y); // −∞ equals −∞; NaN equals nothing
         most = Math.max(most, Number.isNaN(difference) ? Infinity : difference);
       }
     }
@@ -118,7 +118,7 @@ const rowsOfSteps = (run, t) => {
   return new Map(
     [...steps.at(-1).keys()].map((name) => [
       name,
-      stacked(
+      stackRows(
         name,
         steps.map((step) => step.get(name)),
       ),
@@ -127,7 +127,7 @@ const rowsOfSteps = (run, t) => {
 };
 
 /** One row under the other; keys and values that were remembered are all there already. */
-const stacked = (name, tensors) => {
+const stackRows = (name, tensors) => {
   const last = tensors.at(-1);
   if (!last.axes.includes("L")) return last;
   const [rows, heads, { columns }] = [tensors.length, headsOfTensor(last), panelOf(last)];

@@ -5,7 +5,7 @@ const MOST_LINES = 40; // tokens, beyond which only the current position has its
 
 let strandsOf = null; // {model, run, weights}: drawn again when the drawing changes its size
 
-/** Draws all lines; the mean of the heads' weights is as strong as the line. */
+/** Draw all lines; the mean of the heads' weights is as strong as the line. */
 const drawStrands = async (model, run) => {
   const isNewest = ticketOf(found("drawing"));
   const weights = {};
@@ -23,7 +23,7 @@ const drawStrands = async (model, run) => {
 
 const watchSize = new ResizeObserver(() => lightStrands(state.position));
 
-/** Draws the lines with this target position lit up. */
+/** Draw the lines with this target position lit up. */
 const lightStrands = (position) => {
   if (!strandsOf?.model.isConnected) return;
   const { model } = strandsOf;
@@ -50,7 +50,7 @@ const lightStrands = (position) => {
   );
 };
 
-/** Each token's line through its stack, and inside the attentions who looks at whom. */
+/** Each token's line through its stack, and inside an attention a line from each attended token to the asking one. */
 const rising = (model, box, stack, tokens, lit) => {
   const root = model.querySelector(stack);
   const places = [...root.querySelectorAll(tokens)].map(box);
@@ -84,7 +84,7 @@ const lineClass = (at, lit) => {
   return state.mode === "step" && state.cached ? "stream cached" : "stream";
 };
 
-/** Inside an attention, a line from each position that is looked at to the position that asks. */
+/** Inside an attention, a line from each attended position to the position that asks. */
 const crossings = (places, block, weight, lit, upwards) => {
   const name = block.part.querySelector("span").getBoundingClientRect().height; // on top, where the screen is narrow
   const [in_, out] = upwards ? [block.bottom - 3, block.top + 3] : [block.top + name + 8, block.bottom - 3];

@@ -1,5 +1,5 @@
 // Switches: edits of a pass, as pellucid/seeing/edits.py makes them. The model shows each tensor where it computes it
-// and goes on with what it gets back; so a switch replaces one tensor, and all that follows, follows.
+// and continues with the tensor that it gets back: a switch replaces one tensor, and every later one is computed from it.
 
 /** A `see` for the model with which the switches take effect. */
 const seeSwitched = (model, switches) => {
@@ -8,12 +8,11 @@ const seeSwitched = (model, switches) => {
     const full = `${path}.${name}`;
     kept.set(full, value);
     if (name === "mask" && !switches.causal && isDecoderSelf(path) && isMeant(switches, path)) {
-      return value.map((head, h) => (switches.head === null || switches.head === h ? withoutCausal(head) : head));
+      return value.map((head, h) => (switches.head === null || switches.head === h ? zerosOf(head) : head));
     }
     if (name === "scaled_scores" && !switches.scale && isMeant(switches, path)) return kept.get(`${path}.scores`);
     if (name === "context" && switches.silent[path]?.length) {
-      const isSilent = (h) => switches.silent[path].includes(h);
-      return value.map((head, h) => (isSilent(h) ? new Matrix(head.rows, head.columns) : head));
+      return value.map((head, h) => (switches.silent[path].includes(h) ? zerosOf(head) : head));
     }
     if (name === "sum" && !switches.residual) {
       const sublayer = sublayerAddedBy(model, path);
@@ -23,17 +22,10 @@ const seeSwitched = (model, switches) => {
   };
 };
 
+const zerosOf = ({ rows, columns }) => new Matrix(rows, columns);
+
 /** Whether a switch that holds for one part (or for all parts) holds for this one. */
 const isMeant = ({ where }, path) => where === null || path === where || path.startsWith(`${where}.`);
-
-const isDecoderSelf = (path) => path.startsWith("decoder.") && path.endsWith(".self_attention");
-
-/** The causal mask goes, padding stays: some position may look at each real key, at padding none. */
-const withoutCausal = (mask) => {
-  const isPadding = (key) => mask.map((_, query) => mask.at(query, key)).data.every((added) => added === -Infinity);
-  const padding = Array.from({ length: mask.columns }, (_, key) => isPadding(key));
-  return mask.map((_, query, key) => (padding[key] ? -Infinity : 0));
-};
 
 /** Why a run cannot be shown with these switches; "" if it can. */
 const cannotSwitch = (run, switches) => {

@@ -32,7 +32,7 @@ const drawTime = (run, place) => {
 const timeButton = (key, kind, sign, click, properties) =>
   button(sign, click, { class: kind, "data-key": key, ...properties });
 
-/** A step back or on; where there is room, the steps' own buttons stand instead. */
+/** One step back or forward, for narrow screens; wide ones show a button for each step. */
 const stepBy = (run, by, sign, says) => {
   const to = state.mode === "step" ? state.position + by : by > 0 ? 0 : -1;
   return timeButton(`step-by-${by}`, "step-by", sign, () => setState({ mode: "step", position: to }), {
@@ -41,7 +41,7 @@ const stepBy = (run, by, sign, says) => {
   });
 };
 
-/** Whether a step has a cache; the name stays, and the state is said once. */
+/** The button that turns the cache on and off. */
 const cacheButton = () =>
   timeButton("cached", "cached", "Cache", () => setState({ cached: !state.cached }), { pressed: state.cached });
 
@@ -123,7 +123,7 @@ const stopIfLeft = () => {
   if (!isPlayed || state.open !== open) pause();
 };
 
-/** The word that was said moves to where it is read: the decoder's own output is its next input. */
+/** Move the predicted word to where the decoder reads it: its output is its next input. */
 const feedBack = (from) => {
   const place = found("drawing").querySelector(`.target [data-position="${state.position}"]`);
   const to = place?.getBoundingClientRect();

@@ -3,7 +3,7 @@
 /** What the tour speaks of: the sentence without any switch that is tried on the way. */
 const tourRun = () => current.base;
 
-/** The stops that this page's model has: where there is no cross-attention, none is visited. */
+/** The stops whose tensors this page's model has. */
 const stopsOf = (run) => TOUR.filter(({ tensor }) => tensor === "" || run.names.includes(tensor));
 
 /** The state of a stop: its view, and nothing left over from what was tried before. */
@@ -25,7 +25,7 @@ const goToStop = async (number) => {
   if (stop) await setState(await stateOfStop(run, stop, number));
 };
 
-/** Ends the tour, with the view as it is; the focus goes back to where the tour began, or into the sheet before it. */
+/** End the tour, with the view as it is; the focus goes back to where the tour began, or into the sheet before it. */
 const leaveTour = async () => {
   await setState({ open: "", stop: null });
   const isBehind = found("open-tour").closest("[inert]");
@@ -55,7 +55,7 @@ const reasonAgainst = (run, wanted, own) => {
 /** Whether the trial's view is what is shown. */
 const isTried = (wanted) => hashOf({ ...state, ...wanted }) === hashOf(state);
 
-/** The card of the present stop, in `place`; a stop that one comes to is said aloud. */
+/** Draw the card of the present stop; screen readers read a new stop aloud. */
 const drawTour = async (place) => {
   const isNewest = ticketOf(place);
   const run = tourRun();
@@ -73,7 +73,7 @@ const drawTour = async (place) => {
   place.told = stop;
 };
 
-let isUnfolded = false; // the card's text, where there is room for two lines of it or none
+let isUnfolded = false; // whether a small screen shows the card's whole text
 
 const tourCard = ({ stop, number, count, text, trial }) => {
   const isLast = number + 1 === count;

@@ -38,7 +38,7 @@ const differenceInTime = async (run) => {
   }
 };
 
-/** The second row, where there is one: the first that has something before it. */
+/** The second row, the first with a row before it; the only row of a single token. */
 const secondOf = (tokens) => Math.min(1, tokens.length - 1);
 
 /** A text with tokens and numbers in it, as a list of its parts. */

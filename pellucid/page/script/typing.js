@@ -4,7 +4,7 @@
 let typed = null; // a sentence that is being computed
 let notExplained = null; // {text, to, target} of an address: what cannot be explained can still be mended
 
-/** The form for a model; what was typed into it for another one stays. */
+/** Draw the form for a model; text typed for another model stays in it. */
 const drawTyping = (model, place) => {
   const [text, wanted] = ["own-sentence", "own-target"].map((id) => found(id)?.value ?? "");
   place.hidden = !model.computes;
@@ -90,7 +90,7 @@ const foldTarget = (folded) => {
   found("unfold-target").setAttribute("aria-expanded", String(!folded));
 };
 
-/** Opens the field for a translation of one's own; closed again, it asks for nothing. */
+/** Show or hide the field for the reader's own translation; hidden, it is empty. */
 const unfoldTarget = (target) => {
   const folded = !found("target-line").hidden;
   foldTarget(folded);
@@ -100,7 +100,7 @@ const unfoldTarget = (target) => {
   } else target.focus();
 };
 
-/** The fields say what is shown, or what an address asked for in vain, unless somebody is typing in them. */
+/** Write the shown sentence, or the one of an address that failed, into the fields, unless the reader is typing. */
 const showTyped = () => {
   const [field, target] = [found("own-sentence"), found("own-target")];
   const shown = state.text === null ? notExplained : state;
@@ -112,7 +112,7 @@ const showTyped = () => {
   if (field.form.elements.to && shown.to) field.form.elements.to.value = shown.to;
 };
 
-/** Translates what was typed and shows it; an error stays beside its field. */
+/** Translate what was typed and shows it; an error stays beside its field. */
 const submitSentence = async (field, to, targetField) => {
   const target = targetField.value.trim() ? targetField.value : null;
   const text = target !== null && !field.value.trim() ? current.base.text : field.value;
@@ -134,7 +134,7 @@ const submitSentence = async (field, to, targetField) => {
   }
 };
 
-/** What is wrong with a field's text, without the field's name; words near an unknown one can take its place. */
+/** Show what is wrong with a field's text; a click on a similar word replaces an unknown one. */
 const tellTyping = (message, field, unknown = null) => {
   const told = capitalised(message.replace(/^(sentence|target): /, ""));
   const near = unknown?.near ?? [];

@@ -67,13 +67,13 @@ const vocabularyThatCuts = ({ vocabulary, computes }) => {
 
 const IN_PYTHON = 'In Python, pellucid.load(model).explain("…").to_html(path) makes a page of it.';
 
-/** Text as the vocabulary wants it. Half a surrogate pair is no character: it becomes a question mark. */
+/** Normalize text for the vocabulary. Half a surrogate pair is no character and becomes a question mark. */
 const prepared = ({ preparation }, text, language) => {
   const valid = text.replace(/\p{Cs}/gu, "?");
   return preparation === "words" ? prepareWords(valid, language) : valid;
 };
 
-/** The sentence and its target language, which a leading >>xx<< may name where there are several. */
+/** Split text into the sentence and its target language, which a leading >>xx<< may name. */
 const directionOf = (vocabulary, text, to) => {
   const tagged = new RegExp(`^[${SPACE}]*>>([^<>${SPACE}]+)<<[${SPACE}]*`, "u");
   const tag = vocabulary.targets.length > 1 ? tagged.exec(text) : null;
