@@ -53,13 +53,13 @@ def experiment(explanation: Explanation, *, slip_at: int = 1, slip: str | None =
         sum(step.loss for step in each) for each in (steps, explanation.steps[: len(steps)])
     )
     return Result(
-        explanation.title,
-        f"One wrong word fed back ({word} for {right}) {made}; the loss of the {len(steps)} "
+        title=explanation.title,
+        conclusion=f"One wrong word fed back ({word} for {right}) {made}; the loss of the {len(steps)} "
         f"position{'s' if len(steps) != 1 else ''} reached is {own_loss:.4f}, and {forced_loss:.4f} where "
         "the right words are read.",
-        tables,
-        panels,
-        "On the left the right words are read, on the right the model's own; ✗: not the expected word.",
+        tables=tables,
+        picture=panels,
+        note="On the left the right words are read, on the right the model's own; ✗: not the expected word.",
     )
 
 

@@ -50,12 +50,13 @@ def experiment(
         half = f"float16 has no {large:g} (its largest number is {LARGEST}): it becomes -∞ itself."
     names = [f"{number:g}" for number in dict.fromkeys((-math.inf, *numbers))]
     return Result(
-        "",
-        f"In float32 {large:g} gives {'the very same' if same else 'other'} weights "
+        title="",
+        conclusion=f"In float32 {large:g} gives {'the very same' if same else 'other'} weights "
         f"{'as' if same else 'than'} -∞; {half}",
-        [Table("", HEADER, rows, form=["", "g", "g", 4, 4, ""], left=2)],
-        [Bars("largest difference of a weight from what −∞ gives in float64", names, off, "y")],
-        f"Scores {', '.join(map(str, scores))}; the number is added to the last, or, in the last column, to "
-        "all of them. (refused): masked_fill raises an error, for the number has no float16; adding it gives "
-        "-∞. Where a row is all masked, -∞ gives 0/0 (nan): our model gives such a row weights of 0.",
+        tables=[Table("", HEADER, rows, form=["", "g", "g", 4, 4, ""], left=2)],
+        picture=[Bars("largest difference of a weight from what −∞ gives in float64", names, off, "y")],
+        note=f"Scores {', '.join(map(str, scores))}; the number is added to the last, or, in the last "
+        "column, to all of them. (refused): masked_fill raises an error, for the number has no float16; "
+        "adding it gives -∞. Where a row is all masked, -∞ gives 0/0 (nan): our model gives such a row "
+        "weights of 0.",
     )

@@ -37,31 +37,30 @@ def experiment(explanation: Explanation, *, how: Sequence[str] = HOW) -> Result:
             rows.append([f"{short(part)} {head}", *looks, *silenced])
     header, forms = ["head", "looks most at", "share", "bits", "apart", *how], ["", "", ".2f", ".2f", ".1f"]
     table = Table("", header, rows, form=[*forms, *[4] * len(how)], left=2)
-    worst, sharp, even = (
-        min(rows, key=lambda row: row[5]),
-        *sorted(rows, key=lambda row: row[3])[:: len(rows) - 1],
-    )
+    by_bits, worst = sorted(rows, key=lambda row: row[3]), min(rows, key=lambda row: row[5])
+    sharp, even = by_bits[0], by_bits[-1]
     panels = []
     for name in ("bits", *how):
         grid = torch.tensor(table.column(name)).view(len(parts), -1).tolist()
         written = [[f"{number:.2f}" for number in row] for row in grid]
-        heads, title = [f"head {head}" for head in range(len(grid[0]))], f"p, silenced: {name}"
-        about = ("entropy, bits", None) if name == "bits" else (title, 1.0)
-        panels.append(Shades(about[0], grid, [short(part) for part in parts], heads, written, about[1]))
-    most = f"no head of {len(rows)}, silenced ({how[0]}), makes this translation less probable"
+        title, most = ("entropy, bits", None) if name == "bits" else (f"p, silenced: {name}", 1.0)
+        heads = [f"head {head}" for head in range(len(grid[0]))]
+        panels.append(Shades(title, grid, [short(part) for part in parts], heads, written, most))
+    worse = f"no head of {len(rows)}, silenced ({how[0]}), makes this translation less probable"
     if worst[5] < whole:
-        most = (
+        worse = (
             f"of {len(rows)} heads {worst[0]} matters most here: silenced ({how[0]}), the translation's "
             f"probability falls from {digits(whole)} to {digits(worst[5])}"
         )
     return Result(
-        explanation.title,
-        f"Heads differ: {most}; {sum(abs(row[5] - whole) < 0.01 for row in rows)} change it by less than "
-        f"0.01. The sharpest, {sharp[0]}, has {sharp[3]:.2f} bits and looks most at {sharp[1]!r}; the most "
-        f"even, {even[0]}, {even[3]:.2f}.",
-        [table],
-        panels,
-        "Heads count from 0. share: of all its attention. bits: the entropy of its weights. apart: positions "
-        f"between who asks and what it looks at. {', '.join(how)}: the translation's probability with the "
-        f"head silenced ({digits(whole)} with none): its context zero or its mean, or its weights uniform.",
+        title=explanation.title,
+        conclusion=f"Heads differ: {worse}; {sum(abs(row[5] - whole) < 0.01 for row in rows)} change it by "
+        f"less than 0.01. The sharpest, {sharp[0]}, has {sharp[3]:.2f} bits and looks most at {sharp[1]!r}; "
+        f"the most even, {even[0]}, {even[3]:.2f}.",
+        tables=[table],
+        picture=panels,
+        note="Heads count from 0. share: of all its attention. bits: the entropy of its weights. apart: "
+        f"positions between who asks and what it looks at. {', '.join(how)}: the translation's probability "
+        f"with the head silenced ({digits(whole)} with none): its context zero or its mean, or its weights "
+        "uniform.",
     )

@@ -41,9 +41,9 @@ def experiment(explanation: Explanation) -> Result:
     header, title = ["expected", *names], "probability of the expected word, and the most probable word"
     tied = " It is the embedding matrix: an embedding is read as its own word." if model.config.tied else ""
     return Result(
-        explanation.title,
-        f"Layers {refines}: the expected word is the most probable at {', '.join(right)}.",
-        [
+        title=explanation.title,
+        conclusion=f"Layers {refines}: the expected word is the most probable at {', '.join(right)}.",
+        tables=[
             Table(
                 "the most probable word after each layer, with its probability",
                 header,
@@ -52,9 +52,9 @@ def experiment(explanation: Explanation) -> Result:
             ),
             Table("the expected word's probability and rank", header, _rows(wanted)),
         ],
-        [Shades(title, p_expected[::-1], names[::-1], expected, words[::-1], 1.0)],
-        "Each layer's output is read by the final projection, which was trained for the last layer alone "
-        f"(logit lens): the words of earlier layers are a hint, not what these layers are for.{tied}",
+        picture=[Shades(title, p_expected[::-1], names[::-1], expected, words[::-1], 1.0)],
+        note="Each layer's output is read by the final projection, which was trained for the last layer "
+        f"alone (logit lens): the words of earlier layers are a hint, not what these layers are for.{tied}",
     )
 
 

@@ -64,14 +64,14 @@ def experiment(explanation: Explanation, *, shorter: str | None = None) -> Resul
         _mask("padding, asked by the target: sentence 2", CROSS, batch, 1),
     ]
     return Result(
-        f"1: {explanation.title}; 2: {second.title}",
-        "With both masks the padded batch leaves the shorter translation as it is alone (log p within "
-        f"{off[0]:.0e}, p = {digits(p[1])}); without the source's padding mask p is {digits(p[2])}, without "
-        f"the causal mask {digits(p[4])}; the target's padding mask "
+        title=f"1: {explanation.title}; 2: {second.title}",
+        conclusion="With both masks the padded batch leaves the shorter translation as it is alone (log p "
+        f"within {off[0]:.0e}, p = {digits(p[1])}); without the source's padding mask p is {digits(p[2])}, "
+        f"without the causal mask {digits(p[4])}; the target's padding mask "
         f"{'changes nothing here' if off[2] < 1e-4 else 'matters too'}, for padding comes last and the "
         "causal mask hides it from every word.",
-        [*masks, Table("", ["the shorter sentence", "p", "log p differs by"], rows)],
-        [each.shades(most=1.0) for each in masks],
+        tables=[*masks, Table("", ["the shorter sentence", "p", "log p differs by"], rows)],
+        picture=[each.shades(most=1.0) for each in masks],
     )
 
 

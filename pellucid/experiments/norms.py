@@ -46,11 +46,12 @@ def experiment(explanation: Explanation, *, part: str | None = None) -> Result:
     title = f"the first {len(dimensions)} of {width} dimensions: standardized · weight + bias = final"
     rows = [[token, *row] for token, row in zip(tokens, torch.cat(moments[part][:2]).T.tolist(), strict=True)]
     return Result(
-        explanation.title,
-        f"Before the {len(parts)} norms the vectors' variances reach from {before[1].min():.3f} to "
-        f"{before[1].max():.3f}; standardised, each has mean 0 (off by {digits(float(then[0].abs().max()))} "
-        f"at most) and variance 1 ({then[1].min():z.4f} to {then[1].max():z.4f}: ε = 1e-5 takes the rest).",
-        [
+        title=explanation.title,
+        conclusion=f"Before the {len(parts)} norms the vectors' variances reach from {before[1].min():.3f} "
+        f"to {before[1].max():.3f}; standardised, each has mean 0 (off by "
+        f"{digits(float(then[0].abs().max()))} at most) and variance 1 ({then[1].min():z.4f} to "
+        f"{then[1].max():z.4f}: ε = 1e-5 takes the rest).",
+        tables=[
             Table(
                 "from the least to the greatest of the positions; final: after the norm's weight and bias",
                 ["norm", "mean", "variance", "final mean", "final var."],
@@ -65,7 +66,7 @@ def experiment(explanation: Explanation, *, part: str | None = None) -> Result:
             ),
             Table(title, ["", "", *dimensions], vectors, form=".4f", left=2),
         ],
-        [
+        picture=[
             Shades(f"{part}: {name}", each.tolist(), tokens, signed=True)
             for name, each in zip(STAGES, every[part], strict=True)
         ],

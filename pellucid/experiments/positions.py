@@ -35,16 +35,17 @@ def experiment(translator: Translator, *, length: int = 6, widths: Sequence[int]
     alike = torch.nn.functional.cosine_similarity(vectors, vectors[:1], dim=-1).tolist()
     title = "cosine of positions i and i + k, the same for every i: a distance, not a place"
     return Result(
-        "",
-        f"A position's vector has the length √(d/2) = {position:.2f} at every position; a word's has "
-        f"{word:.2f} in the matrix, {word / position:.1f} times that, and multiplied by √d = "
-        f"{math.sqrt(width):.4g}, which this model {'does' if translator.model.encoder.scale != 1 else 'does not'}, "
-        f"{scaled:.2f}, {scaled / position:.1f} times.",
-        [
+        title="",
+        conclusion=f"A position's vector has the length √(d/2) = {position:.2f} at every position; a word's "
+        f"has {word:.2f} in the matrix, {word / position:.1f} times that, and multiplied by √d = "
+        f"{math.sqrt(width):.4g}, which this model "
+        f"{'does' if translator.model.encoder.scale != 1 else 'does not'}, {scaled:.2f}, "
+        f"{scaled / position:.1f} times.",
+        tables=[
             *(_table(length, each) for each in dict.fromkeys((*(w for w in widths if w != width), width))),
             Table(title, ["k", *map(str, range(length))], [["", *alike]], form=".4f"),
         ],
-        [
+        picture=[
             Shades(
                 f"position (down) and dimension of {width}",
                 encoding(DRAWN, width).tolist(),

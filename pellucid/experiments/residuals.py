@@ -34,21 +34,21 @@ def experiment(explanation: Explanation) -> Result:
     names, p_without = table.column("residual"), table.column("p without")
     worst, mildest = min(rows, key=lambda row: row[5]), max(rows, key=lambda row: row[5])
     return Result(
-        explanation.title,
-        f"{sum(p < whole / 2 for p in p_without)} of {len(rows)} residuals, each removed alone, cost this "
-        f"translation more than half of its probability of {digits(whole)}: the most costly is {worst[0]} "
-        f"({digits(worst[5])} without it), the least {mildest[0]} ({digits(mildest[5])}); without any it is "
-        f"{digits(none)}.",
-        [table],
-        [
+        title=explanation.title,
+        conclusion=f"{sum(p < whole / 2 for p in p_without)} of {len(rows)} residuals, each removed alone, "
+        f"cost this translation more than half of its probability of {digits(whole)}: the most costly is "
+        f"{worst[0]} ({digits(worst[5])} without it), the least {mildest[0]} ({digits(mildest[5])}); without "
+        f"any it is {digits(none)}.",
+        tables=[table],
+        picture=[
             Bars(
                 f"probability of the translation without it ({whole:.4f} with all)", names, {"p": p_without}
             ),
             Bars("mean length of the vectors", names, {name: table.column(name) for name in header[2:5]}),
         ],
-        "‖x‖: the length of the stream's vectors that come in, ‖added‖: of what the sublayer adds, ‖sum‖: of "
-        "what goes on (before the norm, where it comes last); without the residual ‖added‖ goes on alone. "
-        "moved: how far the decoder's output lies from where it was, as a share of its length.",
+        note="‖x‖: the length of the stream's vectors that come in, ‖added‖: of what the sublayer adds, "
+        "‖sum‖: of what goes on (before the norm, where it comes last); without the residual ‖added‖ goes on "
+        "alone. moved: how far the decoder's output lies from where it was, as a share of its length.",
     )
 
 

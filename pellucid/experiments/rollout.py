@@ -37,13 +37,13 @@ def experiment(explanation: Explanation) -> Result:
     ]
     changed = int((direct.argmax(-1) != (direct @ rolled).argmax(-1)).sum())
     return Result(
-        explanation.title,
-        f"Rolled out through the encoder's layers, a position holds {rolled.diagonal().mean():.2f} of its "
-        f"own word on average and others for the rest; so at {changed} of {len(expected)} target "
-        "positions the word that counts most, if one asks what the vectors looked at are made of, is another "
-        "than the one looked at.",
-        tables,
-        [table.shades(most=1.0) for table in tables],
-        "Derived, not in the model: mean of the heads, half for the residual, nothing of values, norms and "
-        "feed-forward layers (Abnar and Zuidema 2020). The cross-attention through it is ours.",
+        title=explanation.title,
+        conclusion="Rolled out through the encoder's layers, a position holds "
+        f"{rolled.diagonal().mean():.2f} of its own word on average and others for the rest; so at {changed} "
+        f"of {len(expected)} target positions the word that counts most, if one asks what the vectors looked "
+        "at are made of, is another than the one looked at.",
+        tables=tables,
+        picture=[table.shades(most=1.0) for table in tables],
+        note="Derived, not in the model: mean of the heads, half for the residual, nothing of values, norms "
+        "and feed-forward layers (Abnar and Zuidema 2020). The cross-attention through it is ours.",
     )

@@ -57,19 +57,19 @@ def experiment(
         series |= {"this model's, divided": (x[1], marks[0], "x"), "this model's, not": (x[1], marks[1], "+")}
         panels.append(Lines(label, "d_k", series, "x"))
     return Result(
-        explanation.title,
-        f"Dividing by √d_k = {math.sqrt(d_k):.4g} "
+        title=explanation.title,
+        conclusion=f"Dividing by √d_k = {math.sqrt(d_k):.4g} "
         f"{'keeps the softmax open' if closed[0] < closed[1] else 'does not open the softmax here'}: on this "
         f"sentence the mean entropy is {bits[0]:.2f} bits with it and {bits[1]:.2f} without, and a gradient "
         f"gets through {100 - 100 * closed[0]:.0f} % of the rows instead of {100 - 100 * closed[1]:.0f} %; "
         f"for random vectors of d_k = {widths[-1]}, {100 - 100 * wide[0]:.0f} % instead of "
         f"{100 - 100 * wide[1]:.0f} %. Undivided everywhere, this translation's probability goes from "
         f"{digits(probability(explanation))} to {digits(unscaled)}.",
-        tables,
-        panels,
-        "Each pair: divided | not, of the very same scores. variance: of the undivided scores. entropy: in "
-        "bits, the mean of the rows. gradient: the norm of ∂weights/∂(what the softmax gets), the median; 0 "
-        f"where one weight is 1. closed: rows where it is below {CLOSED}. Rows that may look at one word "
+        tables=tables,
+        picture=panels,
+        note="Each pair: divided | not, of the very same scores. variance: of the undivided scores. entropy: "
+        "in bits, the mean of the rows. gradient: the norm of ∂weights/∂(what the softmax gets), the median; "
+        f"0 where one weight is 1. closed: rows where it is below {CLOSED}. Rows that may look at one word "
         "alone do not count.",
     )
 

@@ -1,23 +1,20 @@
 """Experiments about training: with and without the mask, at once and step by step, right and own words."""
 
 import math
-import random
 from typing import Any
 
 import pytest
 import tiny
 import torch
-import toy
+from short_corpus import config, lessons, sentences
 from torch import Tensor
 
 import pellucid
 from pellucid.cache import GrowingPast, NoPast
-from pellucid.config.schema import Config
-from pellucid.config.toml_file import from_table
-from pellucid.data.corpus import Pair, target_language
+from pellucid.data.corpus import target_language
 from pellucid.errors import UsageError
 from pellucid.experiments import leakage, parallel
-from pellucid.experiments.corpus import Corpus, corpus_of, demo_corpus, training_batches
+from pellucid.experiments.corpus import corpus_of, demo_corpus, training_batches
 from pellucid.experiments.leakage import LooksAhead, WholeTarget, decode
 from pellucid.experiments.result import Result
 from pellucid.model import Transformer
@@ -25,41 +22,7 @@ from pellucid.probes.leak import find_leak
 from pellucid.translate.request import forbidden_ids
 from pellucid.translator import Translator
 
-# Toy's language with fewer letters, and before each translation one of two words at random. However long it
-# learns, a model that cannot see this word loses log 2 there; one that sees it loses nothing.
-LETTERS, RANDOM = "abcdefgh", ("x", "y")
 STEPS = 250
-
-
-def config(**training: Any) -> Config:
-    settings: dict[str, Any] = {
-        "vocabulary": {"kind": "word", "size": 40},
-        "model": {
-            "width": 32,
-            "heads": 4,
-            "hidden": 64,
-            "encoder_layers": 1,
-            "decoder_layers": 1,
-            "dropout": 0.0,
-        },
-        "training": {"batch_tokens": 512, "peak_rate": 0.01, "warmup_steps": 50, "precision": "fp32"},
-        "translation": {"max_length": 20},
-    }
-    settings["training"] |= {"label_smoothing": 0.0, **training}
-    return from_table(settings)
-
-
-def sentences(count: int, seed: int) -> list[Pair]:
-    chance = random.Random(seed)
-    sources = [" ".join(chance.choices(LETTERS, k=chance.randint(2, 4))) for _ in range(count)]
-    return [
-        Pair(source, f"{chance.choice(RANDOM)} {toy.reverse(source)}", 0, line, "toy")
-        for line, source in enumerate(sources, 1)
-    ]
-
-
-def lessons(**training: Any) -> Corpus:
-    return corpus_of(config(**training), sentences(1500, 1), sentences(60, 2), sentences(60, 3))
 
 
 # Leakage
