@@ -109,7 +109,7 @@ def _files() -> dict[str, Any]:
     return {file.name.removesuffix(".toml"): file for file in files if file.name.endswith(".toml")}
 
 
-def _table(name: str) -> dict[str, Any]:
+def _table(name: str) -> Any:
     files = _files()
     if name not in files:
         near = nearest(name, files, cutoff=0.4)
@@ -118,17 +118,23 @@ def _table(name: str) -> dict[str, Any]:
     return _with_base(tomllib.loads(files[name].read_text(encoding="utf-8")))
 
 
-def _with_base(table: dict[str, Any]) -> dict[str, Any]:
+def _with_base(table: Any) -> Any:
     """Add what the example that this one is `like` gives, and its settings, where this one has no other."""
-    if not isinstance(table.get("like"), str) or not isinstance(table.get("given", {}), dict):
+    if (
+        not isinstance(table, dict)
+        or not isinstance(table.get("like"), str)
+        or not isinstance(table.get("given", {}), dict)
+    ):
         return table
     base = _table(table["like"])
     taken = {key: base[key] for key in (*SETTINGS, "called") if key in base}
     return {**taken, **table, "given": {**base["given"], **table.get("given", {})}}
 
 
-def _example(name: str, table: Mapping[str, Any], where: str, own: bool) -> Example:
+def _example(name: str, table: Any, where: str, own: bool) -> Example:
     """Read a table; a misspelt name, which would change nothing, is an error in a file of one's own."""
+    if not isinstance(table, dict):
+        raise UsageError(f'{where}: it must be a table: {{"given": {{"queries": [[…], …]}}}}.')
     for key in TABLES:
         if not isinstance(table.get(key, {}), dict):
             raise UsageError(f"{where}: {key} must be a table: [{key}].")
