@@ -73,7 +73,7 @@ def worked_html(worked: WorkedExample) -> str:
 
 @lines.register
 def report_lines(report: Report, width: int = WIDE, says_first: bool = True) -> list[str]:
-    """Show a line for each cell: claimed, from the claimed line before, from the start, verdict, reason. Below
+    """Show a line for each cell: claimed, from the line before, from the start, verdict, reason. Below
     them name the first stage that goes wrong, unless finding it is an exercise."""
     text: list[str] = []
     for name in dict.fromkeys(cell.name for cell in report.cells):
