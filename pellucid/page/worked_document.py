@@ -37,13 +37,13 @@ NARROW = """
 def attention_page(
     worked: WorkedAttention, name: str, claims: Mapping[str, Any], decimals: int | None
 ) -> str:
-    """The page of an attention that Python worked out."""
+    """Write the page of an attention that Python worked out."""
     return example_page(Example(name, worked.arguments, claims=claims, decimals=decimals))
 
 
 @page.register
 def example_page(of: Example) -> str:
-    """The whole page; raises where the example cannot be worked out, or a claim cannot be read."""
+    """Write the whole page; raise where the example cannot be worked out, or a claim cannot be read."""
     about = escape(visible(f"{of.about[:1].upper()}{of.about[1:]}.")) if of.about else ""
     source = escape(visible(f"Note {of.note}, lines {of.lines}.")) if of.note else ""
     body = f"""<main class=worked>
@@ -73,7 +73,7 @@ model’s own attention and layers; the same from Python: <code>pellucid example
 
 
 def own_payload() -> dict[str, Any]:
-    """What the form for one's own matrices needs: the examples, the known slips, how shapes come about."""
+    """Return what the form for one's own matrices needs: examples, known slips, how shapes come about."""
     examples = [as_table(each) for each in map(example, names()) if not each.is_part]
     return {"examples": examples, "slips": slip_table(), "shapes": SHAPES, "stages": STAGES}
 
@@ -100,7 +100,7 @@ def as_table(of: Example) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Numbers as they are; those that JSON does not have, as text."""
+    """Return numbers as they are, and those that JSON does not have as text."""
     if isinstance(value, Tensor):
         return _plain(value.tolist())
     if isinstance(value, list):
@@ -111,7 +111,7 @@ def _plain(value: Any) -> Any:
 
 
 def _written(value: Any) -> Any:
-    """Claims as text, for their digits count; those of a float32 are fewer than those of a float."""
+    """Return claims as text, because their digits count."""
     if isinstance(value, Tensor):
         value = value.detach().cpu().tolist()
     if isinstance(value, list | tuple | np.ndarray):
@@ -120,7 +120,7 @@ def _written(value: Any) -> Any:
 
 
 def _form(of: Example) -> str:
-    """The places that the script fills; without a script, the text of the terminal."""
+    """Return the places that the script fills; without a script, the text of the terminal."""
     text = "\n".join(visible(line) for line in lines(of, 100))
     return f"""<p id=fault role=alert hidden></p>
 <div id=own-place></div>
@@ -129,7 +129,7 @@ def _form(of: Example) -> str:
 
 
 def _stages(of: Example) -> str:
-    """What is given, and every stage, as tables."""
+    """Return what is given, and every stage, as tables."""
     worked = of.worked()
     given = [
         _section(of, name, f"({size(matrix)})", given_rows(worked, name, matrix), "")
@@ -144,7 +144,7 @@ def _stages(of: Example) -> str:
 
 
 def _section(of: Example, name: str, shape: str, rows: Sequence[Row], words: str) -> str:
-    """A matrix: our name and the note's, how its shape comes about, its numbers, and the line of our code."""
+    """Return a matrix: our name and the note's, how its shape comes about, its numbers, our code."""
     seen, called = escape(visible(name)), of.called.get(name)
     theirs = f" <small>in the note: {escape(visible(called))}</small>" if called else ""
     header = "".join(f"<th scope=col>{column}" for column in range(len(rows[0][1])))
@@ -162,7 +162,7 @@ def _section(of: Example, name: str, shape: str, rows: Sequence[Row], words: str
 
 
 def _words(name: str) -> str:
-    """What the stage is, and the line that computes it; nothing where the model has none."""
+    """Return what the stage is, and the line that computes it; nothing where the model has none."""
     line = code_line(name)
     if line is None:
         return ""

@@ -30,7 +30,7 @@ WIDE = 1000  # a line for each cell, however narrow the terminal
 
 @lines.register
 def example_lines(example: Example, width: int = 80) -> list[str]:
-    """What is given, every stage, each claim with both computations and its verdict, the first mistake."""
+    """Show what is given, every stage, each claim with both computations and its verdict."""
     worked = example.worked()
     report = None if example.is_part else example.report()
     text = paragraph(f"{example.name}: {example.about}" if example.about else example.name, width)
@@ -58,7 +58,7 @@ def example_lines(example: Example, width: int = 80) -> list[str]:
 
 @lines.register
 def worked_lines(worked: WorkedExample, width: int = 80) -> list[str]:
-    """Every stage with its shape."""
+    """Show every stage with its shape."""
     text = []
     for name in worked:
         text += [f"{name}  {worked.shapes[name]}", *_stage(worked, name, width)]
@@ -73,8 +73,8 @@ def worked_html(worked: WorkedExample) -> str:
 
 @lines.register
 def report_lines(report: Report, width: int = WIDE, says_first: bool = True) -> list[str]:
-    """A line for each cell: claimed, from the claimed line before, from the start, verdict, rule; and below
-    them the first that goes wrong, unless that is somebody's exercise."""
+    """Show a line for each cell: claimed, from the line before, from the start, verdict, reason. Below
+    them name the first stage that goes wrong, unless finding it is an exercise."""
     text: list[str] = []
     for name in dict.fromkeys(cell.name for cell in report.cells):
         cells = [cell for cell in report.cells if cell.name == name]
@@ -104,7 +104,7 @@ def report_html(report: Report) -> str:
 
 
 def verdict_table(examples: Iterable[Example]) -> list[str]:
-    """All claims about a note as a Markdown table, in the order of its lines."""
+    """Return all claims about a note as a Markdown table, in the order of its lines."""
     rows: list[tuple[int, str]] = []
     for example in examples:
         for cell in example.report().cells:
@@ -118,7 +118,7 @@ def verdict_table(examples: Iterable[Example]) -> list[str]:
 
 
 def first_wrong(report: Report) -> str:
-    """The first stage that goes wrong, a cell of it with its numbers, and why; "" where none does."""
+    """Name the first stage that goes wrong, a cell of it with both numbers, and why; "" where none does."""
     cell = report.first_wrong
     if cell is None:
         return ""
@@ -140,13 +140,13 @@ def first_wrong(report: Report) -> str:
 
 
 def summary(report: Report) -> str:
-    """12 cells: 7 right, 2 follow, 3 wrong."""
+    """Count the verdicts: "12 cells: 7 right, 2 follow, 3 wrong"."""
     counts = [f"{report.count(each)} {word}" for each, word in VERDICTS.items() if report.count(each)]
     return f"{len(report.cells)} cells{': ' if counts else ''}{', '.join(counts)}"
 
 
 def given_rows(worked: WorkedExample, name: str, matrix: Tensor) -> list[Row]:
-    """The rows of what is given: with their words, their numbers, or nothing for a vector."""
+    """Return the rows of a given matrix, labelled by words or by numbers; a vector has no label."""
     labels = [str(row) for row in range(len(matrix))]
     if name in ROWS:
         found = (record.labels(ROWS[name]) for record in worked.values() if ROWS[name] in record.axes)
@@ -158,7 +158,7 @@ def given_rows(worked: WorkedExample, name: str, matrix: Tensor) -> list[Row]:
 
 
 def stage_rows(record: Record) -> list[list[Row]]:
-    """The rows of a stage, for each head."""
+    """Return the rows of a stage, for each head."""
     axes = record.axes.lstrip("B")
     heads = record.tensor[0] if record.axes.startswith("B") else record.tensor
     heads = heads if axes.startswith("H") else heads[None]
@@ -170,7 +170,7 @@ def stage_rows(record: Record) -> list[list[Row]]:
 
 
 def show_number(value: float | None) -> str:
-    """0.2120, −∞, and ? for what is not known."""
+    """Write a number as tables have it: 0.2120, −∞, and ? for what is not known."""
     if value is None or math.isnan(value):
         return "?"
     if math.isinf(value):
@@ -190,7 +190,7 @@ def _title(example: Example, name: str) -> str:
 def _stage(
     worked: WorkedExample, name: str, width: int, report: Report | None = None, kinds: Sequence[str] = OWN
 ) -> Iterator[str]:
-    """The line of our code, and the matrix of each head as computed; where there are claims, as claimed."""
+    """Yield the line of our code and the matrix of each head; claims stand beside what is computed."""
     record, code = worked[name], code_line(name)
     if code and name not in worked.given:
         yield from textwrap.wrap(f"{code}", width, initial_indent="  | ", subsequent_indent="  |     ")
@@ -209,7 +209,7 @@ def _stage(
 def _judged(
     name: str, head: int, labels: Sequence[str], report: Report, kinds: Sequence[str]
 ) -> Iterator[Row]:
-    """The rows of a stage, with up to four lines each; and the rules that are broken."""
+    """Yield the rows of a stage, with up to four lines each, and the reasons of the verdicts."""
     step, start = report.steps[name][head], report.starts[name][head]
     claims = {(c.row, c.column): c for c in report.cells if c.name == name and c.head == head}
     for row, label in enumerate(labels):
@@ -229,7 +229,7 @@ def _judged(
 
 
 def _numbers(name: str, numbers: Tensor) -> list[str]:
-    """Four decimals, 0 for what float64 leaves of terms that cancel; weights have a block for each."""
+    """Write numbers with four decimals; 0 for what float64 leaves of terms that cancel."""
     values = [0.0 if abs(value) < 1e-12 else value for value in numbers.tolist()]
     shown = [show_number(value) for value in values]
     if name == "mask":
@@ -241,7 +241,7 @@ def _numbers(name: str, numbers: Tensor) -> list[str]:
 
 
 def _matrix(rows: Sequence[Row], titles: Sequence[str], width: int) -> Iterator[str]:
-    """The rows below each other; columns that have no room go below."""
+    """Yield the rows below each other; columns that have no room go below."""
     if all(cell == "?" for _, cells in rows for cell in cells):
         yield "  not known"
         return

@@ -106,22 +106,22 @@ def run(start: Start, see: See) -> None:
 
 
 def split(matrix: Tensor, heads: int) -> Tensor:
-    """Rows × columns -> a slice of the columns for each head, H × rows × columns/H."""
+    """Cut the columns into a slice for each head: rows × columns -> H × rows × columns/H."""
     return matrix.unflatten(-1, (heads, -1)).transpose(0, 1)
 
 
 def size(matrix: Tensor) -> str:
-    """2×4: the rows and columns of a matrix (of one head, if it has several)."""
+    """Return the rows and columns of a matrix, "2×4"; of one head, if it has several."""
     return "×".join(map(str, matrix.shape[-2:]))
 
 
 def product(left: str, right: str, result: str) -> str:
-    """(2×4)·(4×3) = (2×3)."""
+    """Return how the shape of a product comes about: "(2×4)·(4×3) = (2×3)"."""
     return f"({left})·({right}) = ({result})"
 
 
 def shapes(start: Start, tensors: Mapping[str, Tensor]) -> dict[str, str]:
-    """How the shape of each stage comes about, "(2×4)·(4×3) = (2×3)": of each head, if there are several."""
+    """Return how the shape of each stage comes about, "(2×4)·(4×3) = (2×3)"; of one head."""
     sizes = {name: size(tensor) for name, tensor in {**start.arrays, **tensors}.items()}
     sizes |= {"divisor": f"{start.divisor or 1:.6g}", "heads": str(start.heads)}
     sizes["scores"] = "×".join(map(str, start.lengths))

@@ -6,12 +6,8 @@ const ELIDED = /^…\s*(\d{1,4})\s*×\s*(\d{1,4})$/; // "… 8×4": a matrix of 
 
 /** Rows of cells as written ("0.40"), or a list of such matrices; null where nothing is typed. */
 const typedMatrix = (text, place) => {
-  try {
-    return readTyped(text.replace(/^[ \r\n]+|[ \r\n]+$/g, ""), place); // a tab at the end leaves a cell out
-  } catch (error) {
-    error.place = place;
-    throw error;
-  }
+  const typed = text.replace(/^[ \r\n]+|[ \r\n]+$/g, ""); // a tab at the end leaves a cell out
+  return atPlace(place, () => readTyped(typed, place));
 };
 
 const readTyped = (text, place) => {

@@ -1,4 +1,4 @@
-"""The notes' worked examples, and anybody's own: numbers in a TOML or JSON file, worked out and judged."""
+"""Worked examples of the notes, and of users: numbers in a TOML or JSON file, worked out and judged."""
 
 import json
 import math
@@ -46,7 +46,7 @@ class Product:
 
 @dataclass(frozen=True)
 class Example:
-    """Something to work out, with the claims that are made about it."""
+    """Numbers to work out, with the claims that somebody makes about the results."""
 
     name: str
     arguments: Mapping[str, Any]  # of `attention`, or of `work_out_part`
@@ -65,11 +65,11 @@ class Example:
         return "scaled" in self.arguments or "norm_weight" in self.arguments
 
     def worked(self) -> WorkedExample:
-        """Every stage."""
+        """Return every stage."""
         return work_out_part(self.arguments) if self.is_part else attention(**self.arguments)
 
     def report(self) -> Report:
-        """The verdict on every claim."""
+        """Return the verdict on every claim."""
         return attention(**self.arguments).check(self.claims, self.decimals)
 
     def to_html(self, path: str | Path) -> None:
@@ -78,17 +78,17 @@ class Example:
 
 
 def names() -> list[str]:
-    """The examples that come with the package."""
+    """Return the names of the examples that come with the package."""
     return sorted(_files())
 
 
 def example(name: str) -> Example:
-    """An example that comes with the package."""
+    """Return an example that comes with the package."""
     return _example(name, _table(name), name, own=False)
 
 
 def read_example(path: str | Path) -> Example:
-    """Anybody's own example, from a TOML file, or from the JSON of the page's form."""
+    """Read an example from a TOML file, or from the JSON that the page's form gives."""
     file = Path(path)
     try:
         text = file.read_text(encoding="utf-8")
@@ -109,7 +109,7 @@ def _files() -> dict[str, Any]:
     return {file.name.removesuffix(".toml"): file for file in files if file.name.endswith(".toml")}
 
 
-def _table(name: str) -> dict[str, Any]:
+def _table(name: str) -> Any:
     files = _files()
     if name not in files:
         near = nearest(name, files, cutoff=0.4)
@@ -118,17 +118,23 @@ def _table(name: str) -> dict[str, Any]:
     return _with_base(tomllib.loads(files[name].read_text(encoding="utf-8")))
 
 
-def _with_base(table: dict[str, Any]) -> dict[str, Any]:
+def _with_base(table: Any) -> Any:
     """Add what the example that this one is `like` gives, and its settings, where this one has no other."""
-    if not isinstance(table.get("like"), str) or not isinstance(table.get("given", {}), dict):
+    if (
+        not isinstance(table, dict)
+        or not isinstance(table.get("like"), str)
+        or not isinstance(table.get("given", {}), dict)
+    ):
         return table
     base = _table(table["like"])
     taken = {key: base[key] for key in (*SETTINGS, "called") if key in base}
     return {**taken, **table, "given": {**base["given"], **table.get("given", {})}}
 
 
-def _example(name: str, table: Mapping[str, Any], where: str, own: bool) -> Example:
-    """Read a table; a misspelt name, which would change nothing, is an error in a file of one's own."""
+def _example(name: str, table: Any, where: str, own: bool) -> Example:
+    """Read a table. In a user's own file a misspelt name is an error: it would change nothing, silently."""
+    if not isinstance(table, dict):
+        raise UsageError(f'{where}: it must be a table: {{"given": {{"queries": [[…], …]}}}}.')
     for key in TABLES:
         if not isinstance(table.get(key, {}), dict):
             raise UsageError(f"{where}: {key} must be a table: [{key}].")
