@@ -15,6 +15,12 @@ from pellucid.reading.passes import as_read, watch
 from pellucid.show.columns import digits
 
 TOGETHER = 32  # points on the way that are computed as one batch
+TITLES: tuple[tuple[str, str | int], ...] = (
+    ("integrated gradients, the source's words", ".2f"),
+    ("integrated gradients, what the decoder had read (later words: 0)", ".2f"),
+    ("completeness: sum = log p − log p without words", 4),
+    ("gradient × input, the source's words", ".2f"),
+)
 EMBEDDINGS = ("encoder.token_embeddings", "decoder.token_embeddings")
 
 
@@ -26,25 +32,16 @@ def experiment(explanation: Explanation, *, steps: int = 512) -> Result:
     log_p, without = _log_p(explanation, torch.tensor([1.0, 0.0]))[1].detach().double().cpu()
     missing = log_p - without - integrated.sum(-1)
     sums = torch.stack((integrated.sum(-1), log_p, without, missing), dim=1)
-    numbers = ["sum", "log p", "without", "missing"]
+    grids = (integrated[:, :count], integrated[:, count:], sums, at_once[:, :count])
+    headers = (source, read, ["sum", "log p", "without", "missing"], source)
     tables = [
         Table(
             title,
-            ["", *names],
+            ["", *header],
             [[word, *row] for word, row in zip(words, grid.tolist(), strict=True)],
             form=form,
         )
-        for title, names, grid, form in (
-            ("integrated gradients, the source's words", source, integrated[:, :count], ".2f"),
-            (
-                "integrated gradients, what the decoder had read (later words: 0)",
-                read,
-                integrated[:, count:],
-                ".2f",
-            ),
-            ("completeness: sum = log p − log p without words", numbers, sums, 4),
-            ("gradient × input, the source's words", source, at_once[:, :count], ".2f"),
-        )
+        for (title, form), header, grid in zip(TITLES, headers, grids, strict=True)
     ]
     gained, due = float((log_p - without).sum()), float(integrated[:, :count].sum())
     place, cause = divmod(int(integrated[:, :count].argmax()), count)

@@ -10,7 +10,7 @@ from itertools import zip_longest
 import torch
 
 from pellucid.errors import UsageError
-from pellucid.experiments.result import Bars, Result, Table
+from pellucid.experiments.result import Bars, Result, Row, Table
 from pellucid.explanation import Explanation
 from pellucid.reading.passes import watched_pass
 from pellucid.reading.steps import Step, steps_of
@@ -37,12 +37,8 @@ def experiment(explanation: Explanation, *, slip_at: int = 1, slip: str | None =
         f"The same model, {word} fed back for {right}": slipped,
     }.items():
         steps = _steps(explanation, own)
-        rows = [
-            [str(number), forced.expected, *_cells(forced), *(_cells(step) if step else "––––")]
-            for number, (forced, step) in enumerate(zip_longest(explanation.steps, steps), start=1)
-        ]
         said = f"{title}. Its own words: {vocabulary.decode_target(own, explanation.to)}"
-        tables.append(Table(said, HEADER, rows, form=".4f", left=2))
+        tables.append(Table(said, HEADER, _rows(explanation.steps, steps), form=".4f", left=2))
         read = {"right words read": explanation.steps, "own words read": steps}
         losses = {label: [step.loss for step in each] for label, each in read.items()}
         panels.append(Bars(f"{title}: loss", [step.expected for step in explanation.steps], losses))
@@ -94,6 +90,13 @@ def _steps(explanation: Explanation, own: list[int]) -> list[Step]:
     model = explanation.translator.model
     seen = watched_pass(model, vocabulary, explanation.source_ids, own[: len(gold)])
     return steps_of(seen, vocabulary, gold)
+
+
+def _rows(forced: list[Step], own: list[Step]) -> list[Row]:
+    return [
+        [str(number), right.expected, *_cells(right), *(_cells(step) if step else "––––")]
+        for number, (right, step) in enumerate(zip_longest(forced, own), start=1)
+    ]
 
 
 def _cells(step: Step) -> list[str | float]:

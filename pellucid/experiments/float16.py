@@ -13,6 +13,11 @@ from pellucid.errors import UsageError
 from pellucid.experiments.result import Bars, Result, Table
 
 LARGEST = 65504  # the largest number that float16 has
+NOTE = (
+    "the number is added to the last, or, in the last column, to all of them. (refused): masked_fill raises "
+    "an error, for the number has no float16; adding it gives -∞. Where a row is all masked, -∞ gives 0/0 "
+    "(nan): our model gives such a row weights of 0."
+)
 HEADER = ("precision", "number", "is held as", "masked weight", "off -inf by", "a row all masked")
 
 
@@ -37,11 +42,9 @@ def experiment(
             masked = torch.cat((row[:-1], row[-1:] + held)).softmax(-1)
             refused = " (refused)" if math.isinf(held) and math.isfinite(number) else ""
             everything = " ".join(f"{weight:.2f}" for weight in (row + held).softmax(-1))
-            difference = float((masked.double() - exact).abs().max())
-            rows.append(
-                [precision, number, (float(held), refused), float(masked[-1]), difference, everything]
-            )
-            off.setdefault(precision, []).append(difference)
+            apart = float((masked.double() - exact).abs().max())
+            rows.append([precision, number, (float(held), refused), float(masked[-1]), apart, everything])
+            off.setdefault(precision, []).append(apart)
             weights[precision, number] = masked
     large = min(finite)
     same = torch.equal(weights["float32", large], weights["float32", -math.inf])
@@ -55,8 +58,5 @@ def experiment(
         f"{'as' if same else 'than'} -∞; {half}",
         tables=[Table("", HEADER, rows, form=["", "g", "g", 4, 4, ""], left=2)],
         picture=[Bars("largest difference of a weight from what −∞ gives in float64", names, off, "y")],
-        note=f"Scores {', '.join(map(str, scores))}; the number is added to the last, or, in the last "
-        "column, to all of them. (refused): masked_fill raises an error, for the number has no float16; "
-        "adding it gives -∞. Where a row is all masked, -∞ gives 0/0 (nan): our model gives such a row "
-        "weights of 0.",
+        note=f"Scores {', '.join(map(str, scores))}; {NOTE}",
     )

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 import torch
+from torch import Tensor
 
 from pellucid.experiments.probability import probability
 from pellucid.experiments.result import Result, Row, Shades, Table
@@ -25,14 +26,8 @@ def experiment(explanation: Explanation, *, how: Sequence[str] = HOW) -> Result:
     for part in parts:
         record = explanation.trace[f"{part}.weights"]
         for head, weights_LM in enumerate(record.tensor[0].double()):
-            shares: Counter[str] = Counter()  # a word that stands there twice is one word
-            for word, share in zip(record.labels("M"), weights_LM.mean(0).tolist(), strict=True):
-                shares[word] += share
-            places = torch.arange(len(weights_LM))[:, None]
-            apart = (
-                None if "cross" in part else float((weights_LM * (places - places.T).abs()).sum(-1).mean())
-            )
-            looks = [*shares.most_common(1)[0], float(entropies(weights_LM).mean()), apart]
+            looks = _looks(weights_LM, record.labels("M"))
+            looks[-1] = None if "cross" in part else looks[-1]
             silenced = [probability(explanation, silence(part, head, each)) for each in how]
             rows.append([f"{short(part)} {head}", *looks, *silenced])
     header, forms = ["head", "looks most at", "share", "bits", "apart", *how], ["", "", ".2f", ".2f", ".1f"]
@@ -64,3 +59,13 @@ def experiment(explanation: Explanation, *, how: Sequence[str] = HOW) -> Result:
         f"with the head silenced ({digits(whole)} with none): its context zero or its mean, or its weights "
         "uniform.",
     )
+
+
+def _looks(weights_LM: Tensor, words: Sequence[str]) -> Row:
+    """The word that a head looks at most, its share, the entropy, and the distance of what it looks at."""
+    shares: Counter[str] = Counter()  # a word that stands there twice is one word
+    for word, share in zip(words, weights_LM.mean(0).tolist(), strict=True):
+        shares[word] += share
+    rows, columns = (torch.arange(size) for size in weights_LM.shape)
+    apart = (weights_LM * (rows[:, None] - columns).abs()).sum(-1).mean()
+    return [*shares.most_common(1)[0], float(entropies(weights_LM).mean()), float(apart)]

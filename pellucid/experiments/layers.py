@@ -6,9 +6,11 @@ layer alone, so a wrong word early on does not show that nothing is known there.
 """
 
 import torch
+from torch import Tensor
 
 from pellucid.experiments.result import Result, Row, Shades, Table
 from pellucid.explanation import Explanation
+from pellucid.model import Transformer
 from pellucid.reading.passes import in_float32, quietly
 
 
@@ -21,10 +23,7 @@ def experiment(explanation: Explanation) -> Result:
     p_expected, words, right = [], [], []
     for number, _ in enumerate(names, start=-1):
         tensor = "embedded" if number < 0 else f"layers.{number}.residual_3.output"
-        with quietly(model):
-            stream_LD = explanation.trace[f"decoder.{tensor}"].tensor[0].to(model.projection_weight.device)
-            output_LD = model.decoder.norm(stream_LD) if model.decoder.norm else stream_LD
-            p_LV = model.logits(output_LD).softmax(-1).cpu()
+        p_LV = _read(model, explanation.trace[f"decoder.{tensor}"].tensor[0])
         p_L = p_LV.gather(1, torch.tensor(explanation.target_ids)[:, None])
         ranks = (1 + (p_LV > p_L).sum(-1)).tolist()
         words.append(explanation.vocabulary.target_tokens(p_LV.argmax(-1).tolist()))
@@ -35,14 +34,12 @@ def experiment(explanation: Explanation) -> Result:
             f"{ranks.count(1)} of {len(ranks)} after {'the embedding' if number < 0 else names[number + 1]}"
         )
     counts = [int(text.split()[0]) for text in right]
-    refines = (
-        "refine here" if counts == sorted(counts) and counts[-1] > counts[0] else "do not simply refine here"
-    )
+    refines = "refine" if counts == sorted(counts) and counts[-1] > counts[0] else "do not simply refine"
     header, title = ["expected", *names], "probability of the expected word, and the most probable word"
     tied = " It is the embedding matrix: an embedding is read as its own word." if model.config.tied else ""
     return Result(
         title=explanation.title,
-        conclusion=f"Layers {refines}: the expected word is the most probable at {', '.join(right)}.",
+        conclusion=f"Layers {refines} here: the expected word is the most probable at {', '.join(right)}.",
         tables=[
             Table(
                 "the most probable word after each layer, with its probability",
@@ -56,6 +53,14 @@ def experiment(explanation: Explanation) -> Result:
         note="Each layer's output is read by the final projection, which was trained for the last layer "
         f"alone (logit lens): the words of earlier layers are a hint, not what these layers are for.{tied}",
     )
+
+
+def _read(model: Transformer, stream_LD: Tensor) -> Tensor:
+    """The probabilities that the final norm and projection make of a stream."""
+    with quietly(model):
+        stream_LD = stream_LD.to(model.projection_weight.device)
+        output_LD = model.decoder.norm(stream_LD) if model.decoder.norm else stream_LD
+        return model.logits(output_LD).softmax(-1).cpu()
 
 
 def _rows(columns: list[Row]) -> list[Row]:

@@ -72,18 +72,9 @@ def compare(corpus: Corpus, steps: int) -> Result:
     both = [train(kind, corpus, steps) for kind in (Transformer, LooksAhead)]
     names, right = ["with the mask", "without"], [pair.target for pair in corpus.held_out]
     exact = [sum(map(str.__eq__, each.said, right)) for each in both]
-    anew = [sum(map(str.__eq__, each.anew, right)) for each in both]
-    scores = [evaluate(each.said, right) for each in both]
     loss = [sum(each.losses[-LAST:]) / len(each.losses[-LAST:]) for each in both]
-    percent, words = 100 / len(right), [100 * each.validations[-1][2] for each in both]
-    of_100 = {
-        "validation, teacher forcing: words right": words,
-        "decoded: exactly right": [percent * each for each in exact],
-        "decoded: BLEU": [each.bleu for each in scores],
-        "decoded: chrF": [each.chrf for each in scores],
-        "prefix read anew each step: exactly right": [percent * each for each in anew],
-        "prefix read anew each step: chrF": [evaluate(each.anew, right).chrf for each in both],
-    }
+    of_100 = _of_100(both, right)
+    words = of_100["validation, teacher forcing: words right"]
     losses = {
         f"training: last {LAST} steps": loss,
         "validation, teacher forcing": [each.validations[-1][1] for each in both],
@@ -112,6 +103,23 @@ def compare(corpus: Corpus, steps: int) -> Result:
         note=f"{sum(each.numel() for each in both[0].model.parameters()):,} parameters, {steps:,} steps; the "
         "same first weights, batches and dropout. Without the mask padding stays hidden.",
     )
+
+
+def _of_100(both: Sequence[Trained], right: Sequence[str]) -> dict[str, list[float]]:
+    """What is measured in percent: of the words with teacher forcing, and of the sentences decoded."""
+    scores, percent = [evaluate(each.said, right) for each in both], 100 / len(right)
+    return {
+        "validation, teacher forcing: words right": [100 * each.validations[-1][2] for each in both],
+        "decoded: exactly right": [
+            100 * sum(map(str.__eq__, each.said, right)) / len(right) for each in both
+        ],
+        "decoded: BLEU": [each.bleu for each in scores],
+        "decoded: chrF": [each.chrf for each in scores],
+        "prefix read anew each step: exactly right": [
+            percent * sum(map(str.__eq__, each.anew, right)) for each in both
+        ],
+        "prefix read anew each step: chrF": [evaluate(each.anew, right).chrf for each in both],
+    }
 
 
 def train(kind: type[Transformer], corpus: Corpus, steps: int) -> Trained:

@@ -31,15 +31,7 @@ ENCODER, DECODER, CROSS = (
 def experiment(explanation: Explanation, *, shorter: str | None = None) -> Result:
     """Put the sentence into a batch with a shorter one, by default the first half of its words."""
     translator = explanation.translator
-    words = [word for word in explanation.translation.source.split() if not word.startswith(">>")]
-    half = " ".join(words[: max(1, (len(words) + 1) // 2)])
-    second = explain(translator, half if shorter is None else shorter, explanation.to)
-    longest = len(explanation.source_ids)
-    if len(second.source_ids) > longest:
-        raise UsageError(
-            f"shorter = {shorter!r:.60} has {len(second.source_ids)} tokens and the sentence {longest}. Give "
-            "one that is not longer, for the shorter one is padded."
-        )
+    second = _second(explanation, shorter)
     sources, source = _padded(explanation, explanation.source_ids, second.source_ids)
     targets, target = _padded(explanation, explanation.read_ids, second.read_ids)
     passes = {}
@@ -73,6 +65,19 @@ def experiment(explanation: Explanation, *, shorter: str | None = None) -> Resul
         tables=[*masks, Table("", ["the shorter sentence", "p", "log p differs by"], rows)],
         picture=[each.shades(most=1.0) for each in masks],
     )
+
+
+def _second(explanation: Explanation, shorter: str | None) -> Explanation:
+    words = [word for word in explanation.translation.source.split() if not word.startswith(">>")]
+    half = " ".join(words[: max(1, (len(words) + 1) // 2)])
+    second = explain(explanation.translator, half if shorter is None else shorter, explanation.to)
+    longest = len(explanation.source_ids)
+    if len(second.source_ids) > longest:
+        raise UsageError(
+            f"shorter = {shorter!r:.60} has {len(second.source_ids)} tokens and the sentence {longest}. Give "
+            "one that is not longer, for the shorter one is padded."
+        )
+    return second
 
 
 def _padded(explanation: Explanation, *rows: Sequence[int]) -> tuple[Tensor, Tensor]:

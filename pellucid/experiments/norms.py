@@ -4,11 +4,13 @@
 variance 1 (biased, ε = 1e-5), then a weight and a bias for each dimension (Ba et al. 2016).
 """
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor
 
 from pellucid.errors import UsageError
-from pellucid.experiments.result import Result, Shades, Table
+from pellucid.experiments.result import Result, Row, Shades, Table
 from pellucid.explanation import Explanation
 from pellucid.seeing.records import no_such_name
 from pellucid.show.columns import digits, short
@@ -19,31 +21,16 @@ STAGES = ("before", "standardized", "final")
 
 def experiment(explanation: Explanation, *, part: str | None = None) -> Result:
     """Measure every norm of the pass; show the vectors of the norm `part`, by default the decoder's first."""
-    trace, model = explanation.trace, explanation.translator.model
+    trace = explanation.trace
     parts = [name.removesuffix(".variance") for name in trace if name.endswith(".variance")]
     part = next(name for name in parts if name.startswith("decoder")) if part is None else part
     if part not in parts:
         raise UsageError(f"part: {no_such_name(part, parts).replace('tensor', 'norm')}")
     every = {each: _vectors(explanation, each) for each in parts}
     moments = {each: [_moments(vectors) for vectors in every[each]] for each in parts}
-    spreads = [
-        [
-            short(each).removesuffix(" norm"),
-            *(_spread(number) for stage in moments[each][::2] for number in stage),
-        ]
-        for each in parts
-    ]
+    spreads = [_spreads(each, [*moments[each][0], *moments[each][2]]) for each in parts]
     before, then, _ = (torch.cat([moments[each][stage] for each in parts], dim=1) for stage in range(3))
-    tokens, chosen = trace[f"{part}.mean"].labels("L"), [each[:, :SHOWN].tolist() for each in every[part]]
-    vectors = [
-        [token, name, *each[at]]
-        for at, token in enumerate(tokens)
-        for name, each in zip(STAGES, chosen, strict=True)
-    ]
-    learned = {name: model.get_parameter(f"{part}.{name}").tolist() for name in ("weight", "bias")}
-    vectors += [["", name, *numbers[:SHOWN]] for name, numbers in learned.items()]
-    dimensions, width = [f"d {place}" for place in range(len(chosen[0][0]))], len(learned["bias"])
-    title = f"the first {len(dimensions)} of {width} dimensions: standardized · weight + bias = final"
+    tokens = trace[f"{part}.mean"].labels("L")
     rows = [[token, *row] for token, row in zip(tokens, torch.cat(moments[part][:2]).T.tolist(), strict=True)]
     return Result(
         title=explanation.title,
@@ -64,13 +51,29 @@ def experiment(explanation: Explanation, *, part: str | None = None) -> Result:
                 rows,
                 form=".4f",
             ),
-            Table(title, ["", "", *dimensions], vectors, form=".4f", left=2),
+            _first_dimensions(explanation, part, tokens, every[part]),
         ],
         picture=[
             Shades(f"{part}: {name}", each.tolist(), tokens, signed=True)
             for name, each in zip(STAGES, every[part], strict=True)
         ],
     )
+
+
+def _first_dimensions(
+    explanation: Explanation, part: str, tokens: Sequence[str], stages: Sequence[Tensor]
+) -> Table:
+    rows: list[Row] = [
+        [token, name, *stage[place, :SHOWN].tolist()]
+        for place, token in enumerate(tokens)
+        for name, stage in zip(STAGES, stages, strict=True)
+    ]
+    for name in ("weight", "bias"):
+        learned = explanation.translator.model.get_parameter(f"{part}.{name}")
+        rows.append(["", name, *learned[:SHOWN].tolist()])
+    width, header = len(learned), [f"d {place}" for place in range(min(SHOWN, len(learned)))]
+    title = f"the first {len(header)} of {width} dimensions: standardized · weight + bias = final"
+    return Table(title, ["", "", *header], rows, form=".4f", left=2)
 
 
 def _vectors(explanation: Explanation, part: str) -> list[Tensor]:
@@ -87,5 +90,7 @@ def _moments(vectors: Tensor) -> Tensor:
     return torch.stack((vectors.mean(-1), vectors.var(-1, correction=0)))
 
 
-def _spread(numbers: Tensor) -> tuple[float, str, float]:
-    return (float(numbers.min()), " to ", float(numbers.max()))
+def _spreads(part: str, numbers: Sequence[Tensor]) -> Row:
+    """The least and the greatest of each."""
+    spreads = [(float(each.min()), " to ", float(each.max())) for each in numbers]
+    return [short(part).removesuffix(" norm"), *spreads]

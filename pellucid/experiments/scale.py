@@ -30,17 +30,12 @@ def experiment(
     """Take the softmax of scores with the division and without: the model's own, and random ones."""
     parts, trace = attentions(explanation.trace), explanation.trace
     own: list[Row] = []
-    drawn: list[Row] = []
     for part in parts:
         scores, mask = (trace[f"{part}.{name}"].tensor[0].double() for name in ("scores", "mask"))
         d_k = trace[f"{part}.queries"].tensor.shape[-1]
         own.append(_row(short(part), d_k, scores, mask))
     random = torch.Generator().manual_seed(seed)
-    for width in widths:
-        queries = torch.randn(QUERIES, 1, width, generator=random, dtype=torch.float64)
-        keys = torch.randn(QUERIES, KEYS, width, generator=random, dtype=torch.float64)
-        scores = (queries @ keys.mT)[:, 0]
-        drawn.append(_row(str(width), width, scores, torch.zeros_like(scores)))
+    drawn = [_random_row(width, random) for width in widths]
     unscaled = probability(explanation, together(*(without_scale(part) for part in parts)))
     title, forms = f"random vectors, components N(0, 1), {KEYS} keys", ("", ".2f", ".2f", 3, ".0%")
     tables = [
@@ -49,13 +44,7 @@ def experiment(
     ]
     bits, closed = ([sum(each) / len(own) for each in _sides(own, place)] for place in (2, 4))
     wide = [each[-1] for each in _sides(drawn, 4)]
-    panels = []
-    for place, label in ((2, "entropy, bits"), (3, "‖∂weights/∂(softmax input)‖, median")):
-        x = list(widths), [d_k] * len(own)
-        lines, marks = _sides(drawn, place), _sides(own, place)
-        series = {"divided by √d_k": (x[0], lines[0], "o-"), "not divided": (x[0], lines[1], "s--")}
-        series |= {"this model's, divided": (x[1], marks[0], "x"), "this model's, not": (x[1], marks[1], "+")}
-        panels.append(Lines(label, "d_k", series, "x"))
+    panels = [_panel(own, drawn, d_k, place) for place in (2, 3)]
     return Result(
         title=explanation.title,
         conclusion=f"Dividing by √d_k = {math.sqrt(d_k):.4g} "
@@ -74,6 +63,13 @@ def experiment(
     )
 
 
+def _random_row(width: int, random: torch.Generator) -> Row:
+    queries = torch.randn(QUERIES, 1, width, generator=random, dtype=torch.float64)
+    keys = torch.randn(QUERIES, KEYS, width, generator=random, dtype=torch.float64)
+    scores = (queries @ keys.mT)[:, 0]
+    return _row(str(width), width, scores, torch.zeros_like(scores))
+
+
 def _row(name: str, d_k: int, scores: Tensor, mask: Tensor) -> Row:
     """The scores' variance; then pairs, divided and not: entropy, gradient, share of closed rows."""
     chooses = (mask == 0).sum(-1) > 1  # a row that may look at one word alone has no choice
@@ -86,6 +82,15 @@ def _row(name: str, d_k: int, scores: Tensor, mask: Tensor) -> Row:
         found = list(zip(bits, (float(each.quantile(0.5)) for each in norms), shares, strict=True))
     pairs = [(divided, " | ", undivided) for divided, undivided in zip(*found, strict=True)]
     return [name, float(scores[mask == 0].var(correction=0)), *pairs]
+
+
+def _panel(own: Sequence[Row], drawn: Sequence[Row], d_k: int, place: int) -> Lines:
+    """A column of both tables against d_k: lines for random vectors, marks for the model's attentions."""
+    widths, here = [float(row[0]) for row in drawn], [float(d_k)] * len(own)
+    lines, marks = _sides(drawn, place), _sides(own, place)
+    series = {"divided by √d_k": (widths, lines[0], "o-"), "not divided": (widths, lines[1], "s--")}
+    series |= {"this model's, divided": (here, marks[0], "x"), "this model's, not": (here, marks[1], "+")}
+    return Lines("entropy, bits" if place == 2 else "‖∂weights/∂(softmax input)‖, median", "d_k", series, "x")
 
 
 def gradient(weights: Tensor) -> Tensor:
