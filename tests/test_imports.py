@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from network import NO_NETWORK
 
 import pellucid
 
@@ -51,17 +52,6 @@ PUBLIC = [
 
 # What only some calls need: slow to import, or an extra that may be absent.
 LATER = ["matplotlib", "sacrebleu", "sacremoses", "torch._dynamo", "transformers"]
-
-# Any connection or look-up of a name ends the process, whoever tries it.
-NO_NETWORK = """
-import sys
-
-def refuse(event, arguments):
-    if event in ("socket.connect", "socket.getaddrinfo", "socket.gethostbyname", "socket.sendto"):
-        raise SystemExit(f"network: {event} {arguments}")
-
-sys.addaudithook(refuse)
-"""
 
 
 def run_python(code: str, folder: Path, **environment: str) -> str:

@@ -12,7 +12,7 @@ from typing import IO
 
 import pytest
 import toy
-from test_imports import NO_NETWORK
+from network import NO_NETWORK
 
 import pellucid
 from pellucid.cli.streams import Display

@@ -13,7 +13,7 @@ import pytest
 import short_runs
 import torch
 from command import Command
-from test_optimizer import batch, learner, learnt
+from learners import batch, learner, learnt
 from torch import Tensor
 
 import pellucid

@@ -6,46 +6,14 @@ from typing import Any
 
 import pytest
 import torch
+from learners import batch, learner, learnt, model
 
-from pellucid.config.schema import ModelConfig, TrainingConfig
-from pellucid.data.batch import Batch, make_batch
-from pellucid.data.corpus import Pair
-from pellucid.data.examples import Example
+from pellucid.config.schema import TrainingConfig
+from pellucid.data.batch import Batch
 from pellucid.errors import UsageError
-from pellucid.learning.learner import Learner, learning_rate, optimizer_for, precision_for
+from pellucid.learning.learner import learning_rate, optimizer_for, precision_for
 from pellucid.learning.loss import loss_of
 from pellucid.learning.saving import keep_for_average, mean, put_aside
-from pellucid.model import Transformer
-
-SHAPE: dict[str, Any] = dict(
-    vocabulary=12, width=16, heads=2, hidden=32, encoder_layers=1, decoder_layers=1, dropout=0.0
-)
-
-
-def model(**settings: Any) -> Transformer:
-    """A tiny model, the same each time."""
-    torch.manual_seed(5)
-    return Transformer(ModelConfig(**SHAPE | settings))
-
-
-def learnt(taught: Transformer) -> dict[str, torch.nn.Parameter]:
-    """The parameters that a step changes: all but the keys' biases."""
-    return {
-        name: parameter for name, parameter in taught.named_parameters() if not name.endswith(".key.bias")
-    }
-
-
-def batch(*lengths: int) -> Batch:
-    """Pairs of these lengths, without padding if they are equal."""
-    pair = Pair("", "", 0, 1, "some.in")
-    ids = [[4 + (row + place) % 8 for place in range(length)] + [3] for row, length in enumerate(lengths)]
-    return make_batch([Example(row, [*row[-2::-1], 3], pair) for row in ids], 2, 0)
-
-
-def learner(**settings: Any) -> Learner:
-    """A learner in float32 whose rate is 0.01 from the first step on."""
-    defaults = dict(precision="fp32", peak_rate=0.01, warmup_steps=1)
-    return Learner(model(), TrainingConfig(**defaults | settings))  # type: ignore[arg-type]
 
 
 def test_the_papers_rate() -> None:

@@ -225,10 +225,10 @@ def test_the_verb_says_why_not_another_target(pellucid: Command) -> None:
 def test_the_verb_refuses_what_is_no_file_before_it_works(
     option: str, pellucid: Command, tmp_path: Path
 ) -> None:
-    outcome = pellucid("explain", "no model", "I like cats", option, "")
+    outcome = pellucid("explain", "demo", "I like cats", option, "")
     said = f"pellucid: {option}: path = '' is not the name of a file. Give one, such as \"page.html\".\n"
     assert outcome == (2, "", said)
-    outcome = pellucid("explain", "no model", "I like cats", option, tmp_path)
+    outcome = pellucid("explain", "demo", "I like cats", option, tmp_path)
     said = f"pellucid: {option}: {tmp_path}: cannot be written: it is a folder. Name a file in it.\n"
     assert outcome == (1, "", said)
 
@@ -236,7 +236,7 @@ def test_the_verb_refuses_what_is_no_file_before_it_works(
 def test_the_verb_refuses_one_file_for_two(pellucid: Command, tmp_path: Path) -> None:
     path, same = tmp_path / "a", tmp_path / "b"
     same.symlink_to(path)
-    outcome = pellucid("explain", "no model", "I like cats", "--npz", path, "--json", same)
+    outcome = pellucid("explain", "demo", "I like cats", "--npz", path, "--json", same)
     assert outcome.code == 2 and outcome.err == (
         f"pellucid: --json and --npz both name {path}: the second would replace the first. Give each a file "
         "of its own.\n"

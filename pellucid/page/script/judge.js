@@ -15,7 +15,8 @@ const writtenNumber = (written, decimals = null, where = "claim") => {
   if (LEFT_OUT.includes(text.toLowerCase())) return { number: NaN, half: 0, written: "…" };
   const plain = text.replace(/[−–]/g, "-").replaceAll("∞", "inf");
   const shown = text.replace(/[-–]/g, "−").replaceAll("inf", "∞");
-  if (/^[+-]?inf$/i.test(plain)) return { number: plain.startsWith("-") ? -Infinity : Infinity, half: 0, written: shown };
+  if (/^[+-]?inf$/i.test(plain))
+    return { number: plain.startsWith("-") ? -Infinity : Infinity, half: 0, written: shown };
   const parts = /^[+-]?(?:\d+\.?(\d*)|\.(\d+))(?:e([+-]?\d+))?$/i.exec(plain);
   if (!parts || !Number.isFinite(Number(plain))) {
     const comma = text.includes(",") ? " Decimals come after a point, not after a comma." : "";

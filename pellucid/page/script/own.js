@@ -124,13 +124,19 @@ const showAbout = ({ about, form, begun, namesIt }, isAsBegun, isTooLarge) => {
 const showOutcome = (own, report, fault = "") => {
   own.status.classList.toggle("is-wrong", fault !== "");
   own.results.classList.toggle("is-old", fault !== "");
-  const judged = report?.cells.length ? verdictSentence(report) : { verdict: "right", text: "Computed. Nothing is claimed." };
+  const judged = report?.cells.length
+    ? verdictSentence(report)
+    : { verdict: "right", text: "Computed. Nothing is claimed." };
   const [verdict, told] = fault ? ["wrong", fault] : [judged.verdict, judged.text];
   const show = () => own.place.querySelector(".own-outcome").scrollIntoView({ block: "start" });
   const sign = element("span", { class: "verdict-sign", "aria-hidden": "true" }, fault ? "!" : VERDICT_SIGNS[verdict]);
   own.brief.hidden = false;
   own.brief.className = `own-brief ${verdictClass(verdict)}`;
-  redraw(own.brief, element("p", {}, sign, " ", told), button("Show", show, { type: "button", "data-key": "own-show" }));
+  redraw(
+    own.brief,
+    element("p", {}, sign, " ", told),
+    button("Show", show, { type: "button", "data-key": "own-show" }),
+  );
   if (own.said !== undefined && own.said !== told) say(told);
   own.said = told;
 };

@@ -64,7 +64,11 @@ const rowsFor = (text, least) => Math.min(16, Math.max(least, text.split("\n").l
 const ownChoice = (title, choices, chosen, choose) => {
   const properties = { class: "own-choice", role: "group", "aria-label": title };
   const buttons = choices.map(([value, text]) =>
-    button(text, () => choose(value), { type: "button", pressed: value === chosen, "data-key": `own-${title}-${value}` }),
+    button(text, () => choose(value), {
+      type: "button",
+      pressed: value === chosen,
+      "data-key": `own-${title}-${value}`,
+    }),
   );
   return element("div", properties, element("span", { class: "label" }, title), buttons);
 };
@@ -92,15 +96,29 @@ const ownMatrices = (form, change) => {
   const { fields } = STARTS[form.start];
   const empty = form.start === "anything" ? fields.filter((name) => !form.texts[name]?.trim()) : [];
   const summary = element("summary", {}, "Other matrices");
-  const rest = element("details", { class: "own-rest", open: empty.length === fields.length }, summary, empty.map(field));
+  const rest = element(
+    "details",
+    { class: "own-rest", open: empty.length === fields.length },
+    summary,
+    empty.map(field),
+  );
   return [...fields.filter((name) => !empty.includes(name)).map(field), empty.length ? rest : null];
 };
 
 const ownSettings = (form, change) => {
   const line = (key, place, title, hint = "", rows = 0) =>
     ownField({ place, title, value: form[key], hint, rows, change: (text) => change({ [key]: text }) });
-  const masks = [["none", "none"], ["causal", "causal"], ["own", "my own"]];
-  const scales = [["sqrt_dk", "√d_k"], ["sqrt_dmodel", "√d_model"], ["none", "nothing"], ["number", "a number"]];
+  const masks = [
+    ["none", "none"],
+    ["causal", "causal"],
+    ["own", "my own"],
+  ];
+  const scales = [
+    ["sqrt_dk", "√d_k"],
+    ["sqrt_dmodel", "√d_model"],
+    ["none", "nothing"],
+    ["number", "a number"],
+  ];
   return [
     ownChoice("Mask", masks, form.mask, (mask) => change({ mask }, true)),
     form.mask === "own"

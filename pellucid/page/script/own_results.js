@@ -12,7 +12,8 @@ const NOTES_SAY = ["the notes say", "from their previous line", "from the start"
 const CLAIMED = ["claimed", "from the line before", "from the start"];
 
 const verdictClass = (verdict) => `is-${verdict.replace(" ", "-")}`;
-const verdictSign = (verdict) => element("span", { class: "verdict-sign", "aria-hidden": "true" }, VERDICT_SIGNS[verdict]);
+const verdictSign = (verdict) =>
+  element("span", { class: "verdict-sign", "aria-hidden": "true" }, VERDICT_SIGNS[verdict]);
 const isClaimed = (report, name) => report.cells.some((cell) => cell.name === name);
 
 /** Everything about a worked example, as an element. */
@@ -119,7 +120,9 @@ const claimArticle = (table, report, run, name) => {
   const isRight = VERDICTS.every((verdict) => verdict === "right" || !countOf(report, verdict, name));
   const cells = report.cells.filter((cell) => cell.name === name);
   const heads = [...new Set(cells.map((cell) => cell.head))];
-  const labels = [...stageAxes()[name].replace(/[BH]/g, "")].map((axis) => ({ L: run.target, M: run.source })[axis] ?? []);
+  const labels = [...stageAxes()[name].replace(/[BH]/g, "")].map(
+    (axis) => ({ L: run.target, M: run.source })[axis] ?? [],
+  );
   const titles = table.note ? NOTES_SAY : CLAIMED;
   return element(
     "details",

@@ -60,7 +60,8 @@ const tableOfForm = (form) => {
 
 /** What `workedExample` takes: a table with numbers for its texts. */
 const numbersOfTable = ({ given, heads = null, scale, mask, tokens = null, memory_tokens = null }) => {
-  const numbers = (part, name) => (Array.isArray(part) ? part.map((each) => numbers(each, name)) : readNumber(part, name));
+  const numbers = (part, name) =>
+    Array.isArray(part) ? part.map((each) => numbers(each, name)) : readNumber(part, name);
   const arrays = {};
   for (const [name, matrix] of Object.entries(given)) {
     arrays[name] = numbers(matrix, name);
@@ -76,7 +77,7 @@ const readNumber = (cell, place) => atPlace(place, () => writtenNumber(cell, 0, 
 
 /** true and false as what is added to the scores: 0 and −∞. */
 const addedMask = (cells) =>
-  Array.isArray(cells) ? cells.map(addedMask) : (cells && { true: "0", false: "-inf" }[cells.toLowerCase()]) ?? cells;
+  Array.isArray(cells) ? cells.map(addedMask) : ((cells && { true: "0", false: "-inf" }[cells.toLowerCase()]) ?? cells);
 
 const wholeNumber = (text, place) =>
   atPlace(place, () => {
@@ -101,7 +102,8 @@ const wordsTyped = (text) => text.trim().split(/[\t,\n]/.test(text.trim()) ? /\s
 const formOfTable = (table) => {
   const { given, claims = {}, mask = "none", scale = "sqrt_dk" } = table;
   const fits = ({ fields }) => Object.keys(given).every((name) => fields.includes(name));
-  const asTexts = (matrices) => Object.fromEntries(Object.entries(matrices).map(([name, rows]) => [name, matrixAsText(rows)]));
+  const asTexts = (matrices) =>
+    Object.fromEntries(Object.entries(matrices).map(([name, rows]) => [name, matrixAsText(rows)]));
   const form = {
     ...EMPTY_FORM,
     start: Object.keys(STARTS).find((name) => fits(STARTS[name])) ?? "anything",
@@ -117,7 +119,8 @@ const formOfTable = (table) => {
     tokens: wordsAsText(table.tokens),
     memoryTokens: wordsAsText(table.memory_tokens),
   };
-  for (const key of ["name", "about", "note", "lines", "at", "called", "products"]) form[key] = table[key] ?? EMPTY_FORM[key];
+  for (const key of ["name", "about", "note", "lines", "at", "called", "products"])
+    form[key] = table[key] ?? EMPTY_FORM[key];
   return form;
 };
 
@@ -134,7 +137,10 @@ const formIntoAddress = (form) => {
   const changed = Object.entries(form).filter(isChanged);
   if (!changed.length) return "";
   const bytes = new TextEncoder().encode(JSON.stringify(Object.fromEntries(changed)));
-  const letters = btoa(String.fromCharCode(...bytes)).replace(/\+/g, "-").replace(/\//g, "_").replace(/=+$/, "");
+  const letters = btoa(String.fromCharCode(...bytes))
+    .replace(/\+/g, "-")
+    .replace(/\//g, "_")
+    .replace(/=+$/, "");
   return letters.length > ADDRESS_HOLDS ? null : letters;
 };
 
@@ -159,7 +165,9 @@ const isPartOfForm = (key, value) => {
   if (key === "start") return Object.hasOwn(STARTS, value);
   if (key === "claimed") return Array.isArray(value) && value.every((name) => stageNames().includes(name));
   if (key === "products")
-    return Array.isArray(value) && value.every((each) => isText(each?.written) && isPair(each.left) && isPair(each.right));
+    return (
+      Array.isArray(value) && value.every((each) => isText(each?.written) && isPair(each.left) && isPair(each.right))
+    );
   if (isText(expected)) return isText(value);
   return typeof value === "object" && value !== null && !Array.isArray(value) && Object.values(value).every(isText);
 };

@@ -118,11 +118,18 @@ const SLIP_FUNCTIONS = {
   reshape: (x, heads) => {
     const [{ rows, columns, data }] = x;
     const [width, size] = [columns / heads, data.length / heads];
-    return Array.from({ length: heads }, (_, head) => new Matrix(rows, width, data.slice(head * size, (head + 1) * size)));
+    return Array.from(
+      { length: heads },
+      (_, head) => new Matrix(rows, width, data.slice(head * size, (head + 1) * size)),
+    );
   },
   join: (x) => [Matrix.besideEachOther(x)],
   take_turns: (x) => [
-    rebuilt(x[0].rows, x[0].columns * x.length, (row, place) => x[place % x.length].at(row, Math.floor(place / x.length))),
+    rebuilt(x[0].rows, x[0].columns * x.length, (row, place) =>
+      x[place % x.length].at(row, Math.floor(place / x.length)),
+    ),
   ],
-  flatten: (x) => [new Matrix(x[0].rows, x[0].columns * x.length, Float64Array.from(x.flatMap(({ data }) => [...data])))],
+  flatten: (x) => [
+    new Matrix(x[0].rows, x[0].columns * x.length, Float64Array.from(x.flatMap(({ data }) => [...data]))),
+  ],
 };

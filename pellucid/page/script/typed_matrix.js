@@ -46,8 +46,13 @@ const linesOfList = (text, place) => {
 const cellsOfLine = (line) => {
   const cells = line.includes("\t")
     ? line.split("\t") // a spreadsheet's empty cell is not known
-    : line.trim().split(/\s*[;&|]\s*|\s+|,\s+|,$|\\\\$/).filter(Boolean);
-  return cells.map((cell) => cell.trim().replace(/^["']|["',]+$/g, "")).map((cell) => (LEFT_OUT.includes(cell) ? "…" : cell));
+    : line
+        .trim()
+        .split(/\s*[;&|]\s*|\s+|,\s+|,$|\\\\$/)
+        .filter(Boolean);
+  return cells
+    .map((cell) => cell.trim().replace(/^["']|["',]+$/g, ""))
+    .map((cell) => (LEFT_OUT.includes(cell) ? "…" : cell));
 };
 
 /** Every row as long as the first, every cell a number: or an error that says where it is not. */

@@ -81,7 +81,8 @@ const givenOf = (asked) => {
   refuseIdle(given, asked);
   given.wOutput = arrays.w_output ? eachHead(arrays.w_output).flat() : null;
   const width = values ? values[0].columns * given.heads : 0;
-  if (given.wOutput) product("output", "concatenated", new Matrix(given.rows, width), "w_output", toMatrix(given.wOutput));
+  if (given.wOutput)
+    product("output", "concatenated", new Matrix(given.rows, width), "w_output", toMatrix(given.wOutput));
   given.divisor = divisorOf(asked.scale, given);
   given.causal = asked.mask === "causal";
   if (Array.isArray(asked.mask)) readMask(asked.mask, given);
@@ -153,7 +154,9 @@ const refuseIdle = ({ entry, arrays, matrices, projections, ready }, { scale, ma
   if (mask !== null && ["masked_scores", "weights"].includes(entry)) idle.push("mask");
   if (![null, "sqrt_dk"].includes(scale) && ![null, "scores"].includes(entry)) idle.push("scale");
   if (!idle.length) return;
-  const others = Object.keys(arrays).filter((name) => used.has(name)).join(", ");
+  const others = Object.keys(arrays)
+    .filter((name) => used.has(name))
+    .join(", ");
   const why = `${idle[0]} has no effect beside ${others}: nothing is computed from it`;
   throw new UsageError(`${why}. Leave it out, or start from another stage.`, idle[0]);
 };
@@ -191,7 +194,10 @@ const readMask = (mask, given) => {
 const tokensAlong = ({ arrays, tokens, memory_tokens: others }, { rows, columns }) => {
   const found = {};
   const same = others === null && !arrays.memory && rows === columns ? tokens : others;
-  for (const [place, axis, words, length] of [["tokens", "L", tokens, rows], ["memory_tokens", "M", same, columns]]) {
+  for (const [place, axis, words, length] of [
+    ["tokens", "L", tokens, rows],
+    ["memory_tokens", "M", same, columns],
+  ]) {
     if (words !== null && words.length !== length)
       throw new UsageError(`${place}: ${words.length} words for ${length} rows. Give one for each.`, place);
     if (words !== null) found[axis] = words;
