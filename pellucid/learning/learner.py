@@ -16,6 +16,7 @@ from pellucid.learning.loss import loss_of
 from pellucid.learning.memory import needing_memory
 from pellucid.learning.optimizer import learning_rate, optimizer_for
 from pellucid.learning.splitting import compute_in_parts
+from pellucid.learning.workers import Workers, shares
 from pellucid.model import Transformer
 
 ADAM_STATE = ("step", "exp_avg", "exp_avg_sq")
@@ -48,10 +49,24 @@ class Learner:
         self.device = device_of(model)
         self.precision = precision_for(training, self.device)
         self.working = copy.deepcopy(model).bfloat16() if self.precision == "bf16" else model
+        self.workers: Workers | None = None
+
+    def start_workers(self) -> None:
+        """Let a process for each further thread of torch compute its part of every batch."""
+        threads = torch.get_num_threads()
+        smoothing, seed = self.training.label_smoothing, self.training.seed
+        self.workers = Workers(self.working, smoothing, seed, threads)
+
+    def close(self) -> None:
+        """End the workers."""
+        if self.workers:
+            self.workers.close()
 
     def learn(self, batches: Sequence[Batch], step: int) -> Update:
         """One update from one or more batches; it is skipped when the loss or the gradient is not finite."""
         self.working.train()
+        if self.workers:
+            self.workers.begin(step)
         tokens = sum(batch.tokens for batch in batches)
         losses = self._losses(batches, tokens)
         loss, plain_loss = (sum(kind) / tokens for kind in zip(*losses, strict=True))
@@ -80,6 +95,8 @@ class Learner:
 
         def start_again() -> None:
             self.working.zero_grad(set_to_none=True)
+            if self.workers:
+                self.workers.collect()
             self._set_random(random)
             if self.device.type == "cuda":
                 torch.cuda.empty_cache()
@@ -87,6 +104,20 @@ class Learner:
         return compute_in_parts(batches, lambda part: self._backward(part, tokens), start_again)
 
     def _backward(self, batch: Batch, tokens: int) -> tuple[float, float]:
+        """Add the gradient of a batch, each worker that of a share of it; return its losses."""
+        own, *others = self.shares(batch)
+        if not self.workers or not others:
+            return self._add(own, tokens)
+        with self.workers.adding(others, tokens) as losses:
+            losses_of_own = self._add(own, tokens)
+        smoothed, plain = (sum(kind) for kind in zip(losses_of_own, *losses, strict=True))
+        return smoothed, plain
+
+    def shares(self, batch: Batch) -> list[Batch]:
+        """Divide a batch into what this process learns from, first, and what each worker does."""
+        return shares(batch, 1 + len(self.workers)) if self.workers else [batch]
+
+    def _add(self, batch: Batch, tokens: int) -> tuple[float, float]:
         loss = loss_of(self.working, batch, self.training.label_smoothing)
         (loss.smoothed / tokens).backward()
         return float(loss.smoothed.detach()), float(loss.plain)
@@ -97,6 +128,10 @@ class Learner:
         if self.working is not self.model:
             for parameter, worker in pairs:
                 parameter.grad, worker.grad = None if worker.grad is None else worker.grad.float(), None
+        for gradients in self.workers.collect() if self.workers else ():
+            for (parameter, _), gradient in zip(pairs, gradients, strict=True):
+                if parameter.grad is not None:
+                    parameter.grad += gradient
         limit = self.training.clip_norm or math.inf
         return float(torch.nn.utils.clip_grad_norm_(self.model.parameters(), limit, foreach=True))
 

@@ -89,10 +89,10 @@ def start_recording(wanted: Recording, run: Run, report: Callable[[str], None]) 
 
 
 def watched_pass(run: Run, batch: Batch, only: str) -> Trace:
-    """The pass that learns from this batch, watched: in training mode, with the dropout that comes next; the
-    random numbers are left as they were."""
+    """Watch the pass that learns from this batch (with workers: from this process's share of it): in training
+    mode, with the dropout that comes next; the random numbers are left as they were."""
     device = run.learner.device
-    model, batch = run.learner.working.train(), batch.to(device)
+    model, batch = run.learner.working.train(), run.learner.shares(batch)[0].to(device)
     with (
         torch.random.fork_rng([device] if device.type == "cuda" else []),
         torch.no_grad(),

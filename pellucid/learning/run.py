@@ -1,6 +1,7 @@
 """A training run: learn, log, validate, save, step by step; `pellucid train`, `pellucid.train` and
 `pellucid.training` are this generator."""
 
+import contextlib
 import copy
 import dataclasses
 import itertools
@@ -90,8 +91,10 @@ def _training(
             first = next(batches)
             recorder = start_recording(wanted, run, log.say)
         stop.doing = STEP
-        steps = _steps(run, stop, itertools.chain([first], batches), recorder)
-        yield from log.follow(steps, config, out / LOG)
+        with contextlib.closing(run.learner):
+            run.learner.start_workers()
+            steps = _steps(run, stop, itertools.chain([first], batches), recorder)
+            yield from log.follow(steps, config, out / LOG)
         with log.noting_warnings(), stop.during(END):
             _finish(run)
             step, warmup = run.position.step, config.training.warmup_steps
