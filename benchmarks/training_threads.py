@@ -18,19 +18,21 @@ from pathlib import Path
 
 from benchmarks.report import machine, write_report
 
-# name: (processes, threads of each, what the environment says before torch is imported)
-SETTINGS: dict[str, tuple[int, int, dict[str, str]]] = {
-    "1 thread": (1, 1, {}),
-    "2 threads, spinning (OpenMP's default)": (1, 2, {}),
-    "2 threads, spinning briefly (GOMP_SPINCOUNT=10000)": (1, 2, {"GOMP_SPINCOUNT": "10000"}),
-    "2 threads, sleeping (OMP_WAIT_POLICY=passive)": (1, 2, {"OMP_WAIT_POLICY": "passive"}),
-    # What workers that met only once a step could reach at most: these two never meet.
-    "2 trainings of 1 thread each, added up": (2, 1, {}),
+PASSIVE = {"OMP_WAIT_POLICY": "passive"}
+# name: (trainings, "--measure" of each, what the environment says before torch is imported)
+SETTINGS: dict[str, tuple[int, str, dict[str, str]]] = {
+    "1 thread": (1, "1", PASSIVE),
+    "a worker beside it, 1 thread each (what `pellucid train` does)": (1, "2 workers", PASSIVE),
+    "2 threads, spinning (OpenMP's default)": (1, "2", {}),
+    "2 threads, spinning briefly (GOMP_SPINCOUNT=10000)": (1, "2", {"GOMP_SPINCOUNT": "10000"}),
+    "2 threads, sleeping (OMP_WAIT_POLICY=passive)": (1, "2", PASSIVE),
+    # The bound: these two never meet.
+    "2 trainings of 1 thread each, added up": (2, "1", PASSIVE),
 }
 BUSY = "while True: pass"
 
 
-def measure(data: Path, threads: int, seconds: float) -> None:
+def measure(data: Path, how: str, seconds: float) -> None:
     """In a process of its own: print the target tokens per second of training, after three steps."""
     import torch
 
@@ -39,8 +41,11 @@ def measure(data: Path, threads: int, seconds: float) -> None:
     from pellucid.model import Transformer
 
     given = material(data, 0.2, 4096, "auto")
-    torch.set_num_threads(threads)
+    threads, _, workers = how.partition(" ")
+    torch.set_num_threads(int(threads))
     learner = Learner(Transformer(given.config.model), given.config.training)
+    if workers:
+        learner.start_workers()
     batches = given.batches()
     for number in range(1, 4):
         learner.learn([next(batches)], number)
@@ -48,13 +53,14 @@ def measure(data: Path, threads: int, seconds: float) -> None:
     while time.perf_counter() - started < seconds:
         tokens += learner.learn([next(batches)], 4).tokens
     print(tokens / (time.perf_counter() - started))
+    learner.close()
 
 
 def tokens_per_second(data: Path, name: str, seconds: float) -> float:
-    processes, threads, environment = SETTINGS[name]
+    processes, how, environment = SETTINGS[name]
     clean = {key: value for key, value in os.environ.items() if not key.startswith(("OMP_", "GOMP_"))}
     command = [sys.executable, "-m", "benchmarks.training_threads", "--data", str(data)]
-    command += ["--measure", str(threads), "--seconds", str(seconds)]
+    command += ["--measure", how, "--seconds", str(seconds)]
     running = [
         subprocess.Popen(command, env=clean | environment, stdout=subprocess.PIPE, text=True)
         for _ in range(processes)
@@ -81,7 +87,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=Path("data/multi30k-en-de"))
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=15.0)
-    parser.add_argument("--measure", type=int, metavar="THREADS", help=argparse.SUPPRESS)
+    parser.add_argument("--measure", metavar="HOW", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if not (arguments.data / "train.de").exists():
         parser.exit(2, f"{arguments.data}: no Multi30k. First: pellucid data multi30k-en-de (or --data)\n")

@@ -14,6 +14,7 @@ from pellucid.errors import UsageError, is_out_of_memory
 from pellucid.learning.loss import loss_of
 from pellucid.learning.memory import needing_memory, smaller_model, split_further
 from pellucid.learning.step import Update
+from pellucid.learning.workers import Workers
 from pellucid.model import Transformer
 
 ADAM_STATE = ("step", "exp_avg", "exp_avg_sq")
@@ -33,6 +34,18 @@ class Learner:
         self.device = device_of(model)
         self.precision = precision_for(training, self.device)
         self.working = copy.deepcopy(model).bfloat16() if self.precision == "bf16" else model
+        self.workers = self._workers(threads=1)
+
+    def start_workers(self) -> None:
+        """Start a process for each further thread of torch, to compute its share of every batch."""
+        self.workers = self._workers(torch.get_num_threads())
+
+    def close(self) -> None:
+        """End the workers."""
+        self.workers.close()
+
+    def _workers(self, threads: int) -> Workers:
+        return Workers(self.working, self.training.label_smoothing, self.training.seed, threads)
 
     def learn(self, batches: Sequence[Batch], step: int) -> Update:
         """Update the weights from one or more batches, in smaller parts if these do not fit into memory.
@@ -40,13 +53,16 @@ class Learner:
         The weights stay as they are if the loss or the gradient is not finite.
         """
         self.working.train()
+        self.workers.begin(step)
         tokens = sum(batch.tokens for batch in batches)
         random, parts, losses, loss = self._random(), list(batches), list[tuple[float, float]](), None
         while len(losses) < len(parts):
             try:
-                loss = loss_of(self.working, parts[len(losses)], self.training.label_smoothing)
-                (loss.smoothed / tokens).backward()
-                losses.append((float(loss.smoothed.detach()), float(loss.plain)))
+                with self.workers.adding(parts[len(losses)], tokens) as (own, of_workers):
+                    loss = loss_of(self.working, own, self.training.label_smoothing)
+                    (loss.smoothed / tokens).backward()
+                both = [(float(loss.smoothed.detach()), float(loss.plain)), *of_workers]
+                losses.append((sum(each[0] for each in both), sum(each[1] for each in both)))
                 continue
             except (MemoryError, RuntimeError) as error:
                 if not is_out_of_memory(error):
@@ -82,6 +98,7 @@ class Learner:
 
     def _start_again(self, random: dict[str, Tensor]) -> None:
         self.working.zero_grad(set_to_none=True)
+        self.workers.collect()
         self._set_random(random)
         if self.device.type == "cuda":
             torch.cuda.empty_cache()
@@ -92,6 +109,10 @@ class Learner:
         if self.working is not self.model:
             for parameter, worker in pairs:
                 parameter.grad, worker.grad = None if worker.grad is None else worker.grad.float(), None
+        for gradients in self.workers.collect():
+            for (parameter, _), gradient in zip(pairs, gradients, strict=True):
+                if parameter.grad is not None:
+                    parameter.grad += gradient
         limit = self.training.clip_norm or math.inf
         return float(torch.nn.utils.clip_grad_norm_(self.model.parameters(), limit, foreach=True))
 

@@ -56,7 +56,8 @@ class Recorder:
     def _watch(self, run: Run, batch: Batch) -> Trace:
         """Run the pass in training mode, with the dropout that comes next; keep the random numbers' state."""
         device = run.learner.device
-        model, batch = run.learner.working.train(), batch.to(device)
+        # With workers, this process learns from its share of the batch.
+        model, batch = run.learner.working.train(), run.learner.workers.shares(batch)[0].to(device)
         with (
             torch.random.fork_rng([device] if device.type == "cuda" else []),
             torch.no_grad(),

@@ -1,6 +1,7 @@
 """A training run: learn, log, validate and save, step by step; `pellucid train`, `pellucid.train` and
 `pellucid.training` are this generator."""
 
+import contextlib
 import ctypes
 import dataclasses
 import functools
@@ -160,7 +161,9 @@ def _running(
                 write_metrics(metrics, _metrics(step))
                 lines.add(step)
 
-            yield run, itertools.chain([first], batches), log_step
+            with contextlib.closing(run.learner):
+                run.learner.start_workers()
+                yield run, itertools.chain([first], batches), log_step
             with stop.during(Doing.END):
                 if average := finish(run):
                     write_metrics(metrics, average)

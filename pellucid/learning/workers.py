@@ -1,0 +1,202 @@
+"""Processes that each compute a part of a step's gradient, so that the cores need not wait for each other.
+
+Threads inside an operation meet hundreds of times a step, processes meet once. Weights and gradients lie in
+memory that all of them share, so only batches and losses travel.
+"""
+
+import mmap
+import os
+import random
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, replace
+from multiprocessing.connection import Connection, Pipe
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from pellucid.config.schema import ModelConfig
+from pellucid.data.batch import Batch
+from pellucid.errors import PellucidError, is_out_of_memory
+from pellucid.learning.loss import loss_of
+from pellucid.model import Transformer
+
+PROGRAM = "from pellucid.learning.workers import serve; serve()"
+SHARED_MEMORY = "/dev/shm"  # a folder in memory, where Linux has it
+MOST = 4  # processes: more have too little of a batch each, and each needs memory of its own
+
+
+class Workers:
+    """Processes that compute gradients of a model beside this one; each has as many threads as this one."""
+
+    def __init__(self, model: Transformer, smoothing: float, seed: int, threads: int) -> None:
+        self._seed, self._seeds = seed, random.Random(seed)
+        count = min(MOST, threads) - 1 if can_share(model) else 0
+        self.threads, self._of_all = threads // (count + 1), threads
+        self._processes: list[subprocess.Popen[bytes]] = []
+        self._connections: list[Connection] = []
+        self._gradients: list[list[Tensor]] = []
+        if not count:
+            return
+        parameters = list(model.parameters())
+        folder = SHARED_MEMORY if os.path.isdir(SHARED_MEMORY) else None
+        with tempfile.TemporaryFile(dir=folder) as memory:
+            memory.truncate((1 + count) * sum(each.numel() * each.element_size() for each in parameters))
+            weights, *self._gradients = shared_tensors(memory.fileno(), parameters)
+            for parameter, weight in zip(parameters, weights, strict=True):
+                parameter.data = weight.copy_(parameter.data)
+            for number in range(count):
+                self._connections.append(self._start(memory.fileno(), number))
+        dtype = str(parameters[0].dtype).removeprefix("torch.")
+        self._send(asdict(model.config), dtype, smoothing, self.threads)
+
+    def _start(self, memory: int, number: int) -> Connection:
+        ours, theirs = Pipe()
+        handles = theirs.fileno(), memory
+        arguments = [sys.executable, "-c", PROGRAM, *map(str, handles), str(number)]
+        # A session of its own: Ctrl-C stops the training, which then ends its workers.
+        self._processes.append(subprocess.Popen(arguments, pass_fds=handles, start_new_session=True))
+        theirs.close()
+        return ours
+
+    def __len__(self) -> int:
+        return len(self._connections)
+
+    @property
+    def process_ids(self) -> list[int]:
+        """The numbers that the system has for the processes."""
+        return [process.pid for process in self._processes]
+
+    def begin(self, step: int) -> None:
+        """Let dropout in the workers follow from the seed and the step, so that a resume repeats it."""
+        self._seeds = random.Random(f"{self._seed} {step}")
+
+    @contextmanager
+    def adding(self, batch: Batch, tokens: int) -> Iterator[tuple[Batch, list[tuple[float, float]]]]:
+        """Let each worker add the gradient of its share of a batch. Yield the caller's share, and a list that
+        holds the workers' losses, smoothed and plain, after the block."""
+        losses: list[tuple[float, float]] = []
+        own, *parts = self.shares(batch)
+        if not parts:
+            yield own, losses
+            return
+        busy = self._connections[: len(parts)]
+        for connection, part in zip(busy, parts, strict=True):
+            arrays = {name: each.numpy() for name, each in vars(part).items() if isinstance(each, Tensor)}
+            _send(connection, ("add", arrays, tokens, self._seeds.getrandbits(62)))
+        try:
+            with self.own_threads():
+                yield own, losses
+        finally:
+            answers = [self._answer(connection) for connection in busy]
+        for answer in answers:
+            if isinstance(answer, MemoryError):
+                raise answer
+            losses.append(answer)
+
+    def shares(self, batch: Batch) -> list[Batch]:
+        """Deal a batch's rows out: the caller's share, then that of each worker that gets a row."""
+        count = min(1 + len(self), len(batch.origins))
+        rows = [slice(first, None, count) for first in range(count)]
+        return [replace(batch, **{name: each[part] for name, each in vars(batch).items()}) for part in rows]
+
+    @contextmanager
+    def own_threads(self) -> Iterator[None]:
+        """Leave the other cores to the workers."""
+        torch.set_num_threads(self.threads)
+        try:
+            yield
+        finally:
+            torch.set_num_threads(self._of_all)
+
+    def collect(self) -> list[list[Tensor]]:
+        """The gradients that each process has added up; each begins anew."""
+        self._send("collect")
+        for connection in self._connections:
+            self._answer(connection)
+        return self._gradients
+
+    def close(self) -> None:
+        """End the processes."""
+        for connection in self._connections:
+            connection.close()
+        for process in self._processes:
+            process.wait()
+        self._connections, self._processes = [], []
+
+    def _send(self, *message: Any) -> None:
+        for connection in self._connections:
+            _send(connection, message)
+
+    def _answer(self, connection: Connection) -> Any:
+        try:
+            return connection.recv()
+        except (EOFError, ConnectionError):
+            raise PellucidError(
+                "a worker process of the training has ended: something stopped it, perhaps for want of "
+                "memory. The run goes on from its last checkpoint with --resume; with "
+                "--set training.threads=1 --accept training.threads it needs no other process."
+            ) from None
+
+
+def can_share(model: Transformer) -> bool:
+    """Whether workers can compute for this model: on a processor, where a child can be handed open files."""
+    return next(model.parameters()).device.type == "cpu" and sys.platform != "win32"
+
+
+def shared_tensors(file: int, like: Sequence[Tensor]) -> list[list[Tensor]]:
+    """Tensors in an open file that processes share, as often as it holds the sizes of these."""
+    numbers = [each.numel() for each in like]
+    whole = torch.frombuffer(mmap.mmap(file, 0), dtype=like[0].dtype)
+    return [
+        [part.view(each.shape) for part, each in zip(copy.split(numbers), like, strict=True)]
+        for copy in whole[: len(whole) // sum(numbers) * sum(numbers)].split(sum(numbers))
+    ]
+
+
+def _send(connection: Connection, message: Any) -> None:
+    with suppress(BrokenPipeError):  # the answer says what has become of the process
+        connection.send(message)
+
+
+def serve() -> None:
+    """Compute gradients until the training closes the connection: the program of a worker's process."""
+    handle, memory, number = map(int, sys.argv[1:])
+    connection = Connection(handle)
+    config, dtype, smoothing, threads = connection.recv()
+    torch.set_num_threads(threads)
+    model = Transformer(ModelConfig(**config)).to(getattr(torch, dtype)).train()
+    parameters = list(model.parameters())
+    weights, *gradients = shared_tensors(memory, parameters)
+    for parameter, weight in zip(parameters, weights, strict=True):
+        parameter.data = weight
+    with suppress(EOFError, ConnectionError):
+        while True:
+            task, *given = connection.recv()
+            if task == "add":
+                connection.send(_add(model, smoothing, *given))
+                continue
+            for parameter, gradient in zip(parameters, gradients[number], strict=True):
+                gradient.zero_() if parameter.grad is None else gradient.copy_(parameter.grad)
+            model.zero_grad(set_to_none=True)
+            connection.send(None)
+
+
+def _add(
+    model: Transformer, smoothing: float, arrays: dict[str, Any], tokens: int, seed: int
+) -> tuple[float, float] | MemoryError:
+    """Add the gradient of a part of a batch; return its losses, or that memory does not suffice."""
+    torch.manual_seed(seed)
+    batch = Batch(**{name: torch.from_numpy(each) for name, each in arrays.items()}, origins=())
+    try:
+        loss = loss_of(model, batch, smoothing)
+        (loss.smoothed / tokens).backward()
+    except (MemoryError, RuntimeError) as error:
+        if not is_out_of_memory(error):
+            raise
+        return MemoryError()
+    return float(loss.smoothed.detach()), float(loss.plain)
