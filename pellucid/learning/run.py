@@ -1,7 +1,6 @@
 """A training run: learn, log, validate and save, step by step; `pellucid train`, `pellucid.train` and
 `pellucid.training` are this generator."""
 
-import contextlib
 import ctypes
 import dataclasses
 import functools
@@ -9,7 +8,7 @@ import itertools
 import sys
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -161,7 +160,7 @@ def _running(
                 write_metrics(metrics, _metrics(step))
                 lines.add(step)
 
-            with contextlib.closing(run.learner):
+            with closing(run.learner):
                 run.learner.start_workers()
                 yield run, itertools.chain([first], batches), log_step
             with stop.during(Doing.END):
