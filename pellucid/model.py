@@ -135,7 +135,7 @@ class Decoder(Part):
         return self.see("output_BLD", self.norm(x) if self.norm else x)
 
     def project(self, output_BLD: Tensor, weight_VD: Tensor) -> Tensor:
-        """Logits; and their softmax, where somebody watches."""
+        """Return the logits; record their softmax too while this thread is watched."""
         logits = self.see("logits_BLV", F.linear(output_BLD, weight_VD, self.projection.bias))
         if watched():
             self.see("probabilities_BLV", logits.softmax(-1))

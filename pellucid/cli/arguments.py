@@ -44,7 +44,7 @@ def add_model(parser: argparse.ArgumentParser) -> None:
 
 
 def add_models(parser: argparse.ArgumentParser, optional: bool = False) -> None:
-    """Add MODEL, several of which are an ensemble, and --device."""
+    """Add MODEL (several models make an ensemble) and --device."""
     about = "a model folder, or the word demo; several are an ensemble (the mean of their probabilities)"
     parser.add_argument("model", metavar="MODEL", type=model, nargs="*" if optional else "+", help=about)
     add_device(parser)

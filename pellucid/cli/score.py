@@ -1,4 +1,4 @@
-"""pellucid score: the probability of given translations."""
+"""pellucid score: how probable the model finds existing translations."""
 
 import argparse
 import json
@@ -30,7 +30,7 @@ def add(verbs: Verbs) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Print natural logarithms, with the end token."""
+    """Print each target's log-probability (natural logarithm, end token included), one a line."""
     from pellucid.cli.lines import put, sides
     from pellucid.folder.manifest import jsonable
     from pellucid.translator import load

@@ -89,7 +89,7 @@ class Doubts:
         self._unknown: dict[int, str] = {}
 
     def add(self, lines: Sequence[str], translations: "Sequence[Translation]") -> None:
-        """Look at the next lines and their translations."""
+        """Note which of the next lines to warn about: cut, unfinished, or with an unknown word."""
         from pellucid.reading.words import unknown_word
         from pellucid.translate.sentences import TOKENS, read_source
 

@@ -1,4 +1,4 @@
-"""Kinds of settings: numbers between limits, words to choose from, the types of TOML."""
+"""Declare, convert and check settings: numbers within limits, words from a list, the types of TOML."""
 
 import math
 import os

@@ -107,7 +107,7 @@ def take_pairs(texts: Sequence[tuple[str, str]], name: str, data: DataConfig) ->
 
 
 def fingerprint_of(texts: Sequence[tuple[str, str]]) -> str:
-    """Return the SHA-256 of pairs from Python, in their order."""
+    """Return the SHA-256 of pairs that a caller passed as Python texts; their order counts."""
     total = hashlib.sha256()
     for source, target in texts:
         total.update(repr((source, target)).encode())

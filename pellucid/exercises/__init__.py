@@ -1,6 +1,6 @@
-"""Exercises of docs/learn/: questions in exercises.toml, and a judge of what is answered.
+"""Exercises of docs/learn/: questions in exercises.toml, and a judge for the reader's answers.
 
-An answer is what the real thing computes: a test works each out from the model or the equations.
+A test computes every answer from the model or from the equations.
 """
 
 import functools

@@ -70,7 +70,7 @@ class Verdict:
 
 
 def judge(exercise: Exercise, written: str) -> Verdict:
-    """Judge an answer; raise UsageError where it is none."""
+    """Judge an answer; raise UsageError if the text cannot be read as an answer."""
     if exercise.is_words:
         words = unicodedata.normalize("NFC", written.lower() if exercise.any_case else written).split()
         if not words:
@@ -97,7 +97,7 @@ def judge(exercise: Exercise, written: str) -> Verdict:
 
 
 def _compare(exercise: Exercise, given: Sequence[object], holds: Callable[[Answer], list[bool]]) -> Verdict:
-    """Compare what is given with the answer, then with those that have a remark."""
+    """Compare the reader's answer with the right answer, then with each wrong answer that has a remark."""
     for answer, text in [(exercise.answer, ""), *((each.answer, each.text) for each in exercise.remarks)]:
         if len(answer) == len(given) and all(holds(answer)):
             return Verdict(not text, text or exercise.why)

@@ -68,7 +68,7 @@ def needs(name: str) -> str:
 
 
 def settings(name: str) -> dict[str, Any]:
-    """Return what can be set, and its values where nothing is set."""
+    """Return the names of an experiment's settings with their default values."""
     own = {each.name: each.default for each in _parameters(name).values() if each.kind is each.KEYWORD_ONLY}
     return {"target": None} | own if needs(name) == "explanation" else own
 

@@ -69,7 +69,7 @@ def _integrated(explanation: Explanation, steps: int) -> Tensor:
 
 
 def _shares(explanation: Explanation, points: Tensor) -> Tensor:
-    """P L (M + L): at each point of the way, gradient · embedding of each word read, for each word said."""
+    """Return P L (M + L): for each point of the path and each target token, gradient · input embedding."""
     inputs, log_p_PL = _log_p(explanation, points)
     words = [explanation.trace[name].tensor[0].double() for name in EMBEDDINGS]
     rows = []

@@ -77,7 +77,7 @@ def _slip(explanation: Explanation, place: int, word: str | None) -> int:
 
 
 def _own_words(explanation: Explanation, begun: list[int]) -> list[int]:
-    """The ids that the model says, one after the other, when it has begun so."""
+    """Return the target ids that greedy decoding finds when the target begins with `begun`."""
     longest = len(begun) + len(explanation.target_ids) + 20
     source, to = explanation.translation.source, explanation.to
     found = explanation.translator.translate(source, to, beam=1, prefix=begun, max_length=longest)

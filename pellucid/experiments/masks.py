@@ -2,7 +2,7 @@
 
 "We implement this inside of scaled dot-product attention by masking out (setting to -inf) all values in the
 input of the softmax which correspond to illegal connections" (Vaswani et al. 2017, section 3.2.3): words that
-come later, and padding, which makes the sentences of a batch equally long and is no word at all.
+come later, and padding, which fills up the shorter sentences of a batch and is not a word.
 """
 
 import functools

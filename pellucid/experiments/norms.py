@@ -77,7 +77,7 @@ def _first_dimensions(
 
 
 def _vectors(explanation: Explanation, part: str) -> list[Tensor]:
-    """The vectors before the norm, standardised and final."""
+    """Return three tensors L D: the norm's input, the standardised input, and the norm's output."""
     names = ("standardized", "output", "mean", "variance")
     standardized, final, mean, variance = (
         explanation.trace[f"{part}.{name}"].tensor[0].double() for name in names

@@ -1,6 +1,6 @@
 """training on all positions at once gives the loss and the gradients of step by step, in less time.
 
-Both are given the right words, so both compute the same: position i depends on the words before it, and these
+Both read the right words, so both compute the same: position i depends on the words before it, and these
 are known from the start. Step by step, each position's keys and values go into a cache, and gradients flow
 back through it. What differs is the time: one pass of matrices, or as many passes as the target has words.
 """

@@ -213,7 +213,7 @@ def speed(preset: str, size: int) -> float:
 
 
 def batch_tokens(epoch: float) -> int:
-    """Return the largest power of two, from 1,024 to 4,096, of which an epoch has a hundred."""
+    """Return the largest power of two, from 1,024 to 4,096, that splits an epoch into 100 batches or more."""
     return int(min(4096, max(1024, 2 ** math.floor(math.log2(max(epoch / 100, 1))))))
 
 

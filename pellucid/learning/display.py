@@ -21,7 +21,7 @@ Clock = Callable[[], float]
 
 
 class SafeStream:
-    """A stream for people: if nobody reads it any more, what is written is lost and the training goes on."""
+    """A stream for messages to people: if the reader closes it, the text is lost and the training goes on."""
 
     def __init__(self, stream: TextIO | None) -> None:
         self._stream = stream
@@ -165,8 +165,8 @@ class Pace:
         return min(1.0, max(by_steps, by_time))
 
     def line(self, step: Step) -> str:
-        """Return the step of how many steps or minutes, whichever ends the run; the loss, without label
-        smoothing like that of a validation; the speed; the time left."""
+        """Return the line: the step and the limit (steps or minutes) of the run; the loss without label
+        smoothing, as in a validation; the speed; the time left."""
         assert self._first is not None
         steps, minutes = self._training.steps, self._training.minutes
         first, since = self._first

@@ -1,4 +1,4 @@
-"""What learns: the model, its AdamW optimizer and, in bf16, the copy of the model that computes."""
+"""The learner: a model in float32, its AdamW optimizer and, in bf16, the working copy of the model."""
 
 import copy
 import math

@@ -1,5 +1,5 @@
-"""The two files on how a run goes: `log.txt`, all that was said, each line with its time; `metrics.jsonl`, a
-JSON line for each step, and one for the average at the end."""
+"""The two files that record a run: `log.txt` has every message with its time; `metrics.jsonl` has a JSON
+line for each step, and one for the average at the end."""
 
 import json
 import time
@@ -19,7 +19,7 @@ LOG, METRICS = "log.txt", "metrics.jsonl"
 
 
 class Log:
-    """Shows what is said and writes it to the log; keeps it in memory until the file is open."""
+    """Shows each message and writes it to the log; keeps messages in memory until the file is open."""
 
     def __init__(self, report: Callable[[str], None]) -> None:
         self._report = report

@@ -74,7 +74,7 @@ def _does_not_fit(pair: Batch, batches: Sequence[Batch]) -> DoesNotFit:
 
 
 def _describe(batch: Batch) -> str:
-    """Return the number of pairs, their padded length, and the lines of the first three."""
+    """Describe a batch in an error: number of pairs, padded length, file:line of the first three pairs."""
     lines = ", ".join(batch.origins[:3]) + (", ..." if len(batch.origins) > 3 else "")
     return f"{len(batch.origins):,} × {_length(batch):,} tokens ({lines})"
 

@@ -83,9 +83,9 @@ def training(
     [("A dog.", "Ein Hund."), …] in place of the files of [data].
     resume: go on from the newest checkpoint, bit for bit. accept: settings ("training.peak_rate") or "data"
     that may differ from the run's. device: "auto" (a GPU if there is one), "cpu", "cuda", "cuda:1", …
-    report: takes a line of what happens beside the steps, such as data read.
+    report: a function that receives each line about other events, such as the reading of data.
     record: the numbers of steps that carry a trace of the pass that they learned from (of its first batch),
-    with the tensors whose name matches `only`; the training stays what it is, bit for bit.
+    with the tensors whose name matches `only`; the training itself stays the same, bit for bit.
 
     Between two steps Ctrl-C, torch's random numbers and its number of threads are the caller's.
     """

@@ -51,7 +51,7 @@ class StopRequest:
         """Say the answers, in a thread of its own: when a signal comes in the middle of a line, the first
         thread holds the locks of the display."""
         while (line := self.answers.get()) is not None:
-            with suppress(OSError, ValueError):  # nobody reads it
+            with suppress(OSError, ValueError):  # the reader closed the stream
                 self.say(line)
 
     def answer(self) -> None:

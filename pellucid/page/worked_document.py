@@ -129,7 +129,7 @@ def _form(of: Example) -> str:
 
 
 def _stages(of: Example) -> str:
-    """Return what is given, and every stage, as tables."""
+    """Return the example's inputs and every stage, as tables."""
     worked = of.worked()
     given = [
         _section(of, name, f"({size(matrix)})", given_rows(worked, name, matrix), "")

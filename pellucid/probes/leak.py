@@ -24,7 +24,7 @@ Ids = Tensor | np.ndarray[Any, Any] | list[list[int]]
 
 SENTENCES, SOURCE, TARGET, PADDED = 2, 6, 8, 2  # the shape of random ids; padding ends the last source
 # Differences that count as rounding, relative to the largest logit. Targets of one length are computed in the
-# same way whatever tokens they hold; with another length, sums may run in another order.
+# same way for all tokens; with another length, sums may run in another order.
 SAME_LENGTH = 1e-6
 OTHER_LENGTH = {torch.float64: 1e-10, torch.float32: 1e-5, torch.float16: 1e-2, torch.bfloat16: 5e-2}
 HOW = {"replaced": "when token {} is another", "cut": "when the target ends before token {}"}

@@ -77,8 +77,8 @@ def against(ours: Reading, theirs: Reading, searches: Sequence[str] = ()) -> Dif
             )
         sources = [visible(each.translation.source) for each in (ours, theirs)]
         raise UsageError(
-            f"{sources[0]!r} and {sources[1]!r} are two sources. "
-            "Explain two targets of one source; translator.compare shows one word in two sentences."
+            f"{sources[0]!r} and {sources[1]!r} are different sources. Explain two targets of one source. To "
+            "compare one word in two sentences, use translator.compare."
         )
     pairs = enumerate(zip(ours.steps, theirs.steps, strict=False))
     parts_at = next((n for n, (one, other) in pairs if one.expected != other.expected), None)

@@ -126,8 +126,8 @@ def merged(reading: Reading) -> Merged:
 
 
 def between(weights: Tensor, asks: Sequence[Word], asked: Sequence[Word]) -> Tensor:
-    """... L M of tokens -> of words: the mean over the pieces that ask, the sum over the pieces that are
-    asked. So each row still sums to 1."""
+    """Merge weights ... L M from tokens to words: average over the pieces of the querying word, sum over
+    the pieces of the attended word. Each row still sums to 1."""
     rows = torch.stack([weights[..., list(word.places), :].mean(-2) for word in asks], -2)
     return torch.stack([rows[..., list(word.places)].sum(-1) for word in asked], -1)
 

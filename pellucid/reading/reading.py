@@ -84,8 +84,8 @@ def read(translator: BaseTranslator, text: str, to: str | None = None, target: s
     """Translate `text`, or take `target` as its translation, and record one pass over both."""
     if watched():
         raise UsageError(
-            "explain runs passes of its own, and the trace (or other watch) that is open in this thread "
-            "holds one pass. Leave its `with` first, and explain after it."
+            "explain runs its own passes, but an open trace (or another watch) in this thread records only "
+            "one pass. Call explain after the `with` block of the trace has ended."
         )
     vocabulary, difference = translator.vocabulary, None
     source = source_of(text, to, vocabulary)

@@ -61,8 +61,9 @@ def check_known(text: str, ids: list[int], to: str | None, vocabulary: Vocabular
     tag = TAG.fullmatch(word) if word and not is_target else None
     if tag and tag[1] in vocabulary.target_languages:
         raise UsageError(
-            f"sentence: {word} asks for {tag[1]}, and the translation goes to {to}. A tag is read only where "
-            "the sentence begins and no other language is asked for with to= (--to): leave one of them out."
+            f"sentence: the tag {word} asks for {tag[1]}, but the translation goes to {to}. A tag counts "
+            "only at the start of the sentence, and only if to= (--to) names no other language. Remove the "
+            "tag, or remove to=."
         )
     if word is not None:
         side = "target" if is_target else "sentence"

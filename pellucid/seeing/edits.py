@@ -175,7 +175,7 @@ class _Kept(threading.local):
 
 
 def _always(name: str, recorded: Any) -> Callable[[Tensor], Tensor]:
-    """Make an edit that returns a recorded tensor, whatever it gets."""
+    """Make an edit that replaces the tensor of this pass by a copy of a recorded tensor."""
     tensor = recorded.tensor if isinstance(recorded, Record) else torch.tensor(np.array(recorded, order="C"))
 
     def put(here: Tensor) -> Tensor:

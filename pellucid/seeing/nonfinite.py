@@ -60,7 +60,7 @@ class Finding:
 @contextmanager
 def find_nonfinite(model: nn.Module, vocabulary: Labeller | None = None) -> Iterator[Finding]:
     """Watch every pass of the model inside the `with`, in this thread, for the first tensor with NaN or
-    infinity, -inf in a mask apart: `with find_nonfinite(model) as found: …`, then print(found)."""
+    infinity, except -inf in a mask: `with find_nonfinite(model) as found: …`, then print(found)."""
     finding, labels = Finding(), Labels(vocabulary)
 
     def watch(path: str, name: str, axes: str, tensor: Tensor) -> Tensor:

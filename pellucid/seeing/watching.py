@@ -37,8 +37,8 @@ def watching(watcher: Watcher, parts: frozenset[nn.Module] | None = None) -> Ite
     """Let `watcher` see and replace every tensor that a Part, or one of `parts`, shows in this thread."""
     if watched():
         raise UsageError(
-            "somebody is watching already: one trace at a time in a thread. Leave the first `with` before "
-            "the second."
+            "a trace (or another watch) is already open: one trace at a time in a thread. End the first "
+            "`with` block before the second begins."
         )
     _watching.watcher, _watching.parts = watcher, None if parts is None else frozenset(map(id, parts))
     try:

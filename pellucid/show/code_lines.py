@@ -22,7 +22,7 @@ OWNERS = {
 
 @dataclass(frozen=True)
 class CodeLine:
-    """A statement of the model, on one line, and where it stands."""
+    """A statement of model.py, joined into one line, with its file and line number."""
 
     file: str
     line: int

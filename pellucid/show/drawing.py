@@ -50,8 +50,8 @@ def shade(
     most: float,
     *,
     signed: bool = False,
-    rows: Sequence[str] = (),
-    columns: Sequence[str] = (),
+    rows: Sequence[str] | None = None,
+    columns: Sequence[str] | None = None,
     written: Sequence[Sequence[str]] = (),
     turned: bool = False,
 ) -> "AxesImage":
@@ -59,11 +59,11 @@ def shade(
     columns (`turned`: upright; of many, some) and a text in each cell."""
     low, colours = (-most, "PuOr") if signed else (0.0, "Purples")
     image = axes.imshow(grid, cmap=colours, vmin=low, vmax=most, aspect="auto")
-    if len(columns):
+    if columns is not None and len(columns):
         across = slice(None, None, -(-len(columns) // LABELLED))
         upright = 90 if turned else 0
         axes.set_xticks(range(len(columns))[across], columns[across], fontsize=7, rotation=upright)
-    if len(rows):
+    if rows is not None and len(rows):
         down = slice(None, None, -(-len(rows) // LABELLED))
         axes.set_yticks(range(len(rows))[down], rows[down], fontsize=7)
     for row, texts in enumerate(written):

@@ -82,7 +82,7 @@ def _of_record(reading: Reading, record: Record) -> Picture:
         values, columns = values[:, best], reading.vocabulary.target_tokens(best)
     panels = values.reshape(-1, len(rows), len(columns))
     asks, asked = (f"{axis}: {AXES[axis]}" if axis else "" for axis in axes)
-    asks = "L: position" if record.name.endswith(".positions") else asks  # nobody asks from there
+    asks = "L: position" if record.name.endswith(".positions") else asks  # positions are not queries
     title = f"{record.name}\n{' × '.join(map(str, record.tensor.shape))} ({record.axes})"
     titles = tuple(f"head {head}" for head in range(len(panels))) if len(panels) > 1 else ("",)
     return _picture(title, panels, rows, columns, asks, asked, 2 if record.is_shares else None, titles)
@@ -154,7 +154,7 @@ def draw(figure: "Figure", shown: Picture) -> None:
 
 
 def _written(panel: Array, decimals: int | None) -> list[list[str]]:
-    """Write the number of each cell, so that nothing is said by colour alone."""
+    """Write the number of each cell, for readers who cannot tell the colours apart."""
     if decimals is None:
         return []
     return [[f"{n:.{decimals}f}" if np.isfinite(n) else "−∞" for n in row] for row in panel.tolist()]

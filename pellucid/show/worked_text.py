@@ -21,7 +21,7 @@ from pellucid.worked.worked_example import WorkedAttention, WorkedExample
 Row = tuple[str, list[str]]  # a label, cells
 NOTES = ("the notes say", "from their previous line", "from the start", "verdict")
 OWN = ("claimed", "from the line before", "from the start", "verdict")
-ROWS = {"inputs": "L", "sublayer": "L", "w_embedding": "L", "memory": "M"}  # whose words a given matrix has
+ROWS = {"inputs": "L", "sublayer": "L", "w_embedding": "L", "memory": "M"}  # the axis whose tokens label rows
 VERDICTS = {"right": "right", "follows": "follow", "wrong": "wrong", "not derivable": "not derivable"}
 HEADINGS = ("line", "example", "stage", "row, column", "claimed", *OWN[1:], "why")
 LINK = "../pellucid/worked/examples/{}.toml"  # from a page in docs/
@@ -30,7 +30,7 @@ WIDE = 1000  # a line for each cell, however narrow the terminal
 
 @lines.register
 def example_lines(example: Example, width: int = 80) -> list[str]:
-    """Show what is given, every stage, each claim with both computations and its verdict."""
+    """Show the inputs, every stage, and each claim with both computed numbers and the verdict."""
     worked = example.worked()
     report = None if example.is_part else example.report()
     text = paragraph(f"{example.name}: {example.about}" if example.about else example.name, width)
@@ -146,7 +146,7 @@ def summary(report: Report) -> str:
 
 
 def given_rows(worked: WorkedExample, name: str, matrix: Tensor) -> list[Row]:
-    """Return the rows of a given matrix, labelled by words or by numbers; a vector has no label."""
+    """Return the rows of an input matrix, labelled by words or by numbers; a vector has no label."""
     labels = [str(row) for row in range(len(matrix))]
     if name in ROWS:
         found = (record.labels(ROWS[name]) for record in worked.values() if ROWS[name] in record.axes)

@@ -214,7 +214,7 @@ def _parse(proto: bytes, path: str) -> SentencePieceProcessor:
 
 
 def valid(text: str) -> str:
-    """Replace half a surrogate pair, which is no character and has no UTF-8, by a question mark."""
+    """Replace each lone surrogate by a question mark, because UTF-8 cannot encode a lone surrogate."""
     if not isinstance(text, str):
         raise UsageError(f"text = {text!r:.60} is no text. Give a sentence.")
     return text.encode("utf-8", errors="replace").decode("utf-8")

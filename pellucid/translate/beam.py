@@ -51,6 +51,6 @@ def best_of_each(log_p_RV: Tensor, so_far_R: Tensor, count: int) -> tuple[Tensor
 
 
 def _sums(log_p_RV: Tensor, so_far_R: Tensor) -> Tensor:
-    """Return the sum of each continuation; -inf where there is no hypothesis, whatever the model returns."""
+    """Add each hypothesis's total to its next log-probabilities; an empty place stays -inf for any logits."""
     empty = (so_far_R == -math.inf)[:, None]
     return (log_p_RV + so_far_R[:, None]).masked_fill(empty, -math.inf)

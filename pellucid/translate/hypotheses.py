@@ -40,7 +40,7 @@ class Hypotheses:
 
     @property
     def empty(self) -> Tensor:
-        """S W, True where there is no hypothesis."""
+        """Return bools S W: True marks a place without a hypothesis."""
         return self.totals == -math.inf
 
     def extend(self, chosen: Candidates, log_p_SWV: Tensor) -> "Hypotheses":

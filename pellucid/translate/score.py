@@ -1,4 +1,4 @@
-"""The probability of a given translation: one teacher-forced pass, all positions at once."""
+"""Score existing translations: one teacher-forced pass computes the probabilities of all positions."""
 
 import math
 from collections.abc import Sequence

@@ -120,7 +120,7 @@ def _start(arrays: Mapping[str, Tensor], heads: int | None, scale: Scale, mask: 
             raise UsageError(f"there are no {name}. Give {name}=, or inputs= (and {WEIGHTS[name]}=).")
     if entry:
         matrices[entry] = arrays[entry].expand(count, -1, -1)
-    if "w_output" in arrays:  # of each head below each other, where it is given for each
+    if "w_output" in arrays:  # stack one W_O for each head into one matrix
         arrays = {**arrays, "w_output": arrays["w_output"].reshape(-1, arrays["w_output"].shape[-1])}
     start = Start(arrays, matrices, sources, count, causal=isinstance(mask, str))
     _check_products(start)
@@ -138,7 +138,7 @@ def _start(arrays: Mapping[str, Tensor], heads: int | None, scale: Scale, mask: 
 
 
 def _count_heads(arrays: Mapping[str, Tensor], heads: int | None) -> int:
-    """Return the number of heads, on which all that has a matrix for each of them must agree."""
+    """Return the number of heads; raise if the arguments with one matrix a head disagree about it."""
     if heads is not None and not is_whole(heads, 1):
         raise UsageError(f"heads = {heads!r} must be a whole number, 1 or more.")
     counts = {} if heads is None else {"heads": int(heads)}
@@ -150,7 +150,7 @@ def _count_heads(arrays: Mapping[str, Tensor], heads: int | None) -> int:
 
 
 def _project(name: str, source: str, arrays: Mapping[str, Tensor], heads: int) -> Tensor:
-    """Return queries, keys or values for each head: as given, or x · W, or x itself where there is no W."""
+    """Return queries, keys or values for each head: the argument itself, or x · W, or x if W is missing."""
     weight = WEIGHTS[name]
     matrix = arrays.get(name, arrays.get(source, torch.empty(0)))
     if name not in arrays and weight in arrays:

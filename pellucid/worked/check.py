@@ -106,8 +106,8 @@ def check(
 def _follow(
     start: Start, claims: Mapping[str, Claim], always: bool
 ) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
-    """Return all stages as computed and as used from there on, H × rows × columns: claimed numbers are used
-    always, or only where nothing else is known."""
+    """Return all stages twice, H × rows × columns: as computed, and as later stages use them. Claimed numbers
+    replace computed ones everywhere (`always`), or only where the computed number is unknown."""
     computed: dict[str, Tensor] = {}
     used: dict[str, Tensor] = {}
 
@@ -127,7 +127,7 @@ def _follow(
 def _settle_digits(
     name: str, claim: Claim, steps: Mapping[str, Tensor], starts: Mapping[str, Tensor]
 ) -> Claim:
-    """Accept a whole number where the computed number is whole; raise where it says too little."""
+    """Accept a whole number if the computed number is whole too; else raise: its rounding is unknown."""
     unclear = claim.halves.isnan()
     for computed in (steps.get(name), starts.get(name)):
         if computed is not None and computed.shape == unclear.shape:

@@ -67,7 +67,7 @@ def _embed(
 
 
 def _add_and_norm(given: Mapping[str, Tensor]) -> tuple[Mapping[str, Record], dict[str, str]]:
-    """Add a sublayer's output, given or that of a feed-forward, to its input, and normalise."""
+    """Add a sublayer's output (from the example, or of its feed-forward) to the input, and normalise."""
     inputs, has_layer = given["inputs"], "w_1" in given
     hidden = given["w_1"].shape[1] if has_layer else 1
     config = ModelConfig(width=inputs.shape[1], heads=1, hidden=hidden, dropout=0.0)

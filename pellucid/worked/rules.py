@@ -1,4 +1,4 @@
-"""Rules that true numbers keep, whatever was rounded: each tells why a claim cannot be right.
+"""Rules that correct numbers obey under any rounding: a broken rule tells why a claim cannot be right.
 
 A rule counts as broken only beyond the slack that rounding leaves, half a unit of each claimed number.
 """
@@ -17,8 +17,8 @@ Stages = Mapping[str, Tensor]  # H × rows × columns
 
 
 def broken(name: str, claim: Claim, used: Stages, halves: Stages) -> dict[Place, list[str]]:
-    """Return the rules that a claimed line breaks, by cell; `used` are the lines before it, `halves` how far
-    rounding may have moved them. A line of another shape than the stage has breaks none of these."""
+    """Return the rules that a claimed stage breaks, by cell. `used` holds the earlier stages, `halves` the
+    largest rounding error of their numbers. A claim of a wrong shape breaks no rule here."""
     rules: Iterator[tuple[Place, str]] = iter(())
     width = 0  # of a head, where the contexts of all heads stand side by side
     if name in used and claim.numbers.shape != used[name].shape:
@@ -68,7 +68,7 @@ def may_be_rounding(place: Place, claim: Claim, scores: Claim | None, used: Stag
 
 
 def softmax_bounds(scores: Tensor, halves: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the least and the largest weights that scores can have which were rounded to these."""
+    """Return the smallest and the largest softmax weights of all scores that round to these scores."""
     apart = (scores[..., None, :] - scores[..., :, None]).nan_to_num(-math.inf, math.inf, -math.inf)
     off = _of_pairs(halves, halves) * (1 - torch.eye(scores.shape[-1], dtype=scores.dtype))
     bounds = (1 / (apart + off).exp().sum(-1), 1 / (apart - off).exp().sum(-1))
@@ -98,7 +98,7 @@ def _of_weights(claim: Claim, scores: Tensor | None, moved: Tensor | None) -> It
 
 
 def _unlike_rows(claim: Claim, scores: Tensor, moved: Tensor) -> Tensor:
-    """Return where another row has other weights though its scores differ by one number throughout."""
+    """Mark weights that differ between two rows whose scores differ only by one added constant."""
     from_largest = scores - scores.amax(-1, keepdim=True)
     one, other = from_largest[:, :, None], from_largest[:, None]
     is_same = ((one == other) | ((one - other).abs() <= EXACT)).all(-1)  # head, row, other row

@@ -1,10 +1,10 @@
-"""Known slips: what a claimed line would be if one step had been done otherwise.
+"""Known slips: typical mistakes, each with the numbers that the mistake produces.
 
-A verdict says that a number is wrong; a slip says what was done instead. slips.toml has a formula for each,
-of the lines before as claimed, so that only the step itself is judged. A slip counts only where it gives
-every claimed cell of the stage, and two of them at least lie more than a unit of the last digit from what is
-right: a single one may be a typing error. Two slips that give the same numbers are both named; more say
-nothing.
+A verdict says that a number is wrong; a slip says what was done instead. slips.toml has a formula for each
+slip. The formula starts from the claimed earlier stages, so it judges one step only. A slip counts if its
+numbers match every claimed cell of the stage, and if at least two cells differ from the right numbers by
+more than a unit of the last digit: a single cell may be a typing error. Two slips with the same numbers
+are both named; of three or more, none is named.
 """
 
 import ast
@@ -125,7 +125,7 @@ def _names(start: Start, name: str, used: Mapping[str, Tensor]) -> dict[str, Any
 
 
 def _gives(numbers: Tensor, claim: Claim, right: Tensor) -> bool:
-    """Whether a slip gives every claimed cell, and enough of them are not right."""
+    """Tell whether a slip's numbers match every claimed cell, and enough of them are wrong numbers."""
     if numbers.shape != claim.numbers.shape:
         return False
     known = ~claim.numbers.isnan()

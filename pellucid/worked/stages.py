@@ -1,6 +1,6 @@
 """The stages of an attention, in order, through the model's own `attend`, in float64.
 
-A number that is not known (elided on a slide: "…") is NaN, and so is whatever depends on it.
+An unknown number (elided on a slide: "…") is NaN, and so is every number computed from an unknown one.
 """
 
 import math
@@ -48,7 +48,7 @@ class Start:
     """What an attention starts from."""
 
     arrays: Mapping[str, Tensor]  # by the names of `attention`: a matrix, or one for each head
-    matrices: Mapping[str, Tensor]  # the stages that come before `attend` or are given, H × rows × columns
+    matrices: Mapping[str, Tensor]  # stages before `attend`, and stages in the arguments, H × rows × columns
     sources: Mapping[str, str]  # "inputs" or "memory" for the queries, keys and values projected from it
     heads: int
     divisor: float | None = None  # of the scores; None: they are not divided

@@ -68,9 +68,9 @@ def test_a_start_that_fails_leaves_no_trace(tmp_path: Path) -> None:
     assert foreign.everything(tmp_path) == {"there": "folder"}
 
 
-@pytest.mark.parametrize("error", [KeyboardInterrupt, PellucidError])
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), PellucidError("full")], ids=repr)
 def test_a_start_that_was_cut_off_can_be_made_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: type[BaseException]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException
 ) -> None:
     """Between the first model and the first checkpoint there is no checkpoint to know the run by."""
     config = short_runs.config(tmp_path / "data", {"training.steps": 2})
@@ -80,7 +80,7 @@ def test_a_start_that_was_cut_off_can_be_made_again(
 
     with monkeypatch.context() as patch:
         patch.setattr(checkpoint, "save_state", cut_off)
-        with pytest.raises(error):
+        with pytest.raises(type(error)):
             pellucid.train(config, tmp_path / "run")
     assert (tmp_path / "run" / "last" / "MANIFEST.json").exists()
     pellucid.train(config, tmp_path / "run")

@@ -31,7 +31,6 @@ def page(browser: Any, hindi: Explanation, tmp_path_factory: pytest.TempPathFact
     "softmax",
     [
         "softmaxOfRows(new Matrix(1, x.length, Float64Array.from(x))).data",
-        "softmaxOverKeys(x)",
         "softmaxSteps(x).columns.map(({ share }) => share)",
         "logSoftmax(Float64Array.from(x)).map(Math.exp)",
     ],

@@ -93,8 +93,9 @@ def test_it_computes_in_float32_and_leaves_the_model_as_it_was() -> None:
         (
             ">>hi<< I like cats",
             None,
-            "sentence: >>hi<< asks for hi, and the translation goes to es. A tag is read only where the "
-            "sentence begins and no other language is asked for with to= (--to): leave one of them out.",
+            "sentence: the tag >>hi<< asks for hi, but the translation goes to es. A tag counts only at the "
+            "start of the sentence, and only if to= (--to) names no other language. Remove the tag, or "
+            "remove to=.",
         ),
         ("I like cats", "Me gustn", "target: the model has no word 'gustn'. Near it: gustan."),
         (
@@ -129,8 +130,8 @@ def test_explain_in_an_open_trace_says_that_it_runs_passes_of_its_own(target: st
     with pytest.raises(UsageError) as error, trace(served.model):
         served.explain("I like cats", to="es", target=target)
     assert str(error.value) == (
-        "explain runs passes of its own, and the trace (or other watch) that is open in this thread holds "
-        "one pass. Leave its `with` first, and explain after it."
+        "explain runs its own passes, but an open trace (or another watch) in this thread records only "
+        "one pass. Call explain after the `with` block of the trace has ended."
     )
 
 
@@ -167,8 +168,8 @@ def test_the_same_target_by_another_model(spanish: Explanation) -> None:
         (
             "How are you ?",
             "es",
-            "'I like cats' and 'How are you ?' are two sources. Explain two targets of one source; "
-            "translator.compare shows one word in two sentences.",
+            "'I like cats' and 'How are you ?' are different sources. Explain two targets of one source. To "
+            "compare one word in two sentences, use translator.compare.",
         ),
         (
             "I like cats",

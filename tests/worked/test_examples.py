@@ -169,8 +169,8 @@ def test_an_example_of_ones_own(pellucid: Command, files: Any) -> None:
         ("[given]\nquery = [[1.0]]", "query is not known. Nearest: w_query, queries."),
         ('[given]\nscores = [["one"]]', 'scores: "one" is not a number. Write 0.25, -inf, or … for one left '
          "out."),
-        ("[given]\nscores = [[1.0]]\n[[products]]\nwritten = 1", 'a product is written = "W_O · Concat", '
-         "left = [8, 8], right = [2, 8]."),
+        ("[given]\nscores = [[1.0]]\n[[products]]\nwritten = 1", "write each product as "
+         'written = "W_O · Concat", left = [8, 8], right = [2, 8].'),
     ],
 )  # fmt: skip
 def test_what_a_file_must_be(files: Any, text: str, message: str) -> None:

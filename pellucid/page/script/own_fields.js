@@ -36,7 +36,12 @@ const MATRIX_NOTE =
 const ownField = ({ place, symbol = "", title, value, rows = 0, hint = "", change }) => {
   const id = `own-${place.replace(".", "-")}`;
   const input = element(rows ? "textarea" : "input", {
-    ...{ id, "data-place": place, "data-key": id, spellcheck: "false", autocomplete: "off", autocapitalize: "off" },
+    id,
+    "data-place": place,
+    "data-key": id,
+    spellcheck: "false",
+    autocomplete: "off",
+    autocapitalize: "off",
     ...(rows ? { class: "own-matrix", wrap: "off" } : { class: "own-line", type: "text" }),
     "aria-describedby": `${id}-error ${id}-hint`,
     input: () => {
@@ -164,7 +169,10 @@ const claimedStages = ({ claimed }, change) => {
     const isPressed = claimed.includes(name);
     const toggled = isPressed ? claimed.filter((each) => each !== name) : [...claimed, name];
     return button(withScripts(STAGE_SYMBOLS[name]), () => change({ claimed: toggled }, true), {
-      ...{ type: "button", pressed: isPressed, "data-key": `own-claim-${name}`, title: name },
+      type: "button",
+      pressed: isPressed,
+      "data-key": `own-claim-${name}`,
+      title: name,
       "aria-label": name.replaceAll("_", " "),
     });
   });

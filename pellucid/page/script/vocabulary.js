@@ -133,8 +133,8 @@ const checkTokens = ({ ids, unknown, tags, to }, side, { targets = [], ...sides 
 };
 
 const tagTooMany = (word, tag, to) =>
-  `sentence: ${word} asks for ${tag}, and the translation goes to ${to}. A tag is read only where the sentence ` +
-  "begins and no other language is asked for: leave one of them out.";
+  `sentence: the tag ${word} asks for ${tag}, but the translation goes to ${to}. A tag counts only at the start ` +
+  "of the sentence, and only if no other language is chosen. Remove the tag, or choose its language.";
 
 /** An error that knows whether it is about the sentence or the target: it stands beside that field. */
 const ofSide = (side, message, more = {}) => Object.assign(new Error(message), { side, ...more });

@@ -13,8 +13,16 @@ class UsageError extends Error {
 const ENTRIES = ["scores", "scaled_scores", "masked_scores", "weights"]; // where an example may start, after Q and K
 const WEIGHT_OF = { queries: "w_query", keys: "w_key", values: "w_value" };
 const GIVEN_MATRICES = [
-  ...["inputs", "memory", "w_query", "w_key", "w_value", "w_output"],
-  ...["queries", "keys", "values", ...ENTRIES],
+  "inputs",
+  "memory",
+  "w_query",
+  "w_key",
+  "w_value",
+  "w_output",
+  "queries",
+  "keys",
+  "values",
+  ...ENTRIES,
 ];
 
 /** The stages and their axes; the table of slips and the ways of shapes come with them, from Python. */
@@ -234,8 +242,19 @@ const runOfWorked = ({ given, stages }, title, shown = stages) => {
   const numbered = (length) => Array.from({ length }, (_, place) => String(place));
   const [target, source] = [given.tokens.L ?? numbered(given.rows), given.tokens.M ?? numbered(given.columns)];
   return {
-    ...{ title, source, target, names, given, expected: [], text: "", translation: "", to: null, steps: [] },
-    ...{ computes: true, switches: UNSWITCHED, config: {} }, // its settings are in `given`
+    title,
+    source,
+    target,
+    names,
+    given,
+    expected: [],
+    text: "",
+    translation: "",
+    to: null,
+    steps: [],
+    computes: true,
+    switches: UNSWITCHED,
+    config: {}, // its settings are in `given`
     get: async (name) => {
       if (!tensors.has(name)) throw new Error(noSuchName(name, names));
       return tensors.get(name);

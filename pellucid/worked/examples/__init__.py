@@ -24,7 +24,7 @@ from pellucid.worked.worked_example import WorkedExample
 SETTINGS = ("heads", "scale", "mask", "tokens", "memory_tokens")
 TEXTS = ("about", "note", "lines")
 TABLES = ("given", "claims", "at", "called")
-ELIDED = re.compile(r"…\s*(\d{1,4})\s*×\s*(\d{1,4})")  # "… 8×4": a matrix of which only the shape is known
+ELIDED = re.compile(r"…\s*(\d{1,4})\s*×\s*(\d{1,4})")  # "… 8×4": known shape, unknown numbers
 FOLDER = resources.files(__name__)
 
 
@@ -119,7 +119,7 @@ def _table(name: str) -> Any:
 
 
 def _with_base(table: Any) -> Any:
-    """Add what the example that this one is `like` gives, and its settings, where this one has no other."""
+    """Fill in the inputs and settings that this example leaves out, from the example named by `like`."""
     if (
         not isinstance(table, dict)
         or not isinstance(table.get("like"), str)
@@ -159,7 +159,7 @@ def _example(name: str, table: Any, where: str, own: bool) -> Example:
         products = [Product(**entry) for entry in table.get("products", ())]
     except TypeError:
         example = 'written = "W_O · Concat", left = [8, 8], right = [2, 8]'
-        raise UsageError(f"{where}: a product is {example}.") from None
+        raise UsageError(f"{where}: write each product as {example}.") from None
     texts: dict[str, Any] = {key: str(table[key]) for key in TEXTS if key in table}
     tables = {key: table[key] for key in ("decimals", "claims", "at", "called") if key in table}
     return Example(name, arguments, products=products, **texts, **tables)
