@@ -84,7 +84,10 @@ def compile_kernels(target: str, library: Path, extra: tuple[str, ...] = ()) -> 
 
 def _zig(arguments: list[str], folder: str) -> None:
     """Run the compiler; its cache is thrown away with the folder."""
-    environment = os.environ | {"ZIG_GLOBAL_CACHE_DIR": f"{folder}/all", "ZIG_LOCAL_CACHE_DIR": f"{folder}/here"}
+    environment = os.environ | {
+        "ZIG_GLOBAL_CACHE_DIR": f"{folder}/all",
+        "ZIG_LOCAL_CACHE_DIR": f"{folder}/here",
+    }
     command = [sys.executable, "-m", "ziglang", "cc", *arguments]
     result = subprocess.run(command, env=environment, capture_output=True, text=True)
     if result.returncode:

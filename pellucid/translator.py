@@ -42,7 +42,8 @@ def load(
         model inside the package. A list of them is an ensemble, which translates as the first one's
         [translation] says.
     device: "auto" (a GPU where PyTorch sees one), "cpu", "cuda", "cuda:1", or a torch.device.
-    precision: what `translate` and `stream` compute in: "fp32", "bf16", or "auto", which is "fp32".
+    precision: what `translate` and `stream` compute in: "fp32", "bf16", "int8" (on a processor, several times
+        as fast: docs/performance.md), or "auto", which is "fp32".
     """
     paths = [path] if isinstance(path, str | os.PathLike) or not isinstance(path, Sequence) else path
     if not paths or not all(isinstance(each, str | os.PathLike) for each in paths):

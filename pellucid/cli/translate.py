@@ -44,7 +44,7 @@ def add(verbs: Verbs) -> None:
     option("--top-p", metavar="X", type=float, help="with --sample: from the likeliest tokens that make up X")
     option("--seed", metavar="N", type=int, help="with --sample: another one draws other translations")
     option("--batch-tokens", metavar="N", type=int, help="source tokens that are decoded together")
-    option("--precision", default="auto", help="auto, fp32 or bf16")
+    option("--precision", default="auto", help="auto, fp32, bf16 or int8")
     add_bad_utf8(parser)
 
 

@@ -124,9 +124,7 @@ class Session:
         lengths = [len(ids) for ids in sources]
         self._slots, self._capacity = slots, capacity
         self._model = Model.from_buffer_copy(weights.structure)
-        table = sinusoids(
-            round_up(max(capacity, *lengths)), shape.width, torch.float32, torch.device("cpu")
-        )
+        table = sinusoids(round_up(max(capacity, *lengths)), shape.width, torch.float32, torch.device("cpu"))
         self._positions = table.contiguous()
         self._model.positions = address(self._positions)
         never = self._take("forbidden", shape.vocabulary, np.uint8)

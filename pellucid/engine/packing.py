@@ -40,9 +40,7 @@ class Shape:
         """The shape of a model with this configuration."""
         head = up(config.width // config.heads, LANES)
         across, hidden = up(config.heads * head), up(config.hidden)
-        return cls(
-            config.width, up(config.width), config.heads, head, across, hidden, up(config.target_size)
-        )
+        return cls(config.width, up(config.width), config.heads, head, across, hidden, up(config.target_size))
 
 
 class Affine(NamedTuple):

@@ -170,7 +170,9 @@ def normalise(x_MD: Tensor, gains: Gains, width: int) -> Tensor:
     mean = (added(x_MD) / width)[:, None]
     apart = x_MD - mean
     squares = F.pad((apart * apart)[:, :width], (0, x_MD.shape[1] - width))
-    deviation = torch.from_numpy(np.sqrt((added(squares) / width + Norm.epsilon).numpy()))  # torch's own rounds otherwise
+    deviation = torch.from_numpy(
+        np.sqrt((added(squares) / width + Norm.epsilon).numpy())
+    )  # torch's own rounds otherwise
     factor = 1.0 / deviation
     return apart * factor[:, None] * gains.gain + gains.bias
 
@@ -184,9 +186,7 @@ def attend(query_MA: Tensor, pairs_MT2A: Tensor, shape: Shape) -> Tensor:
     weights = exponential(scores_MTH - scores_MTH.amax(1, keepdim=True))
     inverse = 1.0 / added(weights.mT)
     context = torch.zeros_like(query)
-    for weight_MH, value_MHU in zip(
-        weights.unbind(1), values.unflatten(-1, by_head).unbind(1), strict=True
-    ):
+    for weight_MH, value_MHU in zip(weights.unbind(1), values.unflatten(-1, by_head).unbind(1), strict=True):
         context = context + weight_MH[..., None] * value_MHU
     return F.pad((context * inverse[..., None]).flatten(1), (0, shape.across - shape.heads * shape.head))
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Unpack, overload
 
 from pellucid.config.schema import Config
+from pellucid.engine.decoding import Engine
 from pellucid.errors import UsageError
 from pellucid.model import Transformer
 from pellucid.text.vocabulary import Vocabulary
@@ -27,7 +28,7 @@ from pellucid.translate.sentences import (
 from pellucid.translate.stream import settled
 from pellucid.translate.translation import Hypothesis, Translation
 
-PRECISIONS = ("auto", "fp32", "bf16")
+PRECISIONS = ("auto", "fp32", "bf16", "int8")
 SCORED_TOKENS = 4096  # of sources or of targets that are scored together
 
 
@@ -40,7 +41,8 @@ class BaseTranslator:
         model: the Transformer, in float32. What measures or explains uses it.
         vocabulary: turns text into token ids and back (encode_source, decode_target, source_tokens, …).
         config: the Config that the model was trained with.
-        serving: the model that translates: a copy in bf16 with precision="bf16", else the model itself.
+        serving: the model that translates: a copy in bf16 with precision="bf16", else the model itself. With
+            precision="int8" it is the model whose weights the engine translates with, as they were at first.
         languages: the (source, target) pairs of languages that the model was made for.
     """
 
@@ -62,6 +64,7 @@ class BaseTranslator:
         self._serving = self._models
         if precision == "bf16":
             self._serving = tuple(copy.deepcopy(each).bfloat16() for each in self._models)
+        self._engines = tuple(Engine(each) for each in self._models) if precision == "int8" else ()
         self._never_said = never_said(self._models[0], vocabulary)
         self._longest = max(TOKENS, self.config.data.max_length)
 
@@ -173,7 +176,7 @@ class BaseTranslator:
     def _translate(self, sentences: Sequence[Sentence], given: Mapping[str, Any]) -> list[Translation]:
         requests, rules, options = self._requests(sentences, given)
         sources = [sentences[request.number].ids for request in requests]
-        found = decode(self._serving, sources, requests, rules, options)
+        found = decode(self._engines or self._serving, sources, requests, rules, options)
         of_number = {
             request.number: each[: options.n_best] for request, each in zip(requests, found, strict=True)
         }
@@ -204,7 +207,8 @@ class BaseTranslator:
             return
         with evaluating(*self._serving):
             seeds = options.seeds.of(sources)
-            for step in decode_batch(self._serving, sources, requests, seeds, rules, options):
+            models = self._engines or self._serving
+            for step in decode_batch(models, sources, requests, seeds, rules, options):
                 if step.done:
                     text = self._text(step.done[0][0].token_ids, sentence.to)
                 else:

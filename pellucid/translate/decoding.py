@@ -1,7 +1,9 @@
 """The Transformer as search wants it, and its sentences in batches."""
 
 import functools
+import threading
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 import torch
@@ -10,6 +12,7 @@ from torch import Tensor
 from pellucid.cache import GrowingPast
 from pellucid.config.device import device_of
 from pellucid.data.batch import pad
+from pellucid.engine.decoding import Engine
 from pellucid.model import Transformer
 from pellucid.translate.beam import best
 from pellucid.translate.ensemble import EnsembleDecoding
@@ -20,6 +23,7 @@ from pellucid.translate.search import Choose, Decoding, Request, Rules, SearchSt
 
 # Source tokens times hypotheses that are decoded together unless a call says otherwise: more is not faster.
 TOGETHER = {"cpu": 10_000, "cuda": 100_000}
+HYPOTHESES_TOGETHER = 128  # in the engine: of which each step does all products before it begins the next
 
 
 class TransformerDecoding:
@@ -44,7 +48,7 @@ class TransformerDecoding:
 
 
 def decode(
-    models: Sequence[Transformer],
+    models: Sequence[Transformer | Engine],
     sources: Sequence[Sequence[int]],
     requests: Sequence[Request],
     rules: Rules,
@@ -52,23 +56,55 @@ def decode(
 ) -> list[list[Found]]:
     """The hypotheses of each source, best first, in the order of the sources."""
     hypotheses: list[list[Found]] = [[] for _ in sources]
-    together = options.batch_tokens or max(
-        1, TOGETHER.get(device_of(models[0]).type, TOGETHER["cpu"]) // options.width
-    )
     sentence_seeds = options.seeds.of(sources) if options.sample else [0] * len(sources)
-    with evaluating(*models):
-        for group in batches([len(ids) for ids in sources], together):
-            some_sources = [sources[place] for place in group]
-            some_requests = [requests[place] for place in group]
-            some_seeds = [sentence_seeds[place] for place in group]
-            for step in decode_batch(models, some_sources, some_requests, some_seeds, rules, options):
-                for place, found in step.done.items():
-                    hypotheses[group[place]] = found
+    stop = threading.Event()
+
+    def decode_group(group: Sequence[int]) -> None:
+        some_sources = [sources[place] for place in group]
+        some_requests = [requests[place] for place in group]
+        some_seeds = [sentence_seeds[place] for place in group]
+        for step in decode_batch(models, some_sources, some_requests, some_seeds, rules, options):
+            for place, found in step.done.items():
+                hypotheses[group[place]] = found
+            if stop.is_set():
+                return
+
+    groups, threads = groups_of(models, [len(ids) for ids in sources], options)
+    with evaluating(*(model for model in models if isinstance(model, Transformer))):
+        if threads == 1:
+            for group in groups:
+                decode_group(group)
+            return hypotheses
+        # What computes here lets other threads run meanwhile; a group shares nothing but the weights.
+        with ThreadPoolExecutor(threads) as pool:
+            try:
+                for _ in pool.map(decode_group, groups):
+                    pass
+            finally:
+                stop.set()
     return hypotheses
 
 
+def groups_of(
+    models: Sequence[Transformer | Engine], lengths: Sequence[int], options: Options
+) -> tuple[list[list[int]], int]:
+    """Which sentences are decoded together, and how many such groups at once."""
+    first = models[0]
+    if isinstance(first, Transformer):
+        fits = TOGETHER.get(device_of(first).type, TOGETHER["cpu"]) // options.width
+        return list(batches(lengths, options.batch_tokens or max(1, fits))), 1
+    threads = max(1, min(torch.get_num_threads(), len(lengths)))
+    if options.batch_tokens:
+        groups = list(batches(lengths, options.batch_tokens))
+    else:
+        together = max(1, min(HYPOTHESES_TOGETHER // options.width, -(-len(lengths) // threads)))
+        order = sorted(range(len(lengths)), key=lambda place: -lengths[place])
+        groups = [order[start : start + together] for start in range(0, len(order), together)]
+    return groups, min(threads, max(1, len(groups)))
+
+
 def decode_batch(
-    models: Sequence[Transformer],
+    models: Sequence[Transformer | Engine],
     sources: Sequence[Sequence[int]],
     requests: Sequence[Request],
     sentence_seeds: Sequence[int],
@@ -76,14 +112,31 @@ def decode_batch(
     options: Options,
 ) -> Iterator[SearchStep]:
     """Sources decoded together, a token a step; several models are an ensemble."""
-    source, source_mask = pad(sources, models[0].config.pad_id, device_of(models[0]))
     choose: Choose = functools.partial(best, beam=options.beam)
+    kept = 2 * options.beam
     if options.sample:
         chance = Chance(sentence_seeds, options.n_best)
-        choose = functools.partial(draw, sampling=options.sampling, chance=chance)
-    decodings: list[Decoding] = [TransformerDecoding(model, source, source_mask) for model in models]
+        choose, kept = functools.partial(draw, sampling=options.sampling, chance=chance), 0
+    if len(models) > 1:
+        kept = 0
+    decodings = [decoding_of(model, sources, requests, rules, kept) for model in models]
     decoding = decodings[0] if len(decodings) == 1 else EnsembleDecoding(decodings)
     return search(decoding, requests, rules, choose)
+
+
+def decoding_of(
+    model: Transformer | Engine,
+    sources: Sequence[Sequence[int]],
+    requests: Sequence[Request],
+    rules: Rules,
+    kept: int = 0,
+) -> Decoding:
+    """Sources that the model has read; an engine gives only what decides where search keeps `kept` tokens."""
+    if isinstance(model, Transformer):
+        return TransformerDecoding(model, *pad(sources, model.config.pad_id, device_of(model)))
+    longest = max((request.max_length for request in requests), default=1)
+    forced = max((len(request.prefix) for request in requests), default=0)
+    return model.read(sources, rules.width, longest, kept, rules.forbidden, forced)
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from torch import Tensor
 from pellucid.errors import UsageError
 from pellucid.model import Transformer
 from pellucid.text.vocabulary import Vocabulary
-from pellucid.translate.search import Decoding
+from pellucid.translate.search import Decoding, log_probabilities
 
 
 class EnsembleDecoding:
@@ -21,7 +21,7 @@ class EnsembleDecoding:
 
     def step(self, tokens: Tensor) -> Tensor:
         """The last token of each row -> the log of the mean probability of its next token, rows x V."""
-        return log_of_mean([each.step(tokens).float().log_softmax(-1) for each in self._decodings])
+        return log_of_mean([log_probabilities(each.step(tokens)).log_p for each in self._decodings])
 
     def select(self, rows: Tensor, sentences: Tensor | None) -> None:
         """Go on with these rows, which belong to these sentences (None: to all, as before)."""

@@ -43,15 +43,17 @@ class Hypotheses:
         """S W, where there is no hypothesis."""
         return self.totals == -math.inf
 
-    def extend(self, chosen: Candidates, log_p_SWV: Tensor) -> "Hypotheses":
-        """Each candidate as a hypothesis that is longer by its token."""
+    def extend(self, chosen: Candidates, log_p_SWV: Tensor, ids_SWV: Tensor | None = None) -> "Hypotheses":
+        """Each candidate as a hypothesis that is longer by its token; with ids, a token is a place in them."""
         sentences, width, size = log_p_SWV.shape
         first_rows = torch.arange(sentences, device=chosen.parents.device)[:, None] * width
-        said = log_p_SWV.flatten(1).gather(1, chosen.parents * size + chosen.tokens)
+        places = chosen.parents * size + chosen.tokens
+        said = log_p_SWV.flatten(1).gather(1, places)
+        tokens = chosen.tokens if ids_SWV is None else ids_SWV.flatten(1).gather(1, places)
         return Hypotheses(
             self.places,
             chosen.totals,
-            torch.cat((pick(self.tokens, chosen.parents), chosen.tokens[..., None]), -1),
+            torch.cat((pick(self.tokens, chosen.parents), tokens[..., None]), -1),
             torch.cat((pick(self.log_probabilities, chosen.parents), said[..., None]), -1),
             first_rows + chosen.parents,
         )

@@ -8,6 +8,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
+from pellucid.engine.decoding import NextTokens
 from pellucid.errors import PellucidError
 from pellucid.translate.hypotheses import Candidates, Found, Hypotheses, found
 
@@ -19,8 +20,9 @@ class Decoding(Protocol):
     def device(self) -> torch.device:
         """Where it computes."""
 
-    def step(self, tokens: Tensor) -> Tensor:
-        """The last token of each row, at first the start token -> the logits of its next token, rows x V."""
+    def step(self, tokens: Tensor) -> Tensor | NextTokens:
+        """The last token of each row, at first the start token -> the logits of its next token, rows x V, or
+        only the likeliest ones' log-probabilities."""
 
     def select(self, rows: Tensor, sentences: Tensor | None) -> None:
         """Go on with these rows, in this order, which belong to these sentences (None: to all, as before)."""
@@ -70,11 +72,7 @@ def search(
     collected: list[list[Found]] = [[] for _ in requests]
     length = 0
     while len(hypotheses.places):
-        logits = decoding.step(hypotheses.tokens[:, :, -1].flatten())
-        log_p = logits.float().log_softmax(-1).unflatten(0, hypotheses.totals.shape)
-        _check(log_p, hypotheses, requests)
-        _keep_to_rules(log_p, hypotheses, requests, rules)
-        candidates = hypotheses.extend(choose(log_p, hypotheses), log_p)
+        candidates = _continuations(decoding, hypotheses, requests, rules, choose)
         length += 1
 
         ended = (candidates.tokens[:, :, -1] == rules.end_id) & ~candidates.empty
@@ -100,6 +98,40 @@ def search(
         yield SearchStep(hypotheses, closed)
 
 
+def _continuations(
+    decoding: Decoding, hypotheses: Hypotheses, requests: Sequence[Request], rules: Rules, choose: Choose
+) -> Hypotheses:
+    """The candidates of a step as hypotheses, chosen from the likeliest tokens if these decide."""
+    said = log_probabilities(decoding.step(hypotheses.tokens[:, :, -1].flatten()))
+    while True:
+        shape = hypotheses.totals.shape
+        log_p, ids = (
+            said.log_p.unflatten(0, shape),
+            None if said.ids is None else said.ids.unflatten(0, shape),
+        )
+        _check(log_p, hypotheses, requests)
+        least = None if said.all is None else log_p.amin(-1)
+        _keep_to_rules(log_p, ids, hypotheses, requests, rules)
+        chosen = choose(log_p, hypotheses)
+        if said.all is None or least is None or not _undecided(least, chosen, hypotheses):
+            return hypotheses.extend(chosen, log_p, ids)
+        said = said.all()
+
+
+def log_probabilities(said: Tensor | NextTokens) -> NextTokens:
+    """What a step says as log-probabilities."""
+    return said if isinstance(said, NextTokens) else NextTokens(said.float().log_softmax(-1))
+
+
+def _undecided(least_SW: Tensor, chosen: Candidates, hypotheses: Hypotheses) -> bool:
+    """Whether a token that a row left out could be among the chosen, or tie with one of them.
+
+    A row that holds -inf left nothing out.
+    """
+    left_out = (least_SW + hypotheses.totals).masked_fill(least_SW == -math.inf, -math.inf).amax(1)
+    return bool(((left_out >= chosen.totals[:, -1]) & (left_out > -math.inf)).any())
+
+
 def _check(log_p_SWV: Tensor, hypotheses: Hypotheses, requests: Sequence[Request]) -> None:
     """Probabilities that are not numbers end the search: nothing sensible can follow, and perhaps no end."""
     wrong = ~(log_p_SWV.amax(-1).isfinite() | hypotheses.empty).all(1)
@@ -113,10 +145,18 @@ def _check(log_p_SWV: Tensor, hypotheses: Hypotheses, requests: Sequence[Request
 
 
 def _keep_to_rules(
-    log_p_SWV: Tensor, hypotheses: Hypotheses, requests: Sequence[Request], rules: Rules
+    log_p_SWV: Tensor,
+    ids_SWV: Tensor | None,
+    hypotheses: Hypotheses,
+    requests: Sequence[Request],
+    rules: Rules,
 ) -> None:
     """Set to -inf, in place, what may not be said at this step."""
     said = hypotheses.tokens.shape[-1] - 1
+    if ids_SWV is not None:  # of likely tokens, none is forbidden, and none is said before a prefix ends
+        if said < rules.min_length:
+            log_p_SWV.masked_fill_(ids_SWV == rules.end_id, -math.inf)
+        return
     forced = [
         (row, requests[place].prefix[said])
         for row, place in enumerate(hypotheses.places.tolist())

@@ -1,0 +1,106 @@
+"""The engine as search wants it: the likeliest next tokens of each hypothesis, and beams without copies."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from pellucid.config.schema import ModelConfig
+from pellucid.engine import native, plain
+from pellucid.engine.library import kernels
+from pellucid.errors import UsageError
+from pellucid.model import Transformer
+
+MORE = 2  # candidates beyond those that search keeps: one if the end may not come yet, one to see ties by
+
+
+@dataclass(frozen=True)
+class NextTokens:
+    """Log-probabilities of next tokens, rows x C: of all, or of the likeliest, with what gives those of all."""
+
+    log_p: Tensor
+    ids: Tensor | None = None  # of the likeliest, ascending
+    all: "Callable[[], NextTokens] | None" = None
+
+
+class Engine:
+    """A model made ready for fast decoding on a processor; it keeps the weights that the model has now."""
+
+    def __init__(self, model: Transformer, precision: str = "int8") -> None:
+        if next(model.parameters()).device.type != "cpu":
+            raise UsageError(
+                f'precision = "{precision}" computes on a processor. Set device = "cpu", or another precision.'
+            )
+        self.config: ModelConfig = model.config
+        found = kernels()
+        self.kind = found.kind if found else "torch"
+        self._weights: Any = plain.Weights(model) if found is None else None
+        if found is not None:
+            self._weights = native.Weights(model, precision, found)
+
+    def read(
+        self,
+        sources: Sequence[Sequence[int]],
+        width: int,
+        longest: int,
+        kept: int = 0,
+        forbidden: Sequence[int] = (),
+        whole_until: int = 0,
+    ) -> "EngineDecoding":
+        """Read sources, to be decoded with `width` hypotheses each of at most `longest` tokens.
+
+        kept: the best continuations of a sentence that search keeps at a step; 0: it wants all of them.
+        whole_until: the step from which on so many are enough.
+        """
+        session = native.Session if isinstance(self._weights, native.Weights) else plain.Session
+        size = self.config.target_size
+        candidates = kept + MORE if 0 < kept + MORE < size else 0
+        slots = len(sources) * width
+        reading = session(self._weights, sources, slots, longest, candidates, forbidden)
+        return EngineDecoding(
+            reading, len(sources), slots, longest, size, whole_until if candidates else longest
+        )
+
+
+class EngineDecoding:
+    """A batch of sources that the engine has read; each step's rows write what they remember once, and a row's
+    past is found by its ancestors."""
+
+    device = torch.device("cpu")
+
+    def __init__(
+        self, session: Any, sentences: int, slots: int, longest: int, size: int, whole_until: int
+    ) -> None:
+        self._session, self._size, self._whole_until = session, size, whole_until
+        self._sentence = np.arange(sentences, dtype=np.int32)  # of each row
+        self._ancestors = np.zeros((slots, longest), np.int32)
+        self._slots = np.arange(slots, dtype=np.int32)
+        self._length = 0
+        self._last: tuple[Any, ...] = ()
+
+    def step(self, tokens: Tensor) -> NextTokens:
+        """The last token of each row -> the likeliest next tokens, or all of them."""
+        rows = len(tokens)
+        positions = np.full(rows, self._length, np.int32)
+        self._last = (tokens.numpy(), positions, self._sentence, self._ancestors)
+        found = self._next(self._length < self._whole_until)
+        self._ancestors[:rows, self._length] = self._slots[:rows]
+        self._length += 1
+        return found
+
+    def select(self, rows: Tensor, sentences: Tensor | None) -> None:
+        """Go on with these rows, which belong to these sentences (None: to all, as before)."""
+        chosen = rows.numpy()
+        self._ancestors[: len(chosen), : self._length] = self._ancestors[chosen, : self._length]
+        self._sentence = self._sentence[chosen]
+
+    def _next(self, whole: bool) -> NextTokens:
+        value, ids, greatest, total, logits = self._session.step(*self._last, whole)
+        normaliser = (greatest + np.log(total, dtype=np.float64)).astype(np.float32)[:, None]
+        if logits is not None:
+            return NextTokens(torch.from_numpy(logits[:, : self._size] - normaliser))
+        log_p, tokens = torch.from_numpy(value - normaliser), torch.from_numpy(ids.astype(np.int64))
+        return NextTokens(log_p, tokens, lambda: self._next(True))
