@@ -1,29 +1,21 @@
 """The engine as search wants it: the likeliest next tokens of each hypothesis, and beams without copies."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
+from numpy.typing import NDArray
 
 from pellucid.config.schema import ModelConfig
 from pellucid.engine import native, plain
 from pellucid.engine.library import kernels
+from pellucid.engine.next_tokens import NextTokens
 from pellucid.errors import UsageError
 from pellucid.model import Transformer
 
+Array = NDArray[Any]
 MORE = 2  # candidates beyond those that search keeps: one if the end may not come yet, one to see ties by
-
-
-@dataclass(frozen=True)
-class NextTokens:
-    """Log-probabilities of next tokens, rows x C: of all, or of the likeliest, with what gives those of all."""
-
-    log_p: Tensor
-    ids: Tensor | None = None  # of the likeliest, ascending
-    all: "Callable[[], NextTokens] | None" = None
 
 
 class Engine:
@@ -32,7 +24,7 @@ class Engine:
     def __init__(self, model: Transformer, precision: str = "int8") -> None:
         if next(model.parameters()).device.type != "cpu":
             raise UsageError(
-                f'precision = "{precision}" computes on a processor. Set device = "cpu", or another precision.'
+                f'precision = "{precision}" computes on a processor. Set device = "cpu" or another precision.'
             )
         self.config: ModelConfig = model.config
         found = kernels()
@@ -57,7 +49,7 @@ class Engine:
         """
         session = native.Session if isinstance(self._weights, native.Weights) else plain.Session
         size = self.config.target_size
-        candidates = kept + MORE if 0 < kept + MORE < size else 0
+        candidates = kept + MORE if kept and kept + MORE < size else 0
         slots = len(sources) * width
         reading = session(self._weights, sources, slots, longest, candidates, forbidden)
         return EngineDecoding(
@@ -66,10 +58,8 @@ class Engine:
 
 
 class EngineDecoding:
-    """A batch of sources that the engine has read; each step's rows write what they remember once, and a row's
-    past is found by its ancestors."""
-
-    device = torch.device("cpu")
+    """A batch of sources that the engine has read. What a row remembers of a step is written once, and a
+    hypothesis finds its past by its ancestors."""
 
     def __init__(
         self, session: Any, sentences: int, slots: int, longest: int, size: int, whole_until: int
@@ -81,26 +71,24 @@ class EngineDecoding:
         self._length = 0
         self._last: tuple[Any, ...] = ()
 
-    def step(self, tokens: Tensor) -> NextTokens:
+    def step(self, tokens: Array) -> NextTokens:
         """The last token of each row -> the likeliest next tokens, or all of them."""
         rows = len(tokens)
         positions = np.full(rows, self._length, np.int32)
-        self._last = (tokens.numpy(), positions, self._sentence, self._ancestors)
+        self._last = (tokens, positions, self._sentence, self._ancestors)
         found = self._next(self._length < self._whole_until)
         self._ancestors[:rows, self._length] = self._slots[:rows]
         self._length += 1
         return found
 
-    def select(self, rows: Tensor, sentences: Tensor | None) -> None:
-        """Go on with these rows, which belong to these sentences (None: to all, as before)."""
-        chosen = rows.numpy()
-        self._ancestors[: len(chosen), : self._length] = self._ancestors[chosen, : self._length]
-        self._sentence = self._sentence[chosen]
+    def select(self, rows: Array, sentences: Array | None) -> None:
+        """Continue with these rows; the sentence of each follows from the row that it continues."""
+        self._ancestors[: len(rows), : self._length] = self._ancestors[rows, : self._length]
+        self._sentence = self._sentence[rows]
 
     def _next(self, whole: bool) -> NextTokens:
         value, ids, greatest, total, logits = self._session.step(*self._last, whole)
         normaliser = (greatest + np.log(total, dtype=np.float64)).astype(np.float32)[:, None]
         if logits is not None:
             return NextTokens(torch.from_numpy(logits[:, : self._size] - normaliser))
-        log_p, tokens = torch.from_numpy(value - normaliser), torch.from_numpy(ids.astype(np.int64))
-        return NextTokens(log_p, tokens, lambda: self._next(True))
+        return NextTokens(value - normaliser, ids.astype(np.int64), lambda: self._next(True))

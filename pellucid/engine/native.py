@@ -12,7 +12,7 @@ from torch import Tensor
 
 from pellucid.engine.library import Kernels, Layer, Linear, Memory, Model, Norm, Step, Work
 from pellucid.engine.packing import ACTIVATIONS, BLOCK, KINDS, Affine, Gains, Shape, parts_of, up
-from pellucid.model import Transformer, round_up, sinusoids
+from pellucid.model import Decoder, Encoder, Transformer, round_up, sinusoids
 
 CHUNK = 1024  # as in kernels.c
 ENCODED_TOGETHER = 160  # rows that go through all of the encoder's layers while the nearest caches hold them
@@ -57,10 +57,7 @@ class Weights:
             "decoder": (Layer * config.decoder_layers)(),
         }
         self._pack(model)
-        self._embeddings = [
-            (model.embedding or stack.embedding).weight.detach().float().contiguous()
-            for stack in (model.encoder, model.decoder)
-        ]
+        self._embeddings = [embedding(model, stack) for stack in (model.encoder, model.decoder)]
         self.structure.source_embedding, self.structure.target_embedding = map(address, self._embeddings)
         self.structure.encoder, self.structure.decoder = map(ctypes.addressof, self._layers.values())
 
@@ -210,6 +207,13 @@ class Session:
         for name, array in arrays.items():
             setattr(step, name, array.ctypes.data)
         return step
+
+
+def embedding(model: Transformer, stack: Encoder | Decoder) -> Tensor:
+    """The vectors of a stack's tokens, where the model has them."""
+    part = model.embedding or stack.embedding
+    assert part is not None
+    return part.weight.detach().float().contiguous()
 
 
 def address(tensor: Tensor) -> int:

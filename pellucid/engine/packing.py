@@ -1,4 +1,4 @@
-"""A Transformer's matrices as the engine multiplies by them: joined, padded, the attention's scale folded in."""
+"""A Transformer's matrices as the engine multiplies by them: joined, padded, with attention's scale in."""
 
 import math
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ def up(number: int, multiple: int = BLOCK) -> int:
 
 @dataclass(frozen=True)
 class Shape:
-    """The widths of a model, padded: of its vectors, of a head, of all heads together, inside feed-forward."""
+    """A model's widths, padded: of its vectors, of a head, of all heads together, inside feed-forward."""
 
     width: int
     padded: int
@@ -102,8 +102,8 @@ def feed_forward_parts(part: FeedForward, shape: Shape) -> dict[str, Affine]:
 
 def logits(model: Transformer, shape: Shape) -> Affine:
     """The projection to the vocabulary; what pads it can never be chosen."""
-    weight, bias = model.projection_weight.detach(), model.decoder.projection.bias
-    bias = weight.new_zeros(len(weight)) if bias is None else bias.detach()
+    weight, own = model.projection_weight.detach(), model.decoder.projection.bias
+    bias = weight.new_zeros(len(weight)) if own is None else own.detach()
     return Affine(weight, F.pad(bias, (0, shape.vocabulary - len(bias)), value=-math.inf), shape.padded)
 
 
@@ -121,8 +121,8 @@ def parts_of(model: Transformer, shape: Shape) -> Iterator[tuple[str, int, dict[
         yield "decoder", number, decoder_parts(layer, shape)
     last = {"logits": logits(model, shape), "norm": final_norm(model.decoder.norm, shape)}
     yield "decoder", -1, cast("dict[str, Affine | Gains]", last)
-    for number, layer in enumerate(model.encoder.layers):
-        yield "encoder", number, encoder_parts(cast(EncoderLayer, layer), shape)
+    for number, part in enumerate(model.encoder.layers):
+        yield "encoder", number, encoder_parts(cast(EncoderLayer, part), shape)
     yield "encoder", -1, {"norm": final_norm(model.encoder.norm, shape)}
     for number, layer in enumerate(decoder):
         yield "decoder", number, cross_parts(layer, shape)

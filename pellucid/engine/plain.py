@@ -1,4 +1,4 @@
-"""The engine in PyTorch: what kernels.c computes in int8, with every rounding the same, so bitwise its results.
+"""The engine in PyTorch: what kernels.c computes in int8, with the same roundings, so bitwise its results.
 
 It is the reference of the compiled kernels' tests, and what runs where there are no kernels, more slowly.
 """

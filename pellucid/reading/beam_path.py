@@ -6,16 +6,13 @@ Searching itself stays as fast as it was: here it is run once more, and the func
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from torch import Tensor
-
-from pellucid.config.device import device_of
-from pellucid.data.batch import pad
+from pellucid.engine.next_tokens import NextTokens
 from pellucid.errors import PellucidError
 from pellucid.reading.reading import Reading
 from pellucid.seeing.viewed import Viewed
 from pellucid.translate.base import BaseTranslator
 from pellucid.translate.beam import best
-from pellucid.translate.decoding import TransformerDecoding, evaluating
+from pellucid.translate.decoding import decoding_of, evaluating
 from pellucid.translate.hypotheses import Candidates, Found, Hypotheses
 from pellucid.translate.search import Rules, search
 from pellucid.translate.sentences import TOKENS, read_source
@@ -113,12 +110,12 @@ def beam_path(translator: BaseTranslator, reading: Reading) -> BeamPath:
     vocabulary = reading.vocabulary
     sentence = read_source(reading.translation.source, reading.to, vocabulary, TOKENS)
     requests, rules, options = translator._requests([sentence], {})
-    model, weighed = translator.serving, _Watched(options.beam)
-    source, mask = pad([sentence.ids], model.config.pad_id, device_of(model))
+    model, weighed = translator._decoders[0], _Watched(options.beam)
+    decoding = decoding_of(model, [sentence.ids], requests, rules, kept=2 * options.beam)
     steps: list[list[Candidate]] = []
     found: list[Found] = []
-    with evaluating(model):
-        for step in search(TransformerDecoding(model, source, mask), requests, rules, weighed.choose):
+    with evaluating(translator.serving):
+        for step in search(decoding, requests, rules, weighed.choose):
             found = step.done.get(0, [])
             steps.append(_candidates(weighed, step.open, found, rules, reading))
     _check(reading, found)
@@ -142,13 +139,13 @@ class _Watched:
         self.log_probabilities: list[float] = []
         self.totals: list[float] = []
 
-    def choose(self, log_p_SWV: Tensor, hypotheses: Hypotheses) -> Candidates:
-        chosen = best(log_p_SWV, hypotheses, self._beam)
+    def choose(self, said: NextTokens, hypotheses: Hypotheses) -> Candidates:
+        chosen = best(said, hypotheses, self._beam)
         parents, tokens = chosen.parents[0].tolist(), chosen.tokens[0].tolist()
         before = hypotheses.tokens[0, :, 1:].tolist()
         self.totals = chosen.totals[0].tolist()
         self.ids = [[*before[parent], token] for parent, token in zip(parents, tokens, strict=True)]
-        self.log_probabilities = log_p_SWV[0, parents, tokens].tolist()
+        self.log_probabilities = chosen.log_probabilities[0].tolist()
         return chosen
 
 

@@ -64,7 +64,9 @@ class BaseTranslator:
         self._serving = self._models
         if precision == "bf16":
             self._serving = tuple(copy.deepcopy(each).bfloat16() for each in self._models)
-        self._engines = tuple(Engine(each) for each in self._models) if precision == "int8" else ()
+        self._decoders: Sequence[Transformer | Engine] = self._serving
+        if precision == "int8":
+            self._decoders = tuple(Engine(each, precision) for each in self._models)
         self._never_said = never_said(self._models[0], vocabulary)
         self._longest = max(TOKENS, self.config.data.max_length)
 
@@ -176,7 +178,7 @@ class BaseTranslator:
     def _translate(self, sentences: Sequence[Sentence], given: Mapping[str, Any]) -> list[Translation]:
         requests, rules, options = self._requests(sentences, given)
         sources = [sentences[request.number].ids for request in requests]
-        found = decode(self._engines or self._serving, sources, requests, rules, options)
+        found = decode(self._decoders, sources, requests, rules, options)
         of_number = {
             request.number: each[: options.n_best] for request, each in zip(requests, found, strict=True)
         }
@@ -207,8 +209,7 @@ class BaseTranslator:
             return
         with evaluating(*self._serving):
             seeds = options.seeds.of(sources)
-            models = self._engines or self._serving
-            for step in decode_batch(models, sources, requests, seeds, rules, options):
+            for step in decode_batch(self._decoders, sources, requests, seeds, rules, options):
                 if step.done:
                     text = self._text(step.done[0][0].token_ids, sentence.to)
                 else:

@@ -2,42 +2,55 @@
 
 import math
 
+import numpy as np
 import torch
 from torch import Tensor
 
+from pellucid.engine.next_tokens import NextTokens
 from pellucid.translate.hypotheses import Candidates, Hypotheses
 
+NONE = np.float32(-math.inf)
 
-def best(log_p_SWV: Tensor, hypotheses: Hypotheses, beam: int) -> Candidates:
-    """The 2 * beam continuations with the highest sums; ties go to the lower hypothesis, then the lower id.
 
-    That leaves `beam` open ones whatever ends, and beam 1 is greedy. Where there are fewer, sums are -inf.
+def best(said: NextTokens, hypotheses: Hypotheses, beam: int) -> Candidates:
+    """Return the 2 * beam continuations with the highest sums; ties go to the lower hypothesis, then to the
+    lower id.
+
+    So `beam` hypotheses stay open even if as many end; beam 1 is greedy. Missing ones have sums of -inf.
     """
-    width, count = log_p_SWV.shape[1], 2 * beam
-    tokens, totals = best_of_each(log_p_SWV.flatten(0, 1), hypotheses.totals.flatten(), count)
-    tokens, totals = tokens.unflatten(0, (-1, width)).flatten(1), totals.unflatten(0, (-1, width)).flatten(1)
-    parents = (
-        torch.arange(width, device=tokens.device)
-        .repeat_interleave(tokens.shape[1] // width)
-        .expand_as(tokens)
-    )
-    missing = max(0, count - tokens.shape[1])
-    if missing:
-        tokens, parents = (torch.nn.functional.pad(ids, (0, missing)) for ids in (tokens, parents))
-        totals = torch.nn.functional.pad(totals, (0, missing), value=-math.inf)
-    totals, order = totals.sort(dim=1, descending=True, stable=True)
-    order = order[:, :count]
-    return Candidates(parents.gather(1, order), tokens.gather(1, order), totals[:, :count])
+    count, so_far = 2 * beam, hypotheses.totals.reshape(-1, 1)
+    if said.ids is None:
+        so_far_R = torch.from_numpy(so_far[:, 0]).to(said.log_p.device)
+        found, _ = best_of_each(said.log_p, so_far_R, count)
+        ids, log_p = found.cpu().numpy(), said.log_p.gather(1, found).cpu().numpy()
+    else:
+        ids, log_p = said.ids, said.log_p
+    sums = np.where(so_far == NONE, NONE, log_p + so_far)
+    sentences, each = len(hypotheses.places), ids.shape[1]
+    ids, log_p, sums = (array.reshape(sentences, -1) for array in (ids, log_p, sums))
+    order = (-sums).argsort(axis=1, kind="stable")[:, :count]
+    missing = count - order.shape[1]
+    if missing > 0:
+        none = ((0, 0), (0, missing))
+        order, sums = (
+            np.pad(order, none, constant_values=sums.shape[1]),
+            np.pad(sums, none, constant_values=NONE),
+        )
+        ids, log_p = np.pad(ids, none), np.pad(log_p, none)
+    sentence = np.arange(sentences)[:, None]
+    parents = np.minimum(order // each, hypotheses.totals.shape[1] - 1)
+    return Candidates(parents, ids[sentence, order], sums[sentence, order], log_p[sentence, order])
 
 
 def best_of_each(log_p_RV: Tensor, so_far_R: Tensor, count: int) -> tuple[Tensor, Tensor]:
-    """The `count` ids with each row's highest sums, ascending, and these sums; ties go to the lower id."""
+    """Return the `count` ids with each row's highest sums, in ascending order, and their sums; ties go to the
+    lower id."""
     if log_p_RV.shape[1] <= count:
         ids = torch.arange(log_p_RV.shape[1], device=log_p_RV.device).expand_as(log_p_RV)
         return ids, _sums(log_p_RV, so_far_R)
     highest, ids = log_p_RV.topk(count + 1)
     sums = _sums(highest, so_far_R)
-    # topk takes any of several equal ones. Where the last in equals the first out, sort the whole row.
+    # topk takes any of several equal sums. Where the last sum kept equals the first dropped, sort the row.
     doubtful = (sums[:, -2] == sums[:, -1]) & (sums[:, -1] > -math.inf)
     ids = ids[:, :count].sort().values
     if doubtful.any():
@@ -49,6 +62,6 @@ def best_of_each(log_p_RV: Tensor, so_far_R: Tensor, count: int) -> tuple[Tensor
 
 
 def _sums(log_p_RV: Tensor, so_far_R: Tensor) -> Tensor:
-    """What each continuation adds up to; where no hypothesis is, -inf, whatever the model says there."""
+    """Return the sum of each continuation; -inf where there is no hypothesis, whatever the model returns."""
     empty = (so_far_R == -math.inf)[:, None]
     return (log_p_RV + so_far_R[:, None]).masked_fill(empty, -math.inf)

@@ -16,7 +16,7 @@ from pellucid.engine.decoding import Engine
 from pellucid.model import Transformer
 from pellucid.translate.beam import best
 from pellucid.translate.ensemble import EnsembleDecoding
-from pellucid.translate.hypotheses import Found
+from pellucid.translate.hypotheses import Array, Found
 from pellucid.translate.options import Options
 from pellucid.translate.sample import Chance, draw
 from pellucid.translate.search import Choose, Decoding, Request, Rules, SearchStep, search
@@ -36,15 +36,17 @@ class TransformerDecoding:
         self._memory = model.remember(model.encode(source_BM, source_mask_BM), source_mask_BM)
         self._past = GrowingPast()
 
-    def step(self, tokens: Tensor) -> Tensor:
+    @torch.no_grad()
+    def step(self, tokens: Array) -> Tensor:
         """The last token of each row -> the logits of its next token, rows x V."""
-        return self._model.decode(tokens[:, None], self._memory, self._past)[:, 0]
+        ids = torch.from_numpy(tokens).to(self.device)
+        return self._model.decode(ids[:, None], self._memory, self._past)[:, 0]
 
-    def select(self, rows: Tensor, sentences: Tensor | None) -> None:
+    def select(self, rows: Array, sentences: Array | None) -> None:
         """Go on with these rows, which belong to these sentences (None: to all, as before)."""
-        self._past.select(rows)
+        self._past.select(torch.from_numpy(rows).to(self.device))
         if sentences is not None:
-            self._memory = self._memory.select(sentences)
+            self._memory = self._memory.select(torch.from_numpy(sentences).to(self.device))
 
 
 def decode(

@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
+from pellucid.engine.next_tokens import NextTokens
 from pellucid.translate.beam import best_of_each
-from pellucid.translate.hypotheses import Candidates, Hypotheses
+from pellucid.translate.hypotheses import Array, Candidates, Hypotheses, pick
 
 
 @dataclass(frozen=True)
@@ -22,23 +24,21 @@ class Sampling:
     top_p: float | None = None
 
 
-def draw(log_p_SWV: Tensor, hypotheses: Hypotheses, sampling: Sampling, chance: "Chance") -> Candidates:
+def draw(said: NextTokens, hypotheses: Hypotheses, sampling: Sampling, chance: "Chance") -> Candidates:
     """One token for each hypothesis: where its number in [0, 1) falls among the probabilities."""
-    uniform_SW = chance.next(hypotheses.places)
+    log_p_SWV = said.log_p.unflatten(0, hypotheses.totals.shape)
+    uniform_SW = chance.next(hypotheses.places).to(log_p_SWV.device)
     # At first one hypothesis stands for all that will be drawn.
     log_p = log_p_SWV.expand(-1, uniform_SW.shape[1], -1)
-    parents = (
-        torch.arange(log_p.shape[1], device=log_p.device)
-        .clamp(max=log_p_SWV.shape[1] - 1)
-        .expand_as(uniform_SW)
-    )
+    parents = np.arange(log_p.shape[1]).clip(max=log_p_SWV.shape[1] - 1)
+    parents = np.broadcast_to(parents, tuple(uniform_SW.shape))
     scores = log_p.flatten(0, 1).double()
     scores = (scores - scores.amax(-1, keepdim=True)) / sampling.temperature
     kept = cut(scores, sampling.top_k, sampling.top_p)
     tokens = drawn(kept, uniform_SW.flatten()).view_as(uniform_SW)
-    return Candidates(
-        parents, tokens, hypotheses.totals.gather(1, parents) + log_p.gather(2, tokens[..., None])[..., 0]
-    )
+    chosen = log_p.gather(2, tokens[..., None])[..., 0].cpu().numpy()
+    totals = pick(hypotheses.totals, parents) + chosen
+    return Candidates(parents, tokens.cpu().numpy(), totals, chosen)
 
 
 def cut(scores_RV: Tensor, top_k: int | None, top_p: float | None) -> Tensor:
@@ -98,8 +98,8 @@ class Chance:
         self._generators = [torch.Generator().manual_seed(seed) for seed in sentence_seeds]
         self._draws = draws
 
-    def next(self, places_S: Tensor) -> Tensor:
+    def next(self, places_S: Array) -> Tensor:
         """The next numbers of the sentences at these places, S W."""
         open_generators = [self._generators[place] for place in places_S.tolist()]
         numbers = [torch.rand(self._draws, generator=each, dtype=torch.float64) for each in open_generators]
-        return torch.stack(numbers).to(places_S.device)
+        return torch.stack(numbers)

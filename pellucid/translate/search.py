@@ -5,27 +5,24 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from pellucid.engine.decoding import NextTokens
+from pellucid.engine.next_tokens import NextTokens
 from pellucid.errors import PellucidError
-from pellucid.translate.hypotheses import Candidates, Found, Hypotheses, found
+from pellucid.translate.hypotheses import Array, Candidates, Found, Hypotheses, extract
 
 
 class Decoding(Protocol):
-    """A model that has read a batch of sentences; the hypotheses of a sentence are neighbouring rows."""
+    """A model that has encoded a batch of sentences; the hypotheses of a sentence are neighbouring rows."""
 
-    @property
-    def device(self) -> torch.device:
-        """Where it computes."""
+    def step(self, tokens: Array) -> Tensor | NextTokens:
+        """The last token of each row, at first the start token -> the logits of the next token, rows x V, or
+        log-probabilities of the likeliest."""
 
-    def step(self, tokens: Tensor) -> Tensor | NextTokens:
-        """The last token of each row, at first the start token -> the logits of its next token, rows x V, or
-        only the likeliest ones' log-probabilities."""
-
-    def select(self, rows: Tensor, sentences: Tensor | None) -> None:
-        """Go on with these rows, in this order, which belong to these sentences (None: to all, as before)."""
+    def select(self, rows: Array, sentences: Array | None) -> None:
+        """Continue with these rows, in order; they belong to these sentences (None: to all, as before)."""
 
 
 @dataclass(frozen=True)
@@ -57,84 +54,85 @@ class SearchStep:
     done: dict[int, list[Found]]
 
 
-Choose = Callable[[Tensor, Hypotheses], Candidates]
-"""(log-probabilities S W V, hypotheses S W) -> candidates, best first; only the first `width` may end."""
+Choose = Callable[[NextTokens, Hypotheses], Candidates]
+"""(log-probabilities, hypotheses S W) -> candidates, best first; only the first `width` may end."""
 
 
-@torch.no_grad()
 def search(
     decoding: Decoding, requests: Sequence[Request], rules: Rules, choose: Choose
 ) -> Iterator[SearchStep]:
     """Decode a batch, a token a step; a sentence is done when `width` hypotheses ended, or at its limit."""
-    hypotheses = Hypotheses.at_start(len(requests), rules.start_id, decoding.device)
-    limits = torch.tensor([request.max_length for request in requests], device=decoding.device)
-    ended_so_far = torch.zeros_like(limits)
+    hypotheses = Hypotheses.at_start(len(requests), rules.start_id)
+    limits = np.array([request.max_length for request in requests])
+    ended_so_far = np.zeros_like(limits)
     collected: list[list[Found]] = [[] for _ in requests]
     length = 0
     while len(hypotheses.places):
-        candidates = _continuations(decoding, hypotheses, requests, rules, choose)
+        candidates = _continue(decoding, hypotheses, requests, rules, choose)
         length += 1
 
+        hypotheses = candidates.first(rules.width)
         ended = (candidates.tokens[:, :, -1] == rules.end_id) & ~candidates.empty
-        counted = ended[:, : rules.width]
-        _collect(collected, found(candidates, counted, rules.length_penalty, finished=True))
-        ended_so_far += counted.sum(1)
-        open_first = ended.to(torch.uint8).argsort(dim=1, stable=True)[:, : rules.width]
-        hypotheses = candidates.without(ended).keep(open_first)
+        if ended.any():
+            counted = ended[:, : rules.width]
+            _collect(collected, extract(candidates, counted, rules.length_penalty, finished=True))
+            ended_so_far += counted.sum(1)
+            open_first = ended.argsort(axis=1, kind="stable")[:, : rules.width]
+            hypotheses = candidates.without(ended).keep(open_first)
 
-        done = (ended_so_far >= rules.width) | hypotheses.empty.all(1) | (limits <= length)
-        too_few = (done & (ended_so_far < rules.width))[:, None] & ~hypotheses.empty
-        _collect(collected, found(hypotheses, too_few, rules.length_penalty, finished=False))
-        closed = {
-            place: _ranked(collected[place], requests[place], length)
-            for place in hypotheses.places[done].tolist()
-        }
-        left = None
-        if closed:
-            left = (~done).nonzero()[:, 0]
+        done = (ended_so_far >= rules.width) | (limits <= length) | hypotheses.empty.all(1)
+        closed, left = {}, None
+        if done.any():
+            too_few = (done & (ended_so_far < rules.width))[:, None] & ~hypotheses.empty
+            _collect(collected, extract(hypotheses, too_few, rules.length_penalty, finished=False))
+            closed = {
+                place: _ranked(collected[place], requests[place], length)
+                for place in hypotheses.places[done].tolist()
+            }
+            left = (~done).nonzero()[0]
             hypotheses, limits, ended_so_far = hypotheses.of(left), limits[left], ended_so_far[left]
         if len(hypotheses.places) and (closed or rules.width > 1):
-            decoding.select(hypotheses.rows.flatten(), left)
+            decoding.select(hypotheses.rows.ravel(), left)
         yield SearchStep(hypotheses, closed)
 
 
-def _continuations(
+def _continue(
     decoding: Decoding, hypotheses: Hypotheses, requests: Sequence[Request], rules: Rules, choose: Choose
 ) -> Hypotheses:
-    """The candidates of a step as hypotheses, chosen from the likeliest tokens if these decide."""
-    said = log_probabilities(decoding.step(hypotheses.tokens[:, :, -1].flatten()))
+    """Return the candidates of a step, chosen from the likeliest tokens if these decide, or from all."""
+    said = log_probabilities(decoding.step(hypotheses.tokens[:, :, -1].ravel()))
     while True:
-        shape = hypotheses.totals.shape
-        log_p, ids = (
-            said.log_p.unflatten(0, shape),
-            None if said.ids is None else said.ids.unflatten(0, shape),
-        )
-        _check(log_p, hypotheses, requests)
-        least = None if said.all is None else log_p.amin(-1)
-        _keep_to_rules(log_p, ids, hypotheses, requests, rules)
-        chosen = choose(log_p, hypotheses)
-        if said.all is None or least is None or not _undecided(least, chosen, hypotheses):
-            return hypotheses.extend(chosen, log_p, ids)
+        _check(said, hypotheses, requests)
+        least = None if said.all is None else said.log_p.min(-1)
+        _keep_to_rules(said, hypotheses, requests, rules)
+        chosen = choose(said, hypotheses)
+        if said.all is None or least is None or _decided(least, chosen, hypotheses):
+            return hypotheses.extend(chosen)
         said = said.all()
 
 
+@torch.no_grad()
 def log_probabilities(said: Tensor | NextTokens) -> NextTokens:
-    """What a step says as log-probabilities."""
+    """Return what a step says, logits or log-probabilities, as log-probabilities."""
     return said if isinstance(said, NextTokens) else NextTokens(said.float().log_softmax(-1))
 
 
-def _undecided(least_SW: Tensor, chosen: Candidates, hypotheses: Hypotheses) -> bool:
-    """Whether a token that a row left out could be among the chosen, or tie with one of them.
+def _decided(least_R: Array, chosen: Candidates, hypotheses: Hypotheses) -> bool:
+    """Return whether no token that a row left out can be among the chosen, or tie with one of them.
 
-    A row that holds -inf left nothing out.
+    A row that holds -inf left no token out.
     """
-    left_out = (least_SW + hypotheses.totals).masked_fill(least_SW == -math.inf, -math.inf).amax(1)
-    return bool(((left_out >= chosen.totals[:, -1]) & (left_out > -math.inf)).any())
+    left_out = least_R.reshape(hypotheses.totals.shape) + hypotheses.totals
+    return not ((left_out.max(1) >= chosen.totals[:, -1]) & (left_out.max(1) > -math.inf)).any()
 
 
-def _check(log_p_SWV: Tensor, hypotheses: Hypotheses, requests: Sequence[Request]) -> None:
-    """Probabilities that are not numbers end the search: nothing sensible can follow, and perhaps no end."""
-    wrong = ~(log_p_SWV.amax(-1).isfinite() | hypotheses.empty).all(1)
+def _check(said: NextTokens, hypotheses: Hypotheses, requests: Sequence[Request]) -> None:
+    """Raise for probabilities that are not numbers: nothing sensible can follow, and perhaps no end."""
+    highest = said.log_p.max(-1) if said.ids is not None else said.log_p.amax(-1).cpu().numpy()
+    finite = np.isfinite(highest)
+    if finite.all():
+        return
+    wrong = ~(finite.reshape(hypotheses.totals.shape) | hypotheses.empty).all(1)
     if wrong.any():
         request = requests[int(hypotheses.places[wrong][0])]
         raise PellucidError(
@@ -145,27 +143,24 @@ def _check(log_p_SWV: Tensor, hypotheses: Hypotheses, requests: Sequence[Request
 
 
 def _keep_to_rules(
-    log_p_SWV: Tensor,
-    ids_SWV: Tensor | None,
-    hypotheses: Hypotheses,
-    requests: Sequence[Request],
-    rules: Rules,
+    said: NextTokens, hypotheses: Hypotheses, requests: Sequence[Request], rules: Rules
 ) -> None:
-    """Set to -inf, in place, what may not be said at this step."""
-    said = hypotheses.tokens.shape[-1] - 1
-    if ids_SWV is not None:  # of likely tokens, none is forbidden, and none is said before a prefix ends
-        if said < rules.min_length:
-            log_p_SWV.masked_fill_(ids_SWV == rules.end_id, -math.inf)
+    """Set the tokens to -inf, in place, that the rules and the prefixes exclude at this step."""
+    length = hypotheses.tokens.shape[-1] - 1
+    if said.ids is not None:  # the likeliest tokens that are not forbidden; no prefix goes on at this step
+        if length < rules.min_length:
+            said.log_p[said.ids == rules.end_id] = -math.inf
         return
+    log_p_SWV = said.log_p.unflatten(0, hypotheses.totals.shape)
     forced = [
-        (row, requests[place].prefix[said])
+        (row, requests[place].prefix[length])
         for row, place in enumerate(hypotheses.places.tolist())
-        if len(requests[place].prefix) > said
+        if len(requests[place].prefix) > length
     ]
     rows, ids = torch.tensor(forced, dtype=torch.long, device=log_p_SWV.device).view(-1, 2).unbind(1)
     forced_log_p = log_p_SWV[rows, :, ids]
     log_p_SWV[:, :, list(rules.forbidden)] = -math.inf
-    if said < rules.min_length:
+    if length < rules.min_length:
         log_p_SWV[:, :, rules.end_id] = -math.inf
     if forced:
         log_p_SWV[rows] = -math.inf

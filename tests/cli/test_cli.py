@@ -96,7 +96,10 @@ def test_what_failed_is_one_line_and_code_1(pellucid: Command, tmp_path: Path) -
         ),
         (["--batch-tokens", "0"], "--batch-tokens 0 must be a whole number, 1 or more."),
         (["--to", "de"], "the model does not name its languages, so it takes no 'de'. Leave it out."),
-        (["--precision", "int8"], "--precision int8 is not one of auto, fp32, bf16. Choose one of these."),
+        (
+            ["--precision", "int4"],
+            "--precision int4 is not one of auto, fp32, bf16, int8. Choose one of these.",
+        ),
     ],
 )
 def test_wrong_options_are_code_2_before_any_line_is_read(
