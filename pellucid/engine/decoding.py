@@ -27,11 +27,15 @@ class Engine:
                 f'precision = "{precision}" computes on a processor. Set device = "cpu" or another precision.'
             )
         self.config: ModelConfig = model.config
+        self.precision = precision
         found = kernels()
         self.kind = found.kind if found else "torch"
         self._weights: Any = plain.Weights(model) if found is None else None
         if found is not None:
             self._weights = native.Weights(model, precision, found)
+
+    def __repr__(self) -> str:
+        return f"<Engine {self.precision}, by {self.kind}>"
 
     def read(
         self,

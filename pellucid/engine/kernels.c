@@ -253,7 +253,7 @@ INLINE void tile_int8(const int rows, const int lines, const Product *p, size_t 
 }
 
 INLINE f32v multiply_add(f32v a, f32v b, f32v c) {
-#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
+#if defined(__clang__) && (defined(__FMA__) || defined(__ARM_FEATURE_FMA))
     return __builtin_elementwise_fma(a, b, c);
 #else
     return a * b + c;
