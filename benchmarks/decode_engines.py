@@ -12,7 +12,7 @@ import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor
@@ -20,7 +20,7 @@ from torch import Tensor
 from pellucid.config.schema import PRESETS, ModelConfig
 from pellucid.engine.decoding import Engine
 from pellucid.engine.library import CHOICE
-from pellucid.model import Transformer
+from pellucid.model import DecoderLayer, Transformer
 from pellucid.translate.decoding import decode
 from pellucid.translate.options import Options
 from pellucid.translate.search import Request, Rules
@@ -39,6 +39,8 @@ def our_model() -> Transformer:
         for name, parameter in model.named_parameters():
             if name.endswith("bias") and "norm" not in name:
                 parameter.normal_(0, 0.02)
+        # Otherwise a tied model with random weights says its last token again and again.
+        cast(DecoderLayer, model.decoder.layers[-1]).residual_3.norm.weight.normal_()
     return model
 
 

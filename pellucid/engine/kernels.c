@@ -120,9 +120,10 @@ INLINE f32x4 sums(f32v p, f32v q, f32v r, f32v s) {
 INLINE float sum(f32v x) { return sums(x, x, x, x)[0]; }
 
 INLINE float highest(f32v x) {
-    float most = x[0];
-    for (int i = 1; i < LANES; i++) most = x[i] > most ? x[i] : most;
-    return most;
+    x = larger(x, __builtin_shufflevector(x, x, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7));
+    x = larger(x, __builtin_shufflevector(x, x, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3));
+    x = larger(x, __builtin_shufflevector(x, x, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1));
+    return x[0] > x[1] ? x[0] : x[1];
 }
 
 /* x rounded to a whole number, half to even, as a float and as an integer; |x| < 2^22. */
@@ -192,6 +193,7 @@ INLINE word dot(word sum, word weight, int32_t four) {
     return sum;
 }
 #endif
+enum { SPAN = sizeof(word) == 64 ? 16 : 4 };  /* vectors of sums that registers hold */
 enum { COLUMNS = WORDS * sizeof(word) / 4, VECTORS = COLUMNS / LANES };  /* COLUMNS divides BLOCK */
 
 typedef struct {  /* what a product reads and writes: out = in W^T + bias (+ residual) */
@@ -382,8 +384,8 @@ INLINE f32v read_pair(const int half, const char *base, size_t at) {
     return half ? __builtin_convertvector(*(const f16v *)(base + 2 * at), f32v) : load((const float *)base + at);
 }
 
-/* From keys to weights: exp(score - highest), and 1 / their sum. The query holds the factor 1 / sqrt(d_k). */
-INLINE float softmax(float *scores, size_t keys, size_t room) {
+/* From scores to weights: exp(score - highest), and behind them 1 / their sum. The query holds 1 / sqrt(d_k). */
+INLINE void softmax(float *scores, size_t keys, size_t room) {
     for (size_t t = keys; t < room; t++) scores[t] = -INFINITY;
     f32v most = load(scores), total = all(0.0f);
     for (size_t t = LANES; t < room; t += LANES) most = larger(load(scores + t), most);
@@ -393,7 +395,22 @@ INLINE float softmax(float *scores, size_t keys, size_t room) {
         store(scores + t, weight);
         total += weight;
     }
-    return 1.0f / sum(total);
+    scores[room] = 1.0f / sum(total);
+}
+
+/* The weighted sums of `span` vectors of values, from vector `first` of all heads on. */
+INLINE void weigh_values(const int half, const int span, const int vectors, const Model *m, const Work *w,
+                         int first, size_t keys, size_t room, float *out) {
+    const float *weights[SPAN];
+    f32v total[SPAN];
+    for (int i = 0; i < span; i++) {
+        weights[i] = w->scores + (size_t)((first + i) / vectors) * (room + LANES);
+        total[i] = all(0.0f);
+    }
+    for (size_t t = 0; t < keys; t++)
+        for (int i = 0; i < span; i++)
+            total[i] += weights[i][t] * read_pair(half, w->keys[t], m->across + (size_t)(first + i) * LANES);
+    for (int i = 0; i < span; i++) store(out + (size_t)(first + i) * LANES, total[i] * weights[i][room]);
 }
 
 INLINE void attend_to(const int half, const int vectors, const Model *m, const Work *w, const float *query,
@@ -406,21 +423,17 @@ INLINE void attend_to(const int half, const int vectors, const Model *m, const W
             f32v p[4] = {all(0.0f), all(0.0f), all(0.0f), all(0.0f)};
             for (size_t k = h * head; k < (h + 1) * head; k += LANES)
                 for (int i = 0; i < 4; i++) p[i] = load(query + k) * read_pair(half, some[i], k) + p[i];
-            *(f32x4 *)(w->scores + h * room + t) = sums(p[0], p[1], p[2], p[3]);
+            for (int i = 0; i < 4; i++) /* the head's values, which are used soon */
+                for (size_t k = 0; k < head; k += half ? 32 : 16)
+                    __builtin_prefetch(some[i] + (m->across + h * head + k) * (half ? 2 : 4), 0, 3);
+            *(f32x4 *)(w->scores + h * (room + LANES) + t) = sums(p[0], p[1], p[2], p[3]);
         }
     }
-    for (int h = 0; h < m->heads; h++) {
-        float *weights = w->scores + h * room, inverse = softmax(weights, keys, room);
-        for (int v = 0; v < vectors; v += 4) { /* at most four vectors of the head at a time */
-            const int some = vectors - v < 4 ? vectors - v : 4;
-            const size_t first = h * head + (size_t)v * LANES;
-            f32v total[4] = {all(0.0f), all(0.0f), all(0.0f), all(0.0f)};
-            for (size_t t = 0; t < keys; t++)
-                for (int i = 0; i < some; i++)
-                    total[i] += weights[t] * read_pair(half, w->keys[t], m->across + first + LANES * i);
-            for (int i = 0; i < some; i++) store(out + first + LANES * i, total[i] * inverse);
-        }
-    }
+    for (int h = 0; h < m->heads; h++) softmax(w->scores + h * (room + LANES), keys, room);
+    const int count = m->heads * vectors;
+    int v = 0;
+    for (; v + SPAN <= count; v += SPAN) weigh_values(half, SPAN, vectors, m, w, v, keys, room, out);
+    for (; v < count; v++) weigh_values(half, 1, vectors, m, w, v, keys, room, out);
 }
 
 static void attend(const Model *m, const Work *w, const float *query, size_t keys, float *out) {
@@ -542,7 +555,7 @@ static void look_at_source(const Model *m, const Work *w, const Layer *l, const 
 
 /* Among `count` values in descending order (at first -inf), those of the lowest ids where several are equal. */
 static void insert(const Model *m, float *value, int32_t *id, int count, const float *logits, int32_t first) {
-    for (int i = 0; i < LANES; i++) {
+    for (int i = 0; i < BLOCK; i++) {
         if (!(logits[i] > value[count - 1]) || m->forbidden[first + i]) continue;
         int place = count - 1;
         for (; place > 0 && value[place - 1] < logits[i]; place--) {
@@ -578,8 +591,9 @@ INLINE int any(i32v mask) {
 static void weigh(const Model *m, const Step *s, size_t r, const float *logits, size_t count, size_t first) {
     float *value = s->value + r * s->candidates;
     f32v most = load(logits), total = all(0.0f);
-    for (size_t i = 0; i < count; i += LANES) {
-        f32v v = load(logits + i);
+    for (size_t i = 0; i < count; i += BLOCK) {
+        f32v v = larger(larger(load(logits + i), load(logits + i + LANES)),
+                        larger(load(logits + i + 2 * LANES), load(logits + i + 3 * LANES)));
         most = larger(v, most);
         if (s->candidates && any(v > value[s->candidates - 1]))
             insert(m, value, s->id + r * s->candidates, s->candidates, logits + i, (int32_t)(first + i));

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from pellucid.engine.library import Kernels, Layer, Linear, Memory, Model, Norm, Step, Work
-from pellucid.engine.packing import ACTIVATIONS, BLOCK, KINDS, Affine, Gains, Shape, parts_of, up
+from pellucid.engine.packing import ACTIVATIONS, BLOCK, KINDS, LANES, Affine, Gains, Shape, parts_of, up
 from pellucid.model import Decoder, Encoder, Transformer, round_up, sinusoids
 
 CHUNK = 1024  # as in kernels.c
@@ -166,7 +166,7 @@ class Session:
             "wide": (rows * max(3 * shape.across, shape.hidden, CHUNK), floats),
             "context": (rows * shape.across, floats),
             "row_scale": (rows, floats),
-            "scores": (shape.heads * up(keys), floats),
+            "scores": (shape.heads * (up(keys) + LANES), floats),
             "quantised": (rows * max(shape.padded, shape.across, shape.hidden), np.int8),
             "pairs": (rows * 2 * shape.across, self._weights.pair_type),
             "keys": (up(keys), np.uintp),
