@@ -34,6 +34,8 @@ from benchmarks.report import RESULTS, machine, write_report
 CELLS = "1x1,1x4,32x1,32x4"  # sentences x beam
 # CTranslate2's precisions, workers, and threads of each worker
 CT2_SETTINGS = [(kind, *both) for kind in ("fp32", "int8") for both in ((1, 2), (2, 1), (1, 1))]
+PEERS = [("transformers", " generate (2 threads)")]
+PEERS += [("CTranslate2", f" {kind} ({workers} x {threads})") for kind, workers, threads in CT2_SETTINGS]
 Make = Callable[[], engines.Decoder]
 
 
@@ -50,7 +52,8 @@ def makers(folder: Path, wanted: Callable[[str], bool]) -> dict[str, Make]:
                     model, precision, threads, kernels
                 )
             )
-    if importlib.util.find_spec("transformers") and any(map(wanted, ("transformers", "CTranslate2"))):
+    peers = any(wanted(f"{peer}{more}") for peer, more in PEERS)
+    if peers and importlib.util.find_spec("transformers"):
         theirs = engines.marian(model)
         made["transformers generate (2 threads)"] = lambda: engines.generate(theirs, 2)
         if importlib.util.find_spec("ctranslate2"):

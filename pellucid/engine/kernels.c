@@ -309,7 +309,7 @@ static void multiply(const int kind, const Product *p, size_t M, size_t from, si
         for (size_t group = 0; group < groups; group++) {
             size_t row = M * group / groups, next = M * (group + 1) / groups;
             const char *panel = (const char *)p->linear->weight + column / BLOCK * bytes;
-            const char *ahead = panel + (groups == 1 ? 2048 + column % BLOCK * 4 : bytes + bytes * group / groups);
+            const char *ahead = panel + (groups == 1 ? 4096 + column % BLOCK * 4 : bytes + bytes * group / groups);
             tile(kind, next - row, lines, p, row, column, ahead);
         }
 }

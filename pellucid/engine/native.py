@@ -3,6 +3,7 @@
 import ctypes
 import mmap
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from pellucid.model import Decoder, Encoder, Transformer, round_up, sinusoids
 
 CHUNK = 1024  # as in kernels.c
 ENCODED_TOGETHER = 160  # rows that go through all of the encoder's layers while the nearest caches hold them
+SPARE = 256 << 20  # bytes of a cache that are kept for the next session; a thread has one at most
 Array = NDArray[Any]
 
 
@@ -44,6 +46,7 @@ class Weights:
         self.shape, self.kernels, config = Shape.of(model.config), kernels, model.config
         self._kind, self._model = KINDS[precision], model  # its embeddings are read where they are
         self._arena = Arena(self._room(model))
+        self.spare: list[Array] = []
         self.structure, shape = Model(), self.shape
         about = dict(kind=self._kind, norm_first=config.norm == "first", scale=model.decoder.scale)
         about |= {name: getattr(shape, name) for name in ("width", "padded", "heads", "head", "across")}
@@ -202,11 +205,25 @@ class Session:
         arrays |= {name: self._take(name, slots, np.float32) for name in ("greatest", "total")}
         arrays["value"] = self._take("value", (slots, candidates), np.float32)
         arrays["id"] = self._take("id", (slots, candidates), np.int32)
-        size = (self._model.decoder_layers, slots, self._capacity, 2 * self._weights.shape.across)
-        arrays["cache"] = self._take("cache", size, self._weights.pair_type)
+        arrays["cache"] = self._cache()
         for name, array in arrays.items():
             setattr(step, name, array.ctypes.data)
         return step
+
+    def _cache(self) -> Array:
+        """Room for what the rows remember: that of an earlier session if it is large enough, because pages
+        that the system gives anew are cleared first."""
+        numbers = self._model.decoder_layers * self._slots * self._capacity * 2 * self._weights.shape.across
+        with suppress(IndexError):  # pop, because several threads may look for one
+            spare = self._weights.spare.pop()
+            if spare.size >= numbers:
+                self._kept["cache"] = spare
+                return spare
+        return self._take("cache", numbers, self._weights.pair_type)
+
+    def __del__(self) -> None:
+        if "cache" in self._kept and self._kept["cache"].nbytes <= SPARE:
+            self._weights.spare.append(self._kept["cache"])
 
 
 def embedding(model: Transformer, stack: Encoder | Decoder) -> Tensor:
