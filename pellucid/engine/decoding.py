@@ -95,4 +95,4 @@ class EngineDecoding:
         normaliser = (greatest + np.log(total, dtype=np.float64)).astype(np.float32)[:, None]
         if logits is not None:
             return NextTokens(torch.from_numpy(logits[:, : self._size] - normaliser))
-        return NextTokens(value - normaliser, ids.astype(np.int64), lambda: self._next(True))
+        return NextTokens(value - normaliser, ids, lambda: self._next(True))

@@ -135,6 +135,7 @@ class Session:
         self._work = self._working_room(rows, max(capacity, *lengths))
         self._memory = self._read(sources, lengths)
         self._step = self._room_for_steps(candidates)
+        self._structures = tuple(map(ctypes.addressof, (self._model, self._work, self._memory, self._step)))
 
     def step(
         self, tokens: Array, positions: Array, sentences: Array, ancestors: Array, whole: bool
@@ -142,16 +143,14 @@ class Session:
         """Rows' last tokens -> their candidates' logits and ids, highest logit, sum of exponentials, and if
         `whole` the logits. ancestors: for each row and position of its past, the row that wrote it."""
         rows, step, kept = len(tokens), self._step, self._kept
-        for name, values in (("token", tokens), ("position", positions), ("sentence", sentences)):
-            kept[name][:rows] = values
+        kept["token"][:rows], kept["position"][:rows] = tokens, positions
+        kept["sentence"][:rows] = sentences
         step.ancestor, step.rows = ancestors.ctypes.data, rows
-        logits = None
-        if whole:
-            logits = np.empty((rows, self._weights.shape.vocabulary), np.float32)
+        logits = np.empty((rows, self._weights.shape.vocabulary), np.float32) if whole else None
         step.logits = None if logits is None else logits.ctypes.data
-        self._weights.kernels.step(*map(ctypes.addressof, (self._model, self._work, self._memory, step)))
-        found = [kept[name][:rows] for name in ("value", "id", "greatest", "total")]
-        return (*found, logits)  # type: ignore[return-value]
+        self._weights.kernels.step(*self._structures)
+        value, ids = kept["value"][:rows], kept["id"][:rows]
+        return value, ids, kept["greatest"][:rows], kept["total"][:rows], logits
 
     def _take(self, name: str, shape: int | tuple[int, ...], dtype: type) -> Array:
         """Memory that begins at a line of the cache; the system gives its pages when they are written."""

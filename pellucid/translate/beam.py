@@ -25,7 +25,9 @@ def best(said: NextTokens, hypotheses: Hypotheses, beam: int) -> Candidates:
         ids, log_p = found.cpu().numpy(), said.log_p.gather(1, found).cpu().numpy()
     else:
         ids, log_p = said.ids, said.log_p
-    sums = np.where(so_far == NONE, NONE, log_p + so_far)
+    sums = log_p + so_far
+    if len(sums) > 1:  # a place may hold no hypothesis, whatever the model says there
+        sums[so_far[:, 0] == NONE] = NONE
     sentences, each = len(hypotheses.places), ids.shape[1]
     ids, log_p, sums = (array.reshape(sentences, -1) for array in (ids, log_p, sums))
     order = (-sums).argsort(axis=1, kind="stable")[:, :count]

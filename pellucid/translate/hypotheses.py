@@ -68,7 +68,13 @@ class Hypotheses:
 
     def first(self, width: int) -> "Hypotheses":
         """Keep the first hypotheses of each sentence."""
-        return Hypotheses(self.places, *(each[:, :width] for each in self._of_each_hypothesis()))
+        return Hypotheses(
+            self.places,
+            self.totals[:, :width],
+            self.tokens[:, :width],
+            self.log_probabilities[:, :width],
+            self.rows[:, :width],
+        )
 
     def of(self, sentences: Array) -> "Hypotheses":
         """Keep the hypotheses of these sentences only."""

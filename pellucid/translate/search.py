@@ -111,10 +111,12 @@ def _continue(
         said = said.all()
 
 
-@torch.no_grad()
 def log_probabilities(said: Tensor | NextTokens) -> NextTokens:
     """Return what a step says, logits or log-probabilities, as log-probabilities."""
-    return said if isinstance(said, NextTokens) else NextTokens(said.float().log_softmax(-1))
+    if isinstance(said, NextTokens):
+        return said
+    with torch.no_grad():
+        return NextTokens(said.float().log_softmax(-1))
 
 
 def _decided(least_R: Array, chosen: Candidates, hypotheses: Hypotheses) -> bool:
@@ -122,8 +124,9 @@ def _decided(least_R: Array, chosen: Candidates, hypotheses: Hypotheses) -> bool
 
     A row that holds -inf left no token out.
     """
-    left_out = least_R.reshape(hypotheses.totals.shape) + hypotheses.totals
-    return not ((left_out.max(1) >= chosen.totals[:, -1]) & (left_out.max(1) > -math.inf)).any()
+    left_out = (least_R.reshape(hypotheses.totals.shape) + hypotheses.totals).max(1)
+    close = left_out >= chosen.totals[:, -1]
+    return not (close.any() and (left_out[close] > -math.inf).any())
 
 
 def _check(said: NextTokens, hypotheses: Hypotheses, requests: Sequence[Request]) -> None:
