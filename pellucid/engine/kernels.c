@@ -150,26 +150,27 @@ INLINE f32v exponential(f32v x) {
     return p * (f32v)((whole + 127) << 23);
 }
 
-/* ---- Products: tiles of a few rows and `COLUMNS` outputs, whose sums stay in registers */
+/* ---- Products: tiles of a few rows and WORDS registers of outputs, whose sums stay in registers too. Where
+   registers are few, many rows go in narrow tiles: half the outputs, and up to ROWS rows in place of FEW. */
 
 #if defined(__AVX512VNNI__)
 #include <immintrin.h>
 typedef __m512i word;
-enum { WORDS = 4, ROWS = 6, FLIP = 0x80 };  /* activations are stored + 128: dpbusd wants one side unsigned */
+enum { WORDS = 4, FEW = 6, ROWS = 6, FLIP = 0x80 };  /* activations are stored + 128: dpbusd wants one side unsigned */
 INLINE word dot(word sum, word weight, int32_t four) {
     return _mm512_dpbusd_epi32(sum, _mm512_set1_epi32(four), weight);
 }
 #elif defined(__AVXVNNI__)
 #include <immintrin.h>
 typedef __m256i word;
-enum { WORDS = 4, ROWS = 3, FLIP = 0x80 };
+enum { WORDS = 4, FEW = 3, ROWS = 6, FLIP = 0x80 };
 INLINE word dot(word sum, word weight, int32_t four) {
     return _mm256_dpbusd_avx_epi32(sum, _mm256_set1_epi32(four), weight);
 }
 #elif defined(__AVX2__)
 #include <immintrin.h>
 typedef __m256i word;
-enum { WORDS = 4, ROWS = 3, FLIP = 0 };
+enum { WORDS = 4, FEW = 3, ROWS = 3, FLIP = 0 };
 INLINE word dot(word sum, word weight, int32_t four) { /* |w| (sign of w) a: two of them stay within 16 bits */
     __m256i signed_four = _mm256_sign_epi8(_mm256_set1_epi32(four), weight);
     __m256i pairs = _mm256_maddubs_epi16(_mm256_abs_epi8(weight), signed_four);
@@ -178,14 +179,14 @@ INLINE word dot(word sum, word weight, int32_t four) { /* |w| (sign of w) a: two
 #elif defined(__ARM_FEATURE_DOTPROD)
 #include <arm_neon.h>
 typedef int32x4_t word;
-enum { WORDS = 4, ROWS = 6, FLIP = 0 };
+enum { WORDS = 4, FEW = 6, ROWS = 6, FLIP = 0 };
 INLINE word dot(word sum, word weight, int32_t four) {
     return vdotq_s32(sum, vreinterpretq_s8_s32(weight), vreinterpretq_s8_s32(vdupq_n_s32(four)));
 }
 #else
 typedef int32_t word __attribute__((vector_size(16)));
 typedef int8_t bytes __attribute__((vector_size(16)));
-enum { WORDS = 4, ROWS = 2, FLIP = 0 };
+enum { WORDS = 4, FEW = 2, ROWS = 2, FLIP = 0 };
 INLINE word dot(word sum, word weight, int32_t four) {
     bytes w = (bytes)weight, a = (bytes)((word){0} + four);
     for (int i = 0; i < 4; i++)
@@ -211,17 +212,17 @@ INLINE void fetch(const char *ahead, const int lines) {
     for (int i = 0; i < lines; i++) __builtin_prefetch(ahead + 64 * i, 0, 3);
 }
 
-INLINE void finish(const int rows, const Product *p, size_t row, size_t column, float sums[][COLUMNS]) {
+INLINE void finish(const int rows, const int vectors, const Product *p, size_t row, size_t column, float sums[][COLUMNS]) {
     for (int m = 0; m < rows; m++)
-        for (int v = 0; v < VECTORS; v++) {
+        for (int v = 0; v < vectors; v++) {
             size_t at = (row + m) * p->stride + column - p->first + LANES * v;
             f32v y = load(sums[m] + LANES * v) + load(p->linear->bias + column + LANES * v);
             store(p->out + at, p->residual ? y + load(p->residual + at) : y);
         }
 }
 
-INLINE void tile_int8(const int rows, const int lines, const Product *p, size_t row, size_t column,
-                      const char *ahead) {
+INLINE void tile_int8(const int rows, const int words, const int lines, const Product *p, size_t row,
+                      size_t column, const char *ahead) {
     const Linear *l = p->linear;
     const size_t K = l->inputs;
     const char *weight = (const char *)l->weight + column / BLOCK * BLOCK * K + column % BLOCK * 4;
@@ -229,29 +230,29 @@ INLINE void tile_int8(const int rows, const int lines, const Product *p, size_t 
     union { word words[WORDS]; int32_t numbers[COLUMNS]; } sums[ROWS];
     word total[ROWS][WORDS];
     for (int m = 0; m < rows; m++)
-        for (int w = 0; w < WORDS; w++) {
+        for (int w = 0; w < words; w++) {
             total[m][w] = (word){0};
             if (FLIP) memcpy(&total[m][w], l->shift + column + w * sizeof(word) / 4, sizeof(word));
         }
     for (size_t k = 0; k < K; k += 4, weight += 4 * BLOCK, ahead += 64 * lines) {
         fetch(ahead, lines);
         word panel[WORDS];
-        memcpy(panel, weight, sizeof panel);
+        memcpy(panel, weight, words * sizeof(word));
         for (int m = 0; m < rows; m++) {
             int32_t four;
             memcpy(&four, in + m * K + k, 4);
-            for (int w = 0; w < WORDS; w++) total[m][w] = dot(total[m][w], panel[w], four);
+            for (int w = 0; w < words; w++) total[m][w] = dot(total[m][w], panel[w], four);
         }
     }
     float results[ROWS][COLUMNS];
     for (int m = 0; m < rows; m++) {
-        memcpy(sums[m].words, total[m], sizeof total[m]);
-        for (int v = 0; v < VECTORS; v++) {
+        memcpy(sums[m].words, total[m], words * sizeof(word));
+        for (int v = 0; v < words * VECTORS / WORDS; v++) {
             f32v y = __builtin_convertvector(*(i32v *)(sums[m].numbers + LANES * v), f32v);
             store(results[m] + LANES * v, y * p->scale[row + m] * load(l->scale + column + LANES * v));
         }
     }
-    finish(rows, p, row, column, results);
+    finish(rows, words * VECTORS / WORDS, p, row, column, results);
 }
 
 INLINE f32v multiply_add(f32v a, f32v b, f32v c) {
@@ -282,20 +283,22 @@ INLINE void tile_float(const int rows, const int bf16, const Product *p, size_t 
     float results[ROWS][COLUMNS];
     for (int m = 0; m < rows; m++)
         for (int v = 0; v < VECTORS; v++) store(results[m] + LANES * v, total[m][v]);
-    finish(rows, p, row, column, results);
+    finish(rows, VECTORS, p, row, column, results);
 }
 
 /* The tile of so many rows: their number, and that of the lines fetched ahead, are constants in each. */
-static void tile(const int kind, size_t rows, int lines, const Product *p, size_t row, size_t column,
+static void tile(const int kind, size_t rows, int narrow, int lines, const Product *p, size_t row, size_t column,
                  const char *ahead) {
 #define CASE(n)                                                                        \
     case n:                                                                            \
         if (n > ROWS) break;                                                           \
-        if (kind == FP32) tile_float(n, 0, p, row, column);                            \
+        if (narrow) tile_int8(n, WORDS / 2, 1, p, row, column, ahead);                 \
+        else if (n > FEW) break;                                                       \
+        else if (kind == FP32) tile_float(n, 0, p, row, column);                       \
         else if (kind == BF16) tile_float(n, 1, p, row, column);                       \
-        else if (lines == 4) tile_int8(n, 4 * WORDS * (int)sizeof(word) / 256, p, row, column, ahead); \
-        else if (lines == 2) tile_int8(n, 2, p, row, column, ahead);                   \
-        else tile_int8(n, 1, p, row, column, ahead);                                   \
+        else if (lines == 4) tile_int8(n, WORDS, COLUMNS / 16, p, row, column, ahead); \
+        else if (lines == 2) tile_int8(n, WORDS, 2, p, row, column, ahead);            \
+        else tile_int8(n, WORDS, 1, p, row, column, ahead);                            \
         break;
     switch (rows) { CASE(1) CASE(2) CASE(3) CASE(4) CASE(5) CASE(6) }
 }
@@ -303,14 +306,15 @@ static void tile(const int kind, size_t rows, int lines, const Product *p, size_
 /* Columns `from` to `to` (multiples of BLOCK) of a product over M rows. A panel stays in the nearest cache
    while all rows use it, and the next one is fetched meanwhile, a share by each group of rows. */
 static void multiply(const int kind, const Product *p, size_t M, size_t from, size_t to) {
-    const size_t groups = (M + ROWS - 1) / ROWS, bytes = (size_t)p->linear->inputs * BLOCK;
+    const int narrow = kind == INT8 && FEW < ROWS && M > 3 * FEW, most = narrow ? ROWS : FEW;
+    const size_t groups = (M + most - 1) / most, bytes = (size_t)p->linear->inputs * BLOCK;
     const int lines = groups == 1 ? 4 : groups < 4 ? 2 : 1;
-    for (size_t column = from; column < to; column += COLUMNS)
+    for (size_t column = from; column < to; column += narrow ? COLUMNS / 2 : COLUMNS)
         for (size_t group = 0; group < groups; group++) {
             size_t row = M * group / groups, next = M * (group + 1) / groups;
             const char *panel = (const char *)p->linear->weight + column / BLOCK * bytes;
             const char *ahead = panel + (groups == 1 ? 4096 + column % BLOCK * 4 : bytes + bytes * group / groups);
-            tile(kind, next - row, lines, p, row, column, ahead);
+            tile(kind, next - row, narrow, lines, p, row, column, ahead);
         }
 }
 
