@@ -119,23 +119,27 @@ class Session:
         across = self._weights.shape.across
         qkv = project(self._before(x, layer["norm_1"]), layer["qkv"])
         pairs = qkv[:, across:].half().unflatten(-1, (2, across))
-        contexts = []
-        for row, position in enumerate(positions.tolist()):
-            self._cache[number, row, position] = pairs[row]
-        for row, position in enumerate(positions.tolist()):
-            before = torch.as_tensor(ancestors[row, :position], dtype=torch.long)
-            past = self._cache[number, before, torch.arange(position)]
-            seen = torch.cat((past, pairs[row : row + 1]))
-            contexts.append(attend(qkv[row : row + 1, :across], seen[None], self._weights.shape))
-        return self._after(project(torch.cat(contexts), layer["self_output"]) + x, layer["norm_1"])
+        rows = torch.arange(len(x))
+        context = torch.empty_like(qkv[:, :across])
+        for length in set(positions.tolist()):  # rows of one length together
+            some = rows[torch.as_tensor(positions) == length]
+            self._cache[number, some, length] = pairs[some]
+            before = torch.as_tensor(ancestors)[some, :length].long()
+            past = self._cache[number, before, torch.arange(length)]
+            seen = torch.cat((past, pairs[some, None]), 1)
+            context[some] = attend(qkv[some, :across], seen, self._weights.shape)
+        return self._after(project(context, layer["self_output"]) + x, layer["norm_1"])
 
     def _look_at_source(self, x: Tensor, layer: dict[str, Any], number: int, sentences: Array) -> Tensor:
         query = project(self._before(x, layer["norm_2"]), layer["cross_query"])
-        contexts = []
-        for row, sentence in enumerate(sentences.tolist()):
-            pairs = self._memory[sentence][number]
-            contexts.append(attend(query[row : row + 1], pairs[None], self._weights.shape))
-        return self._after(project(torch.cat(contexts), layer["cross_output"]) + x, layer["norm_2"])
+        memories = [self._memory[sentence][number] for sentence in sentences.tolist()]
+        lengths = torch.tensor([len(each) for each in memories])
+        context = torch.empty_like(query)
+        for length in set(lengths.tolist()):
+            some = (lengths == length).nonzero()[:, 0]
+            seen = torch.stack([memories[row] for row in some.tolist()])
+            context[some] = attend(query[some], seen, self._weights.shape)
+        return self._after(project(context, layer["cross_output"]) + x, layer["norm_2"])
 
     def _feed_forward(self, x: Tensor, layer: dict[str, Any], norm: str) -> Tensor:
         hidden = project(self._before(x, layer[norm]), layer["inner"])

@@ -15,9 +15,9 @@ FORBIDDEN = [0, 1, 2]
 
 
 @st.composite
-def configurations(draw: st.DrawFn) -> ModelConfig:
+def configurations(draw: st.DrawFn, least: int = 1) -> ModelConfig:
     """Widths and heads that are no multiple of a block, and every option that changes the arithmetic."""
-    heads, each = draw(st.integers(1, 5)), draw(st.integers(1, 40))
+    heads, each = draw(st.integers(1, 5)), draw(st.integers(least, 40))
     width = heads * each * (1 + heads * each % 2)
     target = draw(st.none() | st.integers(8, 1200))
     return ModelConfig(
