@@ -189,9 +189,8 @@ def attend(query_MA: Tensor, pairs_MT2A: Tensor, shape: Shape) -> Tensor:
     scores_MTH = added(query[:, None] * keys.unflatten(-1, by_head))
     weights = exponential(scores_MTH - scores_MTH.amax(1, keepdim=True))
     inverse = 1.0 / added(weights.mT)
-    context = torch.zeros_like(query)
-    for weight_MH, value_MHU in zip(weights.unbind(1), values.unflatten(-1, by_head).unbind(1), strict=True):
-        context = context + weight_MH[..., None] * value_MHU
+    weighted = weights[..., None] * values.unflatten(-1, by_head)
+    context = in_order(weighted.flatten(2)).unflatten(-1, by_head)
     return F.pad((context * inverse[..., None]).flatten(1), (0, shape.across - shape.heads * shape.head))
 
 
@@ -224,12 +223,15 @@ def likeliest(logits_MV: Tensor, count: int, forbidden: list[int]) -> tuple[Tens
 def added(x: Tensor) -> Tensor:
     """The sum over the last axis: in sixteen lanes, one after the other, then in a fixed tree."""
     x = F.pad(x, (0, -x.shape[-1] % LANES)).unflatten(-1, (-1, LANES))
-    total = torch.zeros_like(x[..., 0, :])
-    for some in x.unbind(-2):
-        total = total + some
+    total = in_order(x)
     fours = total.unflatten(-1, (4, 4))
     each = (fours[..., 0] + fours[..., 2]) + (fours[..., 1] + fours[..., 3])
     return (each[..., 0] + each[..., 2]) + (each[..., 1] + each[..., 3])
+
+
+def in_order(x: Tensor) -> Tensor:
+    """The sum over the last axis but one, one row after the other: NumPy adds so, where PyTorch may not."""
+    return torch.from_numpy(np.add.reduce(x.contiguous().numpy(), axis=-2))
 
 
 def exponential(x: Tensor) -> Tensor:
