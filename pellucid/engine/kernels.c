@@ -30,8 +30,7 @@
 #define EXPORT __attribute__((visibility("default")))
 #endif
 
-enum { INT8, FP32, BF16 };
-enum { RELU, GELU, SILU };
+enum { INT8, FP32, BF16 };  enum { RELU, GELU, SILU };
 enum { LANES = 16, BLOCK = 64, CHUNK = 1024 };  /* CHUNK: logits of a row that are looked at together */
 
 typedef float f32v __attribute__((vector_size(64), aligned(4)));
@@ -194,8 +193,8 @@ INLINE word dot(word sum, word weight, int32_t four) {
     return sum;
 }
 #endif
-enum { SPAN = sizeof(word) == 64 ? 16 : 4 };  /* vectors of sums that registers hold */
-enum { COLUMNS = WORDS * sizeof(word) / 4, VECTORS = COLUMNS / LANES };  /* COLUMNS divides BLOCK */
+/* SPAN: vectors of sums that registers hold; COLUMNS divides BLOCK. */
+enum { SPAN = sizeof(word) == 64 ? 16 : 4, COLUMNS = WORDS * sizeof(word) / 4, VECTORS = COLUMNS / LANES };
 
 typedef struct {  /* what a product reads and writes: out = in W^T + bias (+ residual) */
     const Linear *linear;
@@ -563,11 +562,9 @@ static void insert(const Model *m, float *value, int32_t *id, int count, const f
         if (!(logits[i] > value[count - 1]) || m->forbidden[first + i]) continue;
         int place = count - 1;
         for (; place > 0 && value[place - 1] < logits[i]; place--) {
-            value[place] = value[place - 1];
-            id[place] = id[place - 1];
+            value[place] = value[place - 1], id[place] = id[place - 1];
         }
-        value[place] = logits[i];
-        id[place] = first + i;
+        value[place] = logits[i], id[place] = first + i;
     }
 }
 
@@ -576,19 +573,18 @@ static void order_by_id(float *value, int32_t *id, int count) {
         for (int j = i; j > 0 && id[j - 1] > id[j]; j--) {
             float v = value[j];
             int32_t n = id[j];
-            value[j] = value[j - 1], id[j] = id[j - 1];
-            value[j - 1] = v, id[j - 1] = n;
+            value[j] = value[j - 1], id[j] = id[j - 1], value[j - 1] = v, id[j - 1] = n;
         }
 }
 
 INLINE int any(i32v mask) {
-    int32_t found = 0;
 #if defined(__clang__)
-    found = __builtin_reduce_or(mask);
+    return __builtin_reduce_or(mask) != 0;
 #else
+    int32_t found = 0;
     for (int i = 0; i < LANES; i++) found |= mask[i];
-#endif
     return found != 0;
+#endif
 }
 
 /* Adds a chunk of row r's logits to its highest, its sum, and its candidates. */
