@@ -50,9 +50,7 @@ typedef struct {  /* y = x W^T + b, in panels */
     int32_t outputs, inputs;
 } Linear;
 
-typedef struct {
-    const float *gain, *bias;
-} Norm;
+typedef struct { const float *gain, *bias; } Norm;
 
 typedef struct {  /* of the encoder (no cross-attention, two norms) or of the decoder */
     Linear qkv, self_output, cross_query, cross_output, inner, outer, cross_kv;
@@ -571,8 +569,7 @@ static void insert(const Model *m, float *value, int32_t *id, int count, const f
 static void order_by_id(float *value, int32_t *id, int count) {
     for (int i = 1; i < count; i++)
         for (int j = i; j > 0 && id[j - 1] > id[j]; j--) {
-            float v = value[j];
-            int32_t n = id[j];
+            const float v = value[j]; const int32_t n = id[j];
             value[j] = value[j - 1], id[j] = id[j - 1], value[j - 1] = v, id[j - 1] = n;
         }
 }
