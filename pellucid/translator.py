@@ -43,7 +43,8 @@ def load(
     path: a model folder, a checkpoint of a training run (runs/x/checkpoints/step-500), or "demo" for the
         model inside the package. A list of them is an ensemble, with the [translation] settings of the first.
     device: "auto" (a GPU where PyTorch sees one), "cpu", "cuda", "cuda:1", or a torch.device.
-    precision: what `translate` and `stream` compute in: "fp32", "bf16", or "auto", which is "fp32".
+    precision: what `translate` and `stream` compute in: "fp32", "bf16", "int8" (on a processor, several times
+        as fast: docs/performance.md), or "auto", which is "fp32".
     """
     paths = [path] if isinstance(path, str | os.PathLike) or not isinstance(path, Sequence) else path
     if not paths or not all(isinstance(each, str | os.PathLike) for each in paths):

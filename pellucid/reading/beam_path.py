@@ -6,20 +6,16 @@ The search that serves translations records nothing. Here it runs again, with a 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import torch
-from torch import Tensor
-
-from pellucid.config.device import device_of
-from pellucid.data.batch import pad
+from pellucid.engine.next_tokens import NextTokens
 from pellucid.errors import PellucidError
 from pellucid.reading.reading import Reading
 from pellucid.reading.words import TOKENS
 from pellucid.seeing.viewed import Viewed
 from pellucid.translate.base import BaseTranslator
 from pellucid.translate.beam import best
-from pellucid.translate.decoding import TransformerDecoding, evaluating
+from pellucid.translate.decoding import decode_batch, evaluating
 from pellucid.translate.hypotheses import Candidates, Found, Hypotheses
-from pellucid.translate.search import Rules, search
+from pellucid.translate.search import Rules
 from pellucid.translate.sentences import read_source
 
 GOES_ON = ("kept", "finished", "cut off")
@@ -109,13 +105,12 @@ def beam_path(translator: BaseTranslator, reading: Reading) -> BeamPath:
     vocabulary, target = reading.vocabulary, reading.target_ids
     sentence = read_source(reading.translation.source, reading.to, vocabulary, TOKENS)
     call = translator.request([sentence], {})
-    model, choice = translator.serving, _RecordedChoice(call.options.beam)
-    source, mask = pad([sentence.ids], model.config.pad_id, device_of(model))
-    steps: list[BeamStep] = []
+    choice, steps = _RecordedChoice(call.options.beam), list[BeamStep]()
     found: list[Found] = []
-    with evaluating(model), torch.no_grad():
-        memory = model.remember(model.encode(source, mask), mask)
-        for step in search(TransformerDecoding(model, memory), call.requests, call.rules, choice.choose):
+    with evaluating(translator.serving):
+        for step in decode_batch(
+            translator.decoders, call.sources, call.requests, [0], call.rules, call.options, choice.choose
+        ):
             found = step.done.get(0, [])
             candidates = _candidates(choice, step.open, found, call.rules, reading)
             ids = target[: len(steps) + 1]
@@ -140,13 +135,13 @@ class _RecordedChoice:
         self._beam = beam
         self.candidates: list[tuple[list[int], float, float]] = []
 
-    def choose(self, log_p_SWV: Tensor, hypotheses: Hypotheses) -> Candidates:
-        chosen = best(log_p_SWV, hypotheses, self._beam)
+    def choose(self, said: NextTokens, hypotheses: Hypotheses) -> Candidates:
+        chosen = best(said, hypotheses, self._beam)
         parents, tokens = chosen.parents[0].tolist(), chosen.tokens[0].tolist()
         before = hypotheses.tokens[0, :, 1:].tolist()
         ids = [[*before[parent], token] for parent, token in zip(parents, tokens, strict=True)]
-        log_p = log_p_SWV[0, parents, tokens].tolist()
-        self.candidates = list(zip(ids, log_p, chosen.totals[0].tolist(), strict=True))
+        log_p, totals = chosen.log_probabilities[0].tolist(), chosen.totals[0].tolist()
+        self.candidates = list(zip(ids, log_p, totals, strict=True))
         return chosen
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import Unpack, overload
 
 from pellucid.config.schema import Config
+from pellucid.engine.decoding import Engine
 from pellucid.errors import Setting, UsageError
 from pellucid.model import Transformer
 from pellucid.text.vocabulary import Vocabulary
@@ -25,7 +26,7 @@ from pellucid.translate.sentences import (
 from pellucid.translate.stream import stable_beginning
 from pellucid.translate.translation import Translation, text_of, translations_of
 
-PRECISIONS = ("auto", "fp32", "bf16")
+PRECISIONS = ("auto", "fp32", "bf16", "int8")
 
 
 class BaseTranslator:
@@ -37,7 +38,9 @@ class BaseTranslator:
         model: the Transformer, in float32, which measures and explains.
         vocabulary: turns text into token ids and back (encode_source, decode_target, source_tokens, …).
         config: the Config that the model was trained with.
-        serving: the model that translates: a copy in bf16 with precision="bf16", else the model itself.
+        serving: the model that translates: a copy in bf16 with precision="bf16", else the model itself. With
+            precision="int8" it is the model whose weights the engine translates with, as they were at first.
+        decoders: what computes the steps of the search: the serving models, or the engines of int8.
         languages: the (source, target) pairs of languages that the model was made for.
         characters: how many characters of a text are read at most; the rest is cut off.
     """
@@ -60,6 +63,9 @@ class BaseTranslator:
         self._serving = self._models
         if precision == "bf16":
             self._serving = tuple(copy.deepcopy(each).bfloat16() for each in self._models)
+        self.decoders: Sequence[Transformer | Engine] = self._serving
+        if precision == "int8":
+            self.decoders = tuple(Engine(each, precision) for each in self._models)
         self._longest = max(TOKENS, self.config.data.max_length)
         self.characters = self._longest * CHARACTERS
 
@@ -119,7 +125,7 @@ class BaseTranslator:
         sentences = [read_source(text, to, self.vocabulary, self._longest) for text in texts]
         warn_of_truncation(sentences, self._longest)
         call = self.request(sentences, options)
-        found = decode(self._serving, call.sources, call.requests, call.rules, call.options)
+        found = decode(self.decoders, call.sources, call.requests, call.rules, call.options)
         translations = translations_of(call, found, self.vocabulary)
         return translations[0] if isinstance(sources, str) else translations
 
@@ -132,7 +138,7 @@ class BaseTranslator:
         sentences = [take_ids(ids, number, to, self.vocabulary, self._longest) for number, ids in each]
         warn_of_truncation(sentences, self._longest)
         call = self.request(sentences, options)
-        found = decode(self._serving, call.sources, call.requests, call.rules, call.options)
+        found = decode(self.decoders, call.sources, call.requests, call.rules, call.options)
         return translations_of(call, found, self.vocabulary)
 
     def stream(
@@ -178,7 +184,7 @@ class BaseTranslator:
         with evaluating(*self._serving):
             seeds = call.options.seeds.of(call.sources)
             for step in decode_batch(
-                self._serving, call.sources, call.requests, seeds, call.rules, call.options
+                self.decoders, call.sources, call.requests, seeds, call.rules, call.options
             ):
                 if step.done:
                     longer = text_of(step.done[0][0].token_ids, sentence.to, self.vocabulary)

@@ -2,33 +2,46 @@
 
 import math
 
+import numpy as np
 import torch
 from torch import Tensor
 
+from pellucid.engine.next_tokens import NextTokens
 from pellucid.translate.hypotheses import Candidates, Hypotheses
 
+NONE = np.float32(-math.inf)
 
-def best(log_p_SWV: Tensor, hypotheses: Hypotheses, beam: int) -> Candidates:
+
+def best(said: NextTokens, hypotheses: Hypotheses, beam: int) -> Candidates:
     """Return the 2 * beam continuations with the highest sums; ties go to the lower hypothesis, then to the
     lower id.
 
     So `beam` hypotheses stay open even if as many end; beam 1 is greedy. Missing ones have sums of -inf.
     """
-    width, count = log_p_SWV.shape[1], 2 * beam
-    tokens, totals = best_of_each(log_p_SWV.flatten(0, 1), hypotheses.totals.flatten(), count)
-    tokens, totals = tokens.unflatten(0, (-1, width)).flatten(1), totals.unflatten(0, (-1, width)).flatten(1)
-    parents = (
-        torch.arange(width, device=tokens.device)
-        .repeat_interleave(tokens.shape[1] // width)
-        .expand_as(tokens)
-    )
-    missing = max(0, count - tokens.shape[1])
-    if missing:
-        tokens, parents = (torch.nn.functional.pad(ids, (0, missing)) for ids in (tokens, parents))
-        totals = torch.nn.functional.pad(totals, (0, missing), value=-math.inf)
-    totals, order = totals.sort(dim=1, descending=True, stable=True)
-    order = order[:, :count]
-    return Candidates(parents.gather(1, order), tokens.gather(1, order), totals[:, :count])
+    count, so_far = 2 * beam, hypotheses.totals.reshape(-1, 1)
+    if said.ids is None:
+        so_far_R = torch.from_numpy(so_far[:, 0]).to(said.log_p.device)
+        found, _ = best_of_each(said.log_p, so_far_R, count)
+        ids, log_p = found.cpu().numpy(), said.log_p.gather(1, found).cpu().numpy()
+    else:
+        ids, log_p = said.ids, said.log_p
+    sums = log_p + so_far
+    if len(sums) > 1:  # a place may hold no hypothesis, whatever the model says there
+        sums[so_far[:, 0] == NONE] = NONE
+    sentences, each = len(hypotheses.places), ids.shape[1]
+    ids, log_p, sums = (array.reshape(sentences, -1) for array in (ids, log_p, sums))
+    order = (-sums).argsort(axis=1, kind="stable")[:, :count]
+    missing = count - order.shape[1]
+    if missing > 0:
+        none = ((0, 0), (0, missing))
+        order, sums = (
+            np.pad(order, none, constant_values=sums.shape[1]),
+            np.pad(sums, none, constant_values=NONE),
+        )
+        ids, log_p = np.pad(ids, none), np.pad(log_p, none)
+    sentence = np.arange(sentences)[:, None]
+    parents = np.minimum(order // each, hypotheses.totals.shape[1] - 1)
+    return Candidates(parents, ids[sentence, order], sums[sentence, order], log_p[sentence, order])
 
 
 def best_of_each(log_p_RV: Tensor, so_far_R: Tensor, count: int) -> tuple[Tensor, Tensor]:
@@ -51,6 +64,6 @@ def best_of_each(log_p_RV: Tensor, so_far_R: Tensor, count: int) -> tuple[Tensor
 
 
 def _sums(log_p_RV: Tensor, so_far_R: Tensor) -> Tensor:
-    """Add each hypothesis's total to its next log-probabilities; an empty place stays -inf for any logits."""
+    """Return the sum of each continuation; -inf where there is no hypothesis, whatever the model returns."""
     empty = (so_far_R == -math.inf)[:, None]
     return (log_p_RV + so_far_R[:, None]).masked_fill(empty, -math.inf)

@@ -9,21 +9,21 @@ from torch import Tensor
 from pellucid.errors import UsageError
 from pellucid.model import Transformer
 from pellucid.text.vocabulary import Vocabulary
-from pellucid.translate.search import Decoding
+from pellucid.translate.hypotheses import Array
+from pellucid.translate.search import Decoding, log_probabilities
 
 
 class EnsembleDecoding:
     """The same sources, encoded by several models; to the search it is one model."""
 
     def __init__(self, decodings: Sequence[Decoding]) -> None:
-        self.device = decodings[0].device
         self._decodings = decodings
 
-    def step(self, tokens: Tensor) -> Tensor:
+    def step(self, tokens: Array) -> Tensor:
         """The last token of each row -> the log of the mean probability of its next token, rows x V."""
-        return log_of_mean([each.step(tokens).float().log_softmax(-1) for each in self._decodings])
+        return log_of_mean([log_probabilities(each.step(tokens)).log_p for each in self._decodings])
 
-    def select(self, rows: Tensor, sentences: Tensor | None) -> None:
+    def select(self, rows: Array, sentences: Array | None) -> None:
         """Continue with these rows, which belong to these sentences (None: to all, as before)."""
         for each in self._decodings:
             each.select(rows, sentences)

@@ -3,33 +3,33 @@
 import math
 from collections.abc import Sequence
 
+import numpy as np
 import torch
 from torch import Tensor
 
+from pellucid.engine.next_tokens import NextTokens
 from pellucid.translate.beam import best_of_each
-from pellucid.translate.hypotheses import Candidates, Hypotheses
+from pellucid.translate.hypotheses import Array, Candidates, Hypotheses, pick
 from pellucid.translate.options import Options
 
 
-def draw(log_p_SWV: Tensor, hypotheses: Hypotheses, options: Options, chance: "Chance") -> Candidates:
+def draw(likely: NextTokens, hypotheses: Hypotheses, options: Options, chance: "Chance") -> Candidates:
     """Draw a token for each hypothesis: the one at which its random number in [0, 1) falls.
 
     Tokens have the probabilities p ** (1 / temperature), cut to the top_k likeliest and then to top_p."""
-    uniform_SW = chance.next(hypotheses.places)
+    log_p_SWV = likely.log_p.unflatten(0, hypotheses.totals.shape)
+    uniform_SW = chance.next(hypotheses.places).to(log_p_SWV.device)
     # At the start one hypothesis stands for all that will be drawn.
     log_p = log_p_SWV.expand(-1, uniform_SW.shape[1], -1)
-    parents = (
-        torch.arange(log_p.shape[1], device=log_p.device)
-        .clamp(max=log_p_SWV.shape[1] - 1)
-        .expand_as(uniform_SW)
-    )
+    parents = np.arange(log_p.shape[1]).clip(max=log_p_SWV.shape[1] - 1)
+    parents = np.broadcast_to(parents, tuple(uniform_SW.shape))
     scores = log_p.flatten(0, 1).double()
     scores = (scores - scores.amax(-1, keepdim=True)) / options.temperature
     kept = cut(scores, options.top_k, options.top_p)
     tokens = invert(kept, uniform_SW.flatten()).view_as(uniform_SW)
-    return Candidates(
-        parents, tokens, hypotheses.totals.gather(1, parents) + log_p.gather(2, tokens[..., None])[..., 0]
-    )
+    chosen = log_p.gather(2, tokens[..., None])[..., 0].cpu().numpy()
+    totals = pick(hypotheses.totals, parents) + chosen
+    return Candidates(parents, tokens.cpu().numpy(), totals, chosen)
 
 
 def cut(scores_RV: Tensor, top_k: int | None, top_p: float | None) -> Tensor:
@@ -67,8 +67,8 @@ class Chance:
         self._generators = [torch.Generator().manual_seed(seed) for seed in sentence_seeds]
         self._draws = draws
 
-    def next(self, places_S: Tensor) -> Tensor:
+    def next(self, places_S: Array) -> Tensor:
         """Return the next numbers of the sentences at these places, S W."""
         open_generators = [self._generators[place] for place in places_S.tolist()]
         numbers = [torch.rand(self._draws, generator=each, dtype=torch.float64) for each in open_generators]
-        return torch.stack(numbers).to(places_S.device)
+        return torch.stack(numbers)

@@ -242,13 +242,14 @@ def test_wrong_sources() -> None:
         assert str(error.value) == message
 
 
-@pytest.mark.parametrize("precision", ["int8", "fp16"])
+@pytest.mark.parametrize("precision", ["int4", "fp16"])
 def test_a_precision_that_there_is_not(precision: str) -> None:
     ours = translator("word")
     with pytest.raises(UsageError) as error:
         Translator(ours.model, ours.vocabulary, ours.config, precision)
     assert (
-        str(error.value) == f"precision = '{precision}' is not one of auto, fp32, bf16. Choose one of these."
+        str(error.value)
+        == f"precision = '{precision}' is not one of auto, fp32, bf16, int8. Choose one of these."
     )
 
 

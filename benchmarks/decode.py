@@ -1,0 +1,200 @@
+"""Decoding beside transformers' `generate` and CTranslate2, in one run, turn by turn, with the same weights.
+
+Transformer-base with random weights and a vocabulary of 32,000; 25 source and exactly 25 target tokens.
+Needs `pip install "pellucid[interop]" ctranslate2`; without CTranslate2 its rows are left out.
+
+    python -m benchmarks.decode [--cells 1x1,1x4,32x1,32x4] [--only "Pellucid int8 (,CTranslate2"]
+                                [--rounds 15] [--seconds 60]
+
+--only takes names or beginnings of names; a run with it adds its rows to those of earlier runs in
+benchmarks/results/decode.json. --seconds is the most time for a cell.
+"""
+
+import argparse
+import gc
+import importlib.util
+import json
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from benchmarks import decode_engines as engines
+from benchmarks.report import RESULTS, machine, write_report
+
+CELLS = "1x1,1x4,32x1,32x4"  # sentences x beam
+# CTranslate2's precisions, workers, and threads of each worker
+CT2_SETTINGS = [(kind, *both) for kind in ("fp32", "int8") for both in ((1, 2), (2, 1), (1, 1))]
+PEERS = [("transformers", " generate (2 threads)")]
+PEERS += [("CTranslate2", f" {kind} ({workers} x {threads})") for kind, workers, threads in CT2_SETTINGS]
+Make = Callable[[], engines.Decoder]
+
+
+def makers(folder: Path, wanted: Callable[[str], bool]) -> dict[str, Make]:
+    """What makes each engine that is wanted, by its name."""
+    model, made = engines.our_model(), dict[str, Make]()
+    for threads in (1, 2):
+        ours = {"fp32": ("fp32", None), "bf16": ("bf16", None), "int8": ("int8", None)}
+        if threads == 1:
+            ours |= {"int8 by avx2": ("int8", "avx2"), "int8 without kernels": ("int8", "none")}
+        for name, (precision, kernels) in ours.items():
+            made[f"Pellucid {name} ({threads} thread{'s' * (threads > 1)})"] = (
+                lambda precision=precision, kernels=kernels, threads=threads: engines.pellucid(
+                    model, precision, threads, kernels
+                )
+            )
+    peers = any(wanted(f"{peer}{more}") for peer, more in PEERS)
+    if peers and importlib.util.find_spec("transformers"):
+        theirs = engines.marian(model)
+        made["transformers generate (2 threads)"] = lambda: engines.generate(theirs, 2)
+        if importlib.util.find_spec("ctranslate2"):
+            folders = engines.convert(theirs, folder)
+            for precision, workers, threads in CT2_SETTINGS:
+                made[f"CTranslate2 {precision} ({workers} x {threads})"] = (
+                    lambda precision=precision, workers=workers, threads=threads: engines.ctranslate2(
+                        folders[precision], precision, workers, threads
+                    )
+                )
+    return {name: make for name, make in made.items() if wanted(name)}
+
+
+def measure(
+    decoders: dict[str, engines.Decoder], cell: str, rounds: int, seconds: float
+) -> dict[str, dict[str, Any]]:
+    """Wall and CPU seconds of each engine for a cell: all in turn, again and again."""
+    count, beam = map(int, cell.split("x"))
+    numbers = np.random.default_rng(count)
+    ids = numbers.integers(engines.END + 1, engines.VOCABULARY, (count, engines.LENGTH))
+    ids[:, -1] = engines.END
+    sources = ids.tolist()
+    times: dict[str, list[tuple[float, float]]] = {name: [] for name in decoders}
+    said = {name: decode(sources, beam) for name, decode in decoders.items()}  # warm, and what they say
+    started = time.perf_counter()
+    for number in range(rounds):
+        if number and time.perf_counter() - started > seconds:
+            break
+        for name, decode in decoders.items():
+            gc.collect()
+            wall, processor = time.perf_counter(), time.process_time()
+            decode(sources, beam)
+            times[name].append((time.perf_counter() - wall, time.process_time() - processor))
+    reference = next((said[name] for name in said if name.startswith("Pellucid fp32")), None)
+    results = {}
+    for name, each in times.items():
+        walls, processors = zip(*each, strict=True)
+        results[name] = {
+            "wall": [statistics.median(walls), min(walls)],
+            "cpu": [statistics.median(processors), min(processors)],
+            "rounds": len(each),
+            "load": os.getloadavg()[0],
+            "same tokens as fp32": None if reference is None else same(said[name], reference),
+        }
+    return results
+
+
+def same(ours: list[list[int]], theirs: list[list[int]]) -> float:
+    """The share of tokens that two engines have in common, place by place."""
+    pairs = [pair for one, other in zip(ours, theirs, strict=True) for pair in zip(one, other, strict=False)]
+    return sum(one == other for one, other in pairs) / max(1, len(pairs))
+
+
+def in_a_process(name: str, folder: Path) -> dict[str, float]:
+    """Seconds from the start of a process to its first translation, and its memory at its peak, in MB."""
+    command = [sys.executable, "-m", "benchmarks.decode", "--child", name, "--folder", str(folder)]
+    started = time.perf_counter()
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
+        assert child.stdout is not None
+        child.stdout.readline()
+        ready = time.perf_counter() - started
+        return {"ready": ready, "memory": float(child.stdout.readline())}
+
+
+def child(name: str, folder: Path) -> None:
+    """Be that process: one sentence, and then 32 with beam 4."""
+    made = makers(folder, lambda other: other == name)[name]()
+    source = [*range(100, 100 + engines.LENGTH - 1), engines.END]
+    made([source], 1)
+    print("ready", flush=True)
+    made([source] * 32, 4)
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, flush=True)
+
+
+def report(found: dict[str, dict[str, dict[str, Any]]]) -> None:
+    """The table: tokens a second by the wall and by the processor, medians (and best), and the ratios."""
+    rows = []
+    for cell, by_name in found.items():
+        count, beam = map(int, cell.split("x"))
+        tokens = count * engines.LENGTH
+        base = {}
+        for clock in ("wall", "cpu"):
+            theirs = [each[clock][0] for name, each in by_name.items() if name.startswith("CTranslate2")]
+            base[clock] = min(theirs, default=None)
+        for name, each in by_name.items():
+            row = [f"{count}, beam {beam}", name]
+            for clock in ("wall", "cpu"):
+                median, least = each[clock]
+                row.append(f"{tokens / median:,.0f} ({tokens / least:,.0f})")
+                row.append("" if base[clock] is None else f"{base[clock] / median:.2f}")
+            agreement = each["same tokens as fp32"]
+            rows.append([*row, "" if agreement is None else f"{agreement:.0%}"])
+    loads = [each["load"] for by_name in found.values() for each in by_name.values()]
+    about = (
+        "Target tokens per second, the median of the rounds (in brackets the best), by the wall's clock and "
+        "per second of the processor; ratios to the best median of all CTranslate2's set-ups.",
+        "Transformer-base with random weights, vocabulary 32,000, 25 source and 25 target tokens. "
+        f"{machine()}; load of the machine {min(loads):.1f} to {max(loads):.1f}.",
+    )
+    columns = (
+        "sentences",
+        "engine",
+        "by the wall",
+        "ratio",
+        "by the processor",
+        "ratio",
+        "tokens of fp32",
+    )
+    write_report("decode", "Decoding speed", about, columns, rows)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--cells", default=CELLS)
+    parser.add_argument("--only", default="")
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--child", help=argparse.SUPPRESS)
+    parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.child:
+        child(arguments.child, arguments.folder)
+        return
+    beginnings = tuple(filter(None, arguments.only.split(",")))
+    saved = RESULTS / "decode.json"
+    found = json.loads(saved.read_text()) if beginnings and saved.exists() else {}
+    with tempfile.TemporaryDirectory() as folder:
+        made = makers(Path(folder), lambda name: not beginnings or name.startswith(beginnings))
+        decoders = {name: make() for name, make in made.items()}
+        for cell in arguments.cells.split(","):
+            here = measure(decoders, cell, arguments.rounds, arguments.seconds)
+            found[cell] = found.get(cell, {}) | here
+            for name, each in here.items():
+                print(f"{cell} {name}: {each}", file=sys.stderr, flush=True)
+            RESULTS.mkdir(exist_ok=True)
+            saved.write_text(json.dumps(found, indent=1) + "\n")
+    report(found)
+
+
+if __name__ == "__main__":
+    torch.set_grad_enabled(False)
+    main()

@@ -1,0 +1,116 @@
+"""The build's own step: compile the engine's kernels with the clang of `ziglang`.
+
+The library goes beside its source, also where the package is installed as editable. Where it cannot be built,
+a line says why and the package is installed without it: the engine then computes in PyTorch.
+"""
+
+import os
+import platform
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+ROOT = Path(__file__).parent
+SOURCE = ROOT / "pellucid" / "engine" / "kernels.c"
+LIBRARY = SOURCE.with_name("kernels.bin")
+FLAGS = ["-std=c11", "-O3", "-Wall", "-Wextra", "-ffp-contract=off", "-fno-math-errno"]
+FLAGS += ["-fvisibility=hidden"]
+# For each kind of kernels, what the compiler may use: the names that pellucid/engine/library.py knows.
+X86 = {
+    "avx512": ["-mcpu=x86_64_v4+avx512vnni", "-mprefer-vector-width=512"],
+    "avxvnni": ["-mcpu=x86_64_v3+avxvnni"],
+    "avx2": ["-mcpu=x86_64_v3"],
+    "plain": ["-mcpu=x86_64", "-DDISPATCH"],
+}
+ARM = {"neon": ["-mcpu=generic+v8_2a+dotprod+fullfp16"], "plain": ["-mcpu=generic", "-DDISPATCH"]}
+# zig's name of a system and its processor, the oldest system that a wheel for it promises to run on.
+TARGETS = {
+    "linux-x86_64": ("x86_64-linux-gnu.2.28", "manylinux_2_28_x86_64"),
+    "linux-aarch64": ("aarch64-linux-gnu.2.28", "manylinux_2_28_aarch64"),
+    "macos-x86_64": ("x86_64-macos.11.0", "macosx_11_0_x86_64"),
+    "macos-arm64": ("aarch64-macos.11.0", "macosx_11_0_arm64"),
+    "windows-x86_64": ("x86_64-windows-gnu", "win_amd64"),
+    "windows-arm64": ("aarch64-windows-gnu", "win_arm64"),
+}
+
+
+class CustomBuildHook(BuildHookInterface):  # type: ignore[type-arg]  # the name that hatch looks for
+    """Compile before the wheel is packed; PELLUCID_TARGET names another system to build for."""
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        if self.target_name != "wheel":
+            return
+        target = os.environ.get("PELLUCID_TARGET") or this_system()
+        try:
+            compile_kernels(target, LIBRARY)
+        except (BuildError, OSError) as error:
+            LIBRARY.unlink(missing_ok=True)
+            self.app.display_warning(
+                f"The engine's kernels were not built ({error}); int8 will be computed in PyTorch, slowly."
+            )
+            return
+        build_data["pure_python"] = False
+        build_data["tag"] = f"py3-none-{platform_tag(target)}"
+        build_data["artifacts"].append(str(LIBRARY.relative_to(ROOT)))
+
+
+class BuildError(Exception):
+    """Why there are no kernels, in a line."""
+
+
+def compile_kernels(target: str, library: Path, extra: tuple[str, ...] = ()) -> None:
+    """Compile every kind of kernels for this system into one library."""
+    if target not in TARGETS:
+        raise BuildError(f"there are none for {target}, but for {', '.join(TARGETS)}")
+    kinds = X86 if "x86_64" in target else ARM
+    system = ["-target", TARGETS[target][0]]
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        objects = []
+        for kind, flags in kinds.items():
+            objects.append(f"{folder}/{kind}.o")
+            position = [] if "windows" in target else ["-fPIC"]
+            arguments = [*system, *FLAGS, *flags, *position, *extra, f"-DISA={kind}", "-c", str(SOURCE)]
+            _zig([*arguments, "-o", objects[-1]], folder)
+        built = f"{folder}/library"
+        _zig([*system, "-shared", "-s", *extra, *objects, "-o", built], folder)
+        library.unlink(missing_ok=True)  # a process that has the old one open keeps it
+        library.write_bytes(Path(built).read_bytes())
+
+
+def _zig(arguments: list[str], folder: str) -> None:
+    """Run the compiler; its cache is thrown away with the folder."""
+    environment = os.environ | {
+        "ZIG_GLOBAL_CACHE_DIR": f"{folder}/all",
+        "ZIG_LOCAL_CACHE_DIR": f"{folder}/here",
+    }
+    command = [sys.executable, "-m", "ziglang", "cc", *arguments]
+    result = subprocess.run(command, env=environment, capture_output=True, text=True)
+    if result.returncode:
+        lines = result.stderr.strip().splitlines() or [f"the compiler ended with {result.returncode}"]
+        raise BuildError(next((line for line in lines if "error" in line), lines[-1]))
+
+
+def this_system() -> str:
+    """The name of the system that builds."""
+    system = {"darwin": "macos", "win32": "windows"}.get(sys.platform, sys.platform)
+    machine = platform.machine().lower().replace("amd64", "x86_64")
+    if machine in ("aarch64", "arm64"):
+        machine = "aarch64" if system == "linux" else "arm64"
+    return f"{system}-{machine}"
+
+
+def platform_tag(target: str) -> str:
+    """The wheel's: of the system named, or of this one where nothing was."""
+    if target == this_system() and not os.environ.get("PELLUCID_TARGET"):
+        return sysconfig.get_platform().replace("-", "_").replace(".", "_")
+    return TARGETS[target][1]
+
+
+if __name__ == "__main__":  # what a developer runs after a change of the kernels, without installing again
+    compile_kernels(os.environ.get("PELLUCID_TARGET") or this_system(), LIBRARY)
+    print(LIBRARY)

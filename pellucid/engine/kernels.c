@@ -1,0 +1,699 @@
+/* The engine's kernels: the encoder, and a step of the decoder, of a Transformer made ready by engine/packing.py.
+
+   Compiled once for each kind of processor, with -DISA=<name>: every function that Python calls is then named
+   <name>_encode, <name>_step, <name>_pack. Python asks processor() which of them may run here.
+
+   Numbers. Weights and activations are int8 (kind INT8), or floats (FP32; BF16 stores the weights in 16 bits).
+   In int8 a matrix has a scale for each output and an activation a scale for each row; sums of products are
+   exact integers. All other arithmetic is float32 with multiplications and additions rounded apart, and every
+   sum has a fixed order: sixteen lanes, then a fixed tree. So a row's result is bitwise the same whatever its
+   neighbours, on every processor, and in engine/plain.py, which says the same in PyTorch.
+
+   Memory. Nothing is allocated here. Widths are padded with zeros to multiples of 64 (BLOCK), a head's to a
+   multiple of 16 (LANES). A panel is 64 outputs: int8 [K/4][64][4], floats [K][64]. Rows lie one after the
+   other without padding between sentences. Weights lie in the order in which a step reads them.
+
+   Names: D width, A heads times a head's padded width, K inputs, N outputs, M rows. */
+
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#define JOIN_(a, b) a##_##b
+#define JOIN(a, b) JOIN_(a, b)
+#define NAME(function) JOIN(ISA, function)
+#define INLINE static inline __attribute__((always_inline))
+#if defined(_WIN32)
+#define EXPORT __declspec(dllexport)
+#else
+#define EXPORT __attribute__((visibility("default")))
+#endif
+
+enum { INT8, FP32, BF16 };  enum { RELU, GELU, SILU };
+enum { LANES = 16, BLOCK = 64, CHUNK = 1024 };  /* CHUNK: logits of a row that are looked at together */
+
+typedef float f32v __attribute__((vector_size(64), aligned(4)));
+typedef int32_t i32v __attribute__((vector_size(64), aligned(4)));
+typedef uint32_t u32v __attribute__((vector_size(64), aligned(4)));
+typedef _Float16 f16v __attribute__((vector_size(32), aligned(2)));
+typedef uint16_t u16v __attribute__((vector_size(32), aligned(2)));
+typedef int8_t i8v __attribute__((vector_size(16), aligned(1)));
+typedef float f32x8 __attribute__((vector_size(32)));
+typedef float f32x4 __attribute__((vector_size(16), aligned(4)));
+
+typedef struct {  /* y = x W^T + b, in panels */
+    const void *weight;
+    const float *scale;    /* N, int8 only */
+    const float *bias;     /* N */
+    const int32_t *shift;  /* N, int8 only: -128 times the sum of an output's weights */
+    int32_t outputs, inputs;
+} Linear;
+
+typedef struct { const float *gain, *bias; } Norm;
+
+typedef struct {  /* of the encoder (no cross-attention, two norms) or of the decoder */
+    Linear qkv, self_output, cross_query, cross_output, inner, outer, cross_kv;
+    Norm norm[3];
+} Layer;
+
+typedef struct {
+    int32_t kind, width, padded, heads, head, across, hidden, norm_first, activation;
+    int32_t encoder_layers, decoder_layers, vocabulary;
+    float scale;  /* of embeddings */
+    const float *source_embedding, *target_embedding, *positions;
+    const uint8_t *forbidden; /* for each id: 1 if it is never a candidate */
+    const Layer *encoder, *decoder;
+    Norm encoder_norm, decoder_norm;
+    Linear logits;
+} Model;
+
+typedef struct {  /* room for M rows, and for the scores of one row over `keys` positions */
+    float *x, *normed, *wide, *context, *row_scale, *scores;
+    int8_t *quantised;
+    void *pairs;        /* M x 2A: keys and values of the rows, in the cache's type */
+    const char **keys;  /* for each position attended to, where its keys and values lie */
+} Work;
+
+typedef struct {  /* sources, read and remembered: [layer][row of all sentences][2A] */
+    char *pairs;
+    const int32_t *start, *length; /* of each sentence, in rows */
+    int64_t rows;
+} Memory;
+
+typedef struct {  /* one step: each row is a hypothesis */
+    int32_t rows, candidates;
+    const int32_t *token, *position, *sentence, *slot;
+    const int32_t *ancestor; /* rows x capacity: the slot that wrote each position of the row's past */
+    int64_t capacity, slots;
+    char *cache;             /* [layer][slot][capacity][2A] */
+    float *greatest, *total; /* for each row: its highest logit, the sum of exp(logit - highest) */
+    float *value;            /* rows x candidates: the highest logits that are allowed, by ascending id */
+    int32_t *id;
+    float *logits;           /* rows x N, or NULL */
+} Step;
+
+/* ---- Vectors of sixteen numbers */
+
+INLINE f32v load(const float *p) { return *(const f32v *)p; }
+INLINE void store(float *p, f32v x) { *(f32v *)p = x; }
+INLINE f32v all(float x) { return (f32v){0} + x; }
+INLINE f32v choose(i32v where, f32v yes, f32v no) { return (f32v)(((i32v)yes & where) | ((i32v)no & ~where)); }
+INLINE f32v larger(f32v a, f32v b) { return choose(a > b, a, b); }
+INLINE f32v magnitude(f32v x) { return (f32v)((i32v)x & 0x7fffffff); }
+
+/* Sums in a fixed tree: within each four (0+2)+(1+3), then so over the fours. Four vectors at once. */
+INLINE f32x4 sums(f32v p, f32v q, f32v r, f32v s) {
+#define LOW(a, b) __builtin_shufflevector(a, b, 0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29)
+#define HIGH(a, b) __builtin_shufflevector(a, b, 2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11, 27, 14, 30, 15, 31)
+    f32v a = LOW(p, q) + HIGH(p, q), b = LOW(r, s) + HIGH(r, s);
+    f32v c = __builtin_shufflevector(a, b, 0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29) +
+             __builtin_shufflevector(a, b, 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31);
+    f32x8 d = __builtin_shufflevector(c, c, 0, 1, 2, 3, 4, 5, 6, 7) +
+              __builtin_shufflevector(c, c, 8, 9, 10, 11, 12, 13, 14, 15);
+    return __builtin_shufflevector(d, d, 0, 1, 2, 3) + __builtin_shufflevector(d, d, 4, 5, 6, 7);
+}
+
+INLINE float sum(f32v x) { return sums(x, x, x, x)[0]; }
+
+INLINE float highest(f32v x) {
+    x = larger(x, __builtin_shufflevector(x, x, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7));
+    x = larger(x, __builtin_shufflevector(x, x, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3));
+    x = larger(x, __builtin_shufflevector(x, x, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1));
+    return x[0] > x[1] ? x[0] : x[1];
+}
+
+/* x rounded to a whole number, half to even, as a float and as an integer; |x| < 2^22. */
+#define MAGIC 12582912.0f
+INLINE f32v rounded(f32v x, i32v *whole) {
+    f32v t = x + MAGIC;
+    *whole = (i32v)t - 0x4b400000;
+    return t - MAGIC;
+}
+
+/* e^x to 2e-7 of itself: 2^n p(r), with n whole and |r| <= 1/2. NaN stays NaN. */
+INLINE f32v exponential(f32v x) {
+    f32v y = x * 1.44269504f;
+    y = choose(y < -126.0f, all(-126.0f), y);
+    y = choose(y > 126.0f, all(126.0f), y);
+    i32v whole;
+    f32v r = y - rounded(y, &whole);
+    f32v p = r * 0.0001534580224f + 0.00133999309f;
+    p = p * r + 0.00961848907f;
+    p = p * r + 0.05550328642f;
+    p = p * r + 0.2402264625f;
+    p = p * r + 0.6931471825f;
+    p = p * r + 1.0f;
+    return p * (f32v)((whole + 127) << 23);
+}
+
+/* ---- Products: tiles of a few rows and WORDS registers of outputs, whose sums stay in registers too. Where
+   registers are few, many rows go in narrow tiles: half the outputs, and up to ROWS rows in place of FEW. */
+
+#if defined(__AVX512VNNI__)
+#include <immintrin.h>
+typedef __m512i word;
+enum { WORDS = 4, FEW = 6, ROWS = 6, FLIP = 0x80 };  /* activations are stored + 128: dpbusd wants one side unsigned */
+INLINE word dot(word sum, word weight, int32_t four) {
+    return _mm512_dpbusd_epi32(sum, _mm512_set1_epi32(four), weight);
+}
+#elif defined(__AVXVNNI__)
+#include <immintrin.h>
+typedef __m256i word;
+enum { WORDS = 4, FEW = 3, ROWS = 6, FLIP = 0x80 };
+INLINE word dot(word sum, word weight, int32_t four) {
+    return _mm256_dpbusd_avx_epi32(sum, _mm256_set1_epi32(four), weight);
+}
+#elif defined(__AVX2__)
+#include <immintrin.h>
+typedef __m256i word;
+enum { WORDS = 4, FEW = 3, ROWS = 3, FLIP = 0 };
+INLINE word dot(word sum, word weight, int32_t four) { /* |w| (sign of w) a: two of them stay within 16 bits */
+    __m256i signed_four = _mm256_sign_epi8(_mm256_set1_epi32(four), weight);
+    __m256i pairs = _mm256_maddubs_epi16(_mm256_abs_epi8(weight), signed_four);
+    return _mm256_add_epi32(sum, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
+}
+#elif defined(__ARM_FEATURE_DOTPROD)
+#include <arm_neon.h>
+typedef int32x4_t word;
+enum { WORDS = 4, FEW = 6, ROWS = 6, FLIP = 0 };
+INLINE word dot(word sum, word weight, int32_t four) {
+    return vdotq_s32(sum, vreinterpretq_s8_s32(weight), vreinterpretq_s8_s32(vdupq_n_s32(four)));
+}
+#else
+typedef int32_t word __attribute__((vector_size(16)));
+typedef int8_t bytes __attribute__((vector_size(16)));
+enum { WORDS = 4, FEW = 2, ROWS = 2, FLIP = 0 };
+INLINE word dot(word sum, word weight, int32_t four) {
+    bytes w = (bytes)weight, a = (bytes)((word){0} + four);
+    for (int i = 0; i < 4; i++)
+        sum[i] += w[4 * i] * a[0] + w[4 * i + 1] * a[1] + w[4 * i + 2] * a[2] + w[4 * i + 3] * a[3];
+    return sum;
+}
+#endif
+/* SPAN: vectors of sums that registers hold; COLUMNS divides BLOCK. */
+enum { SPAN = sizeof(word) == 64 ? 16 : 4, COLUMNS = WORDS * sizeof(word) / 4, VECTORS = COLUMNS / LANES };
+
+typedef struct {  /* what a product reads and writes: out = in W^T + bias (+ residual) */
+    const Linear *linear;
+    const char *in;       /* rows, int8 or float, K each */
+    const float *scale;   /* of the rows, int8 only */
+    const float *residual; /* laid out as `out`; NULL: none */
+    float *out;
+    size_t stride;  /* of out and residual */
+    size_t first;   /* the column of `linear` that stands first in out */
+} Product;
+
+/* Weights ahead are asked for while these are used: `lines` of 64 bytes for each 256 that are read. */
+INLINE void fetch(const char *ahead, const int lines) {
+    for (int i = 0; i < lines; i++) __builtin_prefetch(ahead + 64 * i, 0, 3);
+}
+
+INLINE void finish(const int rows, const int vectors, const Product *p, size_t row, size_t column, float sums[][COLUMNS]) {
+    for (int m = 0; m < rows; m++)
+        for (int v = 0; v < vectors; v++) {
+            size_t at = (row + m) * p->stride + column - p->first + LANES * v;
+            f32v y = load(sums[m] + LANES * v) + load(p->linear->bias + column + LANES * v);
+            store(p->out + at, p->residual ? y + load(p->residual + at) : y);
+        }
+}
+
+INLINE void tile_int8(const int rows, const int words, const int lines, const Product *p, size_t row,
+                      size_t column, const char *ahead) {
+    const Linear *l = p->linear;
+    const size_t K = l->inputs;
+    const char *weight = (const char *)l->weight + column / BLOCK * BLOCK * K + column % BLOCK * 4;
+    const char *in = p->in + row * K;
+    union { word words[WORDS]; int32_t numbers[COLUMNS]; } sums[ROWS];
+    word total[ROWS][WORDS];
+    for (int m = 0; m < rows; m++)
+        for (int w = 0; w < words; w++) {
+            total[m][w] = (word){0};
+            if (FLIP) memcpy(&total[m][w], l->shift + column + w * sizeof(word) / 4, sizeof(word));
+        }
+    for (size_t k = 0; k < K; k += 4, weight += 4 * BLOCK, ahead += 64 * lines) {
+        fetch(ahead, lines);
+        word panel[WORDS];
+        memcpy(panel, weight, words * sizeof(word));
+        for (int m = 0; m < rows; m++) {
+            int32_t four;
+            memcpy(&four, in + m * K + k, 4);
+            for (int w = 0; w < words; w++) total[m][w] = dot(total[m][w], panel[w], four);
+        }
+    }
+    float results[ROWS][COLUMNS];
+    for (int m = 0; m < rows; m++) {
+        memcpy(sums[m].words, total[m], words * sizeof(word));
+        for (int v = 0; v < words * VECTORS / WORDS; v++) {
+            f32v y = __builtin_convertvector(*(i32v *)(sums[m].numbers + LANES * v), f32v);
+            store(results[m] + LANES * v, y * p->scale[row + m] * load(l->scale + column + LANES * v));
+        }
+    }
+    finish(rows, words * VECTORS / WORDS, p, row, column, results);
+}
+
+INLINE f32v multiply_add(f32v a, f32v b, f32v c) {
+#if defined(__clang__) && (defined(__FMA__) || defined(__ARM_FEATURE_FMA))
+    return __builtin_elementwise_fma(a, b, c);
+#else
+    return a * b + c;
+#endif
+}
+
+INLINE void tile_float(const int rows, const int bf16, const Product *p, size_t row, size_t column) {
+    const Linear *l = p->linear;
+    const size_t K = l->inputs, size = bf16 ? 2 : 4;
+    const char *weight = (const char *)l->weight + (column / BLOCK * BLOCK * K + column % BLOCK) * size;
+    const float *in = (const float *)p->in + row * K;
+    f32v total[ROWS][VECTORS];
+    for (int m = 0; m < rows; m++)
+        for (int v = 0; v < VECTORS; v++) total[m][v] = all(0.0f);
+    for (size_t k = 0; k < K; k++, weight += BLOCK * size) {
+        f32v panel[VECTORS];
+        fetch(weight + 4096, COLUMNS * (int)size / 64);
+        for (int v = 0; v < VECTORS; v++)
+            panel[v] = bf16 ? (f32v)(__builtin_convertvector(((const u16v *)weight)[v], u32v) << 16)
+                            : ((const f32v *)weight)[v];
+        for (int m = 0; m < rows; m++)
+            for (int v = 0; v < VECTORS; v++) total[m][v] = multiply_add(all(in[m * K + k]), panel[v], total[m][v]);
+    }
+    float results[ROWS][COLUMNS];
+    for (int m = 0; m < rows; m++)
+        for (int v = 0; v < VECTORS; v++) store(results[m] + LANES * v, total[m][v]);
+    finish(rows, VECTORS, p, row, column, results);
+}
+
+/* The tile of so many rows: their number, and that of the lines fetched ahead, are constants in each. */
+static void tile(const int kind, size_t rows, int narrow, int lines, const Product *p, size_t row, size_t column,
+                 const char *ahead) {
+#define CASE(n)                                                                        \
+    case n:                                                                            \
+        if (n > ROWS) break;                                                           \
+        if (narrow) tile_int8(n, WORDS / 2, 1, p, row, column, ahead);                 \
+        else if (n > FEW) break;                                                       \
+        else if (kind == FP32) tile_float(n, 0, p, row, column);                       \
+        else if (kind == BF16) tile_float(n, 1, p, row, column);                       \
+        else if (lines == 4) tile_int8(n, WORDS, COLUMNS / 16, p, row, column, ahead); \
+        else if (lines == 2) tile_int8(n, WORDS, 2, p, row, column, ahead);            \
+        else tile_int8(n, WORDS, 1, p, row, column, ahead);                            \
+        break;
+    switch (rows) { CASE(1) CASE(2) CASE(3) CASE(4) CASE(5) CASE(6) }
+}
+
+/* Columns `from` to `to` (multiples of BLOCK) of a product over M rows. A panel stays in the nearest cache
+   while all rows use it, and the next one is fetched meanwhile, a share by each group of rows. */
+static void multiply(const int kind, const Product *p, size_t M, size_t from, size_t to) {
+    const int narrow = kind == INT8 && FEW < ROWS && M > 3 * FEW, most = narrow ? ROWS : FEW;
+    const size_t groups = (M + most - 1) / most, bytes = (size_t)p->linear->inputs * BLOCK;
+    const int lines = groups == 1 ? 4 : groups < 4 ? 2 : 1;
+    for (size_t column = from; column < to; column += narrow ? COLUMNS / 2 : COLUMNS)
+        for (size_t group = 0; group < groups; group++) {
+            size_t row = M * group / groups, next = M * (group + 1) / groups;
+            const char *panel = (const char *)p->linear->weight + column / BLOCK * bytes;
+            const char *ahead = panel + (groups == 1 ? 4096 + column % BLOCK * 4 : bytes + bytes * group / groups);
+            tile(kind, next - row, narrow, lines, p, row, column, ahead);
+        }
+}
+
+/* ---- Work on single rows */
+
+/* int8 with one scale: x is about scale times q. A row with NaN or infinity has NaN for its scale. */
+INLINE void quantise(const float *x, size_t K, int8_t *q, float *scale, const int flip) {
+    f32v most = all(0.0f), nothing = all(0.0f);
+    for (size_t k = 0; k < K; k += LANES) {
+        f32v v = load(x + k);
+        most = larger(magnitude(v), most);
+        nothing += v * 0.0f;
+    }
+    float top = highest(most);
+    top = top > 1e-30f ? top : 1e-30f;
+    *scale = top / 127.0f + sum(nothing);
+    f32v factor = all(127.0f / top);
+    for (size_t k = 0; k < K; k += LANES) {
+        i32v whole;
+        rounded(load(x + k) * factor, &whole);
+        *(i8v *)(q + k) = __builtin_convertvector(whole ^ flip, i8v);
+    }
+}
+
+/* LayerNorm over the first D of `padded` numbers; what is beyond them is 0 before and after. */
+static void normalise(const Model *m, const Norm *norm, const float *x, float *out) {
+    f32v total = all(0.0f), squares = all(0.0f);
+    i32v place;
+    for (int i = 0; i < LANES; i++) place[i] = i;
+    for (int k = 0; k < m->padded; k += LANES) total += load(x + k);
+    float mean = sum(total) / (float)m->width;
+    for (int k = 0; k < m->padded; k += LANES) {
+        f32v d = choose(place + k < m->width, load(x + k) - mean, all(0.0f));
+        squares += d * d;
+    }
+    float factor = 1.0f / sqrtf(sum(squares) / (float)m->width + 1e-5f);
+    for (int k = 0; k < m->padded; k += LANES)
+        store(out + k, (load(x + k) - mean) * factor * load(norm->gain + k) + load(norm->bias + k));
+}
+
+/* x P(N(0, 1) <= x), by the error function of Abramowitz and Stegun, 7.1.26, good to 1.5e-7. */
+INLINE f32v gelu(f32v x) {
+    f32v z = magnitude(x) * 0.70710678f, t = 1.0f / (z * 0.3275911f + 1.0f);
+    f32v p = t * 1.061405429f - 1.453152027f;
+    p = p * t + 1.421413741f;
+    p = p * t - 0.284496736f;
+    p = p * t + 0.254829592f;
+    f32v tail = p * t * exponential(-(z * z)) * 0.5f; /* P(N(0, 1) > |x|) */
+    return x * choose(x > 0.0f, 1.0f - tail, tail);
+}
+
+static void activate(const int activation, float *x, size_t count) {
+    for (size_t i = 0; i < count; i += LANES) {
+        f32v v = load(x + i);
+        if (activation == RELU) v = choose(v < 0.0f, all(0.0f), v);
+        else if (activation == GELU) v = gelu(v);
+        else v = v / (exponential(-v) + 1.0f);
+        store(x + i, v);
+    }
+}
+
+static void embed(const Model *m, const float *table, int32_t id, int32_t position, float *x) {
+    const float *vector = table + (size_t)id * m->width, *where = m->positions + (size_t)position * m->width;
+    for (int k = 0; k < m->width; k++) x[k] = vector[k] * m->scale + where[k];
+    memset(x + m->width, 0, sizeof(float) * (m->padded - m->width));
+}
+
+/* ---- Attention of one row's query over keys and values that lie anywhere */
+
+INLINE f32v read_pair(const int half, const char *base, size_t at) {
+    return half ? __builtin_convertvector(*(const f16v *)(base + 2 * at), f32v) : load((const float *)base + at);
+}
+
+/* From scores to weights: exp(score - highest), and behind them 1 / their sum. The query holds 1 / sqrt(d_k). */
+INLINE void softmax(float *scores, size_t keys, size_t room) {
+    for (size_t t = keys; t < room; t++) scores[t] = -INFINITY;
+    f32v most = load(scores), total = all(0.0f);
+    for (size_t t = LANES; t < room; t += LANES) most = larger(load(scores + t), most);
+    float top = highest(most);
+    for (size_t t = 0; t < room; t += LANES) {
+        f32v weight = exponential(load(scores + t) - top);
+        store(scores + t, weight);
+        total += weight;
+    }
+    scores[room] = 1.0f / sum(total);
+}
+
+/* The weighted sums of `span` vectors of values, from vector `first` of all heads on. */
+INLINE void weigh_values(const int half, const int span, const int vectors, const Model *m, const Work *w,
+                         int first, size_t keys, size_t room, float *out) {
+    const float *weights[SPAN];
+    f32v total[SPAN];
+    for (int i = 0; i < span; i++) {
+        weights[i] = w->scores + (size_t)((first + i) / vectors) * (room + LANES);
+        total[i] = all(0.0f);
+    }
+    for (size_t t = 0; t < keys; t++)
+        for (int i = 0; i < span; i++)
+            total[i] += weights[i][t] * read_pair(half, w->keys[t], m->across + (size_t)(first + i) * LANES);
+    for (int i = 0; i < span; i++) store(out + (size_t)(first + i) * LANES, total[i] * weights[i][room]);
+}
+
+INLINE void attend_to(const int half, const int vectors, const Model *m, const Work *w, const float *query,
+                      size_t keys, float *out) {
+    const size_t room = (keys + LANES - 1) / LANES * LANES, head = (size_t)vectors * LANES;
+    for (size_t t = 0; t < keys; t += 4) {
+        const char *some[4];
+        for (size_t i = 0; i < 4; i++) some[i] = w->keys[t + i < keys ? t + i : keys - 1];
+        for (int h = 0; h < m->heads; h++) {
+            f32v p[4] = {all(0.0f), all(0.0f), all(0.0f), all(0.0f)};
+            for (size_t k = h * head; k < (h + 1) * head; k += LANES)
+                for (int i = 0; i < 4; i++) p[i] = load(query + k) * read_pair(half, some[i], k) + p[i];
+            for (int i = 0; i < 4; i++) /* the head's values, which are used soon */
+                for (size_t k = 0; k < head; k += half ? 32 : 16)
+                    __builtin_prefetch(some[i] + (m->across + h * head + k) * (half ? 2 : 4), 0, 3);
+            *(f32x4 *)(w->scores + h * (room + LANES) + t) = sums(p[0], p[1], p[2], p[3]);
+        }
+    }
+    for (int h = 0; h < m->heads; h++) softmax(w->scores + h * (room + LANES), keys, room);
+    const int count = m->heads * vectors;
+    int v = 0;
+    for (; v + SPAN <= count; v += SPAN) weigh_values(half, SPAN, vectors, m, w, v, keys, room, out);
+    for (; v < count; v++) weigh_values(half, 1, vectors, m, w, v, keys, room, out);
+}
+
+static void attend(const Model *m, const Work *w, const float *query, size_t keys, float *out) {
+    const int vectors = m->head / LANES;
+    memset(out, 0, sizeof(float) * m->across);
+    if (!keys) return;
+    if (m->kind == FP32) attend_to(0, vectors, m, w, query, keys, out);
+    else if (vectors == 4) attend_to(1, 4, m, w, query, keys, out);
+    else if (vectors == 2) attend_to(1, 2, m, w, query, keys, out);
+    else attend_to(1, vectors, m, w, query, keys, out);
+}
+
+/* Keys and values, 2A numbers, in the type that they are remembered in; returns their size in bytes. */
+static size_t pair_bytes(const Model *m) { return (size_t)m->across * 2 * (m->kind == FP32 ? 4 : 2); }
+
+static void remember(const Model *m, const float *from, char *to) {
+    if (m->kind == FP32) memcpy(to, from, pair_bytes(m));
+    else
+        for (int k = 0; k < 2 * m->across; k += LANES)
+            ((f16v *)to)[k / LANES] = __builtin_convertvector(load(from + k), f16v);
+}
+
+/* ---- Layers */
+
+/* out = in W^T + bias (+ residual) for M rows of K numbers each. */
+static void project(const Model *m, const Work *w, const Linear *l, const float *in, size_t M,
+                    const float *residual, float *out) {
+    Product p = {l, (const char *)in, w->row_scale, residual, out, l->outputs, 0};
+    if (m->kind == INT8) {
+        for (size_t r = 0; r < M; r++)
+            quantise(in + r * l->inputs, l->inputs, w->quantised + r * l->inputs, w->row_scale + r, FLIP);
+        p.in = (const char *)w->quantised;
+    }
+    multiply(m->kind, &p, M, 0, l->outputs);
+}
+
+/* What a sublayer reads: x, or where norms come first LayerNorm(x). */
+static const float *before(const Model *m, const Work *w, const Norm *norm, size_t M) {
+    if (!m->norm_first) return w->x;
+    for (size_t r = 0; r < M; r++) normalise(m, norm, w->x + r * m->padded, w->normed + r * m->padded);
+    return w->normed;
+}
+
+static void after(const Model *m, const Work *w, const Norm *norm, size_t M) {
+    if (!m->norm_first)
+        for (size_t r = 0; r < M; r++) normalise(m, norm, w->x + r * m->padded, w->x + r * m->padded);
+}
+
+static void feed_forward(const Model *m, const Work *w, const Layer *l, const Norm *norm, size_t M) {
+    project(m, w, &l->inner, before(m, w, norm, M), M, NULL, w->wide);
+    activate(m->activation, w->wide, M * m->hidden);
+    project(m, w, &l->outer, w->wide, M, w->x, w->x);
+    after(m, w, norm, M);
+}
+
+static void encoder_layer(const Model *m, const Work *w, const Layer *l, const int32_t *starts, size_t S) {
+    const size_t M = starts[S], A = m->across, bytes = pair_bytes(m);
+    project(m, w, &l->qkv, before(m, w, &l->norm[0], M), M, NULL, w->wide);
+    for (size_t r = 0; r < M; r++) remember(m, w->wide + r * 3 * A + A, (char *)w->pairs + r * bytes);
+    for (size_t s = 0; s < S; s++) {
+        const size_t first = starts[s], keys = starts[s + 1] - first;
+        for (size_t t = 0; t < keys; t++) w->keys[t] = (char *)w->pairs + (first + t) * bytes;
+        for (size_t r = first; r < first + keys; r++) attend(m, w, w->wide + r * 3 * A, keys, w->context + r * A);
+    }
+    project(m, w, &l->self_output, w->context, M, w->x, w->x);
+    after(m, w, &l->norm[0], M);
+    feed_forward(m, w, l, &l->norm[1], M);
+}
+
+/* Reads S sentences, whose ids lie one after the other (sentence s from starts[s]), and writes what every
+   decoder layer attends to into the memory, from its row `first` on. */
+EXPORT void NAME(encode)(const Model *m, const Work *w, const int32_t *ids, const int32_t *starts, int32_t S,
+                         const Memory *memory, int64_t first) {
+    const size_t M = starts[S], bytes = pair_bytes(m);
+    for (int32_t s = 0; s < S; s++)
+        for (int32_t r = starts[s]; r < starts[s + 1]; r++)
+            embed(m, m->source_embedding, ids[r], r - starts[s], w->x + (size_t)r * m->padded);
+    for (int i = 0; i < m->encoder_layers; i++) encoder_layer(m, w, m->encoder + i, starts, S);
+    const float *encoded = before(m, w, &m->encoder_norm, M);
+    for (int i = 0; i < m->decoder_layers; i++) {
+        project(m, w, &m->decoder[i].cross_kv, encoded, M, NULL, w->wide);
+        char *to = memory->pairs + ((size_t)i * memory->rows + first) * bytes;
+        for (size_t r = 0; r < M; r++) remember(m, w->wide + r * 2 * m->across, to + r * bytes);
+    }
+}
+
+static void look_back(const Model *m, const Work *w, const Layer *l, const Step *s, size_t layer) {
+    const size_t A = m->across, bytes = pair_bytes(m), M = s->rows;
+    char *cache = s->cache + layer * s->slots * s->capacity * bytes;
+    project(m, w, &l->qkv, before(m, w, &l->norm[0], M), M, NULL, w->wide);
+    for (size_t r = 0; r < M; r++)
+        remember(m, w->wide + r * 3 * A + A, cache + (s->slot[r] * s->capacity + s->position[r]) * bytes);
+    for (size_t r = 0; r < M; r++) {
+        const int32_t *ancestor = s->ancestor + r * s->capacity;
+        const size_t keys = s->position[r] + 1;
+        for (size_t t = 0; t + 1 < keys; t++) w->keys[t] = cache + (ancestor[t] * s->capacity + t) * bytes;
+        w->keys[keys - 1] = cache + (s->slot[r] * s->capacity + keys - 1) * bytes;
+        attend(m, w, w->wide + r * 3 * A, keys, w->context + r * A);
+    }
+    project(m, w, &l->self_output, w->context, M, w->x, w->x);
+    after(m, w, &l->norm[0], M);
+}
+
+static void look_at_source(const Model *m, const Work *w, const Layer *l, const Step *s, const Memory *memory,
+                           size_t layer) {
+    const size_t A = m->across, bytes = pair_bytes(m), M = s->rows;
+    project(m, w, &l->cross_query, before(m, w, &l->norm[1], M), M, NULL, w->wide);
+    for (size_t r = 0; r < M; r++) {
+        const size_t keys = memory->length[s->sentence[r]];
+        const char *first = memory->pairs + (layer * memory->rows + memory->start[s->sentence[r]]) * bytes;
+        for (size_t t = 0; t < keys; t++) w->keys[t] = first + t * bytes;
+        attend(m, w, w->wide + r * A, keys, w->context + r * A);
+    }
+    project(m, w, &l->cross_output, w->context, M, w->x, w->x);
+    after(m, w, &l->norm[1], M);
+}
+
+/* ---- Logits: a chunk of the vocabulary at a time, of which only what search needs is kept */
+
+/* Among `count` values in descending order (at first -inf), those of the lowest ids where several are equal. */
+static void insert(const Model *m, float *value, int32_t *id, int count, const float *logits, int32_t first) {
+    for (int i = 0; i < BLOCK; i++) {
+        if (!(logits[i] > value[count - 1]) || m->forbidden[first + i]) continue;
+        int place = count - 1;
+        for (; place > 0 && value[place - 1] < logits[i]; place--) {
+            value[place] = value[place - 1], id[place] = id[place - 1];
+        }
+        value[place] = logits[i], id[place] = first + i;
+    }
+}
+
+static void order_by_id(float *value, int32_t *id, int count) {
+    for (int i = 1; i < count; i++)
+        for (int j = i; j > 0 && id[j - 1] > id[j]; j--) {
+            const float v = value[j]; const int32_t n = id[j];
+            value[j] = value[j - 1], id[j] = id[j - 1], value[j - 1] = v, id[j - 1] = n;
+        }
+}
+
+INLINE int any(i32v mask) {
+#if defined(__clang__)
+    return __builtin_reduce_or(mask) != 0;
+#else
+    int32_t found = 0;
+    for (int i = 0; i < LANES; i++) found |= mask[i];
+    return found != 0;
+#endif
+}
+
+/* Adds a chunk of row r's logits to its highest, its sum, and its candidates. */
+static void weigh(const Model *m, const Step *s, size_t r, const float *logits, size_t count, size_t first) {
+    float *value = s->value + r * s->candidates;
+    f32v most = load(logits), total = all(0.0f);
+    for (size_t i = 0; i < count; i += BLOCK) {
+        f32v v = larger(larger(load(logits + i), load(logits + i + LANES)),
+                        larger(load(logits + i + 2 * LANES), load(logits + i + 3 * LANES)));
+        most = larger(v, most);
+        if (s->candidates && any(v > value[s->candidates - 1]))
+            insert(m, value, s->id + r * s->candidates, s->candidates, logits + i, (int32_t)(first + i));
+    }
+    float top = highest(most), before = s->greatest[r];
+    for (size_t i = 0; i < count; i += LANES) total += exponential(load(logits + i) - top);
+    float here = sum(total);
+    if (top > before) {
+        s->greatest[r] = top;
+        s->total[r] = first ? s->total[r] * exponential(all(before - top))[0] + here : here;
+    } else {
+        s->total[r] = first ? s->total[r] + here * exponential(all(top - before))[0] : here;
+    }
+}
+
+static void find_candidates(const Model *m, const Work *w, const Step *s) {
+    const Linear *l = &m->logits;
+    const size_t M = s->rows, N = l->outputs, K = l->inputs;
+    const float *in = before(m, w, &m->decoder_norm, M);
+    Product p = {l, (const char *)in, w->row_scale, NULL, w->wide, CHUNK, 0};
+    for (size_t r = 0; r < M && m->kind == INT8; r++)
+        quantise(in + r * K, K, w->quantised + r * K, w->row_scale + r, FLIP);
+    if (m->kind == INT8) p.in = (const char *)w->quantised;
+    for (size_t i = 0; i < M * s->candidates; i++) s->value[i] = -INFINITY, s->id[i] = 0;
+    for (size_t r = 0; r < M; r++) s->greatest[r] = -INFINITY, s->total[r] = 0.0f;
+    if (s->logits) p.out = s->logits, p.stride = N;
+    for (size_t from = 0; from < N; from += CHUNK) {
+        const size_t to = from + CHUNK < N ? from + CHUNK : N;
+        p.first = s->logits ? 0 : from;
+        multiply(m->kind, &p, M, from, to);
+        for (size_t r = 0; r < M; r++)
+            weigh(m, s, r, p.out + r * p.stride + from - p.first, to - from, from);
+    }
+    for (size_t r = 0; r < M; r++)
+        order_by_id(s->value + r * s->candidates, s->id + r * s->candidates, s->candidates);
+}
+
+/* The next token of every row: its token goes in at its position, candidates (and logits) come out. */
+EXPORT void NAME(step)(const Model *m, const Work *w, const Memory *memory, const Step *s) {
+    const size_t M = s->rows;
+    for (size_t r = 0; r < M; r++)
+        embed(m, m->target_embedding, s->token[r], s->position[r], w->x + r * m->padded);
+    for (int i = 0; i < m->decoder_layers; i++) {
+        const Layer *l = m->decoder + i;
+        look_back(m, w, l, s, i);
+        look_at_source(m, w, l, s, memory, i);
+        feed_forward(m, w, l, &l->norm[2], M);
+    }
+    find_candidates(m, w, s);
+}
+
+/* ---- Packing */
+
+/* `rows` rows of a matrix, each of `given` numbers, into panels for K >= given inputs: quantised (with their
+   scales and shifts), narrowed or as they are. What is beyond them must be zero already. `room`: 2 K numbers. */
+EXPORT void NAME(pack)(int32_t kind, const float *matrix, int64_t rows, int64_t given, int64_t K, char *packed,
+                       float *scale, int32_t *shift, float *room) {
+    int8_t *q = (int8_t *)(room + K);
+    memset(room, 0, K * sizeof(float));
+    for (int64_t n = 0; n < rows; n++) {
+        char *panel = packed + n / BLOCK * BLOCK * K * (kind == INT8 ? 1 : kind == BF16 ? 2 : 4);
+        const int64_t place = n % BLOCK;
+        int32_t total = 0;
+        memcpy(room, matrix + n * given, given * sizeof(float));
+        if (kind == INT8) {
+            quantise(room, K, q, scale + n, 0);
+            for (int64_t k = 0; k < K; k++) total += q[k];
+            shift[n] = -128 * total;
+            for (int64_t k = 0; k < K; k += 4) memcpy(panel + k * BLOCK + place * 4, q + k, 4);
+        }
+        for (int64_t k = 0; k < K && kind == FP32; k++) ((float *)panel)[k * BLOCK + place] = room[k];
+        for (int64_t k = 0; k < K && kind == BF16; k++) {
+            uint32_t bits;
+            memcpy(&bits, room + k, 4);
+            ((uint16_t *)panel)[k * BLOCK + place] = (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+        }
+    }
+}
+
+#if defined(DISPATCH)
+/* ---- Which kinds of kernels this processor can run, and its system keeps the registers of: a bit each */
+enum { AVX2 = 1, AVXVNNI = 2, AVX512 = 4, NEON = 8 };
+#if defined(__x86_64__)
+#include <cpuid.h>
+EXPORT int32_t processor(void) {
+    uint32_t a, b, c, d, saved, upper, one;
+    if (!__get_cpuid(1, &a, &b, &c, &d) || !(c >> 27 & 1)) return 0; /* the system saves wide registers */
+    int fma = c >> 12 & 1, half = c >> 29 & 1;
+    __asm__("xgetbv" : "=a"(saved), "=d"(upper) : "c"(0));
+    if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || !__get_cpuid_count(7, 1, &one, &upper, &upper, &upper))
+        one = 0;
+    int found = 0;
+    if ((saved & 6) == 6 && (b >> 5 & 1) && fma && half) found |= AVX2 | (one >> 4 & 1 ? AVXVNNI : 0);
+    const uint32_t wide = 1u << 16 | 1u << 17 | 1u << 30 | 1u << 31; /* F, DQ, BW, VL */
+    if ((saved & 0xe6) == 0xe6 && found && (b & wide) == wide && (c >> 11 & 1)) found |= AVX512;
+    return found;
+}
+#elif defined(__aarch64__) && defined(__linux__)
+#include <sys/auxv.h>
+EXPORT int32_t processor(void) { return getauxval(AT_HWCAP) >> 20 & 1 ? NEON : 0; }
+#elif defined(__aarch64__) && defined(__APPLE__)
+EXPORT int32_t processor(void) { return NEON; } /* every one of Apple's has it */
+#else
+EXPORT int32_t processor(void) { return 0; }
+#endif
+#endif

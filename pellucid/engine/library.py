@@ -1,0 +1,116 @@
+"""The compiled kernels: whether they are here, which kind runs on this processor, and their structures."""
+
+import ctypes
+import functools
+import os
+import warnings
+from ctypes import c_float, c_int32, c_int64, c_void_p
+from pathlib import Path
+from typing import Any
+
+from pellucid.errors import UsageError
+
+LIBRARY = Path(__file__).with_name("kernels.bin")
+BITS = {"avx512": 4, "avxvnni": 2, "avx2": 1, "neon": 8, "plain": 0}  # the fastest first, as in kernels.c
+CHOICE = "PELLUCID_KERNELS"  # in the environment: one of BITS, or "none" for PyTorch
+
+
+class NoKernelsWarning(UserWarning):
+    """int8 is computed in PyTorch, with the same results, because no kernels can be loaded."""
+
+
+def _structure(name: str, fields: str) -> type[ctypes.Structure]:
+    """A structure of kernels.c: "type name, name; type name"; `*` is any pointer."""
+    types: dict[str, Any] = {"*": c_void_p, "int32": c_int32, "int64": c_int64, "float": c_float}
+    types |= {each.__name__: each for each in ctypes.Structure.__subclasses__()}
+    listed = []
+    for group in fields.split(";"):
+        kind, names = group.split(maxsplit=1)
+        listed += [(each.strip(), types[kind]) for each in names.split(",")]
+    return type(name, (ctypes.Structure,), {"_fields_": listed})
+
+
+Linear = _structure("Linear", "* weight, scale, bias, shift; int32 outputs, inputs")
+Norm = _structure("Norm", "* gain, bias")
+Layer = _structure(
+    "Layer",
+    "Linear qkv, self_output, cross_query, cross_output, inner, outer, cross_kv; Norm norm_1, norm_2, norm_3",
+)
+Model = _structure(
+    "Model",
+    "int32 kind, width, padded, heads, head, across, hidden, norm_first, activation;"
+    "int32 encoder_layers, decoder_layers, vocabulary; float scale;"
+    "* source_embedding, target_embedding, positions, forbidden, encoder, decoder;"
+    "Norm encoder_norm, decoder_norm; Linear logits",
+)
+Work = _structure("Work", "* x, normed, wide, context, row_scale, scores, quantised, pairs, keys")
+Memory = _structure("Memory", "* pairs, start, length; int64 rows")
+Step = _structure(
+    "Step",
+    "int32 rows, candidates; * token, position, sentence, slot, ancestor; int64 capacity, slots;"
+    "* cache, greatest, total, value, id, logits",
+)
+
+
+class Kernels:
+    """The functions of one kind of kernels."""
+
+    def __init__(self, library: ctypes.CDLL, kind: str) -> None:
+        self.kind = kind
+        self.encode = getattr(library, f"{kind}_encode")
+        self.step = getattr(library, f"{kind}_step")
+        self.pack = getattr(library, f"{kind}_pack")
+        self.encode.argtypes = [c_void_p, c_void_p, c_void_p, c_void_p, c_int32, c_void_p, c_int64]
+        self.step.argtypes = [c_void_p] * 4
+        self.pack.argtypes = [c_int32, c_void_p, c_int64, c_int64, c_int64, *[c_void_p] * 4]
+        for function in (self.encode, self.step, self.pack):
+            function.restype = None
+
+    def __repr__(self) -> str:
+        return f"<Kernels {self.kind}>"
+
+
+def kernels() -> Kernels | None:
+    """The fastest kernels for this processor; None, with a warning that says why, where there are none."""
+    chosen = os.environ.get(CHOICE)
+    if chosen == "none":
+        return None
+    library, reason = _open(LIBRARY)
+    if library is None:
+        warnings.warn(
+            f"int8 is computed in PyTorch, with the same results but slowly: {reason}. "
+            "To build the engine's kernels, install the package again.",
+            NoKernelsWarning,
+            stacklevel=3,
+        )
+        return None
+    return Kernels(library, chosen_kind(library, chosen))
+
+
+def chosen_kind(library: ctypes.CDLL, chosen: str | None) -> str:
+    """The fastest kind that this processor has, or the one that the environment names."""
+    possible = [kind for kind in BITS if runs(library, kind)]
+    if chosen is None:
+        return possible[0]
+    if chosen not in possible:
+        raise UsageError(
+            f"{CHOICE} = {chosen!r} does not run on this processor. Set it to {', '.join(possible)} or none, "
+            "or leave it out."
+        )
+    return chosen
+
+
+def runs(library: ctypes.CDLL, kind: str) -> bool:
+    """Whether kernels of this kind are in the library and this processor has what they need."""
+    has = not BITS[kind] or library.processor() & BITS[kind]
+    return bool(has) and hasattr(library, f"{kind}_step")
+
+
+@functools.cache
+def _open(path: Path) -> tuple[ctypes.CDLL | None, str]:
+    if not path.exists():
+        return None, "this installation has no compiled kernels"
+    try:
+        return ctypes.CDLL(str(path)), ""
+    except OSError as error:
+        return None, f"the compiled kernels do not load ({error})"

@@ -1,0 +1,269 @@
+"""The engine in PyTorch: what kernels.c computes in int8, with the same roundings, so bitwise its results.
+
+It is the reference of the compiled kernels' tests, and what runs where there are no kernels, more slowly.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from numpy.typing import NDArray
+from torch import Tensor
+
+from pellucid.engine.packing import LANES, Affine, Gains, Shape, parts_of
+from pellucid.model import Norm, Transformer, round_up, sinusoids
+
+CHUNK = 1024  # as in kernels.c
+Array = NDArray[Any]
+
+
+class Quantised(NamedTuple):
+    """A matrix N K in int8, the scale of each output, and the biases."""
+
+    weight: Tensor
+    scale: Tensor
+    bias: Tensor
+
+
+class Weights:
+    """A model's matrices in int8."""
+
+    @torch.no_grad()
+    def __init__(self, model: Transformer) -> None:
+        self.shape, self.model = Shape.of(model.config), model
+        counts = {"encoder": model.config.encoder_layers, "decoder": model.config.decoder_layers}
+        self.layers: dict[str, list[dict[str, Any]]] = {
+            name: [{} for _ in range(n)] for name, n in counts.items()
+        }
+        self.last: dict[str, dict[str, Any]] = {"encoder": {}, "decoder": {}}
+        for stack, number, parts in parts_of(model, self.shape):
+            place = self.last[stack] if number < 0 else self.layers[stack][number]
+            for name, part in parts.items():
+                place[name] = packed(part) if isinstance(part, Affine) else part
+
+
+class Session:
+    """Sources that were read, and the past of the steps of decoding them; as native.Session."""
+
+    @torch.no_grad()
+    def __init__(
+        self,
+        weights: Weights,
+        sources: Sequence[Sequence[int]],
+        slots: int,
+        capacity: int,
+        candidates: int,
+        forbidden: Sequence[int],
+    ) -> None:
+        self._weights, self._candidates, self._forbidden = weights, candidates, list(forbidden)
+        shape = weights.shape
+        length = round_up(max(capacity, *map(len, sources)))
+        self._positions = sinusoids(length, shape.width, torch.float32, torch.device("cpu"))
+        self._memory = [self._read(ids) for ids in sources]
+        layers = len(weights.layers["decoder"])
+        self._cache = torch.zeros(layers, slots, capacity, 2, shape.across, dtype=torch.float16)
+
+    @torch.no_grad()
+    def step(
+        self, tokens: Array, positions: Array, sentences: Array, ancestors: Array, whole: bool
+    ) -> tuple[Array, Array, Array, Array, Array | None]:
+        """As native.Session.step."""
+        x = self._embed("decoder", torch.as_tensor(tokens), torch.as_tensor(positions))
+        for number, layer in enumerate(self._weights.layers["decoder"]):
+            x = self._look_back(x, layer, number, positions, ancestors)
+            x = self._look_at_source(x, layer, number, sentences)
+            x = self._feed_forward(x, layer, "norm_3")
+        last = self._weights.last["decoder"]
+        logits = project(self._before(x, last["norm"]), last["logits"])
+        greatest, total = weigh(logits)
+        value, ids = likeliest(logits, self._candidates, self._forbidden)
+        found = [tensor.numpy() for tensor in (value, ids, greatest, total)]
+        return (*found, logits.numpy() if whole else None)  # type: ignore[return-value]
+
+    def _embed(self, stack: str, ids: Tensor, positions: Tensor) -> Tensor:
+        model, shape = self._weights.model, self._weights.shape
+        part = getattr(model, stack)
+        table = (model.embedding or part.embedding).weight.detach().float()
+        vectors = table[ids.long()] * part.scale + self._positions[positions.long()]
+        return F.pad(vectors, (0, shape.padded - shape.width))
+
+    def _before(self, x: Tensor, gains: Gains) -> Tensor:
+        return normalise(x, gains, self._weights.shape.width) if self._norm_first else x
+
+    def _after(self, x: Tensor, gains: Gains) -> Tensor:
+        return x if self._norm_first else normalise(x, gains, self._weights.shape.width)
+
+    @property
+    def _norm_first(self) -> bool:
+        return self._weights.model.config.norm == "first"
+
+    def _read(self, ids: Sequence[int]) -> list[Tensor]:
+        """The keys and values of a source for each decoder layer, M 2 A."""
+        across = self._weights.shape.across
+        x = self._embed("encoder", torch.tensor(ids), torch.arange(len(ids)))
+        for layer in self._weights.layers["encoder"]:
+            qkv = project(self._before(x, layer["norm_1"]), layer["qkv"])
+            pairs = qkv[:, across:].half().unflatten(-1, (2, across))
+            context = attend(qkv[:, :across], pairs.expand(len(ids), *pairs.shape), self._weights.shape)
+            x = self._after(project(context, layer["self_output"]) + x, layer["norm_1"])
+            x = self._feed_forward(x, layer, "norm_2")
+        x = self._before(x, self._weights.last["encoder"]["norm"])
+        layers = self._weights.layers["decoder"]
+        return [project(x, layer["cross_kv"]).half().unflatten(-1, (2, across)) for layer in layers]
+
+    def _look_back(
+        self, x: Tensor, layer: dict[str, Any], number: int, positions: Array, ancestors: Array
+    ) -> Tensor:
+        across = self._weights.shape.across
+        qkv = project(self._before(x, layer["norm_1"]), layer["qkv"])
+        pairs = qkv[:, across:].half().unflatten(-1, (2, across))
+        rows = torch.arange(len(x))
+        context = torch.empty_like(qkv[:, :across])
+        for length in set(positions.tolist()):  # rows of one length together
+            some = rows[torch.as_tensor(positions) == length]
+            self._cache[number, some, length] = pairs[some]
+            before = torch.as_tensor(ancestors)[some, :length].long()
+            past = self._cache[number, before, torch.arange(length)]
+            seen = torch.cat((past, pairs[some, None]), 1)
+            context[some] = attend(qkv[some, :across], seen, self._weights.shape)
+        return self._after(project(context, layer["self_output"]) + x, layer["norm_1"])
+
+    def _look_at_source(self, x: Tensor, layer: dict[str, Any], number: int, sentences: Array) -> Tensor:
+        query = project(self._before(x, layer["norm_2"]), layer["cross_query"])
+        memories = [self._memory[sentence][number] for sentence in sentences.tolist()]
+        lengths = torch.tensor([len(each) for each in memories])
+        context = torch.empty_like(query)
+        for length in set(lengths.tolist()):
+            some = (lengths == length).nonzero()[:, 0]
+            seen = torch.stack([memories[row] for row in some.tolist()])
+            context[some] = attend(query[some], seen, self._weights.shape)
+        return self._after(project(context, layer["cross_output"]) + x, layer["norm_2"])
+
+    def _feed_forward(self, x: Tensor, layer: dict[str, Any], norm: str) -> Tensor:
+        hidden = project(self._before(x, layer[norm]), layer["inner"])
+        activation = ACTIVATIONS[self._weights.model.config.activation]
+        return self._after(project(activation(hidden), layer["outer"]) + x, layer[norm])
+
+
+def packed(part: Affine) -> Quantised:
+    """A matrix with a scale for each output."""
+    padding = (0, part.inputs - part.weight.shape[1], 0, part.outputs - part.weight.shape[0])
+    weight, scale = quantise(F.pad(part.weight.float(), padding))
+    return Quantised(weight, scale, part.bias.float())
+
+
+def quantise(x_MK: Tensor) -> tuple[Tensor, Tensor]:
+    """int8 M K and a scale for each row: x is about the scale times q."""
+    top = x_MK.abs().amax(-1).nan_to_num(0.0, torch.inf).clamp(min=1e-30)
+    broken = torch.where(x_MK.isfinite().all(-1), 0.0, torch.nan)
+    whole = (x_MK * torch.full_like(top, 127.0).div(top)[:, None]).round()
+    return whole.nan_to_num(0.0).to(torch.int8), top / 127.0 + broken
+
+
+def project(x_MK: Tensor, matrix: Quantised) -> Tensor:
+    """x W^T + b: exact sums of integers, then both scales, then the bias."""
+    quantised, scale = quantise(x_MK)
+    sums = torch._int_mm(quantised, matrix.weight.mT)
+    return sums.float() * scale[:, None] * matrix.scale + matrix.bias
+
+
+def normalise(x_MD: Tensor, gains: Gains, width: int) -> Tensor:
+    """LayerNorm over the first `width` numbers."""
+    mean = (added(x_MD) / width)[:, None]
+    apart = x_MD - mean
+    squares = F.pad((apart * apart)[:, :width], (0, x_MD.shape[1] - width))
+    deviation = torch.from_numpy(
+        np.sqrt((added(squares) / width + Norm.epsilon).numpy())
+    )  # torch's own rounds otherwise
+    factor = 1.0 / deviation
+    return apart * factor[:, None] * gains.gain + gains.bias
+
+
+def attend(query_MA: Tensor, pairs_MT2A: Tensor, shape: Shape) -> Tensor:
+    """Attention of rows over as many keys each: M A."""
+    keys, values = (part[..., : shape.heads * shape.head].float() for part in pairs_MT2A.unbind(2))
+    by_head = (shape.heads, shape.head)
+    query = query_MA[:, : shape.heads * shape.head].unflatten(-1, by_head)
+    scores_MTH = added(query[:, None] * keys.unflatten(-1, by_head))
+    weights = exponential(scores_MTH - scores_MTH.amax(1, keepdim=True))
+    inverse = 1.0 / added(weights.mT)
+    weighted = weights[..., None] * values.unflatten(-1, by_head)
+    context = in_order(weighted.flatten(2)).unflatten(-1, by_head)
+    return F.pad((context * inverse[..., None]).flatten(1), (0, shape.across - shape.heads * shape.head))
+
+
+def weigh(logits_MV: Tensor) -> tuple[Tensor, Tensor]:
+    """Each row's highest logit, and the sum of exp(logit - highest), a chunk of the vocabulary at a time."""
+    greatest, total = torch.full((len(logits_MV),), -torch.inf), torch.zeros(len(logits_MV))
+    for number, chunk in enumerate(logits_MV.split(CHUNK, dim=1)):
+        top = chunk.nan_to_num(-torch.inf, torch.inf, -torch.inf).amax(-1)
+        here = added(exponential(chunk - top[:, None]))
+        if not number:
+            greatest, total = top, here
+            continue
+        higher = top > greatest
+        raised = total * exponential(greatest - top) + here
+        total = torch.where(higher, raised, total + here * exponential(top - greatest))
+        greatest = torch.where(higher, top, greatest)
+    return greatest, total
+
+
+def likeliest(logits_MV: Tensor, count: int, forbidden: list[int]) -> tuple[Tensor, Tensor]:
+    """The highest logits that are allowed, and their ids, ascending; of equal ones, the lowest ids."""
+    allowed = logits_MV.nan_to_num(-torch.inf, torch.inf, -torch.inf)
+    allowed[:, forbidden] = -torch.inf
+    values, ids = allowed.sort(dim=1, descending=True, stable=True)
+    ids = ids[:, :count].masked_fill(values[:, :count] == -torch.inf, 0).sort(dim=1).values
+    found = allowed.gather(1, ids)
+    return found, ids.int()
+
+
+def added(x: Tensor) -> Tensor:
+    """The sum over the last axis: in sixteen lanes, one after the other, then in a fixed tree."""
+    x = F.pad(x, (0, -x.shape[-1] % LANES)).unflatten(-1, (-1, LANES))
+    total = in_order(x)
+    fours = total.unflatten(-1, (4, 4))
+    each = (fours[..., 0] + fours[..., 2]) + (fours[..., 1] + fours[..., 3])
+    return (each[..., 0] + each[..., 2]) + (each[..., 1] + each[..., 3])
+
+
+def in_order(x: Tensor) -> Tensor:
+    """The sum over the last axis but one, one row after the other: NumPy adds so, where PyTorch may not."""
+    return torch.from_numpy(np.add.reduce(x.contiguous().numpy(), axis=-2))
+
+
+def exponential(x: Tensor) -> Tensor:
+    """e^x as kernels.c computes it."""
+    y = (x * 1.44269504).clamp(-126.0, 126.0)
+    whole = y.round()
+    r = y - whole
+    p = r * 0.0001534580224 + 0.00133999309
+    for coefficient in (0.00961848907, 0.05550328642, 0.2402264625, 0.6931471825, 1.0):
+        p = p * r + coefficient
+    return p * ((whole.nan_to_num(0.0).int() + 127) << 23).view(torch.float32)
+
+
+def relu(x: Tensor) -> Tensor:
+    """max(0, x)."""
+    return torch.where(x < 0, 0.0, x)
+
+
+def gelu(x: Tensor) -> Tensor:
+    """x P(N(0, 1) <= x), as kernels.c computes it."""
+    z = x.abs() * 0.70710678
+    t = 1.0 / (z * 0.3275911 + 1.0)
+    p = t * 1.061405429 - 1.453152027
+    for coefficient in (1.421413741, -0.284496736, 0.254829592):
+        p = p * t + coefficient
+    tail = p * t * exponential(-(z * z)) * 0.5
+    return x * torch.where(x > 0, 1.0 - tail, tail)
+
+
+def silu(x: Tensor) -> Tensor:
+    """x / (1 + e^-x)."""
+    return x / (exponential(-x) + 1.0)
+
+
+ACTIVATIONS = {"relu": relu, "gelu": gelu, "silu": silu}

@@ -1,0 +1,91 @@
+"""The kernels' build: what it says where it cannot, and the kernels under the compiler's sanitizers."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SOURCE = ROOT / "pellucid" / "engine" / "kernels.c"
+PLAIN_FLAGS = ["-std=c11", "-O1", "-g", "-ffp-contract=off", "-fno-math-errno", "-fPIC", "-Wno-psabi"]
+UNDER_SANITIZERS = """
+import ctypes, sys
+import numpy as np
+from pellucid.engine import native, plain
+from pellucid.engine.library import Kernels
+from pellucid.config.schema import ModelConfig
+from random_models import FORBIDDEN, frozen, random_model, random_sources, run, steps
+kernels = Kernels(ctypes.CDLL(sys.argv[1]), "plain")
+for seed, (width, heads, hidden, size, norm) in enumerate(
+    [(6, 1, 5, 9, "last"), (72, 3, 100, 70, "first"), (130, 5, 64, 1030, "last")]
+):
+    config = ModelConfig(vocabulary=size, width=width, heads=heads, hidden=hidden, norm=norm,
+                         encoder_layers=2, decoder_layers=2)
+    numbers = np.random.default_rng(seed)
+    model, sources = random_model(config, seed), random_sources(config, numbers)
+    given = frozen(steps(config, len(sources), 3, 5, numbers))
+    about = (sources, len(sources) * 3, 5, 6, FORBIDDEN)
+    found = run(native.Session(native.Weights(model, "int8", kernels), *about), given)
+    expected = run(plain.Session(plain.Weights(model), *about), given)
+    assert all(np.array_equal(a, b) for one, other in zip(found, expected) for a, b in zip(one, other))
+    for precision in ("fp32", "bf16"):
+        run(native.Session(native.Weights(model, precision, kernels), *about), given)
+print("clean")
+"""
+
+
+def test_a_system_without_kernels_is_named(tmp_path: Path) -> None:
+    pytest.importorskip("hatchling")
+    from hatch_build import BuildError, compile_kernels, platform_tag
+
+    with pytest.raises(BuildError, match=r"there are none for plan9-vax, but for linux-x86_64, "):
+        compile_kernels("plan9-vax", tmp_path / "kernels.bin")
+    assert not (tmp_path / "kernels.bin").exists()
+    assert platform_tag("windows-arm64") == "win_arm64"
+
+
+def test_what_is_shipped_is_what_python_calls() -> None:
+    """The names and order of the structures' fields in kernels.c are those of library.py."""
+    from pellucid.engine import library
+
+    text = SOURCE.read_text(encoding="utf-8")
+    for name in ("Linear", "Norm", "Model", "Work", "Memory", "Step"):
+        body = text[: text.index(f"}} {name};")].rpartition("typedef struct {")[2]
+        declarations = [line.partition("/*")[0].strip() for line in body.splitlines()]
+        fields = [
+            each.split()[-1].lstrip("*")
+            for line in declarations
+            for statement in line.split(";")
+            for each in statement.split(",")
+            if each.strip() and not each.lstrip().startswith("/*") and "*/" not in each
+        ]
+        assert fields == [field[0] for field in getattr(library, name)._fields_], name
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not shutil.which("gcc"), reason="needs gcc, for its sanitizers")
+def test_the_sanitizers_find_nothing(tmp_path: Path) -> None:
+    """No access outside a buffer, no overflow, no shift or alignment that C leaves open."""
+    library = tmp_path / "kernels.bin"
+    sanitizers = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+    command = ["gcc", *PLAIN_FLAGS, *sanitizers, "-DISA=plain", "-DDISPATCH", "-shared", str(SOURCE)]
+    subprocess.run([*command, "-lm", "-o", str(library)], check=True)
+    runtime = [
+        subprocess.run(["gcc", f"-print-file-name=lib{name}.so"], capture_output=True, text=True, check=True)
+        for name in ("asan", "ubsan")
+    ]
+    environment = os.environ | {
+        "LD_PRELOAD": " ".join(each.stdout.strip() for each in runtime),
+        "ASAN_OPTIONS": "detect_leaks=0",
+        "PYTHONPATH": f"{ROOT}{os.pathsep}{Path(__file__).parent}",
+    }
+    result = subprocess.run(
+        [sys.executable, "-c", UNDER_SANITIZERS, str(library)],
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+    assert result.stdout == "clean\n", result.stderr[-3000:]

@@ -1,0 +1,140 @@
+"""The compiled kernels compute what engine/plain.py computes, bit for bit, whatever the model's shape."""
+
+import ctypes
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from random_models import FORBIDDEN, configurations, frozen, random_model, random_sources, run, steps
+
+from pellucid.config.schema import ModelConfig
+from pellucid.data.batch import pad
+from pellucid.engine import native, plain
+from pellucid.engine.library import BITS, LIBRARY, Kernels, runs
+from pellucid.model import Transformer
+from pellucid.translate.decoding import TransformerDecoding
+
+pytestmark = pytest.mark.skipif(not LIBRARY.exists(), reason="the kernels are not built here")
+SEEDS = st.integers(0, 10_000)
+QUIET = [HealthCheck.too_slow, HealthCheck.data_too_large]
+
+
+def kinds() -> list[Kernels]:
+    library = ctypes.CDLL(str(LIBRARY))
+    return [Kernels(library, kind) for kind in BITS if runs(library, kind)]
+
+
+def check_equal(config: ModelConfig, seed: int, library: list[Kernels]) -> None:
+    numbers = np.random.default_rng(seed)
+    model, sources = random_model(config, seed), random_sources(config, numbers)
+    width, count = int(numbers.integers(1, 5)), int(numbers.integers(1, 8))
+    given_steps = frozen(steps(config, len(sources), width, count, numbers))
+    about = (sources, len(sources) * width, count, min(2 * width + 2, config.target_size), FORBIDDEN)
+    expected = run(plain.Session(plain.Weights(model), *about), given_steps)
+    for kernels in library:
+        found = run(native.Session(native.Weights(model, "int8", kernels), *about), given_steps)
+        for step, (ours, reference) in enumerate(zip(found, expected, strict=True)):
+            for name, one, other in zip(
+                ("value", "id", "greatest", "total", "logits"), ours, reference, strict=True
+            ):
+                assert np.array_equal(one, other), f"{kernels.kind}, step {step}: {name}"
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=QUIET)
+@given(configurations(), SEEDS)
+def test_every_kind_of_kernels_is_the_reference_bit_for_bit(config: ModelConfig, seed: int) -> None:
+    check_equal(config, seed, kinds())
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3000)
+@settings(max_examples=1000, deadline=None, suppress_health_check=QUIET)
+@given(configurations(), SEEDS)
+def test_a_thousand_models(config: ModelConfig, seed: int) -> None:
+    check_equal(config, seed, kinds())
+
+
+def float_logits(model: Transformer, sources: list[list[int]], tokens: NDArray[Any]) -> torch.Tensor:
+    """The model's own logits, S T V, of forced tokens S T."""
+    decoding = TransformerDecoding(model, *pad(sources, model.config.pad_id))
+    return torch.stack([decoding.step(tokens[:, step]) for step in range(tokens.shape[1])], 1)
+
+
+@pytest.mark.parametrize(("precision", "tolerance"), [("fp32", 1e-5), ("bf16", 0.1), ("int8", 0.2)])
+@settings(max_examples=20, deadline=None, suppress_health_check=QUIET, derandomize=True)
+@given(configurations(least=30), SEEDS)
+def test_the_engine_computes_the_model(
+    precision: str, tolerance: float, config: ModelConfig, seed: int
+) -> None:
+    """The root of the mean square difference is a small share of the logits' size."""
+    model, numbers = random_model(config, seed, size=1.0), np.random.default_rng(seed)
+    sources = random_sources(config, numbers)
+    tokens = numbers.integers(0, config.target_size, (len(sources), 6))
+    expected = float_logits(model, sources, tokens)
+    session = native.Session(
+        native.Weights(model, precision, kinds()[0]), sources, len(sources), 6, 0, FORBIDDEN
+    )
+    rows = np.arange(len(sources), dtype=np.int32)
+    ancestors = np.tile(rows[:, None], (1, 6))
+    for step in range(6):
+        logits = session.step(tokens[:, step], np.full_like(rows, step), rows, ancestors, True)[4]
+        assert logits is not None
+        difference = torch.from_numpy(logits[:, : config.target_size]) - expected[:, step]
+        size = expected[:, step].square().mean().sqrt()
+        assert difference.square().mean().sqrt() <= tolerance * size + 1e-6
+
+
+def test_nothing_beyond_the_buffers_is_read_or_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All memory begins as NaN, with walls of NaN around: the results are the same, and the walls stand."""
+    walls: list[NDArray[Any]] = []
+
+    def guarded(self: native.Session, name: str, shape: int | tuple[int, ...], dtype: type) -> NDArray[Any]:
+        size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+        block = np.full(size + 64 + 2 * 4096, 0xFF, np.uint8)
+        start = 4096 + -block.ctypes.data % 64
+        walls.extend((block[:start], block[start + size :]))
+        self._kept[name] = block[start : start + size].view(dtype).reshape(shape)
+        return self._kept[name]
+
+    monkeypatch.setattr(native.Session, "_take", guarded)
+    for seed, shape in enumerate([(6, 1, 5, 9), (72, 3, 100, 70), (130, 5, 64, 1030)]):
+        width, heads, hidden, vocabulary = shape
+        config = ModelConfig(
+            vocabulary=vocabulary, width=width, heads=heads, hidden=hidden, encoder_layers=2, decoder_layers=2
+        )
+        check_equal(config, seed, kinds())
+    assert walls and all((wall == 0xFF).all() for wall in walls)
+
+
+def test_numbers_that_are_not_finite_stay_visible() -> None:
+    config = ModelConfig(
+        vocabulary=50, width=32, heads=2, hidden=40, encoder_layers=1, decoder_layers=1, tied=False
+    )
+    for bad in (np.nan, np.inf):
+        model = random_model(config, 3)
+        with torch.no_grad():
+            assert model.decoder.embedding is not None or model.embedding is not None
+            (model.embedding or model.decoder.embedding).weight[5, 3] = bad  # type: ignore[union-attr]
+        weights = [native.Weights(model, "int8", each) for each in kinds()]
+        sessions: list[Any] = [native.Session(each, [[4, 6]], 1, 2, 4, FORBIDDEN) for each in weights]
+        sessions.append(plain.Session(plain.Weights(model), [[4, 6]], 1, 2, 4, FORBIDDEN))
+        one = np.zeros(1, np.int32)
+        for session in sessions:
+            found = session.step(np.array([5]), one, one, np.zeros((1, 2), np.int32), False)
+            assert not np.isfinite(found[2] + np.log(found[3])).any()
+
+
+def test_ties_go_to_the_lower_ids() -> None:
+    config = ModelConfig(vocabulary=1100, width=16, heads=2, hidden=8, encoder_layers=1, decoder_layers=1)
+    model = random_model(config, 1)
+    with torch.no_grad():
+        (model.embedding or model.decoder.embedding).weight[4:] = 0.25  # type: ignore[union-attr]
+    one = np.zeros(1, np.int32)
+    for kernels in kinds():
+        session = native.Session(native.Weights(model, "int8", kernels), [[4, 6]], 1, 2, 6, [0, 1, 2, 3, 5])
+        found = session.step(one, one, one, np.zeros((1, 2), np.int32), False)
+        assert found[1].tolist() == [[4, 6, 7, 8, 9, 10]] and len(set(found[0][0].tolist())) == 1

@@ -1,0 +1,206 @@
+"""precision="int8": results that depend on nothing but the sentence, and the search's rules as in fp32."""
+
+import threading
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from random_translator import sentences, translator
+
+from pellucid.engine import library
+from pellucid.engine.decoding import Engine, EngineDecoding
+from pellucid.engine.library import CHOICE, NoKernelsWarning
+from pellucid.errors import PellucidError, UsageError
+from pellucid.folder.checkpoint import save_model
+from pellucid.model import Transformer
+from pellucid.translate.decoding import HYPOTHESES_TOGETHER, decode, groups_of
+from pellucid.translate.options import Options
+from pellucid.translate.search import Request, Rules
+from pellucid.translate.translation import Translation
+from pellucid.translator import Translator, load
+
+OPTIONS: list[dict[str, Any]] = [
+    dict(beam=1),
+    dict(beam=4, n_best=3),
+    dict(beam=5, min_length=4, max_length=9, length_penalty=0.6),
+    dict(beam=3, prefix="the cat"),
+    dict(sample=True, n_best=2, temperature=0.7, top_k=5, seed=3),
+]
+
+
+@pytest.fixture
+def threads() -> Iterator[None]:
+    before = torch.get_num_threads()
+    yield
+    torch.set_num_threads(before)
+
+
+def in_int8(seed: int = 1, end: float = 1.0, kind: str = "unigram") -> Translator:
+    model = translator(kind, seed, end)
+    return Translator(model.model, model.vocabulary, model.config, "int8")
+
+
+def said(translations: Sequence[Translation]) -> list[Any]:
+    """All that must be equal, to the last bit."""
+    return [
+        [(each.token_ids, each.log_probabilities, each.score, each.finished) for each in one.hypotheses]
+        for one in translations
+    ]
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_a_result_depends_on_the_sentence_alone(options: dict[str, Any], threads: None) -> None:
+    """Alone, together, permuted, with other neighbours, in small batches, on one thread and on two: ==."""
+    ours, texts = in_int8(), list(dict.fromkeys(sentences(200, longest=40)))
+    torch.set_num_threads(1)
+    together = said(ours.translate(texts, **options))
+    assert len({str(each) for each in together}) > len(texts) // 2
+    permuted = said(ours.translate(texts[::-1], **options))[::-1]
+    small = said(ours.translate(texts, batch_tokens=50, **options))
+    neighbours = said(ours.translate(texts[:20] + sentences(30, seed=9), **options))[:20]
+    alone = said([ours.translate(text, **options) for text in texts[::4]])
+    torch.set_num_threads(2)
+    assert together == permuted == small == said(ours.translate(texts, **options))
+    assert together[::4] == alone and together[:20] == neighbours
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_without_kernels_the_results_are_the_same(
+    options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = sentences(12)
+    with_kernels = said(in_int8().translate(texts, **options))
+    monkeypatch.setenv(CHOICE, "none")
+    assert said(in_int8().translate(texts, **options)) == with_kernels
+
+
+@pytest.mark.parametrize("kind", [kind for kind in library.BITS if kind != "neon"])
+def test_every_kind_of_kernels_translates_alike(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened, _ = library._open(library.LIBRARY)
+    if opened is None or not library.runs(opened, kind):
+        pytest.skip(f"no {kind} here")
+    expected = said(in_int8().translate(sentences(12), beam=4))
+    monkeypatch.setenv(CHOICE, kind)
+    ours = in_int8()
+    assert isinstance(ours._decoders[0], Engine) and ours._decoders[0].kind == kind
+    assert said(ours.translate(sentences(12), beam=4)) == expected
+
+
+def found(model: Transformer, width: int, kept: int | None, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """What search finds of ten sources, with so many candidates of each row, or with all of them."""
+    engine, read = Engine(model), Engine.read
+
+    def fewer(self: Engine, sources: Any, width: int, longest: int, _: int, *more: Any) -> EngineDecoding:
+        return read(self, sources, width, longest, 0 if kept is None else kept, *more)
+
+    monkeypatch.setattr(Engine, "read", fewer)
+    sources = [[4 + number, 3] for number in range(10)]
+    requests = [Request(number, 8 + number, [5] * (number % 3)) for number in range(10)]
+    rules = Rules(2, 3, (0, 1, 2, 7), width, min_length=2)
+    try:
+        return decode([engine], sources, requests, rules, Options(width, 1.0, min_length=2))
+    finally:
+        monkeypatch.undo()
+
+
+@pytest.mark.parametrize("width", [1, 4])
+@pytest.mark.parametrize("ties", [False, True], ids=["distinct", "ties"])
+def test_the_likeliest_tokens_decide_as_all_of_them(
+    width: int, ties: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where ids are equally likely the likeliest do not decide, and search asks for all."""
+    model = translator(seed=2, end=0.5).model
+    if ties:
+        with torch.no_grad():
+            assert model.decoder.projection.weight is not None and model.decoder.projection.bias is not None
+            model.decoder.projection.weight[8:] = model.decoder.projection.weight[8]
+            model.decoder.projection.bias[8:] = 1.0
+    every = found(model, width, None, monkeypatch)
+    assert found(model, width, 2 * width, monkeypatch) == every
+
+
+def test_a_sentence_in_int8_is_explained_as_it_was_translated() -> None:
+    ours = in_int8(kind="word")
+    explanation = ours.explain("the dog saw two cat")
+    assert explanation.translation.text == ours.translate("the dog saw two cat").text
+    assert 0 < explanation.largest_difference < 1
+    assert explanation.beam_path.steps
+
+
+def test_a_translation_while_another_thread_watches_is_the_same() -> None:
+    ours, texts = in_int8(kind="word"), sentences(20)
+    expected, started, done = said(ours.translate(texts)), threading.Event(), threading.Event()
+
+    def watch() -> None:
+        while not done.is_set():
+            ours.explain("the dog saw two cat")
+            started.set()
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    started.wait(60)
+    try:
+        assert said(ours.translate(texts)) == expected
+    finally:
+        done.set()
+        watcher.join()
+
+
+def test_a_stream_and_an_ensemble_in_int8() -> None:
+    ours = in_int8()
+    text = sentences(1)[0]
+    assert "".join(ours.stream(text)) == ours.translate(text, beam=1).text
+    models = [translator(seed=1, end=1.0), translator(seed=2, end=1.0)]
+    both = Translator([each.model for each in models], ours.vocabulary, ours.config, "int8")
+    together = said(both.translate(sentences(8)))
+    assert together == said([both.translate(each) for each in sentences(8)])
+
+
+def test_a_model_that_is_broken_is_an_error_that_names_the_sentence() -> None:
+    ours = translator()
+    with torch.no_grad():
+        assert ours.model.decoder.projection.weight is not None
+        ours.model.decoder.projection.weight[7, 0] = torch.nan
+    broken = Translator(ours.model, ours.vocabulary, ours.config, "int8")
+    with pytest.raises(PellucidError, match=r"sentence \d, step 1: .* not numbers"):
+        broken.translate(sentences(3))
+
+
+def test_a_loaded_model_keeps_its_weights_once_it_is_packed(tmp_path: Path) -> None:
+    ours = translator(end=1.0)
+    save_model(tmp_path / "model", ours.model, ours.vocabulary, ours.config, {})
+    loaded = load(tmp_path / "model", "cpu", precision="int8")
+    assert repr(loaded._decoders[0]).startswith("<Engine int8")
+    assert said(loaded.translate(sentences(5))) == said(in_int8(seed=0).translate(sentences(5)))
+
+
+def test_sentences_are_shared_out_to_threads(threads: None) -> None:
+    torch.set_num_threads(2)
+    engine = Engine(translator().model)
+    groups, workers = groups_of([engine], [5] * 7, Options(4, 1.0))
+    assert workers == 2 and [len(group) for group in groups] == [4, 3]
+    groups, workers = groups_of([engine], list(range(1, 200)), Options(4, 1.0))
+    assert max(len(group) for group in groups) == HYPOTHESES_TOGETHER // 4
+    assert sorted(place for group in groups for place in group) == list(range(199))
+
+
+def test_no_kernels_are_a_line_and_a_wrong_choice_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(CHOICE, "sse9")
+    with pytest.raises(UsageError, match=r"PELLUCID_KERNELS = 'sse9' does not run on this processor\. Set"):
+        Engine(translator().model)
+    monkeypatch.delenv(CHOICE)
+    monkeypatch.setattr(library, "LIBRARY", tmp_path / "none.bin")
+    with pytest.warns(NoKernelsWarning) as warned:
+        Engine(translator().model)
+    assert str(warned[0].message) == (
+        "int8 is computed in PyTorch, with the same results but slowly: this installation has no compiled "
+        "kernels. To build the engine's kernels, install the package again."
+    )
+    (tmp_path / "none.bin").write_bytes(b"not a library")
+    library._open.cache_clear()
+    with pytest.warns(NoKernelsWarning, match="the compiled kernels do not load"):
+        Engine(translator().model)
