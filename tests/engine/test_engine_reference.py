@@ -60,7 +60,10 @@ def test_a_thousand_models(config: ModelConfig, seed: int) -> None:
 
 def float_logits(model: Transformer, sources: list[list[int]], tokens: NDArray[Any]) -> torch.Tensor:
     """The model's own logits, S T V, of forced tokens S T."""
-    decoding = TransformerDecoding(model, *pad(sources, model.config.pad_id))
+    source, mask = pad(sources, model.config.pad_id)
+    with torch.no_grad():
+        memory = model.remember(model.encode(source, mask), mask)
+    decoding = TransformerDecoding(model, memory)
     return torch.stack([decoding.step(tokens[:, step]) for step in range(tokens.shape[1])], 1)
 
 

@@ -84,7 +84,7 @@ def test_every_kind_of_kernels_translates_alike(kind: str, monkeypatch: pytest.M
     expected = said(in_int8().translate(sentences(12), beam=4))
     monkeypatch.setenv(CHOICE, kind)
     ours = in_int8()
-    assert isinstance(ours._decoders[0], Engine) and ours._decoders[0].kind == kind
+    assert isinstance(ours.decoders[0], Engine) and ours.decoders[0].kind == kind
     assert said(ours.translate(sentences(12), beam=4)) == expected
 
 
@@ -172,7 +172,7 @@ def test_a_loaded_model_keeps_its_weights_once_it_is_packed(tmp_path: Path) -> N
     ours = translator(end=1.0)
     save_model(tmp_path / "model", ours.model, ours.vocabulary, ours.config, {})
     loaded = load(tmp_path / "model", "cpu", precision="int8")
-    assert repr(loaded._decoders[0]).startswith("<Engine int8")
+    assert repr(loaded.decoders[0]).startswith("<Engine int8")
     assert said(loaded.translate(sentences(5))) == said(in_int8(seed=0).translate(sentences(5)))
 
 
