@@ -45,16 +45,18 @@ clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name .git -prune -o -name __pycache__ -prune -exec rm -rf {} +
 
-# A stamp says that what pyproject.toml and constraints.txt ask for is installed.
-$(VENV)/.installed: pyproject.toml constraints.txt | $(VENV)/pyvenv.cfg
+# A stamp says that what pyproject.toml and constraints.txt ask for is installed, and the kernels are compiled.
+KERNELS := hatch_build.py pellucid/engine/kernels.c
+
+$(VENV)/.installed: pyproject.toml constraints.txt $(KERNELS) | $(VENV)/pyvenv.cfg
 	$(PIP) --editable .
 	@touch $@
 
-$(VENV)/.installed-dev: pyproject.toml constraints.txt | $(VENV)/pyvenv.cfg
+$(VENV)/.installed-dev: pyproject.toml constraints.txt $(KERNELS) | $(VENV)/pyvenv.cfg
 	$(PIP) --editable ".[dev]"
 	@touch $@ $(VENV)/.installed
 
-$(VENV)/.installed-bench: pyproject.toml constraints.txt | $(VENV)/pyvenv.cfg
+$(VENV)/.installed-bench: pyproject.toml constraints.txt $(KERNELS) | $(VENV)/pyvenv.cfg
 	$(PIP) --editable ".[dev,interop]"
 	@touch $@ $(VENV)/.installed
 
