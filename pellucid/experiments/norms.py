@@ -32,22 +32,8 @@ def experiment(explanation: Explanation, *, part: str | None = None) -> Result:
     for each, (first, _, final) in moments.items():
         ranges = [(float(some.min()), " to ", float(some.max())) for some in (*first, *final)]
         spreads.append([short(each).removesuffix(" norm"), *ranges])
-    tokens = trace[f"{part}.mean"].labels("L")
-    rows: list[Row] = [
-        [token, name, *moment[:, place].tolist(), *vectors[place, :SHOWN].tolist()]
-        for place, token in enumerate(tokens)
-        for name, moment, vectors in zip(STAGES, moments[part], every[part], strict=True)
-    ]
-    for name in ("weight", "bias"):
-        learned = explanation.translator.model.get_parameter(f"{part}.{name}")
-        rows.append(["", name, None, None, *learned[:SHOWN].tolist()])
     title = "from the least to the greatest of the positions; final: after the norm's weight and bias"
     header = ["norm", "mean", "variance", "final mean", "final var."]
-    dimensions = [f"d {place}" for place in range(min(SHOWN, len(learned)))]
-    below = (
-        f"{part}, position by position; the first {len(dimensions)} of {len(learned)} dimensions: "
-        "standardized · weight + bias = final"
-    )
     return Result(
         conclusion=f"Before the {len(parts)} norms the vectors' variances reach from {before[1].min():.3f} "
         f"to {before[1].max():.3f}; standardised, each has mean 0 (off by "
@@ -55,13 +41,31 @@ def experiment(explanation: Explanation, *, part: str | None = None) -> Result:
         f"{then[1].max():z.4f}: ε = 1e-5 takes the rest).",
         tables=[
             Table(title, header, spreads, form=".2f"),
-            Table(below, ["", "", "mean", "variance", *dimensions], rows, form=".4f", left=2),
+            _positions(explanation, part, every[part]),
         ],
         picture=[
-            Shades(f"{part}: {name}", each.tolist(), tokens, signed=True)
+            Shades(f"{part}: {name}", each.tolist(), trace[f"{part}.mean"].labels("L"), signed=True)
             for name, each in zip(STAGES, every[part], strict=True)
         ],
     )
+
+
+def _positions(explanation: Explanation, part: str, stages: list[Tensor]) -> Table:
+    """Return the moments of each position's vector, and its first dimensions, before and after the norm."""
+    rows: list[Row] = [
+        [token, name, *_moments(vectors)[:, place].tolist(), *vectors[place, :SHOWN].tolist()]
+        for place, token in enumerate(explanation.trace[f"{part}.mean"].labels("L"))
+        for name, vectors in zip(STAGES, stages, strict=True)
+    ]
+    for name in ("weight", "bias"):
+        learned = explanation.translator.model.get_parameter(f"{part}.{name}")
+        rows.append(["", name, None, None, *learned[:SHOWN].tolist()])
+    dimensions = [f"d {place}" for place in range(min(SHOWN, len(learned)))]
+    title = (
+        f"{part}, position by position; the first {len(dimensions)} of {len(learned)} dimensions: "
+        "standardized · weight + bias = final"
+    )
+    return Table(title, ["", "", "mean", "variance", *dimensions], rows, form=".4f", left=2)
 
 
 def _vectors(explanation: Explanation, part: str) -> list[Tensor]:
