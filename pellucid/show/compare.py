@@ -112,7 +112,7 @@ def compare_plot(comparison: Comparison, path: str | Path) -> None:
         for label, (name, style) in COSINES.items()
     }
     titles = [stage.title for stage in comparison.stages]
-    panels: list[Panel] = [Lines("cosine of its two vectors", "", cosines, names=titles)]
+    panels: list[Panel] = [Lines("cosine of its two vectors", "", cosines, names=titles, low=0.0)]
     for layer in comparison.layers:
         movers = layer.movers[:DRAWN]
         rows = [f"{visible(mover.word)} ({mover.sentences})" for mover in movers]

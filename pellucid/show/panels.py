@@ -70,6 +70,7 @@ class Lines:
     series: Mapping[str, tuple[Sequence[float], Sequence[float], str]]  # x, y, matplotlib's style, as "o-"
     log: str = ""  # "x", "y" or "xy" for logarithmic axes
     names: Sequence[str] = ()  # of the places 0, 1, … on the axis of x
+    low: float | None = None  # where the axis of y begins, if no number is below it
 
     def draw(self, axes: "Axes") -> None:
         """Draw each line in its own style."""
@@ -77,6 +78,8 @@ class Lines:
             axes.plot(*points, label=label)
         axes.set(xlabel=self.x, xscale="log" if "x" in self.log else "linear")
         axes.set_yscale("log" if "y" in self.log else "linear")
+        if self.low is not None:
+            axes.set_ylim(bottom=min(self.low, axes.get_ylim()[0]))
         if self.names:
             axes.set_xticks(range(len(self.names)), self.names, rotation=30)
         axes.legend(fontsize=7)
