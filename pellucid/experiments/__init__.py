@@ -4,6 +4,7 @@ A module of this package is an experiment: its first line says what it shows, an
 measures it. The function takes an explanation, a translator or nothing, and then its settings.
 """
 
+import dataclasses
 import importlib
 import inspect
 import math
@@ -58,7 +59,8 @@ def experiment(
             "the model computes NaN for this sentence, so there is nothing to measure. "
             "pellucid.find_nonfinite(model) names the first tensor that holds one."
         )
-    return measure(explanation, **values)
+    result = measure(explanation, **values)
+    return dataclasses.replace(result, title=result.title or explanation.title)
 
 
 def needs(name: str) -> str:

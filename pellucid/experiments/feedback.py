@@ -10,10 +10,11 @@ from itertools import zip_longest
 import torch
 
 from pellucid.errors import UsageError
-from pellucid.experiments.result import Bars, Result, Row, Table
+from pellucid.experiments.result import Result, Row, Table
 from pellucid.explanation import Explanation
 from pellucid.reading.passes import watched_pass
 from pellucid.reading.steps import Step, steps_of
+from pellucid.show.panels import Bars
 from pellucid.translate.request import forbidden_ids
 
 HEADER = ("", "expected", "reads", "says", "p", "loss", "own", "says", "p", "loss")
@@ -24,35 +25,31 @@ def experiment(explanation: Explanation, *, slip_at: int = 1, slip: str | None =
 
     slip_at: the position, counted from 1, where a wrong word goes in: `slip`, or the most probable wrong one.
     """
-    gold, vocabulary = explanation.target_ids, explanation.vocabulary
+    gold, vocabulary, forced = explanation.target_ids, explanation.vocabulary, explanation.steps
     if slip_at > len(gold):
         raise UsageError(f"slip_at = {slip_at}: the target has the positions 1 to {len(gold)}.")
     wrong = _slip(explanation, slip_at, slip)
     word, right = vocabulary.target_tokens([wrong, gold[slip_at - 1]])
     plain = _own_words(explanation, [])
     slipped = _own_words(explanation, [*plain[: slip_at - 1], wrong])
+    fed = {"The model as it is": plain, f"The same model, {word} fed back for {right}": slipped}
     tables, panels = [], []
-    for title, own in {
-        "The model as it is": plain,
-        f"The same model, {word} fed back for {right}": slipped,
-    }.items():
-        steps = _steps(explanation, own)
+    for title, own in fed.items():
+        model, reached = explanation.translator.model, gold[: len(own)]
+        seen = watched_pass(model, vocabulary, explanation.source_ids, own[: len(gold)])
+        steps = steps_of(seen, vocabulary, reached)
         said = f"{title}. Its own words: {vocabulary.decode_target(own, explanation.to)}"
-        tables.append(Table(said, HEADER, _rows(explanation.steps, steps), form=".4f", left=2))
-        read = {"right words read": explanation.steps, "own words read": steps}
+        tables.append(Table(said, HEADER, _rows(forced, steps), form=".4f", left=2))
+        read = {"right words read": forced, "own words read": steps}
         losses = {label: [step.loss for step in each] for label, each in read.items()}
-        panels.append(Bars(f"{title}: loss", [step.expected for step in explanation.steps], losses))
+        panels.append(Bars(f"{title}: loss", [step.expected for step in forced], losses))
     later = len(gold) - slip_at
     lost = later - sum(step.predicted == step.expected for step in steps[slip_at:])
     made = f"makes {lost} of the {later} later words wrong" if later else "changes nothing: no word is later"
-    own_loss, forced_loss = (
-        sum(step.loss for step in each) for each in (steps, explanation.steps[: len(steps)])
-    )
     return Result(
-        title=explanation.title,
         conclusion=f"One wrong word fed back ({word} for {right}) {made}; the loss of the {len(steps)} "
-        f"position{'s' if len(steps) != 1 else ''} reached is {own_loss:.4f}, and {forced_loss:.4f} where "
-        "the right words are read.",
+        f"position{'s' if len(steps) != 1 else ''} reached is {sum(step.loss for step in steps):.4f}, and "
+        f"{sum(step.loss for step in forced[: len(steps)]):.4f} where the right words are read.",
         tables=tables,
         picture=panels,
         note="On the left the right words are read, on the right the model's own; ✗: not the expected word.",
@@ -60,13 +57,12 @@ def experiment(explanation: Explanation, *, slip_at: int = 1, slip: str | None =
 
 
 def _slip(explanation: Explanation, place: int, word: str | None) -> int:
-    """The id of the wrong word: `word`, or the most probable one that is not right."""
+    """Return the id of the wrong word: `word`, or the most probable one that is not right."""
     vocabulary, right = explanation.vocabulary, explanation.target_ids[place - 1]
     if word is None:
         logits = explanation.trace["decoder.logits"].tensor[0, place - 1].clone()
-        logits[
-            [*forbidden_ids(explanation.translator.model, vocabulary), vocabulary.end_id, right]
-        ] = -torch.inf
+        never = forbidden_ids(explanation.translator.model, vocabulary)
+        logits[[*never, vocabulary.end_id, right]] = -torch.inf
         return int(logits.argmax())
     ids = vocabulary.encode_target(word, explanation.to)[:-1]
     if len(ids) != 1 or ids[0] in (right, vocabulary.unknown_id):
@@ -82,14 +78,6 @@ def _own_words(explanation: Explanation, begun: list[int]) -> list[int]:
     source, to = explanation.translation.source, explanation.to
     found = explanation.translator.translate(source, to, beam=1, prefix=begun, max_length=longest)
     return found.hypotheses[0].token_ids
-
-
-def _steps(explanation: Explanation, own: list[int]) -> list[Step]:
-    """What the model makes of each position of the right target when it reads its own words."""
-    gold, vocabulary = explanation.target_ids[: len(own)], explanation.vocabulary
-    model = explanation.translator.model
-    seen = watched_pass(model, vocabulary, explanation.source_ids, own[: len(gold)])
-    return steps_of(seen, vocabulary, gold)
 
 
 def _rows(forced: list[Step], own: list[Step]) -> list[Row]:

@@ -11,12 +11,13 @@ import torch
 from torch import Tensor
 
 from pellucid.experiments.probability import probability
-from pellucid.experiments.result import Result, Row, Shades, Table
+from pellucid.experiments.result import Result, Row, Table
 from pellucid.explanation import Explanation
 from pellucid.reading.looking import entropies
 from pellucid.seeing.edits import HOW, silence
 from pellucid.seeing.records import attentions
 from pellucid.show.columns import digits, short
+from pellucid.show.panels import Shades
 
 
 def experiment(explanation: Explanation, *, how: Sequence[str] = HOW) -> Result:
@@ -32,8 +33,6 @@ def experiment(explanation: Explanation, *, how: Sequence[str] = HOW) -> Result:
             rows.append([f"{short(part)} {head}", *looks, *silenced])
     header, forms = ["head", "looks most at", "share", "bits", "apart", *how], ["", "", ".2f", ".2f", ".1f"]
     table = Table("", header, rows, form=[*forms, *[4] * len(how)], left=2)
-    by_bits, worst = sorted(rows, key=lambda row: row[3]), min(rows, key=lambda row: row[5])
-    sharp, even = by_bits[0], by_bits[-1]
     panels = []
     for name in ("bits", *how):
         grid = torch.tensor(table.column(name)).view(len(parts), -1).tolist()
@@ -41,6 +40,8 @@ def experiment(explanation: Explanation, *, how: Sequence[str] = HOW) -> Result:
         title, most = ("entropy, bits", None) if name == "bits" else (f"p, silenced: {name}", 1.0)
         heads = [f"head {head}" for head in range(len(grid[0]))]
         panels.append(Shades(title, grid, [short(part) for part in parts], heads, written, most))
+    worst = min(rows, key=lambda row: row[5])
+    sharp, *_, even = sorted(rows, key=lambda row: row[3])
     worse = f"no head of {len(rows)}, silenced ({how[0]}), makes this translation less probable"
     if worst[5] < whole:
         worse = (
@@ -48,21 +49,19 @@ def experiment(explanation: Explanation, *, how: Sequence[str] = HOW) -> Result:
             f"probability falls from {digits(whole)} to {digits(worst[5])}"
         )
     return Result(
-        title=explanation.title,
         conclusion=f"Heads differ: {worse}; {sum(abs(row[5] - whole) < 0.01 for row in rows)} change it by "
         f"less than 0.01. The sharpest, {sharp[0]}, has {sharp[3]:.2f} bits and looks most at {sharp[1]!r}; "
         f"the most even, {even[0]}, {even[3]:.2f}.",
         tables=[table],
         picture=panels,
-        note="Heads count from 0. share: of all its attention. bits: the entropy of its weights. apart: "
-        f"positions between who asks and what it looks at. {', '.join(how)}: the translation's probability "
-        f"with the head silenced ({digits(whole)} with none): its context zero or its mean, or its weights "
-        "uniform.",
+        note="share: of all its attention. bits: the entropy of its weights. apart: positions between who "
+        f"asks and what it looks at. {', '.join(how)}: the translation's probability with the head silenced "
+        f"({digits(whole)} with none): its context zero or its mean, or its weights uniform.",
     )
 
 
 def _looks(weights_LM: Tensor, words: Sequence[str]) -> Row:
-    """The word that a head looks at most, its share, the entropy, and the distance of what it looks at."""
+    """Return the word that a head looks at most, its share, the entropy, and the mean distance."""
     shares: Counter[str] = Counter()  # a word that stands there twice is one word
     for word, share in zip(words, weights_LM.mean(0).tolist(), strict=True):
         shares[word] += share

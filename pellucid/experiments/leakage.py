@@ -15,12 +15,13 @@ from pellucid.cache import GrowingPast, Mask, NoPast, Past
 from pellucid.data.batch import pad
 from pellucid.data.corpus import by_language
 from pellucid.experiments.corpus import Corpus, demo_corpus, training_batches
-from pellucid.experiments.result import Bars, Lines, Result, Table
+from pellucid.experiments.result import Result, Row, Table
 from pellucid.learning.learner import Learner
 from pellucid.learning.validation import validation_loss
 from pellucid.model import Transformer
 from pellucid.probes.leak import find_leak
 from pellucid.show.columns import digits
+from pellucid.show.panels import Bars, Lines
 from pellucid.translate.decoding import evaluating
 from pellucid.translate.evaluate import evaluate
 from pellucid.translate.request import forbidden_ids
@@ -28,6 +29,7 @@ from pellucid.translate.sentences import read_source
 
 LAST = 50  # steps whose mean is the training loss at the end
 LONGEST = 30  # tokens of a translation; the demo's longest right one has half of that
+GROUP = 15  # steps whose mean is a point of the picture, for a step's own loss jumps
 
 
 class WholeTarget(NoPast):
@@ -51,11 +53,12 @@ class LooksAhead(Transformer):
 
 @dataclasses.dataclass(frozen=True)
 class Trained:
-    """A model, the loss of each step, its validations (step, loss, share of right words), what it says."""
+    """A model, the loss of each step, its validation, and its translations of the held-out sentences."""
 
     model: Transformer
     losses: list[float]
-    validations: list[tuple[int, float, float]]
+    validation: float  # loss per word
+    right: float  # share of the validation's words, with teacher forcing
     said: list[str]  # with a cache, as translators do
     anew: list[str]  # the whole prefix read again in each step
 
@@ -70,93 +73,78 @@ def experiment(*, steps: int = 900, width: int = 64, seed: int = 1) -> Result:
 def compare(corpus: Corpus, steps: int) -> Result:
     """Train a model with the mask and one without: the same first weights, batches and dropout."""
     both = [train(kind, corpus, steps) for kind in (Transformer, LooksAhead)]
-    names, right = ["with the mask", "without"], [pair.target for pair in corpus.held_out]
+    header, right = ["", "with the mask", "without"], [pair.target for pair in corpus.held_out]
     exact = [sum(map(str.__eq__, each.said, right)) for each in both]
-    loss = [sum(each.losses[-LAST:]) / len(each.losses[-LAST:]) for each in both]
-    of_100 = _of_100(both, right)
-    words = of_100["validation, teacher forcing: words right"]
-    losses = {
-        f"training: last {LAST} steps": loss,
-        "validation, teacher forcing": [each.validations[-1][1] for each in both],
-    }
+    anew = [sum(map(str.__eq__, each.anew, right)) for each in both]
+    scores = [evaluate(each.said, right) for each in both]
+    losses: list[Row] = [
+        [f"training: last {LAST} steps", *(_mean(each.losses[-LAST:]) for each in both)],
+        ["validation, teacher forcing", *(each.validation for each in both)],
+    ]
+    of_100: list[Row] = [
+        ["validation, teacher forcing: words right", *(100 * each.right for each in both)],
+        ["decoded: exactly right", *(100 * count / len(right) for count in exact)],
+        ["decoded: BLEU", *(each.bleu for each in scores)],
+        ["decoded: chrF", *(each.chrf for each in scores)],
+        ["prefix read anew each step: exactly right", *(100 * count / len(right) for count in anew)],
+    ]
     leaks = [len({leak.position for leak in find_leak(each.model).leaks}) for each in both]
+    labels, *columns = zip(*of_100, strict=True)
+    curves = {f"training, {name}": _curve(each) for name, each in zip(header[1:], both, strict=True)}
+    said = [f"{name}: {each.said[0]:.80}" for name, each in zip(header[1:], both, strict=True)]
     return Result(
-        title=f"{corpus.held_out[0].source} → {right[0]}; "
-        + "; ".join(f"{name}: {each.said[0]:.80}" for name, each in zip(names, both, strict=True)),
-        conclusion=f"Without the causal mask the training loss ends at {digits(loss[1])} (with it "
-        f"{digits(loss[0])}) and {words[1]:.1f}% of the next words are right ({words[0]:.1f}%), and of "
-        f"{len(right):,} held-out sentences {exact[1]:,} are translated right ({exact[0]:,}).",
+        title=f"{corpus.held_out[0].source} → {right[0]}; {'; '.join(said)}",
+        conclusion=f"Without the causal mask the training loss ends at {digits(losses[0][2])} (with it "
+        f"{digits(losses[0][1])}) and {of_100[0][2]:.1f}% of the next words are right ({of_100[0][1]:.1f}%), "
+        f"and of {len(right):,} held-out sentences {exact[1]:,} are translated right ({exact[0]:,}).",
         tables=[
-            Table("loss per word", ["", *names], [[name, *each] for name, each in losses.items()]),
-            Table(
-                f"of 100; decoded are {len(right):,} held-out sentences",
-                ["", *names],
-                [[name, *each] for name, each in of_100.items()],
-                form=".1f",
-            ),
-            Table("find_leak", ["", *names], [["positions that see later words", *leaks]]),
+            Table("loss per word", header, losses),
+            Table(f"of 100; decoded are {len(right):,} held-out sentences", header, of_100, form=".1f"),
+            Table("find_leak", header, [["positions that see later words", *leaks]]),
         ],
         picture=[
-            Lines("loss per word", "step", _curves(both[0], names[0]) | _curves(both[1], names[1]), "y"),
-            Bars("of 100", list(of_100), dict(zip(names, zip(*of_100.values(), strict=True), strict=True))),
+            Lines("loss per word", "step", curves, "y"),
+            Bars("of 100", labels, dict(zip(header[1:], columns, strict=True))),
         ],
         note=f"{sum(each.numel() for each in both[0].model.parameters()):,} parameters, {steps:,} steps; the "
         "same first weights, batches and dropout. Without the mask padding stays hidden.",
     )
 
 
-def _of_100(both: Sequence[Trained], right: Sequence[str]) -> dict[str, list[float]]:
-    """What is measured in percent: of the words with teacher forcing, and of the sentences decoded."""
-    scores, percent = [evaluate(each.said, right) for each in both], 100 / len(right)
-    return {
-        "validation, teacher forcing: words right": [100 * each.validations[-1][2] for each in both],
-        "decoded: exactly right": [
-            100 * sum(map(str.__eq__, each.said, right)) / len(right) for each in both
-        ],
-        "decoded: BLEU": [each.bleu for each in scores],
-        "decoded: chrF": [each.chrf for each in scores],
-        "prefix read anew each step: exactly right": [
-            percent * sum(map(str.__eq__, each.anew, right)) for each in both
-        ],
-        "prefix read anew each step: chrF": [evaluate(each.anew, right).chrf for each in both],
-    }
-
-
 def train(kind: type[Transformer], corpus: Corpus, steps: int) -> Trained:
-    """Train a model, validate it now and then, and have it translate the held-out sentences."""
-    losses, validations, every = [], [], max(1, steps // 18)
+    """Train a model, validate it, and have it translate the held-out sentences."""
     with torch.random.fork_rng([]):  # the caller's random numbers stay as they are
         torch.manual_seed(corpus.config.training.seed)
         learner = Learner(kind(corpus.config.model), corpus.config.training)
-        for step, batch in enumerate(training_batches(corpus, steps), start=1):
-            losses.append(learner.learn([batch], step).plain_loss)
-            if step % every == 0 or step == steps:
-                validations.append((step, *teacher_forced(learner.model, corpus)))
+        batches = enumerate(training_batches(corpus, steps), start=1)
+        losses = [learner.learn([batch], step).plain_loss for step, batch in batches]
     model = learner.model.eval()
+    loss, right = validation_loss(model, corpus.validation), _words_right(model, corpus)
     anew = WholeTarget if kind is LooksAhead else NoPast
-    return Trained(model, losses, validations, *(_said(model, corpus, past) for past in (GrowingPast, anew)))
+    said = [_translations(model, corpus, past) for past in (GrowingPast, anew)]
+    return Trained(model, losses, loss, right, *said)
 
 
 @torch.no_grad()
-def teacher_forced(model: Transformer, corpus: Corpus) -> tuple[float, float]:
-    """The validation pairs' loss per word, and the share of the words that are the most probable ones."""
+def _words_right(model: Transformer, corpus: Corpus) -> float:
+    """Return the share of the validation's words that are the most probable ones, with teacher forcing."""
     right = words = 0
     with evaluating(model):
         for batch in corpus.validation:
             likeliest = model(batch.source, batch.source_mask, batch.target_in).argmax(-1)
             right += int((likeliest == batch.target_out)[batch.target_mask].sum())
             words += batch.tokens
-        return validation_loss(model, corpus.validation), right / words
+    return right / words
 
 
-def _said(model: Transformer, corpus: Corpus, past: type[Past]) -> list[str]:
-    said, vocabulary = [""] * len(corpus.held_out), corpus.vocabulary
+def _translations(model: Transformer, corpus: Corpus, past: type[Past]) -> list[str]:
+    texts, vocabulary = [""] * len(corpus.held_out), corpus.vocabulary
     for to, places in by_language(corpus.held_out, corpus.config.data.languages).items():
         sources = [read_source(corpus.held_out[at].source, to, vocabulary, LONGEST).ids for at in places]
         found = decode(model, sources, past(), forbidden_ids(model, vocabulary), LONGEST)
         for place, ids in zip(places, found, strict=True):
-            said[place] = vocabulary.decode_target(ids, to)
-    return said
+            texts[place] = vocabulary.decode_target(ids, to)
+    return texts
 
 
 @torch.no_grad()
@@ -180,11 +168,11 @@ def decode(
     return [row[: row.index(config.end_id) + 1] if config.end_id in row else row for row in rows]
 
 
-def _curves(trained: Trained, name: str) -> dict[str, tuple[Sequence[float], Sequence[float], str]]:
-    """Means of some steps, for a step's own loss jumps; and the validations as points."""
-    group = max(1, len(trained.losses) // 60)
-    parts = [trained.losses[start : start + group] for start in range(0, len(trained.losses), group)]
-    middles = [group * (place + 0.5) for place in range(len(parts))]
-    steps, losses, _ = zip(*trained.validations, strict=True)
-    means = [sum(part) / len(part) for part in parts]
-    return {f"training, {name}": (middles, means, "-"), f"validation, {name}": (steps, losses, ".")}
+def _curve(trained: Trained) -> tuple[Sequence[float], Sequence[float], str]:
+    starts = range(0, len(trained.losses), GROUP)
+    means = [_mean(trained.losses[start : start + GROUP]) for start in starts]
+    return [start + GROUP / 2 for start in starts], means, "-"
+
+
+def _mean(numbers: Sequence[float]) -> float:
+    return sum(numbers) / len(numbers)

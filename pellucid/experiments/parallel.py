@@ -18,8 +18,9 @@ from pellucid.cache import GrowingPast
 from pellucid.data.batch import Batch, make_batch
 from pellucid.data.corpus import Pair
 from pellucid.data.examples import Example
-from pellucid.experiments.result import Lines, Result, Table
+from pellucid.experiments.result import Result, Table
 from pellucid.model import Transformer
+from pellucid.show.panels import Lines
 from pellucid.translator import Translator
 
 SENTENCES = 8
@@ -44,7 +45,6 @@ def experiment(
     lines = {"at once": (lengths, at_once, "o-"), "step by step": (lengths, stepwise, "^--")}
     forms = ["", ".9f", ".9f", ".1e", ".1e"]
     return Result(
-        title="",
         conclusion=f"With {lengths[-1]} words step by step takes {ratios[-1]:.1f} times as long as all at "
         f"once; the loss is the same ({loss}), and so are the gradients ({gradients}, in float64).",
         tables=[
@@ -88,23 +88,22 @@ def compare(model: Transformer, batch: Batch) -> list[str | float]:
 
 
 def random_batch(model: Transformer, lengths: Sequence[int], seed: int) -> Batch:
-    """Sentences of random words, sources and targets of these lengths."""
+    """Return sentences of random words, sources and targets of these lengths."""
     config, random = model.config, torch.Generator().manual_seed(seed)
     special = max(config.pad_id, config.unknown_id, config.start_id, config.end_id) + 1
-
-    def words(length: int, vocabulary: int) -> list[int]:
-        return torch.randint(min(special, vocabulary - 1), vocabulary, (length,), generator=random).tolist()
-
-    pair = Pair("", "", 0, 1, "random words")
-    rows = [
-        Example(words(each, config.vocabulary), words(each, config.target_size), pair) for each in lengths
-    ]
+    rows = []
+    for length in lengths:
+        source, target = (
+            torch.randint(min(special, size - 1), size, (length,), generator=random).tolist()
+            for size in (config.vocabulary, config.target_size)
+        )
+        rows.append(Example(source, target, Pair("", "", 0, 1, "random words")))
     return make_batch(rows, config.start_id, config.pad_id).to(model.projection_weight.device)
 
 
 def _times(model: Transformer, batch: Batch, repeats: int) -> list[float]:
-    """Milliseconds at once and step by step, and their ratio. They take turns, so that other work of the
-    computer falls on both; the first turn warms up."""
+    """Return milliseconds at once and step by step, and their ratio. Both take turns, so that other work of
+    the computer falls on both; the first turn warms up."""
     seconds: list[list[float]] = [[], []]
     for _ in range(repeats + 1):
         for way, measured in zip((all_at_once, step_by_step), seconds, strict=True):

@@ -12,8 +12,9 @@ from collections.abc import Sequence
 import torch
 
 from pellucid.errors import UsageError
-from pellucid.experiments.result import Result, Shades, Table
+from pellucid.experiments.result import Result, Table
 from pellucid.model import sinusoids
+from pellucid.show.panels import Shades
 from pellucid.translator import Translator
 
 SHOWN, DRAWN = 8, 100  # dimensions of a table, positions of the picture
@@ -24,35 +25,26 @@ def experiment(translator: Translator, *, length: int = 6, widths: Sequence[int]
     """Show the encodings of the first `length` positions for these widths and for the model's own."""
     if odd := [width for width in widths if width % 2]:
         raise UsageError(f"widths: {odd[0]} is odd, and sine and cosine come in pairs. Give even numbers.")
-    width, words = (
-        translator.model.config.width,
-        translator.model.embedding or translator.model.encoder.embedding,
-    )
+    model, width = translator.model, translator.model.config.width
+    words = model.embedding or model.encoder.embedding
     assert words is not None
     word = float(words.weight.detach().double().norm(dim=-1).mean())
     vectors = encoding(length, width)
     position, scaled = float(vectors[0].norm()), math.sqrt(width) * word
     alike = torch.nn.functional.cosine_similarity(vectors, vectors[:1], dim=-1).tolist()
+    drawn = encoding(DRAWN, width).tolist()
     title = "cosine of positions i and i + k, the same for every i: a distance, not a place"
     return Result(
-        title="",
         conclusion=f"A position's vector has the length √(d/2) = {position:.2f} at every position; a word's "
         f"has {word:.2f} in the matrix, {word / position:.1f} times that, and multiplied by √d = "
         f"{math.sqrt(width):.4g}, which this model "
-        f"{'does' if translator.model.encoder.scale != 1 else 'does not'}, {scaled:.2f}, "
+        f"{'does' if model.encoder.scale != 1 else 'does not'}, {scaled:.2f}, "
         f"{scaled / position:.1f} times.",
         tables=[
             *(_table(length, each) for each in dict.fromkeys((*(w for w in widths if w != width), width))),
             Table(title, ["k", *map(str, range(length))], [["", *alike]], form=".4f"),
         ],
-        picture=[
-            Shades(
-                f"position (down) and dimension of {width}",
-                encoding(DRAWN, width).tolist(),
-                most=1.0,
-                signed=True,
-            )
-        ],
+        picture=[Shades(f"position (down) and dimension of {width}", drawn, most=1.0, signed=True)],
     )
 
 

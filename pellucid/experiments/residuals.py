@@ -7,10 +7,11 @@ et al. 2017, section 3.1; He et al. 2016).
 from torch import Tensor
 
 from pellucid.experiments.probability import probability, probability_in
-from pellucid.experiments.result import Bars, Result, Row, Table
+from pellucid.experiments.result import Result, Row, Table
 from pellucid.explanation import Explanation
 from pellucid.seeing.edits import ADDED, together, without_residual
 from pellucid.show.columns import digits, short
+from pellucid.show.panels import Bars
 
 
 def experiment(explanation: Explanation) -> Result:
@@ -34,21 +35,18 @@ def experiment(explanation: Explanation) -> Result:
     names, p_without = table.column("residual"), table.column("p without")
     worst, mildest = min(rows, key=lambda row: row[5]), max(rows, key=lambda row: row[5])
     return Result(
-        title=explanation.title,
         conclusion=f"{sum(p < whole / 2 for p in p_without)} of {len(rows)} residuals, each removed alone, "
         f"cost this translation more than half of its probability of {digits(whole)}: the most costly is "
         f"{worst[0]} ({digits(worst[5])} without it), the least {mildest[0]} ({digits(mildest[5])}); without "
         f"any it is {digits(none)}.",
         tables=[table],
         picture=[
-            Bars(
-                f"probability of the translation without it ({whole:.4f} with all)", names, {"p": p_without}
-            ),
+            Bars(f"probability without it ({whole:.4f} with all)", names, {"p": p_without}),
             Bars("mean length of the vectors", names, {name: table.column(name) for name in header[2:5]}),
         ],
-        note="‖x‖: the length of the stream's vectors that come in, ‖added‖: of what the sublayer adds, "
-        "‖sum‖: of what goes on (before the norm, where it comes last); without the residual ‖added‖ goes on "
-        "alone. moved: how far the decoder's output lies from where it was, as a share of its length.",
+        note="‖x‖: the length of the vectors that come in, ‖added‖: of what the sublayer adds, ‖sum‖: of "
+        "both; without the residual ‖added‖ goes on alone. moved: how far the decoder's output lies from "
+        "where it was, as a share of its length.",
     )
 
 

@@ -7,7 +7,7 @@ mean cross-attention of the last decoder layer through it is our addition.
 
 import torch
 
-from pellucid.experiments.result import Result, Table
+from pellucid.experiments.result import Result, matrix
 from pellucid.explanation import Explanation
 from pellucid.seeing.records import attentions
 
@@ -15,29 +15,23 @@ from pellucid.seeing.records import attentions
 def experiment(explanation: Explanation) -> Result:
     """Multiply the encoder's mean attention weights layer by layer, the residual counted as half."""
     source, expected = explanation.source_tokens, [step.expected for step in explanation.steps]
-    mean = {
-        part: explanation.trace[f"{part}.weights"].tensor[0].double().mean(0)
-        for part in attentions(explanation.trace)
-    }
+    parts = attentions(explanation.trace)
+    mean = {part: explanation.trace[f"{part}.weights"].tensor[0].double().mean(0) for part in parts}
     rolled = unit = torch.eye(len(source), dtype=torch.float64)
-    for part in mean:
+    for part in parts:
         if part.startswith("encoder"):
             rolled = (mean[part] + unit) / 2 @ rolled
     direct = mean[explanation.watched_layer]
-    shown = {
-        "encoder output: what each position would be made of": (source, rolled),
-        "last cross-attention, as it is: rows are the words to be said": (expected, direct),
-        "last cross-attention, through the rollout": (expected, direct @ rolled),
-    }
+    through, form = direct @ rolled, ".2f"
     tables = [
-        Table(
-            title, ["", *source], [[n, *row] for n, row in zip(names, grid.tolist(), strict=True)], form=".2f"
-        )
-        for title, (names, grid) in shown.items()
+        matrix("encoder output: what each position would be made of", source, source, rolled, form),
+        matrix(
+            "last cross-attention, as it is: rows are the words to be said", expected, source, direct, form
+        ),
+        matrix("last cross-attention, through the rollout", expected, source, through, form),
     ]
-    changed = int((direct.argmax(-1) != (direct @ rolled).argmax(-1)).sum())
+    changed = int((direct.argmax(-1) != through.argmax(-1)).sum())
     return Result(
-        title=explanation.title,
         conclusion="Rolled out through the encoder's layers, a position holds "
         f"{rolled.diagonal().mean():.2f} of its own word on average and others for the rest; so at {changed} "
         f"of {len(expected)} target positions the word that counts most, if one asks what the vectors looked "

@@ -78,15 +78,6 @@ def paragraph(text: str, width: int) -> list[str]:
     return lines
 
 
-def stacked(width: int, *parts: str | list[str]) -> list[str]:
-    """Join parts with an empty line between them: wrap texts, keep lines as they are."""
-    lines: list[str] = []
-    for part in parts:
-        lines += [""] if lines else []
-        lines += paragraph(part, width) if isinstance(part, str) else part
-    return lines
-
-
 def short(path: str) -> str:
     """Shorten a part's path for a table: decoder.layers.1.cross_attention -> decoder 1 cross."""
     words = path.replace(".layers.", " ").replace("_attention", "").replace(".", " ")

@@ -1,14 +1,13 @@
 """One word in two sentences, as text, for a notebook, and as a picture: cosines, movers, translations."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 from pellucid.probes.compare import Comparison, LayerChange, Stage
 from pellucid.reading.words import visible
-from pellucid.seeing.viewed import html, lines, plot
-from pellucid.show.columns import columns, digits, paragraph
-from pellucid.show.drawing import drawing, shade
-from pellucid.show.notebook import preformatted
+from pellucid.seeing.viewed import plot
+from pellucid.show.columns import digits
+from pellucid.show.panels import Lines, Panel, Shades, draw_panels
+from pellucid.show.tables import Part, Table, view
 
 NAMED, DRAWN = 6, 8  # movers of a layer in the text, in the picture
 ACROSS = 4  # panels of the picture beside each other
@@ -23,10 +22,11 @@ MOVED = (
 )
 
 
-@lines.register
-def compare_lines(comparison: Comparison, width: int = 80) -> list[str]:
-    """The sentences and their translations, the verdict, a table of the stages, a table for each layer."""
-    text = []
+@view(Comparison)
+def compare_parts(comparison: Comparison, width: int) -> list[Part]:
+    """Show the sentences and their translations, the verdict, a table of the stages, a table for each
+    layer."""
+    parts: list[Part] = []
     pairs = zip((comparison.first, comparison.second), comparison.renderings, strict=True)
     for which, (occurrence, rendering) in zip(("first ", "second"), pairs, strict=True):
         plain = [word for word in occurrence.words if not word.special]
@@ -34,20 +34,14 @@ def compare_lines(comparison: Comparison, width: int = 80) -> list[str]:
         marked = [f"[{word.text}]" if same else word.text for word, same in zip(plain, compared, strict=True)]
         aligned = " ".join(rendering.words) or "no word of it"
         translated = f"{rendering.text}  ({occurrence.word}: {aligned})"
-        text += paragraph(f"{which}  {' '.join(marked)}  →  {translated}", width)
-    text += [*_probabilities(comparison, width), "", *paragraph(verdict(comparison), width), ""]
+        parts.append(f"{which}  {' '.join(marked)}  →  {translated}")
     header = ["after", "cosine", "position", "context", "by pos.", "by cont.", "distance"]
-    text += columns(header, [_stage_row(stage) for stage in comparison.stages], width)
-    text += paragraph(EFFECTS, width)
+    stages = Table(header, [_stage_row(stage) for stage in comparison.stages])
+    parts += [*_probabilities(comparison), "", verdict(comparison), "", stages, EFFECTS]
     for layer in comparison.layers:
-        text += ["", *_layer_lines(layer, width)]
-    return [*text, "", *paragraph(MOVED, width)]
-
-
-@html.register
-def compare_html(comparison: Comparison) -> str:
-    """The text, as it stands in a terminal."""
-    return preformatted(compare_lines(comparison, 100))
+        parts += ["", f"{layer.attention}: its output at the word changes by {layer.distance:.3f}"]
+        parts.append(_movers(layer))
+    return [*parts, "", MOVED]
 
 
 def verdict(comparison: Comparison) -> str:
@@ -69,17 +63,16 @@ def verdict(comparison: Comparison) -> str:
     return text
 
 
-def _probabilities(comparison: Comparison, width: int) -> Iterator[str]:
-    """The probability of both words in each sentence, at the step of its own word."""
-    each = zip(("first", "second"), comparison.renderings, strict=True)
+def _probabilities(comparison: Comparison) -> list[Part]:
+    """Show the probability of both words in each sentence, at the step of its own word."""
+    renderings = comparison.renderings
+    if not all(rendering.probabilities for rendering in renderings):
+        return []
     rows = [
         [which, *map(digits, rendering.probabilities.values())]
-        for which, rendering in each
-        if rendering.probabilities
+        for which, rendering in zip(("first", "second"), renderings, strict=True)
     ]
-    if len(rows) == 2:
-        words = list(comparison.renderings[0].probabilities)
-        yield from ["", *columns(["probability there of", *words], rows, width)]
+    return ["", Table(["probability there of", *renderings[0].probabilities], rows)]
 
 
 def _stage_row(stage: Stage) -> list[str]:
@@ -89,8 +82,7 @@ def _stage_row(stage: Stage) -> list[str]:
     return [stage.title, *cosines, *changed, f"{stage.distance:.3f}"]
 
 
-def _layer_lines(layer: LayerChange, width: int) -> Iterator[str]:
-    yield from paragraph(f"{layer.attention}: its output at the word changes by {layer.distance:.3f}", width)
+def _movers(layer: LayerChange) -> Table:
     named = [mover for mover in layer.movers if abs(mover.share) >= 0.005][:NAMED]
     rows = []
     for mover in named:
@@ -101,7 +93,7 @@ def _layer_lines(layer: LayerChange, width: int) -> Iterator[str]:
         rest = [sum(shares) for shares in zip(*(mover.shares for mover in others), strict=True)]
         rows.append([f"{len(others)} others", "", *map(_signed, (sum(rest), *rest))])
     heads = [f"head {head}" for head in range(len(layer.movers[0].shares))]
-    yield from columns(["moved by", "in", "all", *heads], rows, width, left=2)
+    return Table(["moved by", "in", "all", *heads], rows, left=2)
 
 
 def _signed(share: float) -> str:
@@ -114,27 +106,19 @@ def compare_plot(comparison: Comparison, path: str | Path) -> None:
     """The cosines at the left, then each layer's movers by head."""
     texts = [visible(each.text) for each in (comparison.first, comparison.second)]
     letters = "".join(texts) + "".join(mover.word for layer in comparison.layers for mover in layer.movers)
-    with drawing(path, comparison.word, letters) as figure:
-        count = 1 + len(comparison.layers)
-        down = -(-count // ACROSS)
-        across = -(-count // down)
-        figure.set_size_inches(4.2 * across, 4.2 * down)
-        figure.suptitle(f"{visible(comparison.word)}: {texts[0]} · {texts[1]}", fontsize=10)
-        axes, *panels = figure.subplots(down, across, squeeze=False).flatten()
-        titles = [stage.title for stage in comparison.stages]
-        for label, (name, style) in COSINES.items():
-            axes.plot(titles, [getattr(stage, name) for stage in comparison.stages], style, label=label)
-        axes.tick_params("x", rotation=30)
-        axes.set_ylim(min(0.0, *(stage.cosine for stage in comparison.stages)), 1.05)
-        axes.set_title("cosine of its two vectors", fontsize=9)
-        axes.legend(fontsize=8)
-        for panel, layer in zip(panels, comparison.layers, strict=False):
-            shares = [mover.shares for mover in layer.movers[:DRAWN]]
-            most = max(abs(share) for row in shares for share in row) or 1e-9
-            rows = [f"{visible(mover.word)} ({mover.sentences})" for mover in layer.movers[:DRAWN]]
-            heads = [f"head {head}" for head in range(len(shares[0]))]
-            cells = [[f"{share:+.2f}" for share in row] for row in shares]
-            shade(panel, shares, most, signed=True, rows=rows, columns=heads, written=cells)
-            panel.set_title(f"moved by: {layer.attention}", fontsize=9)
-        for panel in panels[len(comparison.layers) :]:
-            panel.remove()
+    places = range(len(comparison.stages))
+    cosines = {
+        label: (places, [getattr(stage, name) for stage in comparison.stages], style)
+        for label, (name, style) in COSINES.items()
+    }
+    titles = [stage.title for stage in comparison.stages]
+    panels: list[Panel] = [Lines("cosine of its two vectors", "", cosines, names=titles, low=0.0)]
+    for layer in comparison.layers:
+        movers = layer.movers[:DRAWN]
+        rows = [f"{visible(mover.word)} ({mover.sentences})" for mover in movers]
+        heads = [f"head {head}" for head in range(len(movers[0].shares))]
+        cells = [[f"{share:+.2f}" for share in mover.shares] for mover in movers]
+        shares = [mover.shares for mover in movers]
+        panels.append(Shades(f"moved by: {layer.attention}", shares, rows, heads, cells, signed=True))
+    title = f"{comparison.word}: {texts[0]} · {texts[1]}"
+    draw_panels(path, panels, comparison.word, letters, title, ACROSS)

@@ -9,10 +9,9 @@ from torch import Tensor
 
 from pellucid.reading.words import visible
 from pellucid.seeing.records import Record
-from pellucid.seeing.viewed import html, lines
+from pellucid.seeing.viewed import lines
 from pellucid.show.code_lines import code_line
 from pellucid.show.columns import BLOCKS, columns, paragraph
-from pellucid.show.notebook import preformatted
 from pellucid.worked.check import Cell, Report
 from pellucid.worked.examples import Example
 from pellucid.worked.stages import STAGES, size
@@ -65,12 +64,6 @@ def worked_lines(worked: WorkedExample, width: int = 80) -> list[str]:
     return text
 
 
-@html.register
-def worked_html(worked: WorkedExample) -> str:
-    """The same in a notebook."""
-    return preformatted(worked_lines(worked, 100))
-
-
 @lines.register
 def report_lines(report: Report, width: int = WIDE, says_first: bool = True) -> list[str]:
     """Show a line for each cell: claimed, from the line before, from the start, verdict, reason. Below
@@ -95,12 +88,6 @@ def report_lines(report: Report, width: int = WIDE, says_first: bool = True) -> 
         text.append("")
     first_sentence = [visible(first_wrong(report))] if says_first and report.first_wrong else []
     return [*text, *first_sentence, summary(report)]
-
-
-@html.register
-def report_html(report: Report) -> str:
-    """The same in a notebook."""
-    return preformatted(report_lines(report))
 
 
 def verdict_table(examples: Iterable[Example]) -> list[str]:

@@ -378,7 +378,7 @@ def test_positions() -> None:
 def test_norms(norm: str) -> None:
     last = "decoder.layers.1.residual_3.norm"
     found = measured("norms", norm, part=last)
-    spreads, positions, vectors = found.tables
+    spreads, vectors = found.tables
     assert len(spreads.rows) == 10 + 2 * (norm == "first")
     numbers = {k: v.double().numpy() for k, v in tiny(norm).model.state_dict().items()}
     comes_in = "decoder.layers.1.residual_3.sum" if norm == "last" else "decoder.layers.1.residual_2.output"
@@ -386,11 +386,12 @@ def test_norms(norm: str) -> None:
     mean, variance = x.mean(-1, keepdims=True), x.var(-1, keepdims=True)
     standardized = (x - mean) / np.sqrt(variance + 1e-5)
     final = standardized * numbers[f"{last}.weight"] + numbers[f"{last}.bias"]
-    stages = np.array([row[2:] for row in vectors.rows[:-2]]).reshape(len(x), 3, 6)
+    stages = np.array([row[4:] for row in vectors.rows[:-2]]).reshape(len(x), 3, 6)
     assert np.allclose(stages, np.stack((x, standardized, final), axis=1)[..., :6], atol=1e-5)
-    assert np.allclose(vectors.rows[-2][2:], numbers[f"{last}.weight"][:6])
+    assert np.allclose(vectors.rows[-2][4:], numbers[f"{last}.weight"][:6])
     moments = np.hstack((mean, variance, 0 * mean, variance / (variance + 1e-5)))
-    assert np.allclose([row[1:] for row in positions.rows], moments, atol=1e-5)
+    positions = np.array([row[2:4] for row in vectors.rows[:-2]]).reshape(len(x), 3, 2)
+    assert np.allclose(positions[:, :2].reshape(len(x), 4), moments, atol=1e-5)
     spread = next(row for row in spreads.rows if row[0] == "decoder 1 residual 3")
     assert [spread[4][0], spread[4][2]] == pytest.approx([final.var(-1).min(), final.var(-1).max()], abs=1e-5)
 

@@ -20,10 +20,12 @@ from pellucid import experiments
 from pellucid.errors import PellucidError, UsageError
 from pellucid.experiments import experiment, leakage
 from pellucid.experiments.corpus import corpus_of
-from pellucid.experiments.result import Bars, Lines, Result, Shades, Table
+from pellucid.experiments.result import Result, Table
 from pellucid.folder.version import __version__
 from pellucid.folder.whole_file import refuse_foreign
 from pellucid.reading.words import visible
+from pellucid.show.panels import Bars, Lines, Shades
+from pellucid.show.tables import text_lines
 
 TEXT = "How are you ?"
 QUICK: dict[str, dict[str, Any]] = {"attribution": {"steps": 4}, "parallel": {"lengths": [2], "repeats": 1}}
@@ -42,7 +44,7 @@ def test_every_experiment_prints_draws_and_writes(name: str, tmp_path: Path) -> 
     lines = result.lines(80)
     assert max(map(cell_len, lines)) <= 80 and not any(line != line.rstrip() for line in lines)
     assert " ".join(lines).startswith(visible(result.conclusion) + " ")
-    assert "<pre>" in result._repr_html_() and len(experiments.described(name, 76)) > 1
+    assert "<table" in result._repr_html_() and len(experiments.described(name, 76)) > 1
     result.plot(tmp_path / "a.png")
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
     result.to_json(tmp_path / "a.json")
@@ -55,7 +57,7 @@ def test_a_table_writes_numbers_in_its_forms() -> None:
     rows = [["a", 0.5, 1e-9, (1.0, " | ", -math.inf)], ["b", -1e-9, 0.0, None]]
     table = Table("numbers", ["", "x", "p", "pair"], rows, form=["", ".2f", 4, ".1f"])
     lines = ["numbers", "      x        p      pair", "a  0.50  1.0e-09  1.0 | -∞", "b  0.00   0.0000"]
-    assert table.lines(80) == lines
+    assert text_lines(table.parts(80), 80) == lines
     assert table.column("x") == [0.5, -1e-9]
 
 
@@ -80,7 +82,7 @@ def test_bars_and_lines_have_their_heights_and_names(monkeypatch: pytest.MonkeyP
         Bars("bars", ["one", "two"], {"x": [1.0, 2.0], "y": [3.0, 4.0]}),
         Lines("lines", "step", {"z": ([1, 2], [5.0, 6.0], "o-")}, "xy"),
     ]
-    shades, _, bars, lines = drawn(Result("", "", [], panels), monkeypatch, tmp_path).axes
+    shades, _, bars, lines = drawn(Result("", [], panels), monkeypatch, tmp_path).axes
     assert shades.images[0].get_clim() == (-4.0, 4.0)
     assert [bar.get_height() for bar in bars.patches] == [1.0, 2.0, 3.0, 4.0]
     assert [label.get_text() for label in bars.get_xticklabels()] == ["one", "two"]
@@ -108,11 +110,6 @@ SENTENCE = 'needs a model and a sentence, such as demo and "I like cats". Give t
         (("scale", T, TEXT, "hi"), {"seed": True}, "seed = True must be a whole number from 0 up."),
         (("layers", T, TEXT, "hi"), {"target": 5}, "target = 5 must be text in quotes, such as target="),
         (("norms", T, TEXT, "hi"), {"part": "decoder.norn"}, 'part: no norm is called "decoder.norn".'),
-        (
-            ("masks", T, "cats", "es"),
-            {"shorter": TEXT},
-            f"shorter = '{TEXT}' has 6 tokens and the sentence 3.",
-        ),
         (("positions", T), {"widths": [3]}, "widths: 3 is odd, and sine and cosine come in pairs."),
         (("float16",), {"numbers": ["a"]}, "numbers = 'a' must be a number."),
         (("float16",), {"numbers": [1.0]}, "numbers = [1.0]: give numbers below 0, one of them finite"),

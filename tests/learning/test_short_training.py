@@ -20,8 +20,7 @@ def test_it_learns_with_one_vocabulary_or_with_two(joint: bool) -> None:
     assert model.vocabulary == corpus.vocabulary.source_size == 4 + 8
     assert model.target_vocabulary == (None if joint else 4 + 1)
     trained = train(Transformer, corpus, 3)
-    (*_, (_, loss, share)) = trained.validations
-    assert len(trained.losses) == 3 and 0 < loss < 10 and 0 <= share <= 1
+    assert len(trained.losses) == 3 and 0 < trained.validation < 10 and 0 <= trained.right <= 1
 
 
 def test_pairs_are_gathered_by_the_language_of_their_target() -> None:
