@@ -198,8 +198,13 @@ class TranslationConfig:
     length_penalty: float = number(1.0, 0.0, 10.0)
     # tokens, the end token included
     max_length: int = number(512, 1, 1_000_000)
+    # ids that no translation holds, beside pad, start and unknown
+    suppressed: tuple[int, ...] = ()
+    # the last token at max_length is the end token
+    forced_end: bool = False
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "suppressed", plain(self.suppressed))
         check(self)
 
 

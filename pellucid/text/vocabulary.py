@@ -18,11 +18,12 @@ from sentencepiece import SentencePieceProcessor
 from pellucid.config.schema import Config, DataConfig
 from pellucid.errors import PellucidError, UsageError
 from pellucid.text.preparation import prepare, restore
+from pellucid.text.renumbered import IDS_FILE, ids_file, renumber, table_of
 from pellucid.text.subwords import sampler
 from pellucid.text.vocabulary_file import without_paths
 
 JOINT_FILE, SOURCE_FILE, TARGET_FILE = (f"vocabulary{side}.model" for side in ("", ".source", ".target"))
-FILES = {JOINT_FILE, SOURCE_FILE, TARGET_FILE}
+FILES = {JOINT_FILE, SOURCE_FILE, TARGET_FILE, IDS_FILE}
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +61,8 @@ class Vocabulary:
             (
                 each.source.serialized_model_proto(),
                 each.target.serialized_model_proto(),
+                table_of(each.source),
+                table_of(each.target),
                 each.languages,
                 each.preparation,
             )
@@ -140,6 +143,8 @@ class Vocabulary:
         sides = {SOURCE_FILE: self.source, TARGET_FILE: self.target}
         for name, model in ({JOINT_FILE: self.source} if self.joint else sides).items():
             (folder / name).write_bytes(without_paths(model.serialized_model_proto()))
+        if (ids := ids_file(self.source, self.target)) is not None:
+            (folder / IDS_FILE).write_bytes(ids)
 
     def _encode(
         self, model: SentencePieceProcessor, text: str, sampling: float, seed: int | None
@@ -154,7 +159,7 @@ class Vocabulary:
         return [self.source.piece_to_id(f">>{to}<<")] if len(self.target_languages) > 1 else []
 
     def _labels(self, ids: Sequence[int], model: SentencePieceProcessor) -> list[str]:
-        special = {self.pad_id: "<pad>", self.unknown_id: "<unk>", self.start_id: "<s>", self.end_id: "</s>"}
+        special = {self.start_id: "<s>", self.pad_id: "<pad>", self.unknown_id: "<unk>", self.end_id: "</s>"}
         pieces = [special.get(token) or model.id_to_piece(token) for token in _known(ids, model)]
         return [piece.removeprefix("▁") for piece in pieces] if self.kind == "word" else pieces
 
@@ -166,7 +171,7 @@ def load_vocabulary(folder: Path, config: Config, files: Mapping[str, bytes]) ->
         if name not in files:
             raise PellucidError(f"{folder / name}: the vocabulary is missing. Copy the model folder again.")
     protos = {str(folder / name): files[name] for name in names}
-    vocabulary = ready_made(protos, config.vocabulary.kind, config.data)
+    vocabulary = ready_made(protos, config.vocabulary.kind, config.data, files.get(IDS_FILE))
     sizes = {"source size": vocabulary.source_size, "target size": vocabulary.target_size}
     expected = {"source size": config.model.vocabulary, "target size": config.model.target_size}
     expected |= {name: getattr(config.model, name) for name in vocabulary.ids()}
@@ -179,9 +184,14 @@ def load_vocabulary(folder: Path, config: Config, files: Mapping[str, bytes]) ->
     return vocabulary
 
 
-def ready_made(protos: Mapping[str, bytes], kind: str, data: DataConfig) -> Vocabulary:
-    """A vocabulary of one or two SentencePiece models, by the names of their files."""
-    paths, models = list(protos), [_parse(proto, path) for path, proto in protos.items()]
+def ready_made(
+    protos: Mapping[str, bytes], kind: str, data: DataConfig, table: bytes | None = None
+) -> Vocabulary:
+    """A vocabulary of one or two SentencePiece models, by the names of their files; `table` is the content
+    of a vocabulary.json, which gives their pieces other ids."""
+    paths, models = list(protos), [parse(proto, path) for path, proto in protos.items()]
+    if table is not None:
+        models = renumber(models, table, str(Path(paths[0]).parent / IDS_FILE))
     ids = [_ids(model) for model in models]
     for path, found in zip(paths, ids, strict=True):
         if missing := " and no ".join(name for name, token in found.items() if token < 0):
@@ -204,7 +214,8 @@ def ready_made(protos: Mapping[str, bytes], kind: str, data: DataConfig) -> Voca
     return vocabulary
 
 
-def _parse(proto: bytes, path: str) -> SentencePieceProcessor:
+def parse(proto: bytes, path: str) -> SentencePieceProcessor:
+    """A SentencePiece model from the bytes of its file."""
     model = SentencePieceProcessor()
     try:
         model.LoadFromSerializedProto(proto)

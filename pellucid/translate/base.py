@@ -62,7 +62,7 @@ class BaseTranslator:
         self._serving = self._models
         if precision == "bf16":
             self._serving = tuple(copy.deepcopy(each).bfloat16() for each in self._models)
-        self._never_said = never_said(self._models[0], vocabulary)
+        self._never_said = [*never_said(self._models[0], vocabulary), *config.translation.suppressed]
         self._longest = max(TOKENS, self.config.data.max_length)
 
     def __repr__(self) -> str:
@@ -228,6 +228,7 @@ class BaseTranslator:
             width=options.width,
             length_penalty=options.length_penalty,
             min_length=options.min_length,
+            forced_end=self.config.translation.forced_end,
         )
         requests = []
         for number, (sentence, prefix) in enumerate(zip(sentences, prefixes, strict=True)):

@@ -12,7 +12,9 @@ from pellucid.translate.sample import Sampling, Seeds
 from pellucid.translate.sentences import Prefix
 
 RANGES = {  # of the settings that a configuration has too
-    setting.name: (setting.metadata["low"], setting.metadata["high"]) for setting in fields(TranslationConfig)
+    setting.name: (setting.metadata["low"], setting.metadata["high"])
+    for setting in fields(TranslationConfig)
+    if "low" in setting.metadata
 }
 BEAM, LENGTH, PENALTY = (RANGES[name] for name in ("beam", "max_length", "length_penalty"))
 WHOLE: dict[str, tuple[int | None, int | None]] = {  # options that are whole numbers: the least, the most

@@ -1,0 +1,76 @@
+"""MarianMT folders with random weights, made by transformers itself, and their tokenizers."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import sentencepiece
+import torch
+from transformers import MarianConfig, MarianMTModel
+
+SIZE = 90  # pieces of each SentencePiece model
+
+
+def pieces(folder: Path, name: str, lines: Sequence[str], size: int, **options: Any) -> list[str]:
+    """Train a SentencePiece model as OPUS-MT has them, write it, and return its pieces."""
+    with (folder / name).open("wb") as file:
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=iter(lines), model_writer=file, vocab_size=size, minloglevel=2, **options
+        )
+    model = sentencepiece.SentencePieceProcessor(model_file=str(folder / name))
+    return [model.id_to_piece(token) for token in range(model.get_piece_size())]
+
+
+def tokenizer(
+    folder: Path,
+    source: Sequence[str],
+    target: Sequence[str],
+    separate: bool = False,
+    size: int = SIZE,
+    codes: Sequence[str] = (),
+) -> tuple[int, int]:
+    """Write source.spm, target.spm and vocab.json, with ids that are not SentencePiece's; return the sizes.
+
+    Every tenth piece of the source has no id, as in OPUS-MT, whose tables come from other text than the pieces.
+    """
+    sides = [pieces(folder, "source.spm", source, size), pieces(folder, "target.spm", target, size, model_type="bpe")]
+    sides[0] = [piece for number, piece in enumerate(sides[0]) if number % 10 or piece.startswith("<")]
+    both = sides if separate else [[*sides[0], *sides[1]]]
+    tables = []
+    for side in both:
+        words = [piece for piece in dict.fromkeys(reversed([*side, *codes])) if piece not in ("<s>", "</s>", "<unk>")]
+        tables.append({token: number for number, token in enumerate(["</s>", "<unk>", *words, "<pad>"])})
+    if separate:  # the ids of padding must agree
+        longer = max(map(len, tables))
+        for table in tables:
+            table["<pad>"] = longer - 1
+    for name, table in zip(("vocab.json", "target_vocab.json"), tables, strict=False):
+        (folder / name).write_text(json.dumps(table, ensure_ascii=False), "utf-8")
+    about = {"separate_vocabs": separate, "source_lang": "en", "target_lang": "de", "tokenizer_class": "MarianTokenizer"}
+    (folder / "tokenizer_config.json").write_text(json.dumps(about))
+    return tables[0]["<pad>"] + 1, tables[-1]["<pad>"] + 1
+
+
+def model(folder: Path, sizes: tuple[int, int], seed: int = 0, generation: dict[str, Any] | None = None, **settings: Any) -> MarianMTModel:
+    """Write a random model for these sizes of vocabulary, biases, norms and all."""
+    torch.manual_seed(seed)
+    shape: dict[str, Any] = dict(
+        vocab_size=sizes[0], decoder_vocab_size=sizes[1], d_model=16, encoder_layers=2, decoder_layers=2,
+        encoder_ffn_dim=24, decoder_ffn_dim=24, encoder_attention_heads=4, decoder_attention_heads=4,
+        max_position_embeddings=64, pad_token_id=sizes[0] - 1, decoder_start_token_id=sizes[0] - 1,
+        eos_token_id=0, forced_eos_token_id=0, scale_embedding=True, activation_function="swish",
+    )  # fmt: skip
+    config = MarianConfig(**(shape | settings), attn_implementation="eager")
+    transformer = MarianMTModel(config).eval()
+    with torch.no_grad():
+        for name, parameter in transformer.named_parameters():
+            if "embed_positions" not in name:
+                spread = 0.1 if "embed" in name or "shared" in name else 0.3
+                parameter.add_(torch.randn_like(parameter) * spread)
+        transformer.final_logits_bias.normal_()
+    unsaid = [[sizes[0] - 1], [1]]
+    usual = dict(num_beams=4, max_length=24, bad_words_ids=unsaid, early_stopping=True, length_penalty=1.0)
+    transformer.generation_config.update(**(usual | (generation or {})))
+    transformer.save_pretrained(folder)
+    return transformer
