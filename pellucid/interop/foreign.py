@@ -1,7 +1,9 @@
-"""A model folder as transformers writes it: JSON, weights that are read one tensor at a time, nothing executed."""
+"""A model folder as transformers writes it: JSON and weights; nothing in it is ever executed."""
 
 import json
 import pickle
+import warnings
+import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -81,8 +83,8 @@ def open_foreign(folder: str | Path) -> Foreign:
     kind = foreign.config.get("model_type")
     if not foreign.faults and kind not in SUPPORTED:
         raise PellucidError(
-            f"{folder}: {CONFIG} says model_type = {kind!r}, which is another architecture. Pellucid takes in "
-            f"{', '.join(SUPPORTED.values())}. Choose such a folder."
+            f"{folder}: {CONFIG} says model_type = {kind!r}, which is another architecture. Pellucid takes "
+            f"in {', '.join(SUPPORTED.values())}. Choose such a folder."
         )
     foreign.generation = foreign.json(GENERATION, optional=True) or foreign.config
     foreign.tokenizer = foreign.json(TOKENIZER, optional=True)
@@ -130,10 +132,9 @@ def _open_pickled(foreign: Foreign, name: str) -> tuple[Any, dict[str, tuple[int
     """Read a file of pickled tensors; torch refuses one that holds anything but tensors, and runs nothing."""
     path = foreign.folder / name
     try:
-        try:
-            tensors = torch.load(path, map_location="cpu", weights_only=True, mmap=True)
-        except (RuntimeError, ValueError):  # a file of before torch 1.6 cannot be mapped into memory
-            tensors = torch.load(path, map_location="cpu", weights_only=True)
+        with warnings.catch_warnings(action="ignore"):  # of a pickle that torch did not write
+            mapped = zipfile.is_zipfile(path)  # a file of before torch 1.6 cannot be mapped into memory
+            tensors = torch.load(path, map_location="cpu", weights_only=True, mmap=mapped)
         return tensors, {each: tuple(tensor.shape) for each, tensor in tensors.items()}
     except (OSError, RuntimeError, ValueError, EOFError, AttributeError, pickle.UnpicklingError):
         foreign.faults.append(f"{name}: it holds other things than tensors, or is damaged: not opened.")

@@ -40,7 +40,7 @@ HALF_PRECISION = 2e-3  # how far positions may be off that were stored in 16 bit
 
 
 def read_marian(foreign: Foreign) -> Loaded:
-    """Return the model in a MarianMT folder, its weights permuted; an error lists all that is wrong with it."""
+    """Return the model in a MarianMT folder, its weights permuted; an error lists all its faults."""
     settings = DEFAULTS | {name: value for name, value in foreign.config.items() if value is not None}
     vocabulary = read_vocabulary(foreign, settings)
     model = _model_config(foreign, settings, vocabulary.ids() if vocabulary else {})
@@ -61,7 +61,9 @@ def read_marian(foreign: Foreign) -> Loaded:
     return Loaded(transformer.eval(), vocabulary, config, {"files": {}, "provenance": about})
 
 
-def _model_config(foreign: Foreign, settings: Mapping[str, Any], ids: Mapping[str, int]) -> ModelConfig | None:
+def _model_config(
+    foreign: Foreign, settings: Mapping[str, Any], ids: Mapping[str, int]
+) -> ModelConfig | None:
     """Return their shape as ours, or None where it has faults."""
     faults = []
     for name in EQUAL_ON_BOTH_SIDES:
@@ -76,7 +78,9 @@ def _model_config(foreign: Foreign, settings: Mapping[str, Any], ids: Mapping[st
     shared, size = settings["share_encoder_decoder_embeddings"], settings["vocab_size"]
     target = settings["decoder_vocab_size"] or size
     if shared and target != size:
-        faults.append(f"config.json: decoder_vocab_size = {target} is not vocab_size = {size}, but both share.")
+        faults.append(
+            f"config.json: decoder_vocab_size = {target} is not vocab_size = {size}, but both share."
+        )
     foreign.faults += faults
     if faults:
         return None
@@ -166,7 +170,11 @@ def _check_ties(foreign: Foreign, model: ModelConfig) -> None:
 def _check_positions(foreign: Foreign, model: ModelConfig) -> None:
     """Positions that are stored must be the sinusoids: they could have been learned."""
     for name in POSITIONS:
-        if name in foreign.shapes and len(foreign.shapes[name]) == 2 and foreign.shapes[name][1] == model.width:
+        if (
+            name in foreign.shapes
+            and len(foreign.shapes[name]) == 2
+            and foreign.shapes[name][1] == model.width
+        ):
             stored = foreign.tensor(name).float()
             table = sinusoids(len(stored), model.width, torch.float32, stored.device)
             if not torch.allclose(stored[:, order(model.width)], table, atol=HALF_PRECISION):

@@ -59,7 +59,8 @@ def _special(
         found = table.get(tokens[each])
         if table and found != settings[setting]:
             foreign.faults.append(
-                f"{name}: {tokens[each]} has id {found}, but config.json says {setting} = {settings[setting]}."
+                f"{name}: {tokens[each]} has id {found}, but config.json says "
+                f"{setting} = {settings[setting]}."
             )
     if table and tokens["unk_token"] not in table:
         foreign.faults.append(f"{name}: there is no {tokens['unk_token']}.")

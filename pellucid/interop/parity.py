@@ -39,17 +39,18 @@ class Parity:
         verdict = "the same function" if self.same else "NOT the same function"
         return (
             f"Compared with {self.with_what}: {verdict}. On {self.sentences} sentences of random pieces, "
-            f"{self.same_ids} are cut into the same ids; of {self.tokens} target tokens the log-probabilities "
-            f"over the whole vocabulary differ by at most {self.difference:.1e}, and {self.same_first} times "
-            "the likeliest token is the same."
+            f"{self.same_ids} are cut into the same ids; of {self.tokens} target tokens the "
+            f"log-probabilities over the whole vocabulary differ by at most {self.difference:.1e}, "
+            f"and {self.same_first} times the likeliest token is the same."
         )
 
 
 def against_transformers(folder: Path, loaded: Loaded) -> Parity | None:
-    """Compare with what transformers computes from a folder; None, and a warning, where it is not installed."""
+    """Compare with what transformers computes from a folder; warn, and return None, where it is missing."""
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
     try:
         from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
+        from transformers.utils.logging import disable_progress_bar
     except ImportError:
         warnings.warn(
             "transformers is not installed, so the model was not compared with the original. "
@@ -57,6 +58,7 @@ def against_transformers(folder: Path, loaded: Loaded) -> Parity | None:
             stacklevel=3,
         )
         return None
+    disable_progress_bar()
     their_model: Any = AutoModelForSeq2SeqLM.from_pretrained(folder, dtype=torch.float32).eval()
     tokenizer: Any = AutoTokenizer.from_pretrained(folder)
     translator = BaseTranslator(loaded.model, loaded.vocabulary, loaded.config)
@@ -79,7 +81,9 @@ def sample_texts(vocabulary: Vocabulary) -> list[str]:
     spoken = [
         token
         for token in range(model.get_piece_size())
-        if not any(test(token) for test in (model.is_control, model.is_unknown, model.is_byte, model.is_unused))
+        if not any(
+            test(token) for test in (model.is_control, model.is_unknown, model.is_byte, model.is_unused)
+        )
         and not model.id_to_piece(token).startswith(("<", ">>"))
     ]
     drawn = [numbers.choices(spoken, k=numbers.randint(*PIECES)) for _ in range(SENTENCES)]
@@ -88,7 +92,11 @@ def sample_texts(vocabulary: Vocabulary) -> list[str]:
 
 @torch.no_grad()
 def _compare(
-    theirs: Any, loaded: Loaded, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]], same_ids: int
+    theirs: Any,
+    loaded: Loaded,
+    sources: Sequence[Sequence[int]],
+    targets: Sequence[Sequence[int]],
+    same_ids: int,
 ) -> Parity:
     difference, same_first, tokens = 0.0, 0, 0
     for source_ids, target_ids in zip(sources, targets, strict=True):

@@ -14,7 +14,7 @@ SOURCE, TARGET = "source", "target"
 
 
 class Renumbered:
-    """Read and write the ids of a table, with the pieces of a SentencePiece model and under its methods' names.
+    """The pieces of a SentencePiece model, with the ids of a table; its methods have SentencePiece's names.
 
     tokens: the token of each id, None where an id has no token.
     special: the ids of padding, of unknown pieces, of the start and of the end, as ModelConfig names them.

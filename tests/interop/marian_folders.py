@@ -1,15 +1,26 @@
 """MarianMT folders with random weights, made by transformers itself, and their tokenizers."""
 
 import json
+import random
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import sentencepiece
 import torch
-from transformers import MarianConfig, MarianMTModel
+from transformers import MarianConfig, MarianMTModel, MarianTokenizer
+from transformers.utils.logging import disable_progress_bar
 
-SIZE = 90  # pieces of each SentencePiece model
+from pellucid.data.phrasebook import meanings
+
+disable_progress_bar()
+SIZE = 120  # pieces of each SentencePiece model
+
+
+def phrases(language: str, count: int = 350) -> list[str]:
+    """Return real sentences from the package's phrasebook, the same ones each time."""
+    texts = sorted({meaning.text(language) for meaning in meanings()})
+    return random.Random(2).sample(texts, count)
 
 
 def pieces(folder: Path, name: str, lines: Sequence[str], size: int, **options: Any) -> list[str]:
@@ -24,22 +35,27 @@ def pieces(folder: Path, name: str, lines: Sequence[str], size: int, **options: 
 
 def tokenizer(
     folder: Path,
-    source: Sequence[str],
-    target: Sequence[str],
+    languages: tuple[str, str] = ("en", "fr"),
     separate: bool = False,
     size: int = SIZE,
     codes: Sequence[str] = (),
 ) -> tuple[int, int]:
     """Write source.spm, target.spm and vocab.json, with ids that are not SentencePiece's; return the sizes.
 
-    Every tenth piece of the source has no id, as in OPUS-MT, whose tables come from other text than the pieces.
+    Every tenth piece of the source has no id, as in OPUS-MT, whose tables come from other text.
     """
-    sides = [pieces(folder, "source.spm", source, size), pieces(folder, "target.spm", target, size, model_type="bpe")]
+    source, target = map(phrases, languages)
+    sides = [pieces(folder, "source.spm", source, size)]
+    sides += [pieces(folder, "target.spm", target, size, model_type="bpe")]
     sides[0] = [piece for number, piece in enumerate(sides[0]) if number % 10 or piece.startswith("<")]
     both = sides if separate else [[*sides[0], *sides[1]]]
     tables = []
     for side in both:
-        words = [piece for piece in dict.fromkeys(reversed([*side, *codes])) if piece not in ("<s>", "</s>", "<unk>")]
+        words = [
+            piece
+            for piece in dict.fromkeys(reversed([*side, *codes]))
+            if piece not in ("<s>", "</s>", "<unk>")
+        ]
         tables.append({token: number for number, token in enumerate(["</s>", "<unk>", *words, "<pad>"])})
     if separate:  # the ids of padding must agree
         longer = max(map(len, tables))
@@ -47,13 +63,21 @@ def tokenizer(
             table["<pad>"] = longer - 1
     for name, table in zip(("vocab.json", "target_vocab.json"), tables, strict=False):
         (folder / name).write_text(json.dumps(table, ensure_ascii=False), "utf-8")
-    about = {"separate_vocabs": separate, "source_lang": "en", "target_lang": "de", "tokenizer_class": "MarianTokenizer"}
+    about = dict(zip(("source_lang", "target_lang"), languages, strict=True))
+    about |= {"separate_vocabs": separate, "tokenizer_class": "MarianTokenizer"}
     (folder / "tokenizer_config.json").write_text(json.dumps(about))
     return tables[0]["<pad>"] + 1, tables[-1]["<pad>"] + 1
 
 
-def model(folder: Path, sizes: tuple[int, int], seed: int = 0, generation: dict[str, Any] | None = None, **settings: Any) -> MarianMTModel:
-    """Write a random model for these sizes of vocabulary, biases, norms and all."""
+def model(
+    folder: Path,
+    sizes: tuple[int, int],
+    seed: int = 0,
+    steps: int = 0,
+    generation: dict[str, Any] | None = None,
+    **settings: Any,
+) -> MarianMTModel:
+    """Write a random model for these sizes of vocabulary, biases, norms and all; train it for some steps."""
     torch.manual_seed(seed)
     shape: dict[str, Any] = dict(
         vocab_size=sizes[0], decoder_vocab_size=sizes[1], d_model=16, encoder_layers=2, decoder_layers=2,
@@ -66,11 +90,27 @@ def model(folder: Path, sizes: tuple[int, int], seed: int = 0, generation: dict[
     with torch.no_grad():
         for name, parameter in transformer.named_parameters():
             if "embed_positions" not in name:
-                spread = 0.1 if "embed" in name or "shared" in name else 0.3
+                spread = 0.4 if "encoder_attn" in name else 0.25
                 parameter.add_(torch.randn_like(parameter) * spread)
-        transformer.final_logits_bias.normal_()
+        transformer.final_logits_bias.normal_()[:, 0] += 2
     unsaid = [[sizes[0] - 1], [1]]
     usual = dict(num_beams=4, max_length=24, bad_words_ids=unsaid, early_stopping=True, length_penalty=1.0)
+    if steps:
+        train(transformer, folder, steps)
     transformer.generation_config.update(**(usual | (generation or {})))
     transformer.save_pretrained(folder)
     return transformer
+
+
+def train(transformer: MarianMTModel, folder: Path, steps: int) -> None:
+    """Train on the phrasebook, English to French, so that it says different things of different sentences."""
+    tokens = MarianTokenizer.from_pretrained(folder)
+    pairs = sorted({(meaning.text("en"), meaning.text("fr")) for meaning in meanings()})
+    numbers, optimizer = random.Random(5), torch.optim.Adam(transformer.parameters(), lr=0.005)
+    for _ in range(steps):
+        sources, targets = zip(*numbers.sample(pairs, 32), strict=True)
+        batch = tokens(list(sources), text_target=list(targets), return_tensors="pt", padding=True)
+        labels = batch["labels"].masked_fill(batch["labels"] == tokens.pad_token_id, -100)
+        transformer(batch["input_ids"], batch["attention_mask"], labels=labels).loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
