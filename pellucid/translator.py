@@ -10,10 +10,10 @@ import torch
 from pellucid.config.device import device_named
 from pellucid.errors import PellucidError, UsageError
 from pellucid.explanation import Explanation, explain
+from pellucid.interop.loading import load_folder
 from pellucid.probes.compare.comparison import Comparison, compare
 from pellucid.translate.base import BaseTranslator
 from pellucid.translate.ensemble import check_same_vocabulary
-from pellucid.translate.training_step import load_model_or_step
 
 
 class Translator(BaseTranslator):
@@ -38,9 +38,9 @@ def load(
 ) -> Translator:
     """Load a translator.
 
-    path: a model folder, a checkpoint of a training run (runs/x/checkpoints/step-500), or "demo" for the
-        model inside the package. A list of them is an ensemble, which translates as the first one's
-        [translation] says.
+    path: a model folder, a checkpoint of a training run (runs/x/checkpoints/step-500), a folder of
+        transformers with a MarianMT (OPUS-MT) model, or "demo" for the model inside the package. A list of
+        them is an ensemble, which translates as the first one's [translation] says.
     device: "auto" (a GPU where PyTorch sees one), "cpu", "cuda", "cuda:1", or a torch.device.
     precision: what `translate` and `stream` compute in: "fp32", "bf16", or "auto", which is "fp32".
     """
@@ -49,7 +49,7 @@ def load(
         raise UsageError(f'path = {path!r} must be that of a model folder, or "demo".')
     chosen = device_named(device)
     folders = [demo_folder() if each == "demo" else Path(each) for each in paths]
-    loaded = [load_model_or_step(folder, chosen) for folder in folders]
+    loaded = [load_folder(folder, chosen) for folder in folders]
     check_same_vocabulary(paths, [each.vocabulary for each in loaded])
     return Translator([each.model for each in loaded], loaded[0].vocabulary, loaded[0].config, precision)
 

@@ -1,6 +1,7 @@
 """The command `pellucid`: its verbs, its exit codes, and how it says what went wrong."""
 
 import argparse
+import logging
 import sys
 import warnings
 from collections.abc import Sequence
@@ -16,6 +17,8 @@ from pellucid.cli import (
     exercise,
     experiment,
     explain,
+    export,
+    import_,
     inspect,
     leak,
     score,
@@ -39,10 +42,13 @@ ONLY_SPEAKING = (
     "exercise",
     "experiment",
     "explain",
+    "export",
+    "import",
     "inspect",
     "score",
     "translate",
 )
+LOG = logging.getLogger("pellucid")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -75,9 +81,19 @@ def _run(arguments: argparse.Namespace) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("default", UserWarning)  # they are for people, and never stop the work
         warnings.showwarning = _show_warning
+        LOG.setLevel(logging.INFO)
+        LOG.handlers = [_Shown()]
         arguments.run(arguments)
     if sys.stdout is not None:
         sys.stdout.flush()
+
+
+class _Shown(logging.Handler):
+    """Shows what loading says of a folder of another program."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Show a line, as all that is not data, on standard error."""
+        _complain(record.getMessage(), 0)
 
 
 def command_line() -> argparse.ArgumentParser:
@@ -106,6 +122,8 @@ def command_line() -> argparse.ArgumentParser:
         compare,
         inspect,
         set_,
+        import_,
+        export,
         data,
     ):
         verb.add(verbs)

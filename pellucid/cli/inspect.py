@@ -36,17 +36,18 @@ def run(arguments: argparse.Namespace) -> None:
     """Everything is checked against the manifest's hashes first."""
     from pellucid.cli.lines import put
     from pellucid.config.toml_file import to_toml
-    from pellucid.translate.training_step import load_model_or_step
+    from pellucid.interop.loading import load_folder
     from pellucid.translator import demo_folder
 
     folder = demo_folder() if arguments.model == "demo" else Path(arguments.model)
-    loaded = load_model_or_step(folder, "cpu")
+    loaded = load_folder(folder)
     tensors, manifest = traced(loaded.model), loaded.manifest
     if arguments.tensors:
         put(f"{name}\t{axes}" for name, axes in tensors.items())
         return
     what = f"step {manifest['step']} of a training run" if "step" in manifest else "a model"
-    put([f"{folder}: {what}; the hashes of its {len(manifest['files'])} files are right", ""])
+    hashes = f"; the hashes of its {len(manifest['files'])} files are right" if manifest["files"] else ""
+    put([f"{folder}: {what}{hashes}", ""])
     put(_provenance(manifest.get("provenance", {"steps": manifest.get("step")})))
     put(["vocabulary", *_indented(_vocabulary(loaded.vocabulary)), ""])
     put(["parameters", *_indented(_table(parameters_by_part(loaded.model))), ""])

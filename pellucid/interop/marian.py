@@ -62,7 +62,7 @@ def read_marian(foreign: Foreign) -> Loaded:
 
 
 def _model_config(
-    foreign: Foreign, settings: Mapping[str, Any], ids: Mapping[str, int]
+    foreign: Foreign, settings: Mapping[str, Any], ids: Mapping[str, Any]
 ) -> ModelConfig | None:
     """Return their shape as ours, or None where it has faults."""
     faults = []

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from sentencepiece import SentencePieceProcessor
 
@@ -11,6 +11,7 @@ from pellucid.errors import PellucidError
 IDS_FILE = "vocabulary.json"
 SPECIAL = ("pad_id", "unknown_id", "start_id", "end_id")
 SOURCE, TARGET = "source", "target"
+Pieces: TypeAlias = "SentencePieceProcessor | Renumbered"
 
 
 class Renumbered:
@@ -95,9 +96,9 @@ class Renumbered:
         return self.model.piece_to_id(self.id_to_piece(token))
 
 
-def ids_file(source: Any, target: Any) -> bytes | None:
+def ids_file(source: Pieces, target: Pieces) -> bytes | None:
     """Return the content of vocabulary.json for the two sides; None where ids are SentencePiece's own."""
-    if not isinstance(source, Renumbered):
+    if not isinstance(source, Renumbered) or not isinstance(target, Renumbered):
         return None
     table: dict[str, Any] = {"special": source.special, SOURCE: source.tokens}
     if source.tokens != target.tokens:

@@ -18,7 +18,7 @@ from sentencepiece import SentencePieceProcessor
 from pellucid.config.schema import Config, DataConfig
 from pellucid.errors import PellucidError, UsageError
 from pellucid.text.preparation import prepare, restore
-from pellucid.text.renumbered import IDS_FILE, ids_file, renumber, table_of
+from pellucid.text.renumbered import IDS_FILE, Pieces, ids_file, renumber, table_of
 from pellucid.text.subwords import sampler
 from pellucid.text.vocabulary_file import without_paths
 
@@ -30,8 +30,8 @@ FILES = {JOINT_FILE, SOURCE_FILE, TARGET_FILE, IDS_FILE}
 class Vocabulary:
     """Text to ids and back, with one SentencePiece model for both sides or one for each."""
 
-    source: SentencePieceProcessor
-    target: SentencePieceProcessor  # the same object when the vocabulary is joint
+    source: Pieces
+    target: Pieces  # the same object when the vocabulary is joint
     languages: tuple[tuple[str, str], ...] = ()  # (source, target) pairs; () where nobody named them
     preparation: str = "none"
     kind: str = "unigram"
@@ -146,9 +146,7 @@ class Vocabulary:
         if (ids := ids_file(self.source, self.target)) is not None:
             (folder / IDS_FILE).write_bytes(ids)
 
-    def _encode(
-        self, model: SentencePieceProcessor, text: str, sampling: float, seed: int | None
-    ) -> list[int]:
+    def _encode(self, model: Pieces, text: str, sampling: float, seed: int | None) -> list[int]:
         """With sampling, a random segmentation: by probability ** sampling (unigram), or merges dropped
         (bpe)."""
         if not sampling:
@@ -158,7 +156,7 @@ class Vocabulary:
     def _tag(self, to: str | None) -> list[int]:
         return [self.source.piece_to_id(f">>{to}<<")] if len(self.target_languages) > 1 else []
 
-    def _labels(self, ids: Sequence[int], model: SentencePieceProcessor) -> list[str]:
+    def _labels(self, ids: Sequence[int], model: Pieces) -> list[str]:
         special = {self.start_id: "<s>", self.pad_id: "<pad>", self.unknown_id: "<unk>", self.end_id: "</s>"}
         pieces = [special.get(token) or model.id_to_piece(token) for token in _known(ids, model)]
         return [piece.removeprefix("▁") for piece in pieces] if self.kind == "word" else pieces
@@ -189,9 +187,10 @@ def ready_made(
 ) -> Vocabulary:
     """A vocabulary of one or two SentencePiece models, by the names of their files; `table` is the content
     of a vocabulary.json, which gives their pieces other ids."""
-    paths, models = list(protos), [parse(proto, path) for path, proto in protos.items()]
+    paths = list(protos)
+    models: list[Pieces] = [parse(proto, path) for path, proto in protos.items()]
     if table is not None:
-        models = renumber(models, table, str(Path(paths[0]).parent / IDS_FILE))
+        models = [*renumber(models, table, str(Path(paths[0]).parent / IDS_FILE))]
     ids = [_ids(model) for model in models]
     for path, found in zip(paths, ids, strict=True):
         if missing := " and no ".join(name for name, token in found.items() if token < 0):
@@ -231,7 +230,7 @@ def valid(text: str) -> str:
     return text.encode("utf-8", errors="replace").decode("utf-8")
 
 
-def _ids(model: SentencePieceProcessor) -> dict[str, int]:
+def _ids(model: Pieces) -> dict[str, int]:
     # SentencePiece makes no pad token unless it is asked to. The unknown one can stand in: padding is masked
     # everywhere, and neither of the two is ever said.
     pad = model.pad_id() if model.pad_id() >= 0 else model.unk_id()
@@ -239,7 +238,7 @@ def _ids(model: SentencePieceProcessor) -> dict[str, int]:
     return dict(zip(("pad_id", "unknown_id", "start_id", "end_id"), special, strict=True))
 
 
-def _known(ids: Sequence[int], model: SentencePieceProcessor) -> list[int]:
+def _known(ids: Sequence[int], model: Pieces) -> list[int]:
     size = model.get_piece_size()
     try:
         tokens = [operator.index(token) for token in ids]

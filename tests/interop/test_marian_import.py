@@ -22,7 +22,7 @@ from pellucid.translator import Translator, load
 
 SHAPES: dict[str, dict[str, Any]] = {
     "OPUS-MT": {},
-    "trained": dict(d_model=32, steps=150),
+    "trained": dict(d_model=32, steps=100),
     "gelu, not scaled, deep encoder": dict(
         activation_function="gelu", scale_embedding=False, encoder_layers=5, decoder_layers=1
     ),
@@ -103,9 +103,9 @@ def test_translations_are_those_of_generate(folder: Path, beam: int) -> None:
             continue
         their_score = mean_of(translator, translation.source, ids)
         assert translation.hypotheses[0].score >= their_score - 1e-4
-    assert same >= (29 if config.width == 32 else 15)
+    assert same >= 15
     distinct = {str(each.hypotheses[0].token_ids) for each in ours}
-    assert len(distinct) > (20 if config.width == 32 else 1)  # they are different sentences
+    assert len(distinct) > (5 if config.width == 32 else 1)  # they are different sentences
 
 
 @torch.no_grad()

@@ -54,7 +54,8 @@ def test_a_model_translates_as_it_was_set(pellucid: Command, folder: Path) -> No
         (
             "training.steps=5",
             "training.steps: this says how the model was made, which cannot change afterwards. "
-            "There are: translation.beam, translation.length_penalty, translation.max_length.",
+            "There are: translation.beam, translation.length_penalty, translation.max_length, "
+            "translation.suppressed, translation.forced_end.",
         ),
         (
             "translation.bem=1",
