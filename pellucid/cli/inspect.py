@@ -10,22 +10,31 @@ from typing import TYPE_CHECKING, Any
 from pellucid.cli.arguments import Verbs, model, verb
 
 if TYPE_CHECKING:
+    from pellucid.folder.checkpoint import Loaded
     from pellucid.model import Transformer
     from pellucid.text.vocabulary import Vocabulary
 
 LAYER = re.compile(r"\.layers\.\d+\.")
 
+EXAMPLES = """
+pellucid inspect demo
+pellucid inspect runs/m30k --against runs/m30k-marian
+pellucid inspect demo --tensors | grep weights
+"""
+
 
 def add(verbs: Verbs) -> None:
     """The verb and its arguments."""
     about = "say what a model folder is: where it comes from, its parts, the tensors that a trace shows"
-    examples = "pellucid inspect demo\npellucid inspect demo --tensors | grep weights"
-    parser = verb(verbs, "inspect", about, run, examples)
+    parser = verb(verbs, "inspect", about, run, EXAMPLES)
     parser.add_argument(
         "model",
         metavar="MODEL",
         type=model,
         help="a model folder, a checkpoint of a training run, or the word demo",
+    )
+    parser.add_argument(
+        "--against", metavar="MODEL", type=model, help="say whether another model is the same function"
     )
     parser.add_argument(
         "--tensors", action="store_true", help="only the names of all traced tensors, a tab, their axes"
@@ -41,6 +50,9 @@ def run(arguments: argparse.Namespace) -> None:
 
     folder = demo_folder() if arguments.model == "demo" else Path(arguments.model)
     loaded = load_folder(folder)
+    if arguments.against:
+        put([_against(loaded, (arguments.model, arguments.against))])
+        return
     tensors, manifest = traced(loaded.model), loaded.manifest
     if arguments.tensors:
         put(f"{name}\t{axes}" for name, axes in tensors.items())
@@ -54,6 +66,18 @@ def run(arguments: argparse.Namespace) -> None:
     put(["tensors that a trace shows, and their axes ({l} is a layer)"])
     put([*_indented(_table(dict(_without_layers(tensors)))), ""])
     put(["configuration", *_indented(to_toml(loaded.config).strip().split("\n"))])
+
+
+def _against(loaded: "Loaded", names: tuple[str, str]) -> str:
+    """Say whether another model is the same function, and where the two first differ."""
+    from pellucid.interop.against import compare_models, compare_with_ctranslate2, is_ctranslate2
+    from pellucid.interop.loading import load_folder
+    from pellucid.translator import demo_folder
+
+    folder = demo_folder() if names[1] == "demo" else Path(names[1])
+    if is_ctranslate2(folder):
+        return str(compare_with_ctranslate2(loaded, folder, names))
+    return str(compare_models(loaded, load_folder(folder), names))
 
 
 def traced(model: "Transformer") -> dict[str, str]:
