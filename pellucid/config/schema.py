@@ -82,6 +82,8 @@ class ModelConfig:
     target_vocabulary: int | None = number(None, 5, 10_000_000)
     tied: bool = True
     scale_embeddings: bool = True
+    # "fairseq": from position 2, frequencies over width/2 - 1, as in M2M100 and NLLB
+    positions: str = choice("paper", "fairseq")
     output_bias: bool = False
     attention_dropout: float = number(0.0, 0.0, 0.999)
     activation_dropout: float = number(0.0, 0.0, 0.999)
@@ -105,6 +107,10 @@ class ModelConfig:
                 f"[model] width = {self.width} is odd: sinusoidal positions come in pairs of sine and "
                 "cosine. "
                 f"Use {self.width - 1} or {self.width + 1}."
+            )
+        if self.positions == "fairseq" and self.width < 4:
+            raise UsageError(
+                f'[model] positions = "fairseq" needs a width of 4 or more, not {self.width}. Use "paper".'
             )
         specials = {
             "pad_id": self.pad_id,

@@ -70,7 +70,7 @@ def _fill_stacks(spec: Any, model: Transformer, length: int) -> None:
         # CTranslate2 takes the factor from here; its own positions start at 1 and are in halves.
         part.scale_embeddings = stack.scale
         width = embedding.weight.shape[1]
-        table = sinusoids(length, width, torch.float32, torch.device("cpu"))
+        table = sinusoids(length, width, torch.float32, torch.device("cpu"), stack.positions)
         part.position_encodings.encodings = table.numpy()
         if stack.norm is not None:
             _fill_norm(part.layer_norm, stack.norm)

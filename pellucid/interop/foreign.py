@@ -17,7 +17,7 @@ from pellucid.errors import PellucidError
 
 CONFIG, GENERATION, TOKENIZER = "config.json", "generation_config.json", "tokenizer_config.json"
 SAFE, PICKLED = "model.safetensors", "pytorch_model.bin"
-SUPPORTED = {"marian": "MarianMT (OPUS-MT)"}
+SUPPORTED = {"marian": "MarianMT (OPUS-MT)", "m2m_100": "M2M100 and NLLB"}
 
 
 @dataclass

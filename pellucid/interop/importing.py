@@ -6,9 +6,9 @@ from pathlib import Path
 from pellucid.errors import PellucidError, UsageError
 from pellucid.folder.checkpoint import save_model
 from pellucid.folder.seal import check_writable
+from pellucid.interop.bart_family import read_foreign
 from pellucid.interop.foreign import is_foreign, open_foreign
 from pellucid.interop.loading import describe
-from pellucid.interop.marian import read_marian
 from pellucid.interop.parity import Parity, against_transformers
 
 
@@ -37,7 +37,7 @@ def import_model(path: str | Path, out: str | Path, check: bool = True) -> Conve
         )
     refuse_used(out)
     foreign = open_foreign(path)
-    loaded = read_marian(foreign)
+    loaded = read_foreign(foreign)
     parity = against_transformers(path, loaded) if check else None
     check_writable(out, 5 * sum(each.numel() for each in loaded.model.parameters()))
     save_model(out, loaded.model, loaded.vocabulary, loaded.config, loaded.manifest["provenance"])

@@ -6,8 +6,8 @@ from pathlib import Path
 import torch
 
 from pellucid.folder.checkpoint import Loaded
+from pellucid.interop.bart_family import left_out, read_foreign
 from pellucid.interop.foreign import SUPPORTED, Foreign, is_foreign, open_foreign
-from pellucid.interop.marian import left_out, read_marian
 from pellucid.translate.training_step import load_model_or_step
 
 LOG = logging.getLogger("pellucid")
@@ -18,7 +18,7 @@ def load_folder(folder: Path, device: str | torch.device = "cpu") -> Loaded:
     if not is_foreign(folder):
         return load_model_or_step(folder, device)
     foreign = open_foreign(folder)
-    loaded = read_marian(foreign)
+    loaded = read_foreign(foreign)
     loaded.model.to(device)
     LOG.info("%s.", describe(foreign, loaded))
     return loaded

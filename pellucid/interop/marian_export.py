@@ -12,8 +12,8 @@ from torch import Tensor
 from pellucid.config.schema import ModelConfig
 from pellucid.errors import PellucidError
 from pellucid.folder.checkpoint import Loaded
+from pellucid.interop.bart_family import BIAS
 from pellucid.interop.foreign import CONFIG, GENERATION, SAFE, TOKENIZER
-from pellucid.interop.marian import BIAS
 from pellucid.interop.marian_vocabulary import SIDES, TABLE, TARGET_TABLE
 from pellucid.interop.tensors import give, places
 from pellucid.text.renumbered import Pieces, Renumbered
@@ -49,6 +49,8 @@ def obstacles(loaded: Loaded) -> Iterator[str]:
     """Say what MarianMT does not have."""
     if loaded.config.model.norm != "last":
         yield 'its norm comes first ([model] norm = "first"), and MarianMT\'s comes last'
+    if loaded.config.model.positions != "paper":
+        yield f'its positions are [model] positions = "{loaded.config.model.positions}"'
     if loaded.vocabulary.preparation != "none":
         yield (
             f'its text is prepared with "{loaded.vocabulary.preparation}" ([data] preparation), which '

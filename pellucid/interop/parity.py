@@ -72,7 +72,8 @@ def against_transformers(folder: Path, loaded: Loaded) -> Parity | None:
     model: Any = transformers.AutoModelForSeq2SeqLM.from_pretrained(folder, dtype=torch.float32).eval()
     tokenizer: Any = transformers.AutoTokenizer.from_pretrained(folder)
     vocabulary, to = loaded.vocabulary, _language(loaded.vocabulary)
-    tag = f">>{to}<< " if len(vocabulary.target_languages) > 1 else ""
+    marian = type(tokenizer).__name__ == "MarianTokenizer"
+    tag = f">>{to}<< " if marian and len(vocabulary.target_languages) > 1 else ""
     texts = sample_texts(vocabulary)
     cut = sum(tokenizer(tag + text).input_ids == vocabulary.encode_source(text, to) for text in texts)
     sources, targets = samples(loaded)

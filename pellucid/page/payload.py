@@ -80,7 +80,9 @@ def payload(shown: Sequence[tuple[Reading, BaseTranslator]]) -> Payload:
 
 
 def computes(translator: BaseTranslator) -> bool:
-    """Whether the page can compute: it carries all weights of a small model."""
+    """Whether the page can compute: it carries all weights of a small model, and knows its positions."""
+    if translator.model.config.positions != "paper":
+        return False
     return sum(value.numel() for value in translator.model.state_dict().values()) <= COMPUTES
 
 

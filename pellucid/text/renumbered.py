@@ -19,11 +19,17 @@ class Renumbered:
 
     tokens: the token of each id, None where an id has no token.
     special: the ids of padding, of unknown pieces, of the start and of the end, as ModelConfig names them.
+    codes: the ids of languages by which a source and a target begin (M2M100, NLLB).
     """
 
     def __init__(
-        self, model: SentencePieceProcessor, tokens: Sequence[str | None], special: Mapping[str, int]
+        self,
+        model: SentencePieceProcessor,
+        tokens: Sequence[str | None],
+        special: Mapping[str, int],
+        codes: Mapping[str, int] | None = None,
     ) -> None:
+        self.codes = dict(codes or {})
         self.model, self.tokens, self.special = model, tuple(tokens), dict(special)
         self._ids = {token: place for place, token in enumerate(self.tokens) if token is not None}
         self._has_languages = any(token.startswith(">>") and token.endswith("<<") for token in self._ids)
@@ -62,7 +68,7 @@ class Renumbered:
 
     def is_control(self, token: int) -> bool:
         """Return whether the token stands for no text."""
-        return token in self.special.values() and not self.is_unknown(token)
+        return token in (*self.special.values(), *self.codes.values()) and not self.is_unknown(token)
 
     def is_unknown(self, token: int) -> bool:
         """Return whether this is the id of what the vocabulary does not know."""
@@ -100,7 +106,7 @@ def ids_file(source: Pieces, target: Pieces) -> bytes | None:
     """Return the content of vocabulary.json for the two sides; None where ids are SentencePiece's own."""
     if not isinstance(source, Renumbered) or not isinstance(target, Renumbered):
         return None
-    table: dict[str, Any] = {"special": source.special, SOURCE: source.tokens}
+    table: dict[str, Any] = {"special": source.special, "codes": source.codes, SOURCE: source.tokens}
     if source.tokens != target.tokens:
         table[TARGET] = target.tokens
     return json.dumps(table, ensure_ascii=False, indent=0).encode()
@@ -111,13 +117,14 @@ def renumber(models: Sequence[Any], content: bytes, path: str) -> list[Renumbere
     try:
         table = json.loads(content)
         special = {name: int(table["special"][name]) for name in SPECIAL}
+        codes = {str(name): int(token) for name, token in table.get("codes", {}).items()}
         tokens = [[None if each is None else str(each) for each in table[SOURCE]]]
         tokens += [[None if each is None else str(each) for each in table.get(TARGET) or table[SOURCE]]]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise PellucidError(f"{path}: this is not a table of tokens. Copy the model folder again.") from None
-    return [Renumbered(model, each, special) for model, each in zip(models, tokens, strict=False)]
+    return [Renumbered(model, each, special, codes) for model, each in zip(models, tokens, strict=False)]
 
 
 def table_of(model: Any) -> Any:
     """Return what two vocabularies must share beside their SentencePiece models; None for plain models."""
-    return (model.tokens, model.special) if isinstance(model, Renumbered) else None
+    return (model.tokens, model.special, model.codes) if isinstance(model, Renumbered) else None

@@ -18,7 +18,7 @@ from sentencepiece import SentencePieceProcessor
 from pellucid.config.schema import Config, DataConfig
 from pellucid.errors import PellucidError, UsageError
 from pellucid.text.preparation import prepare, restore
-from pellucid.text.renumbered import IDS_FILE, Pieces, ids_file, renumber, table_of
+from pellucid.text.renumbered import IDS_FILE, Pieces, Renumbered, ids_file, renumber, table_of
 from pellucid.text.subwords import sampler
 from pellucid.text.vocabulary_file import without_paths
 
@@ -120,13 +120,13 @@ class Vocabulary:
     ) -> list[int]:
         """The ids of a target sentence with its end token, without a start token."""
         prepared = prepare(valid(text), self.preparation, self.target_language(to))
-        return [*self._encode(self.target, prepared, sampling, seed), self.end_id]
+        return [*self.target_tag(to), *self._encode(self.target, prepared, sampling, seed), self.end_id]
 
     def decode_target(self, ids: Sequence[int], to: str | None = None) -> str:
         """The text of target ids; pad, start and end say nothing, what is unknown is ⁇."""
         several = len(self.target_languages) > 1
         language = None if several and to is None else self.target_language(to)
-        silent = {self.pad_id, self.start_id, self.end_id} - {self.unknown_id}
+        silent = {self.pad_id, self.start_id, self.end_id, *self._codes().values()} - {self.unknown_id}
         text = self.target.decode([token for token in _known(ids, self.target) if token not in silent])
         return restore(text, self.preparation, language)
 
@@ -153,7 +153,18 @@ class Vocabulary:
             return model.encode(text)
         return sampler(model, self.kind).encode(text, sampling, random.Random(seed))
 
+    def target_tag(self, to: str | None) -> list[int]:
+        """The id that a target begins with to say its language, in M2M100 and NLLB; else none."""
+        code = self._codes().get(self.target_language(to) or "")
+        return [] if code is None else [code]
+
+    def _codes(self) -> Mapping[str, int]:
+        """The ids of languages where a source begins with its own language and a target with its own."""
+        return self.source.codes if isinstance(self.source, Renumbered) else {}
+
     def _tag(self, to: str | None) -> list[int]:
+        if codes := self._codes():
+            return [codes[self.source_language(to) or ""]]
         return [self.source.piece_to_id(f">>{to}<<")] if len(self.target_languages) > 1 else []
 
     def _labels(self, ids: Sequence[int], model: Pieces) -> list[str]:

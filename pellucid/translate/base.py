@@ -270,4 +270,4 @@ def never_said(model: Transformer, vocabulary: Vocabulary) -> list[int]:
     """Ids that no translation holds: pad, start, unknown, and the tags >>xx<< of a joint vocabulary."""
     config = model.config
     tags = [vocabulary.target.piece_to_id(f">>{language}<<") for language in vocabulary.target_languages]
-    return sorted({config.pad_id, config.start_id, config.unknown_id, *tags})
+    return sorted({config.pad_id, config.start_id, config.unknown_id, *tags} - {config.end_id})

@@ -104,7 +104,11 @@ def prefixes_of(
             f"prefix: {len(each)} of them for {len(sentences)} sentences. Give one for all, or one for each."
         )
     return [
-        [] if prefix is None or sentence.empty else read_prefix(prefix, sentence.to, vocabulary)
+        []
+        if sentence.empty
+        else vocabulary.target_tag(sentence.to)
+        if prefix is None
+        else read_prefix(prefix, sentence.to, vocabulary)
         for prefix, sentence in zip(each, sentences, strict=True)
     ]
 

@@ -17,9 +17,9 @@ from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 import pellucid as package
 from pellucid.errors import PellucidError, UsageError
 from pellucid.folder.checkpoint import Loaded, save_model
+from pellucid.interop.bart_family import read_foreign
 from pellucid.interop.exporting import export
 from pellucid.interop.foreign import open_foreign
-from pellucid.interop.marian import read_marian
 from pellucid.translator import Translator
 
 OURS: dict[str, Callable[[], Translator]] = {
@@ -65,7 +65,7 @@ def mean_of(translator: Translator, source: list[int], target: list[int]) -> flo
 def test_taken_in_again_it_is_the_same_model(name: str, tmp_path: Path) -> None:
     translator, numbers = OURS[name](), random.Random(1)
     export("huggingface", loaded(translator), tmp_path / "marian", check=False)
-    again = read_marian(open_foreign(tmp_path / "marian"))
+    again = read_foreign(open_foreign(tmp_path / "marian"))
     config = translator.model.config
     source = torch.tensor([numbers.choices(range(4, config.vocabulary), k=7) for _ in range(3)])
     target = torch.tensor([numbers.choices(range(4, config.target_size), k=5) for _ in range(3)])
@@ -89,9 +89,9 @@ def test_an_imported_model_goes_out_as_it_came_in(tmp_path: Path) -> None:
     first = tmp_path / "first"
     first.mkdir()
     model(first, tokenizer(first, codes=(">>fra<<", ">>deu<<")), scale_embedding=False)
-    taken = read_marian(open_foreign(first))
+    taken = read_foreign(open_foreign(first))
     export("huggingface", taken, tmp_path / "again")
-    again = read_marian(open_foreign(tmp_path / "again"))
+    again = read_foreign(open_foreign(tmp_path / "again"))
     assert again.vocabulary.same_as(taken.vocabulary) or again.vocabulary.languages[0][0] == "?"
     for name, tensor in taken.model.state_dict().items():
         assert torch.equal(tensor, again.model.state_dict()[name]), name

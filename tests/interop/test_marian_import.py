@@ -13,9 +13,9 @@ from transformers import MarianMTModel, MarianTokenizer
 
 from pellucid.data.batch import pad
 from pellucid.errors import PellucidError
+from pellucid.interop.bart_family import read_foreign
 from pellucid.interop.foreign import open_foreign
 from pellucid.interop.importing import import_model
-from pellucid.interop.marian import read_marian
 from pellucid.interop.tensors import give, order, take
 from pellucid.seeing.trace import trace
 from pellucid.translator import Translator, load
@@ -44,7 +44,7 @@ def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 
 def translator_of(folder: Path) -> Translator:
-    loaded = read_marian(open_foreign(folder))
+    loaded = read_foreign(open_foreign(folder))
     return Translator(loaded.model, loaded.vocabulary, loaded.config)
 
 
@@ -200,10 +200,10 @@ def test_a_pickle_with_code_is_refused_and_nothing_runs(
     for content in (pickle.dumps({"final_logits_bias": Harmful()}), b"nonsense"):
         (tmp_path / "pytorch_model.bin").write_bytes(content)
         with pytest.raises(PellucidError, match="holds other things than tensors"):
-            read_marian(open_foreign(tmp_path))
+            read_foreign(open_foreign(tmp_path))
     torch.save({"final_logits_bias": Harmful()}, tmp_path / "pytorch_model.bin")
     with pytest.raises(PellucidError, match="holds other things than tensors"):
-        read_marian(open_foreign(tmp_path))
+        read_foreign(open_foreign(tmp_path))
     assert not (tmp_path / "harm.txt").exists()
 
 
@@ -235,7 +235,7 @@ def test_a_damaged_folder_is_refused_with_all_its_faults(tmp_path: Path) -> None
         "  - vocab.json: there is no <unk>.",
         "  - the weights have no model.encoder.layers.0.fc1.bias.",
         "  - model.decoder.layers.1.fc2.weight is [3, 4] where config.json needs [16, 24].",
-        "  - model.extra is unknown to MarianMT.",
+        "  - model.extra is unknown to this architecture.",
         "Nothing in it was executed. Download the folder again, or ask whoever made it.",
     ]
     assert not (tmp_path / "ours").exists()
@@ -262,7 +262,7 @@ def test_what_our_model_cannot_be_is_refused(tmp_path: Path, change: dict[str, A
     config = json.loads((tmp_path / "config.json").read_text())
     (tmp_path / "config.json").write_text(json.dumps(config | change))
     with pytest.raises(PellucidError) as caught:
-        read_marian(open_foreign(tmp_path))
+        read_foreign(open_foreign(tmp_path))
     assert message in str(caught.value)
 
 
@@ -274,7 +274,7 @@ def test_learned_positions_and_untied_copies_are_refused(tmp_path: Path) -> None
     (tmp_path / "model.safetensors").unlink()
     torch.save(state, tmp_path / "pytorch_model.bin")
     with pytest.raises(PellucidError) as caught:
-        read_marian(open_foreign(tmp_path))
+        read_foreign(open_foreign(tmp_path))
     assert "lm_head.weight differs from model.decoder.embed_tokens.weight" in str(caught.value)
     assert "model.decoder.embed_positions.weight does not hold sinusoids" in str(caught.value)
 

@@ -1,4 +1,4 @@
-"""MarianMT, the OPUS-MT translators as transformers has them: a folder of theirs as a model of ours."""
+"""A folder of transformers as a model of ours: MarianMT (the OPUS-MT translators), M2M100 and NLLB."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -10,6 +10,7 @@ from pellucid.config.schema import Config, DataConfig, ModelConfig, TranslationC
 from pellucid.errors import UsageError
 from pellucid.folder.checkpoint import Loaded, without_weights
 from pellucid.interop.foreign import Foreign
+from pellucid.interop.many_languages import read_languages
 from pellucid.interop.marian_vocabulary import read_vocabulary
 from pellucid.interop.tensors import NOT_AT_ALL, Place, order, places, take
 from pellucid.model import sinusoids
@@ -23,6 +24,12 @@ DEFAULTS: dict[str, Any] = dict(
     decoder_start_token_id=58100, eos_token_id=0, share_encoder_decoder_embeddings=True,
     tie_word_embeddings=True, max_position_embeddings=1024, decoder_vocab_size=None,
 )  # fmt: skip
+# M2M100 and NLLB share the class: the norm comes first, and the positions are fairseq's.
+M2M100: dict[str, Any] = DEFAULTS | dict(
+    vocab_size=128112, activation_function="relu", attention_dropout=0.1, scale_embedding=True,
+    pad_token_id=1, decoder_start_token_id=2, eos_token_id=2, norm="first", positions="fairseq",
+)  # fmt: skip
+FAMILIES = {"marian": DEFAULTS, "m2m_100": M2M100}
 EQUAL_ON_BOTH_SIDES = ("ffn_dim", "attention_heads")
 # Settings of `generate` that change which translation comes out, with the values that change nothing.
 WITHOUT_EFFECT: dict[str, tuple[Any, ...]] = {
@@ -39,10 +46,16 @@ POSITIONS = ("model.encoder.embed_positions.weight", "model.decoder.embed_positi
 HALF_PRECISION = 2e-3  # how far positions may be off that were stored in 16 bits
 
 
-def read_marian(foreign: Foreign) -> Loaded:
-    """Return the model in a MarianMT folder, its weights permuted; an error lists all its faults."""
-    settings = DEFAULTS | {name: value for name, value in foreign.config.items() if value is not None}
-    vocabulary = read_vocabulary(foreign, settings)
+def read_foreign(foreign: Foreign) -> Loaded:
+    """Return the model in a folder, its weights permuted; an error lists all its faults."""
+    kind = str(foreign.config.get("model_type"))
+    theirs = {name: value for name, value in foreign.config.items() if value is not None}
+    settings = FAMILIES[kind] | theirs
+    if kind == "marian":
+        vocabulary = read_vocabulary(foreign, settings)
+    else:
+        vocabulary = read_languages(foreign, settings)
+        settings |= {"share_encoder_decoder_embeddings": True, "decoder_vocab_size": None}
     model = _model_config(foreign, settings, vocabulary.ids() if vocabulary else {})
     if model is not None:
         _check_tensors(foreign, model)
@@ -51,13 +64,13 @@ def read_marian(foreign: Foreign) -> Loaded:
     foreign.check()
     assert model is not None and vocabulary is not None
     data = DataConfig(languages=vocabulary.languages, max_length=settings["max_position_embeddings"])
-    kind = VocabularyConfig(
-        model.vocabulary, vocabulary.kind, vocabulary.joint, model=("source.spm", "target.spm")
-    )
-    config = Config(data, kind, model, translation=translation_config(foreign.generation, model))
+    # Whatever cuts the text was made elsewhere, and the page says so.
+    files = ("vocabulary.model",) if vocabulary.joint else ("source.spm", "target.spm")
+    words = VocabularyConfig(model.vocabulary, vocabulary.kind, vocabulary.joint, model=files)
+    config = Config(data, words, model, translation=translation_config(foreign.generation, model))
     transformer = without_weights(model)
     transformer.load_state_dict(dict(_weights(foreign, model)), assign=True)
-    about = {"imported from": str(foreign.config.get("model_type")), "folder": foreign.folder.name}
+    about = {"imported from": kind, "folder": foreign.folder.name}
     return Loaded(transformer.eval(), vocabulary, config, {"files": {}, "provenance": about})
 
 
@@ -105,6 +118,8 @@ def _sizes(settings: Mapping[str, Any]) -> dict[str, Any]:
         activation=ACTIVATIONS[settings["activation_function"]],
         tied=settings["tie_word_embeddings"],
         scale_embeddings=settings["scale_embedding"],
+        norm=settings.get("norm", "last"),
+        positions=settings.get("positions", "paper"),
         **{name: float(settings[name]) for name in ("dropout", "attention_dropout", "activation_dropout")},
     )
 
@@ -141,7 +156,7 @@ def left_out(generation: Mapping[str, Any]) -> Iterator[str]:
 def _check_tensors(foreign: Foreign, model: ModelConfig) -> None:
     """List the tensors that are missing, have another shape, or are not expected."""
     expected = {name: tuple(each.shape) for name, each in without_weights(model).state_dict().items()}
-    known = {BIAS, "lm_head.weight", "model.shared.weight", *POSITIONS}
+    known = {BIAS, "lm_head.weight", "model.shared.weight", *POSITIONS, *(f"{name}s" for name in POSITIONS)}
     known |= {f"model.{stack}.embed_tokens.weight" for stack in ("encoder", "decoder")}
     for name, place in _places(model).items():
         known |= {*place.names}
@@ -151,7 +166,8 @@ def _check_tensors(foreign: Foreign, model: ModelConfig) -> None:
         elif foreign.shapes[found] != _theirs(name, expected[name]):
             shape, there = _theirs(name, expected[name]), foreign.shapes[found]
             foreign.faults.append(f"{found} is {list(there)} where config.json needs {list(shape)}.")
-    foreign.faults += [f"{name} is unknown to MarianMT." for name in foreign.shapes if name not in known]
+    strange = [name for name in foreign.shapes if name not in known]
+    foreign.faults += [f"{name} is unknown to this architecture." for name in strange]
 
 
 def _check_ties(foreign: Foreign, model: ModelConfig) -> None:

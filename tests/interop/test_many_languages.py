@@ -1,0 +1,125 @@
+"""M2M100 and NLLB models with random weights are the ones of transformers."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from marian_folders import phrases, pieces
+from transformers import M2M100Config, M2M100ForConditionalGeneration, M2M100Tokenizer, NllbTokenizer
+
+from pellucid.data.batch import pad
+from pellucid.interop.importing import import_model
+from pellucid.seeing.trace import trace
+from pellucid.translator import load
+
+CODES = {"nllb": ("eng_Latn", "fra_Latn", "hin_Deva"), "m2m100": ("en", "fr", "hi")}
+
+
+def write(folder: Path, kind: str) -> Any:
+    """Write a folder of each kind; its tokenizer."""
+    lines = [*phrases("en"), *phrases("fr")]
+    bpe = {"model_type": "bpe"} if kind == "nllb" else {}
+    spoken = pieces(folder, "sentencepiece.bpe.model", lines, 140, **bpe)
+    about: dict[str, Any] = {"src_lang": CODES[kind][0]}
+    if kind == "nllb":
+        pytest.importorskip("google.protobuf", reason="transformers reads NLLB's pieces with protobuf")
+        about |= {"tokenizer_class": "NllbTokenizer", "additional_special_tokens": CODES[kind]}
+        (folder / "tokenizer_config.json").write_text(json.dumps(about))
+        tokens = NllbTokenizer.from_pretrained(folder)
+        tokens.save_pretrained(folder)
+    else:
+        table = dict.fromkeys(("<s>", "<pad>", "</s>", "<unk>", *spoken))
+        numbers = {token: place for place, token in enumerate(table)}
+        (folder / "vocab.json").write_text(json.dumps(numbers, ensure_ascii=False), "utf-8")
+        (folder / "tokenizer_config.json").write_text(
+            json.dumps(about | {"tokenizer_class": "M2M100Tokenizer"})
+        )
+        tokens = M2M100Tokenizer.from_pretrained(folder)
+    size = 141 + 140  # more than it has tokens, as NLLB's
+    config = M2M100Config(
+        vocab_size=size, d_model=16, encoder_layers=2, decoder_layers=2, encoder_ffn_dim=24,
+        decoder_ffn_dim=24, encoder_attention_heads=4, decoder_attention_heads=4, max_position_embeddings=64,
+    )  # fmt: skip
+    torch.manual_seed(0)
+    model = M2M100ForConditionalGeneration(config).eval()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(torch.randn_like(parameter) * 0.25)
+    model.generation_config.update(num_beams=4, max_length=24, early_stopping=True)
+    model.save_pretrained(folder)
+    return tokens
+
+
+@pytest.fixture(scope="module", params=CODES)
+def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    folder = tmp_path_factory.mktemp(request.param)
+    return request.param, folder, write(folder, request.param)
+
+
+def test_ids_are_those_of_their_tokenizer(made: Any) -> None:
+    kind, folder, tokens = made
+    vocabulary, to = load(folder, device="cpu").vocabulary, CODES[kind][1]
+    for text in [*phrases("en", 1000), *phrases("fr", 500)]:
+        assert vocabulary.encode_source(text, to) == tokens(text).input_ids
+    tokens.tgt_lang = to
+    for text in phrases("fr", 200):
+        ids = vocabulary.encode_target(text, to)
+        assert ids == tokens(text_target=text).input_ids
+        if vocabulary.unknown_id not in ids:
+            assert vocabulary.decode_target(ids, to) == tokens.decode(ids[1:], skip_special_tokens=True)
+
+
+def test_logits_attention_and_translations_are_those_of_transformers(made: Any) -> None:
+    kind, folder, _ = made
+    translator, to = load(folder, device="cpu"), CODES[kind][1]
+    theirs = M2M100ForConditionalGeneration.from_pretrained(folder, attn_implementation="eager").eval()
+    config, texts = translator.model.config, phrases("en", 20)
+    assert (config.norm, config.positions, config.start_id, config.end_id) == ("first", "fairseq", 2, 2)
+    source, mask = pad([translator.vocabulary.encode_source(text, to) for text in texts], config.pad_id)
+    code = translator.vocabulary.target_tag(to)[0]
+    target = torch.tensor([[config.start_id, code, 7, 9, 30, 12]] * len(texts))
+    with torch.no_grad(), trace(translator.model, only="*.weights") as seen:
+        logits = translator.model(source, mask, target)
+        said = theirs(
+            input_ids=source, attention_mask=mask.long(), decoder_input_ids=target, output_attentions=True
+        )
+    assert (logits - said.logits).abs().max() < 1e-4
+    parts = {
+        "encoder.layers.{}.self_attention.weights": said.encoder_attentions,
+        "decoder.layers.{}.self_attention.weights": said.decoder_attentions,
+        "decoder.layers.{}.cross_attention.weights": said.cross_attentions,
+    }
+    for name, layers in parts.items():
+        for index, weights in enumerate(layers):
+            real = mask[:, None, :, None] if name.startswith("encoder") else torch.tensor(True)
+            assert ((seen[name.format(index)].tensor - weights).abs() * real).max() < 1e-5, name
+
+    for beam in (1, 4):
+        generated = theirs.generate(
+            source, attention_mask=mask.long(), num_beams=beam, max_length=24, forced_bos_token_id=code,
+            bad_words_ids=[[1], [3]],
+        )  # fmt: skip
+        ours = translator.translate(texts, to=to, beam=beam, max_length=23)
+        finished = [(each, row[1:]) for each, row in zip(ours, generated.tolist(), strict=True)]
+        for each, row in finished:
+            if config.end_id in row:
+                row = row[: row.index(config.end_id) + 1]
+            assert each.hypotheses[0].token_ids[0] == code
+            assert each.hypotheses[0].token_ids == row or beam > 1
+
+
+def test_it_is_imported_with_its_languages(made: Any, tmp_path: Path) -> None:
+    kind, folder, _ = made
+    report = import_model(folder, tmp_path / "ours")
+    assert report.parity is not None and report.parity.difference < 1e-4
+    translator, to = load(tmp_path / "ours", device="cpu"), CODES[kind][1]
+    assert (CODES[kind][0], to) in translator.languages
+    text = phrases("en", 1)[0]
+    again, direct = (each.translate(text, to=to) for each in (translator, load(folder, device="cpu")))
+    assert again == direct
+    explanation = translator.explain(text, to=to)
+    assert explanation.steps[0].expected in (to, f"__{to}__")
+    explanation.to_html(tmp_path / "page.html")
+    assert translator.score([text], ["Le chat"], to=to)[0].tokens[0] in (to, f"__{to}__")
