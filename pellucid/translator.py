@@ -39,8 +39,8 @@ def load(
     """Load a translator.
 
     path: a model folder, a checkpoint of a training run (runs/x/checkpoints/step-500), a folder of
-        transformers with a MarianMT (OPUS-MT) model, or "demo" for the model inside the package. A list of
-        them is an ensemble, which translates as the first one's [translation] says.
+        transformers with a MarianMT (OPUS-MT), M2M100 or NLLB model, or "demo" for the model inside the
+        package. A list of them is an ensemble, which translates as the first one's [translation] says.
     device: "auto" (a GPU where PyTorch sees one), "cpu", "cuda", "cuda:1", or a torch.device.
     precision: what `translate` and `stream` compute in: "fp32", "bf16", or "auto", which is "fp32".
     """

@@ -24,9 +24,12 @@ class Conversion:
         return "\n".join([f"{self.found}.", *([str(self.parity)] if self.parity else [])])
 
 
-def import_model(path: str | Path, out: str | Path, check: bool = True) -> Conversion:
-    """Write the MarianMT model in the folder `path` as a model folder of ours.
+def import_model(
+    path: str | Path, out: str | Path, check: bool = True, source_language: str | None = None
+) -> Conversion:
+    """Write the MarianMT, M2M100 or NLLB model in the folder `path` as a model folder of ours.
 
+    source_language: of M2M100 or NLLB, the language to translate from (default: what its tokenizer names).
     check: compare both models (needs transformers); a difference is an error, and nothing is written.
     """
     path, out = Path(path), Path(out)
@@ -37,6 +40,8 @@ def import_model(path: str | Path, out: str | Path, check: bool = True) -> Conve
         )
     refuse_used(out)
     foreign = open_foreign(path)
+    if source_language is not None:
+        foreign.tokenizer = {**foreign.tokenizer, "src_lang": source_language}
     loaded = read_foreign(foreign)
     parity = against_transformers(path, loaded) if check else None
     check_writable(out, 5 * sum(each.numel() for each in loaded.model.parameters()))

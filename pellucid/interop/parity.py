@@ -74,6 +74,8 @@ def against_transformers(folder: Path, loaded: Loaded) -> Parity | None:
     vocabulary, to = loaded.vocabulary, _language(loaded.vocabulary)
     marian = type(tokenizer).__name__ == "MarianTokenizer"
     tag = f">>{to}<< " if marian and len(vocabulary.target_languages) > 1 else ""
+    if not marian:
+        tokenizer.src_lang = vocabulary.source_language(to)
     texts = sample_texts(vocabulary)
     cut = sum(tokenizer(tag + text).input_ids == vocabulary.encode_source(text, to) for text in texts)
     sources, targets = samples(loaded)
