@@ -17,6 +17,7 @@ from pellucid.errors import PellucidError
 
 CONFIG, GENERATION, TOKENIZER = "config.json", "generation_config.json", "tokenizer_config.json"
 SAFE, PICKLED = "model.safetensors", "pytorch_model.bin"
+KINDS = {"F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16, "F64": torch.float64}
 SUPPORTED = {"marian": "MarianMT (OPUS-MT)", "m2m_100": "M2M100 and NLLB"}
 
 
@@ -119,10 +120,37 @@ def _weight_files(foreign: Foreign) -> Sequence[str]:
     return []
 
 
+class _SafeFile:
+    """A safetensors file that is read tensor by tensor: mapped into memory, all of it would stay there."""
+
+    def __init__(self, path: Path) -> None:
+        with safe_open(path, "pt"):  # which checks it
+            pass
+        with path.open("rb") as file:
+            length = int.from_bytes(file.read(8), "little")
+            self._header = json.loads(file.read(length))
+        self._path, self._start = path, 8 + length
+        self._header.pop("__metadata__", None)
+        self.shapes = {name: tuple(each["shape"]) for name, each in self._header.items()}
+
+    def get_tensor(self, name: str) -> Tensor:
+        """Read one tensor."""
+        first, end = self._header[name]["data_offsets"]
+        content = bytearray(end - first)
+        with self._path.open("rb") as file:
+            file.seek(self._start + first)
+            file.readinto(content)
+        kind = KINDS[self._header[name]["dtype"]]
+        return torch.frombuffer(content, dtype=kind).view(self.shapes[name])
+
+
 def _open_safe(foreign: Foreign, name: str) -> tuple[Any, dict[str, tuple[int, ...]]]:
     try:
-        file = safe_open(foreign.folder / name, "pt")
-        return file, {each: tuple(file.get_slice(each).get_shape()) for each in file.keys()}  # noqa: SIM118
+        file = _SafeFile(foreign.folder / name)
+        strange = sorted({each["dtype"] for each in file._header.values()} - KINDS.keys())
+        if strange:
+            foreign.faults.append(f"{name}: tensors of {', '.join(strange)}, not of {', '.join(KINDS)}.")
+        return file, file.shapes
     except (OSError, SafetensorError) as error:
         foreign.faults.append(f"{name}: this is not a safetensors file: {error}.")
         return None, {}

@@ -22,7 +22,7 @@ from pellucid.translator import Translator, load
 
 SHAPES: dict[str, dict[str, Any]] = {
     "OPUS-MT": {},
-    "trained": dict(d_model=32, steps=100),
+    "trained": dict(d_model=32, steps=300),
     "gelu, not scaled, deep encoder": dict(
         activation_function="gelu", scale_embedding=False, encoder_layers=5, decoder_layers=1
     ),
