@@ -6,14 +6,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import pytest
 import sentencepiece
 import torch
-from transformers import MarianConfig, MarianMTModel, MarianTokenizer
-from transformers.utils.logging import disable_progress_bar
 
 from pellucid.data.phrasebook import meanings
 
-disable_progress_bar()
+transformers = pytest.importorskip("transformers")
+transformers.utils.logging.disable_progress_bar()
+CODES = {"nllb": ("eng_Latn", "fra_Latn", "hin_Deva"), "m2m100": ("en", "fr", "hi")}
 SIZE = 120  # pieces of each SentencePiece model
 
 
@@ -76,7 +77,7 @@ def model(
     steps: int = 0,
     generation: dict[str, Any] | None = None,
     **settings: Any,
-) -> MarianMTModel:
+) -> Any:
     """Write a random model for these sizes of vocabulary, biases, norms and all; train it for some steps."""
     torch.manual_seed(seed)
     shape: dict[str, Any] = dict(
@@ -85,8 +86,8 @@ def model(
         max_position_embeddings=64, pad_token_id=sizes[0] - 1, decoder_start_token_id=sizes[0] - 1,
         eos_token_id=0, forced_eos_token_id=0, scale_embedding=True, activation_function="swish",
     )  # fmt: skip
-    config = MarianConfig(**(shape | settings), attn_implementation="eager")
-    transformer = MarianMTModel(config).eval()
+    config = transformers.MarianConfig(**(shape | settings), attn_implementation="eager")
+    transformer = transformers.MarianMTModel(config).eval()
     with torch.no_grad():
         for name, parameter in transformer.named_parameters():
             if "embed_positions" not in name:
@@ -102,9 +103,9 @@ def model(
     return transformer
 
 
-def train(transformer: MarianMTModel, folder: Path, steps: int) -> None:
+def train(transformer: Any, folder: Path, steps: int) -> None:
     """Train on the phrasebook, English to French, so that it says different things of different sentences."""
-    tokens = MarianTokenizer.from_pretrained(folder)
+    tokens = transformers.MarianTokenizer.from_pretrained(folder)
     pairs = sorted({(meaning.text("en"), meaning.text("fr")) for meaning in meanings()})
     numbers, optimizer = random.Random(5), torch.optim.Adam(transformer.parameters(), lr=0.005)
     for _ in range(steps):
@@ -114,3 +115,38 @@ def train(transformer: MarianMTModel, folder: Path, steps: int) -> None:
         transformer(batch["input_ids"], batch["attention_mask"], labels=labels).loss.backward()
         optimizer.step()
         optimizer.zero_grad()
+
+
+def many_languages(folder: Path, kind: str) -> Any:
+    """Write a folder of each kind; its tokenizer."""
+    lines = [*phrases("en"), *phrases("fr")]
+    bpe = {"model_type": "bpe"} if kind == "nllb" else {}
+    spoken = pieces(folder, "sentencepiece.bpe.model", lines, 140, **bpe)
+    about: dict[str, Any] = {"src_lang": CODES[kind][0]}
+    if kind == "nllb":
+        pytest.importorskip("google.protobuf", reason="transformers reads NLLB's pieces with protobuf")
+        about |= {"tokenizer_class": "NllbTokenizer", "additional_special_tokens": CODES[kind]}
+        (folder / "tokenizer_config.json").write_text(json.dumps(about))
+        tokens = transformers.NllbTokenizer.from_pretrained(folder)
+        tokens.save_pretrained(folder)
+    else:
+        table = dict.fromkeys(("<s>", "<pad>", "</s>", "<unk>", *spoken))
+        numbers = {token: place for place, token in enumerate(table)}
+        (folder / "vocab.json").write_text(json.dumps(numbers, ensure_ascii=False), "utf-8")
+        (folder / "tokenizer_config.json").write_text(
+            json.dumps(about | {"tokenizer_class": "M2M100Tokenizer"})
+        )
+        tokens = transformers.M2M100Tokenizer.from_pretrained(folder)
+    size = 141 + 140  # more than it has tokens, as NLLB's
+    config = transformers.M2M100Config(
+        vocab_size=size, d_model=16, encoder_layers=2, decoder_layers=2, encoder_ffn_dim=24,
+        decoder_ffn_dim=24, encoder_attention_heads=4, decoder_attention_heads=4, max_position_embeddings=64,
+    )  # fmt: skip
+    torch.manual_seed(0)
+    model = transformers.M2M100ForConditionalGeneration(config).eval()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(torch.randn_like(parameter) * 0.25)
+    model.generation_config.update(num_beams=4, max_length=24, early_stopping=True)
+    model.save_pretrained(folder)
+    return tokens

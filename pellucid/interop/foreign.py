@@ -128,26 +128,26 @@ class _SafeFile:
             pass
         with path.open("rb") as file:
             length = int.from_bytes(file.read(8), "little")
-            self._header = json.loads(file.read(length))
+            self.header = json.loads(file.read(length))
         self._path, self._start = path, 8 + length
-        self._header.pop("__metadata__", None)
-        self.shapes = {name: tuple(each["shape"]) for name, each in self._header.items()}
+        self.header.pop("__metadata__", None)
+        self.shapes = {name: tuple(each["shape"]) for name, each in self.header.items()}
 
     def get_tensor(self, name: str) -> Tensor:
         """Read one tensor."""
-        first, end = self._header[name]["data_offsets"]
+        first, end = self.header[name]["data_offsets"]
         content = bytearray(end - first)
         with self._path.open("rb") as file:
             file.seek(self._start + first)
             file.readinto(content)
-        kind = KINDS[self._header[name]["dtype"]]
+        kind = KINDS[self.header[name]["dtype"]]
         return torch.frombuffer(content, dtype=kind).view(self.shapes[name])
 
 
 def _open_safe(foreign: Foreign, name: str) -> tuple[Any, dict[str, tuple[int, ...]]]:
     try:
         file = _SafeFile(foreign.folder / name)
-        strange = sorted({each["dtype"] for each in file._header.values()} - KINDS.keys())
+        strange = sorted({each["dtype"] for each in file.header.values()} - KINDS.keys())
         if strange:
             foreign.faults.append(f"{name}: tensors of {', '.join(strange)}, not of {', '.join(KINDS)}.")
         return file, file.shapes

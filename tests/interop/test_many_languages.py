@@ -1,13 +1,12 @@
 """M2M100 and NLLB models with random weights are the ones of transformers."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from marian_folders import phrases, pieces
-from transformers import M2M100Config, M2M100ForConditionalGeneration, M2M100Tokenizer, NllbTokenizer
+from marian_folders import CODES, many_languages, phrases
+from transformers import M2M100ForConditionalGeneration
 
 from pellucid.data.batch import pad
 from pellucid.interop.importing import import_model
@@ -15,48 +14,11 @@ from pellucid.seeing.trace import trace
 from pellucid.translate.score import log_probabilities
 from pellucid.translator import load
 
-CODES = {"nllb": ("eng_Latn", "fra_Latn", "hin_Deva"), "m2m100": ("en", "fr", "hi")}
-
-
-def write(folder: Path, kind: str) -> Any:
-    """Write a folder of each kind; its tokenizer."""
-    lines = [*phrases("en"), *phrases("fr")]
-    bpe = {"model_type": "bpe"} if kind == "nllb" else {}
-    spoken = pieces(folder, "sentencepiece.bpe.model", lines, 140, **bpe)
-    about: dict[str, Any] = {"src_lang": CODES[kind][0]}
-    if kind == "nllb":
-        pytest.importorskip("google.protobuf", reason="transformers reads NLLB's pieces with protobuf")
-        about |= {"tokenizer_class": "NllbTokenizer", "additional_special_tokens": CODES[kind]}
-        (folder / "tokenizer_config.json").write_text(json.dumps(about))
-        tokens = NllbTokenizer.from_pretrained(folder)
-        tokens.save_pretrained(folder)
-    else:
-        table = dict.fromkeys(("<s>", "<pad>", "</s>", "<unk>", *spoken))
-        numbers = {token: place for place, token in enumerate(table)}
-        (folder / "vocab.json").write_text(json.dumps(numbers, ensure_ascii=False), "utf-8")
-        (folder / "tokenizer_config.json").write_text(
-            json.dumps(about | {"tokenizer_class": "M2M100Tokenizer"})
-        )
-        tokens = M2M100Tokenizer.from_pretrained(folder)
-    size = 141 + 140  # more than it has tokens, as NLLB's
-    config = M2M100Config(
-        vocab_size=size, d_model=16, encoder_layers=2, decoder_layers=2, encoder_ffn_dim=24,
-        decoder_ffn_dim=24, encoder_attention_heads=4, decoder_attention_heads=4, max_position_embeddings=64,
-    )  # fmt: skip
-    torch.manual_seed(0)
-    model = M2M100ForConditionalGeneration(config).eval()
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.add_(torch.randn_like(parameter) * 0.25)
-    model.generation_config.update(num_beams=4, max_length=24, early_stopping=True)
-    model.save_pretrained(folder)
-    return tokens
-
 
 @pytest.fixture(scope="module", params=CODES)
 def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Any:
     folder = tmp_path_factory.mktemp(request.param)
-    return request.param, folder, write(folder, request.param)
+    return request.param, folder, many_languages(folder, request.param)
 
 
 def test_ids_are_those_of_their_tokenizer(made: Any) -> None:

@@ -143,7 +143,7 @@ def test_another_architecture_is_refused_with_what_is_supported(tmp_path: Path, 
     said = pellucid("translate", tmp_path, stdin=b"x\n")
     assert said.code == 1
     assert (
-        "model_type = 't5', which is another architecture. Pellucid takes in MarianMT (OPUS-MT)." in said.err
+        "model_type = 't5', which is another architecture. Pellucid takes in MarianMT (OPUS-MT), M2M100" in said.err
     )
 
 
