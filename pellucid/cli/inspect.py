@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from pellucid.cli.arguments import Verbs, model, verb
 
 if TYPE_CHECKING:
-    from pellucid.folder.checkpoint import Loaded
     from pellucid.model import Transformer
     from pellucid.text.vocabulary import Vocabulary
 
@@ -49,10 +48,10 @@ def run(arguments: argparse.Namespace) -> None:
     from pellucid.translator import demo_folder
 
     folder = demo_folder() if arguments.model == "demo" else Path(arguments.model)
-    loaded = load_folder(folder)
     if arguments.against:
-        put([_against(loaded, (arguments.model, arguments.against))])
+        put([_against((arguments.model, arguments.against))])
         return
+    loaded = load_folder(folder)
     tensors, manifest = traced(loaded.model), loaded.manifest
     if arguments.tensors:
         put(f"{name}\t{axes}" for name, axes in tensors.items())
@@ -68,16 +67,18 @@ def run(arguments: argparse.Namespace) -> None:
     put(["configuration", *_indented(to_toml(loaded.config).strip().split("\n"))])
 
 
-def _against(loaded: "Loaded", names: tuple[str, str]) -> str:
-    """Say whether another model is the same function, and where the two first differ."""
+def _against(names: tuple[str, str]) -> str:
+    """Say whether two models are the same function, and where they first differ."""
     from pellucid.interop.against import compare_models, compare_with_ctranslate2, is_ctranslate2
     from pellucid.interop.loading import load_folder
     from pellucid.translator import demo_folder
 
-    folder = demo_folder() if names[1] == "demo" else Path(names[1])
-    if is_ctranslate2(folder):
-        return str(compare_with_ctranslate2(loaded, folder, names))
-    return str(compare_models(loaded, load_folder(folder), names))
+    one, other = (demo_folder() if name == "demo" else Path(name) for name in names)
+    if is_ctranslate2(one) and not is_ctranslate2(other):
+        one, other, names = other, one, (names[1], names[0])
+    if is_ctranslate2(other):
+        return str(compare_with_ctranslate2(load_folder(one), other, names))
+    return str(compare_models(load_folder(one), load_folder(other), names))
 
 
 def traced(model: "Transformer") -> dict[str, str]:

@@ -1,5 +1,6 @@
 """A model of ours for CTranslate2, the C++ engine: its TransformerSpec, its vocabularies, our pieces."""
 
+import importlib
 import math
 from pathlib import Path
 from typing import Any
@@ -26,16 +27,15 @@ def write_ctranslate2(loaded: Loaded, folder: Path, quantization: str = "float32
 
     CTranslate2 reads and writes pieces, not text: `source.spm` and `target.spm` cut and join it.
     """
-    try:
-        from ctranslate2.specs import Activation, TransformerSpec
-    except ImportError:
-        raise PellucidError(
-            'ctranslate2 is not installed, and it writes its own files. Run pip install "pellucid[interop]".'
-        ) from None
+    specs = _ctranslate2("ctranslate2.specs")
     model, shape = loaded.model, loaded.config.model
-    activations = {"relu": Activation.RELU, "gelu": Activation.GELU, "silu": Activation.SWISH}
+    activations = {
+        "relu": specs.Activation.RELU,
+        "gelu": specs.Activation.GELU,
+        "silu": specs.Activation.SWISH,
+    }
     layers = (shape.encoder_layers, shape.decoder_layers)
-    spec = TransformerSpec.from_config(
+    spec = specs.TransformerSpec.from_config(
         layers, shape.heads, pre_norm=shape.norm == "first", activation=activations[shape.activation]
     )
     length = max(TOKENS, loaded.config.data.max_length, loaded.config.translation.max_length + 1)
@@ -122,11 +122,7 @@ def _values(tensor: Tensor) -> Any:
 
 def against_ctranslate2(folder: Path, loaded: Loaded, quantization: str, check: bool = True) -> Parity:
     """Compare with what CTranslate2 computes from a folder."""
-    try:
-        import ctranslate2
-    except ImportError:
-        raise PellucidError('ctranslate2 is not installed. Run pip install "pellucid[interop]".') from None
-
+    ctranslate2 = _ctranslate2("ctranslate2")
     sources, targets = samples(loaded)
     engine = ctranslate2.Translator(str(folder), device="cpu", compute_type="default")
     pieces = [tokens_of(side) for side in (loaded.vocabulary.source, loaded.vocabulary.target)]
@@ -142,3 +138,10 @@ def against_ctranslate2(folder: Path, loaded: Loaded, quantization: str, check: 
     name = f"ctranslate2 {ctranslate2.__version__} ({quantization})"
     parity = Parity(name, len(sources), len(pairs), max(pairs), NEAR_IN[quantization])
     return parity.check(folder) if check else parity
+
+
+def _ctranslate2(module: str) -> Any:
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        raise PellucidError('ctranslate2 is not installed. Run pip install "pellucid[interop]".') from None

@@ -74,7 +74,8 @@ class Foreign:
 
 def is_foreign(folder: str | Path) -> bool:
     """Return whether a folder is a model of transformers and not one of ours."""
-    return (Path(folder) / CONFIG).is_file() and not (Path(folder) / "MANIFEST.json").exists()
+    others = ("MANIFEST.json", "model.bin")  # of ours, of CTranslate2
+    return (Path(folder) / CONFIG).is_file() and not any((Path(folder) / name).exists() for name in others)
 
 
 def open_foreign(folder: str | Path) -> Foreign:

@@ -244,7 +244,7 @@ def fitted(config: Config, vocabulary: Vocabulary) -> ModelConfig:
     """The model's settings with the vocabulary's true sizes and ids."""
     sizes = {
         "vocabulary": vocabulary.source_size,
-        "target_vocabulary": None if vocabulary.joint else vocabulary.target_size,
+        "target_vocabulary": None if vocabulary.same_ids else vocabulary.target_size,
     }
     changes: dict[str, Any] = sizes | vocabulary.ids()
     return dataclasses.replace(config.model, **changes)

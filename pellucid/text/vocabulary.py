@@ -55,6 +55,12 @@ class Vocabulary:
         """Whether both sides have the same tokens."""
         return self.source is self.target
 
+    @property
+    def same_ids(self) -> bool:
+        """Whether an id means the same token on both sides, though different models may cut them."""
+        tables = table_of(self.source), table_of(self.target)
+        return self.joint or (tables[0] is not None and tables[0] == tables[1])
+
     def same_as(self, other: "Vocabulary") -> bool:
         """Whether a text has the same ids in both."""
         mine, theirs = (

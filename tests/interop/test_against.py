@@ -27,6 +27,7 @@ def test_a_model_and_its_exports_are_the_same_function(tmp_path: Path, pellucid:
         said = pellucid("inspect", ours, "--against", tmp_path / program)
         assert said.code == 0
         assert f"{ours} and {tmp_path / program} are the same function: log-probabilities of 8" in said.out
+    assert pellucid("inspect", tmp_path / "ctranslate2", "--against", ours).out == said.out
     said = pellucid("inspect", save(tmp_path / "other", seed=1), "--against", tmp_path / "ctranslate2")
     assert "are different functions: log-probabilities of 8 sentences differ by at most" in said.out
 

@@ -13,10 +13,11 @@ from transformers import MarianMTModel, MarianTokenizer
 
 from pellucid.data.batch import pad
 from pellucid.errors import PellucidError
-from pellucid.interop.bart_family import read_foreign
+from pellucid.interop.bart_family import left_out, read_foreign
 from pellucid.interop.foreign import open_foreign
 from pellucid.interop.importing import import_model
 from pellucid.interop.tensors import give, order, take
+from pellucid.learning.train import train
 from pellucid.seeing.trace import trace
 from pellucid.translator import Translator, load
 
@@ -116,6 +117,22 @@ def mean_of(translator: Translator, source: str, target: list[int]) -> float:
     return float(logits[0].log_softmax(-1).gather(1, torch.tensor(target)[:, None]).mean())
 
 
+def test_suppressed_tokens_are_never_said(tmp_path: Path) -> None:
+    sizes = tokenizer(tmp_path)
+    model(tmp_path, sizes)
+    likely = translator_of(tmp_path).translate(phrases("en", 1)[0], beam=1).hypotheses[0].token_ids[0]
+    free = translator_of(tmp_path).translate(phrases("en", 20), beam=1)
+    bad = [[sizes[0] - 1], [1], [likely], [2, 3]]
+    model(tmp_path, sizes, generation={"suppress_tokens": [5], "bad_words_ids": bad})
+    translator = translator_of(tmp_path)
+    assert translator.config.translation.suppressed == tuple(sorted({5, likely}))
+    assert [*left_out(open_foreign(tmp_path).generation)] == ["bad_words_ids of several tokens"]
+    said = translator.translate(phrases("en", 20), beam=1)
+    assert any(likely in each.hypotheses[0].token_ids for each in free)
+    assert not any({5, likely} & {*each.hypotheses[0].token_ids} for each in said)
+    assert all(each.hypotheses[0].token_ids[-1] == translator.model.config.end_id for each in said)
+
+
 def test_their_defaults_are_ours(folder: Path) -> None:
     config = translator_of(folder).config.translation
     assert (config.beam, config.max_length, config.forced_end) == (4, 23, True)
@@ -174,6 +191,21 @@ def test_the_imported_folder_is_the_model_that_was_read(folder: Path, tmp_path: 
     source, mask, target = a_batch(read)
     assert torch.equal(read.model(source, mask, target), again.model(source, mask, target))
     assert again.vocabulary.same_as(read.vocabulary) and again.config.translation == read.config.translation
+
+
+@pytest.mark.filterwarnings("ignore:.*are unknown:UserWarning")
+def test_an_imported_model_is_trained_on(tmp_path: Path) -> None:
+    (tmp_path / "opus").mkdir()
+    model(tmp_path / "opus", tokenizer(tmp_path / "opus"))
+    import_model(tmp_path / "opus", tmp_path / "ours", check=False)
+    pairs = zip(phrases("en", 40), phrases("fr", 40), strict=True)
+    (tmp_path / "pairs.tsv").write_text("".join(f"{one}\t{other}\n" for one, other in pairs), "utf-8")
+    data = {"train": [tmp_path / "pairs.tsv"], "languages": ["en", "fr"], "held_out": 8}
+    training = {"steps": 2, "start_from": tmp_path / "ours", "validate_every": 2, "threads": 1}
+    run = train({"data": data, "training": training}, out=tmp_path / "run", device="cpu")
+    again = load(run, device="cpu")
+    assert again.vocabulary.source_tokens([0, 1]) == ["</s>", "<unk>"]
+    assert again.model.config.start_id == again.model.config.pad_id
 
 
 def test_pickled_tensors_are_read_as_tensors(folder: Path, tmp_path: Path) -> None:
