@@ -14,6 +14,7 @@ from pellucid.folder.load import Loaded
 from pellucid.interop import ctranslate2_export
 from pellucid.interop.exporting import export
 from pellucid.model import sinusoids
+from pellucid.translate.request import forbidden_ids
 from pellucid.translate.score import log_probabilities
 from pellucid.translator import Translator
 
@@ -35,7 +36,7 @@ def unlikely(translator: Translator) -> Translator:
     bias = translator.model.decoder.projection.bias
     assert bias is not None
     with torch.no_grad():
-        bias[[*translator._never_said]] = -30
+        bias[forbidden_ids(translator.model, translator.vocabulary)] = -30
         bias[translator.model.config.end_id] = 1.5
     return translator
 

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 import torch
 from marian_folders import model, phrases, tokenizer
-from pellucid.learning.run import train
 from transformers import MarianMTModel, MarianTokenizer
 
 from pellucid.data.batch import pad
@@ -18,6 +17,7 @@ from pellucid.interop.bart_family import left_out, read_foreign
 from pellucid.interop.foreign import open_foreign
 from pellucid.interop.importing import import_model
 from pellucid.interop.tensors import give, order, take
+from pellucid.learning.run import train
 from pellucid.seeing.trace import trace
 from pellucid.translator import Translator, load
 
