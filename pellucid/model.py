@@ -349,9 +349,10 @@ def sinusoids(
 
     fairseq's have i + 2 for i and j / (D/2 - 1) for 2j/D.
     """
-    first, steps = (2, width - 2) if kind == "fairseq" else (0, width)
-    position = torch.arange(first, first + length, dtype=torch.float64)[:, None]
-    angle = position / 10_000 ** (torch.arange(0, width, 2, dtype=torch.float64) / steps)
+    position = torch.arange(length, dtype=torch.float64)[:, None]
+    angle = position / 10_000 ** (torch.arange(0, width, 2, dtype=torch.float64) / width)
+    if kind == "fairseq":
+        angle = (position + 2) / 10_000 ** (torch.arange(0, width, 2, dtype=torch.float64) / (width - 2))
     return torch.stack((angle.sin(), angle.cos()), dim=-1).flatten(1).to(device, dtype)
 
 

@@ -14,7 +14,7 @@ QUANTIZATIONS = ("float32", "int8", "int8_float32", "int16")
 
 
 def add(verbs: Verbs) -> None:
-    """The verb and its arguments."""
+    """Add the verb and its arguments."""
     about = "write a model for another program, and compare what that computes with the model"
     parser = verb(verbs, "export", about, run, EXAMPLES)
     program = "huggingface: a MarianMT folder for transformers; ctranslate2: a folder for that engine"
@@ -27,7 +27,7 @@ def add(verbs: Verbs) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """The report goes to standard error, the folder's name to standard output."""
+    """Export the model; the report goes to standard error, the folder's name to standard output."""
     from pathlib import Path
 
     from pellucid.cli.lines import put, tell

@@ -16,7 +16,7 @@ and nothing in it is executed. Every verb also takes such a folder as MODEL, wit
 
 
 def add(verbs: Verbs) -> None:
-    """The verb and its arguments."""
+    """Add the verb and its arguments."""
     about = "take in a MarianMT (OPUS-MT), M2M100 or NLLB model, and compare it with the original"
     parser = verb(verbs, "import", about, run, EXAMPLES, NOTES)
     parser.add_argument("path", metavar="PATH", type=model, help="the folder of the model")
@@ -27,13 +27,13 @@ def add(verbs: Verbs) -> None:
 
 
 def add_no_check(parser: argparse.ArgumentParser) -> None:
-    """--no-check."""
+    """Add --no-check."""
     about = "leave out the comparison of both models"
     parser.add_argument("--no-check", action="store_true", help=about)
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """The report goes to standard error, the folder's name to standard output."""
+    """Import the model; the report goes to standard error, the folder's name to standard output."""
     from pellucid.cli.lines import put, tell
     from pellucid.interop.importing import import_model
 

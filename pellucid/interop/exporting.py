@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from pellucid.errors import UsageError
+from pellucid.errors import Setting, UsageError
 from pellucid.folder.load import Loaded
 from pellucid.folder.whole_file import writing
 from pellucid.interop.ctranslate2_export import NEAR_IN, against_ctranslate2, write_ctranslate2
@@ -33,8 +33,9 @@ def export(
         raise UsageError(f"{program!r} is not one of {', '.join(PROGRAMS)}. Choose one of these.")
     if quantization not in NEAR_IN or (program != "ctranslate2" and quantization != "float32"):
         raise UsageError(
-            f"quantization = {quantization!r}: CTranslate2 takes {', '.join(NEAR_IN)}, and no other program "
-            "takes one."
+            f"{{}}: CTranslate2 takes {', '.join(NEAR_IN)}, and no other program takes one. "
+            "Leave it out, or choose one of these for ctranslate2.",
+            Setting("quantization", quantization),
         )
     out = Path(out)
     refuse_used(out)
