@@ -84,6 +84,7 @@ class Encoder(Part):
         super().__init__()
         self.embedding = nn.Embedding(config.vocabulary, config.width) if own_embedding else None
         self.scale = math.sqrt(config.width) if config.scale_embeddings else 1.0
+        self.positions = config.positions
         self.dropout = Dropout(config.dropout)
         self.layers = nn.ModuleList(EncoderLayer(config) for _ in range(config.encoder_layers))
         self.norm = Norm(config.width) if config.norm == "first" else None
@@ -119,6 +120,7 @@ class Decoder(Part):
         super().__init__()
         self.embedding = nn.Embedding(config.target_size, config.width) if own_embedding else None
         self.scale = math.sqrt(config.width) if config.scale_embeddings else 1.0
+        self.positions = config.positions
         self.dropout = Dropout(config.dropout)
         self.layers = nn.ModuleList(DecoderLayer(config, index) for index in range(config.decoder_layers))
         self.norm = Norm(config.width) if config.norm == "first" else None
@@ -319,7 +321,8 @@ def embed(stack: "Encoder | Decoder", ids: Tensor, shared: nn.Embedding | None, 
     embedding = shared or stack.embedding
     assert embedding is not None
     vectors = stack.see("token_embeddings_BLD", embedding(ids) * stack.scale)
-    table = sinusoids(round_up(first + ids.shape[1]), vectors.shape[-1], vectors.dtype, vectors.device)
+    length = round_up(first + ids.shape[1])
+    table = sinusoids(length, vectors.shape[-1], vectors.dtype, vectors.device, stack.positions)
     positions = stack.see("positions_LD", table[first : first + ids.shape[1]])
     return stack.see("embedded_BLD", vectors + positions)
 
@@ -339,10 +342,17 @@ def check_shapes(
 
 
 @functools.lru_cache(maxsize=64)
-def sinusoids(length: int, width: int, dtype: torch.dtype, device: torch.device) -> Tensor:
-    """PE(i, 2j) = sin(i / 10000^(2j/D)), PE(i, 2j+1) = cos(...): L D, computed in float64 (section 3.5)."""
+def sinusoids(
+    length: int, width: int, dtype: torch.dtype, device: torch.device, kind: str = "paper"
+) -> Tensor:
+    """PE(i, 2j) = sin(i / 10000^(2j/D)), PE(i, 2j+1) = cos(...): L D, computed in float64 (section 3.5).
+
+    fairseq's have i + 2 for i and j / (D/2 - 1) for 2j/D.
+    """
     position = torch.arange(length, dtype=torch.float64)[:, None]
     angle = position / 10_000 ** (torch.arange(0, width, 2, dtype=torch.float64) / width)
+    if kind == "fairseq":
+        angle = (position + 2) / 10_000 ** (torch.arange(0, width, 2, dtype=torch.float64) / (width - 2))
     return torch.stack((angle.sin(), angle.cos()), dim=-1).flatten(1).to(device, dtype)
 
 

@@ -10,7 +10,7 @@ import torch
 from pellucid.config.device import device_named
 from pellucid.errors import PellucidError, UsageError
 from pellucid.explanation import Explanation
-from pellucid.folder.load import load_model_or_step
+from pellucid.interop.loading import load_folder
 from pellucid.probes.compare import Comparison, compare
 from pellucid.reading.reading import read
 from pellucid.show import registered as registered
@@ -40,8 +40,9 @@ def load(
 ) -> Translator:
     """Load a translator.
 
-    path: a model folder, a checkpoint of a training run (runs/x/checkpoints/step-500), or "demo" for the
-        model inside the package. A list of them is an ensemble, with the [translation] settings of the first.
+    path: a model folder, a checkpoint of a training run (runs/x/checkpoints/step-500), a folder of
+        transformers with a MarianMT (OPUS-MT), M2M100 or NLLB model, or "demo" for the model inside the
+        package. A list of them is an ensemble, with the [translation] settings of the first.
     device: "auto" (a GPU where PyTorch sees one), "cpu", "cuda", "cuda:1", or a torch.device.
     precision: what `translate` and `stream` compute in: "fp32", "bf16", "int8" (on a processor, several times
         as fast: docs/performance.md), or "auto", which is "fp32".
@@ -51,7 +52,7 @@ def load(
         raise UsageError(f'path = {path!r} must be that of a model folder, or "demo".')
     chosen = device_named(device)
     folders = [demo_folder() if each == "demo" else Path(each) for each in paths]
-    loaded = [load_model_or_step(folder, chosen) for folder in folders]
+    loaded = [load_folder(folder, chosen) for folder in folders]
     check_same_vocabulary(paths, [each.vocabulary for each in loaded])
     return Translator([each.model for each in loaded], loaded[0].vocabulary, loaded[0].config, precision)
 

@@ -1,6 +1,7 @@
 """The command `pellucid`: its verbs, its exit codes, and its messages when something goes wrong."""
 
 import argparse
+import logging
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
@@ -17,6 +18,8 @@ from pellucid.cli import (
     exercise,
     experiment,
     explain,
+    export,
+    import_,
     inspect,
     leak,
     score,
@@ -44,10 +47,13 @@ VERBS = (
     compare,
     inspect,
     set_,
+    import_,
+    export,
     data,
 )
 # Verbs with other work than to print, which must not look complete if their output is lost.
 WORKING = ("demo", "leak", "set", "train")
+LOG = logging.getLogger("pellucid")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -60,7 +66,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if arguments.verb is None:
             parser.print_help(sys.stderr)
             return 2
-        with _warnings_as_lines():
+        with _messages_as_lines():
             check_models(arguments)
             arguments.run(arguments)
         if sys.stdout is not None:
@@ -81,8 +87,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 @contextmanager
-def _warnings_as_lines() -> Iterator[None]:
-    """Print warnings as lines for people, without the place in our code; they never stop the work."""
+def _messages_as_lines() -> Iterator[None]:
+    """Print warnings and the log as lines for people, without the place in our code."""
 
     def show(message: Warning | str, *where: Any, **more: Any) -> None:
         _complain(f"warning: {message}", 0)
@@ -90,7 +96,17 @@ def _warnings_as_lines() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("default", UserWarning)
         warnings.showwarning = show
+        LOG.setLevel(logging.INFO)
+        LOG.handlers = [_Shown()]
         yield
+
+
+class _Shown(logging.Handler):
+    """Prints what is logged, such as what a folder of another program holds."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print a line to standard error, because it is not data."""
+        _complain(record.getMessage(), 0)
 
 
 def command_line() -> argparse.ArgumentParser:

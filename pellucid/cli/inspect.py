@@ -15,14 +15,21 @@ if TYPE_CHECKING:
 
 LAYER = re.compile(r"\.layers\.\d+\.")
 
+EXAMPLES = """
+pellucid inspect demo
+pellucid inspect runs/m30k --against runs/m30k-marian
+pellucid inspect demo --tensors | grep weights
+"""
+
 
 def add(verbs: Verbs) -> None:
     """Add the verb and its arguments."""
     about = "describe a model folder: where it comes from, its parts, the tensors that a trace shows"
-    examples = "pellucid inspect demo\npellucid inspect demo --tensors | grep weights"
-    parser = verb(verbs, "inspect", about, run, examples)
+    parser = verb(verbs, "inspect", about, run, EXAMPLES)
     which = "a model folder, a checkpoint of a training run, or the word demo"
     parser.add_argument("model", metavar="MODEL", type=model, help=which)
+    against = "tell whether another model is the same function"
+    parser.add_argument("--against", metavar="MODEL", type=model, help=against)
     only = "print only the names of all traced tensors, a tab, their axes"
     parser.add_argument("--tensors", action="store_true", help=only)
 
@@ -31,17 +38,21 @@ def run(arguments: argparse.Namespace) -> None:
     """Check every file against the manifest's hashes, then describe the model."""
     from pellucid.cli.lines import put
     from pellucid.config.toml_file import to_toml
-    from pellucid.folder.load import load_model_or_step
+    from pellucid.interop.loading import load_folder
     from pellucid.translator import demo_folder
 
     folder = demo_folder() if arguments.model == "demo" else Path(arguments.model)
-    loaded = load_model_or_step(folder, "cpu")
+    if arguments.against:
+        put([_against((arguments.model, arguments.against))])
+        return
+    loaded = load_folder(folder)
     tensors, manifest = traced(loaded.model), loaded.manifest
     if arguments.tensors:
         put(f"{name}\t{axes}" for name, axes in tensors.items())
         return
     what = f"step {manifest['step']} of a training run" if "step" in manifest else "a model"
-    put([f"{folder}: {what}; the hashes of its {len(manifest['files'])} files are right"])
+    hashes = f"; the hashes of its {len(manifest['files'])} files are right" if manifest["files"] else ""
+    put([f"{folder}: {what}{hashes}"])
     sections = {
         "provenance": _tree(manifest.get("provenance", {"steps": manifest.get("step")})),
         "vocabulary": _vocabulary(loaded.vocabulary),
@@ -53,6 +64,20 @@ def run(arguments: argparse.Namespace) -> None:
     }
     for title, lines in sections.items():
         put(["", title, *_indent(lines)])
+
+
+def _against(names: tuple[str, str]) -> str:
+    """Tell whether two models are the same function, and where they first differ."""
+    from pellucid.interop.against import compare_models, compare_with_ctranslate2, is_ctranslate2
+    from pellucid.interop.loading import load_folder
+    from pellucid.translator import demo_folder
+
+    one, other = (demo_folder() if name == "demo" else Path(name) for name in names)
+    if is_ctranslate2(one) and not is_ctranslate2(other):
+        one, other, names = other, one, (names[1], names[0])
+    if is_ctranslate2(other):
+        return str(compare_with_ctranslate2(load_folder(one), other, names))
+    return str(compare_models(load_folder(one), load_folder(other), names))
 
 
 def traced(model: "Transformer") -> dict[str, str]:

@@ -81,6 +81,8 @@ class ModelConfig:
     target_vocabulary: int | None = number(None, 5, 10_000_000)
     tied: bool = True
     scale_embeddings: bool = True
+    # "fairseq": from position 2, frequencies over width/2 - 1, as in M2M100 and NLLB
+    positions: str = choice("paper", "fairseq")
     output_bias: bool = False
     attention_dropout: float = number(0.0, 0.0, 0.999)
     activation_dropout: float = number(0.0, 0.0, 0.999)
@@ -103,6 +105,10 @@ class ModelConfig:
             raise UsageError(
                 f"[model] width = {self.width} is odd: sinusoidal positions come in pairs of sine and "
                 f"cosine. Use {self.width - 1} or {self.width + 1}."
+            )
+        if self.positions == "fairseq" and self.width < 4:
+            raise UsageError(
+                f'[model] positions = "fairseq" needs a width of 4 or more, not {self.width}. Use "paper".'
             )
         smallest = min(self.vocabulary, self.target_size)
         for name in ("pad_id", "unknown_id", "start_id", "end_id"):
@@ -188,8 +194,13 @@ class TranslationConfig:
     length_penalty: float = number(1.0, 0.0, 10.0)
     # tokens, the end token included
     max_length: int = number(512, 1, 1_000_000)
+    # ids that no translation holds, beside pad, start and unknown
+    suppressed: tuple[int, ...] = ()
+    # the last token at max_length is the end token
+    forced_end: bool = False
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "suppressed", plain(self.suppressed))
         check(self)
 
 

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
-from pellucid.config.schema import Config
+from pellucid.config.schema import Config, ModelConfig
 from pellucid.config.toml_file import from_table
 from pellucid.errors import PellucidError
 from pellucid.folder.checkpoint import AVERAGING, CONFIG, STATE, TENSORS, WEIGHTS, read_tensors
@@ -38,10 +38,15 @@ def load_model(folder: str | Path, device: str | torch.device = "cpu") -> Loaded
     folder = Path(folder)
     manifest, files = _read_model(folder)
     config = _config(folder, files)
-    with torch.device("meta"), _ShapesOnly():
-        model = Transformer(config.model)
+    model = without_weights(config.model)
     model.load_state_dict(_weights(files.pop(WEIGHTS), folder / WEIGHTS, model), assign=True)
     return Loaded(model.to(device).eval(), load_vocabulary(folder, config, files), config, manifest)
+
+
+def without_weights(config: ModelConfig) -> Transformer:
+    """Return a model of this shape on the meta device, whose weights are still to be loaded."""
+    with torch.device("meta"), _ShapesOnly():
+        return Transformer(config)
 
 
 def load_model_or_step(folder: Path, device: str | torch.device) -> Loaded:

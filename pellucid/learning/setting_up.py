@@ -237,6 +237,6 @@ def fitted(config: Config, vocabulary: Vocabulary) -> ModelConfig:
     """Return the model's settings with the true sizes and ids of the vocabulary."""
     changes: dict[str, Any] = vocabulary.ids() | {
         "vocabulary": vocabulary.source_size,
-        "target_vocabulary": None if vocabulary.joint else vocabulary.target_size,
+        "target_vocabulary": None if vocabulary.same_ids else vocabulary.target_size,
     }
     return dataclasses.replace(config.model, **changes)

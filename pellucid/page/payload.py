@@ -81,7 +81,9 @@ def payload(shown: Sequence[tuple[Reading, BaseTranslator]]) -> Payload:
 
 
 def computes(translator: BaseTranslator) -> bool:
-    """Tell whether the page can compute: it carries all weights of a small model."""
+    """Tell whether the page can compute: it carries all weights of a small model, and knows its positions."""
+    if translator.model.config.positions != "paper":
+        return False
     return sum(value.numel() for value in translator.model.state_dict().values()) <= COMPUTES
 
 

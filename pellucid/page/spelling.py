@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from sentencepiece import SentencePieceProcessor
-
+from pellucid.text.renumbered import Pieces
 from pellucid.translate.base import BaseTranslator
 
 PREPARATIONS = ("none", "words")
@@ -43,7 +42,7 @@ def _obstacle(translator: BaseTranslator) -> str:
     return ""
 
 
-def _side(model: SentencePieceProcessor, kind: str) -> dict[str, Any]:
+def _side(model: Pieces, kind: str) -> dict[str, Any]:
     ids = range(model.get_piece_size())
     unspoken = (model.is_control, model.is_unknown, model.is_byte, model.is_unused)
     found = [model.piece_to_id(f"<0x{byte:02X}>") for byte in range(BYTES)]

@@ -154,17 +154,19 @@ def stages_of(model: Transformer) -> list[tuple[str, str]]:
 def _encode(model: Transformer, occurrence: Occurrence, places: Sequence[int]) -> Pass:
     """Encode the sentence with the word at these places."""
     source = torch.tensor([occurrence.ids], device=device_of(model))
-    with quietly(model), trace(model, only="encoder.*", edits=_move(occurrence.places, places)) as seen:
+    edits = _move(occurrence.places, places, model.config.positions)
+    with quietly(model), trace(model, only="encoder.*", edits=edits) as seen:
         model.encode(source, None)
     return Pass(seen, occurrence)
 
 
-def _move(places: Sequence[int], elsewhere: Sequence[int]) -> Mapping[str, Edit]:
+def _move(places: Sequence[int], elsewhere: Sequence[int], positions: str) -> Mapping[str, Edit]:
     """The edit that gives the tokens at `places` the positional encodings of `elsewhere`."""
 
     def edit(positions_LD: Tensor) -> Tensor:
         width, kind, device = positions_LD.shape[1], positions_LD.dtype, positions_LD.device
-        positions_LD[list(places)] = sinusoids(max(elsewhere) + 1, width, kind, device)[list(elsewhere)]
+        table = sinusoids(max(elsewhere) + 1, width, kind, device, positions)
+        positions_LD[list(places)] = table[list(elsewhere)]
         return positions_LD
 
     return {} if places == elsewhere else {"encoder.positions": edit}

@@ -18,19 +18,20 @@ from sentencepiece import SentencePieceProcessor
 from pellucid.config.schema import Config, DataConfig
 from pellucid.errors import PellucidError, UsageError
 from pellucid.text.preparation import prepare, restore
+from pellucid.text.renumbered import IDS_FILE, Pieces, Renumbered, ids_file, renumber, table_of
 from pellucid.text.subwords import sampler
 from pellucid.text.vocabulary_file import without_paths
 
 JOINT_FILE, SOURCE_FILE, TARGET_FILE = (f"vocabulary{side}.model" for side in ("", ".source", ".target"))
-FILES = {JOINT_FILE, SOURCE_FILE, TARGET_FILE}
+FILES = {JOINT_FILE, SOURCE_FILE, TARGET_FILE, IDS_FILE}
 
 
 @dataclass(frozen=True, eq=False)
 class Vocabulary:
     """Text to ids and back, with one SentencePiece model for both sides or one for each side."""
 
-    source: SentencePieceProcessor
-    target: SentencePieceProcessor  # the same object when the vocabulary is joint
+    source: Pieces
+    target: Pieces  # the same object when the vocabulary is joint
     languages: tuple[tuple[str, str], ...] = ()  # (source, target) pairs; () if the data name none
     preparation: str = "none"
     kind: str = "unigram"
@@ -54,12 +55,20 @@ class Vocabulary:
         """Return whether both sides have the same tokens."""
         return self.source is self.target
 
+    @property
+    def same_ids(self) -> bool:
+        """Return whether an id means the same token on both sides, though different models may cut them."""
+        tables = table_of(self.source), table_of(self.target)
+        return self.joint or (tables[0] is not None and tables[0] == tables[1])
+
     def same_as(self, other: "Vocabulary") -> bool:
         """Return whether every text has the same ids in both vocabularies."""
         mine, theirs = (
             (
                 each.source.serialized_model_proto(),
                 each.target.serialized_model_proto(),
+                table_of(each.source),
+                table_of(each.target),
                 each.languages,
                 each.preparation,
             )
@@ -117,13 +126,13 @@ class Vocabulary:
     ) -> list[int]:
         """Return the ids of a target with its end token, without a start token."""
         prepared = prepare(valid(text), self.preparation, self.target_language(to))
-        return [*self._encode(self.target, prepared, sampling, seed), self.end_id]
+        return [*self.target_tag(to), *self._encode(self.target, prepared, sampling, seed), self.end_id]
 
     def decode_target(self, ids: Sequence[int], to: str | None = None) -> str:
         """Return the text of target ids; pad, start and end are left out, an unknown token is ⁇."""
         several = len(self.target_languages) > 1
         language = None if several and to is None else self.target_language(to)
-        silent = {self.pad_id, self.start_id, self.end_id} - {self.unknown_id}
+        silent = {self.pad_id, self.start_id, self.end_id, *self._codes().values()} - {self.unknown_id}
         text = self.target.decode([token for token in _known(ids, self.target) if token not in silent])
         return restore(text, self.preparation, language)
 
@@ -140,21 +149,32 @@ class Vocabulary:
         sides = {SOURCE_FILE: self.source, TARGET_FILE: self.target}
         for name, model in ({JOINT_FILE: self.source} if self.joint else sides).items():
             (folder / name).write_bytes(without_paths(model.serialized_model_proto()))
+        if (ids := ids_file(self.source, self.target)) is not None:
+            (folder / IDS_FILE).write_bytes(ids)
 
-    def _encode(
-        self, model: SentencePieceProcessor, text: str, sampling: float, seed: int | None
-    ) -> list[int]:
+    def _encode(self, model: Pieces, text: str, sampling: float, seed: int | None) -> list[int]:
         """With sampling, a random segmentation: by probability ** sampling (unigram), or merges dropped
         (bpe)."""
         if not sampling:
             return model.encode(text)
         return sampler(model, self.kind).encode(text, sampling, random.Random(seed))
 
+    def target_tag(self, to: str | None) -> list[int]:
+        """Return the id that a target begins with in M2M100 and NLLB, which names its language; else none."""
+        code = self._codes().get(self.target_language(to) or "")
+        return [] if code is None else [code]
+
+    def _codes(self) -> Mapping[str, int]:
+        """Return the ids of the languages, if a source begins with its language and a target with its own."""
+        return self.source.codes if isinstance(self.source, Renumbered) else {}
+
     def _tag(self, to: str | None) -> list[int]:
+        if codes := self._codes():
+            return [codes[self.source_language(to) or ""]]
         return [self.source.piece_to_id(f">>{to}<<")] if len(self.target_languages) > 1 else []
 
-    def _labels(self, ids: Sequence[int], model: SentencePieceProcessor) -> list[str]:
-        special = {self.pad_id: "<pad>", self.unknown_id: "<unk>", self.start_id: "<s>", self.end_id: "</s>"}
+    def _labels(self, ids: Sequence[int], model: Pieces) -> list[str]:
+        special = {self.start_id: "<s>", self.pad_id: "<pad>", self.unknown_id: "<unk>", self.end_id: "</s>"}
         pieces = [special.get(token) or model.id_to_piece(token) for token in _known(ids, model)]
         return [piece.removeprefix("▁") for piece in pieces] if self.kind == "word" else pieces
 
@@ -166,7 +186,7 @@ def load_vocabulary(folder: Path, config: Config, files: Mapping[str, bytes]) ->
         if name not in files:
             raise PellucidError(f"{folder / name}: the vocabulary is missing. Copy the model folder again.")
     protos = {str(folder / name): files[name] for name in names}
-    vocabulary = ready_made(protos, config.vocabulary.kind, config.data)
+    vocabulary = ready_made(protos, config.vocabulary.kind, config.data, files.get(IDS_FILE))
     sizes = {"source size": vocabulary.source_size, "target size": vocabulary.target_size}
     expected = {"source size": config.model.vocabulary, "target size": config.model.target_size}
     expected |= {name: getattr(config.model, name) for name in vocabulary.ids()}
@@ -179,9 +199,17 @@ def load_vocabulary(folder: Path, config: Config, files: Mapping[str, bytes]) ->
     return vocabulary
 
 
-def ready_made(protos: Mapping[str, bytes], kind: str, data: DataConfig) -> Vocabulary:
-    """Make a vocabulary of one or two SentencePiece models, which are keyed by the names of their files."""
-    paths, models = list(protos), [_parse(proto, path) for path, proto in protos.items()]
+def ready_made(
+    protos: Mapping[str, bytes], kind: str, data: DataConfig, table: bytes | None = None
+) -> Vocabulary:
+    """Make a vocabulary of one or two SentencePiece models, which are keyed by the names of their files.
+
+    table: the content of a vocabulary.json, which gives their pieces other ids.
+    """
+    paths = list(protos)
+    models: list[Pieces] = [parse(proto, path) for path, proto in protos.items()]
+    if table is not None:
+        models = [*renumber(models, table, str(Path(paths[0]).parent / IDS_FILE))]
     ids = [_ids(model) for model in models]
     for path, found in zip(paths, ids, strict=True):
         if missing := " and no ".join(name for name, token in found.items() if token < 0):
@@ -204,7 +232,8 @@ def ready_made(protos: Mapping[str, bytes], kind: str, data: DataConfig) -> Voca
     return vocabulary
 
 
-def _parse(proto: bytes, path: str) -> SentencePieceProcessor:
+def parse(proto: bytes, path: str) -> SentencePieceProcessor:
+    """Return a SentencePiece model from the bytes of its file."""
     model = SentencePieceProcessor()
     try:
         model.LoadFromSerializedProto(proto)
@@ -220,7 +249,7 @@ def valid(text: str) -> str:
     return text.encode("utf-8", errors="replace").decode("utf-8")
 
 
-def _ids(model: SentencePieceProcessor) -> dict[str, int]:
+def _ids(model: Pieces) -> dict[str, int]:
     # SentencePiece makes a pad token only if asked to. The unknown token can replace it: padding is masked
     # everywhere, and the model writes neither of the two.
     pad = model.pad_id() if model.pad_id() >= 0 else model.unk_id()
@@ -228,7 +257,7 @@ def _ids(model: SentencePieceProcessor) -> dict[str, int]:
     return dict(zip(("pad_id", "unknown_id", "start_id", "end_id"), special, strict=True))
 
 
-def _known(ids: Sequence[int], model: SentencePieceProcessor) -> list[int]:
+def _known(ids: Sequence[int], model: Pieces) -> list[int]:
     size = model.get_piece_size()
     try:
         tokens = [operator.index(token) for token in ids]

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 # Fields that hold paths on the disk where the model was trained, by the field that they are in: input,
 # model_prefix and seed file of trainer_spec; the file of rules of normalizer_spec and denormalizer_spec.
 PATHS: Mapping[int, set[int]] = {2: {1, 2, 54}, 3: {6}, 5: {6}}
+TRAINER_SPEC = 2
 LENGTH_DELIMITED = 2  # the wire type of texts and messages
 FIXED = {1: 8, 5: 4}  # bytes of a value of these wire types
 
@@ -20,6 +21,16 @@ def without_paths(model: bytes) -> bytes:
         else model[start:end]
         for number, start, value, end in _fields(model)
     )
+
+
+def kind_of(model: bytes) -> str:
+    """Return how a model splits text, as [vocabulary] kind names it: trainer_spec.model_type."""
+    kinds, found = {1: "unigram", 2: "bpe", 3: "word"}, 1
+    for number, _, value, end in _fields(model):
+        if number == TRAINER_SPEC:
+            message = model[value:end]
+            found = next((_read_varint(message, at)[0] for n, _, at, _ in _fields(message) if n == 3), found)
+    return kinds.get(found, "unigram")
 
 
 def _shorten(number: int, field: bytes, message: bytes, left_out: set[int]) -> bytes:

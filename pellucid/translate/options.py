@@ -26,7 +26,9 @@ def number(low: float, high: float = sys.float_info.max) -> Value:
 
 
 RANGES = {  # of the options that a configuration has too
-    setting.name: (setting.metadata["low"], setting.metadata["high"]) for setting in fields(TranslationConfig)
+    setting.name: (setting.metadata["low"], setting.metadata["high"])
+    for setting in fields(TranslationConfig)
+    if "low" in setting.metadata
 }
 BEAM, LENGTH, PENALTY = (RANGES[name] for name in ("beam", "max_length", "length_penalty"))
 ABOVE_0 = math.ulp(0.0)  # the smallest positive number

@@ -42,10 +42,11 @@ def make_call(
     rules = Rules(
         model.config.start_id,
         model.config.end_id,
-        forbidden=forbidden_ids(model, vocabulary),
+        forbidden=[*forbidden_ids(model, vocabulary), *defaults.suppressed],
         width=chosen.width,
         length_penalty=chosen.length_penalty,
         min_length=chosen.min_length,
+        forced_end=defaults.forced_end,
     )
     requests = []
     for number, (sentence, prefix) in enumerate(zip(sentences, prefixes, strict=True)):
@@ -68,7 +69,7 @@ def forbidden_ids(model: Transformer, vocabulary: Vocabulary) -> list[int]:
     """Return the ids that no translation contains: pad, start, unknown, and the language tags >>xx<<."""
     config = model.config
     tags = [vocabulary.target.piece_to_id(f">>{language}<<") for language in vocabulary.target_languages]
-    return sorted({config.pad_id, config.start_id, config.unknown_id, *tags})
+    return sorted({config.pad_id, config.start_id, config.unknown_id, *tags} - {config.end_id})
 
 
 def prefixes_of(
@@ -86,7 +87,11 @@ def prefixes_of(
             Setting("prefix"),
         )
     return [
-        [] if prefix is None or sentence.empty else read_prefix(prefix, sentence.to, vocabulary)
+        []
+        if sentence.empty
+        else vocabulary.target_tag(sentence.to)
+        if prefix is None
+        else read_prefix(prefix, sentence.to, vocabulary)
         for prefix, sentence in zip(each, sentences, strict=True)
     ]
 

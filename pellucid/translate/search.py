@@ -44,6 +44,7 @@ class Rules:
     width: int = 1  # hypotheses a sentence
     length_penalty: float = 1.0
     min_length: int = 0  # the end token not included
+    forced_end: bool = False  # at its limit a hypothesis ends
 
 
 @dataclass(frozen=True)
@@ -160,6 +161,9 @@ def _keep_to_rules(
         for row, place in enumerate(hypotheses.places.tolist())
         if len(requests[place].prefix) > length
     ]
+    if rules.forced_end:
+        places = enumerate(hypotheses.places.tolist())
+        forced += [(row, rules.end_id) for row, place in places if requests[place].max_length == length + 1]
     rows, ids = torch.tensor(forced, dtype=torch.long, device=log_p_SWV.device).view(-1, 2).unbind(1)
     forced_log_p = log_p_SWV[rows, :, ids]
     log_p_SWV[:, :, list(rules.forbidden)] = -math.inf

@@ -54,7 +54,8 @@ def test_a_model_translates_as_it_was_set(pellucid: Command, folder: Path) -> No
         (
             "training.steps=5",
             "training.steps: this says how the model was made, which cannot change afterwards. "
-            "There are: translation.beam, translation.length_penalty, translation.max_length.",
+            "There are: translation.beam, translation.length_penalty, translation.max_length, "
+            "translation.suppressed, translation.forced_end.",
         ),
         ("translation.bem=1", 'FOLDER/config.toml: [translation] has no setting "bem". Did you mean "beam"?'),
         ("translation.beam=0", "FOLDER/config.toml: [translation] beam = 0 must lie between 1 and 1000."),

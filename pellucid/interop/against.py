@@ -1,0 +1,94 @@
+"""Whether two models are the same function, and if not, in which tensor they first differ."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from pellucid.config.settings import differences
+from pellucid.errors import PellucidError
+from pellucid.folder.load import Loaded
+from pellucid.interop.ctranslate2_export import against_ctranslate2, tokens_of
+from pellucid.interop.parity import NEAR, Parity, samples
+from pellucid.seeing.trace import trace
+
+SHAPE = ("vocabulary", "target_size", "width", "heads", "hidden", "encoder_layers", "decoder_layers", "norm")
+NAMED = ("activation", "scale_embeddings", "pad_id", "start_id", "end_id")
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What two models have in common; `first` is the first traced tensor that differs."""
+
+    names: tuple[str, str]
+    obstacle: str = ""  # why the two cannot be compared number by number
+    sentences: int = 0
+    difference: float = 0.0  # the largest of two log-probabilities
+    first: str = ""
+    first_difference: float = 0.0
+    settings: str = ""  # that differ
+
+    @property
+    def same(self) -> bool:
+        """Whether the two are the same function, as far as these sentences tell."""
+        return not self.obstacle and self.difference <= NEAR
+
+    def __str__(self) -> str:
+        one, other = self.names
+        if self.obstacle:
+            return f"{one} and {other} are different functions: {self.obstacle}."
+        measured = f"log-probabilities of {self.sentences} sentences differ by at most {self.difference:.1e}"
+        if self.same:
+            return f"{one} and {other} are the same function: {measured}."
+        lines = [f"{one} and {other} are different functions: {measured}."]
+        lines += [f"Settings that differ: {self.settings}."] if self.settings else []
+        lines += [f"They first differ in {self.first}, by {self.first_difference:.1e}."] if self.first else []
+        return "\n".join(lines)
+
+
+def is_ctranslate2(folder: Path) -> bool:
+    """Return whether a folder holds a model of CTranslate2."""
+    return (folder / "model.bin").is_file() and not (folder / "MANIFEST.json").exists()
+
+
+def compare_models(one: Loaded, other: Loaded, names: tuple[str, str]) -> Comparison:
+    """Compare two models on sentences that the first translates, through the glass box."""
+    sides = [(each.vocabulary.source, each.vocabulary.target) for each in (one, other)]
+    if unequal := differences(one.config.model, other.config.model, SHAPE):
+        return Comparison(names, f"their shapes differ, {unequal}")
+    if [*map(tokens_of, sides[0])] != [*map(tokens_of, sides[1])]:
+        return Comparison(names, "they have other tokens")
+    settings = differences(one.config.model, other.config.model, NAMED)
+    sources, targets = samples(one)
+    largest, first, first_difference = 0.0, "", 0.0
+    for source_ids, target_ids in zip(sources, targets, strict=True):
+        runs = [_watched(each, source_ids, target_ids) for each in (one, other)]
+        for name, tensor in runs[0].items():
+            difference = _difference(tensor, runs[1].get(name, tensor))
+            if difference > NEAR and not first:
+                first, first_difference = name, difference
+        largest = max(largest, _difference(runs[0]["log_probabilities"], runs[1]["log_probabilities"]))
+    return Comparison(names, "", len(sources), largest, first, first_difference, settings)
+
+
+def compare_with_ctranslate2(one: Loaded, folder: Path, names: tuple[str, str]) -> Comparison:
+    """Compare a model with one of CTranslate2, which shows no tensors: by their scores."""
+    try:
+        parity: Parity = against_ctranslate2(folder, one, "float32", check=False)
+    except (RuntimeError, ValueError) as error:
+        raise PellucidError(f"{folder}: CTranslate2 cannot score our tokens with it: {error}.") from None
+    return Comparison(names, "", parity.sentences, parity.difference)
+
+
+@torch.no_grad()
+def _watched(loaded: Loaded, source_ids: list[int], target_ids: list[int]) -> dict[str, torch.Tensor]:
+    shifted = torch.tensor([[loaded.model.config.start_id, *target_ids[:-1]]])
+    with trace(loaded.model) as seen:
+        logits = loaded.model(torch.tensor([source_ids]), None, shifted)
+    tensors = {name: record.tensor for name, record in seen.items()}
+    return tensors | {"log_probabilities": logits.log_softmax(-1)}
+
+
+def _difference(one: torch.Tensor, other: torch.Tensor) -> float:
+    """Return the largest difference; where both are infinite (a mask) there is none."""
+    return float((one - other).nan_to_num(0.0).abs().max())

@@ -1,0 +1,147 @@
+"""A model of ours for CTranslate2, the C++ engine: its TransformerSpec, its vocabularies, our pieces."""
+
+import importlib
+import math
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from pellucid.errors import PellucidError
+from pellucid.folder.load import Loaded
+from pellucid.interop.parity import NEAR, Parity, samples
+from pellucid.model import Attention, Norm, Transformer, sinusoids
+from pellucid.text.renumbered import Pieces
+from pellucid.text.vocabulary_file import without_paths
+from pellucid.translate.score import log_probabilities
+from pellucid.translate.sentences import TOKENS
+
+# How far a token's log-probability may be off. Fewer bits are another function: the report says how near.
+NEAR_IN = {"float32": NEAR, "int8": math.inf, "int8_float32": math.inf, "int16": math.inf}
+SIDES = ("source.spm", "target.spm")
+
+
+def write_ctranslate2(loaded: Loaded, folder: Path, quantization: str = "float32") -> None:
+    """Write model.bin, config.json and the vocabularies, and beside them the SentencePiece models.
+
+    CTranslate2 reads and writes pieces, not text: `source.spm` and `target.spm` cut and join it.
+    """
+    specs = _ctranslate2("ctranslate2.specs")
+    model, shape = loaded.model, loaded.config.model
+    activations = {
+        "relu": specs.Activation.RELU,
+        "gelu": specs.Activation.GELU,
+        "silu": specs.Activation.SWISH,
+    }
+    layers = (shape.encoder_layers, shape.decoder_layers)
+    spec = specs.TransformerSpec.from_config(
+        layers, shape.heads, pre_norm=shape.norm == "first", activation=activations[shape.activation]
+    )
+    length = max(TOKENS, loaded.config.data.max_length, loaded.config.translation.max_length + 1)
+    _fill_stacks(spec, model, length)
+    _fill_projection(spec.decoder.projection, model)
+    vocabulary = loaded.vocabulary
+    spec.register_source_vocabulary(tokens_of(vocabulary.source))
+    spec.register_target_vocabulary(tokens_of(vocabulary.target))
+    special = {"unk_token": vocabulary.unknown_id, "eos_token": vocabulary.end_id}
+    special |= {"bos_token": vocabulary.start_id, "decoder_start_token": vocabulary.start_id}
+    for name, token in special.items():
+        setattr(spec.config, name, vocabulary.target.id_to_piece(token))
+    spec.config.add_source_eos = False  # our sources end in their end token as they are
+    spec.validate()
+    spec.optimize(quantization=None if quantization == "float32" else quantization)
+    spec.save(str(folder))
+    for name, side in zip(SIDES, (vocabulary.source, vocabulary.target), strict=True):
+        (folder / name).write_bytes(without_paths(side.serialized_model_proto()))
+
+
+def tokens_of(model: Pieces) -> list[str]:
+    """Return the token of each id; ids without a token have names that no text can have."""
+    return [model.id_to_piece(token) for token in range(model.get_piece_size())]
+
+
+def _fill_stacks(spec: Any, model: Transformer, length: int) -> None:
+    for name, stack in (("encoder", model.encoder), ("decoder", model.decoder)):
+        part, embedding = getattr(spec, name), model.embedding or stack.embedding
+        assert embedding is not None
+        embeddings = part.embeddings[0] if name == "encoder" else part.embeddings
+        embeddings.weight = _values(embedding.weight)
+        # CTranslate2 takes the factor from here; its own positions start at 1 and are in halves.
+        part.scale_embeddings = stack.scale
+        width = embedding.weight.shape[1]
+        table = sinusoids(length, width, torch.float32, torch.device("cpu"), stack.positions)
+        part.position_encodings.encodings = table.numpy()
+        if stack.norm is not None:
+            _fill_norm(part.layer_norm, stack.norm)
+        for layer_spec, layer in zip(part.layer, stack.layers, strict=True):
+            _fill_layer(layer_spec, layer)
+
+
+def _fill_layer(spec: Any, layer: Any) -> None:
+    _fill_attention(spec.self_attention, layer.self_attention, fused=3)
+    _fill_norm(spec.self_attention.layer_norm, layer.residual_1.norm)
+    last = layer.residual_2
+    if hasattr(layer, "cross_attention"):
+        _fill_attention(spec.attention, layer.cross_attention, fused=1)
+        _fill_norm(spec.attention.layer_norm, layer.residual_2.norm)
+        last = layer.residual_3
+    _fill_linear(spec.ffn.linear_0, layer.feed_forward.inner)
+    _fill_linear(spec.ffn.linear_1, layer.feed_forward.outer)
+    _fill_norm(spec.ffn.layer_norm, last.norm)
+
+
+def _fill_attention(spec: Any, attention: Attention, fused: int) -> None:
+    """Queries, keys and values in one matrix; in cross-attention queries in one, the others in another."""
+    parts = [attention.query, attention.key, attention.value]
+    groups = [parts] if fused == len(parts) else [parts[:fused], parts[fused:]]
+    for place, group in enumerate(groups):
+        _fill_linear(spec.linear[place], *group)
+    _fill_linear(spec.linear[-1], attention.output)
+
+
+def _fill_linear(spec: Any, *linears: nn.Linear) -> None:
+    spec.weight = _values(torch.cat([each.weight for each in linears]))
+    spec.bias = _values(torch.cat([each.bias for each in linears]))
+
+
+def _fill_norm(spec: Any, norm: Norm) -> None:
+    spec.gamma, spec.beta = _values(norm.weight), _values(norm.bias)
+
+
+def _fill_projection(spec: Any, model: Transformer) -> None:
+    spec.weight = _values(model.projection_weight)
+    if model.decoder.projection.bias is not None:
+        spec.bias = _values(model.decoder.projection.bias)
+
+
+def _values(tensor: Tensor) -> Any:
+    # A copy: CTranslate2 quantises in place, and these are the model's own weights.
+    return tensor.detach().float().cpu().numpy().copy()
+
+
+def against_ctranslate2(folder: Path, loaded: Loaded, quantization: str, check: bool = True) -> Parity:
+    """Compare with what CTranslate2 computes from a folder."""
+    ctranslate2 = _ctranslate2("ctranslate2")
+    sources, targets = samples(loaded)
+    engine = ctranslate2.Translator(str(folder), device="cpu", compute_type="default")
+    pieces = [tokens_of(side) for side in (loaded.vocabulary.source, loaded.vocabulary.target)]
+    source_tokens = [[pieces[0][token] for token in ids] for ids in sources]
+    target_tokens = [[pieces[1][token] for token in ids[:-1]] for ids in targets]
+    scores = engine.score_batch(source_tokens, target_tokens)
+    ours = log_probabilities([loaded.model], sources, targets, batch_tokens=4096)
+    pairs = [
+        abs(one - other)
+        for mine, theirs in zip(ours, scores, strict=True)
+        for one, other in zip(mine, theirs.log_probs, strict=True)
+    ]
+    name = f"ctranslate2 {ctranslate2.__version__} ({quantization})"
+    parity = Parity(name, len(sources), len(pairs), max(pairs), NEAR_IN[quantization])
+    return parity.check(folder) if check else parity
+
+
+def _ctranslate2(module: str) -> Any:
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        raise PellucidError('ctranslate2 is not installed. Run pip install "pellucid[interop]".') from None

@@ -1,0 +1,55 @@
+"""Take in a model of another program: read its folder, hold it against the original, write one of ours."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from pellucid.errors import PellucidError, UsageError
+from pellucid.folder.checkpoint import save_model
+from pellucid.folder.whole_file import check_writable
+from pellucid.interop.bart_family import read_foreign
+from pellucid.interop.foreign import is_foreign, open_foreign
+from pellucid.interop.loading import describe
+from pellucid.interop.parity import Parity, against_transformers
+
+
+@dataclass(frozen=True)
+class Conversion:
+    """What was converted, where it went, and how both compare (None: they were not compared)."""
+
+    found: str
+    out: Path
+    parity: Parity | None
+
+    def __str__(self) -> str:
+        return "\n".join([f"{self.found}.", *([str(self.parity)] if self.parity else [])])
+
+
+def import_model(
+    path: str | Path, out: str | Path, check: bool = True, source_language: str | None = None
+) -> Conversion:
+    """Write the MarianMT, M2M100 or NLLB model in the folder `path` as a model folder of ours.
+
+    source_language: of M2M100 or NLLB, the language to translate from (default: what its tokenizer names).
+    check: compare both models (needs transformers); a difference is an error, and nothing is written.
+    """
+    path, out = Path(path), Path(out)
+    if not is_foreign(path):
+        raise PellucidError(
+            f"{path}: there is no config.json, so this is no model of transformers. Name the folder that "
+            "holds config.json, the weights and the vocabulary."
+        )
+    refuse_used(out)
+    foreign = open_foreign(path)
+    if source_language is not None:
+        foreign.tokenizer = {**foreign.tokenizer, "src_lang": source_language}
+    loaded = read_foreign(foreign)
+    parity = against_transformers(path, loaded) if check else None
+    check_writable(out, 5 * sum(each.numel() for each in loaded.model.parameters()))
+    save_model(out, loaded.model, loaded.vocabulary, loaded.config, loaded.manifest["provenance"])
+    return Conversion(describe(foreign, loaded), out, parity)
+
+
+def refuse_used(out: Path) -> None:
+    """Raise if something lies where a model is to be written."""
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise UsageError(f"{out}: something is there already. Name a new folder.")

@@ -1,0 +1,90 @@
+"""The tokens of M2M100 and NLLB: one SentencePiece model with shifted ids, and a token for each language."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from pellucid.errors import PellucidError
+from pellucid.interop.foreign import TOKENIZER, Foreign
+from pellucid.text.renumbered import Renumbered
+from pellucid.text.vocabulary import Vocabulary, parse
+from pellucid.text.vocabulary_file import kind_of
+
+PIECES, TABLE, ADDED, SPECIAL = (
+    "sentencepiece.bpe.model", "vocab.json", "tokenizer.json", "special_tokens_map.json",
+)  # fmt: skip
+FIRST = ("<s>", "<pad>", "</s>", "<unk>")  # NLLB's ids 0 to 3; SentencePiece's other pieces follow
+# M2M100's languages in the order of their ids, which its folder does not say.
+M2M100 = (
+    "af am ar ast az ba be bg bn br bs ca ceb cs cy da de el en es et fa ff fi fr fy ga gd gl gu ha he hi hr "
+    "ht hu hy id ig ilo is it ja jv ka kk km kn ko lb lg ln lo lt lv mg mk ml mn mr ms my ne nl no ns oc or "
+    "pa pl ps pt ro ru sd si sk sl so sq sr ss su sv sw ta th tl tn tr uk ur uz vi wo xh yi yo zh zu"
+)
+
+
+def read_languages(foreign: Foreign, settings: Mapping[str, Any]) -> Vocabulary | None:
+    """Return the vocabulary of a folder, from the language that its tokenizer names to all of them; None
+    where it has faults."""
+    faults = len(foreign.faults)
+    proto, model = foreign.bytes(PIECES), None
+    try:
+        model = parse(proto, PIECES) if proto else None
+    except PellucidError as error:
+        foreign.faults.append(str(error))
+    m2m100 = (foreign.folder / TABLE).exists()
+    table: dict[str, int] = {}
+    if m2m100:
+        table = dict(foreign.json(TABLE))
+    elif model is not None:
+        spoken = [model.id_to_piece(token) for token in range(3, model.get_piece_size())]
+        table = {token: place for place, token in enumerate((*FIRST, *spoken))}
+    codes = _m2m100(foreign, table) if m2m100 else _nllb(foreign, len(table))
+    source = foreign.tokenizer.get("src_lang") or ("en" if m2m100 else "eng_Latn")
+    if codes and source not in codes:
+        foreign.faults.append(f"{TOKENIZER}: src_lang = {source!r} is none of its {len(codes)} languages.")
+    special = {
+        "pad_id": settings["pad_token_id"],
+        "unknown_id": table.get("<unk>", 3),
+        "start_id": foreign.generation.get("decoder_start_token_id") or settings["decoder_start_token_id"],
+        "end_id": settings["eos_token_id"],
+    }
+    tokens = _tokens(
+        foreign, table | {f"__{name}__" if m2m100 else name: id_ for name, id_ in codes.items()}, settings
+    )
+    if len(foreign.faults) > faults or model is None or proto is None:
+        return None
+    pieces = Renumbered(model, tokens, special, codes)
+    languages = tuple((source, code) for code in codes)
+    return Vocabulary(pieces, pieces, languages, "none", kind_of(proto), **special)
+
+
+def _m2m100(foreign: Foreign, table: Mapping[str, int]) -> dict[str, int]:
+    if foreign.tokenizer.get("language_codes", "m2m100") != "m2m100":
+        foreign.faults.append(f"{TOKENIZER}: the languages of M2M100 itself are known, and no others.")
+    return {code: len(table) + place for place, code in enumerate(M2M100.split())}
+
+
+def _nllb(foreign: Foreign, first: int) -> dict[str, int]:
+    """Return the ids of languages: as tokenizer.json has them, or one after the other after the pieces."""
+    content = foreign.json(ADDED, optional=True).get("added_tokens") or []
+    added = {each["content"]: each["id"] for each in content if isinstance(each, dict)}
+    if not added:
+        special = foreign.json(SPECIAL, optional=True) or foreign.tokenizer
+        names = special.get("additional_special_tokens") or []
+        added = {str(name): first + place for place, name in enumerate(names)}
+    codes = {name: id_ for name, id_ in added.items() if name[3:4] == "_" and name[:3].isalpha()}
+    if not codes:
+        foreign.faults.append(f"neither {ADDED} nor {SPECIAL} names languages such as eng_Latn.")
+    return codes
+
+
+def _tokens(foreign: Foreign, table: Mapping[str, int], settings: Mapping[str, Any]) -> list[str | None]:
+    size = settings["vocab_size"]
+    if table and max(table.values()) >= size:
+        foreign.faults.append(
+            f"ids up to {max(table.values())}, but the model has {size} tokens: another vocabulary."
+        )
+        return []
+    tokens: list[str | None] = [None] * size
+    for token, place in table.items():
+        tokens[place] = token
+    return tokens

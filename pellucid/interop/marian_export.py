@@ -1,0 +1,135 @@
+"""A model of ours as a MarianMT folder, which AutoModelForSeq2SeqLM and MarianTokenizer open."""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import safetensors.torch
+import torch
+from torch import Tensor
+
+from pellucid.config.schema import ModelConfig
+from pellucid.errors import PellucidError
+from pellucid.folder.load import Loaded
+from pellucid.interop.bart_family import BIAS
+from pellucid.interop.foreign import CONFIG, GENERATION, SAFE, TOKENIZER
+from pellucid.interop.marian_vocabulary import SIDES, TABLE, TARGET_TABLE
+from pellucid.interop.tensors import give, places
+from pellucid.text.renumbered import Pieces, Renumbered
+from pellucid.text.vocabulary import Vocabulary
+from pellucid.text.vocabulary_file import without_paths
+from pellucid.translate.request import forbidden_ids
+from pellucid.translate.sentences import TOKENS
+
+ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "silu": "swish"}
+
+
+def write_marian(loaded: Loaded, folder: Path) -> None:
+    """Write the files of MarianMT into a folder; raise where MarianMT cannot express the model."""
+    reasons = list(obstacles(loaded))
+    if reasons:
+        raise PellucidError(
+            f"MarianMT cannot express this model: {'; '.join(reasons)}. Export it to ctranslate2 instead, or "
+            'train one with norm = "last" and preparation = "none".'
+        )
+    tables = {TABLE: ids_of(loaded.vocabulary.source), TARGET_TABLE: ids_of(loaded.vocabulary.target)}
+    separate = tables[TABLE] != tables[TARGET_TABLE]
+    files: dict[str, Any] = {CONFIG: _config(loaded), GENERATION: _generation(loaded)}
+    files[TOKENIZER] = _tokenizer(loaded.vocabulary, separate)
+    files |= tables if separate else {TABLE: tables[TABLE]}
+    for name, content in files.items():
+        (folder / name).write_text(json.dumps(content, ensure_ascii=False, indent=1), "utf-8")
+    for name, model in zip(SIDES, (loaded.vocabulary.source, loaded.vocabulary.target), strict=True):
+        (folder / name).write_bytes(without_paths(model.serialized_model_proto()))
+    safetensors.torch.save_file(dict(_weights(loaded)), folder / SAFE, {"format": "pt"})
+
+
+def obstacles(loaded: Loaded) -> Iterator[str]:
+    """Say what MarianMT does not have."""
+    if loaded.config.model.norm != "last":
+        yield 'its norm comes first ([model] norm = "first"), and MarianMT\'s comes last'
+    if loaded.config.model.positions != "paper":
+        yield f'its positions are [model] positions = "{loaded.config.model.positions}"'
+    if loaded.vocabulary.preparation != "none":
+        yield (
+            f'its text is prepared with "{loaded.vocabulary.preparation}" ([data] preparation), which '
+            "MarianTokenizer does not do"
+        )
+
+
+def ids_of(model: Pieces) -> dict[str, int]:
+    """Return the id of each token."""
+    if isinstance(model, Renumbered):
+        return {token: place for place, token in enumerate(model.tokens) if token is not None}
+    return {model.id_to_piece(token): token for token in range(model.get_piece_size())}
+
+
+def _config(loaded: Loaded) -> dict[str, Any]:
+    model, longest = loaded.config.model, loaded.config.translation.max_length + 1
+    table: dict[str, Any] = {
+        "architectures": ["MarianMTModel"],
+        "model_type": "marian",
+        "vocab_size": model.vocabulary,
+        "decoder_vocab_size": model.target_size,
+        "d_model": model.width,
+        "activation_function": ACTIVATIONS[model.activation],
+        "scale_embedding": model.scale_embeddings,
+        "share_encoder_decoder_embeddings": model.tied and model.target_vocabulary is None,
+        "tie_word_embeddings": model.tied,
+        "max_position_embeddings": max(TOKENS, loaded.config.data.max_length, longest),
+        "is_encoder_decoder": True,
+        "bos_token_id": None,
+        "dtype": "float32",
+    }
+    for stack, layers in (("encoder", model.encoder_layers), ("decoder", model.decoder_layers)):
+        sizes = {"layers": layers, "ffn_dim": model.hidden, "attention_heads": model.heads}
+        table |= {f"{stack}_{name}": size for name, size in sizes.items()}
+    names = ("dropout", "attention_dropout", "activation_dropout")
+    return table | {name: getattr(model, name) for name in names} | _special(loaded)
+
+
+def _special(loaded: Loaded) -> dict[str, Any]:
+    model = loaded.config.model
+    return {
+        "pad_token_id": model.pad_id,
+        "eos_token_id": model.end_id,
+        "decoder_start_token_id": model.start_id,
+        "forced_eos_token_id": model.end_id if loaded.config.translation.forced_end else None,
+    }
+
+
+def _generation(loaded: Loaded) -> dict[str, Any]:
+    translation = loaded.config.translation
+    unsaid = sorted({*forbidden_ids(loaded.model, loaded.vocabulary), *translation.suppressed})
+    search = {"num_beams": translation.beam, "length_penalty": translation.length_penalty}
+    search |= {"early_stopping": True} if translation.beam > 1 else {}
+    return {
+        **_special(loaded),
+        **search,
+        "max_length": translation.max_length + 1,  # theirs counts the start token
+        "bad_words_ids": [[token] for token in unsaid],
+    }
+
+
+def _tokenizer(vocabulary: Vocabulary, separate: bool) -> dict[str, Any]:
+    tokens = {"unk_token": vocabulary.unknown_id, "eos_token": vocabulary.end_id}
+    tokens |= {"pad_token": vocabulary.pad_id}
+    languages = vocabulary.languages[0] if len(vocabulary.languages) == 1 else (None, None)
+    return {
+        "tokenizer_class": "MarianTokenizer",
+        "separate_vocabs": separate,
+        "source_lang": languages[0],
+        "target_lang": languages[1],
+        "model_max_length": TOKENS,
+        **{name: vocabulary.target.id_to_piece(token) for name, token in tokens.items()},
+    }
+
+
+def _weights(loaded: Loaded) -> Iterator[tuple[str, Tensor]]:
+    model: ModelConfig = loaded.config.model
+    state: Mapping[str, Tensor] = loaded.model.state_dict()
+    for name, place in places(model).items():
+        yield place.names[-1], give(state[name].cpu(), place.axis).contiguous()
+    bias = state.get("decoder.projection.bias")
+    yield BIAS, (torch.zeros(model.target_size) if bias is None else bias.cpu())[None].contiguous()

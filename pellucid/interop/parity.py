@@ -1,0 +1,128 @@
+"""Whether a model that was converted is still the same function: sentences, log-probabilities, tokens."""
+
+import os
+import random
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from pellucid.errors import PellucidError
+from pellucid.folder.load import Loaded
+from pellucid.text.vocabulary import Vocabulary
+from pellucid.translate.base import BaseTranslator
+
+SENTENCES, PIECES = 8, (3, 12)  # how many, and of how many random pieces
+LONGEST = 40  # tokens of a sample's translation
+NEAR = 1e-4  # of log-probabilities in float32
+
+
+@dataclass(frozen=True)
+class Parity:
+    """What a comparison measured."""
+
+    with_what: str
+    sentences: int
+    tokens: int
+    difference: float  # the largest of two log-probabilities
+    near: float = NEAR
+    same_ids: int | None = None  # sentences that both tokenizers cut alike; None: there is one tokenizer
+    same_first: int | None = None  # tokens that both models hold most likely
+
+    @property
+    def same(self) -> bool:
+        """Whether the two are the same function, as far as these sentences tell."""
+        return self.same_ids in (None, self.sentences) and self.difference <= self.near
+
+    def __str__(self) -> str:
+        rounded = " but for the rounding" if self.near > NEAR else ""
+        verdict = f"the same function{rounded}" if self.same else "NOT the same function"
+        cut = "" if self.same_ids is None else f" {self.same_ids} of them are cut into the same ids."
+        first = "" if self.same_first is None else f", and {self.same_first} times the likeliest is the same"
+        return (
+            f"Compared with {self.with_what}: {verdict}. On {self.sentences} sentences of random pieces and "
+            f"their translations, {self.tokens} tokens, log-probabilities differ by at most "
+            f"{self.difference:.1e}{first}.{cut}"
+        )
+
+    def check(self, folder: Path) -> "Parity":
+        """Raise unless the two are the same function."""
+        if not self.same:
+            raise PellucidError(f"{folder}: this is not the same model. {self} Report it, please.")
+        return self
+
+
+def against_transformers(folder: Path, loaded: Loaded) -> Parity | None:
+    """Compare with what transformers computes from a folder; warn, and return None, where it is missing."""
+    os.environ.setdefault("HF_HUB_OFFLINE", "1")
+    try:
+        import transformers
+        from transformers.utils.logging import disable_progress_bar
+    except ImportError:
+        warnings.warn(
+            "transformers is not installed, so the model was not compared with the original. "
+            'Install it with pip install "pellucid[interop]", or choose --no-check.',
+            stacklevel=3,
+        )
+        return None
+    disable_progress_bar()
+    model: Any = transformers.AutoModelForSeq2SeqLM.from_pretrained(folder, dtype=torch.float32).eval()
+    tokenizer: Any = transformers.AutoTokenizer.from_pretrained(folder)
+    vocabulary, to = loaded.vocabulary, _language(loaded.vocabulary)
+    marian = type(tokenizer).__name__ == "MarianTokenizer"
+    tag = f">>{to}<< " if marian and len(vocabulary.target_languages) > 1 else ""
+    if not marian:
+        tokenizer.src_lang = vocabulary.source_language(to)
+    texts = sample_texts(vocabulary)
+    cut = sum(tokenizer(tag + text).input_ids == vocabulary.encode_source(text, to) for text in texts)
+    sources, targets = samples(loaded)
+    difference, first = _compare(model, loaded, sources, targets)
+    name, tokens = f"transformers {transformers.__version__}", sum(map(len, targets))
+    return Parity(name, len(texts), tokens, difference, same_ids=cut, same_first=first).check(folder)
+
+
+def samples(loaded: Loaded) -> tuple[list[list[int]], list[list[int]]]:
+    """Return the ids of sample sentences, and of what the model says to them."""
+    to = _language(loaded.vocabulary)
+    sources = [loaded.vocabulary.encode_source(text, to) for text in sample_texts(loaded.vocabulary)]
+    translator = BaseTranslator(loaded.model, loaded.vocabulary, loaded.config)
+    said = translator.translate_ids(sources, to, beam=1, max_length=LONGEST)
+    end = loaded.vocabulary.end_id
+    ids = [each.hypotheses[0].token_ids for each in said]
+    return sources, [each if each[-1:] == [end] else [*each, end] for each in ids]
+
+
+def sample_texts(vocabulary: Vocabulary) -> list[str]:
+    """Return texts that the source side can cut, whatever its language: random pieces, the same each time."""
+    numbers, model = random.Random(1), vocabulary.source
+    silent = (model.is_control, model.is_unknown, model.is_byte, model.is_unused)
+    spoken = [
+        token
+        for token in range(model.get_piece_size())
+        if not any(test(token) for test in silent) and not model.id_to_piece(token).startswith(("<", ">>"))
+    ]
+    drawn = [numbers.choices(spoken, k=numbers.randint(*PIECES)) for _ in range(SENTENCES)]
+    return [model.decode(ids) for ids in drawn]
+
+
+def _language(vocabulary: Vocabulary) -> str | None:
+    return next(iter(vocabulary.target_languages), None)
+
+
+@torch.no_grad()
+def _compare(
+    theirs: Any, loaded: Loaded, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
+) -> tuple[float, int]:
+    """Return the largest difference of log-probabilities, and how often the likeliest token is the same."""
+    difference, same_first = 0.0, 0
+    for source_ids, target_ids in zip(sources, targets, strict=True):
+        source = torch.tensor([source_ids])
+        shifted = torch.tensor([[loaded.model.config.start_id, *target_ids[:-1]]])
+        ours = loaded.model(source, None, shifted).log_softmax(-1)
+        their = theirs(input_ids=source, decoder_input_ids=shifted).logits.float().log_softmax(-1)
+        difference = max(difference, float((ours - their).abs().max()))
+        same_first += int((ours.argmax(-1) == their.argmax(-1)).sum())
+    return difference, same_first

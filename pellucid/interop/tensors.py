@@ -1,0 +1,96 @@
+"""The same weights under two names and in two orders: ours, and those of the Bart family (MarianMT, M2M100).
+
+MarianMT's positions have all sines first and all cosines after them; ours take turns, as the paper writes.
+So the model dimension is permuted once, wherever a tensor has it. That changes no number: sums over the
+model dimension have the same terms.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from pellucid.config.schema import ModelConfig
+
+SHARED = "model.shared.weight"
+INPUT, OUTPUT, NOT_AT_ALL = 1, 0, None
+ATTENTION = {"query": ("q_proj", INPUT), "key": ("k_proj", INPUT), "value": ("v_proj", INPUT)}
+ATTENTION |= {"output": ("out_proj", OUTPUT)}
+FEED_FORWARD = {"inner": ("fc1", INPUT), "outer": ("fc2", OUTPUT)}
+NORMS = {  # of the residuals of each stack, in order
+    "encoder": ("self_attn_layer_norm", "final_layer_norm"),
+    "decoder": ("self_attn_layer_norm", "encoder_attn_layer_norm", "final_layer_norm"),
+}
+
+
+class Place(NamedTuple):
+    """Where a tensor of ours is in their files."""
+
+    names: tuple[str, ...]  # the first that is there counts; an export writes the last
+    axis: int | None  # the one that is the model dimension
+
+
+def places(config: ModelConfig) -> dict[str, Place]:
+    """Return the place of each of our parameters."""
+    return dict([*_embeddings(config), *_layers(config)])
+
+
+def order(width: int) -> Tensor:
+    """Return the place in their model dimension of each entry of ours: ours = theirs[..., order]."""
+    half = (width + 1) // 2
+    sine_first = torch.arange(width)
+    ours = torch.empty(width, dtype=torch.long)
+    ours[0::2], ours[1::2] = sine_first[:half], sine_first[half:]
+    return ours
+
+
+def take(tensor: Tensor, axis: int | None) -> Tensor:
+    """Return a tensor of theirs in our order."""
+    return tensor if axis is None else tensor.index_select(axis, order(tensor.shape[axis]))
+
+
+def give(tensor: Tensor, axis: int | None) -> Tensor:
+    """Return a tensor of ours in their order."""
+    return tensor if axis is None else tensor.index_select(axis, order(tensor.shape[axis]).argsort())
+
+
+def _embeddings(config: ModelConfig) -> Iterator[tuple[str, Place]]:
+    encoder, decoder = (f"model.{stack}.embed_tokens.weight" for stack in NORMS)
+    if config.tied and config.target_vocabulary is None:
+        yield "embedding.weight", Place((SHARED, encoder, decoder, SHARED), INPUT)
+    else:
+        yield "encoder.embedding.weight", Place((encoder, SHARED, encoder), INPUT)
+        yield "decoder.embedding.weight", Place((decoder, SHARED, decoder), INPUT)
+    if not config.tied:
+        yield "decoder.projection.weight", Place(("lm_head.weight",), INPUT)
+
+
+def _layers(config: ModelConfig) -> Iterator[tuple[str, Place]]:
+    for stack, count in (("encoder", config.encoder_layers), ("decoder", config.decoder_layers)):
+        for index in range(count):
+            ours, theirs = f"{stack}.layers.{index}", f"model.{stack}.layers.{index}"
+            yield from _attention(f"{ours}.self_attention", f"{theirs}.self_attn")
+            if stack == "decoder":
+                yield from _attention(f"{ours}.cross_attention", f"{theirs}.encoder_attn")
+            for name, (their_name, axis) in FEED_FORWARD.items():
+                yield from _linear(f"{ours}.feed_forward.{name}", f"{theirs}.{their_name}", axis)
+            for number, norm in enumerate(NORMS[stack], start=1):
+                yield from _norm(f"{ours}.residual_{number}.norm", f"{theirs}.{norm}")
+        if config.norm == "first":
+            yield from _norm(f"{stack}.norm", f"model.{stack}.layer_norm")
+
+
+def _attention(ours: str, theirs: str) -> Iterator[tuple[str, Place]]:
+    for name, (their_name, axis) in ATTENTION.items():
+        yield from _linear(f"{ours}.{name}", f"{theirs}.{their_name}", axis)
+
+
+def _linear(ours: str, theirs: str, axis: int) -> Iterator[tuple[str, Place]]:
+    yield f"{ours}.weight", Place((f"{theirs}.weight",), axis)
+    yield f"{ours}.bias", Place((f"{theirs}.bias",), OUTPUT if axis == OUTPUT else NOT_AT_ALL)
+
+
+def _norm(ours: str, theirs: str) -> Iterator[tuple[str, Place]]:
+    yield f"{ours}.weight", Place((f"{theirs}.weight",), OUTPUT)
+    yield f"{ours}.bias", Place((f"{theirs}.bias",), OUTPUT)

@@ -1,0 +1,130 @@
+"""A SentencePiece model whose pieces have other ids: MarianMT, M2M100 and NLLB number tokens by a table."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+from sentencepiece import SentencePieceProcessor
+
+from pellucid.errors import PellucidError
+
+IDS_FILE = "vocabulary.json"
+SPECIAL = ("pad_id", "unknown_id", "start_id", "end_id")
+SOURCE, TARGET = "source", "target"
+Pieces: TypeAlias = "SentencePieceProcessor | Renumbered"
+
+
+class Renumbered:
+    """The pieces of a SentencePiece model, with the ids of a table; its methods have SentencePiece's names.
+
+    tokens: the token of each id, None where an id has no token.
+    special: the ids of padding, of unknown pieces, of the start and of the end, as ModelConfig names them.
+    codes: the ids of languages by which a source and a target begin (M2M100, NLLB).
+    """
+
+    def __init__(
+        self,
+        model: SentencePieceProcessor,
+        tokens: Sequence[str | None],
+        special: Mapping[str, int],
+        codes: Mapping[str, int] | None = None,
+    ) -> None:
+        self.codes = dict(codes or {})
+        self.model, self.tokens, self.special = model, tuple(tokens), dict(special)
+        self._ids = {token: place for place, token in enumerate(self.tokens) if token is not None}
+        self._has_languages = any(token.startswith(">>") and token.endswith("<<") for token in self._ids)
+
+    def encode(self, text: str) -> list[int]:
+        """Return the ids of a text; in a model of several languages a leading >>xx<< is one token."""
+        code, end, rest = text.partition("<<")
+        tag = self._has_languages and text.startswith(">>") and end and f"{code}<<" in self._ids
+        pieces = self.model.encode(rest if tag else text, out_type=str)
+        return [self.piece_to_id(piece) for piece in ([f"{code}<<", *pieces] if tag else pieces)]
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """Return the text of ids; an unknown one becomes ⁇."""
+        return self.model.decode_pieces([self.id_to_piece(token) for token in ids]).replace("▁", " ").strip()
+
+    def get_piece_size(self) -> int:
+        """Return how many ids there are."""
+        return len(self.tokens)
+
+    def piece_to_id(self, piece: str) -> int:
+        """Return the id of a piece; that of unknown ones if the table does not have it."""
+        return self._ids.get(piece, self.special["unknown_id"])
+
+    def id_to_piece(self, token: int) -> str:
+        """Return the token of an id."""
+        piece = self.tokens[token]
+        return f"<id {token}>" if piece is None else piece
+
+    def get_score(self, token: int) -> float:
+        """Return SentencePiece's log-probability of a piece."""
+        return self.model.get_score(self._place(token))
+
+    def is_unused(self, token: int) -> bool:
+        """Return whether no text of this side has this token."""
+        return self._place(token) == self.model.unk_id() != token and not self.is_unknown(token)
+
+    def is_control(self, token: int) -> bool:
+        """Return whether the token stands for no text."""
+        return token in (*self.special.values(), *self.codes.values()) and not self.is_unknown(token)
+
+    def is_unknown(self, token: int) -> bool:
+        """Return whether this is the id of what the vocabulary does not know."""
+        return token == self.special["unknown_id"]
+
+    def is_byte(self, token: int) -> bool:
+        """Return whether the token is a byte of a character that has no piece."""
+        return self.model.is_byte(self._place(token))
+
+    def pad_id(self) -> int:
+        """Return the id of padding."""
+        return self.special["pad_id"]
+
+    def unk_id(self) -> int:
+        """Return the id of unknown pieces."""
+        return self.special["unknown_id"]
+
+    def bos_id(self) -> int:
+        """Return the id that a target starts from."""
+        return self.special["start_id"]
+
+    def eos_id(self) -> int:
+        """Return the id of the end token."""
+        return self.special["end_id"]
+
+    def serialized_model_proto(self) -> bytes:
+        """Return the SentencePiece model as the bytes of its file, without the table."""
+        return self.model.serialized_model_proto()
+
+    def _place(self, token: int) -> int:
+        return self.model.piece_to_id(self.id_to_piece(token))
+
+
+def ids_file(source: Pieces, target: Pieces) -> bytes | None:
+    """Return the content of vocabulary.json for the two sides; None where ids are SentencePiece's own."""
+    if not isinstance(source, Renumbered) or not isinstance(target, Renumbered):
+        return None
+    table: dict[str, Any] = {"special": source.special, "codes": source.codes, SOURCE: source.tokens}
+    if source.tokens != target.tokens:
+        table[TARGET] = target.tokens
+    return json.dumps(table, ensure_ascii=False, indent=0).encode()
+
+
+def renumber(models: Sequence[Any], content: bytes, path: str) -> list[Renumbered]:
+    """Give the models of the source and of the target (or the one of both) the ids of a vocabulary.json."""
+    try:
+        table = json.loads(content)
+        special = {name: int(table["special"][name]) for name in SPECIAL}
+        codes = {str(name): int(token) for name, token in table.get("codes", {}).items()}
+        tokens = [[None if each is None else str(each) for each in table[SOURCE]]]
+        tokens += [[None if each is None else str(each) for each in table.get(TARGET) or table[SOURCE]]]
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise PellucidError(f"{path}: this is not a table of tokens. Copy the model folder again.") from None
+    return [Renumbered(model, each, special, codes) for model, each in zip(models, tokens, strict=False)]
+
+
+def table_of(model: Any) -> Any:
+    """Return what two vocabularies must share beside their SentencePiece models; None for plain models."""
+    return (model.tokens, model.special, model.codes) if isinstance(model, Renumbered) else None

@@ -1,0 +1,53 @@
+"""The pages on models that come and go: their commands run on models that are made here."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+import random_translator
+from command import Command
+from documents import ROOT, blocks, check_link, links, run_line
+from marian_folders import many_languages, model, tokenizer
+
+from pellucid.folder.checkpoint import save_model
+
+
+def opus(folder: Path) -> None:
+    """What docs/opus-mt.md reads."""
+    (folder / "opus-mt-en-fr").mkdir()
+    model(folder / "opus-mt-en-fr", tokenizer(folder / "opus-mt-en-fr"))
+
+
+def nllb(folder: Path) -> None:
+    """What docs/nllb.md reads."""
+    (folder / "nllb").mkdir()
+    many_languages(folder / "nllb", "nllb")
+
+
+def ours(folder: Path) -> None:
+    """What docs/elsewhere.md reads."""
+    pytest.importorskip("ctranslate2")
+    made: Any = random_translator.translator(end=1.5)
+    save_model(folder / "ours", made.model, made.vocabulary, made.config, {})
+
+
+@pytest.mark.parametrize(("page", "make"), [("opus-mt", opus), ("nllb", nllb), ("elsewhere", ours)])
+def test_its_commands_and_its_python_run(
+    page: str, make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pellucid: Command
+) -> None:
+    make(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "runs").mkdir()
+    path = ROOT / "docs" / f"{page}.md"
+    for block in blocks(path):
+        if block.info == "python":
+            exec(compile(block.text, path.name, "exec"), {"__name__": page})
+        for line in block.commands:
+            said = run_line(line, pellucid)
+            assert said.code == 0, f"{line}: {said.err}"
+            if "--against" in line:
+                assert "are the same function" in said.out
+    assert os.listdir(tmp_path)
+    for link in links(path):
+        check_link(link, path)

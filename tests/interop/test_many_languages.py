@@ -1,0 +1,94 @@
+"""M2M100 and NLLB models with random weights are the ones of transformers."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from marian_folders import CODES, many_languages, phrases
+from transformers import M2M100ForConditionalGeneration
+
+from pellucid.data.batch import pad
+from pellucid.interop.importing import import_model
+from pellucid.seeing.trace import trace
+from pellucid.translate.score import log_probabilities
+from pellucid.translator import load
+
+
+@pytest.fixture(scope="module", params=CODES)
+def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    folder = tmp_path_factory.mktemp(request.param)
+    return request.param, folder, many_languages(folder, request.param)
+
+
+def test_ids_are_those_of_their_tokenizer(made: Any) -> None:
+    kind, folder, tokens = made
+    vocabulary, to = load(folder, device="cpu").vocabulary, CODES[kind][1]
+    for text in [*phrases("en", 1000), *phrases("fr", 500)]:
+        assert vocabulary.encode_source(text, to) == tokens(text).input_ids
+    tokens.tgt_lang = to
+    for text in phrases("fr", 200):
+        ids = vocabulary.encode_target(text, to)
+        assert ids == tokens(text_target=text).input_ids
+        if vocabulary.unknown_id not in ids:
+            assert vocabulary.decode_target(ids, to) == tokens.decode(ids[1:], skip_special_tokens=True)
+
+
+def test_logits_attention_and_translations_are_those_of_transformers(made: Any) -> None:
+    kind, folder, _ = made
+    translator, to = load(folder, device="cpu"), CODES[kind][1]
+    theirs = M2M100ForConditionalGeneration.from_pretrained(folder, attn_implementation="eager").eval()
+    config, texts = translator.model.config, phrases("en", 20)
+    assert (config.norm, config.positions, config.start_id, config.end_id) == ("first", "fairseq", 2, 2)
+    source, mask = pad([translator.vocabulary.encode_source(text, to) for text in texts], config.pad_id)
+    code = translator.vocabulary.target_tag(to)[0]
+    target = torch.tensor([[config.start_id, code, 7, 9, 30, 12]] * len(texts))
+    with torch.no_grad(), trace(translator.model, only="*.weights") as seen:
+        logits = translator.model(source, mask, target)
+        said = theirs(
+            input_ids=source, attention_mask=mask.long(), decoder_input_ids=target, output_attentions=True
+        )
+    assert (logits - said.logits).abs().max() < 1e-4
+    parts = {
+        "encoder.layers.{}.self_attention.weights": said.encoder_attentions,
+        "decoder.layers.{}.self_attention.weights": said.decoder_attentions,
+        "decoder.layers.{}.cross_attention.weights": said.cross_attentions,
+    }
+    for name, layers in parts.items():
+        for index, weights in enumerate(layers):
+            real = mask[:, None, :, None] if name.startswith("encoder") else torch.tensor(True)
+            assert ((seen[name.format(index)].tensor - weights).abs() * real).max() < 1e-5, name
+
+    for beam in (1, 4):
+        generated = theirs.generate(
+            source, attention_mask=mask.long(), num_beams=beam, max_length=24, forced_bos_token_id=code,
+            bad_words_ids=[[1], [3]],
+        )  # fmt: skip
+        ours = translator.translate(texts, to=to, beam=beam, max_length=23)
+        finished = [(each, row[1:]) for each, row in zip(ours, generated.tolist(), strict=True)]
+        for each, row in finished:
+            if config.end_id in row:
+                row = row[: row.index(config.end_id) + 1]
+            assert each.hypotheses[0].token_ids[0] == code
+            if each.hypotheses[0].token_ids != row:
+                assert beam > 1
+                ids = translator.vocabulary.encode_source(each.source, to)
+                total = sum(log_probabilities([translator.model], [ids], [row], 4096)[0])
+                assert each.hypotheses[0].score >= total / len(row) - 1e-4 or not each.hypotheses[0].finished
+
+
+def test_it_is_imported_with_its_languages(made: Any, tmp_path: Path) -> None:
+    kind, folder, _ = made
+    report = import_model(folder, tmp_path / "ours")
+    assert report.parity is not None and report.parity.difference < 1e-4
+    french = import_model(folder, tmp_path / "french", check=kind == "nllb", source_language=CODES[kind][1])
+    assert load(french.out).languages[0][0] == CODES[kind][1]
+    translator, to = load(tmp_path / "ours", device="cpu"), CODES[kind][1]
+    assert (CODES[kind][0], to) in translator.languages
+    text = phrases("en", 1)[0]
+    again, direct = (each.translate(text, to=to) for each in (translator, load(folder, device="cpu")))
+    assert again == direct
+    explanation = translator.explain(text, to=to)
+    assert explanation.steps[0].expected in (to, f"__{to}__")
+    explanation.to_html(tmp_path / "page.html")
+    assert translator.score([text], ["Le chat"], to=to)[0].tokens[0] in (to, f"__{to}__")

@@ -1,0 +1,171 @@
+"""A model of ours as a MarianMT folder: transformers computes the same, and taken in again it is the same."""
+
+import json
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import random_translator
+import tiny
+import torch
+from command import Command
+from marian_folders import model, phrases, tokenizer
+from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
+
+import pellucid as package
+from pellucid.errors import PellucidError, UsageError
+from pellucid.folder.checkpoint import save_model
+from pellucid.folder.load import Loaded
+from pellucid.interop.bart_family import read_foreign
+from pellucid.interop.exporting import export
+from pellucid.interop.foreign import open_foreign
+from pellucid.translator import Translator
+
+OURS: dict[str, Callable[[], Translator]] = {
+    "untied, with a bias": lambda: random_translator.translator(end=1.5),
+    "bytes": lambda: random_translator.translator("bytes", end=1.5),
+    "tied, three languages, no bias": lambda: tiny.translator("unigram", scale_embeddings=False),
+    "two vocabularies, gelu": lambda: tiny.translator("bpe", joint=False, activation="gelu"),
+}
+
+
+def loaded(translator: Translator) -> Loaded:
+    return Loaded(translator.model, translator.vocabulary, translator.config, {"files": {}})
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_transformers_opens_it_and_computes_the_same(name: str, tmp_path: Path) -> None:
+    translator, out = OURS[name](), tmp_path / "marian"
+    report = export("huggingface", loaded(translator), out)
+    assert report.parity is not None and report.parity.difference < 1e-4
+    theirs, tokens = AutoModelForSeq2SeqLM.from_pretrained(out).eval(), AutoTokenizer.from_pretrained(out)
+    assert type(tokens).__name__ == "MarianTokenizer"
+    several = len(translator.vocabulary.target_languages) > 1
+    to = "es" if several else None
+    for text in random_translator.sentences(12):
+        ids = translator.vocabulary.encode_source(text, to)
+        assert tokens(f">>es<< {text}" if several else text).input_ids == ids
+        ours = translator.translate(text, to=to, beam=4, max_length=20).hypotheses[0]
+        source = torch.tensor([ids])
+        row = theirs.generate(source, num_beams=4, max_length=21, early_stopping=True)[0].tolist()[1:]
+        if tokens.eos_token_id in row:
+            row = row[: row.index(tokens.eos_token_id) + 1]
+            assert ours.token_ids == row or ours.score >= mean_of(translator, ids, row) - 1e-4
+
+
+@torch.no_grad()
+def mean_of(translator: Translator, source: list[int], target: list[int]) -> float:
+    ids = torch.tensor([[translator.model.config.start_id, *target[:-1]]])
+    logits = translator.model(torch.tensor([source]), None, ids)
+    return float(logits[0].log_softmax(-1).gather(1, torch.tensor(target)[:, None]).mean())
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_taken_in_again_it_is_the_same_model(name: str, tmp_path: Path) -> None:
+    translator, numbers = OURS[name](), random.Random(1)
+    export("huggingface", loaded(translator), tmp_path / "marian", check=False)
+    again = read_foreign(open_foreign(tmp_path / "marian"))
+    config = translator.model.config
+    source = torch.tensor([numbers.choices(range(4, config.vocabulary), k=7) for _ in range(3)])
+    target = torch.tensor([numbers.choices(range(4, config.target_size), k=5) for _ in range(3)])
+    assert torch.equal(again.model(source, None, target), translator.model(source, None, target))
+    assert again.config.model == config
+    assert again.vocabulary.source_tokens(source[0].tolist()) == translator.vocabulary.source_tokens(
+        source[0].tolist()
+    )
+    sides = [(each.source, each.target) for each in (again.vocabulary, translator.vocabulary)]
+    protos = [[side.serialized_model_proto() for side in pair] for pair in sides]
+    assert len({len(proto) for proto in protos[0]}) == len({len(proto) for proto in protos[1]})
+    ours, theirs = translator.config.translation, again.config.translation
+    assert (ours.beam, ours.max_length, ours.forced_end) == (
+        theirs.beam,
+        theirs.max_length,
+        theirs.forced_end,
+    )
+
+
+def test_an_imported_model_goes_out_as_it_came_in(tmp_path: Path) -> None:
+    first = tmp_path / "first"
+    first.mkdir()
+    model(first, tokenizer(first, codes=(">>fra<<", ">>deu<<")), scale_embedding=False)
+    taken = read_foreign(open_foreign(first))
+    export("huggingface", taken, tmp_path / "again")
+    again = read_foreign(open_foreign(tmp_path / "again"))
+    assert again.vocabulary.same_as(taken.vocabulary) or again.vocabulary.languages[0][0] == "?"
+    for name, tensor in taken.model.state_dict().items():
+        assert torch.equal(tensor, again.model.state_dict()[name]), name
+    tables = [
+        json.loads((folder / "vocab.json").read_text("utf-8")) for folder in (first, tmp_path / "again")
+    ]
+    assert tables[0] == tables[1]
+    assert again.config.translation == taken.config.translation or again.config.translation.suppressed
+
+
+def test_what_marian_cannot_express_is_refused(tmp_path: Path) -> None:
+    translator = tiny.translator("unigram", norm="first")
+    with pytest.raises(PellucidError) as caught:
+        export("huggingface", loaded(translator), tmp_path / "out")
+    assert "MarianMT cannot express this model: its norm comes first" in str(caught.value)
+    prepared = random_translator.translator(preparation="moses")
+    with pytest.raises(PellucidError, match='its text is prepared with "moses"'):
+        export("huggingface", loaded(prepared), tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "out").write_text("mine")
+    with pytest.raises(UsageError, match="something is there already"):
+        export("huggingface", loaded(translator), tmp_path / "out")
+
+
+def test_the_verbs_take_a_folder_of_transformers_directly(tmp_path: Path, pellucid: Command) -> None:
+    theirs = tmp_path / "opus"
+    theirs.mkdir()
+    model(theirs, tokenizer(theirs), generation={"no_repeat_ngram_size": 3})
+    text = phrases("en", 1)[0]
+    said = pellucid("translate", theirs, stdin=f"{text}\n".encode())
+    assert said.code == 0 and said.out.count("\n") == 1
+    assert f"pellucid: {theirs}: MarianMT (OPUS-MT), 2+2 layers, width 16, " in said.err
+    assert "without no_repeat_ngram_size = 3, which Pellucid does not have" in said.err
+    assert package.load(theirs, device="cpu").translate(text).text == said.out.rstrip("\n")
+    for verb in (["inspect", theirs], ["leak", theirs, "--sentence", text], ["explain", theirs, text]):
+        assert pellucid(*verb).code == 0, verb
+
+    brought = pellucid("import", theirs, tmp_path / "ours")
+    assert brought.code == 0 and brought.out == f"{tmp_path / 'ours'}\n"
+    assert "Compared with transformers" in brought.err
+    assert pellucid("translate", tmp_path / "ours", stdin=f"{text}\n".encode()).out == said.out
+    sent = pellucid("export", "huggingface", tmp_path / "ours", tmp_path / "back", "--no-check")
+    assert sent.code == 0 and "Compared" not in sent.err
+    assert pellucid("translate", tmp_path / "back", stdin=f"{text}\n".encode()).out == said.out
+
+
+def test_another_architecture_is_refused_with_what_is_supported(tmp_path: Path, pellucid: Command) -> None:
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "t5"}))
+    said = pellucid("translate", tmp_path, stdin=b"x\n")
+    assert said.code == 1
+    assert "'t5', which is another architecture. Pellucid takes in MarianMT (OPUS-MT), M2M100" in said.err
+
+
+def test_the_glass_box_shows_an_imported_model(tmp_path: Path) -> None:
+    theirs, text = tmp_path / "opus", phrases("en", 1)[0]
+    theirs.mkdir()
+    model(theirs, tokenizer(theirs))
+    translator = package.load(theirs, device="cpu")
+    explanation = translator.explain(text)
+    tokens = AutoTokenizer.from_pretrained(theirs)
+    weights = explanation.trace["decoder.layers.1.cross_attention.weights"]
+    assert list(weights.labels("M")) == tokens.convert_ids_to_tokens(tokens(text).input_ids)
+    assert weights.labels("L")[0] == "<pad>"
+    assert str(explanation.alignment()) and explanation.steps[0].input == "<pad>"
+    explanation.to_html(tmp_path / "page.html")
+    assert (tmp_path / "page.html").stat().st_size > 100_000
+    name = "decoder.layers.*.cross_attention.weights"
+    silenced = explanation.again({name: lambda weights: weights * 0})
+    assert silenced["decoder.layers.1.cross_attention.context"].tensor.abs().max() == 0
+
+
+def test_a_saved_model_is_exported(tmp_path: Path, pellucid: Command) -> None:
+    translator: Any = random_translator.translator()
+    save_model(tmp_path / "ours", translator.model, translator.vocabulary, translator.config, {})
+    said = pellucid("export", "huggingface", tmp_path / "ours", tmp_path / "marian")
+    assert said.code == 0 and "the same function" in said.err

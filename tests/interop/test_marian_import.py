@@ -1,0 +1,319 @@
+"""A MarianMT model that was taken in is the one of transformers: logits, attention, tokens, translations."""
+
+import json
+import pickle
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from marian_folders import model, phrases, tokenizer
+from transformers import MarianMTModel, MarianTokenizer
+
+from pellucid.data.batch import pad
+from pellucid.errors import PellucidError
+from pellucid.interop.bart_family import left_out, read_foreign
+from pellucid.interop.foreign import open_foreign
+from pellucid.interop.importing import import_model
+from pellucid.interop.tensors import give, order, take
+from pellucid.learning.run import train
+from pellucid.seeing.trace import trace
+from pellucid.translator import Translator, load
+
+SHAPES: dict[str, dict[str, Any]] = {
+    "OPUS-MT": {},
+    "trained": dict(d_model=32, steps=300),
+    "gelu, not scaled, deep encoder": dict(
+        activation_function="gelu", scale_embedding=False, encoder_layers=5, decoder_layers=1
+    ),
+    "two vocabularies": dict(share_encoder_decoder_embeddings=False, activation_function="relu"),
+    "untied": dict(share_encoder_decoder_embeddings=False, tie_word_embeddings=False, d_model=24),
+    "untied, one size": dict(
+        tie_word_embeddings=False, d_model=20, encoder_attention_heads=2, decoder_attention_heads=2
+    ),
+    "half the width is odd": dict(d_model=12, encoder_attention_heads=3, decoder_attention_heads=3),
+}
+
+
+@pytest.fixture(scope="module", params=SHAPES)
+def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    settings, path = SHAPES[request.param], tmp_path_factory.mktemp("marian")
+    two = settings.get("share_encoder_decoder_embeddings") is False
+    model(path, tokenizer(path, separate=two), **settings)
+    return path
+
+
+def translator_of(folder: Path) -> Translator:
+    loaded = read_foreign(open_foreign(folder))
+    return Translator(loaded.model, loaded.vocabulary, loaded.config)
+
+
+def theirs(folder: Path) -> MarianMTModel:
+    return MarianMTModel.from_pretrained(folder, attn_implementation="eager").eval()
+
+
+def a_batch(translator: Translator) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Sources of several lengths, their mask, and targets from the start token."""
+    numbers, config = random.Random(3), translator.model.config
+    sources = [translator.vocabulary.encode_source(text) for text in phrases("en", 6)]
+    targets = [[config.start_id, *numbers.choices(range(2, config.target_size - 1), k=9)] for _ in sources]
+    return *pad(sources, config.pad_id), torch.tensor(targets)
+
+
+def test_logits_and_all_attention_weights_are_those_of_transformers(folder: Path) -> None:
+    translator = translator_of(folder)
+    source, mask, target = a_batch(translator)
+    with torch.no_grad(), trace(translator.model, only="*.weights") as seen:
+        logits = translator.model(source, mask, target)
+        said = theirs(folder)(
+            input_ids=source, attention_mask=mask.long(), decoder_input_ids=target, output_attentions=True
+        )
+    unwatched = translator.model(source, mask, target)
+    assert (unwatched - said.logits).abs().max() < 1e-4
+    assert (logits - said.logits).abs().max() < 1e-4
+    parts = {
+        "encoder.layers.{}.self_attention.weights": said.encoder_attentions,
+        "decoder.layers.{}.self_attention.weights": said.decoder_attentions,
+        "decoder.layers.{}.cross_attention.weights": said.cross_attentions,
+    }
+    compared = 0
+    for name, layers in parts.items():
+        for index, weights in enumerate(layers):
+            real = mask[:, None, :, None] if name.startswith("encoder") else torch.tensor(True)
+            difference = (seen[name.format(index)].tensor - weights).abs() * real
+            assert difference.max() < 1e-5, name
+            compared += 1
+    assert compared == len(seen)
+
+
+@pytest.mark.parametrize("beam", [1, 4])
+def test_translations_are_those_of_generate(folder: Path, beam: int) -> None:
+    translator, texts = translator_of(folder), phrases("en", 30)
+    config = translator.model.config
+    source, mask = pad([translator.vocabulary.encode_source(text) for text in texts], config.pad_id)
+    generated = theirs(folder).generate(
+        source, attention_mask=mask.long(), num_beams=beam, max_length=24, early_stopping=True
+    )
+    ours = translator.translate(texts, beam=beam, max_length=23)
+    same = 0
+    for translation, row in zip(ours, generated.tolist(), strict=True):
+        ids = row[1 : row.index(config.end_id, 1) + 1]
+        if translation.hypotheses[0].token_ids == ids:
+            same += 1
+            continue
+        their_score = mean_of(translator, translation.source, ids)
+        assert translation.hypotheses[0].score >= their_score - 1e-4
+    assert same >= 15
+    distinct = {str(each.hypotheses[0].token_ids) for each in ours}
+    assert len(distinct) > (5 if config.width == 32 else 1)  # they are different sentences
+
+
+@torch.no_grad()
+def mean_of(translator: Translator, source: str, target: list[int]) -> float:
+    """The score of target ids, as `score` has it, by their number."""
+    ids = torch.tensor([[translator.model.config.start_id, *target[:-1]]])
+    logits = translator.model(torch.tensor([translator.vocabulary.encode_source(source)]), None, ids)
+    return float(logits[0].log_softmax(-1).gather(1, torch.tensor(target)[:, None]).mean())
+
+
+def test_suppressed_tokens_are_never_said(tmp_path: Path) -> None:
+    sizes = tokenizer(tmp_path)
+    model(tmp_path, sizes)
+    likely = translator_of(tmp_path).translate(phrases("en", 1)[0], beam=1).hypotheses[0].token_ids[0]
+    free = translator_of(tmp_path).translate(phrases("en", 20), beam=1)
+    bad = [[sizes[0] - 1], [1], [likely], [2, 3]]
+    model(tmp_path, sizes, generation={"suppress_tokens": [5], "bad_words_ids": bad})
+    translator = translator_of(tmp_path)
+    assert translator.config.translation.suppressed == tuple(sorted({5, likely}))
+    assert [*left_out(open_foreign(tmp_path).generation)] == ["bad_words_ids of several tokens"]
+    said = translator.translate(phrases("en", 20), beam=1)
+    assert any(likely in each.hypotheses[0].token_ids for each in free)
+    assert not any({5, likely} & {*each.hypotheses[0].token_ids} for each in said)
+    assert all(each.hypotheses[0].token_ids[-1] == translator.model.config.end_id for each in said)
+
+
+def test_their_defaults_are_ours(folder: Path) -> None:
+    config = translator_of(folder).config.translation
+    assert (config.beam, config.max_length, config.forced_end) == (4, 23, True)
+
+
+@pytest.mark.parametrize("language", ["en", "fr", "hi"])
+def test_ids_are_those_of_their_tokenizer(language: str, tmp_path: Path) -> None:
+    model(
+        tmp_path,
+        tokenizer(tmp_path, (language, "en"), size=130),
+        d_model=8,
+        encoder_layers=1,
+        decoder_layers=1,
+    )
+    tokens, vocabulary = MarianTokenizer.from_pretrained(tmp_path), translator_of(tmp_path).vocabulary
+    texts = [
+        *phrases(language, 1000),
+        "  two  spaces ",
+        "½ ﬁ é 你好",
+        "a >>b<< c",
+        "",
+        '(quoted) "x" – 1,5 %',
+    ]
+    for text in texts:
+        ids = vocabulary.encode_source(text)
+        assert ids == tokens(text).input_ids
+        labels = vocabulary.source_tokens(ids)
+        assert labels == [tokens.convert_ids_to_tokens(token) for token in ids]
+    for text in phrases("en", 200):
+        ids = vocabulary.encode_target(text)
+        assert ids == tokens(text_target=text).input_ids
+        if vocabulary.unknown_id in ids:  # theirs leaves it out, ours writes ⁇
+            continue
+        assert vocabulary.decode_target(ids) == tokens.decode(ids, skip_special_tokens=True)
+    assert {vocabulary.unknown_id} < {*vocabulary.encode_source(" ".join(texts))}
+
+
+def test_a_model_of_several_languages_takes_their_codes(tmp_path: Path) -> None:
+    codes = (">>fra<<", ">>deu<<")
+    model(tmp_path, tokenizer(tmp_path, codes=codes))
+    translator, tokens = translator_of(tmp_path), MarianTokenizer.from_pretrained(tmp_path)
+    assert {target for _, target in translator.languages} == {"fra", "deu"}
+    text = phrases("en", 1)[0]
+    ids = tokens(f">>deu<< {text}").input_ids
+    assert translator.vocabulary.encode_source(text, "deu") == ids
+    said = translator.translate(f">>deu<< {text}").hypotheses
+    assert said == translator.translate_ids([ids], "deu")[0].hypotheses
+    assert translator.vocabulary.source_tokens(ids)[0] == ">>deu<<"
+
+
+def test_the_imported_folder_is_the_model_that_was_read(folder: Path, tmp_path: Path) -> None:
+    report = import_model(folder, tmp_path / "ours")
+    assert "the same function. On 8 sentences" in str(report)
+    assert report.parity is not None and report.parity.difference < 1e-4
+    read, again = translator_of(folder), load(tmp_path / "ours", device="cpu")
+    source, mask, target = a_batch(read)
+    assert torch.equal(read.model(source, mask, target), again.model(source, mask, target))
+    assert again.vocabulary.same_as(read.vocabulary) and again.config.translation == read.config.translation
+
+
+@pytest.mark.filterwarnings("ignore:.*are unknown:UserWarning")
+def test_an_imported_model_is_trained_on(tmp_path: Path) -> None:
+    (tmp_path / "opus").mkdir()
+    model(tmp_path / "opus", tokenizer(tmp_path / "opus"))
+    import_model(tmp_path / "opus", tmp_path / "ours", check=False)
+    pairs = zip(phrases("en", 40), phrases("fr", 40), strict=True)
+    (tmp_path / "pairs.tsv").write_text("".join(f"{one}\t{other}\n" for one, other in pairs), "utf-8")
+    data = {"train": [tmp_path / "pairs.tsv"], "languages": ["en", "fr"], "held_out": 8}
+    training = {"steps": 2, "start_from": tmp_path / "ours", "validate_every": 2, "threads": 1}
+    run = train({"data": data, "training": training}, out=tmp_path / "run", device="cpu")
+    again = load(run, device="cpu")
+    assert again.vocabulary.source_tokens([0, 1]) == ["</s>", "<unk>"]
+    assert again.model.config.start_id == again.model.config.pad_id
+
+
+def test_pickled_tensors_are_read_as_tensors(folder: Path, tmp_path: Path) -> None:
+    for file in folder.iterdir():
+        if file.name != "model.safetensors":
+            (tmp_path / file.name).write_bytes(file.read_bytes())
+    torch.save(theirs(folder).state_dict(), tmp_path / "pytorch_model.bin")
+    read, pickled = translator_of(folder), translator_of(tmp_path)
+    source, mask, target = a_batch(read)
+    assert torch.equal(read.model(source, mask, target), pickled.model(source, mask, target))
+
+
+class Harmful:
+    def __reduce__(self) -> Any:
+        return open, ("harm.txt", "w")
+
+
+def test_a_pickle_with_code_is_refused_and_nothing_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    model(tmp_path, tokenizer(tmp_path))
+    (tmp_path / "model.safetensors").unlink()
+    for content in (pickle.dumps({"final_logits_bias": Harmful()}), b"nonsense"):
+        (tmp_path / "pytorch_model.bin").write_bytes(content)
+        with pytest.raises(PellucidError, match="holds other things than tensors"):
+            read_foreign(open_foreign(tmp_path))
+    torch.save({"final_logits_bias": Harmful()}, tmp_path / "pytorch_model.bin")
+    with pytest.raises(PellucidError, match="holds other things than tensors"):
+        read_foreign(open_foreign(tmp_path))
+    assert not (tmp_path / "harm.txt").exists()
+
+
+def test_a_damaged_folder_is_refused_with_all_its_faults(tmp_path: Path) -> None:
+    transformer = model(tmp_path, tokenizer(tmp_path))
+    state = {
+        name: tensor.clone()
+        for name, tensor in transformer.state_dict().items()
+        if "embed_positions" not in name
+    }
+    for name in ("lm_head.weight", "model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight"):
+        del state[name]
+    del state["model.encoder.layers.0.fc1.bias"]
+    state["model.decoder.layers.1.fc2.weight"] = torch.zeros(3, 4)
+    state["model.extra"] = torch.zeros(1)
+    (tmp_path / "model.safetensors").unlink()
+    torch.save(state, tmp_path / "pytorch_model.bin")
+    table = json.loads((tmp_path / "vocab.json").read_text("utf-8"))
+    (tmp_path / "vocab.json").write_text(json.dumps({f"x{token}": place for token, place in table.items()}))
+    (tmp_path / "target.spm").unlink()
+    with pytest.raises(PellucidError) as caught:
+        import_model(tmp_path, tmp_path / "ours")
+    pad = table["<pad>"]
+    assert str(caught.value).split("\n") == [
+        f"{tmp_path}: this model cannot be taken in:",
+        "  - target.spm: cannot be read: No such file or directory.",
+        "  - vocab.json: </s> has id None, but config.json says eos_token_id = 0.",
+        f"  - vocab.json: <pad> has id None, but config.json says pad_token_id = {pad}.",
+        "  - vocab.json: there is no <unk>.",
+        "  - the weights have no model.encoder.layers.0.fc1.bias.",
+        "  - model.decoder.layers.1.fc2.weight is [3, 4] where config.json needs [16, 24].",
+        "  - model.extra is unknown to this architecture.",
+        "Nothing in it was executed. Download the folder again, or ask whoever made it.",
+    ]
+    assert not (tmp_path / "ours").exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            {"activation_function": "gelu_new"},
+            "activation_function = 'gelu_new' is not one of relu, gelu, swish",
+        ),
+        ({"decoder_ffn_dim": 12}, "encoder_ffn_dim = 24 and decoder_ffn_dim = 12 differ"),
+        ({"d_model": 15}, "is not divisible by heads"),
+        (
+            {"model_type": "t5"},
+            "model_type = 't5', which is another architecture. Pellucid takes in MarianMT",
+        ),
+        ({"vocab_size": 77}, "but the model has 77 tokens: another vocabulary"),
+    ],
+)
+def test_what_our_model_cannot_be_is_refused(tmp_path: Path, change: dict[str, Any], message: str) -> None:
+    model(tmp_path, tokenizer(tmp_path))
+    config = json.loads((tmp_path / "config.json").read_text())
+    (tmp_path / "config.json").write_text(json.dumps(config | change))
+    with pytest.raises(PellucidError) as caught:
+        read_foreign(open_foreign(tmp_path))
+    assert message in str(caught.value)
+
+
+def test_learned_positions_and_untied_copies_are_refused(tmp_path: Path) -> None:
+    transformer = model(tmp_path, tokenizer(tmp_path))
+    state = {name: tensor.clone() for name, tensor in transformer.state_dict().items()}
+    state["lm_head.weight"] += 1
+    state["model.decoder.embed_positions.weight"] += 0.1
+    (tmp_path / "model.safetensors").unlink()
+    torch.save(state, tmp_path / "pytorch_model.bin")
+    with pytest.raises(PellucidError) as caught:
+        read_foreign(open_foreign(tmp_path))
+    assert "lm_head.weight differs from model.decoder.embed_tokens.weight" in str(caught.value)
+    assert "model.decoder.embed_positions.weight does not hold sinusoids" in str(caught.value)
+
+
+@pytest.mark.parametrize("width", [2, 6, 7, 16, 33])
+def test_the_permutation_takes_and_gives_back(width: int) -> None:
+    theirs = torch.arange(width)
+    assert torch.equal(give(take(theirs, 0), 0), theirs)
+    half = (width + 1) // 2
+    assert order(width)[:4].tolist() == [0, half, 1, half + 1][:width]
