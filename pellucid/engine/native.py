@@ -124,7 +124,8 @@ class Session:
         lengths = [len(ids) for ids in sources]
         self._slots, self._capacity = slots, capacity
         self._model = Model.from_buffer_copy(weights.structure)
-        table = sinusoids(round_up(max(capacity, *lengths)), shape.width, torch.float32, torch.device("cpu"))
+        length, cpu = round_up(max(capacity, *lengths)), torch.device("cpu")
+        table = sinusoids(length, shape.width, torch.float32, cpu, shape.positions)
         self._positions = table.contiguous()
         self._model.positions = address(self._positions)
         never = self._take("forbidden", shape.vocabulary, np.uint8)

@@ -34,13 +34,15 @@ class Shape:
     across: int
     hidden: int
     vocabulary: int
+    positions: str  # the kind of sinusoids
 
     @classmethod
     def of(cls, config: ModelConfig) -> "Shape":
         """The shape of a model with this configuration."""
         head = up(config.width // config.heads, LANES)
         across, hidden = up(config.heads * head), up(config.hidden)
-        return cls(config.width, up(config.width), config.heads, head, across, hidden, up(config.target_size))
+        vocabulary, kind = up(config.target_size), config.positions
+        return cls(config.width, up(config.width), config.heads, head, across, hidden, vocabulary, kind)
 
 
 class Affine(NamedTuple):

@@ -60,7 +60,8 @@ class Session:
         self._weights, self._candidates, self._forbidden = weights, candidates, list(forbidden)
         shape = weights.shape
         length = round_up(max(capacity, *map(len, sources)))
-        self._positions = sinusoids(length, shape.width, torch.float32, torch.device("cpu"))
+        cpu = torch.device("cpu")
+        self._positions = sinusoids(length, shape.width, torch.float32, cpu, shape.positions)
         self._memory = [self._read(ids) for ids in sources]
         layers = len(weights.layers["decoder"])
         self._cache = torch.zeros(layers, slots, capacity, 2, shape.across, dtype=torch.float16)

@@ -102,6 +102,10 @@ def _continue(
 ) -> Hypotheses:
     """Return the candidates of a step, chosen from the likeliest tokens if these decide, or from all."""
     said = log_probabilities(decoding.step(hypotheses.tokens[:, :, -1].ravel()))
+    if rules.forced_end and said.all is not None:  # the end token may not be among the likeliest
+        length = hypotheses.tokens.shape[-1]
+        if any(requests[place].max_length == length for place in hypotheses.places.tolist()):
+            said = said.all()
     while True:
         _check(said, hypotheses, requests)
         least = None if said.all is None else said.log_p.min(-1)

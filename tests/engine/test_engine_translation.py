@@ -88,7 +88,13 @@ def test_every_kind_of_kernels_translates_alike(kind: str, monkeypatch: pytest.M
     assert said(ours.translate(sentences(12), beam=4)) == expected
 
 
-def found(model: Transformer, width: int, kept: int | None, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+def found(
+    model: Transformer,
+    width: int,
+    kept: int | None,
+    monkeypatch: pytest.MonkeyPatch,
+    forced_end: bool = False,
+) -> list[Any]:
     """What search finds of ten sources, with so many candidates of each row, or with all of them."""
     engine, read = Engine(model), Engine.read
 
@@ -98,7 +104,7 @@ def found(model: Transformer, width: int, kept: int | None, monkeypatch: pytest.
     monkeypatch.setattr(Engine, "read", fewer)
     sources = [[4 + number, 3] for number in range(10)]
     requests = [Request(number, 8 + number, [5] * (number % 3)) for number in range(10)]
-    rules = Rules(2, 3, (0, 1, 2, 7), width, min_length=2)
+    rules = Rules(2, 3, (0, 1, 2, 7), width, min_length=2, forced_end=forced_end)
     try:
         return decode([engine], sources, requests, rules, Options(width, 1.0, min_length=2))
     finally:
@@ -106,9 +112,10 @@ def found(model: Transformer, width: int, kept: int | None, monkeypatch: pytest.
 
 
 @pytest.mark.parametrize("width", [1, 4])
+@pytest.mark.parametrize("forced_end", [False, True], ids=["free", "forced end"])
 @pytest.mark.parametrize("ties", [False, True], ids=["distinct", "ties"])
 def test_the_likeliest_tokens_decide_as_all_of_them(
-    width: int, ties: bool, monkeypatch: pytest.MonkeyPatch
+    width: int, ties: bool, forced_end: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where ids are equally likely the likeliest do not decide, and search asks for all."""
     model = translator(seed=2, end=0.5).model
@@ -117,8 +124,9 @@ def test_the_likeliest_tokens_decide_as_all_of_them(
             assert model.decoder.projection.weight is not None and model.decoder.projection.bias is not None
             model.decoder.projection.weight[8:] = model.decoder.projection.weight[8]
             model.decoder.projection.bias[8:] = 1.0
-    every = found(model, width, None, monkeypatch)
-    assert found(model, width, 2 * width, monkeypatch) == every
+    every = found(model, width, None, monkeypatch, forced_end)
+    assert found(model, width, 2 * width, monkeypatch, forced_end) == every
+    assert not forced_end or all(each.finished for sentence in every for each in sentence)
 
 
 def test_a_sentence_in_int8_is_explained_as_it_was_translated() -> None:
