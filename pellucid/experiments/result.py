@@ -43,7 +43,7 @@ class Table:
         """Return the title and the table, its numbers written."""
         forms = [self.form] * len(self.header) if isinstance(self.form, int | str) else self.form
         rows = [[_written(*each) for each in zip(row, forms, strict=True)] for row in self.rows]
-        longest = min(44, max(6, width // 2 - 8))
+        longest = min(44, max(6, width // 2))
         table = tables.Table(self.header, rows, self.left, longest)
         return [self.title, table] if self.title else [table]
 
