@@ -4,13 +4,17 @@ The gradient of a step is a sum over its pairs. Summed over smaller parts it is 
 dropout draws other random numbers.
 """
 
-from collections.abc import Iterator, Sequence
+import ctypes
+import functools
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
 from pellucid.config.schema import ModelConfig
 from pellucid.data.batch import Batch
 from pellucid.errors import PellucidError, is_out_of_memory
+
+TRIM_EVERY = 10  # steps between two calls of `trim_heap`; a call takes some milliseconds
 
 
 class OutOfMemory(PellucidError):
@@ -92,3 +96,20 @@ def _length(batch: Batch) -> int:
 
 def _size(batch: Batch) -> int:
     return len(batch.origins) * _length(batch)
+
+
+def trim_heap() -> None:
+    """Give free memory back to the system, where the C library can (glibc); elsewhere do nothing.
+
+    Batches of ever new shapes fragment the heap of glibc: its top rises although most of the memory below is
+    free. docs/training.md has the measurements.
+    """
+    _malloc_trim()(0)
+
+
+@functools.cache
+def _malloc_trim() -> Callable[[int], int]:
+    try:
+        return ctypes.CDLL(None).malloc_trim
+    except (AttributeError, OSError, TypeError):  # another C library; TypeError on Windows
+        return lambda keep: 0

@@ -1,9 +1,7 @@
 """A training run: learn, log, validate and save, step by step; `pellucid train`, `pellucid.train` and
 `pellucid.training` are this generator."""
 
-import ctypes
 import dataclasses
-import functools
 import itertools
 import sys
 import time
@@ -21,7 +19,7 @@ from pellucid.errors import PellucidError, UsageError
 from pellucid.learning.claim import claim
 from pellucid.learning.display import Lines, SafeStream, showing
 from pellucid.learning.log import LOG, METRICS, Log, open_metrics, write_metrics
-from pellucid.learning.memory import DoesNotFit, split_message
+from pellucid.learning.memory import TRIM_EVERY, DoesNotFit, split_message, trim_heap
 from pellucid.learning.process import OwnProcess
 from pellucid.learning.recording import Recorder, check_recording
 from pellucid.learning.saving import finish, save, validate_and_keep, validate_start
@@ -31,8 +29,6 @@ from pellucid.learning.stop import Doing, Interrupted, stop_on_signal
 from pellucid.learning.text import Texts, check_text
 from pellucid.seeing.nonfinite import find_nonfinite
 from pellucid.seeing.trace import Trace
-
-TRIM_EVERY = 10  # steps between two calls of `trim_heap`; a call takes some milliseconds
 
 
 def train(
@@ -258,20 +254,3 @@ def _note_short_warmup(run: Run) -> None:
             f"the learning rate was still rising at the end: step {step:,} of {warmup:,} warm-up "
             "steps. Lower [training] warmup_steps, or train longer."
         )
-
-
-def trim_heap() -> None:
-    """Give free memory back to the system, where the C library can (glibc); elsewhere do nothing.
-
-    Batches of ever new shapes fragment the heap of glibc: its top rises although most of the memory below is
-    free. docs/training.md has the measurements.
-    """
-    _malloc_trim()(0)
-
-
-@functools.cache
-def _malloc_trim() -> Callable[[int], int]:
-    try:
-        return ctypes.CDLL(None).malloc_trim
-    except (AttributeError, OSError, TypeError):  # another C library; TypeError on Windows
-        return lambda keep: 0

@@ -4,6 +4,7 @@ Threads inside an operation meet hundreds of times a step, processes meet once. 
 memory that all of them share, so only batches and losses travel.
 """
 
+import itertools
 import mmap
 import os
 import random
@@ -23,6 +24,7 @@ from pellucid.config.schema import ModelConfig
 from pellucid.data.batch import Batch
 from pellucid.errors import PellucidError, is_out_of_memory
 from pellucid.learning.loss import loss_of
+from pellucid.learning.memory import TRIM_EVERY, trim_heap
 from pellucid.model import Transformer
 
 PROGRAM = "from pellucid.learning.workers import serve; serve()"
@@ -175,7 +177,9 @@ def serve() -> None:
     for parameter, weight in zip(parameters, weights, strict=True):
         parameter.data = weight
     with suppress(EOFError, ConnectionError):
-        while True:
+        for number_of_task in itertools.count():
+            if number_of_task % (2 * TRIM_EVERY) == 0:  # a step has two tasks
+                trim_heap()
             task, *given = connection.recv()
             if task == "add":
                 connection.send(_add(model, smoothing, *given))
