@@ -352,3 +352,12 @@ def test_free_memory_goes_back_every_ten_steps_and_after_validations(
         21,
         22,
     ]
+
+
+def test_the_first_weights_are_the_seeds(tmp_path: Path) -> None:
+    for name, seed in (("one", 1), ("two", 1), ("other", 2)):
+        torch.rand(seed)  # whatever random numbers were drawn before
+        config = short_runs.config(tmp_path / "data", {"training.seed": seed, "training.steps": 0})
+        pellucid.train(config, tmp_path / name, device="cpu")
+    assert short_runs.same_weights(tmp_path / "one", tmp_path / "two")
+    assert not short_runs.same_weights(tmp_path / "one", tmp_path / "other")
