@@ -37,7 +37,7 @@ demo-model: $(VENV)/.installed
 	rm -rf build/demo
 	$(BIN)/python -c 'from pathlib import Path; from pellucid.demo import rebuild; rebuild(Path("build/demo"))'
 
-bench: $(VENV)/.installed-bench
+bench: $(VENV)/.installed-dev
 	sh tests/install_chromium.sh
 	$(BIN)/python -m benchmarks
 
@@ -54,10 +54,6 @@ $(VENV)/.installed: pyproject.toml constraints.txt $(KERNELS) | $(VENV)/pyvenv.c
 
 $(VENV)/.installed-dev: pyproject.toml constraints.txt $(KERNELS) | $(VENV)/pyvenv.cfg
 	$(PIP) --editable ".[dev]"
-	@touch $@ $(VENV)/.installed
-
-$(VENV)/.installed-bench: pyproject.toml constraints.txt $(KERNELS) | $(VENV)/pyvenv.cfg
-	$(PIP) --editable ".[dev,interop]"
 	@touch $@ $(VENV)/.installed
 
 $(VENV)/pyvenv.cfg:

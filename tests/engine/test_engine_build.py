@@ -1,6 +1,7 @@
 """The kernels' build: what it says where it cannot, and the kernels under the compiler's sanitizers."""
 
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -8,9 +9,16 @@ from pathlib import Path
 
 import pytest
 
+from pellucid.engine.library import LIBRARY
+
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "pellucid" / "engine" / "kernels.c"
 PLAIN_FLAGS = ["-std=c11", "-O1", "-g", "-ffp-contract=off", "-fno-math-errno", "-fPIC", "-Wno-psabi"]
+BUILT = {
+    (system, processor)
+    for system in ("linux", "darwin", "win32")
+    for processor in ("x86_64", "amd64", "aarch64", "arm64")
+}
 UNDER_SANITIZERS = """
 import ctypes, sys
 import numpy as np
@@ -80,7 +88,7 @@ def test_the_sanitizers_find_nothing(tmp_path: Path) -> None:
     environment = os.environ | {
         "LD_PRELOAD": " ".join(each.stdout.strip() for each in runtime),
         "ASAN_OPTIONS": "detect_leaks=0",
-        "PYTHONPATH": f"{ROOT}{os.pathsep}{Path(__file__).parent}",
+        "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'tests'}",
     }
     result = subprocess.run(
         [sys.executable, "-c", UNDER_SANITIZERS, str(library)],
@@ -89,3 +97,11 @@ def test_the_sanitizers_find_nothing(tmp_path: Path) -> None:
         text=True,
     )
     assert result.stdout == "clean\n", result.stderr[-3000:]
+
+
+@pytest.mark.skipif(
+    (sys.platform, platform.machine().lower()) not in BUILT, reason="ziglang has no package for this system"
+)
+def test_the_kernels_are_built_here() -> None:
+    """Other tests of the kernels are skipped without them: a build that fails must not pass unseen."""
+    assert LIBRARY.exists(), "python hatch_build.py builds the kernels, or says why it cannot"
