@@ -1,13 +1,13 @@
 """Memory of a long training: resident memory step by step, and its peak.
 
 Transformer-Tiny on Multi30k English-German (BPE of 10,000, batches of 4,096 tokens, bf16 where the processor
-has it), with validations. Linux only: it reads /proc.
+has it), with validations; on two threads a worker computes half of each batch. Linux only: it reads /proc.
 
-    python -m benchmarks.training_memory [--data data/multi30k-en-de] [--steps 2000] [--threads 1]
+    python -m benchmarks.training_memory [--data data/multi30k-en-de] [--steps 2000] [--threads 2]
 """
 
 import argparse
-import resource
+import os
 import tempfile
 import time
 from pathlib import Path
@@ -17,15 +17,16 @@ from benchmarks.report import machine, write_report
 from pellucid.config.toml_file import from_table
 
 
-def resident() -> float:
-    """Resident memory now, in MB."""
-    status = Path("/proc/self/status").read_text(encoding="ascii")
-    return int(status.partition("VmRSS:")[2].split()[0]) / 1000
+def megabytes(process: int | str, field: str) -> float:
+    """One of /proc's figures of a process, in MB: VmRSS is resident memory now, VmHWM the most so far."""
+    status = Path(f"/proc/{process}/status").read_text(encoding="ascii")
+    return int(status.partition(f"{field}:")[2].split()[0]) / 1000
 
 
-def peak() -> float:
-    """The most resident memory so far, in MB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
+def workers() -> list[str]:
+    """The process numbers of the training's workers."""
+    children = Path(f"/proc/self/task/{os.getpid()}/children").read_text(encoding="ascii").split()
+    return [child for child in children if "pellucid" in Path(f"/proc/{child}/cmdline").read_text("utf-8")]
 
 
 def main() -> None:
@@ -34,7 +35,7 @@ def main() -> None:
     )
     parser.add_argument("--data", type=Path, default=Path("data/multi30k-en-de"))
     parser.add_argument("--steps", type=int, default=2000)
-    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--threads", type=int, default=2)
     arguments = parser.parse_args()
     data = arguments.data
     if not (data / "train.de").exists():
@@ -60,15 +61,18 @@ def main() -> None:
         for step in pellucid.training(from_table(table), Path(folder) / "run"):
             if step.number in shown:
                 after = " (after a validation)" if step.validation else ""
-                rows.append((f"{step.number:,}{after}", f"{resident():,.0f}", f"{peak():,.0f}"))
+                cells = [
+                    " + ".join(f"{megabytes(process, field):,.0f}" for process in ("self", *workers()))
+                    for field in ("VmRSS", "VmHWM")
+                ]
+                rows.append((f"{step.number:,}{after}", *cells))
     about = (
         "Transformer-Tiny, BPE of 10,000, batches of 4,096 tokens, Multi30k en-de, validations of 1,014 "
         f"sentences with beam 5; {arguments.threads} thread(s); "
-        f"{time.process_time() - seconds:,.0f} CPU seconds; {machine()}.",
+        f"{time.process_time() - seconds:,.0f} CPU seconds in the training's process; {machine()}.",
     )
-    write_report(
-        "training_memory", "Memory of a training", about, ("step", "resident, MB", "peak so far, MB"), rows
-    )
+    columns = ("step", "resident, MB: training + worker", "peak so far, MB: training + worker")
+    write_report("training_memory", "Memory of a training", about, columns, rows)
 
 
 if __name__ == "__main__":
