@@ -154,6 +154,8 @@ class TrainingConfig:
     # "paper" has its own: width^-0.5 * min(step^-0.5, step * warmup^-1.5)
     peak_rate: float = number(0.0007, 0.0, 10.0)
     warmup_steps: int = number(4000, 1, 100_000_000)
+    # share of the training, at its end, in which the rate falls to 0; 0 is off
+    cooldown: float = number(0.0, 0.0, 1.0)
     betas: tuple[float, float] = (0.9, 0.98)
     epsilon: float = number(1e-9, 0.0, 1.0)
     weight_decay: float = number(0.0, 0.0, 10.0)

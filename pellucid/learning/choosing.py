@@ -35,6 +35,7 @@ ON_A_GPU = 20.0  # times as fast, at least
 
 RATES = {"tiny": 0.002, "small": 0.001, "base": 0.0007, "big": 0.0005}
 VALIDATIONS = 15
+COOLDOWN = 0.3
 SHORT = 4  # words; BLEU counts sequences of four
 
 
@@ -159,9 +160,9 @@ def choose(corpus: Corpus, minutes: float, faster: float = 1.0) -> list[Chosen]:
         Chosen("training.peak_rate", rate, why),
         Chosen("training.label_smoothing", 0.0, "one answer is right, and rare cases count more so"),
         Chosen("training.warmup_steps", _rounded(steps / 10), f"a tenth of about {_rounded(steps):,} steps"),
+        Chosen("training.cooldown", COOLDOWN, "the share at the end in which the rate falls to 0"),
         Chosen("training.validate_every", every, f"about {VALIDATIONS} times"),
         Chosen("training.checkpoint_every", every),
-        Chosen("training.patience", 10, "validations without a better one end it earlier"),
         Chosen("training.validation_metric", "exact", "BLEU says little of targets like these"),
     ]
     unsuited = {"training.label_smoothing": kind != "characters", "training.validation_metric": not exact}

@@ -47,10 +47,11 @@ class Learner:
     def _workers(self, threads: int) -> Workers:
         return Workers(self.working, self.training.label_smoothing, self.training.seed, threads)
 
-    def learn(self, batches: Sequence[Batch], step: int) -> Update:
+    def learn(self, batches: Sequence[Batch], step: int, done: float = 0.0) -> Update:
         """Update the weights from one or more batches, in smaller parts if these do not fit into memory.
 
         The weights stay as they are if the loss or the gradient is not finite.
+        step: its number, from 1. done: the share of the training that lies behind it.
         """
         self.working.train()
         self.workers.begin(step)
@@ -74,11 +75,13 @@ class Learner:
             parts, losses = split_further(parts, parts[len(losses)], batches), []
         split = len(parts) if len(parts) > len(batches) else 0
         smoothed, plain = (sum(kind) / tokens for kind in zip(*losses, strict=True))
-        return self._update(step, smoothed, plain, tokens, split)
+        return self._update(step, done, smoothed, plain, tokens, split)
 
-    def _update(self, step: int, loss: float, plain_loss: float, tokens: int, split: int) -> Update:
+    def _update(
+        self, step: int, done: float, loss: float, plain_loss: float, tokens: int, split: int
+    ) -> Update:
         """Let AdamW use the gradients that were added up."""
-        rate = learning_rate(step, self.training, self.model.config.width)
+        rate = learning_rate(step, self.training, self.model.config.width, done)
         with needing_memory(f"in the update of step {step:,}", smaller_model(self.model.config)):
             norm = self._collect_gradients()
             finite = math.isfinite(loss) and math.isfinite(norm)
@@ -163,15 +166,17 @@ def precision_for(training: TrainingConfig, device: torch.device) -> str:
     return "bf16" if device.type == "cpu" and native else "fp32"
 
 
-def learning_rate(step: int, training: TrainingConfig, width: int) -> float:
+def learning_rate(step: int, training: TrainingConfig, width: int, done: float = 0.0) -> float:
     """Return the rate at a step, counted from 1: peak * min(step / warmup, sqrt(warmup / step)).
 
     "paper" is the case peak = (width * warmup)^-0.5, which is width^-0.5 * min(step^-0.5, step * warmup^-1.5)
-    (Vaswani et al. 2017, equation 3).
+    (Vaswani et al. 2017, equation 3). In the last share `cooldown` of the training the rate falls from there
+    to 0, in a straight line (Hägele et al. 2024); done: the share that is over.
     """
-    warmup = training.warmup_steps
+    warmup, cooldown = training.warmup_steps, training.cooldown
     peak = (width * warmup) ** -0.5 if training.schedule == "paper" else training.peak_rate
-    return peak * min(step / warmup, math.sqrt(warmup / step))
+    left = min(1.0, (1.0 - done) / cooldown) if cooldown else 1.0
+    return peak * min(step / warmup, math.sqrt(warmup / step)) * left
 
 
 def optimizer_for(model: nn.Module, training: TrainingConfig) -> torch.optim.AdamW:

@@ -104,7 +104,7 @@ def _steps(asked: Request, recorder: Recorder) -> Generator[Step]:
             number = run.position.step + 1
             trace = recorder.record(run, number, taken[0])
             try:
-                update = run.learner.learn(taken, number)
+                update = run.learner.learn(taken, number, _share_done(run))
             except DoesNotFit:
                 save(run)
                 raise
@@ -172,6 +172,13 @@ def _endless_batches(run: Run) -> Iterator[tuple[int, int, Batch]]:
         for index, batch in enumerate(run.batches(epoch, start), start + 1):
             yield epoch, index, batch
         start = 0
+
+
+def _share_done(run: Run) -> float:
+    """Return which share of the training is over, by steps or by time: whichever ends it first."""
+    settings, position = run.config.training, run.position
+    by_time = 0.0 if settings.minutes is None else position.seconds / (60 * settings.minutes)
+    return min(1.0, max(position.step / settings.steps, by_time))
 
 
 def _is_done(run: Run) -> bool:

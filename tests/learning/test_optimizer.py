@@ -31,6 +31,15 @@ def test_the_inverse_square_root_rate() -> None:
     assert learning_rate(7, training, 256) == learning_rate(7, training, 512)
 
 
+def test_the_rate_falls_to_0_in_the_last_share() -> None:
+    training = TrainingConfig(peak_rate=0.003, warmup_steps=100, cooldown=0.4)
+    shares = {0.0: 1.0, 0.6: 1.0, 0.7: 0.75, 0.9: 0.25, 1.0: 0.0}
+    for done, left in shares.items():
+        assert learning_rate(400, training, 256, done) == pytest.approx(0.0015 * left)
+    taught = learner(peak_rate=0.003, warmup_steps=1, cooldown=0.4)
+    assert taught.learn([batch(3, 3)], 1, 0.8).rate == pytest.approx(0.0015)
+
+
 def test_the_rate_of_a_step_is_the_optimizers() -> None:
     taught = learner(warmup_steps=10)
     for step in (1, 2):

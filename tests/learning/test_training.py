@@ -275,6 +275,19 @@ def test_a_run_that_ends_while_the_rate_rises_says_so(tmp_path: Path) -> None:
     )
 
 
+def test_the_rate_falls_to_0_at_the_end_of_the_steps_or_of_the_minutes(tmp_path: Path) -> None:
+    quick = {"training.warmup_steps": 1, "training.schedule": "inverse_sqrt", "training.peak_rate": 0.001}
+    by_steps = trained(tmp_path / "a", quick | {"training.steps": 4, "training.cooldown": 0.5})
+    assert [step.update.rate * step.number**0.5 for step in by_steps] == pytest.approx(
+        [0.001, 0.001, 0.001, 0.0005]
+    )
+    by_time = trained(tmp_path / "b", quick | {"training.minutes": 0.01, "training.cooldown": 1.0})
+    shares = [step.update.rate * step.number**0.5 / 0.001 for step in by_time]
+    # A step's seconds are read before it is logged, so the rate of the next one is a little lower still.
+    assert all(share <= 1 - step.seconds / 0.6 for share, step in zip(shares[1:], by_time[:-1], strict=True))
+    assert shares == sorted(shares, reverse=True) and 0 <= shares[-1] < shares[0] <= 1
+
+
 def test_a_vocabulary_that_knows_too_little_is_reported(tmp_path: Path) -> None:
     plain = short_runs.config(tmp_path / "data")
     words = dataclasses.replace(plain.vocabulary, kind="word", size=8, model=())
