@@ -257,7 +257,7 @@ def _sha256(file: str) -> str:
 def _unreadable(file: str, error: OSError) -> PellucidError:
     if isinstance(error, FileNotFoundError):
         return PellucidError(
-            f"{file}: no such file. [data] train and validation name the files of parallel text, "
-            "from the folder of the configuration; `pellucid data NAME` downloads known ones."
+            f"{file}: no such file. Give the path of parallel text, as --source and --target or as [data] "
+            "train and validation (from the configuration's folder); `pellucid data NAME` downloads some."
         )
     return PellucidError(f"{file}: cannot be read: {error.strerror}.")

@@ -95,10 +95,10 @@ def suited(
 
     settings: {"training.seed": 2, …} in place of what would be chosen.
     """
+    faster = 1.0 if device_named(device).type == "cpu" else ON_A_GPU  # checked before the data are read
     corpus, settings = [list(files)], dict(settings or {})
     data = _config({"data.train": corpus, **settings}).data
     pairs, _ = read_pairs(data.train, data)
-    faster = 1.0 if device_named(device).type == "cpu" else ON_A_GPU
     minutes = settings.get("training.minutes", minutes)
     chosen = [Chosen("data.train", corpus), *choose(look_at(pairs), minutes, faster)]
     left_out = {*settings, *(["data.held_out"] if data.validation else [])}

@@ -256,7 +256,9 @@ def _metrics(step: Step) -> dict[str, Any]:
 
 def _note_short_warmup(run: Run) -> None:
     step, warmup = run.position.step, run.config.training.warmup_steps
-    if 0 < step < warmup:
+    if step == 0:
+        run.report("nothing was learned: the training ended at step 0, so the model has its first weights.")
+    elif step < warmup:
         run.report(
             f"the learning rate was still rising at the end: step {step:,} of {warmup:,} warm-up "
             "steps. Lower [training] warmup_steps, or train longer."

@@ -123,8 +123,8 @@ def test_a_missing_file(tmp_path: Path) -> None:
     source, _ = corpus(tmp_path, b"one\n", b"eins\n")
     missing = str(tmp_path / "train.de")
     expected = (
-        f"{missing}: no such file. [data] train and validation name the files of parallel text, "
-        "from the folder of the configuration; `pellucid data NAME` downloads known ones."
+        f"{missing}: no such file. Give the path of parallel text, as --source and --target or as [data] "
+        "train and validation (from the configuration's folder); `pellucid data NAME` downloads some."
     )
     for attempt in (lambda: read_pairs([(source, missing)], DataConfig()), lambda: fingerprint([(missing,)])):
         with pytest.raises(PellucidError) as error:
