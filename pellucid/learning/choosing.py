@@ -164,8 +164,13 @@ def choose(corpus: Corpus, minutes: float, faster: float = 1.0) -> list[Chosen]:
         Chosen("training.validate_every", every, f"about {VALIDATIONS} times"),
         Chosen("training.checkpoint_every", every),
         Chosen("training.validation_metric", "exact", "BLEU says little of targets like these"),
+        Chosen("translation.beam", 1, "with few tokens, hypotheses that end too early would fill a beam"),
     ]
-    unsuited = {"training.label_smoothing": kind != "characters", "training.validation_metric": not exact}
+    unsuited = {
+        "training.label_smoothing": kind != "characters",
+        "training.validation_metric": not exact,
+        "translation.beam": kind == "subwords",
+    }
     return [each for each in choices if not unsuited.get(each.name)]
 
 

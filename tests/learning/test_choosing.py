@@ -51,6 +51,7 @@ def test_every_digit_of_a_number_is_a_token(between: str) -> None:
     settings = chosen(sums(between))
     assert settings["vocabulary.size"] == 11 + 5
     assert settings["training.validation_metric"] == "exact"
+    assert settings["translation.beam"] == 1
 
 
 def test_few_frequent_words_are_tokens() -> None:
@@ -64,7 +65,8 @@ def test_a_single_word_is_spelled() -> None:
 
 
 def test_sentences_are_cut_into_subwords_by_the_size_of_the_corpus() -> None:
-    assert chosen(sentences(2000))["vocabulary.size"] == 2000
+    settings = chosen(sentences(2000))
+    assert settings["vocabulary.size"] == 2000 and "translation.beam" not in settings
     large = corpus(sentences(2000))
     assert vocabulary_size(Corpus(**vars(large) | {"pairs": 300_000, "subwords": 10**6}), "subwords") == 8000
 
