@@ -136,6 +136,10 @@ ERRORS: dict[str, tuple[str, str]] = {
         "[trainning]\nsteps = 3",
         'there is no section [trainning]. Did you mean "training"?',
     ),
+    "capitals in a section's name": (
+        "[Training]",
+        'there is no section [Training]. Did you mean "training"?',
+    ),
     "setting outside a section": ("steps = 3", "there is no section [steps]."),
     "not a section": ("model = 3", "model must be a section, [model], not a single value."),
     "width and heads": (
