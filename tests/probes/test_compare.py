@@ -11,8 +11,8 @@ from command import Command
 from tiny import translator
 
 import pellucid
-from pellucid.cache import Mask
 from pellucid.errors import UsageError
+from pellucid.mask import Mask
 from pellucid.probes.compare import Comparison
 from pellucid.probes.occurrence import bare
 from pellucid.show.compare import verdict
