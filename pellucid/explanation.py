@@ -10,8 +10,9 @@ from pellucid.errors import PellucidError, UsageError
 from pellucid.folder.whole_file import place, write
 from pellucid.page.document import page
 from pellucid.reading.against import Difference, against
+from pellucid.reading.alignment import Alignment, alignment
 from pellucid.reading.beam_path import BeamPath, beam_path
-from pellucid.reading.looking import Alignment, HeadLook, Merged, alignment, looked_at, merged
+from pellucid.reading.looking import HeadLook, Merged, looked_at, merged
 from pellucid.reading.passes import as_read, watch
 from pellucid.reading.reading import Reading, read
 from pellucid.reading.stepwise import Stepwise, stepwise
@@ -21,14 +22,14 @@ from pellucid.show.files import as_json, as_npz
 from pellucid.show.pictures import plot
 from pellucid.show.reading_text import more_parts, reading_parts, tensor_parts
 from pellucid.show.tables import print_parts
-from pellucid.translate.base import BaseTranslator
+from pellucid.translate.text_translator import TextTranslator
 
 
 @dataclass(frozen=True)
 class Explanation(Reading):
     """A translation, its steps, and every matrix of the pass over it."""
 
-    translator: BaseTranslator = field(repr=False, compare=False)
+    translator: TextTranslator = field(repr=False, compare=False)
 
     @functools.cached_property
     def stepwise(self) -> Stepwise:
@@ -126,7 +127,7 @@ class Explanation(Reading):
 
 
 def explain(
-    translator: BaseTranslator, text: str, to: str | None = None, target: str | None = None
+    translator: TextTranslator, text: str, to: str | None = None, target: str | None = None
 ) -> Explanation:
     """Translate `text`, or take `target` as its translation, and record one pass over both."""
     return Explanation(**vars(read(translator, text, to, target)), translator=translator)

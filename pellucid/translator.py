@@ -14,11 +14,11 @@ from pellucid.interop.loading import load_folder
 from pellucid.probes.compare import Comparison, compare
 from pellucid.reading.reading import read
 from pellucid.show import registered as registered
-from pellucid.translate.base import BaseTranslator
 from pellucid.translate.ensemble import check_same_vocabulary
+from pellucid.translate.text_translator import TextTranslator
 
 
-class Translator(BaseTranslator):
+class Translator(TextTranslator):
     """A model and its vocabulary: translates, samples, streams, scores, explains and compares.
 
     Several models are an ensemble, in which a token's probability is the mean of theirs. It does not explain.

@@ -11,12 +11,12 @@ from pellucid.errors import PellucidError
 from pellucid.reading.reading import Reading
 from pellucid.reading.words import TOKENS
 from pellucid.seeing.viewed import Viewed
-from pellucid.translate.base import BaseTranslator
 from pellucid.translate.beam import best
 from pellucid.translate.decoding import decode_batch, evaluating
 from pellucid.translate.hypotheses import Candidates, Found, Hypotheses
 from pellucid.translate.search import Rules
 from pellucid.translate.sentences import read_source
+from pellucid.translate.text_translator import TextTranslator
 
 GOES_ON = ("kept", "finished", "cut off")
 FATES = {
@@ -100,7 +100,7 @@ class BeamPath(Viewed):
         )
 
 
-def beam_path(translator: BaseTranslator, reading: Reading) -> BeamPath:
+def beam_path(translator: TextTranslator, reading: Reading) -> BeamPath:
     """Search the translation of a reading's sentence again, and follow the reading's target through it."""
     vocabulary, target = reading.vocabulary, reading.target_ids
     sentence = read_source(reading.translation.source, reading.to, vocabulary, TOKENS)

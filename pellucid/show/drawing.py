@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from pellucid.errors import PellucidError, UsageError
 from pellucid.folder.whole_file import write
 
@@ -50,25 +52,29 @@ def shade(
     most: float,
     *,
     signed: bool = False,
-    rows: Sequence[str] | None = None,
-    columns: Sequence[str] | None = None,
+    rows: Sequence[str] = (),
+    columns: Sequence[str] = (),
     written: Sequence[Sequence[str]] = (),
     turned: bool = False,
 ) -> "AxesImage":
-    """Draw a matrix as shades from 0 to `most`, or from -most if `signed`, with the names of its rows and
-    columns (`turned`: upright; of many, some) and a text in each cell."""
+    """Draw a matrix as shades from 0 to `most`, or from -most if `signed`; hatch what is −∞.
+
+    `rows` and `columns` are names (`turned`: upright; of many, some), `written` has a text for each cell.
+    """
     low, colours = (-most, "PuOr") if signed else (0.0, "Purples")
-    image = axes.imshow(grid, cmap=colours, vmin=low, vmax=most, aspect="auto")
-    if columns is not None and len(columns):
+    axes.patch.set(facecolor="0.85", hatch="////", edgecolor="0.6")
+    finite = np.ma.masked_invalid(np.asarray(grid, dtype=float))
+    image = axes.imshow(finite, cmap=colours, vmin=low, vmax=most, aspect="auto")
+    if columns:
         across = slice(None, None, -(-len(columns) // LABELLED))
         upright = 90 if turned else 0
         axes.set_xticks(range(len(columns))[across], columns[across], fontsize=7, rotation=upright)
-    if rows is not None and len(rows):
+    if rows:
         down = slice(None, None, -(-len(rows) // LABELLED))
         axes.set_yticks(range(len(rows))[down], rows[down], fontsize=7)
     for row, texts in enumerate(written):
         for column, text in enumerate(texts):
-            ink = "white" if abs(grid[row][column]) > 0.65 * most else "black"
+            ink = "white" if abs(finite[row][column]) > 0.65 * most else "black"
             box = {"facecolor": "0.85", "edgecolor": "none", "pad": 1.0} if text == "−∞" else None
             axes.text(column, row, text, ha="center", va="center", fontsize=7, color=ink, bbox=box)
     return image

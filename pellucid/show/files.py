@@ -28,8 +28,9 @@ import numpy as np
 
 from pellucid.folder.manifest import jsonable
 from pellucid.folder.version import __version__
+from pellucid.reading.alignment import alignment
 from pellucid.reading.beam_path import BeamPath
-from pellucid.reading.looking import alignment, looked_at, merged
+from pellucid.reading.looking import looked_at, merged
 from pellucid.reading.reading import Reading
 from pellucid.reading.words import visible
 from pellucid.seeing.records import Record

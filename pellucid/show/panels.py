@@ -30,12 +30,11 @@ class Shades:
 
     def draw(self, axes: "Axes") -> None:
         """Draw the matrix with its names and a colour bar."""
-        grid = np.ma.masked_invalid(np.array(self.grid, dtype=float))
-        axes.patch.set(facecolor="0.85", hatch="////", edgecolor="0.6")
-        most = self.most or float(np.abs(grid).max()) or 1.0
+        finite = np.isfinite(np.array(self.grid, dtype=float))
+        most = self.most or float(np.abs(self.grid, where=finite, out=np.zeros(finite.shape)).max()) or 1.0
         names: dict[str, Any] = {"rows": self.rows, "columns": self.columns}
-        image = shade(axes, grid, most, signed=self.signed, written=self.written, **names)
-        if axes.figure and not np.ma.is_masked(grid):
+        image = shade(axes, self.grid, most, signed=self.signed, written=self.written, **names)
+        if axes.figure and finite.all():
             axes.figure.colorbar(image, ax=axes, shrink=0.8)
 
 

@@ -9,7 +9,6 @@ positions  the positional encodings of the source's places, L × D
 """
 
 import dataclasses
-import functools
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -126,25 +125,22 @@ def _mask(shown: Picture) -> Picture:
 
 
 def draw(figure: "Figure", shown: Picture) -> None:
-    """Draw the panels beside and below each other, in one scale of colours; hatch what is −∞."""
-    panels, columns, shares = shown.panels, shown.columns, shown.decimals == 2
+    """Draw the panels beside and below each other, in one scale of colours."""
+    panels, rows, columns, shares = shown.panels, shown.rows, shown.columns, shown.decimals == 2
     longest = max(map(len, columns))
     width = min(10.0, 1.8 + 0.42 * len(columns))
-    height = min(10.0, 1.5 + 0.36 * len(shown.rows) + 0.06 * longest)
+    height = min(10.0, 1.5 + 0.36 * len(rows) + 0.06 * longest)
     down = -(-len(panels) // max(1, int(16 // width)))
     across = -(-len(panels) // down)  # so that the last row is nearly as long as the others
     figure.set_size_inches(max(4.5, width * across), height * down + 0.5)
     figure.suptitle(shown.title, fontsize=9)
     finite = np.abs(panels[np.isfinite(panels)])
     most = 1.0 if shares or not finite.any() else float(finite.max())
-    named = functools.partial(shade, rows=shown.rows, columns=columns, turned=longest > 2)
     grid = figure.subplots(down, across, squeeze=False).flatten()
     for title, panel, axes in zip(shown.titles, panels, grid, strict=False):
-        numbered = len(panels) == 1 and panel.size <= WRITTEN
-        written = _written(panel, shown.decimals) if numbered else []
-        image = named(axes, np.ma.masked_invalid(panel), most, signed=not shares, written=written)
-        axes.set_facecolor("0.85")  # of masked cells
-        axes.patch.set(hatch="////", edgecolor="0.6")
+        written = _written(panel, shown.decimals) if panels.size <= WRITTEN and len(panels) == 1 else []
+        names: dict[str, Any] = dict(rows=rows, columns=columns, turned=longest > 2, written=written)
+        image = shade(axes, panel, most, signed=not shares, **names)
         axes.set_title(title, fontsize=9)
         axes.set_ylabel(shown.asks, fontsize=8)
         axes.set_xlabel(shown.asked, fontsize=8)

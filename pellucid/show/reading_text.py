@@ -7,8 +7,9 @@ from itertools import groupby
 
 from pellucid.errors import PellucidError
 from pellucid.reading.against import Difference
+from pellucid.reading.alignment import alignment
 from pellucid.reading.beam_path import GOES_ON, BeamPath, BeamStep, Candidate
-from pellucid.reading.looking import HeadLook, Merged, alignment, looked_at, merged
+from pellucid.reading.looking import HeadLook, Merged, looked_at, merged
 from pellucid.reading.reading import Reading
 from pellucid.reading.steps import Step
 from pellucid.reading.stepwise import Stepwise
