@@ -4,19 +4,17 @@ import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-from pellucid.errors import PellucidError, UsageError
+from pellucid.errors import UsageError
 from pellucid.folder.whole_file import place, write
 from pellucid.page.document import page
 from pellucid.reading.against import Difference, against
 from pellucid.reading.alignment import Alignment, alignment
-from pellucid.reading.beam_path import BeamPath, beam_path
+from pellucid.reading.beam_path import BeamPath, beam_path, search_verdict
 from pellucid.reading.looking import HeadLook, Merged, looked_at, merged
 from pellucid.reading.passes import as_read, watch
 from pellucid.reading.reading import Reading, read
 from pellucid.reading.stepwise import Stepwise, stepwise
-from pellucid.reading.words import visible
 from pellucid.seeing.trace import Edit, Trace
 from pellucid.show.files import as_json, as_npz
 from pellucid.show.pictures import plot
@@ -71,15 +69,7 @@ class Explanation(Reading):
     def against(self, other: "Explanation") -> Difference:
         """Compare two targets of one source: where they part, and which is more probable."""
         chosen = [each for each in (self, other) if each.forced]
-        return against(self, other, [each._search() for each in chosen])
-
-    def _search(self) -> str:
-        """Say what the search did with this target."""
-        try:
-            verdict = self.beam_path.verdict
-        except PellucidError as error:  # the model computes NaN
-            verdict = f"No search: {error}"
-        return f"{visible(self.translation.text)!r}: {verdict}"
+        return against(self, other, [search_verdict(each.translator, each) for each in chosen])
 
     def to_html(
         self,
@@ -92,9 +82,12 @@ class Explanation(Reading):
         beside: another explanation, such as that of a checkpoint, which the page shows side by side.
         names: what the page calls the two.
         """
-        chosen = place(path)
-        _check_names(names)
-        shown = [self] if beside is None else [self, beside]
+        if isinstance(names, str) or len(names) != 2 or not all(name.strip() for name in names):
+            raise UsageError(
+                f"names = {names!r:.60} are not two names. Give what the two are called in the page, such as "
+                '("step 1000", "step 3000").'
+            )
+        chosen, shown = place(path), [self] if beside is None else [self, beside]
         write(chosen, page([(each, each.translator) for each in shown], names).encode())
 
     def to_json(self, path: str | Path) -> None:
@@ -131,12 +124,3 @@ def explain(
 ) -> Explanation:
     """Translate `text`, or take `target` as its translation, and record one pass over both."""
     return Explanation(**vars(read(translator, text, to, target)), translator=translator)
-
-
-def _check_names(names: Any) -> None:
-    good = isinstance(names, Sequence) and not isinstance(names, str) and len(names) == 2
-    if not good or not all(isinstance(name, str) and name.strip() for name in names):
-        raise UsageError(
-            f"names = {names!r:.60} are not two names. Give what the two are called in the page, such as "
-            '("step 1000", "step 3000").'
-        )

@@ -63,8 +63,8 @@ def alignment(reading: Reading, layer: int = -1, heads: int | Sequence[int] | No
         each = enumerate(zip(best.indices.tolist(), best.values.tolist(), strict=True))
         links = [Link(asked, place, share) for place, (asked, share) in each if not math.isnan(share)]
     links.sort(key=lambda link: (link.source, link.target))
-    texts = ([word.text for word in words] for words in (source, target))
-    return Alignment(links, *texts, layers[layer], heads)
+    source_words, target_words = ([word.text for word in words] for words in (source, target))
+    return Alignment(links, source_words, target_words, layers[layer], heads)
 
 
 def said_words(reading: Reading) -> list[Word]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pellucid.engine.next_tokens import NextTokens
 from pellucid.errors import PellucidError
 from pellucid.reading.reading import Reading
-from pellucid.reading.words import TOKENS
+from pellucid.reading.words import TOKENS, visible
 from pellucid.seeing.viewed import Viewed
 from pellucid.translate.beam import best
 from pellucid.translate.decoding import decode_batch, evaluating
@@ -126,6 +126,15 @@ def beam_path(translator: TextTranslator, reading: Reading) -> BeamPath:
         for ids, each in ((each.token_ids, each) for each in found)
     ]
     return BeamPath(call.options.beam, steps, endings, vocabulary.target_tokens(target))
+
+
+def search_verdict(translator: TextTranslator, reading: Reading) -> str:
+    """Return what the search does with a reading's target, as a sentence."""
+    try:
+        verdict = beam_path(translator, reading).verdict
+    except PellucidError as error:  # the model computes NaN
+        verdict = f"No search: {error}"
+    return f"{visible(reading.translation.text)!r}: {verdict}"
 
 
 class _RecordedChoice:

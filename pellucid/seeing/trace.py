@@ -1,6 +1,7 @@
 """A trace: the tensors of one forward pass, recorded by name, with edits in effect."""
 
 import fnmatch
+import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
@@ -152,18 +153,15 @@ class Labels:
 def watching_tokens(model: nn.Module, watcher: Watcher, labels: Labels) -> Iterator[None]:
     """Watch this model, and tell `labels` which tokens each of its stacks reads."""
 
-    def note(stack: str) -> Any:
-        def hook(module: nn.Module, arguments: tuple[Any, ...]) -> None:
-            if watches(watcher):  # another thread may be running the same model
-                labels.note(stack, arguments[0])
+    def note(stack: str, module: nn.Module, arguments: tuple[Any, ...]) -> None:
+        if watches(watcher):  # another thread may be running the same model
+            labels.note(stack, arguments[0])
 
-        return hook
-
+    stacks = [stack for stack in ("encoder", "decoder") if hasattr(model, stack)]
     with watching(watcher, parts_of(model)):
         hooks = [
-            getattr(model, stack).register_forward_pre_hook(note(stack))
-            for stack in ("encoder", "decoder")
-            if hasattr(model, stack)
+            getattr(model, stack).register_forward_pre_hook(functools.partial(note, stack))
+            for stack in stacks
         ]
         try:
             yield

@@ -17,10 +17,9 @@ import numpy as np
 
 from pellucid.reading.looking import heads_entropies, merged
 from pellucid.reading.reading import Reading
-from pellucid.reading.words import visible
 from pellucid.seeing.records import AXES, Record, UnknownTensor, attentions, no_such_name
 from pellucid.show.columns import short
-from pellucid.show.drawing import drawing, shade
+from pellucid.show.panels import drawing, shade
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -84,11 +83,7 @@ def _of_record(reading: Reading, record: Record) -> Picture:
     asks = "L: position" if record.name.endswith(".positions") else asks  # positions are not queries
     title = f"{record.name}\n{' × '.join(map(str, record.tensor.shape))} ({record.axes})"
     titles = tuple(f"head {head}" for head in range(len(panels))) if len(panels) > 1 else ("",)
-    return _picture(title, panels, rows, columns, asks, asked, 2 if record.is_shares else None, titles)
-
-
-def _picture(title: str, panels: Array, rows: list[str], columns: list[str], *others: Any) -> Picture:
-    return Picture(title, panels, list(map(visible, rows)), list(map(visible, columns)), *others)
+    return Picture(title, panels, rows, columns, asks, asked, 2 if record.is_shares else None, titles)
 
 
 def _named(reading: Reading, name: str) -> Picture:
@@ -109,11 +104,11 @@ def _named(reading: Reading, name: str) -> Picture:
         titles = tuple(f"layer {n}, head {head}" for n, count in enumerate(counts) for head in range(count))
         title, asked = "Cross-attention: which source words each head looked at", "the source"
         labels = records[0].labels("L"), records[0].labels("M")
-        return dataclasses.replace(_picture(title, panels, *labels), titles=titles, asked=asked)
+        return dataclasses.replace(Picture(title, panels, *labels), titles=titles, asked=asked)
     record = merged(reading)[weights] if name == "words" else trace[weights]
     between = " between words" if name == "words" else ""
     title = f"Where each step looked{between}\nthe mean of the {record.tensor.shape[1]} heads of {weights}"
-    return _picture(title, record.tensor.mean(1).numpy(), record.labels("L"), record.labels("M"))
+    return Picture(title, record.tensor.mean(1).numpy(), record.labels("L"), record.labels("M"))
 
 
 def _mask(shown: Picture) -> Picture:
