@@ -8,13 +8,13 @@ from pathlib import Path
 from pellucid.errors import UsageError
 from pellucid.folder.whole_file import place, write
 from pellucid.page.document import page
-from pellucid.reading.against import Difference, against
-from pellucid.reading.alignment import Alignment, alignment
-from pellucid.reading.beam_path import BeamPath, beam_path, search_verdict
-from pellucid.reading.looking import HeadLook, Merged, looked_at, merged
+from pellucid.reading.against import Difference, compare_targets
+from pellucid.reading.alignment import Alignment, align
+from pellucid.reading.beam_path import BeamPath, follow_search, search_verdict
+from pellucid.reading.looking import HeadLook, Merged, find_looks, merge_words
 from pellucid.reading.passes import as_read, watch
 from pellucid.reading.reading import Reading, read
-from pellucid.reading.stepwise import Stepwise, stepwise
+from pellucid.reading.stepwise import Stepwise, decode_stepwise
 from pellucid.seeing.trace import Edit, Trace
 from pellucid.show.files import as_json, as_npz
 from pellucid.show.pictures import plot
@@ -32,12 +32,12 @@ class Explanation(Reading):
     @functools.cached_property
     def stepwise(self) -> Stepwise:
         """The target decoded token by token, with a cache and without, compared with this pass."""
-        return stepwise(self.translator.model, self)
+        return decode_stepwise(self.translator.model, self)
 
     @functools.cached_property
     def beam_path(self) -> BeamPath:
         """The search once more: the path of this target through it, and the candidates that it beat."""
-        return beam_path(self.translator, self)
+        return follow_search(self.translator, self)
 
     def again(
         self,
@@ -56,20 +56,20 @@ class Explanation(Reading):
 
     def looked_at(self, part: str | None = None) -> list[HeadLook]:
         """Return the words that each head of an attention looked at; by default of every cross-attention."""
-        return looked_at(self, part)
+        return find_looks(self, part)
 
     def merged(self) -> Merged:
         """Return the attention weights between words instead of pieces, by their names in the trace."""
-        return merged(self)
+        return merge_words(self)
 
     def alignment(self, layer: int = -1, heads: int | Sequence[int] | None = None) -> Alignment:
         """Return the source word of each target word; as str, a line of Pharaoh pairs, "0-0 1-2"."""
-        return alignment(self, layer, heads)
+        return align(self, layer, heads)
 
     def against(self, other: "Explanation") -> Difference:
         """Compare two targets of one source: where they part, and which is more probable."""
         chosen = [each for each in (self, other) if each.forced]
-        return against(self, other, [search_verdict(each.translator, each) for each in chosen])
+        return compare_targets(self, other, [search_verdict(each.translator, each) for each in chosen])
 
     def to_html(
         self,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from pellucid.config.whole import is_whole
 from pellucid.errors import UsageError
-from pellucid.reading.looking import between
+from pellucid.reading.looking import merge_pieces
 from pellucid.reading.reading import Reading
 from pellucid.reading.words import Word, words_of
 from pellucid.seeing.records import attentions
@@ -35,7 +35,7 @@ class Alignment:
         return " ".join(f"{link.source}-{link.target}" for link in self.links)
 
 
-def alignment(reading: Reading, layer: int = -1, heads: int | Sequence[int] | None = None) -> Alignment:
+def align(reading: Reading, layer: int = -1, heads: int | Sequence[int] | None = None) -> Alignment:
     """Align words by one decoder layer's cross-attention (-1 is the last) and the mean of some of its heads.
 
     The rows that *predict* a target word's pieces decide. The alignment says where the model looked, which
@@ -56,18 +56,18 @@ def alignment(reading: Reading, layer: int = -1, heads: int | Sequence[int] | No
         )
     words = words_of(reading.source_ids, reading.source_tokens, reading.vocabulary)
     source = [word for word in words if not word.special]
-    target = [word for word in said_words(reading) if not word.special]
+    target = [word for word in target_words(reading) if not word.special]
     links = []
     if source and target:
-        best = between(weights[heads].mean(0), target, source).max(-1)
+        best = merge_pieces(weights[heads].mean(0), target, source).max(-1)
         each = enumerate(zip(best.indices.tolist(), best.values.tolist(), strict=True))
         links = [Link(asked, place, share) for place, (asked, share) in each if not math.isnan(share)]
     links.sort(key=lambda link: (link.source, link.target))
-    source_words, target_words = ([word.text for word in words] for words in (source, target))
-    return Alignment(links, source_words, target_words, layers[layer], heads)
+    source_texts, target_texts = ([word.text for word in words] for words in (source, target))
+    return Alignment(links, source_texts, target_texts, layers[layer], heads)
 
 
-def said_words(reading: Reading) -> list[Word]:
+def target_words(reading: Reading) -> list[Word]:
     """Return the words of the target, the end token last."""
     tokens = [step.expected for step in reading.steps]
     return words_of(reading.target_ids, tokens, reading.vocabulary)

@@ -100,7 +100,7 @@ class BeamPath(Viewed):
         )
 
 
-def beam_path(translator: TextTranslator, reading: Reading) -> BeamPath:
+def follow_search(translator: TextTranslator, reading: Reading) -> BeamPath:
     """Search the translation of a reading's sentence again, and follow the reading's target through it."""
     vocabulary, target = reading.vocabulary, reading.target_ids
     sentence = read_source(reading.translation.source, reading.to, vocabulary, TOKENS)
@@ -131,7 +131,7 @@ def beam_path(translator: TextTranslator, reading: Reading) -> BeamPath:
 def search_verdict(translator: TextTranslator, reading: Reading) -> str:
     """Return what the search does with a reading's target, as a sentence."""
     try:
-        verdict = beam_path(translator, reading).verdict
+        verdict = follow_search(translator, reading).verdict
     except PellucidError as error:  # the model computes NaN
         verdict = f"No search: {error}"
     return f"{visible(reading.translation.text)!r}: {verdict}"

@@ -52,7 +52,7 @@ class HeadLook:
         return f"{self.part} head {self.head} ({bits} bits): {', '.join(pairs[:POSITIONS])}{more}"
 
 
-def looked_at(reading: Reading, part: str | None = None) -> list[HeadLook]:
+def find_looks(reading: Reading, part: str | None = None) -> list[HeadLook]:
     """Return each head of one attention, or of every cross-attention, in the order of computation."""
     trace = reading.trace
     parts = attentions(trace, "cross" if part is None else "")
@@ -108,7 +108,7 @@ class Merged(Records):
         self.source, self.target = source, target  # what the encoder read, and the decoder
 
 
-def merged(reading: Reading) -> Merged:
+def merge_words(reading: Reading) -> Merged:
     """Merge the pieces of every attention's weights to words: B H, words that ask, words that are asked."""
     words = {
         "encoder": words_of(reading.source_ids, reading.source_tokens, reading.vocabulary),
@@ -119,11 +119,11 @@ def merged(reading: Reading) -> Merged:
         name = f"{part}.weights"
         record, asks, asked = reading.trace[name], words[stack_of(name, "L")], words[stack_of(name, "M")]
         tokens = {"L": [[word.text for word in asks]], "M": [[word.text for word in asked]]}
-        records[name] = Record(name, record.axes, between(record.tensor, asks, asked), tokens)
+        records[name] = Record(name, record.axes, merge_pieces(record.tensor, asks, asked), tokens)
     return Merged(records, words["encoder"], words["decoder"])
 
 
-def between(weights: Tensor, asks: Sequence[Word], asked: Sequence[Word]) -> Tensor:
+def merge_pieces(weights: Tensor, asks: Sequence[Word], asked: Sequence[Word]) -> Tensor:
     """Merge weights ... L M from tokens to words: average over the pieces of the querying word, sum over
     the pieces of the attended word. Each row still sums to 1."""
     rows = torch.stack([weights[..., list(word.places), :].mean(-2) for word in asks], -2)

@@ -125,7 +125,7 @@ def words_of(ids: Sequence[int], tokens: Sequence[str], vocabulary: Vocabulary) 
             else:
                 is_text[number] = False  # the sentence has spaces and no word
     return [
-        Word(spelled([tokens[place] for place in group]), tuple(group), not text)
+        Word(spell([tokens[place] for place in group]), tuple(group), not text)
         for group, text in zip(groups, is_text, strict=True)
     ]
 
@@ -142,7 +142,7 @@ def special_ids(vocabulary: Vocabulary) -> set[int]:
     return {vocabulary.start_id, vocabulary.end_id, *padding, *tags}
 
 
-def spelled(pieces: Sequence[str]) -> str:
+def spell(pieces: Sequence[str]) -> str:
     """Join the pieces of a word to its text: decode byte pieces, and drop the spaces at both ends."""
     text, run = "", bytearray()
     for piece in [*pieces, ""]:

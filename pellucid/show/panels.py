@@ -102,7 +102,7 @@ Panel = Shades | Bars | Lines
 def draw_panels(
     path: str | Path, panels: Sequence[Panel], name: str, letters: str = "", title: str = "", most: int = 2
 ) -> None:
-    """Draw the panels into a file, at most so many beside each other, in a font that has the letters."""
+    """Draw the panels into a file, `most` of them beside each other, in fonts that have the letters."""
     down = -(-len(panels) // most)
     across = -(-len(panels) // down)
     with drawing(path, name, letters) as figure:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pellucid.reading.looking import heads_entropies, merged
+from pellucid.reading.looking import heads_entropies, merge_words
 from pellucid.reading.reading import Reading
 from pellucid.seeing.records import AXES, Record, UnknownTensor, attentions, no_such_name
 from pellucid.show.columns import short
@@ -105,7 +105,7 @@ def _named(reading: Reading, name: str) -> Picture:
         title, asked = "Cross-attention: which source words each head looked at", "the source"
         labels = records[0].labels("L"), records[0].labels("M")
         return dataclasses.replace(Picture(title, panels, *labels), titles=titles, asked=asked)
-    record = merged(reading)[weights] if name == "words" else trace[weights]
+    record = merge_words(reading)[weights] if name == "words" else trace[weights]
     between = " between words" if name == "words" else ""
     title = f"Where each step looked{between}\nthe mean of the {record.tensor.shape[1]} heads of {weights}"
     return Picture(title, record.tensor.mean(1).numpy(), record.labels("L"), record.labels("M"))

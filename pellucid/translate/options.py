@@ -20,20 +20,22 @@ RANGES = {  # of the options that a configuration has too
 BEAM, LENGTH, PENALTY = (RANGES[name] for name in ("beam", "max_length", "length_penalty"))
 ABOVE_0 = math.ulp(0.0)  # the smallest positive number
 NUMBER = int | float
-LARGEST = sys.float_info.max
 # The type of a value, its least and its greatest, and what it must be in words.
 VALUES: dict[str, tuple[Any, float, float, str]] = {
     "beam": (int, *BEAM, f"a whole number from {BEAM[0]} to {BEAM[1]}"),
     "n_best": (int, *BEAM, f"a whole number from {BEAM[0]} to {BEAM[1]}"),
     "length_penalty": (
-        *(NUMBER, *PENALTY),
+        NUMBER,
+        *PENALTY,
         f"a number from {PENALTY[0]:g} to {PENALTY[1]:g}: 1 compares hypotheses by the mean of their "
         "log-probabilities, 0 by the sum",
     ),
     "min_length": (int, 0, LENGTH[1], f"a whole number from 0 to {LENGTH[1]}"),
     "max_length": (int, *LENGTH, f"a whole number from {LENGTH[0]} to {LENGTH[1]}"),
     "temperature": (
-        *(NUMBER, ABOVE_0, LARGEST),
+        NUMBER,
+        ABOVE_0,
+        sys.float_info.max,
         "a number above 0. For the likeliest token at every step, use a beam of 1",
     ),
     "top_k": (int, 1, math.inf, "a whole number, 1 or more"),

@@ -35,13 +35,9 @@ class TextTranslator:
     Several models are an ensemble: a token's probability is the mean of theirs.
 
     Attributes:
-        model: the Transformer, in float32, which measures and explains.
         vocabulary: turns text into token ids and back (encode_source, decode_target, source_tokens, …).
         config: the Config that the model was trained with.
-        serving: the model that translates: a copy in bf16 with precision="bf16", else the model itself. With
-            precision="int8" it is the model whose weights the engine translates with, as they were at first.
         decoders: what computes the steps of the search: the serving models, or the engines of int8.
-        languages: the (source, target) pairs of languages that the model was made for.
         characters: how many characters of a text are read at most; the rest is cut off.
     """
 
@@ -83,7 +79,7 @@ class TextTranslator:
 
     @property
     def serving(self) -> Transformer:
-        """The model that translates: `model`, or its copy in bf16."""
+        """The model that translates: `model`, its copy in bf16, or in int8 the one whose weights the engine took."""
         return only_one(self._serving)
 
     @property
