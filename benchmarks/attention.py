@@ -15,9 +15,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from benchmarks.report import machine, write_report
-from pellucid.cache import Mask
-from pellucid.dropout import Dropout
-from pellucid.model import attend
+from pellucid.mask import Mask
+from pellucid.model import Dropout, attend
 from pellucid.seeing.watching import watching
 
 SENTENCES, HEADS = 256, 4

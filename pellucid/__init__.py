@@ -7,115 +7,76 @@ import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from pellucid.errors import PellucidError, UsageError
-from pellucid.folder.version import __version__
+from pellucid.errors import PellucidError as PellucidError
+from pellucid.errors import UsageError as UsageError
+from pellucid.folder.version import __version__ as __version__
 
-if TYPE_CHECKING:
-    from pellucid.config.schema import (
-        Config,
-        DataConfig,
-        ModelConfig,
-        TrainingConfig,
-        TranslationConfig,
-        VocabularyConfig,
-    )
-    from pellucid.config.toml_file import read as read_config
-    from pellucid.experiments import experiment
-    from pellucid.explanation import Explanation
-    from pellucid.learning.finished import average
-    from pellucid.learning.run import train, training
-    from pellucid.learning.step import Step, Update, Validation
-    from pellucid.model import Transformer
-    from pellucid.probes.leak import find_leak
-    from pellucid.seeing import edits
-    from pellucid.seeing.gradients import gradients
-    from pellucid.seeing.nonfinite import find_nonfinite
-    from pellucid.seeing.records import Record
-    from pellucid.seeing.sizes import trace_bytes
-    from pellucid.seeing.trace import Trace, editing, trace
-    from pellucid.translate.evaluate import evaluate
-    from pellucid.translate.score import Score
-    from pellucid.translate.translation import Hypothesis, Translation
-    from pellucid.translator import Translator, load
-    from pellucid.worked.attention import attention
+if TYPE_CHECKING:  # an alias that repeats the name tells a type checker that it is public
+    from pellucid.config import toml_file
+    from pellucid.config.schema import Config as Config
+    from pellucid.config.schema import DataConfig as DataConfig
+    from pellucid.config.schema import ModelConfig as ModelConfig
+    from pellucid.config.schema import TrainingConfig as TrainingConfig
+    from pellucid.config.schema import TranslationConfig as TranslationConfig
+    from pellucid.config.schema import VocabularyConfig as VocabularyConfig
+    from pellucid.experiments import experiment as experiment
+    from pellucid.explanation import Explanation as Explanation
+    from pellucid.learning.finished import average as average
+    from pellucid.learning.run import train as train
+    from pellucid.learning.run import training as training
+    from pellucid.learning.step import Step as Step
+    from pellucid.learning.step import Update as Update
+    from pellucid.learning.step import Validation as Validation
+    from pellucid.model import Transformer as Transformer
+    from pellucid.probes.leak import find_leak as find_leak
+    from pellucid.seeing import edits as edits
+    from pellucid.seeing.gradients import gradients as gradients
+    from pellucid.seeing.nonfinite import find_nonfinite as find_nonfinite
+    from pellucid.seeing.records import Record as Record
+    from pellucid.seeing.sizes import trace_bytes as trace_bytes
+    from pellucid.seeing.trace import Trace as Trace
+    from pellucid.seeing.trace import editing as editing
+    from pellucid.seeing.trace import trace as trace
+    from pellucid.translate.evaluate import evaluate as evaluate
+    from pellucid.translate.likelihood import Score as Score
+    from pellucid.translate.translation import Hypothesis as Hypothesis
+    from pellucid.translate.translation import Translation as Translation
+    from pellucid.translator import Translator as Translator
+    from pellucid.translator import load as load
+    from pellucid.worked.attention import attention as attention
+
+    read_config = toml_file.read
 
 # OpenMP's threads spin while they wait. Beside other busy processes two training threads are then slower than
 # one: benchmarks/results/training_threads.md. OpenMP reads this when torch is imported.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
-# Where each name comes from; `edits` is a module, `read_config` is `read` there.
-_HOMES = {
-    "Config": "config.schema",
-    "DataConfig": "config.schema",
-    "Explanation": "explanation",
-    "Hypothesis": "translate.translation",
-    "ModelConfig": "config.schema",
-    "Record": "seeing.records",
-    "Score": "translate.score",
-    "Step": "learning.step",
-    "Trace": "seeing.trace",
-    "TrainingConfig": "config.schema",
-    "Transformer": "model",
-    "Translation": "translate.translation",
-    "TranslationConfig": "config.schema",
-    "Translator": "translator",
-    "Update": "learning.step",
-    "Validation": "learning.step",
-    "VocabularyConfig": "config.schema",
-    "attention": "worked.attention",
-    "average": "learning.finished",
-    "editing": "seeing.trace",
-    "edits": "seeing.edits",
-    "evaluate": "translate.evaluate",
-    "experiment": "experiments",
-    "find_leak": "probes.leak",
-    "find_nonfinite": "seeing.nonfinite",
-    "gradients": "seeing.gradients",
-    "load": "translator",
-    "read_config": "config.toml_file",
-    "trace": "seeing.trace",
-    "trace_bytes": "seeing.sizes",
-    "train": "learning.run",
-    "training": "learning.run",
+# Where the public names come from. `edits` is a module, `read_config` is `read` there.
+_ROOMS = {
+    "config.schema": "Config DataConfig ModelConfig TrainingConfig TranslationConfig VocabularyConfig",
+    "config.toml_file": "read_config",
+    "experiments": "experiment",
+    "explanation": "Explanation",
+    "learning.finished": "average",
+    "learning.run": "train training",
+    "learning.step": "Step Update Validation",
+    "model": "Transformer",
+    "probes.leak": "find_leak",
+    "seeing.edits": "edits",
+    "seeing.gradients": "gradients",
+    "seeing.nonfinite": "find_nonfinite",
+    "seeing.records": "Record",
+    "seeing.sizes": "trace_bytes",
+    "seeing.trace": "Trace editing trace",
+    "translate.evaluate": "evaluate",
+    "translate.likelihood": "Score",
+    "translate.translation": "Hypothesis Translation",
+    "translator": "Translator load",
+    "worked.attention": "attention",
 }
+_HOMES = {name: room for room, names in _ROOMS.items() for name in names.split()}
 
-__all__ = [
-    "Config",
-    "DataConfig",
-    "Explanation",
-    "Hypothesis",
-    "ModelConfig",
-    "PellucidError",
-    "Record",
-    "Score",
-    "Step",
-    "Trace",
-    "TrainingConfig",
-    "Transformer",
-    "Translation",
-    "TranslationConfig",
-    "Translator",
-    "Update",
-    "UsageError",
-    "Validation",
-    "VocabularyConfig",
-    "__version__",
-    "attention",
-    "average",
-    "editing",
-    "edits",
-    "evaluate",
-    "experiment",
-    "find_leak",
-    "find_nonfinite",
-    "gradients",
-    "load",
-    "read_config",
-    "trace",
-    "trace_bytes",
-    "train",
-    "training",
-]
+__all__ = ["PellucidError", "UsageError", "__version__", *_HOMES]
 
 
 def __getattr__(name: str) -> Any:

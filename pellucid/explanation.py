@@ -4,41 +4,40 @@ import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-from pellucid.errors import PellucidError, UsageError
+from pellucid.errors import UsageError
 from pellucid.folder.whole_file import place, write
 from pellucid.page.document import page
-from pellucid.reading.against import Difference, against
-from pellucid.reading.beam_path import BeamPath, beam_path
-from pellucid.reading.looking import Alignment, HeadLook, Merged, alignment, looked_at, merged
+from pellucid.reading.against import Difference, compare_targets
+from pellucid.reading.alignment import Alignment, align
+from pellucid.reading.beam_path import BeamPath, follow_search, search_verdict
+from pellucid.reading.looking import HeadLook, Merged, find_looks, merge_words
 from pellucid.reading.passes import as_read, watch
 from pellucid.reading.reading import Reading, read
-from pellucid.reading.stepwise import Stepwise, stepwise
-from pellucid.reading.words import visible
+from pellucid.reading.stepwise import Stepwise, decode_stepwise
 from pellucid.seeing.trace import Edit, Trace
 from pellucid.show.files import as_json, as_npz
 from pellucid.show.pictures import plot
 from pellucid.show.reading_text import more_parts, reading_parts, tensor_parts
 from pellucid.show.tables import print_parts
-from pellucid.translate.base import BaseTranslator
+from pellucid.translate.text_translator import TextTranslator
 
 
 @dataclass(frozen=True)
 class Explanation(Reading):
     """A translation, its steps, and every matrix of the pass over it."""
 
-    translator: BaseTranslator = field(repr=False, compare=False)
+    translator: TextTranslator = field(repr=False, compare=False)
 
     @functools.cached_property
     def stepwise(self) -> Stepwise:
         """The target decoded token by token, with a cache and without, compared with this pass."""
-        return stepwise(self.translator.model, self)
+        return decode_stepwise(self.translator.model, self)
 
     @functools.cached_property
     def beam_path(self) -> BeamPath:
         """The search once more: the path of this target through it, and the candidates that it beat."""
-        return beam_path(self.translator, self)
+        return follow_search(self.translator, self)
 
     def again(
         self,
@@ -57,28 +56,20 @@ class Explanation(Reading):
 
     def looked_at(self, part: str | None = None) -> list[HeadLook]:
         """Return the words that each head of an attention looked at; by default of every cross-attention."""
-        return looked_at(self, part)
+        return find_looks(self, part)
 
     def merged(self) -> Merged:
         """Return the attention weights between words instead of pieces, by their names in the trace."""
-        return merged(self)
+        return merge_words(self)
 
     def alignment(self, layer: int = -1, heads: int | Sequence[int] | None = None) -> Alignment:
         """Return the source word of each target word; as str, a line of Pharaoh pairs, "0-0 1-2"."""
-        return alignment(self, layer, heads)
+        return align(self, layer, heads)
 
     def against(self, other: "Explanation") -> Difference:
         """Compare two targets of one source: where they part, and which is more probable."""
         chosen = [each for each in (self, other) if each.forced]
-        return against(self, other, [each._search() for each in chosen])
-
-    def _search(self) -> str:
-        """Say what the search did with this target."""
-        try:
-            verdict = self.beam_path.verdict
-        except PellucidError as error:  # the model computes NaN
-            verdict = f"No search: {error}"
-        return f"{visible(self.translation.text)!r}: {verdict}"
+        return compare_targets(self, other, [search_verdict(each.translator, each) for each in chosen])
 
     def to_html(
         self,
@@ -91,9 +82,12 @@ class Explanation(Reading):
         beside: another explanation, such as that of a checkpoint, which the page shows side by side.
         names: what the page calls the two.
         """
-        chosen = place(path)
-        _check_names(names)
-        shown = [self] if beside is None else [self, beside]
+        if isinstance(names, str) or len(names) != 2 or not all(name.strip() for name in names):
+            raise UsageError(
+                f"names = {names!r:.60} are not two names. Give what the two are called in the page, such as "
+                '("step 1000", "step 3000").'
+            )
+        chosen, shown = place(path), [self] if beside is None else [self, beside]
         write(chosen, page([(each, each.translator) for each in shown], names).encode())
 
     def to_json(self, path: str | Path) -> None:
@@ -126,16 +120,7 @@ class Explanation(Reading):
 
 
 def explain(
-    translator: BaseTranslator, text: str, to: str | None = None, target: str | None = None
+    translator: TextTranslator, text: str, to: str | None = None, target: str | None = None
 ) -> Explanation:
     """Translate `text`, or take `target` as its translation, and record one pass over both."""
     return Explanation(**vars(read(translator, text, to, target)), translator=translator)
-
-
-def _check_names(names: Any) -> None:
-    good = isinstance(names, Sequence) and not isinstance(names, str) and len(names) == 2
-    if not good or not all(isinstance(name, str) and name.strip() for name in names):
-        raise UsageError(
-            f"names = {names!r:.60} are not two names. Give what the two are called in the page, such as "
-            '("step 1000", "step 3000").'
-        )

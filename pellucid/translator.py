@@ -9,16 +9,15 @@ import torch
 
 from pellucid.config.device import device_named
 from pellucid.errors import PellucidError, UsageError
-from pellucid.explanation import Explanation
+from pellucid.explanation import Explanation, explain
 from pellucid.interop.loading import load_folder
 from pellucid.probes.compare import Comparison, compare
-from pellucid.reading.reading import read
 from pellucid.show import registered as registered
-from pellucid.translate.base import BaseTranslator
 from pellucid.translate.ensemble import check_same_vocabulary
+from pellucid.translate.text_translator import TextTranslator
 
 
-class Translator(BaseTranslator):
+class Translator(TextTranslator):
     """A model and its vocabulary: translates, samples, streams, scores, explains and compares.
 
     Several models are an ensemble, in which a token's probability is the mean of theirs. It does not explain.
@@ -26,7 +25,7 @@ class Translator(BaseTranslator):
 
     def explain(self, source: str, to: str | None = None, target: str | None = None) -> Explanation:
         """Translate, or take `target` as the translation, and record every matrix of one pass over both."""
-        return Explanation(**vars(read(self, source, to, target)), translator=self)
+        return explain(self, source, to, target)
 
     def compare(
         self, word: str, a: str, b: str, to: str | None = None, which: tuple[int, int] | None = None

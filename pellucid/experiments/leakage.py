@@ -11,13 +11,14 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from pellucid.cache import GrowingPast, Mask, NoPast, Past
+from pellucid.cache import GrowingPast, NoPast, Past
 from pellucid.data.batch import pad
 from pellucid.data.corpus import by_language
 from pellucid.experiments.corpus import Corpus, demo_corpus, training_batches
 from pellucid.experiments.result import Result, Row, Table
 from pellucid.learning.learner import Learner
 from pellucid.learning.validation import validation_loss
+from pellucid.mask import Mask
 from pellucid.model import Transformer
 from pellucid.probes.leak import find_leak
 from pellucid.show.columns import digits

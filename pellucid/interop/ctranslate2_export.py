@@ -14,7 +14,7 @@ from pellucid.interop.parity import NEAR, Parity, samples
 from pellucid.model import Attention, Norm, Transformer, sinusoids
 from pellucid.text.renumbered import Pieces
 from pellucid.text.vocabulary_file import without_paths
-from pellucid.translate.score import log_probabilities
+from pellucid.translate.likelihood import log_probabilities
 from pellucid.translate.sentences import TOKENS
 
 # How far a token's log-probability may be off. Fewer bits are another function: the report says how near.

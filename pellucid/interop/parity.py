@@ -13,7 +13,7 @@ import torch
 from pellucid.errors import PellucidError
 from pellucid.folder.load import Loaded
 from pellucid.text.vocabulary import Vocabulary
-from pellucid.translate.base import BaseTranslator
+from pellucid.translate.text_translator import TextTranslator
 
 SENTENCES, PIECES = 8, (3, 12)  # how many, and of how many random pieces
 LONGEST = 40  # tokens of a sample's translation
@@ -88,7 +88,7 @@ def samples(loaded: Loaded) -> tuple[list[list[int]], list[list[int]]]:
     """Return the ids of sample sentences, and of what the model says to them."""
     to = _language(loaded.vocabulary)
     sources = [loaded.vocabulary.encode_source(text, to) for text in sample_texts(loaded.vocabulary)]
-    translator = BaseTranslator(loaded.model, loaded.vocabulary, loaded.config)
+    translator = TextTranslator(loaded.model, loaded.vocabulary, loaded.config)
     said = translator.translate_ids(sources, to, beam=1, max_length=LONGEST)
     end = loaded.vocabulary.end_id
     ids = [each.hypotheses[0].token_ids for each in said]

@@ -12,9 +12,9 @@ from pellucid.learning.step import Sample, Validation
 from pellucid.model import Transformer
 from pellucid.text.preparation import prepare, restore, stays_tokenised
 from pellucid.text.vocabulary import Vocabulary
-from pellucid.translate.base import BaseTranslator
 from pellucid.translate.decoding import evaluating
 from pellucid.translate.evaluate import evaluate
+from pellucid.translate.text_translator import TextTranslator
 
 TOGETHER = 200  # number of sentences to translate between two reports of progress
 
@@ -33,7 +33,7 @@ def validate(
     """
     with evaluating(model):
         loss = validation_loss(model, batches)
-        translations = _translate(BaseTranslator(model, vocabulary, config), config, pairs, progress)
+        translations = _translate(TextTranslator(model, vocabulary, config), config, pairs, progress)
     references = references_of(pairs, config)
     scores = evaluate(translations, references, tokenize=tokenizer_for(config))
     samples = tuple(
@@ -44,7 +44,7 @@ def validate(
 
 
 def _translate(
-    translator: BaseTranslator, config: Config, pairs: Sequence[Pair], progress: Callable[[int], None]
+    translator: TextTranslator, config: Config, pairs: Sequence[Pair], progress: Callable[[int], None]
 ) -> list[str]:
     """Translate each source into the language of its target, the longest sources first: sentences of about
     the same length are decoded together."""

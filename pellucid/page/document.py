@@ -12,13 +12,13 @@ from pellucid.page.summary import alignment_table, headline, steps_table
 from pellucid.page.worked_document import own_payload
 from pellucid.reading.reading import Reading
 from pellucid.reading.words import visible
-from pellucid.translate.base import BaseTranslator
+from pellucid.translate.text_translator import TextTranslator
 
 STYLES = ("style.css", "drawing.css", "stage.css", "dock.css", "plates.css", "own.css", "tour.css")
 
 
 def page(
-    shown: Sequence[tuple[Reading, BaseTranslator]],
+    shown: Sequence[tuple[Reading, TextTranslator]],
     names: Sequence[str] = ("this one", "the other"),
 ) -> str:
     """Return the whole page as HTML: one reading with its translator, or two with these names."""

@@ -35,7 +35,7 @@ from pellucid.reading.tensors import describe, kind_of, origin
 from pellucid.reading.words import visible
 from pellucid.seeing.records import AXES
 from pellucid.show.code_lines import code_line
-from pellucid.translate.base import BaseTranslator
+from pellucid.translate.text_translator import TextTranslator
 
 VERSION = 1
 COMPUTES = 300_000  # parameters: the page carries all weights of a model up to this size
@@ -57,7 +57,7 @@ class Payload:
         return "\n".join([json_block("payload", self.header), *blocks])
 
 
-def payload(shown: Sequence[tuple[Reading, BaseTranslator]]) -> Payload:
+def payload(shown: Sequence[tuple[Reading, TextTranslator]]) -> Payload:
     """Pack one reading and its translator, or two to be seen side by side."""
     blocks = Blocks()
     traced = {id(translator): (translator, reading.trace) for reading, translator in shown}
@@ -80,14 +80,14 @@ def payload(shown: Sequence[tuple[Reading, BaseTranslator]]) -> Payload:
     return Payload(jsonable(header), blocks.all())
 
 
-def computes(translator: BaseTranslator) -> bool:
+def computes(translator: TextTranslator) -> bool:
     """Tell whether the page can compute: it carries all weights of a small model, and knows its positions."""
     if translator.model.config.positions != "paper":
         return False
     return sum(value.numel() for value in translator.model.state_dict().values()) <= COMPUTES
 
 
-def _parameters(translator: BaseTranslator) -> Arrays:
+def _parameters(translator: TextTranslator) -> Arrays:
     """Return the parameters that the page carries: all of a small model, those of the norms of a big one."""
     state = in_float32(translator.model).state_dict()
     kept = [name for name in state if computes(translator) or ".norm." in name]
@@ -95,7 +95,7 @@ def _parameters(translator: BaseTranslator) -> Arrays:
 
 
 def _model(
-    translator: BaseTranslator, names: Iterable[str], parameters: Arrays, blocks: Blocks
+    translator: TextTranslator, names: Iterable[str], parameters: Arrays, blocks: Blocks
 ) -> dict[str, Any]:
     places, config = blocks.put(parameters.values()), translator.model.config
     origins = {name: origin(name, config) for name in names}
@@ -113,7 +113,7 @@ def _model(
     }
 
 
-def _run(reading: Reading, translator: BaseTranslator, parameters: Arrays, blocks: Blocks) -> dict[str, Any]:
+def _run(reading: Reading, translator: TextTranslator, parameters: Arrays, blocks: Blocks) -> dict[str, Any]:
     translation = reading.translation
     tensors = _tensors(reading, translator, parameters, blocks)
     return {
@@ -137,7 +137,7 @@ def _run(reading: Reading, translator: BaseTranslator, parameters: Arrays, block
 
 
 def _tensors(
-    reading: Reading, translator: BaseTranslator, parameters: Arrays, blocks: Blocks
+    reading: Reading, translator: TextTranslator, parameters: Arrays, blocks: Blocks
 ) -> dict[str, Any]:
     """Return where each tensor is, or how to make it; the tensors of one part of the model share a block."""
     trace, config = reading.trace, translator.model.config

@@ -3,14 +3,14 @@
 from typing import Any
 
 from pellucid.text.renumbered import Pieces
-from pellucid.translate.base import BaseTranslator
+from pellucid.translate.text_translator import TextTranslator
 
 PREPARATIONS = ("none", "words")
 NORMALIZATIONS = ("identity", "nfkc", "nmt_nfkc")
 BYTES = 256
 
 
-def spelling(translator: BaseTranslator, carried: bool) -> dict[str, Any]:
+def spelling(translator: TextTranslator, carried: bool) -> dict[str, Any]:
     """Return {"kind", "preparation", "normalization", "languages", "cannot": "" or why the page cannot cut
     text, "source": {"pieces", "scores" (where the kind needs them), "unspoken": ids that no text spells,
     "bytes": the ids of the byte pieces, or None}, "target": the same, or None where it is shared}; pieces
@@ -29,7 +29,7 @@ def spelling(translator: BaseTranslator, carried: bool) -> dict[str, Any]:
     }
 
 
-def _obstacle(translator: BaseTranslator) -> str:
+def _obstacle(translator: TextTranslator) -> str:
     """Return why the page cannot cut text into tokens; "" if it can."""
     setting, preparation = translator.config.vocabulary, translator.vocabulary.preparation
     guess = "the page would only guess the tokens."

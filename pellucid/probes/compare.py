@@ -27,12 +27,12 @@ from torch import Tensor
 from pellucid.config.device import device_of
 from pellucid.model import Attention, EncoderLayer, Transformer, sinusoids
 from pellucid.probes.occurrence import Occurrence, find
-from pellucid.reading.looking import alignment, said_words
+from pellucid.reading.alignment import align, target_words
 from pellucid.reading.passes import in_float32, quietly
 from pellucid.reading.reading import Reading, read
 from pellucid.seeing.trace import Edit, Trace, trace
 from pellucid.seeing.viewed import InNotebook, Viewed, plot
-from pellucid.translate.base import BaseTranslator
+from pellucid.translate.text_translator import TextTranslator
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ class Pass:
 
 
 def compare(
-    translator: BaseTranslator,
+    translator: TextTranslator,
     word: str,
     a: str,
     b: str,
@@ -255,8 +255,8 @@ def _renderings(
 
 def _aligned(reading: Reading, occurrence: Occurrence) -> tuple[list[str], int | None]:
     """The target words that looked at the word, and the step that begins the one that looked at it most."""
-    links = [link for link in alignment(reading).links if link.source == occurrence.number]
-    words = [word for word in said_words(reading) if not word.special]
+    links = [link for link in align(reading).links if link.source == occurrence.number]
+    words = [word for word in target_words(reading) if not word.special]
     if not links:
         return [], None
     most = max(links, key=lambda link: link.share)

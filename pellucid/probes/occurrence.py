@@ -4,7 +4,7 @@ import unicodedata
 from dataclasses import dataclass
 
 from pellucid.errors import Setting, UsageError
-from pellucid.reading.words import Word, advice, source_of, spelled, visible, words_of
+from pellucid.reading.words import Word, advice, source_of, spell, visible, words_of
 from pellucid.text.vocabulary import Vocabulary
 
 
@@ -54,7 +54,7 @@ def find(
         )
     places = _without_punctuation(same[number - 1], tokens, wanted)
     own = [tokens[place] for place in places]
-    return Occurrence(spelled(own), text, ids, own, words, places)
+    return Occurrence(spell(own), text, ids, own, words, places)
 
 
 def bare(text: str) -> str:
@@ -69,7 +69,7 @@ def _without_punctuation(word: Word, tokens: list[str], wanted: str) -> tuple[in
     for start in range(len(word.places)):
         for end in range(start + 1, len(word.places) + 1):
             places = word.places[start:end]
-            if spelled([tokens[place] for place in places]).casefold() == wanted:
+            if spell([tokens[place] for place in places]).casefold() == wanted:
                 return places
     return word.places
 

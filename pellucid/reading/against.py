@@ -64,7 +64,7 @@ class Difference(Viewed):
         return f"As a whole, {more!r} is {factor} times as probable as {less!r}."
 
 
-def against(ours: Reading, theirs: Reading, searches: Sequence[str] = ()) -> Difference:
+def compare_targets(ours: Reading, theirs: Reading, searches: Sequence[str] = ()) -> Difference:
     """Compare two readings of the same source: of two targets, or by two models.
 
     searches: what the search did with a target that the user chose, a sentence each.

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from pellucid.engine.next_tokens import NextTokens
 from pellucid.errors import PellucidError
 from pellucid.reading.reading import Reading
-from pellucid.reading.words import TOKENS
+from pellucid.reading.words import TOKENS, visible
 from pellucid.seeing.viewed import Viewed
-from pellucid.translate.base import BaseTranslator
 from pellucid.translate.beam import best
 from pellucid.translate.decoding import decode_batch, evaluating
 from pellucid.translate.hypotheses import Candidates, Found, Hypotheses
 from pellucid.translate.search import Rules
 from pellucid.translate.sentences import read_source
+from pellucid.translate.text_translator import TextTranslator
 
 GOES_ON = ("kept", "finished", "cut off")
 FATES = {
@@ -100,7 +100,7 @@ class BeamPath(Viewed):
         )
 
 
-def beam_path(translator: BaseTranslator, reading: Reading) -> BeamPath:
+def follow_search(translator: TextTranslator, reading: Reading) -> BeamPath:
     """Search the translation of a reading's sentence again, and follow the reading's target through it."""
     vocabulary, target = reading.vocabulary, reading.target_ids
     sentence = read_source(reading.translation.source, reading.to, vocabulary, TOKENS)
@@ -126,6 +126,15 @@ def beam_path(translator: BaseTranslator, reading: Reading) -> BeamPath:
         for ids, each in ((each.token_ids, each) for each in found)
     ]
     return BeamPath(call.options.beam, steps, endings, vocabulary.target_tokens(target))
+
+
+def search_verdict(translator: TextTranslator, reading: Reading) -> str:
+    """Return what the search does with a reading's target, as a sentence."""
+    try:
+        verdict = follow_search(translator, reading).verdict
+    except PellucidError as error:  # the model computes NaN
+        verdict = f"No search: {error}"
+    return f"{visible(reading.translation.text)!r}: {verdict}"
 
 
 class _RecordedChoice:

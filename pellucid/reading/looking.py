@@ -1,4 +1,4 @@
-"""Where attention heads looked: by head, between whole words, and as a word alignment."""
+"""Where attention heads looked: by head, and between whole words."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -7,8 +7,6 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from pellucid.config.whole import is_whole
-from pellucid.errors import UsageError
 from pellucid.reading.reading import Reading
 from pellucid.reading.words import Word, number_text, visible, words_of
 from pellucid.seeing.records import Record, Records, UnknownTensor, attentions, no_such_name, stack_of
@@ -54,7 +52,7 @@ class HeadLook:
         return f"{self.part} head {self.head} ({bits} bits): {', '.join(pairs[:POSITIONS])}{more}"
 
 
-def looked_at(reading: Reading, part: str | None = None) -> list[HeadLook]:
+def find_looks(reading: Reading, part: str | None = None) -> list[HeadLook]:
     """Return each head of one attention, or of every cross-attention, in the order of computation."""
     trace = reading.trace
     parts = attentions(trace, "cross" if part is None else "")
@@ -110,7 +108,7 @@ class Merged(Records):
         self.source, self.target = source, target  # what the encoder read, and the decoder
 
 
-def merged(reading: Reading) -> Merged:
+def merge_words(reading: Reading) -> Merged:
     """Merge the pieces of every attention's weights to words: B H, words that ask, words that are asked."""
     words = {
         "encoder": words_of(reading.source_ids, reading.source_tokens, reading.vocabulary),
@@ -121,73 +119,12 @@ def merged(reading: Reading) -> Merged:
         name = f"{part}.weights"
         record, asks, asked = reading.trace[name], words[stack_of(name, "L")], words[stack_of(name, "M")]
         tokens = {"L": [[word.text for word in asks]], "M": [[word.text for word in asked]]}
-        records[name] = Record(name, record.axes, between(record.tensor, asks, asked), tokens)
+        records[name] = Record(name, record.axes, merge_pieces(record.tensor, asks, asked), tokens)
     return Merged(records, words["encoder"], words["decoder"])
 
 
-def between(weights: Tensor, asks: Sequence[Word], asked: Sequence[Word]) -> Tensor:
+def merge_pieces(weights: Tensor, asks: Sequence[Word], asked: Sequence[Word]) -> Tensor:
     """Merge weights ... L M from tokens to words: average over the pieces of the querying word, sum over
     the pieces of the attended word. Each row still sums to 1."""
     rows = torch.stack([weights[..., list(word.places), :].mean(-2) for word in asks], -2)
     return torch.stack([rows[..., list(word.places)].sum(-1) for word in asked], -1)
-
-
-def said_words(reading: Reading) -> list[Word]:
-    """Return the words of the target, the end token last."""
-    tokens = [step.expected for step in reading.steps]
-    return words_of(reading.target_ids, tokens, reading.vocabulary)
-
-
-@dataclass(frozen=True)
-class Link:
-    """A target word and the source word that it looked at most, counted from 0 without special tokens."""
-
-    source: int
-    target: int
-    share: float  # of the attention, for this source word
-
-
-@dataclass(frozen=True)
-class Alignment:
-    """One link for each target word; str(alignment) is a line of Pharaoh pairs, "0-0 1-2"."""
-
-    links: list[Link]  # by source word, then by target word
-    source_words: list[str]
-    target_words: list[str]
-    layer: str  # the path of the attention that the links come from
-    heads: list[int]
-
-    def __str__(self) -> str:
-        return " ".join(f"{link.source}-{link.target}" for link in self.links)
-
-
-def alignment(reading: Reading, layer: int = -1, heads: int | Sequence[int] | None = None) -> Alignment:
-    """Align words by one decoder layer's cross-attention (-1 is the last) and the mean of some of its heads.
-
-    The rows that *predict* a target word's pieces decide. The alignment says where the model looked, which
-    need not be what a word means (Jain and Wallace 2019, Attention is not Explanation).
-    """
-    layers = attentions(reading.trace, "cross")
-    if not is_whole(layer, -len(layers), len(layers) - 1):
-        raise UsageError(
-            f"layer = {layer!r}: the decoder has {len(layers)} layers. Give 0 to {len(layers) - 1}, or -1 "
-            "for the last."
-        )
-    weights = reading.trace[f"{layers[layer]}.weights"].tensor[0]
-    every = list(range(len(weights)))
-    heads = every if heads is None else list(heads) if isinstance(heads, Sequence) else [heads]
-    if not heads or not all(is_whole(head, 0, len(weights) - 1) for head in heads):
-        raise UsageError(
-            f"heads = {heads}: the layer has {len(weights)}. Give numbers from 0 to {len(weights) - 1}."
-        )
-    every_word = words_of(reading.source_ids, reading.source_tokens, reading.vocabulary)
-    source = [word for word in every_word if not word.special]
-    target = [word for word in said_words(reading) if not word.special]
-    links = []
-    if source and target:
-        best = between(weights[heads].mean(0), target, source).max(-1)
-        each = enumerate(zip(best.indices.tolist(), best.values.tolist(), strict=True))
-        links = [Link(asked, place, share) for place, (asked, share) in each if not math.isnan(share)]
-    links.sort(key=lambda link: (link.source, link.target))
-    asked_words, target_words = ([word.text for word in words] for words in (source, target))
-    return Alignment(links, asked_words, target_words, layers[layer], heads)

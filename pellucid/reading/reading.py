@@ -17,7 +17,8 @@ from pellucid.seeing.trace import Trace
 from pellucid.seeing.viewed import InNotebook
 from pellucid.seeing.watching import watched
 from pellucid.text.vocabulary import Vocabulary
-from pellucid.translate.base import BaseTranslator
+from pellucid.translate.hypotheses import penalise
+from pellucid.translate.text_translator import TextTranslator
 from pellucid.translate.translation import Hypothesis, Translation
 
 
@@ -80,7 +81,7 @@ class Reading(InNotebook):
         )
 
 
-def read(translator: BaseTranslator, text: str, to: str | None = None, target: str | None = None) -> Reading:
+def read(translator: TextTranslator, text: str, to: str | None = None, target: str | None = None) -> Reading:
     """Translate `text`, or take `target` as its translation, and record one pass over both."""
     if watched():
         raise UsageError(
@@ -101,7 +102,7 @@ def read(translator: BaseTranslator, text: str, to: str | None = None, target: s
         searched = translation.hypotheses[0].log_probabilities
         difference = max(abs(ours - theirs) for ours, theirs in zip(log_p, searched, strict=True))
     else:
-        score = sum(log_p) / len(log_p) ** translator.config.translation.length_penalty
+        score = penalise(sum(log_p), len(log_p), translator.config.translation.length_penalty)
         tokens, said = vocabulary.target_tokens(target_ids), vocabulary.decode_target(target_ids, source.to)
         translation = Translation(text, [Hypothesis(said, tokens, target_ids, score, log_p, finished=True)])
     ids = [list(source.ids), target_ids]

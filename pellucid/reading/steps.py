@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor
 
 from pellucid.seeing.trace import Trace
 from pellucid.text.vocabulary import Vocabulary
@@ -26,14 +25,15 @@ class Step:
 
 def steps_of(seen: Trace, vocabulary: Vocabulary, target_ids: Sequence[int]) -> list[Step]:
     """Return the steps of this target from a watched pass over it."""
-    log_p = log_probabilities(seen, target_ids)
-    record = seen["decoder.probabilities"]
+    log_p, record = log_probabilities(seen, target_ids), seen["decoder.probabilities"]
     inputs, expected = record.labels("L"), vocabulary.target_tokens(target_ids)
     steps = []
     for place, probabilities in enumerate(record.tensor[0]):
-        best = most_probable(probabilities, vocabulary, ALTERNATIVES)
+        shares, ids = probabilities.sort(descending=True, stable=True)  # of equal ones, the lower id first
+        tokens = vocabulary.target_tokens(ids[:ALTERNATIVES].tolist())
+        best = list(zip(tokens, shares[:ALTERNATIVES].tolist(), strict=True))
         probability = probabilities[target_ids[place]].item()
-        steps.append(Step(inputs[place], expected[place], best[0][0], probability, -log_p[place], best))
+        steps.append(Step(inputs[place], expected[place], tokens[0], probability, -log_p[place], best))
     return steps
 
 
@@ -41,9 +41,3 @@ def log_probabilities(seen: Trace, target_ids: Sequence[int]) -> list[float]:
     """Return the log-probability of each expected token in a watched pass."""
     log_p_LV = seen["decoder.logits"].tensor[0].log_softmax(-1)
     return log_p_LV.gather(1, torch.tensor(target_ids)[:, None])[:, 0].tolist()
-
-
-def most_probable(numbers_V: Tensor, vocabulary: Vocabulary, count: int) -> list[tuple[str, float]]:
-    """Return the tokens with the highest numbers, best first; of equal ones, the lower id first."""
-    values, ids = numbers_V.sort(descending=True, stable=True)
-    return list(zip(vocabulary.target_tokens(ids[:count].tolist()), values[:count].tolist(), strict=True))

@@ -83,7 +83,7 @@ class Stepwise(Viewed):
         )
 
 
-def stepwise(model: Transformer, reading: Reading) -> Stepwise:
+def decode_stepwise(model: Transformer, reading: Reading) -> Stepwise:
     """Decode a reading's target token by token in both ways, and compare every tensor with its trace."""
     model, parallel = in_float32(model), reading.trace
     source = torch.tensor([reading.source_ids], device=device_of(model))

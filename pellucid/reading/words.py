@@ -47,27 +47,24 @@ def target_of(text: str, to: str | None, vocabulary: Vocabulary) -> Sentence:
 
 
 def _check(sentence: Sentence, side: str, vocabulary: Vocabulary) -> None:
+    """Raise for a sentence that is too long, or has a word that a vocabulary of words does not have."""
     if sentence.truncated:
         raise UsageError(
             f"the {side} is longer than the {TOKENS} tokens that an explanation shows: "
             "its matrices grow with the square of the length. Give a shorter one."
         )
-    check_known(sentence.untagged, list(sentence.ids), sentence.to, vocabulary, is_target=side == "target")
-
-
-def check_known(text: str, ids: list[int], to: str | None, vocabulary: Vocabulary, is_target: bool) -> None:
-    """Raise for the first word that the vocabulary does not have, where a word is one token."""
-    word = unknown_word(text, ids, to, vocabulary, is_target)
-    tag = TAG.fullmatch(word) if word and not is_target else None
-    if tag and tag[1] in vocabulary.target_languages:
+    is_target = side == "target"
+    word = unknown_word(sentence.untagged, sentence.ids, sentence.to, vocabulary, is_target)
+    if word is None:
+        return
+    tag = TAG.fullmatch(word)
+    if tag and not is_target and tag[1] in vocabulary.target_languages:
         raise UsageError(
-            f"sentence: the tag {word} asks for {tag[1]}, but the translation goes to {to}. A tag counts "
-            "only at the start of the sentence, and only if to= (--to) names no other language. Remove the "
-            "tag, or remove to=."
+            f"sentence: the tag {word} asks for {tag[1]}, but the translation goes to {sentence.to}. A tag "
+            "counts only at the start of the sentence, and only if to= (--to) names no other language. "
+            "Remove the tag, or remove to=."
         )
-    if word is not None:
-        side = "target" if is_target else "sentence"
-        raise UsageError(f"{side}: the model has no word {word!r}. {advice(word, vocabulary, is_target)}")
+    raise UsageError(f"{side}: the model has no word {word!r}. {advice(word, vocabulary, is_target)}")
 
 
 def unknown_word(
@@ -128,7 +125,7 @@ def words_of(ids: Sequence[int], tokens: Sequence[str], vocabulary: Vocabulary) 
             else:
                 is_text[number] = False  # the sentence has spaces and no word
     return [
-        Word(spelled([tokens[place] for place in group]), tuple(group), not text)
+        Word(spell([tokens[place] for place in group]), tuple(group), not text)
         for group, text in zip(groups, is_text, strict=True)
     ]
 
@@ -145,7 +142,7 @@ def special_ids(vocabulary: Vocabulary) -> set[int]:
     return {vocabulary.start_id, vocabulary.end_id, *padding, *tags}
 
 
-def spelled(pieces: Sequence[str]) -> str:
+def spell(pieces: Sequence[str]) -> str:
     """Join the pieces of a word to its text: decode byte pieces, and drop the spaces at both ends."""
     text, run = "", bytearray()
     for piece in [*pieces, ""]:

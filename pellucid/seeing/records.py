@@ -1,7 +1,7 @@
 """Records: tensors of a pass by their names, with what their axes mean and the tokens along them."""
 
 import fnmatch
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -70,25 +70,15 @@ class UnknownTensor(UsageError, KeyError):
     __str__ = Exception.__str__
 
 
-class Records(Mapping[str, Record]):
+class Records(dict[str, Record]):
     """Records by their names, in the order of computation; a name that is not there is an UnknownTensor."""
 
-    def __init__(self, records: Mapping[str, Record] | None = None) -> None:
-        self._records: dict[str, Record] = dict(records or {})
+    def __missing__(self, name: str) -> Record:
+        raise UnknownTensor(self.no_such(name))
 
-    def __getitem__(self, name: str) -> Record:
-        if name not in self:
-            raise UnknownTensor(self.no_such(name))
-        return self._records[name]
-
-    def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and name in self._records
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._records)
-
-    def __len__(self) -> int:
-        return len(self._records)
+    def __repr__(self) -> str:
+        between = f", {next(iter(self))} … {next(reversed(self))}" if self else ""
+        return f"<{type(self).__name__} of {len(self)} tensors{between}>"
 
     def matching(self, glob: str) -> dict[str, Record]:
         """Return the records whose names match a glob such as "decoder.*.weights"; raise if none does."""
@@ -99,7 +89,7 @@ class Records(Mapping[str, Record]):
 
     def no_such(self, name: str) -> str:
         """Write the message for a name that is not there."""
-        return no_such_name(name, self._records)
+        return no_such_name(name, self)
 
 
 def no_such_name(name: str, known: Any) -> str:
@@ -120,6 +110,18 @@ def globs(only: str | Sequence[str]) -> tuple[str, ...]:
             f'only = {only!r} names no tensor. Give a glob such as "decoder.*.weights", or several.'
         )
     return (only,) if isinstance(only, str) else tuple(only)
+
+
+def is_wanted(name: str, wanted: Iterable[str]) -> bool:
+    """Tell whether a name matches one of the globs."""
+    return any(fnmatch.fnmatchcase(name, glob) for glob in wanted)
+
+
+def check_found(setting: str, wanted: Iterable[str], names: Collection[str]) -> None:
+    """Raise for the first glob of a setting that none of these names matches."""
+    for glob in wanted:
+        if not fnmatch.filter(names, glob):
+            raise UsageError(f"{setting}: {no_such_name(glob, names)}")
 
 
 def stack_of(name: str, axis: str) -> str:

@@ -1,13 +1,11 @@
 """How many bytes a trace will hold, computed from shapes alone."""
 
-import fnmatch
 from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
 
-from pellucid.errors import UsageError
-from pellucid.seeing.records import globs, no_such_name
+from pellucid.seeing.records import check_found, globs, is_wanted
 from pellucid.seeing.watching import parts_of, watching
 
 
@@ -47,7 +45,5 @@ def tensor_bytes(
         with torch.no_grad(), watching(measure):
             same_shape(source, None, target)
     wanted = globs(only)
-    for glob in wanted:
-        if not fnmatch.filter(sizes, glob):
-            raise UsageError(f"only: {no_such_name(glob, sizes)}")
-    return {name: size for name, size in sizes.items() if any(fnmatch.fnmatchcase(name, g) for g in wanted)}
+    check_found("only", wanted, sizes)
+    return {name: size for name, size in sizes.items() if is_wanted(name, wanted)}

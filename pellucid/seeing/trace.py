@@ -1,14 +1,15 @@
 """A trace: the tensors of one forward pass, recorded by name, with edits in effect."""
 
 import fnmatch
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import functools
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
 
 from torch import Tensor, nn
 
 from pellucid.errors import UsageError
-from pellucid.seeing.records import AXES, Record, Records, globs, no_such_name, stack_of
+from pellucid.seeing.records import AXES, Record, Records, check_found, globs, is_wanted, stack_of
 from pellucid.seeing.viewed import InNotebook
 from pellucid.seeing.watching import Watcher, full_name, parts_of, watches, watching
 
@@ -24,32 +25,19 @@ class Labeller(Protocol):
     def target_tokens(self, ids: list[int]) -> list[str]: ...
 
 
-class Changes:
-    """Edits by the names or globs of the tensors that they change."""
-
-    def __init__(self, edits: Mapping[str, Edit]) -> None:
-        self._edits, self._used = edits, set[str]()
-
-    def apply(self, name: str, tensor: Tensor) -> Tensor:
-        """Return the tensor after all edits of its name. Each must keep the shape; the type is kept."""
-        for pattern, edit in self._edits.items():
-            if fnmatch.fnmatchcase(name, pattern):
-                self._used.add(pattern)
-                changed = edit(tensor.clone())  # an edit may write into it, and the original may be shared
-                if not isinstance(changed, Tensor) or changed.shape != tensor.shape:
-                    got = tuple(changed.shape) if isinstance(changed, Tensor) else type(changed).__name__
-                    raise UsageError(
-                        f"the edit of {name} returned {got}; it must return a tensor of shape "
-                        f"{tuple(tensor.shape)}."
-                    )
-                tensor = changed.to(tensor.dtype)
-        return tensor
-
-    def check_used(self, shown: Iterable[str]) -> None:
-        """Raise if the pass showed no tensor that an edit is for."""
-        for pattern in self._edits:
-            if pattern not in self._used:
-                raise UsageError(f"edits: {no_such_name(pattern, list(shown))}")
+def apply_edits(edits: Mapping[str, Edit], name: str, tensor: Tensor) -> Tensor:
+    """Return the tensor after all edits of its name. Each must keep the shape; the type is kept."""
+    for pattern, edit in edits.items():
+        if fnmatch.fnmatchcase(name, pattern):
+            changed = edit(tensor.clone())  # an edit may write into it, and the original may be shared
+            if not isinstance(changed, Tensor) or changed.shape != tensor.shape:
+                got = tuple(changed.shape) if isinstance(changed, Tensor) else type(changed).__name__
+                raise UsageError(
+                    f"the edit of {name} returned {got}; it must return a tensor of shape "
+                    f"{tuple(tensor.shape)}."
+                )
+            tensor = changed.to(tensor.dtype)
+    return tensor
 
 
 class Trace(Records, InNotebook):
@@ -64,14 +52,10 @@ class Trace(Records, InNotebook):
         most_bytes: float,
     ) -> None:
         super().__init__()
-        self._only, self._changes, self._gradients = globs(only), Changes(edits), gradients
+        self._only, self._edits, self._gradients = globs(only), edits, gradients
         self._labels, self._bytes_left, self._most_bytes = labels, most_bytes, most_bytes
         self._shown: dict[str, None] = {}  # in the order of computation
         self._sizes: dict[tuple[str, str], int] = {}
-
-    def __repr__(self) -> str:
-        between = f", {next(iter(self))} … {next(reversed(self._records))}" if self else ""
-        return f"<Trace of {len(self)} tensors{between}>"
 
     def watch(self, path: str, name: str, axes: str, tensor: Tensor) -> Tensor:
         """Check the axes of a tensor, edit it and record it."""
@@ -83,21 +67,19 @@ class Trace(Records, InNotebook):
             )
         self._shown[full] = None
         self._check_axes(full, axes, tensor)
-        tensor = self._changes.apply(full, tensor)
-        if any(fnmatch.fnmatchcase(full, glob) for glob in self._only):
+        tensor = apply_edits(self._edits, full, tensor)
+        if is_wanted(full, self._only):
             self._make_room(full, tensor)
             kept = tensor if self._gradients else tensor.detach().cpu().clone()
-            self._records[full] = Record(full, axes, kept, self._labels.of(full, axes))
+            self[full] = Record(full, axes, kept, self._labels.of(full, axes))
         return tensor
 
     def close(self) -> None:
         """Raise for names that the caller asked for and the pass did not show."""
         if not self._shown:
             raise UsageError("the trace saw nothing: no forward pass of this model ran inside the `with`.")
-        self._changes.check_used(self._shown)
-        for glob in self._only:
-            if not fnmatch.filter(self._records, glob):
-                raise UsageError(f"only: {no_such_name(glob, self._shown)}")
+        check_found("edits", self._edits, self._shown)
+        check_found("only", self._only, self._shown)
 
     def _check_axes(self, name: str, axes: str, tensor: Tensor) -> None:
         if tensor.dim() != len(axes):
@@ -152,18 +134,15 @@ class Labels:
 def watching_tokens(model: nn.Module, watcher: Watcher, labels: Labels) -> Iterator[None]:
     """Watch this model, and tell `labels` which tokens each of its stacks reads."""
 
-    def note(stack: str) -> Any:
-        def hook(module: nn.Module, arguments: tuple[Any, ...]) -> None:
-            if watches(watcher):  # another thread may be running the same model
-                labels.note(stack, arguments[0])
+    def note(stack: str, module: nn.Module, arguments: tuple[Any, ...]) -> None:
+        if watches(watcher):  # another thread may be running the same model
+            labels.note(stack, arguments[0])
 
-        return hook
-
+    stacks = [stack for stack in ("encoder", "decoder") if hasattr(model, stack)]
     with watching(watcher, parts_of(model)):
         hooks = [
-            getattr(model, stack).register_forward_pre_hook(note(stack))
-            for stack in ("encoder", "decoder")
-            if hasattr(model, stack)
+            getattr(model, stack).register_forward_pre_hook(functools.partial(note, stack))
+            for stack in stacks
         ]
         try:
             yield
@@ -203,15 +182,15 @@ def editing(model: nn.Module, edits: Mapping[str, Edit]) -> Iterator[None]:
     beam). There `edits.patch` of a whole recorded tensor fits only the encoder's tensors, and lifting the
     causal mask changes nothing, because there is no later word yet.
     """
-    changes, shown = Changes(edits), dict[str, None]()
+    shown = dict[str, None]()
 
     def watch(path: str, name: str, axes: str, tensor: Tensor) -> Tensor:
         full = full_name(path, name)
         shown[full] = None
-        return changes.apply(full, tensor)
+        return apply_edits(edits, full, tensor)
 
     with watching(watch, parts_of(model)):
         yield
     if not shown:
         raise UsageError("no pass of this model ran inside the `with`. Of a translator, edit its .serving.")
-    changes.check_used(shown)
+    check_found("edits", edits, shown)

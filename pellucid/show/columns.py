@@ -13,14 +13,6 @@ LONGEST = 24  # cells of a word that a column shows
 BLOCKS = " ░▒▓█"  # for a number's share: a pattern that shows without colours
 
 
-def columns(
-    header: Sequence[str], rows: Sequence[Sequence[str]], width: int, left: int = 1, longest: int = LONGEST
-) -> list[str]:
-    """Lay out a table of texts; see `layout`."""
-    lines = layout([header, *rows], width, left, longest)
-    return [(" " * GAP).join(cell for _, _, cell in line).rstrip() for line in lines]
-
-
 def layout(
     rows: Sequence[Sequence[str]], width: int, left: int = 1, longest: int = LONGEST, gap: int = GAP
 ) -> list[list[tuple[int, int, str]]]:

@@ -28,8 +28,9 @@ import numpy as np
 
 from pellucid.folder.manifest import jsonable
 from pellucid.folder.version import __version__
+from pellucid.reading.alignment import align
 from pellucid.reading.beam_path import BeamPath
-from pellucid.reading.looking import alignment, looked_at, merged
+from pellucid.reading.looking import find_looks, merge_words
 from pellucid.reading.reading import Reading
 from pellucid.reading.words import visible
 from pellucid.seeing.records import Record
@@ -39,7 +40,7 @@ SCHEMA, VERSION = "pellucid.explanation", 2
 
 def as_json(reading: Reading, path: BeamPath) -> bytes:
     """Write an explanation as JSON; the schema is this module's docstring."""
-    translation, aligned, words = reading.translation, alignment(reading), merged(reading)
+    translation, aligned, words = reading.translation, align(reading), merge_words(reading)
     table = {
         "schema": SCHEMA,
         "version": VERSION,
@@ -57,7 +58,7 @@ def as_json(reading: Reading, path: BeamPath) -> bytes:
         "steps": [asdict(step) for step in reading.steps],
         "alignment": {"pharaoh": str(aligned), **asdict(aligned)},
         "words": {side: [asdict(word) for word in getattr(words, side)] for side in ("source", "target")},
-        "heads": [asdict(head) for head in looked_at(reading)],
+        "heads": [asdict(head) for head in find_looks(reading)],
         "search": {"lost_at": path.lost_at, **asdict(path)},
         "vocabulary": reading.vocabulary.target_tokens(range(reading.vocabulary.target_size)),
         "tensors": {name: _tensor(record) for name, record in reading.trace.items()},
@@ -77,7 +78,7 @@ def _tensor(record: Record) -> dict[str, Any]:
 
 def as_npz(reading: Reading) -> bytes:
     """Write every tensor by its name, and the tokens, as the bytes of an .npz."""
-    pairs = [[link.source, link.target] for link in alignment(reading).links]
+    pairs = [[link.source, link.target] for link in align(reading).links]
     arrays: dict[str, Any] = {
         **{name: record.tensor.numpy() for name, record in reading.trace.items()},
         "source_tokens": np.array(reading.source_tokens),

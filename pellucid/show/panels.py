@@ -1,18 +1,30 @@
-"""Panels of a picture, as data: a matrix as shades, bars, lines; and how to draw them beside each other."""
+"""Pictures as files (matplotlib): panels with a matrix as shades, bars or lines; the format, fonts that have
+the letters, and the same bytes every time."""
 
-from collections.abc import Mapping, Sequence
+import functools
+import io
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pellucid.errors import PellucidError, UsageError
+from pellucid.folder.whole_file import write
 from pellucid.reading.words import visible
-from pellucid.show.drawing import ORANGE, PALE_PURPLE, PURPLE, drawing, shade
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.image import AxesImage
 
+FORMATS = ("png", "svg", "pdf")
+METADATA: dict[str, dict[str, str | None]] = {"svg": {"Date": None}, "png": {"Software": "Pellucid"}}
+LABELLED = 40  # rows or columns that get a name each; of more, some
+PURPLE, PALE_PURPLE, ORANGE = "#6b43bd", "#c9b6ec", "#c4621d"
 STYLES = ((PURPLE, ""), (ORANGE, "///"), (PALE_PURPLE, "..."))  # colours and hatches of bars
 
 
@@ -30,12 +42,11 @@ class Shades:
 
     def draw(self, axes: "Axes") -> None:
         """Draw the matrix with its names and a colour bar."""
-        grid = np.ma.masked_invalid(np.array(self.grid, dtype=float))
-        axes.patch.set(facecolor="0.85", hatch="////", edgecolor="0.6")
-        most = self.most or float(np.abs(grid).max()) or 1.0
+        finite = np.isfinite(np.array(self.grid, dtype=float))
+        most = self.most or float(np.abs(self.grid, where=finite, out=np.zeros(finite.shape)).max()) or 1.0
         names: dict[str, Any] = {"rows": self.rows, "columns": self.columns}
-        image = shade(axes, grid, most, signed=self.signed, written=self.written, **names)
-        if axes.figure and not np.ma.is_masked(grid):
+        image = shade(axes, self.grid, most, signed=self.signed, written=self.written, **names)
+        if axes.figure and finite.all():
             axes.figure.colorbar(image, ax=axes, shrink=0.8)
 
 
@@ -91,7 +102,7 @@ Panel = Shades | Bars | Lines
 def draw_panels(
     path: str | Path, panels: Sequence[Panel], name: str, letters: str = "", title: str = "", most: int = 2
 ) -> None:
-    """Draw the panels into a file, at most so many beside each other, in a font that has the letters."""
+    """Draw the panels into a file, `most` of them beside each other, in fonts that have the letters."""
     down = -(-len(panels) // most)
     across = -(-len(panels) // down)
     with drawing(path, name, letters) as figure:
@@ -102,3 +113,87 @@ def draw_panels(
             axes = figure.add_subplot(down, across, place)
             axes.set_title(visible(panel.title), fontsize=8)
             panel.draw(axes)
+
+
+@contextmanager
+def drawing(path: str | Path, name: str, letters: str = "") -> Iterator["Figure"]:
+    """Give an empty figure to draw on, and write it to `path`, whose ending chooses the format. The fonts
+    have the `letters`, if an installed font has them."""
+    form = Path(path).suffix.lower().removeprefix(".")
+    if form not in FORMATS:
+        raise UsageError(f"{path}: a plot is a .png, .svg or .pdf. Give the file one of these endings.")
+    try:
+        from matplotlib import rc_context
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise PellucidError('a plot needs matplotlib. Run: pip install "pellucid[plot]"') from None
+    style: dict[Any, Any] = {"font.family": _fonts(letters), "svg.hashsalt": name}
+    content = io.BytesIO()
+    with rc_context(style), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)  # it is drawn as a box
+        figure = Figure(layout="constrained")
+        yield figure
+        figure.savefig(content, format=form, dpi=150, metadata=METADATA.get(form))
+    write(path, content.getvalue())
+
+
+def shade(
+    axes: "Axes",
+    grid: Any,
+    most: float,
+    *,
+    signed: bool = False,
+    rows: Sequence[str] = (),
+    columns: Sequence[str] = (),
+    written: Sequence[Sequence[str]] = (),
+    turned: bool = False,
+) -> "AxesImage":
+    """Draw a matrix as shades from 0 to `most`, or from -most if `signed`; hatch what is −∞.
+
+    `rows` and `columns` are names (`turned`: upright; of many, some), `written` has a text for each cell.
+    """
+    low, colours = (-most, "PuOr") if signed else (0.0, "Purples")
+    axes.patch.set(facecolor="0.85", hatch="////", edgecolor="0.6")
+    finite = np.ma.masked_invalid(np.asarray(grid, dtype=float))
+    image = axes.imshow(finite, cmap=colours, vmin=low, vmax=most, aspect="auto")
+    if columns:
+        across = slice(None, None, -(-len(columns) // LABELLED))
+        upright = 90 if turned else 0
+        names = list(map(visible, columns[across]))
+        axes.set_xticks(range(len(columns))[across], names, fontsize=7, rotation=upright)
+    if rows:
+        down = slice(None, None, -(-len(rows) // LABELLED))
+        axes.set_yticks(range(len(rows))[down], list(map(visible, rows[down])), fontsize=7)
+    for row, texts in enumerate(written):
+        for column, text in enumerate(texts):
+            ink = "white" if abs(finite[row][column]) > 0.65 * most else "black"
+            box = {"facecolor": "0.85", "edgecolor": "none", "pad": 1.0} if text == "−∞" else None
+            axes.text(column, row, text, ha="center", va="center", fontsize=7, color=ink, bbox=box)
+    return image
+
+
+def _fonts(text: str) -> list[str]:
+    """Choose matplotlib's own font, and installed ones for the letters that it lacks."""
+    from matplotlib import font_manager
+
+    fonts = ["DejaVu Sans"]
+    missing = set(map(ord, text)) - _letters(font_manager.findfont("DejaVu Sans"))
+    # The font "Last Resort" has every letter, but only as a box with the name of its script.
+    others = [font for font in font_manager.fontManager.ttflist if "Last Resort" not in font.name]
+    for font in others if missing else ():
+        if font.style == "normal" and font.name not in fonts and font.weight in (400, "normal", "regular"):
+            has = _letters(font.fname)
+            if missing & has:
+                fonts.append(font.name)
+                missing -= has
+    return fonts
+
+
+@functools.cache
+def _letters(path: str) -> frozenset[int]:
+    from matplotlib.ft2font import FT2Font
+
+    try:
+        return frozenset(FT2Font(path).get_charmap())
+    except (OSError, RuntimeError):  # the font cannot be read, or has no table of letters
+        return frozenset()

@@ -9,19 +9,17 @@ positions  the positional encodings of the source's places, L × D
 """
 
 import dataclasses
-import functools
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pellucid.reading.looking import heads_entropies, merged
+from pellucid.reading.looking import heads_entropies, merge_words
 from pellucid.reading.reading import Reading
-from pellucid.reading.words import visible
 from pellucid.seeing.records import AXES, Record, UnknownTensor, attentions, no_such_name
 from pellucid.show.columns import short
-from pellucid.show.drawing import drawing, shade
+from pellucid.show.panels import drawing, shade
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -85,11 +83,7 @@ def _of_record(reading: Reading, record: Record) -> Picture:
     asks = "L: position" if record.name.endswith(".positions") else asks  # positions are not queries
     title = f"{record.name}\n{' × '.join(map(str, record.tensor.shape))} ({record.axes})"
     titles = tuple(f"head {head}" for head in range(len(panels))) if len(panels) > 1 else ("",)
-    return _picture(title, panels, rows, columns, asks, asked, 2 if record.is_shares else None, titles)
-
-
-def _picture(title: str, panels: Array, rows: list[str], columns: list[str], *others: Any) -> Picture:
-    return Picture(title, panels, list(map(visible, rows)), list(map(visible, columns)), *others)
+    return Picture(title, panels, rows, columns, asks, asked, 2 if record.is_shares else None, titles)
 
 
 def _named(reading: Reading, name: str) -> Picture:
@@ -110,11 +104,11 @@ def _named(reading: Reading, name: str) -> Picture:
         titles = tuple(f"layer {n}, head {head}" for n, count in enumerate(counts) for head in range(count))
         title, asked = "Cross-attention: which source words each head looked at", "the source"
         labels = records[0].labels("L"), records[0].labels("M")
-        return dataclasses.replace(_picture(title, panels, *labels), titles=titles, asked=asked)
-    record = merged(reading)[weights] if name == "words" else trace[weights]
+        return dataclasses.replace(Picture(title, panels, *labels), titles=titles, asked=asked)
+    record = merge_words(reading)[weights] if name == "words" else trace[weights]
     between = " between words" if name == "words" else ""
     title = f"Where each step looked{between}\nthe mean of the {record.tensor.shape[1]} heads of {weights}"
-    return _picture(title, record.tensor.mean(1).numpy(), record.labels("L"), record.labels("M"))
+    return Picture(title, record.tensor.mean(1).numpy(), record.labels("L"), record.labels("M"))
 
 
 def _mask(shown: Picture) -> Picture:
@@ -126,25 +120,22 @@ def _mask(shown: Picture) -> Picture:
 
 
 def draw(figure: "Figure", shown: Picture) -> None:
-    """Draw the panels beside and below each other, in one scale of colours; hatch what is −∞."""
-    panels, columns, shares = shown.panels, shown.columns, shown.decimals == 2
+    """Draw the panels beside and below each other, in one scale of colours."""
+    panels, rows, columns, shares = shown.panels, shown.rows, shown.columns, shown.decimals == 2
     longest = max(map(len, columns))
     width = min(10.0, 1.8 + 0.42 * len(columns))
-    height = min(10.0, 1.5 + 0.36 * len(shown.rows) + 0.06 * longest)
+    height = min(10.0, 1.5 + 0.36 * len(rows) + 0.06 * longest)
     down = -(-len(panels) // max(1, int(16 // width)))
     across = -(-len(panels) // down)  # so that the last row is nearly as long as the others
     figure.set_size_inches(max(4.5, width * across), height * down + 0.5)
     figure.suptitle(shown.title, fontsize=9)
     finite = np.abs(panels[np.isfinite(panels)])
     most = 1.0 if shares or not finite.any() else float(finite.max())
-    named = functools.partial(shade, rows=shown.rows, columns=columns, turned=longest > 2)
     grid = figure.subplots(down, across, squeeze=False).flatten()
     for title, panel, axes in zip(shown.titles, panels, grid, strict=False):
-        numbered = len(panels) == 1 and panel.size <= WRITTEN
-        written = _written(panel, shown.decimals) if numbered else []
-        image = named(axes, np.ma.masked_invalid(panel), most, signed=not shares, written=written)
-        axes.set_facecolor("0.85")  # of masked cells
-        axes.patch.set(hatch="////", edgecolor="0.6")
+        written = _written(panel, shown.decimals) if panels.size <= WRITTEN and len(panels) == 1 else []
+        names: dict[str, Any] = dict(rows=rows, columns=columns, turned=longest > 2, written=written)
+        image = shade(axes, panel, most, signed=not shares, **names)
         axes.set_title(title, fontsize=9)
         axes.set_ylabel(shown.asks, fontsize=8)
         axes.set_xlabel(shown.asked, fontsize=8)

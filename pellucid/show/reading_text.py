@@ -7,8 +7,9 @@ from itertools import groupby
 
 from pellucid.errors import PellucidError
 from pellucid.reading.against import Difference
+from pellucid.reading.alignment import align
 from pellucid.reading.beam_path import GOES_ON, BeamPath, BeamStep, Candidate
-from pellucid.reading.looking import HeadLook, Merged, alignment, looked_at, merged
+from pellucid.reading.looking import HeadLook, Merged, find_looks, merge_words
 from pellucid.reading.reading import Reading
 from pellucid.reading.steps import Step
 from pellucid.reading.stepwise import Stepwise
@@ -38,7 +39,7 @@ def reading_parts(reading: Reading, width: int) -> list[Part]:
     loss = number_text(sum(step.loss for step in reading.steps), ".4f")
     steps = [_step(number, step) for number, step in enumerate(reading.steps, start=1)]
     header = ["", "input", "expected", "probability", "loss", "most probable", *[""] * (NAMED - 1)]
-    looks = looked_at(reading, layer)
+    looks = find_looks(reading, layer)
     shares: list[list[str | Cell]] = [
         [step.input, *(Cell(short_share(share), share) for share in row)]
         for step, row in zip(reading.steps, reading.attention_to_source().tolist(), strict=True)
@@ -73,8 +74,8 @@ def more_parts(
     reading: Reading, path: Callable[[], BeamPath], steps: Callable[[], Stepwise], width: int
 ) -> list[Part]:
     """Show the heads, the words, the alignment, the search, and the steps with a cache and without."""
-    words, aligned = merged(reading), alignment(reading)
-    parts = ["", *heads_parts(looked_at(reading)), ""]
+    words, aligned = merge_words(reading), align(reading)
+    parts = ["", *heads_parts(find_looks(reading)), ""]
     if any(len(word.places) > 1 for word in (*words.source, *words.target)):
         parts += [*merged_parts(words, f"{reading.watched_layer}.weights"), ""]
     pairs = [

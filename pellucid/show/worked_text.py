@@ -11,7 +11,7 @@ from pellucid.reading.words import visible
 from pellucid.seeing.records import Record
 from pellucid.seeing.viewed import lines
 from pellucid.show.code_lines import code_line
-from pellucid.show.columns import BLOCKS, columns, paragraph
+from pellucid.show.columns import BLOCKS, layout, paragraph
 from pellucid.worked.check import Cell, Report
 from pellucid.worked.examples import Example
 from pellucid.worked.stages import STAGES, size
@@ -81,7 +81,8 @@ def report_lines(report: Report, width: int = WIDE, says_first: bool = True) -> 
             for cell in cells
         ]
         header = [*(["head"] if has_heads else []), "row", "column", *OWN[:3]]
-        first, *below = columns(header, rows, WIDE, left=0, longest=WIDE)
+        laid = layout([header, *rows], WIDE, left=0, longest=WIDE)
+        first, *below = ["  ".join(cell for _, _, cell in line).rstrip() for line in laid]
         text += [f"{name}  {report.shapes.get(name, '')}".rstrip(), f"  {first}  verdict"]
         for cell, line in zip(cells, below, strict=True):
             text += [f"  {line}  {cell.verdict}", *([f"      {why}"] if (why := _why(cell)) else [])]

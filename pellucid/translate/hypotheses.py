@@ -107,9 +107,15 @@ def extract(
     places = hypotheses.places[sentences].tolist()
     tokens = hypotheses.tokens[sentences, columns, 1:].tolist()
     log_probabilities = hypotheses.log_probabilities[sentences, columns].tolist()
-    scores = [total / length**length_penalty for total in hypotheses.totals[sentences, columns].tolist()]
+    totals = hypotheses.totals[sentences, columns].tolist()
+    scores = [penalise(total, length, length_penalty) for total in totals]
     each = zip(places, tokens, log_probabilities, scores, strict=True)
     return [(place, Found(ids, log_p, score, finished)) for place, ids, log_p, score in each]
+
+
+def penalise(log_probability: float, length: int, length_penalty: float) -> float:
+    """Return the score that compares hypotheses of different lengths; the length counts the end token."""
+    return log_probability / length**length_penalty
 
 
 def pick(array: Array, places_SW: Array) -> Array:

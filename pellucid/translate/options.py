@@ -3,7 +3,7 @@
 import hashlib
 import math
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, TypedDict
 
@@ -12,19 +12,6 @@ from pellucid.config.schema import TranslationConfig
 from pellucid.errors import Setting, UsageError
 
 Prefix = str | Sequence[int]
-Value = Callable[[Any], bool]
-
-
-def whole(low: float = -math.inf, high: float = math.inf) -> Value:
-    """Return a check for whole numbers from `low` to `high`."""
-    return lambda value: type(value) is int and low <= value <= high
-
-
-def number(low: float, high: float = sys.float_info.max) -> Value:
-    """Return a check for finite numbers from `low` to `high`."""
-    return lambda value: isinstance(value, int | float) and type(value) is not bool and low <= value <= high
-
-
 RANGES = {  # of the options that a configuration has too
     setting.name: (setting.metadata["low"], setting.metadata["high"])
     for setting in fields(TranslationConfig)
@@ -32,25 +19,29 @@ RANGES = {  # of the options that a configuration has too
 }
 BEAM, LENGTH, PENALTY = (RANGES[name] for name in ("beam", "max_length", "length_penalty"))
 ABOVE_0 = math.ulp(0.0)  # the smallest positive number
-# What a value must be: its check, and the same in words.
-VALUES: dict[str, tuple[Value, str]] = {
-    "beam": (whole(*BEAM), f"a whole number from {BEAM[0]} to {BEAM[1]}"),
-    "n_best": (whole(*BEAM), f"a whole number from {BEAM[0]} to {BEAM[1]}"),
+NUMBER = int | float
+# The type of a value, its least and its greatest, and what it must be in words.
+VALUES: dict[str, tuple[Any, float, float, str]] = {
+    "beam": (int, *BEAM, f"a whole number from {BEAM[0]} to {BEAM[1]}"),
+    "n_best": (int, *BEAM, f"a whole number from {BEAM[0]} to {BEAM[1]}"),
     "length_penalty": (
-        number(*PENALTY),
+        NUMBER,
+        *PENALTY,
         f"a number from {PENALTY[0]:g} to {PENALTY[1]:g}: 1 compares hypotheses by the mean of their "
         "log-probabilities, 0 by the sum",
     ),
-    "min_length": (whole(0, LENGTH[1]), f"a whole number from 0 to {LENGTH[1]}"),
-    "max_length": (whole(*LENGTH), f"a whole number from {LENGTH[0]} to {LENGTH[1]}"),
+    "min_length": (int, 0, LENGTH[1], f"a whole number from 0 to {LENGTH[1]}"),
+    "max_length": (int, *LENGTH, f"a whole number from {LENGTH[0]} to {LENGTH[1]}"),
     "temperature": (
-        number(ABOVE_0),
+        NUMBER,
+        ABOVE_0,
+        sys.float_info.max,
         "a number above 0. For the likeliest token at every step, use a beam of 1",
     ),
-    "top_k": (whole(1), "a whole number, 1 or more"),
-    "top_p": (number(ABOVE_0, 1), "a number above 0 and at most 1, a share of the probability"),
-    "seed": (lambda value: isinstance(value, Seeds) or whole()(value), "a whole number"),
-    "batch_tokens": (whole(1), "a whole number, 1 or more"),
+    "top_k": (int, 1, math.inf, "a whole number, 1 or more"),
+    "top_p": (NUMBER, ABOVE_0, 1, "a number above 0 and at most 1, a share of the probability"),
+    "seed": (int, -math.inf, math.inf, "a whole number"),
+    "batch_tokens": (int, 1, math.inf, "a whole number, 1 or more"),
 }
 # The names of other libraries; the nearest spelling alone would suggest a wrong option.
 ELSEWHERE = {
@@ -168,9 +159,10 @@ def check_values(options: Mapping[str, Any]) -> dict[str, Any]:
             meant = f' Did you mean "{ELSEWHERE[name]}"?' if name in ELSEWHERE else did_you_mean(name, known)
             hint = meant or f" The options: {', '.join(known)}."
             raise UsageError(f'translation has no option "{name}".{hint}')
-        is_right, what = VALUES.get(name, (lambda value: True, ""))
-        if not is_right(value):
-            raise UsageError(f"{{}} must be {what}.", Setting(name, value))
+        if name in VALUES and not (name == "seed" and isinstance(value, Seeds)):
+            kind, low, high, what = VALUES[name]
+            if not isinstance(value, kind) or isinstance(value, bool) or not low <= value <= high:
+                raise UsageError(f"{{}} must be {what}.", Setting(name, value))
     for name, unused in dict(temperature=1.0, top_k=None, top_p=None, seed=0).items():
         if values.get(name, unused) != unused and not values.get("sample"):
             needed = Setting("sample", True)

@@ -76,10 +76,9 @@ def prefixes_of(
     prefix: Prefix | Sequence[Prefix | None] | None, sentences: Sequence[Sentence], vocabulary: Vocabulary
 ) -> list[list[int]]:
     """Return the ids that each target must begin with: one prefix for all, or a list with one for each."""
-    if isinstance(prefix, bytes) or not (prefix is None or isinstance(prefix, Iterable)):
-        raise _not_a_prefix(prefix)
-    each: list[Any] = list(prefix or [])
-    if prefix is None or isinstance(prefix, str) or all(isinstance(token, Integral) for token in each):
+    is_list = isinstance(prefix, Iterable) and not isinstance(prefix, str | bytes)
+    each: list[Any] = list(prefix) if is_list and prefix is not None else [prefix] * len(sentences)
+    if is_list and all(isinstance(token, Integral) for token in each):
         each = [prefix] * len(sentences)
     if len(each) != len(sentences):
         raise UsageError(
@@ -87,17 +86,15 @@ def prefixes_of(
             Setting("prefix"),
         )
     return [
-        []
-        if sentence.empty
-        else vocabulary.target_tag(sentence.to)
-        if prefix is None
-        else read_prefix(prefix, sentence.to, vocabulary)
+        [] if sentence.empty else read_prefix(prefix, sentence.to, vocabulary)
         for prefix, sentence in zip(each, sentences, strict=True)
     ]
 
 
-def read_prefix(prefix: Prefix, to: str | None, vocabulary: Vocabulary) -> list[int]:
+def read_prefix(prefix: Prefix | None, to: str | None, vocabulary: Vocabulary) -> list[int]:
     """Return the ids that a target must begin with, without an end token."""
+    if prefix is None:
+        return vocabulary.target_tag(to)
     if isinstance(prefix, str):
         ids = vocabulary.encode_target(prefix, to)[:-1] if prefix.strip() else []
         if vocabulary.unknown_id in ids:
@@ -107,24 +104,21 @@ def read_prefix(prefix: Prefix, to: str | None, vocabulary: Vocabulary) -> list[
                 Setting("prefix", prefix),
             )
         return ids
-    if not isinstance(prefix, Iterable) or not all(isinstance(token, Integral) for token in prefix):
-        raise _not_a_prefix(prefix)
+    is_list = isinstance(prefix, Iterable) and not isinstance(prefix, bytes)
+    if not is_list or not all(isinstance(token, Integral) for token in prefix):
+        raise UsageError(
+            "{} is neither text nor a list of ids. Give the first words of the translation, such as {}.",
+            Setting("prefix", prefix),
+            Setting("prefix", "Ein Hund"),
+        )
     ids = [int(token) for token in prefix]
     vocabulary.target_tokens(ids)  # raises unless the vocabulary has them
     if ids[-1:] == [vocabulary.end_id]:
         ids.pop()
     specials = {vocabulary.pad_id, vocabulary.unknown_id, vocabulary.start_id, vocabulary.end_id}
     if wrong := [token for token in ids if token in specials]:
-        name = vocabulary.target_tokens(wrong)[0]
-        raise UsageError(
-            f"{{}}: it must not contain {name} (id {wrong[0]}). Leave it out.", Setting("prefix")
+        message = (
+            f"{{}}: it must not contain {vocabulary.target_tokens(wrong)[0]} (id {wrong[0]}). Leave it out."
         )
+        raise UsageError(message, Setting("prefix"))
     return ids
-
-
-def _not_a_prefix(prefix: Any) -> UsageError:
-    return UsageError(
-        "{} is neither text nor a list of ids. Give the first words of the translation, such as {}.",
-        Setting("prefix", prefix),
-        Setting("prefix", "Ein Hund"),
-    )

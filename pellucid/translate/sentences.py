@@ -37,9 +37,9 @@ def read_source(text: str, to: str | None, vocabulary: Vocabulary, longest: int)
         ids = [vocabulary.end_id] if undecided else vocabulary.encode_source("", to)
         return Sentence(text, text, ids, to, empty=True)
     untagged, language = vocabulary.direction(text[: longest * CHARACTERS], to)
-    ids, truncated = cut(vocabulary.encode_source(untagged, language), longest)
-    empty = len(ids) == len(vocabulary.encode_source("", language))
-    return Sentence(text, untagged, ids, language, empty, truncated or len(text) > longest * CHARACTERS)
+    ids, nothing = vocabulary.encode_source(untagged, language), vocabulary.encode_source("", language)
+    kept, cut = _shorten(ids, longest)
+    return Sentence(text, untagged, kept, language, ids == nothing, cut or len(text) > longest * CHARACTERS)
 
 
 def read_target(text: str, to: str | None, vocabulary: Vocabulary, longest: int) -> Sentence:
@@ -47,8 +47,8 @@ def read_target(text: str, to: str | None, vocabulary: Vocabulary, longest: int)
     _check(text)
     if not text.strip():
         return Sentence(text, text, [vocabulary.end_id], to, empty=True)
-    ids, truncated = cut(vocabulary.encode_target(text[: longest * CHARACTERS], to), longest)
-    return Sentence(text, text, ids, to, len(ids) == 1, truncated or len(text) > longest * CHARACTERS)
+    ids, cut = _shorten(vocabulary.encode_target(text[: longest * CHARACTERS], to), longest)
+    return Sentence(text, text, ids, to, len(ids) == 1, cut or len(text) > longest * CHARACTERS)
 
 
 def take_ids(
@@ -57,18 +57,16 @@ def take_ids(
     """Take a source that was tokenised elsewhere."""
     ids = [int(token) for token in ids]
     text = " ".join(vocabulary.source_tokens(ids))  # raises unless the vocabulary has them
-    if not ids:
-        return Sentence(text, text, [vocabulary.end_id], to, empty=True)
-    if ids[-1] != vocabulary.end_id:
+    if ids and ids[-1] != vocabulary.end_id:
         raise UsageError(
             f"sentence {number + 1} ends with id {ids[-1]}, not with the end token. "
             f"Append {vocabulary.end_id}: every source ends with it."
         )
-    kept, truncated = cut(ids, longest)
-    return Sentence(text, text, kept, to, len(ids) == 1, truncated)
+    kept, cut = _shorten(ids or [vocabulary.end_id], longest)
+    return Sentence(text, text, kept, to, len(kept) == 1, cut)
 
 
-def cut(ids: list[int], longest: int) -> tuple[list[int], bool]:
+def _shorten(ids: list[int], longest: int) -> tuple[list[int], bool]:
     """Return at most `longest` ids, the last one still the end token, and whether some were left out."""
     return (ids, False) if len(ids) <= longest else ([*ids[: longest - 1], ids[-1]], True)
 

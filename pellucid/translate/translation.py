@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pellucid.text.vocabulary import Vocabulary
 from pellucid.translate.hypotheses import Found
 from pellucid.translate.request import Call
-from pellucid.translate.sentences import Sentence
 
 
 @dataclass(frozen=True)
@@ -50,24 +49,19 @@ def translations_of(
 ) -> list[Translation]:
     """Put what the search found for each request into translations, one for each sentence of the call."""
     of_sentence = {request.number: each for request, each in zip(call.requests, found, strict=True)}
-    return [
-        _translation(sentence, of_sentence.get(number, [])[: call.options.n_best], vocabulary)
-        for number, sentence in enumerate(call.sentences)
-    ]
-
-
-def _translation(sentence: Sentence, found: Sequence[Found], vocabulary: Vocabulary) -> Translation:
-    hypotheses = [
-        Hypothesis(
-            text_of(each.token_ids, sentence.to, vocabulary),
-            vocabulary.target_tokens(each.token_ids),
-            **vars(each),
-        )
-        for each in found
-    ]
-    return Translation(
-        sentence.text, hypotheses or [Hypothesis("", [], [], 0.0, [], True)], sentence.truncated
-    )
+    translations = []
+    for number, sentence in enumerate(call.sentences):
+        hypotheses = [
+            Hypothesis(
+                text_of(each.token_ids, sentence.to, vocabulary),
+                vocabulary.target_tokens(each.token_ids),
+                **vars(each),
+            )
+            for each in of_sentence.get(number, [])[: call.options.n_best]
+        ]
+        nothing = [Hypothesis("", [], [], 0.0, [], finished=True)]
+        translations.append(Translation(sentence.text, hypotheses or nothing, sentence.truncated))
+    return translations
 
 
 def text_of(ids: list[int], to: str | None, vocabulary: Vocabulary) -> str:

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from pellucid.cache import Mask
-from pellucid.dropout import Dropout
-from pellucid.model import See, attend
+from pellucid.mask import Mask
+from pellucid.model import Dropout, See, attend
 from pellucid.seeing.watching import watched, watching
 
 STAGES = {

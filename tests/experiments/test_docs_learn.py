@@ -10,7 +10,7 @@ import pytest
 from command import Command
 from documents import LEARN, ROOT, blocks, check_link, check_prints, eighty_columns, links, run_line
 
-from pellucid.show import drawing
+from pellucid.show import panels
 
 CHAPTERS = sorted(LEARN.glob("*.md"))
 IDS = [path.stem for path in CHAPTERS]
@@ -101,4 +101,4 @@ def imported(path: Path) -> Any:
 
 def test_the_last_resort_is_no_font() -> None:
     """matplotlib's own draws every letter as a box: letters must come from elsewhere, or be missing."""
-    assert not any("Last Resort" in name for name in drawing._fonts("आप कैसे हैं"))
+    assert not any("Last Resort" in name for name in panels._fonts("आप कैसे हैं"))

@@ -13,9 +13,9 @@ from documents import LEARN
 
 import pellucid
 from pellucid import exercises
-from pellucid.cache import Mask
 from pellucid.errors import UsageError
 from pellucid.exercises import HOMEWORK, Exercise, Verdict, judge
+from pellucid.mask import Mask
 from pellucid.model import sinusoids
 from pellucid.worked.examples import example, read_example
 

@@ -14,8 +14,8 @@ from pellucid.folder.load import Loaded
 from pellucid.interop import ctranslate2_export
 from pellucid.interop.exporting import export
 from pellucid.model import sinusoids
+from pellucid.translate.likelihood import log_probabilities
 from pellucid.translate.request import forbidden_ids
-from pellucid.translate.score import log_probabilities
 from pellucid.translator import Translator
 
 ctranslate2 = pytest.importorskip("ctranslate2")

@@ -11,7 +11,7 @@ from transformers import M2M100ForConditionalGeneration
 from pellucid.data.batch import pad
 from pellucid.interop.importing import import_model
 from pellucid.seeing.trace import trace
-from pellucid.translate.score import log_probabilities
+from pellucid.translate.likelihood import log_probabilities
 from pellucid.translator import load
 
 

@@ -19,7 +19,6 @@ from torch import Tensor
 import pellucid
 from pellucid.config.toml_file import to_toml
 from pellucid.data.batch import Batch
-from pellucid.dropout import Dropout
 from pellucid.errors import UsageError, is_out_of_memory
 from pellucid.folder import checkpoint
 from pellucid.learning import learner as learner_module
@@ -27,7 +26,7 @@ from pellucid.learning import saving, setting_up
 from pellucid.learning.learner import Learner
 from pellucid.learning.loss import Loss, loss_of
 from pellucid.learning.memory import OutOfMemory, _halves
-from pellucid.model import Transformer
+from pellucid.model import Dropout, Transformer
 
 ON_CPU = (
     "[enforce fail at alloc_cpu.cpp:127] . DefaultCPUAllocator: can't allocate memory: you tried to allocate "

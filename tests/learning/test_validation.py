@@ -82,7 +82,7 @@ def validated(
     data = DataConfig(languages=LANGUAGES, preparation=preparation)
     words = VocabularyConfig(size=200, kind="word", normalization="identity")
     config = Config(data, words, translation=TranslationConfig(beam=3))
-    monkeypatch.setattr(validation, "BaseTranslator", Perfect)
+    monkeypatch.setattr(validation, "TextTranslator", Perfect)
     return validation.validate(taught, learned_vocabulary(PAIRS, config), config, batches, PAIRS)
 
 

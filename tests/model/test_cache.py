@@ -9,10 +9,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from pellucid.cache import GrowingPast, Mask
+from pellucid.cache import GrowingPast
 from pellucid.config.schema import ModelConfig
-from pellucid.dropout import Dropout
-from pellucid.model import Transformer, attend
+from pellucid.mask import Mask
+from pellucid.model import Dropout, Transformer, attend
 from pellucid.seeing.trace import trace
 from pellucid.seeing.watching import watching
 

@@ -7,8 +7,7 @@ import torch
 from torch import Tensor
 
 from pellucid.config.schema import ModelConfig
-from pellucid.dropout import Dropout, keep_or_drop
-from pellucid.model import Transformer
+from pellucid.model import Dropout, Transformer, keep_or_drop
 from pellucid.seeing.trace import trace
 
 SHAPE = (300, 1001)  # not a multiple of eight: the last random word is used in part

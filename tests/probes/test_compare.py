@@ -11,11 +11,11 @@ from command import Command
 from tiny import translator
 
 import pellucid
-from pellucid.cache import Mask
 from pellucid.errors import UsageError
+from pellucid.mask import Mask
 from pellucid.probes.compare import Comparison
 from pellucid.probes.occurrence import bare
-from pellucid.show.compare import verdict
+from pellucid.show.probe_text import verdict
 from pellucid.translator import Translator
 
 CHAT = ("le chat est sur le tapis", "sur le tapis le chat est")  # of the French that tiny.py knows

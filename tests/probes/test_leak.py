@@ -16,8 +16,9 @@ from torch import Tensor, nn
 
 import pellucid
 from pellucid import find_leak
-from pellucid.cache import Mask, NoPast
+from pellucid.cache import NoPast
 from pellucid.errors import UsageError
+from pellucid.mask import Mask
 from pellucid.model import DecoderLayer, Transformer
 from pellucid.probes.leak import LeakReport
 from pellucid.seeing.trace import trace

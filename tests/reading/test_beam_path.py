@@ -9,7 +9,6 @@ import torch
 from tiny import translator
 
 import pellucid
-from pellucid.cache import GrowingPast
 from pellucid.errors import PellucidError
 from pellucid.explanation import Explanation
 from pellucid.reading.beam_path import FATES, BeamPath, BeamStep, Candidate
@@ -196,24 +195,6 @@ def test_every_tensor_of_every_step_is_that_of_the_pass(norm: str) -> None:
     assert f"{steps.largest_difference:.1e}, in {steps.where}" in str(steps)
 
 
-def test_the_numbers_compared_are_all_there_are(hindi: Explanation) -> None:
-    """Counted again from the shapes: with a cache a row a step, without one all rows so far."""
-    expected = 0
-    for name, record in hindi.trace.items():
-        if name.startswith("encoder"):
-            expected += record.tensor.numel()
-            continue
-        for step in range(1, 6):
-            for rows in (1, step):
-                sizes = dict(zip(record.axes, record.tensor.shape, strict=True))
-                if "L" in sizes:
-                    sizes["L"] = rows
-                if "M" in sizes and "cross" not in name:
-                    sizes["M"] = step
-                expected += math.prod(sizes.values())
-    assert hindi.stepwise.numbers == expected
-
-
 @pytest.mark.parametrize(
     "name,place,step",
     [
@@ -239,19 +220,6 @@ def test_a_number_that_differs_is_found_and_named(
         assert wrong == [] and steps.encoder.difference == pytest.approx(0.5, abs=1e-5)
     else:
         assert wrong[0] == step and ("values" in name or wrong == [step])
-
-
-def test_a_cache_that_forgets_is_found(hindi: Explanation, monkeypatch: pytest.MonkeyPatch) -> None:
-    extend = GrowingPast.extend
-
-    def forgetting(self: GrowingPast, layer: int, keys: torch.Tensor, values: torch.Tensor):  # type: ignore[no-untyped-def]
-        keys, values = extend(self, layer, keys, values)
-        return keys, values * (torch.arange(values.shape[2]) < 2)[:, None]
-
-    monkeypatch.setattr(GrowingPast, "extend", forgetting)
-    steps = dataclasses.replace(hindi).stepwise
-    assert [step.cached.difference > 1e-3 for step in steps.steps] == [False, False, True, True, True]
-    assert max(step.whole.difference for step in steps.steps) < 1e-5
 
 
 def test_minus_infinity_equals_itself_alone() -> None:

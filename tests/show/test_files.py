@@ -63,11 +63,13 @@ def test_json_has_what_follows_from_the_pass(spanish: Explanation, tmp_path: Pat
     looks = [(look.part, look.head) for look in spanish.looked_at()]
     assert [(head["part"], head["head"]) for head in table["heads"]] == looks
     path, search = spanish.beam_path, table["search"]
-    assert search["lost_at"] == path.lost_at and search["beam"] == path.beam
-    assert len(search["steps"]) == len(path.steps)
-    best = search["steps"][0]["candidates"][0]
-    assert best["tokens"] == path.steps[0].candidates[0].tokens
-    assert best["total"] == path.steps[0].candidates[0].total
+    assert (search["lost_at"], search["beam"], len(search["steps"])) == (
+        path.lost_at,
+        path.beam,
+        len(path.steps),
+    )
+    best, found = search["steps"][0]["candidates"][0], path.steps[0].candidates[0]
+    assert (best["tokens"], best["total"]) == (found.tokens, found.total)
 
 
 def test_npz_holds_every_tensor_the_tokens_and_the_alignment(hindi: Explanation, tmp_path: Path) -> None:
@@ -99,13 +101,6 @@ def test_a_path_that_is_no_file_is_refused_before_the_work(
         with pytest.raises(PellucidError) as folder:
             to_file(tmp_path)
         assert str(folder.value) == f"{tmp_path}: cannot be written: it is a folder. Name a file in it."
-
-
-def test_a_file_that_cannot_be_written_is_named(hindi: Explanation, tmp_path: Path) -> None:
-    path = tmp_path / "nowhere" / "page.html"
-    with pytest.raises(PellucidError) as error:
-        hindi.to_npz(path)
-    assert str(error.value) == f"{path}: cannot be written: No such file or directory. Choose another place."
 
 
 def test_a_page_needs_two_names(hindi: Explanation, tmp_path: Path) -> None:
@@ -221,16 +216,10 @@ def test_the_verb_says_why_not_another_target(pellucid: Command) -> None:
     assert pellucid(*CATS, "--more", "--alignment").code == 2
 
 
-@pytest.mark.parametrize("option", ["--html", "--json", "--npz"])
-def test_the_verb_refuses_what_is_no_file_before_it_works(
-    option: str, pellucid: Command, tmp_path: Path
-) -> None:
-    outcome = pellucid("explain", "demo", "I like cats", option, "")
-    said = f"pellucid: {option}: path = '' is not the name of a file. Give one, such as \"page.html\".\n"
+def test_the_verb_refuses_what_is_no_file_before_it_works(pellucid: Command) -> None:
+    outcome = pellucid(*CATS, "--html", "")
+    said = "pellucid: --html: path = '' is not the name of a file. Give one, such as \"page.html\".\n"
     assert outcome == (2, "", said)
-    outcome = pellucid("explain", "demo", "I like cats", option, tmp_path)
-    said = f"pellucid: {option}: {tmp_path}: cannot be written: it is a folder. Name a file in it.\n"
-    assert outcome == (1, "", said)
 
 
 def test_the_verb_refuses_one_file_for_two(pellucid: Command, tmp_path: Path) -> None:
@@ -241,17 +230,6 @@ def test_the_verb_refuses_one_file_for_two(pellucid: Command, tmp_path: Path) ->
         f"pellucid: --json and --npz both name {path}: the second would replace the first. Give each a file "
         "of its own.\n"
     )
-
-
-def test_the_verb_says_that_standard_output_is_closed(
-    pellucid: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setattr(sys, "stdout", None)
-    outcome = pellucid(*CATS, "--html", tmp_path / "page.html")
-    assert outcome.code == 1 and outcome.err == (
-        "pellucid: standard output is closed. Give the command one, such as > FILE.\n"
-    )
-    assert not list(tmp_path.iterdir())
 
 
 def test_the_names_of_two_models_in_a_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

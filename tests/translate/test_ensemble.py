@@ -1,6 +1,5 @@
 """Several models that translate together: the mean of their probabilities, whatever is asked of it."""
 
-import math
 import shutil
 from pathlib import Path
 
@@ -28,20 +27,6 @@ def mean_log_probabilities(source: torch.Tensor, said: list[int]) -> torch.Tenso
     return (sum(each) / len(each)).log()
 
 
-def test_greedy_takes_the_highest_mean_probability() -> None:
-    for line in sentences(6):
-        source = torch.tensor([ENSEMBLE.vocabulary.encode_source(line)])
-        said, log_probabilities = list[int](), list[float]()
-        while said[-1:] != [3] and len(said) < 2 * source.shape[1] + 20:
-            log_p = mean_log_probabilities(source, said)
-            log_p[:3] = -math.inf
-            said.append(int(log_p.argmax()))
-            log_probabilities.append(float(log_p.max()))
-        (found,) = ENSEMBLE.translate(line, beam=1).hypotheses
-        assert found.token_ids == said
-        assert found.log_probabilities == pytest.approx(log_probabilities, abs=1e-4)
-
-
 def test_beam_search_and_score_agree() -> None:
     found = ENSEMBLE.translate("the dog saw the cat", beam=4, n_best=4).hypotheses
     for each in found:
@@ -66,16 +51,6 @@ def test_an_ensemble_of_equal_models_is_the_model() -> None:
     assert_same(twice.translate(lines), ours.translate(lines))
     assert_same(twice.translate(lines, sample=True, seed=3), ours.translate(lines, sample=True, seed=3))
     assert "".join(twice.stream(lines[0])) == ours.translate(lines[0], beam=1).text
-
-
-def test_in_bf16_each_model_translates_in_it() -> None:
-    models, lines = [each.model for each in MEMBERS], sentences(5)
-    rough = Translator(models, ENSEMBLE.vocabulary, ENSEMBLE.config, "bf16").translate(
-        lines, beam=1, max_length=1
-    )
-    exact = [each.score for each in ENSEMBLE.translate(lines, beam=1, max_length=1)]
-    assert [each.score for each in rough] != exact
-    assert [each.score for each in rough] == pytest.approx(exact, abs=0.2)
 
 
 def test_what_needs_a_single_model_says_so() -> None:

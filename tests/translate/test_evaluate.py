@@ -7,7 +7,7 @@ import pytest
 import sacrebleu
 
 import pellucid
-from pellucid.errors import PellucidError, UsageError
+from pellucid.errors import PellucidError
 from pellucid.translate.evaluate import evaluate, exactly_right, note_on_short
 
 HYPOTHESES = [
@@ -49,12 +49,9 @@ def test_bleu_is_the_paper_s() -> None:
 
 
 def test_the_tokenizer_is_used() -> None:
-    assert evaluate(HYPOTHESES, REFERENCES).bleu == pytest.approx(
-        sacrebleu.corpus_bleu(HYPOTHESES, [REFERENCES]).score
-    )
-    assert evaluate(HYPOTHESES, REFERENCES).bleu != pytest.approx(
-        evaluate(HYPOTHESES, REFERENCES, tokenize="none").bleu
-    )
+    ours = evaluate(HYPOTHESES, REFERENCES).bleu
+    assert ours == pytest.approx(sacrebleu.corpus_bleu(HYPOTHESES, [REFERENCES]).score)
+    assert ours != pytest.approx(evaluate(HYPOTHESES, REFERENCES, tokenize="none").bleu)
     for tokenize in ("13a", "none", "intl", "char", "zh"):
         assert evaluate(REFERENCES, REFERENCES, tokenize=tokenize).bleu == pytest.approx(100)
 
@@ -109,17 +106,20 @@ def test_tokenised_text_raises_no_alarm(caplog: pytest.LogCaptureFixture) -> Non
     assert not caplog.records
 
 
-def test_errors() -> None:
-    with pytest.raises(UsageError) as error:
-        evaluate(HYPOTHESES, REFERENCES, tokenize="moses")
-    assert str(error.value) == "tokenize = 'moses' is not one of 13a, none, intl, char, zh."
-    with pytest.raises(PellucidError) as failure:
-        evaluate(HYPOTHESES, REFERENCES[:2])
-    assert str(failure.value) == (
-        "3 translations cannot be compared with 2 references: there must be one for each. "
-        "Look for lines that one side lacks."
-    )
-    with pytest.raises(PellucidError, match="3 translations cannot be compared with 2 references"):
-        evaluate(HYPOTHESES, [REFERENCES, REFERENCES[:2]])
+@pytest.mark.parametrize(
+    "arguments,message",
+    [
+        (([REFERENCES], "moses"), "tokenize = 'moses' is not one of 13a, none, intl, char, zh."),
+        (
+            ([REFERENCES, REFERENCES[:2]], "13a"),
+            "3 translations cannot be compared with 2 references: there must be one for each. "
+            "Look for lines that one side lacks.",
+        ),
+    ],
+)
+def test_errors(arguments: tuple[list[list[str]], str], message: str) -> None:
+    with pytest.raises(PellucidError) as error:
+        evaluate(HYPOTHESES, arguments[0], tokenize=arguments[1])
+    assert str(error.value) == message
     with pytest.raises(PellucidError, match="there is nothing to evaluate: no translations"):
         evaluate([], [])

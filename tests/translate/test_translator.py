@@ -14,8 +14,8 @@ from pellucid.folder.checkpoint import save_model
 from pellucid.model import Transformer
 from pellucid.seeing.trace import editing
 from pellucid.translate.decoding import batches, decode_batch
+from pellucid.translate.likelihood import log_probabilities
 from pellucid.translate.options import options_of
-from pellucid.translate.score import log_probabilities
 from pellucid.translate.search import Request, Rules
 from pellucid.translator import load
 

@@ -9,9 +9,9 @@ import pytest
 import torch
 
 from pellucid import attention
-from pellucid.cache import Mask
 from pellucid.config.schema import ModelConfig
 from pellucid.errors import UsageError
+from pellucid.mask import Mask
 from pellucid.model import Attention, Transformer
 from pellucid.seeing.records import AXES
 from pellucid.seeing.trace import trace

@@ -1,15 +1,18 @@
-"""One word in two sentences, as text, for a notebook, and as a picture: cosines, movers, translations."""
+"""What the probes found: one word in two sentences, as text and as a picture, and leaks, as text."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from pellucid.probes.compare import Comparison, LayerChange, Stage
+from pellucid.probes.leak import LeakReport
 from pellucid.reading.words import visible
-from pellucid.seeing.viewed import plot
-from pellucid.show.columns import digits
+from pellucid.seeing.viewed import lines, plot
+from pellucid.show.columns import digits, paragraph
 from pellucid.show.panels import Lines, Panel, Shades, draw_panels
 from pellucid.show.tables import Part, Table, view
 
 NAMED, DRAWN = 6, 8  # movers of a layer in the text, in the picture
+LEAKS = 12  # with a line of their own
 ACROSS = 4  # panels of the picture beside each other
 COSINES = {"as it is": ("cosine", "o-"), "position": ("position", "s--"), "context": ("context", "^:")}
 EFFECTS = (
@@ -122,3 +125,33 @@ def compare_plot(comparison: Comparison, path: str | Path) -> None:
         panels.append(Shades(f"moved by: {layer.attention}", shares, rows, heads, cells, signed=True))
     title = f"{comparison.word}: {texts[0]} · {texts[1]}"
     draw_panels(path, panels, comparison.word, letters, title, ACROSS)
+
+
+@lines.register
+def leak_lines(report: LeakReport, width: int = 80) -> list[str]:
+    """The verdict, the first leaks, what was tried, and what counted as rounding."""
+    text = paragraph(leak_verdict(report), width)
+    text += _indent(map(str, report.leaks[:LEAKS]), width)
+    if len(report.leaks) > LEAKS:
+        text.append(f"  … and {len(report.leaks) - LEAKS} more")
+    text += ["tried:", *_indent(report.tried, width)]
+    largest = f"{report.rounding:.1e}" if report.rounding else "0"
+    return [*text, f"largest difference taken for rounding: {largest}"]
+
+
+def leak_verdict(report: LeakReport) -> str:
+    if not report.leaks:
+        return "nothing leaks: no prediction changed with a token that it must not know"
+    count = len({leak.position for leak in report.leaks})
+    verdict = f"it leaks: {count} position{'s depend' if count > 1 else ' depends'} on what must be hidden"
+    in_training = all(leak.modes == ("training",) for leak in report.leaks)
+    return f"{verdict}, in training mode only" if in_training else verdict
+
+
+def _indent(texts: Iterable[str], width: int) -> list[str]:
+    """Each text indented by 2, its further lines by 4."""
+    return [
+        f"{'    ' if number else '  '}{line}"
+        for text in texts
+        for number, line in enumerate(paragraph(text, width - 4))
+    ]

@@ -11,9 +11,9 @@ from pellucid.model import Transformer
 from pellucid.text.vocabulary import Vocabulary
 from pellucid.translate.decoding import decode, decode_batch, evaluating
 from pellucid.translate.ensemble import only_one
+from pellucid.translate.likelihood import Score, score_texts
 from pellucid.translate.options import TranslationOptions
 from pellucid.translate.request import Call, make_call
-from pellucid.translate.score import Score, score_texts
 from pellucid.translate.sentences import (
     CHARACTERS,
     TOKENS,
@@ -29,19 +29,15 @@ from pellucid.translate.translation import Translation, text_of, translations_of
 PRECISIONS = ("auto", "fp32", "bf16", "int8")
 
 
-class BaseTranslator:
+class TextTranslator:
     """A model and its vocabulary: translates, samples, streams and scores.
 
     Several models are an ensemble: a token's probability is the mean of theirs.
 
     Attributes:
-        model: the Transformer, in float32, which measures and explains.
         vocabulary: turns text into token ids and back (encode_source, decode_target, source_tokens, …).
         config: the Config that the model was trained with.
-        serving: the model that translates: a copy in bf16 with precision="bf16", else the model itself. With
-            precision="int8" it is the model whose weights the engine translates with, as they were at first.
         decoders: what computes the steps of the search: the serving models, or the engines of int8.
-        languages: the (source, target) pairs of languages that the model was made for.
         characters: how many characters of a text are read at most; the rest is cut off.
     """
 
@@ -83,7 +79,7 @@ class BaseTranslator:
 
     @property
     def serving(self) -> Transformer:
-        """The model that translates: `model`, or its copy in bf16."""
+        """The model that translates: `model`, its copy in bf16, or in int8 the one whose weights the engine took."""
         return only_one(self._serving)
 
     @property
@@ -120,13 +116,10 @@ class BaseTranslator:
         seed: with sample; the same seed draws the same. Default: 0.
         batch_tokens: source tokens that are translated together; less needs less memory. Default: what fits.
         """
-        texts = [sources] if isinstance(sources, str) else list(sources)
-        self._check_language(to)
-        sentences = [read_source(text, to, self.vocabulary, self._longest) for text in texts]
+        texts = [sources] if isinstance(sources, str) else sources
+        sentences = self._read_sources(texts, to)
         warn_of_truncation(sentences, self._longest)
-        call = self.request(sentences, options)
-        found = decode(self.decoders, call.sources, call.requests, call.rules, call.options)
-        translations = translations_of(call, found, self.vocabulary)
+        translations = self._translate(sentences, options)
         return translations[0] if isinstance(sources, str) else translations
 
     def translate_ids(
@@ -137,9 +130,7 @@ class BaseTranslator:
         each = enumerate(sources)
         sentences = [take_ids(ids, number, to, self.vocabulary, self._longest) for number, ids in each]
         warn_of_truncation(sentences, self._longest)
-        call = self.request(sentences, options)
-        found = decode(self.decoders, call.sources, call.requests, call.rules, call.options)
-        return translations_of(call, found, self.vocabulary)
+        return self._translate(sentences, options)
 
     def stream(
         self, source: str, to: str | None = None, **options: Unpack[TranslationOptions]
@@ -150,10 +141,9 @@ class BaseTranslator:
                 "stream follows one hypothesis, because with more the text may change until its end. "
                 "Leave out beam and n_best, or use translate."
             )
-        self._check_language(to)
-        sentence = read_source(source, to, self.vocabulary, self._longest)
-        warn_of_truncation([sentence], self._longest)
-        return self._stream(sentence, self.request([sentence], {**options, "beam": 1}))
+        sentences = self._read_sources([source], to)
+        warn_of_truncation(sentences, self._longest)
+        return self._stream(sentences[0], self.request(sentences, {**options, "beam": 1}))
 
     def score(self, sources: Sequence[str], targets: Sequence[str], to: str | None = None) -> list[Score]:
         """Return how probable each target is, given its source: log-probabilities, with the end token."""
@@ -163,39 +153,41 @@ class BaseTranslator:
                 f"score was given {sides[0]} as sources and {sides[1]} as targets. "
                 "Give two lists with a target for each source."
             )
-        self._check_language(to)
-        asked = [read_source(text, to, self.vocabulary, self._longest) for text in sources]
-        each = list(zip(targets, asked, strict=True))
+        asked = self._read_sources(sources, to)
+        each = zip(targets, asked, strict=True)
         wanted = [read_target(text, source.to, self.vocabulary, self._longest) for text, source in each]
         pairs = list(zip(asked, wanted, strict=True))
-        warn_of_truncation(
-            [target if target.truncated else source for source, target in pairs], self._longest
-        )
+        cut = [target if target.truncated else source for source, target in pairs]
+        warn_of_truncation(cut, self._longest)
         return score_texts(self._models, pairs, self.vocabulary)
 
     def request(self, sentences: Sequence[Sentence], options: TranslationOptions) -> Call:
         """Return what these options ask of the search."""
         return make_call(sentences, options, self._models[0], self.vocabulary, self.config.translation)
 
+    def _read_sources(self, texts: Sequence[str], to: str | None) -> list[Sentence]:
+        self._check_language(to)
+        return [read_source(text, to, self.vocabulary, self._longest) for text in texts]
+
+    def _translate(self, sentences: list[Sentence], options: TranslationOptions) -> list[Translation]:
+        call = self.request(sentences, options)
+        found = decode(self.decoders, call.sources, call.requests, call.rules, call.options)
+        return translations_of(call, found, self.vocabulary)
+
     def _stream(self, sentence: Sentence, call: Call) -> Iterator[str]:
-        text = ""
         if sentence.empty:
             return
+        said, seeds = "", call.options.seeds.of(call.sources)
         with evaluating(*self._serving):
-            seeds = call.options.seeds.of(call.sources)
             for step in decode_batch(
                 self.decoders, call.sources, call.requests, seeds, call.rules, call.options
             ):
-                if step.done:
-                    longer = text_of(step.done[0][0].token_ids, sentence.to, self.vocabulary)
-                else:
-                    ids = step.open.tokens[0, 0, 1:].tolist()
-                    longer = stable_beginning(
-                        text_of(ids, sentence.to, self.vocabulary), self.vocabulary.preparation
-                    )
-                if len(longer) > len(text):
-                    yield longer[len(text) :]
-                    text = longer
+                ids = step.done[0][0].token_ids if step.done else step.open.tokens[0, 0, 1:].tolist()
+                text = text_of(ids, sentence.to, self.vocabulary)
+                text = text if step.done else stable_beginning(text, self.vocabulary.preparation)
+                if len(text) > len(said):
+                    yield text[len(said) :]
+                    said = text
 
     def _check_language(self, to: str | None) -> None:
         if to is not None:

@@ -1,10 +1,11 @@
-"""Score existing translations: one teacher-forced pass computes the probabilities of all positions."""
+"""How probable given translations are: one teacher-forced pass computes all positions at once."""
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
+from torch import Tensor
 
 from pellucid.config.device import device_of
 from pellucid.data.batch import pad
@@ -56,34 +57,34 @@ def log_probabilities(
     with evaluating(*models), torch.no_grad():
         for group in batches(lengths, batch_tokens):
             some_sources, some_targets = ([side[place] for place in group] for side in (sources, targets))
-            of_each_model = [_of_batch(model, some_sources, some_targets) for model in models]
-            for place, *rows in zip(group, *of_each_model, strict=True):
-                scores[place] = log_of_mean([torch.tensor(row, dtype=torch.float64) for row in rows]).tolist()
+            of_models = [_of_batch(model, some_sources, some_targets).double() for model in models]
+            mean = log_of_mean(of_models).split([len(target) for target in some_targets])
+            for place, log_p in zip(group, mean, strict=True):
+                scores[place] = log_p.tolist()
                 _check(scores[place], place)
     return scores
 
 
 def _check(log_probabilities: Sequence[float], place: int) -> None:
-    for step, value in enumerate(log_probabilities, start=1):
-        if math.isnan(value):
-            raise PellucidError(
-                f"sentence {place + 1}, step {step}: the token's probability is not a number, because "
-                "logits are NaN or infinite. Use weights from an earlier checkpoint."
-            )
+    wrong = next((step for step, value in enumerate(log_probabilities, 1) if math.isnan(value)), None)
+    if wrong is not None:
+        raise PellucidError(
+            f"sentence {place + 1}, step {wrong}: the token's probability is not a number, because "
+            "logits are NaN or infinite. Use weights from an earlier checkpoint."
+        )
 
 
 def _of_batch(
     model: Transformer, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
-) -> list[list[float]]:
+) -> Tensor:
+    """Return the log-probabilities of all target tokens, sentence after sentence."""
     config, device = model.config, device_of(model)
     source, source_mask = pad(sources, config.pad_id, device)
     target, target_mask = pad(targets, config.pad_id, device)
     shifted = torch.cat((torch.full_like(target[:, :1], config.start_id), target[:, :-1]), 1)
     outputs = model.read(source, source_mask, shifted, target_mask)[target_mask]
-    wanted = target[target_mask]
-    log_probabilities: list[float] = []
-    for some, ids in zip(outputs.split(POSITIONS), wanted.split(POSITIONS), strict=True):
-        log_p = model.logits(some[None])[0].float().log_softmax(-1)
-        log_probabilities += log_p.gather(1, ids[:, None])[:, 0].tolist()
-    each = iter(log_probabilities)
-    return [[next(each) for _ in row] for row in targets]
+    log_p = []
+    for some, ids in zip(outputs.split(POSITIONS), target[target_mask].split(POSITIONS), strict=True):
+        log_p_RV = model.logits(some[None])[0].float().log_softmax(-1)
+        log_p.append(log_p_RV.gather(1, ids[:, None])[:, 0])
+    return torch.cat(log_p).cpu()

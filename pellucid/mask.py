@@ -1,0 +1,36 @@
+"""Which position may look at which (section 3.2.3)."""
+
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Mask:
+    """Which query may look at which key. The matrix of 0 and -inf is made only where it is needed.
+
+    allowed_BM: True where a key is a real token; None when all are.
+    first_query: the position of the first query if the mask is causal, else None: query i may look at keys up
+    to and including i.
+    some_row_is_empty: whether some query may look at nothing, because its sentence has no real token.
+    """
+
+    allowed_BM: Tensor | None = None
+    first_query: int | None = None
+    some_row_is_empty: bool = field(init=False, default=False)
+
+    def __post_init__(self) -> None:
+        # Computed once: every layer asks, and on a GPU the answer waits for all earlier work.
+        if self.allowed_BM is not None:
+            # A causal row sees at least its first keys: it is empty only where the first key is padding.
+            seen = self.allowed_BM.any(-1) if self.first_query is None else self.allowed_BM[:, 0]
+            object.__setattr__(self, "some_row_is_empty", not bool(seen.all()))
+
+    def may_look(self, queries: int, keys: int, device: torch.device) -> Tensor | None:
+        """The mask as bools, 1 or B x 1 x L x M; None when everything is allowed."""
+        allowed = None if self.allowed_BM is None else self.allowed_BM[:, None, None, :]
+        if self.first_query is None or keys <= self.first_query + 1:
+            return allowed
+        causal = torch.ones(queries, keys, dtype=torch.bool, device=device).tril(self.first_query)[None, None]
+        return causal if allowed is None else causal & allowed
