@@ -1,89 +1,50 @@
-"""Arguments that several verbs share, and the types of arguments."""
+"""The arguments of verbs: how a verb writes them, those that several share, and their types."""
 
 import argparse
 import os
 import re
 import tomllib
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from pellucid.errors import PellucidError
 
-Verbs: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+
+class Option:
+    """An argument of a verb: `--beam N`, `--json` or `MODEL`, its help, and what else argparse takes.
+
+    Of the options that stand `alone`, a command has one at most.
+    """
+
+    def __init__(self, written: str, about: str, alone: bool = False, **settings: Any) -> None:
+        name, _, metavar = written.partition(" ")
+        self.name = name if name.startswith("--") else settings.pop("dest", name.lower())
+        self.alone, self.settings = alone, {"help": about, **settings}
+        if metavar or name != self.name:
+            self.settings["metavar"] = metavar or name
+        elif "choices" not in settings and "default" not in settings:
+            self.settings.setdefault("action", "store_true")
 
 
-def verb(
-    verbs: Verbs,
-    name: str,
-    about: str,
-    run: Callable[[argparse.Namespace], None],
-    examples: str,
-    notes: str = "",
-) -> argparse.ArgumentParser:
-    """Add a verb whose help ends in examples."""
-    lines = examples.strip().split("\n")
+def add_verb(verbs: Any, name: str, verb: Any) -> None:
+    """Add a verb, a module with ABOUT, EXAMPLES, OPTIONS, run and maybe NOTES; its help ends in examples."""
+    lines = verb.EXAMPLES.strip().split("\n")
     title = "example" if len(lines) == 1 else "examples"
-    parts = [notes.strip(), "\n  ".join([f"{title}:", *lines])]
+    parts = [getattr(verb, "NOTES", "").strip(), "\n  ".join([f"{title}:", *lines])]
     parser = verbs.add_parser(
         name,
-        help=about,
-        description=about[0].upper() + about[1:] + ".",
+        help=verb.ABOUT,
+        description=verb.ABOUT[0].upper() + verb.ABOUT[1:] + ".",
         epilog="\n\n".join(part for part in parts if part),
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.set_defaults(run=run)
-    return parser
-
-
-def add_model(parser: argparse.ArgumentParser) -> None:
-    """Add MODEL and --device."""
-    parser.add_argument("model", metavar="MODEL", type=model, help="a model folder, or the word demo")
-    add_device(parser)
-
-
-def add_models(parser: argparse.ArgumentParser, optional: bool = False) -> None:
-    """Add MODEL (several models make an ensemble) and --device."""
-    about = "a model folder, or the word demo; several are an ensemble (the mean of their probabilities)"
-    parser.add_argument("model", metavar="MODEL", type=model, nargs="*" if optional else "+", help=about)
-    add_device(parser)
-
-
-def add_device(parser: argparse.ArgumentParser) -> None:
-    """Add --device."""
-    about = "auto (a GPU if there is one), cpu, cuda, cuda:1, …"
-    parser.add_argument("--device", metavar="NAME", type=device, default="auto", help=about)
-
-
-def add_search(parser: argparse.ArgumentParser) -> None:
-    """Add the options of the search."""
-    option = parser.add_argument
-    option("--beam", metavar="N", type=int, help="hypotheses that are followed at once; 1 is greedy")
-    option("--length-penalty", metavar="X", type=float, help="scores are divided by length^X")
-    option("--max-length", metavar="N", type=int, help="the most tokens, with the end token")
-
-
-def add_data(parser: argparse.ArgumentParser) -> None:
-    """Add --data: both sides in one file."""
-    about = "both sides in one file, source, tab, target: .tsv, .tsv.gz"
-    parser.add_argument("--data", metavar="FILE", help=about)
-
-
-def add_to(
-    parser: argparse.ArgumentParser, about: str = "the target language, where the model has several"
-) -> None:
-    """Add --to."""
-    parser.add_argument("--to", metavar="LANG", help=about)
-
-
-def add_bad_utf8(parser: argparse.ArgumentParser) -> None:
-    """Add --bad-utf8: what to do with a line that is not UTF-8."""
-    about = (
-        "a line that is not UTF-8: stop with an error (default), replace the bad bytes with U+FFFD, or take "
-        "it as an empty line"
-    )
-    parser.add_argument("--bad-utf8", choices=("error", "replace", "skip"), default="error", help=about)
+    parser.set_defaults(run=verb.run)
+    groups = {False: parser}
+    for option in verb.OPTIONS:
+        if option.alone not in groups:
+            groups[True] = parser.add_mutually_exclusive_group()
+        groups[option.alone].add_argument(option.name, **option.settings)
 
 
 def text(argument: str) -> str:
@@ -146,3 +107,24 @@ def folder(argument: str) -> Path:
     if there and not there.is_dir():
         raise argparse.ArgumentTypeError(f"{there} is a file, and no folder can be there: name another")
     return path
+
+
+ENSEMBLE = "a model folder, or the word demo; several are an ensemble (the mean of their probabilities)"
+UTF8 = (
+    "a line that is not UTF-8: stop with an error (default), replace the bad bytes with U+FFFD, or take it "
+    "as an empty line"
+)
+GPU = "auto (a GPU if there is one), cpu, cuda, cuda:1, …"
+MODEL = Option("MODEL", "a model folder, or the word demo", type=model)
+MODELS = Option("MODEL", ENSEMBLE, type=model, nargs="+")
+GPU = "auto (a GPU if there is one), cpu, cuda, cuda:1, …"
+DEVICE = Option("--device NAME", GPU, type=device, default="auto")
+TO = Option("--to LANG", "the target language, where the model has several")
+DATA = Option("--data FILE", "both sides in one file, source, tab, target: .tsv, .tsv.gz")
+BAD_UTF8 = Option("--bad-utf8", UTF8, choices=("error", "replace", "skip"), default="error")
+SEARCH = (
+    Option("--beam N", "hypotheses that are followed at once; 1 is greedy", type=int),
+    Option("--length-penalty X", "scores are divided by length^X", type=float),
+    Option("--max-length N", "the most tokens, with the end token", type=int),
+)
+NO_CHECK = Option("--no-check", "leave out the comparison of both models")

@@ -1,6 +1,7 @@
 """The command `pellucid`: its verbs, its exit codes, and its messages when something goes wrong."""
 
 import argparse
+import importlib
 import logging
 import sys
 import warnings
@@ -8,49 +9,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from pellucid.cli import (
-    average,
-    compare,
-    data,
-    demo,
-    evaluate,
-    example,
-    exercise,
-    experiment,
-    explain,
-    export,
-    import_,
-    inspect,
-    leak,
-    score,
-    set_,
-    train,
-    translate,
-)
-from pellucid.cli.arguments import check_models
+from pellucid.cli.arguments import add_verb, check_models
 from pellucid.cli.streams import drop_output, prepare
 from pellucid.errors import PellucidError, Setting, is_out_of_memory
 from pellucid.folder.version import __version__
 
-VERBS = (
-    demo,
-    train,
-    average,
-    translate,
-    evaluate,
-    score,
-    explain,
-    example,
-    exercise,
-    experiment,
-    leak,
-    compare,
-    inspect,
-    set_,
-    import_,
-    export,
-    data,
-)
+# Modules of this package, in the order of the help; a name that Python has taken ends in _.
+VERBS = ("demo", "train", "average", "translate", "evaluate", "score", "explain", "example", "exercise")
+VERBS += ("experiment", "leak", "compare", "inspect", "set_", "import_", "export", "data")
 # Verbs with other work than to print, which must not look complete if their output is lost.
 WORKING = ("demo", "leak", "set", "train")
 LOG = logging.getLogger("pellucid")
@@ -62,7 +28,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         prepare()
         parser = command_line()
-        arguments = parser.parse_args(argv)
+        arguments = parser.parse_args(argv, argparse.Namespace(argv=argv or sys.argv[1:]))
         if arguments.verb is None:
             parser.print_help(sys.stderr)
             return 2
@@ -120,8 +86,8 @@ def command_line() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"pellucid {__version__}")
     verbs = parser.add_subparsers(title="verbs", dest="verb", metavar="VERB")
-    for verb in VERBS:
-        verb.add(verbs)
+    for name in VERBS:
+        add_verb(verbs, name.rstrip("_"), importlib.import_module(f"pellucid.cli.{name}"))
     return parser
 
 

@@ -4,16 +4,17 @@ import argparse
 import shlex
 from pathlib import Path
 
-from pellucid.cli.arguments import Verbs, folder, verb
+from pellucid.cli.arguments import Option, folder
 
-
-def add(verbs: Verbs) -> None:
-    """Add the verb and its arguments."""
-    about = "a tour: train the demo model, translate, write the page that shows every matrix"
-    parser = verb(verbs, "demo", about, run, "pellucid demo\npellucid demo --no-train --out tour")
-    parser.add_argument("--no-train", action="store_true", help="use the model in the package")
-    where = Path("runs/demo")
-    parser.add_argument("--out", metavar="DIR", type=folder, default=where, help=f"default: {where}")
+ABOUT = "a tour: train the demo model, translate, write the page that shows every matrix"
+EXAMPLES = """
+pellucid demo
+pellucid demo --no-train --out tour
+"""
+OPTIONS = (
+    Option("--no-train", "use the model in the package"),
+    Option("--out DIR", "default: runs/demo", type=folder, default=Path("runs/demo")),
+)
 
 
 def run(arguments: argparse.Namespace) -> None:

@@ -7,7 +7,7 @@ import sys
 import warnings
 from collections.abc import Iterable
 
-from pellucid.cli.arguments import Verbs, add_bad_utf8, add_data, add_models, add_search, add_to, verb
+from pellucid.cli.arguments import BAD_UTF8, DATA, DEVICE, ENSEMBLE, SEARCH, TO, Option, model
 
 EXAMPLES = """
 pellucid evaluate runs/es --source test.en --reference test.es
@@ -23,24 +23,23 @@ TOGETHER = 500  # lines between two movements of the progress bar
 OF_A_MODEL = ("data", "source", "to", "beam", "length_penalty", "max_length")
 
 
-def add(verbs: Verbs) -> None:
-    """Add the verb and its arguments."""
-    about = "translate a file and compare it with a reference: BLEU, chrF, and how many are exactly right"
-    parser = verb(verbs, "evaluate", about, run, EXAMPLES, NOTES)
-    add_models(parser, optional=True)
-    add_data(parser)
-    add_to(parser)
-    add_search(parser)
-    option = parser.add_argument
-    option("--source", metavar="FILE", help="the text to translate, a sentence a line; .gz too")
-    reference = "its translation by people, line by line; repeat the option for a second one"
-    option("--reference", metavar="FILE", action="append", help=reference)
-    option("--hypothesis", metavar="FILE", help="translations to compare, instead of MODEL and --source")
-    option("--lowercase", action="store_true", help="compare without regard to capitals")
-    tokenize = "sacreBLEU's: 13a (default), none, intl, char, zh"
-    option("--tokenize", metavar="NAME", default="13a", help=tokenize)
-    option("--json", action="store_true", help="add a last line with all figures as a JSON object")
-    add_bad_utf8(parser)
+ABOUT = "translate a file and compare it with a reference: BLEU, chrF, and how many are exactly right"
+REFERENCE = "its translation by people, line by line; repeat the option for a second one"
+REFERENCE = "its translation by people, line by line; repeat the option for a second one"
+OPTIONS = (
+    Option("MODEL", ENSEMBLE, type=model, nargs="*"),
+    DEVICE,
+    DATA,
+    TO,
+    *SEARCH,
+    Option("--source FILE", "the text to translate, a sentence a line; .gz too"),
+    Option("--reference FILE", REFERENCE, action="append"),
+    Option("--hypothesis FILE", "translations to compare, instead of MODEL and --source"),
+    Option("--lowercase", "compare without regard to capitals"),
+    Option("--tokenize NAME", "sacreBLEU's: 13a (default), none, intl, char, zh", default="13a"),
+    Option("--json", "add a last line with all figures as a JSON object"),
+    BAD_UTF8,
+)
 
 
 def run(arguments: argparse.Namespace) -> None:

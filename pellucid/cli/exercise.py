@@ -2,7 +2,7 @@
 
 import argparse
 
-from pellucid.cli.arguments import Verbs, text, verb
+from pellucid.cli.arguments import Option, text
 from pellucid.errors import PellucidError, UsageError
 
 EXAMPLES = """
@@ -19,15 +19,13 @@ compared exactly. Exit code 0: right (or only asked); 1: wrong.
 PREFIX = "pellucid: "  # that an error has on its first line
 
 
-def add(verbs: Verbs) -> None:
-    """Add the verb and its arguments."""
-    about = "ask an exercise of the course, and check an answer"
-    parser = verb(verbs, "exercise", about, run, EXAMPLES, NOTES)
-    option = parser.add_argument
-    option("name", metavar="NAME", nargs="?", type=text, help="an exercise that --list names")
-    option("answer", metavar="ANSWER", nargs="*", type=text, help="numbers, or words in quotes")
-    option("--list", action="store_true", help="the exercises by chapter")
-    option("--solve", action="store_true", help="say the answer, and why")
+ABOUT = "ask an exercise of the course, and check an answer"
+OPTIONS = (
+    Option("NAME", "an exercise that --list names", nargs="?", type=text),
+    Option("ANSWER", "numbers, or words in quotes", nargs="*", type=text),
+    Option("--list", "the exercises by chapter"),
+    Option("--solve", "say the answer, and why"),
+)
 
 
 def run(arguments: argparse.Namespace) -> None:

@@ -3,7 +3,7 @@
 import argparse
 from typing import Any
 
-from pellucid.cli.arguments import Verbs, add_device, add_to, folder, text, verb
+from pellucid.cli.arguments import DEVICE, TO, Option, folder, text
 from pellucid.cli.arguments import setting as toml_setting
 from pellucid.errors import UsageError
 
@@ -21,24 +21,6 @@ NOTES = """
 """
 
 
-def add(verbs: Verbs) -> None:
-    """Add the verb and its arguments."""
-    about = "measure a claim about the Transformer: heads differ, layers refine, the scale stabilises, …"
-    parser = verb(verbs, "experiment", about, run, EXAMPLES, NOTES)
-    option = parser.add_argument
-    option("name", metavar="NAME", nargs="?", type=text, help="an experiment that --list names")
-    option("model", metavar="MODEL", nargs="?", help="a model folder, or the word demo")
-    option("text", metavar="TEXT", nargs="?", type=text, help="the sentence, in quotes")
-    add_to(parser)
-    option("--list", action="store_true", help="the experiments, what each needs and what can be set")
-    option("--out", metavar="DIR", type=folder, help="write the picture and the numbers here")
-    change = "a setting of the experiment, as in steps=100; may be repeated"
-    option(
-        "--set", metavar="NAME=VALUE", dest="settings", type=setting, action="append", default=[], help=change
-    )
-    add_device(parser)
-
-
 def setting(argument: str) -> tuple[str, Any]:
     """Read the name=value of a setting."""
     if "=" not in argument:
@@ -46,6 +28,20 @@ def setting(argument: str) -> tuple[str, Any]:
             f"{argument!r}: write name=value, as in steps=100; pellucid experiment --list names the settings"
         )
     return toml_setting(argument)
+
+
+ABOUT = "measure a claim about the Transformer: heads differ, layers refine, the scale stabilises, …"
+CHANGE = "a setting of the experiment, as in steps=100; may be repeated"
+OPTIONS = (
+    Option("NAME", "an experiment that --list names", nargs="?", type=text),
+    Option("MODEL", "a model folder, or the word demo", nargs="?"),
+    Option("TEXT", "the sentence, in quotes", nargs="?", type=text),
+    TO,
+    Option("--list", "the experiments, what each needs and what can be set"),
+    Option("--out DIR", "write the picture and the numbers here", type=folder),
+    Option("--set NAME=VALUE", CHANGE, dest="settings", type=setting, action="append", default=[]),
+    DEVICE,
+)
 
 
 def run(arguments: argparse.Namespace) -> None:

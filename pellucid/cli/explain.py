@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pellucid.cli.arguments import Verbs, add_model, add_to, folder, text, verb
+from pellucid.cli.arguments import DEVICE, MODEL, TO, Option, folder, text
 
 if TYPE_CHECKING:
     from pellucid.explanation import Explanation
@@ -21,32 +21,30 @@ pellucid explain demo "je suis étudiant" --to en --target "I am a student" --js
 NOTES = "A TEXT that begins with - is taken for an option, unless -- stands before it, after all options."
 
 
-def add(verbs: Verbs) -> None:
-    """Add the verb and its arguments."""
-    about = "translate a sentence and show every step: input, expected, probability, where it looked"
-    parser = verb(verbs, "explain", about, run, EXAMPLES, NOTES)
-    add_model(parser)
-    option = parser.add_argument
-    option("text", metavar="TEXT", type=text, help="the sentence, in quotes")
-    add_to(parser)
-    option("--target", metavar="TEXT", type=text, help="explain this translation, not the model's own")
-    shown = parser.add_mutually_exclusive_group()
-    against = "why not this one? the two targets step by step, and where they part"
-    shown.add_argument("--against", metavar="TEXT", type=text, help=against)
-    pairs = 'only the word alignment, a line of Pharaoh pairs such as "0-0 1-2"'
-    shown.add_argument("--alignment", action="store_true", help=pairs)
-    more = "also the search, the heads, the words, and the steps with a cache and without"
-    shown.add_argument("--more", action="store_true", help=more)
-    matrix = "a matrix, by name, or all that match a glob; pellucid inspect MODEL --tensors names them"
-    shown.add_argument("--tensor", metavar="NAME", type=text, help=matrix)
-    option("--head", metavar="N", type=int, help="with --tensor: only this head, counted from 0")
-    option("--html", metavar="FILE", help="write a page, one file, with every matrix")
-    beside = "with --html: also another model, such as a checkpoint, with the same sentence and target"
-    option("--beside", metavar="MODEL", help=beside)
-    option("--json", metavar="FILE", help="write the steps and every matrix")
-    option("--npz", metavar="FILE", help="write every matrix, for numpy.load")
-    pictures = "draw pictures, NAME.png: each attention, entropy, the mask, positions, …"
-    option("--png", metavar="DIR", type=folder, help=pictures)
+ABOUT = "translate a sentence and show every step: input, expected, probability, where it looked"
+AGAINST = "why not this one? the two targets step by step, and where they part"
+PAIRS = 'only the word alignment, a line of Pharaoh pairs such as "0-0 1-2"'
+MORE = "also the search, the heads, the words, and the steps with a cache and without"
+MATRIX = "a matrix, by name, or all that match a glob; pellucid inspect MODEL --tensors names them"
+BESIDE = "with --html: also another model, such as a checkpoint, with the same sentence and target"
+PICTURES = "draw pictures, NAME.png: each attention, entropy, the mask, positions, …"
+OPTIONS = (
+    MODEL,
+    DEVICE,
+    Option("TEXT", "the sentence, in quotes", type=text),
+    TO,
+    Option("--target TEXT", "explain this translation, not the model's own", type=text),
+    Option("--against TEXT", AGAINST, alone=True, type=text),
+    Option("--alignment", PAIRS, alone=True),
+    Option("--more", MORE, alone=True),
+    Option("--tensor NAME", MATRIX, alone=True, type=text),
+    Option("--head N", "with --tensor: only this head, counted from 0", type=int),
+    Option("--html FILE", "write a page, one file, with every matrix"),
+    Option("--beside MODEL", BESIDE),
+    Option("--json FILE", "write the steps and every matrix"),
+    Option("--npz FILE", "write every matrix, for numpy.load"),
+    Option("--png DIR", PICTURES, type=folder),
+)
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -66,10 +64,9 @@ def run(arguments: argparse.Namespace) -> None:
             names = labels(arguments.model, arguments.beside)
             explanation.to_html(files["html"], _beside(arguments, explanation), names)
         tell(f"written: {files['html']}")
-    for name, write in (("json", explanation.to_json), ("npz", explanation.to_npz)):
-        if name in files:
-            write(files[name])
-            tell(f"written: {files[name]}")
+    for name in [name for name in files if name != "html"]:
+        getattr(explanation, f"to_{name}")(files[name])
+        tell(f"written: {files[name]}")
     if arguments.png:
         _draw(explanation, arguments.png)
     # Printing comes last: the reader of a pipe may close it.
@@ -95,12 +92,11 @@ def _files(arguments: argparse.Namespace) -> dict[str, Path]:
             path = place(getattr(arguments, name))
         except PellucidError as error:
             raise type(error)(f"--{name}: {error}") from None
-        for other, theirs in files.items():
-            if os.path.realpath(theirs) == os.path.realpath(path):
-                raise UsageError(
-                    f"--{other} and --{name} both name {path}: the second would replace the first. Give each "
-                    "a file of its own."
-                )
+        for other in (other for other in files if os.path.realpath(files[other]) == os.path.realpath(path)):
+            raise UsageError(
+                f"--{other} and --{name} both name {path}: the second would replace the first. Give each a "
+                "file of its own."
+            )
         files[name] = path
     return files
 

@@ -4,10 +4,9 @@ import argparse
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pellucid.cli.arguments import Verbs, model, verb
+from pellucid.cli.arguments import Option, model
 
 if TYPE_CHECKING:
     from pellucid.model import Transformer
@@ -22,16 +21,13 @@ pellucid inspect demo --tensors | grep weights
 """
 
 
-def add(verbs: Verbs) -> None:
-    """Add the verb and its arguments."""
-    about = "describe a model folder: where it comes from, its parts, the tensors that a trace shows"
-    parser = verb(verbs, "inspect", about, run, EXAMPLES)
-    which = "a model folder, a checkpoint of a training run, or the word demo"
-    parser.add_argument("model", metavar="MODEL", type=model, help=which)
-    against = "tell whether another model is the same function"
-    parser.add_argument("--against", metavar="MODEL", type=model, help=against)
-    only = "print only the names of all traced tensors, a tab, their axes"
-    parser.add_argument("--tensors", action="store_true", help=only)
+ABOUT = "describe a model folder: where it comes from, its parts, the tensors that a trace shows"
+WHICH = "a model folder, a checkpoint of a training run, or the word demo"
+OPTIONS = (
+    Option("MODEL", WHICH, type=model),
+    Option("--against MODEL", "tell whether another model is the same function", type=model),
+    Option("--tensors", "print only the names of all traced tensors, a tab, their axes"),
+)
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -39,9 +35,9 @@ def run(arguments: argparse.Namespace) -> None:
     from pellucid.cli.lines import put
     from pellucid.config.toml_file import to_toml
     from pellucid.interop.loading import load_folder
-    from pellucid.translator import demo_folder
+    from pellucid.translator import folder_of
 
-    folder = demo_folder() if arguments.model == "demo" else Path(arguments.model)
+    folder = folder_of(arguments.model)
     if arguments.against:
         put([_against((arguments.model, arguments.against))])
         return
@@ -70,9 +66,9 @@ def _against(names: tuple[str, str]) -> str:
     """Tell whether two models are the same function, and where they first differ."""
     from pellucid.interop.against import compare_models, compare_with_ctranslate2, is_ctranslate2
     from pellucid.interop.loading import load_folder
-    from pellucid.translator import demo_folder
+    from pellucid.translator import folder_of
 
-    one, other = (demo_folder() if name == "demo" else Path(name) for name in names)
+    one, other = map(folder_of, names)
     if is_ctranslate2(one) and not is_ctranslate2(other):
         one, other, names = other, one, (names[1], names[0])
     if is_ctranslate2(other):

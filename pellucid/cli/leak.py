@@ -3,7 +3,7 @@
 import argparse
 from typing import TYPE_CHECKING
 
-from pellucid.cli.arguments import Verbs, add_model, add_to, text, verb
+from pellucid.cli.arguments import DEVICE, MODEL, TO, Option, text
 
 if TYPE_CHECKING:
     import torch
@@ -22,14 +22,14 @@ position predicts must not change. Exit code 0: nothing leaks; 1: something does
 TOKENS = 32  # at most, of a translation: each needs some ten passes
 
 
-def add(verbs: Verbs) -> None:
-    """Add the verb and its arguments."""
-    about = "check that no prediction depends on words that come after it"
-    parser = verb(verbs, "leak", about, run, EXAMPLES, NOTES)
-    add_model(parser)
-    sentence = "try this sentence and the model's translation of it; may be repeated (default: random ids)"
-    parser.add_argument("--sentence", metavar="TEXT", type=text, action="append", default=[], help=sentence)
-    add_to(parser)
+ABOUT = "check that no prediction depends on words that come after it"
+SENTENCE = "try this sentence and the model's translation of it; may be repeated (default: random ids)"
+OPTIONS = (
+    MODEL,
+    DEVICE,
+    Option("--sentence TEXT", SENTENCE, type=text, action="append", default=[]),
+    TO,
+)
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -67,7 +67,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _ids(translator: "Translator", sentence: str, to: str | None) -> "tuple[torch.Tensor, torch.Tensor]":
-    """The source, and what the decoder reads of the model's own translation."""
+    """Return the ids of the source, and those that the decoder reads of the model's own translation."""
     from pellucid.reading.passes import as_read
     from pellucid.reading.words import source_of
 

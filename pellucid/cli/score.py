@@ -3,30 +3,23 @@
 import argparse
 import json
 
-from pellucid.cli.arguments import Verbs, add_bad_utf8, add_data, add_models, add_to, verb
+from pellucid.cli.arguments import BAD_UTF8, DATA, DEVICE, MODELS, Option
 
+ABOUT = "print how probable each given translation is: log-probabilities, one total a line"
 EXAMPLES = """
 pellucid score runs/m30k --source test.en --target test.de
 pellucid score runs/m30k --data test.tsv
 """
-
-
-def add(verbs: Verbs) -> None:
-    """Add the verb and its arguments."""
-    about = "print how probable each given translation is: log-probabilities, one total a line"
-    parser = verb(verbs, "score", about, run, EXAMPLES)
-    add_models(parser)
-    option = parser.add_argument
-    add_data(parser)
-    option("--source", metavar="FILE", help="a sentence a line; .gz too")
-    option("--target", metavar="FILE", help="its translation, line by line")
-    add_to(parser, "the language of the target, where the model knows several")
-    option(
-        "--per-token",
-        action="store_true",
-        help="print a JSON object a line, with the log-probability of each token",
-    )
-    add_bad_utf8(parser)
+OPTIONS = (
+    MODELS,
+    DEVICE,
+    DATA,
+    Option("--source FILE", "a sentence a line; .gz too"),
+    Option("--target FILE", "its translation, line by line"),
+    Option("--to LANG", "the language of the target, where the model knows several"),
+    Option("--per-token", "print a JSON object a line, with the log-probability of each token"),
+    BAD_UTF8,
+)
 
 
 def run(arguments: argparse.Namespace) -> None:

@@ -3,20 +3,17 @@
 import argparse
 from pathlib import Path
 
-from pellucid.cli.arguments import Verbs, model, setting, verb
+from pellucid.cli.arguments import Option, model, setting
 
+ABOUT = "change a model's [translation]: beam, length_penalty, max_length"
 EXAMPLES = """
 pellucid set runs/m30k translation.length_penalty=0.8
 pellucid set runs/m30k translation.beam=8 translation.max_length=200
 """
-
-
-def add(verbs: Verbs) -> None:
-    """Add the verb and its arguments."""
-    about = "change a model's [translation]: beam, length_penalty, max_length"
-    parser = verb(verbs, "set", about, run, EXAMPLES)
-    parser.add_argument("model", metavar="MODEL", type=model, help="a model folder")
-    parser.add_argument("settings", metavar="KEY=VALUE", type=setting, nargs="+", help="section.key=value")
+OPTIONS = (
+    Option("MODEL", "a model folder", type=model),
+    Option("KEY=VALUE", "section.key=value", dest="settings", type=setting, nargs="+"),
+)
 
 
 def run(arguments: argparse.Namespace) -> None:

@@ -6,7 +6,7 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pellucid.cli.arguments import Verbs, add_device, folder, setting, verb
+from pellucid.cli.arguments import DEVICE, Option, folder, setting
 from pellucid.errors import UsageError
 
 if TYPE_CHECKING:
@@ -30,32 +30,48 @@ MINUTES = 30.0
 BEGINNING = 120  # bytes of a sentence to try
 
 
-def add(verbs: Verbs) -> None:
-    """Add the verb and its arguments."""
-    about = "train a model, from two files or as a configuration says; the folder it writes is the model"
-    parser = verb(verbs, "train", about, run, EXAMPLES, NOTES)
-    option = parser.add_argument
-    about = "the configuration: data, vocabulary, model, training"
-    option("config", metavar="CONFIG.toml", nargs="?", help=about)
-    option("--source", metavar="FILE", help="in place of CONFIG: the text to translate from, line by line")
-    option("--target", metavar="FILE", help="its translation, line by line too")
-    option("--data", metavar="FILE.tsv", help="both in one table: source, tab, target")
-    about = f"how long to train (default: as CONFIG says; {MINUTES:.0f} without one)"
-    option("--minutes", metavar="N", type=minutes, help=about)
-    about = "change a setting: section.key=value; may be repeated"
-    option(
-        "--set", metavar="KEY=VALUE", dest="settings", type=setting, action="append", default=[], help=about
-    )
-    about = "the model folder (default: runs/ and the name of CONFIG or of the text)"
-    option("--out", metavar="DIR", type=folder, help=about)
-    option("--resume", action="store_true", help="go on from the newest checkpoint, bit for bit")
-    about = "with --resume, let this setting (section.key) or the data differ; may be repeated"
-    option("--accept", metavar="NAME", action="append", default=[], help=about)
-    about = "steps whose tensors are written to OUT/traces/step-N.npz; nothing is learned otherwise"
-    option("--record", metavar="N,N,…", type=steps, default=(), help=about)
-    about = "record the tensors whose names match, as in '*.weights' (default: all)"
-    option("--record-only", metavar="GLOB", default="*", help=about)
-    add_device(parser)
+def steps(argument: str) -> tuple[int, ...]:
+    """Return 1,100,1000 as numbers."""
+    try:
+        return tuple(int(number) for number in argument.split(","))
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"{argument!r}: write steps with commas between them, as in 1,100,1000"
+        ) from None
+
+
+def minutes(argument: str) -> float:
+    """Return a time as a number above 0."""
+    try:
+        number = float(argument)
+    except ValueError:
+        number = math.nan
+    if not 0 < number < math.inf:
+        raise argparse.ArgumentTypeError(f"{argument!r}: write a number of minutes, as in 30 or 0.5")
+    return number
+
+
+ABOUT = "train a model, from two files or as a configuration says; the folder it writes is the model"
+TIME = f"how long to train (default: as CONFIG says; {MINUTES:.0f} without one)"
+SET = {"dest": "settings", "type": setting, "action": "append", "default": []}
+OUT = "the model folder (default: runs/ and the name of CONFIG or of the text)"
+ACCEPT = "with --resume, let this setting (section.key) or the data differ; may be repeated"
+RECORD = "steps whose tensors are written to OUT/traces/step-N.npz; nothing is learned otherwise"
+ONLY = "record the tensors whose names match, as in '*.weights' (default: all)"
+OPTIONS = (
+    Option("CONFIG.toml", "the configuration: data, vocabulary, model, training", dest="config", nargs="?"),
+    Option("--source FILE", "in place of CONFIG: the text to translate from, line by line"),
+    Option("--target FILE", "its translation, line by line too"),
+    Option("--data FILE.tsv", "both in one table: source, tab, target"),
+    Option("--minutes N", TIME, type=minutes),
+    Option("--set KEY=VALUE", "change a setting: section.key=value; may be repeated", **SET),
+    Option("--out DIR", OUT, type=folder),
+    Option("--resume", "go on from the newest checkpoint, bit for bit"),
+    Option("--accept NAME", ACCEPT, action="append", default=[]),
+    Option("--record N,N,…", RECORD, type=steps, default=()),
+    Option("--record-only GLOB", ONLY, default="*"),
+    DEVICE,
+)
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -97,27 +113,6 @@ def run(arguments: argparse.Namespace) -> None:
     tell(f"The model is in {out}. To try it:")
     for line in _next(config, shlex.quote(str(out))):
         tell(f"  {line}")
-
-
-def steps(argument: str) -> tuple[int, ...]:
-    """Return 1,100,1000 as numbers."""
-    try:
-        return tuple(int(number) for number in argument.split(","))
-    except ValueError:
-        raise argparse.ArgumentTypeError(
-            f"{argument!r}: write steps with commas between them, as in 1,100,1000"
-        ) from None
-
-
-def minutes(argument: str) -> float:
-    """Return a time as a number above 0."""
-    try:
-        number = float(argument)
-    except ValueError:
-        number = math.nan
-    if not 0 < number < math.inf:
-        raise argparse.ArgumentTypeError(f"{argument!r}: write a number of minutes, as in 30 or 0.5")
-    return number
 
 
 def _files(arguments: argparse.Namespace) -> list[str]:
@@ -162,24 +157,9 @@ def _config(arguments: argparse.Namespace, out: Path) -> tuple["Config", str]:
 
 def _resuming(arguments: argparse.Namespace, out: Path) -> str:
     """Return the same command with --resume."""
-    from pellucid.config.toml_file import one_line
-
-    words = ["pellucid", "train", *([arguments.config] if arguments.config else [])]
-    for name in ("source", "target", "data", "minutes"):
-        if getattr(arguments, name) is not None:
-            words += [f"--{name}", str(getattr(arguments, name))]
-    for name, value in arguments.settings:
-        words += ["--set", f"{name}={one_line(value)}"]
-    words += ["--out", str(out), "--resume"]
-    for name in arguments.accept:
-        words += ["--accept", name]
-    if arguments.record:
-        words += ["--record", ",".join(map(str, arguments.record))]
-    if arguments.record_only != "*":
-        words += ["--record-only", arguments.record_only]
-    if arguments.device != "auto":
-        words += ["--device", arguments.device]
-    return shlex.join(words)
+    words = [str(word) for word in arguments.argv if word != "--resume"]
+    words += ["--resume"] if arguments.out else ["--out", str(out), "--resume"]
+    return shlex.join(["pellucid", *words])
 
 
 def _next(config: "Config", model: str) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from pellucid.cli.arguments import Verbs, add_bad_utf8, add_models, add_search, add_to, text, verb
+from pellucid.cli.arguments import BAD_UTF8, DEVICE, MODELS, SEARCH, TO, Option, text
 
 if TYPE_CHECKING:
     from pellucid.translate.translation import Translation
@@ -25,27 +25,27 @@ translated as they arrive, so the command can stand in a pipe.
 """
 
 
-def add(verbs: Verbs) -> None:
-    """Add the verb and its arguments."""
-    about = "translate standard input, a sentence a line, to standard output"
-    parser = verb(verbs, "translate", about, run, EXAMPLES, NOTES)
-    add_models(parser)
-    add_to(parser)
-    add_search(parser)
-    option = parser.add_argument
-    option("--n-best", metavar="N", type=int, help="give the N best translations of each line")
-    option("--min-length", metavar="N", type=int, help="the least tokens, without the end token")
-    option("--prefix", metavar="TEXT", type=text, help="the beginning of every translation")
-    option("--sample", action="store_true", default=None, help="draw translations at random")
-    temperature = "with --sample: below 1 favours likely tokens, above 1 unlikely ones"
-    option("--temperature", metavar="X", type=float, help=temperature)
-    option("--top-k", metavar="N", type=int, help="with --sample: draw from the N likeliest tokens")
-    top_p = "with --sample: draw from the likeliest tokens that together have the probability X"
-    option("--top-p", metavar="X", type=float, help=top_p)
-    option("--seed", metavar="N", type=int, help="with --sample: another seed draws other translations")
-    option("--batch-tokens", metavar="N", type=int, help="source tokens that are decoded together")
-    option("--precision", default="auto", help="auto, fp32, bf16 or int8")
-    add_bad_utf8(parser)
+ABOUT = "translate standard input, a sentence a line, to standard output"
+TOP_P = "with --sample: draw from the likeliest tokens that together have the probability X"
+TEMPERATURE = "with --sample: below 1 favours likely tokens, above 1 unlikely ones"
+TEMPERATURE = "with --sample: below 1 favours likely tokens, above 1 unlikely ones"
+OPTIONS = (
+    MODELS,
+    DEVICE,
+    TO,
+    *SEARCH,
+    Option("--n-best N", "give the N best translations of each line", type=int),
+    Option("--min-length N", "the least tokens, without the end token", type=int),
+    Option("--prefix TEXT", "the beginning of every translation", type=text),
+    Option("--sample", "draw translations at random", action="store_true", default=None),
+    Option("--temperature X", TEMPERATURE, type=float),
+    Option("--top-k N", "with --sample: draw from the N likeliest tokens", type=int),
+    Option("--top-p X", TOP_P, type=float),
+    Option("--seed N", "with --sample: another seed draws other translations", type=int),
+    Option("--batch-tokens N", "source tokens that are decoded together", type=int),
+    Option("--precision", "auto, fp32, bf16 or int8", default="auto"),
+    BAD_UTF8,
+)
 
 
 def run(arguments: argparse.Namespace) -> None:

@@ -88,7 +88,7 @@ def judge(exercise: Exercise, written: str) -> Verdict:
             return Verdict(False, f"{number} has too few decimals: write {least}.")
 
     def holds(answer: Answer) -> list[bool]:
-        """Within half a unit of the last digit as written; whole numbers exactly."""
+        """Compare within half a unit of the last digit as written; whole numbers exactly."""
         pairs = zip(answer, numbers, strict=True)
         halves = [(a, b, 0.5 * 10**-decimals if exercise.digits else 0.0) for a, (b, decimals) in pairs]
         return [abs(float(a) - float(b)) <= half + EXACT for a, b, half in halves]

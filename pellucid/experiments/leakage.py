@@ -59,18 +59,18 @@ def experiment(*, steps: int = 900, width: int = 64, seed: int = 1) -> Result:
 
 def compare(corpus: Corpus, steps: int) -> Result:
     """Train a model with the mask and one without: the same first weights, batches and dropout."""
-    header, count = ["", "with the mask", "without"], len(corpus.held_out)
-    both = [measure(kind, corpus, steps) for kind in (Transformer, LooksAhead)]
-    losses, said, figures = zip(*both, strict=True)
+    header, count, curves = ["", "with the mask", "without"], len(corpus.held_out), {}
+    trained = [train(kind, corpus, steps) for kind in (Transformer, LooksAhead)]
+    said = [translate(model, corpus, anew=False) for model, _ in trained]
+    figures = [measure(*each, corpus, texts) for each, texts in zip(trained, said, strict=True)]
     rows = [[name, *(each[name] for each in figures)] for name in figures[0]]
     ends, forced, exact = rows[0][1:], rows[2][1:], [round(share * count / 100) for share in rows[3][1:]]
-    curves, starts = {}, range(0, steps, GROUP)
-    for name, each in zip(header[1:], losses, strict=True):
-        means = [statistics.fmean(each[start : start + GROUP]) for start in starts]
+    for name, (_, losses) in zip(header[1:], trained, strict=True):
+        starts = range(0, steps, GROUP)
+        means = [statistics.fmean(losses[start : start + GROUP]) for start in starts]
         curves[f"training, {name}"] = ([start + GROUP / 2 for start in starts], means, "-")
     of_100 = Table(f"of 100; decoded are {count:,} held-out sentences", header, rows[2:-1], form=".1f")
-    told = "; ".join(f"{name}: {text:.80}" for name, text in zip(header[1:], said, strict=True))
-    parameters = sum(each.numel() for each in Transformer(corpus.config.model).parameters())
+    told = "; ".join(f"{name}: {texts[0]:.80}" for name, texts in zip(header[1:], said, strict=True))
     return Result(
         title=f"{corpus.held_out[0].source} → {corpus.held_out[0].target}; {told}",
         conclusion=f"Without the causal mask the training loss ends at {digits(ends[1])} (with it "
@@ -78,29 +78,27 @@ def compare(corpus: Corpus, steps: int) -> Result:
         f"and of {count:,} held-out sentences {exact[1]:,} are translated right ({exact[0]:,}).",
         tables=[Table("loss per word", header, rows[:2]), of_100, Table("find_leak", header, rows[-1:])],
         picture=[Lines("loss per word", "step", curves, "y"), of_100.bars("of 100", *header[1:])],
-        note=f"{parameters:,} parameters, {steps:,} steps; the same first weights, batches and dropout. "
-        "Without the mask padding stays hidden.",
+        note=f"{sum(each.numel() for each in trained[0][0].parameters()):,} parameters, {steps:,} steps; the "
+        "same first weights, batches and dropout. Without the mask padding stays hidden.",
     )
 
 
-def measure(kind: type[Transformer], corpus: Corpus, steps: int) -> tuple[list[float], str, dict[str, float]]:
-    """Train a model and have it translate the held-out sentences; return the loss of each step, the first
-    translation, and the figures by their names."""
-    model, losses = train(kind, corpus, steps)
+def measure(
+    model: Transformer, losses: Sequence[float], corpus: Corpus, said: Sequence[str]
+) -> dict[str, float]:
+    """Return the figures of a model by their names; `said` are its translations of the held-out sentences."""
     right = [pair.target for pair in corpus.held_out]
-    cached, anew = (translate(model, corpus, anew) for anew in (False, True))
-    scores = evaluate(cached, right)
-    figures = {
+    scores, anew = (evaluate(texts, right) for texts in (said, translate(model, corpus, anew=True)))
+    return {
         f"training: last {LAST} steps": statistics.fmean(losses[-LAST:]),
         "validation, teacher forcing": validation_loss(model, corpus.validation),
         "validation, teacher forcing: words right": words_right(model, corpus.validation),
         "decoded: exactly right": scores.exact,
         "decoded: BLEU": scores.bleu,
         "decoded: chrF": scores.chrf,
-        "prefix read anew each step: exactly right": evaluate(anew, right).exact,
+        "prefix read anew each step: exactly right": anew.exact,
         "positions that see later words": len({leak.position for leak in find_leak(model).leaks}),
     }
-    return losses, cached[0], figures
 
 
 def train(kind: type[Transformer], corpus: Corpus, steps: int) -> tuple[Transformer, list[float]]:

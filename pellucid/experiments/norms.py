@@ -73,5 +73,5 @@ def _vectors(explanation: Explanation, part: str) -> Tensor:
 
 
 def _moments(vectors: Tensor) -> Tensor:
-    """3 L D -> 2 3 L: the mean and the variance of each position's vector."""
+    """Return the mean and the variance of each position's vector: 3 L D -> 2 3 L."""
     return torch.stack((vectors.mean(-1), vectors.var(-1, correction=0)))

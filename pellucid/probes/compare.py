@@ -144,7 +144,7 @@ def compare(
 
 
 def stages_of(model: Transformer) -> list[tuple[str, str]]:
-    """The tensors that hold the word's vector, in order, each with its title."""
+    """Return the tensors that hold the word's vector, in order, each with its title."""
     stages = [("encoder.token_embeddings", "embedding"), ("encoder.embedded", "position")]
     for number in range(len(model.encoder.layers)):
         stages.append((f"encoder.layers.{number}.residual_2.output", f"layer {number}"))
@@ -161,7 +161,7 @@ def _encode(model: Transformer, occurrence: Occurrence, places: Sequence[int]) -
 
 
 def _move(places: Sequence[int], elsewhere: Sequence[int], positions: str) -> Mapping[str, Edit]:
-    """The edit that gives the tokens at `places` the positional encodings of `elsewhere`."""
+    """Give the tokens at `places` the positional encodings of the places `elsewhere`."""
 
     def edit(positions_LD: Tensor) -> Tensor:
         width, kind, device = positions_LD.shape[1], positions_LD.dtype, positions_LD.device
@@ -216,7 +216,7 @@ def layer_change(path: str, attention: Attention, first: Pass, second: Pass) -> 
 
 
 def contributions(path: str, attention: Attention, read: Pass) -> dict[tuple[str, int], Tensor]:
-    """What each word contributes to the compared one through each head, H D, summed over the word's pieces.
+    """Return what each word, all its pieces together, contributes to the compared one through each head, H D.
 
     The key is the word's text and which of its occurrences it is; -1 marks the compared word.
     """
@@ -238,7 +238,7 @@ def contributions(path: str, attention: Attention, read: Pass) -> dict[tuple[str
 def _renderings(
     readings: Sequence[Reading], occurrences: Sequence[Occurrence]
 ) -> tuple[Rendering, Rendering]:
-    """Both translations, with the probability of both words in each."""
+    """Return both translations, with the probability of both words in each."""
     aligned = [_aligned(*each) for each in zip(readings, occurrences, strict=True)]
     each = list(zip(readings, aligned, strict=True))
     ids = list(dict.fromkeys(reading.target_ids[step] for reading, (_, step) in each if step is not None))
@@ -254,7 +254,7 @@ def _renderings(
 
 
 def _aligned(reading: Reading, occurrence: Occurrence) -> tuple[list[str], int | None]:
-    """The target words that looked at the word, and the step that begins the one that looked at it most."""
+    """Return the target words that looked at the word, and the step where the one begins that looked most."""
     links = [link for link in alignment(reading).links if link.source == occurrence.number]
     words = [word for word in said_words(reading) if not word.special]
     if not links:

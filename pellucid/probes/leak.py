@@ -236,13 +236,13 @@ def _largest(logits: Tensor) -> float:
 
 
 def _changes(before: Tensor, after: Tensor) -> list[float]:
-    """The largest absolute change at each position, L; equal infinities have not changed."""
+    """Return the largest absolute change at each position, L; equal infinities have not changed."""
     before, after = before.double(), after.double()
     return torch.where(before == after, 0.0, (before - after).abs()).amax(dim=(0, 2)).tolist()
 
 
 def _merge(trials: list[Trial]) -> list[Leak]:
-    """One leak for each pair of positions: the largest amount, and all the modes."""
+    """Keep one leak for each pair of positions, with the largest amount and all the modes."""
     merged: dict[tuple[int, int], Leak] = {}
     for leak in (leak for trial in trials for leak in trial.leaks):
         other = merged.setdefault((leak.position, leak.depends_on), leak)

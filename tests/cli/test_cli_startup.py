@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from pellucid.cli.command import VERBS
 from pellucid.show.listings import worked_examples
 from pellucid.worked.examples import example, names
 
@@ -37,14 +38,7 @@ LIGHT = [
     (["train", "good.toml", "--out", ""], 2),
 ]
 LIGHT += [
-    ([verb, *some], code)
-    for verb in ("demo", "train", "translate", "evaluate", "score", "explain", "example", "exercise")
-    for some, code in ((["--nope"], 2), (["--help"], 0))
-]
-LIGHT += [
-    ([verb, *some], code)
-    for verb in ("experiment", "leak", "compare", "inspect", "data")
-    for some, code in ((["--nope"], 2), (["--help"], 0))
+    ([verb.rstrip("_"), option], code) for verb in VERBS for option, code in (("--nope", 2), ("--help", 0))
 ]
 
 RUN_LIGHT = """
@@ -76,7 +70,7 @@ def test_what_needs_no_torch_does_not_import_it(tmp_path: Path) -> None:
     assert ended.returncode == 0, ended.stderr
 
 
-@pytest.mark.parametrize("module", ["pellucid.cli.command", "argparse", "pellucid.cli.lines", "torch"])
+@pytest.mark.parametrize("module", ["argparse", "torch"])
 @pytest.mark.parametrize(
     "start",
     ["from pellucid.cli import main; sys.exit(main())", "runpy.run_module('pellucid', None, '__main__')"],
