@@ -1,50 +1,75 @@
-"""The arguments of verbs: how a verb writes them, those that several share, and their types."""
+"""The verbs and their options, read from verbs.toml, and the types of their arguments."""
 
 import argparse
+import math
 import os
 import re
 import tomllib
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from pellucid.errors import PellucidError
+from pellucid.folder.version import __version__
 
 
-class Option:
-    """An argument of a verb: `--beam N`, `--json` or `MODEL`, its help, and what else argparse takes.
+def command_line() -> argparse.ArgumentParser:
+    """Build the parser of all verbs from verbs.toml."""
+    table = tomllib.loads(files(__package__).joinpath("verbs.toml").read_text("utf-8"))
+    shared = table.pop("shared")
+    parser = argparse.ArgumentParser(
+        prog="pellucid",
+        description="An encoder-decoder Transformer that you can train, run and see through.",
+        epilog="MODEL is a model folder, or the word `demo` for the model that comes with the package. "
+        "Each verb has its own --help, with an example.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"pellucid {__version__}")
+    verbs = parser.add_subparsers(title="verbs", dest="verb", metavar="VERB")
+    for name, verb in table.items():
+        _add_verb(verbs, name, verb, shared)
+    return parser
 
-    Of the options that stand `alone`, a command has one at most.
-    """
 
-    def __init__(self, written: str, about: str, alone: bool = False, **settings: Any) -> None:
-        name, _, metavar = written.partition(" ")
-        self.name = name if name.startswith("--") else settings.pop("dest", name.lower())
-        self.alone, self.settings = alone, {"help": about, **settings}
-        if metavar or name != self.name:
-            self.settings["metavar"] = metavar or name
-        elif "choices" not in settings and "default" not in settings:
-            self.settings.setdefault("action", "store_true")
-
-
-def add_verb(verbs: Any, name: str, verb: Any) -> None:
-    """Add a verb, a module with ABOUT, EXAMPLES, OPTIONS, run and maybe NOTES; its help ends in examples."""
-    lines = verb.EXAMPLES.strip().split("\n")
-    title = "example" if len(lines) == 1 else "examples"
-    parts = [getattr(verb, "NOTES", "").strip(), "\n  ".join([f"{title}:", *lines])]
+def _add_verb(verbs: Any, name: str, verb: dict[str, Any], shared: dict[str, Any]) -> None:
+    """Add a verb whose help ends in examples."""
+    about, examples = verb["about"], verb["examples"].split("\n")
+    title = "example" if len(examples) == 1 else "examples"
+    parts = [verb.get("notes", ""), "\n  ".join([f"{title}:", *examples])]
     parser = verbs.add_parser(
         name,
-        help=verb.ABOUT,
-        description=verb.ABOUT[0].upper() + verb.ABOUT[1:] + ".",
+        help=about,
+        description=about[0].upper() + about[1:] + ".",
         epilog="\n\n".join(part for part in parts if part),
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.set_defaults(run=verb.run)
     groups = {False: parser}
-    for option in verb.OPTIONS:
-        if option.alone not in groups:
-            groups[True] = parser.add_mutually_exclusive_group()
-        groups[option.alone].add_argument(option.name, **option.settings)
+    for written, entry in verb["options"].items():
+        settings = _as_table(shared.get(written, {})) | _as_table(entry)
+        alone = settings.pop("alone", False)
+        if alone not in groups:
+            groups[alone] = parser.add_mutually_exclusive_group()
+        _add_option(groups[alone], written, settings)
+
+
+def _add_option(parser: Any, written: str, settings: dict[str, Any]) -> None:
+    """Add an argument as it is written in the help: `--beam N`, `--json` (a switch) or `MODEL`."""
+    name, _, metavar = written.partition(" ")
+    if not name.startswith("--"):
+        name, metavar = settings.pop("dest", name.lower()), settings.pop("metavar", name)
+    if metavar:
+        settings["metavar"] = metavar
+    elif not settings.keys() & {"choices", "default"}:
+        settings["action"] = "store_true"
+    if "type" in settings:
+        settings["type"] = TYPES[settings["type"]]
+    parser.add_argument(name, **settings)
+
+
+def _as_table(entry: str | dict[str, Any]) -> dict[str, Any]:
+    table = {"about": entry} if isinstance(entry, str) else dict(entry)
+    return {"help" if key == "about" else key: value for key, value in table.items()}
 
 
 def text(argument: str) -> str:
@@ -109,22 +134,37 @@ def folder(argument: str) -> Path:
     return path
 
 
-ENSEMBLE = "a model folder, or the word demo; several are an ensemble (the mean of their probabilities)"
-UTF8 = (
-    "a line that is not UTF-8: stop with an error (default), replace the bad bytes with U+FFFD, or take it "
-    "as an empty line"
-)
-GPU = "auto (a GPU if there is one), cpu, cuda, cuda:1, …"
-MODEL = Option("MODEL", "a model folder, or the word demo", type=model)
-MODELS = Option("MODEL", ENSEMBLE, type=model, nargs="+")
-GPU = "auto (a GPU if there is one), cpu, cuda, cuda:1, …"
-DEVICE = Option("--device NAME", GPU, type=device, default="auto")
-TO = Option("--to LANG", "the target language, where the model has several")
-DATA = Option("--data FILE", "both sides in one file, source, tab, target: .tsv, .tsv.gz")
-BAD_UTF8 = Option("--bad-utf8", UTF8, choices=("error", "replace", "skip"), default="error")
-SEARCH = (
-    Option("--beam N", "hypotheses that are followed at once; 1 is greedy", type=int),
-    Option("--length-penalty X", "scores are divided by length^X", type=float),
-    Option("--max-length N", "the most tokens, with the end token", type=int),
-)
-NO_CHECK = Option("--no-check", "leave out the comparison of both models")
+def own_setting(argument: str) -> tuple[str, Any]:
+    """Read the name=value of a setting."""
+    if "=" not in argument:
+        raise argparse.ArgumentTypeError(
+            f"{argument!r}: write name=value, as in steps=100; pellucid experiment --list names the settings"
+        )
+    return setting(argument)
+
+
+def steps(argument: str) -> tuple[int, ...]:
+    """Return 1,100,1000 as numbers."""
+    try:
+        return tuple(int(number) for number in argument.split(","))
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"{argument!r}: write steps with commas between them, as in 1,100,1000"
+        ) from None
+
+
+def minutes(argument: str) -> float:
+    """Return a time as a number above 0."""
+    try:
+        number = float(argument)
+    except ValueError:
+        number = math.nan
+    if not 0 < number < math.inf:
+        raise argparse.ArgumentTypeError(f"{argument!r}: write a number of minutes, as in 30 or 0.5")
+    return number
+
+
+TYPES = {
+    each.__name__: each
+    for each in (int, float, Path, text, model, device, file, folder, setting, own_setting, steps, minutes)
+}

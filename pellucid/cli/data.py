@@ -1,23 +1,6 @@
 """pellucid data: known corpora."""
 
 import argparse
-from pathlib import Path
-
-from pellucid.cli.arguments import Option, folder
-
-ABOUT = "fetch a known corpus: download it, verify its SHA-256, prepare its files"
-EXAMPLES = """
-pellucid data --list
-pellucid data multi30k-en-de
-pellucid data tatoeba-en-es --out spanish
-"""
-MIRROR = "copy from this folder instead of downloading (PELLUCID_MIRROR in the environment does the same)"
-OPTIONS = (
-    Option("NAME", "a corpus that --list names", nargs="?"),
-    Option("--list", "the known corpora and their licences"),
-    Option("--out DIR", "default: data/NAME", type=folder),
-    Option("--mirror DIR", MIRROR, type=Path),
-)
 
 
 def run(arguments: argparse.Namespace) -> None:

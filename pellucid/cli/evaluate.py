@@ -7,39 +7,8 @@ import sys
 import warnings
 from collections.abc import Iterable
 
-from pellucid.cli.arguments import BAD_UTF8, DATA, DEVICE, ENSEMBLE, SEARCH, TO, Option, model
-
-EXAMPLES = """
-pellucid evaluate runs/es --source test.en --reference test.es
-pellucid evaluate runs/es --data test.tsv --beam 8 --length-penalty 0.8
-pellucid evaluate runs/m30k --source test.en --reference test.lc.norm.tok.de --tokenize none
-pellucid evaluate --hypothesis said.es --reference test.es --reference other.es
-"""
-NOTES = """
-The reference is compared as it is. A model whose [data] preparation is "moses" or "moses-lowercase" writes
-tokenised text: give it a reference that is tokenised in the same way, and --tokenize none.
-"""
 TOGETHER = 500  # lines between two movements of the progress bar
 OF_A_MODEL = ("data", "source", "to", "beam", "length_penalty", "max_length")
-
-
-ABOUT = "translate a file and compare it with a reference: BLEU, chrF, and how many are exactly right"
-REFERENCE = "its translation by people, line by line; repeat the option for a second one"
-REFERENCE = "its translation by people, line by line; repeat the option for a second one"
-OPTIONS = (
-    Option("MODEL", ENSEMBLE, type=model, nargs="*"),
-    DEVICE,
-    DATA,
-    TO,
-    *SEARCH,
-    Option("--source FILE", "the text to translate, a sentence a line; .gz too"),
-    Option("--reference FILE", REFERENCE, action="append"),
-    Option("--hypothesis FILE", "translations to compare, instead of MODEL and --source"),
-    Option("--lowercase", "compare without regard to capitals"),
-    Option("--tokenize NAME", "sacreBLEU's: 13a (default), none, intl, char, zh", default="13a"),
-    Option("--json", "add a last line with all figures as a JSON object"),
-    BAD_UTF8,
-)
 
 
 def run(arguments: argparse.Namespace) -> None:

@@ -3,35 +3,7 @@
 import argparse
 from importlib import import_module
 
-from pellucid.cli.arguments import Option, file, text
 from pellucid.errors import UsageError
-
-EXAMPLES = """
-pellucid example --list
-pellucid example 004-cross-4
-pellucid example --verdicts 004
-pellucid example --file homework.toml
-pellucid example 004-self --html example.html
-"""
-NOTES = """
-A file has a table [given] with matrices (inputs, memory, w_query, w_key, w_value, w_output; or queries,
-keys, values; or scores, scaled_scores, masked_scores or weights), and may have [claims] with numbers as
-strings, "0.40"; and the settings scale, mask, heads, tokens, memory_tokens. What is elided is "…".
-"""
-
-
-ABOUT = "work out an example of attention, stage by stage, and judge the numbers claimed for it"
-CLAIMS = "only the claims, a line for each cell, with its verdict; the first mistake is left to find"
-PAGE = "also write a page of it, one file; of an attention with a form to change it"
-PAGE = "also write a page of it, one file; of an attention with a form to change it"
-OPTIONS = (
-    Option("NAME", "an example that --list names", nargs="?", type=text),
-    Option("--list", "list the examples, with the lines of the notes they follow"),
-    Option("--file YOURS.toml", "an example of your own, or a page's .json", type=file),
-    Option("--verdicts NOTE", "all claims of a note (004) with their verdicts, as a Markdown table"),
-    Option("--html FILE", PAGE, type=file),
-    Option("--claims", CLAIMS),
-)
 
 
 def run(arguments: argparse.Namespace) -> None:

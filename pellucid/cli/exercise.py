@@ -2,30 +2,9 @@
 
 import argparse
 
-from pellucid.cli.arguments import Option, text
 from pellucid.errors import PellucidError, UsageError
 
-EXAMPLES = """
-pellucid exercise --list
-pellucid exercise masked-cells
-pellucid exercise masked-cells 15
-pellucid exercise shifted-right "<s> Me gustan los gatos"
-pellucid exercise three-weights --solve
-"""
-NOTES = """
-The exercises of docs/learn/. A number is right within half a unit of its last digit as written; words are
-compared exactly. Exit code 0: right (or only asked); 1: wrong.
-"""
 PREFIX = "pellucid: "  # that an error has on its first line
-
-
-ABOUT = "ask an exercise of the course, and check an answer"
-OPTIONS = (
-    Option("NAME", "an exercise that --list names", nargs="?", type=text),
-    Option("ANSWER", "numbers, or words in quotes", nargs="*", type=text),
-    Option("--list", "the exercises by chapter"),
-    Option("--solve", "say the answer, and why"),
-)
 
 
 def run(arguments: argparse.Namespace) -> None:

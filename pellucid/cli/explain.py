@@ -3,55 +3,17 @@
 import argparse
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from pellucid.cli.arguments import DEVICE, MODEL, TO, Option, folder, text
-
-if TYPE_CHECKING:
-    from pellucid.explanation import Explanation
-
-EXAMPLES = """
-pellucid explain demo "How are you" --to hi
-pellucid explain demo "I like cats" --to es --html cats.html
-pellucid explain demo "I like cats" --to es --against "Me gustan los perros"
-pellucid explain demo "I like cats" --to es --alignment
-pellucid explain demo "I like cats" --to es --tensor "decoder.layers.0.*.weights" --head 0
-pellucid explain demo "je suis étudiant" --to en --target "I am a student" --json steps.json
-"""
-NOTES = "A TEXT that begins with - is taken for an option, unless -- stands before it, after all options."
-
-
-ABOUT = "translate a sentence and show every step: input, expected, probability, where it looked"
-AGAINST = "why not this one? the two targets step by step, and where they part"
-PAIRS = 'only the word alignment, a line of Pharaoh pairs such as "0-0 1-2"'
-MORE = "also the search, the heads, the words, and the steps with a cache and without"
-MATRIX = "a matrix, by name, or all that match a glob; pellucid inspect MODEL --tensors names them"
-BESIDE = "with --html: also another model, such as a checkpoint, with the same sentence and target"
-PICTURES = "draw pictures, NAME.png: each attention, entropy, the mask, positions, …"
-OPTIONS = (
-    MODEL,
-    DEVICE,
-    Option("TEXT", "the sentence, in quotes", type=text),
-    TO,
-    Option("--target TEXT", "explain this translation, not the model's own", type=text),
-    Option("--against TEXT", AGAINST, alone=True, type=text),
-    Option("--alignment", PAIRS, alone=True),
-    Option("--more", MORE, alone=True),
-    Option("--tensor NAME", MATRIX, alone=True, type=text),
-    Option("--head N", "with --tensor: only this head, counted from 0", type=int),
-    Option("--html FILE", "write a page, one file, with every matrix"),
-    Option("--beside MODEL", BESIDE),
-    Option("--json FILE", "write the steps and every matrix"),
-    Option("--npz FILE", "write every matrix, for numpy.load"),
-    Option("--png DIR", PICTURES, type=folder),
-)
+from pellucid.cli.lines import put, tell
+from pellucid.errors import PellucidError, UsageError
+from pellucid.explanation import Explanation
+from pellucid.folder.whole_file import place, refuse_foreign
+from pellucid.show.pictures import whole_set
+from pellucid.translator import load
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Write the files that were asked for, and print the rest to standard output."""
-    from pellucid.cli.lines import put, tell
-    from pellucid.translator import load
-
     put([])  # raises at once if there is no standard output
     files = _files(arguments)
     _check(arguments)
@@ -81,9 +43,6 @@ def run(arguments: argparse.Namespace) -> None:
 
 def _files(arguments: argparse.Namespace) -> dict[str, Path]:
     """Return the files to write; raise if one cannot be written, or two are the same."""
-    from pellucid.errors import PellucidError, UsageError
-    from pellucid.folder.whole_file import place
-
     files: dict[str, Path] = {}
     for name in ("html", "json", "npz"):
         if getattr(arguments, name) is None:
@@ -103,8 +62,6 @@ def _files(arguments: argparse.Namespace) -> dict[str, Path]:
 
 def _check(arguments: argparse.Namespace) -> None:
     """Raise for an option that needs another one."""
-    from pellucid.errors import UsageError
-
     if arguments.beside is not None and arguments.html is None:
         raise UsageError("--beside puts another model into a page. Say with --html which file the page is.")
     if arguments.head is not None and arguments.tensor is None:
@@ -114,11 +71,8 @@ def _check(arguments: argparse.Namespace) -> None:
         )
 
 
-def _beside(arguments: argparse.Namespace, explanation: "Explanation") -> "Explanation":
+def _beside(arguments: argparse.Namespace, explanation: Explanation) -> Explanation:
     """Explain the same sentence and target by the other model."""
-    from pellucid.errors import PellucidError, UsageError
-    from pellucid.translator import load
-
     try:
         other = load(arguments.beside, arguments.device, precision="fp32")
         return other.explain(arguments.text, to=arguments.to, target=explanation.translation.text)
@@ -142,12 +96,8 @@ def labels(one: str, other: str) -> tuple[str, str]:
     return "/".join(ours[-count:]), "/".join(theirs[-count:])
 
 
-def _draw(explanation: "Explanation", folder: Path) -> None:
+def _draw(explanation: Explanation, folder: Path) -> None:
     """Draw the whole set of pictures, each by its name; replace only files that Pellucid wrote."""
-    from pellucid.cli.lines import tell
-    from pellucid.folder.whole_file import refuse_foreign
-    from pellucid.show.pictures import whole_set
-
     pictures = {name: folder / f"{name}.png" for name in whole_set(explanation)}
     refuse_foreign(pictures.values())
     folder.mkdir(parents=True, exist_ok=True)

@@ -4,39 +4,22 @@ import argparse
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from pellucid.cli.arguments import Option, model
-
-if TYPE_CHECKING:
-    from pellucid.model import Transformer
-    from pellucid.text.vocabulary import Vocabulary
+from pellucid.cli.lines import put
+from pellucid.config.toml_file import to_toml
+from pellucid.interop.against import compare_models, compare_with_ctranslate2, is_ctranslate2
+from pellucid.interop.loading import load_folder
+from pellucid.model import Transformer
+from pellucid.seeing.trace import trace
+from pellucid.text.vocabulary import Vocabulary
+from pellucid.translator import folder_of
 
 LAYER = re.compile(r"\.layers\.\d+\.")
-
-EXAMPLES = """
-pellucid inspect demo
-pellucid inspect runs/m30k --against runs/m30k-marian
-pellucid inspect demo --tensors | grep weights
-"""
-
-
-ABOUT = "describe a model folder: where it comes from, its parts, the tensors that a trace shows"
-WHICH = "a model folder, a checkpoint of a training run, or the word demo"
-OPTIONS = (
-    Option("MODEL", WHICH, type=model),
-    Option("--against MODEL", "tell whether another model is the same function", type=model),
-    Option("--tensors", "print only the names of all traced tensors, a tab, their axes"),
-)
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Check every file against the manifest's hashes, then describe the model."""
-    from pellucid.cli.lines import put
-    from pellucid.config.toml_file import to_toml
-    from pellucid.interop.loading import load_folder
-    from pellucid.translator import folder_of
-
     folder = folder_of(arguments.model)
     if arguments.against:
         put([_against((arguments.model, arguments.against))])
@@ -64,10 +47,6 @@ def run(arguments: argparse.Namespace) -> None:
 
 def _against(names: tuple[str, str]) -> str:
     """Tell whether two models are the same function, and where they first differ."""
-    from pellucid.interop.against import compare_models, compare_with_ctranslate2, is_ctranslate2
-    from pellucid.interop.loading import load_folder
-    from pellucid.translator import folder_of
-
     one, other = map(folder_of, names)
     if is_ctranslate2(one) and not is_ctranslate2(other):
         one, other, names = other, one, (names[1], names[0])
@@ -76,11 +55,9 @@ def _against(names: tuple[str, str]) -> str:
     return str(compare_models(load_folder(one), load_folder(other), names))
 
 
-def traced(model: "Transformer") -> dict[str, str]:
+def traced(model: Transformer) -> dict[str, str]:
     """Return the names of all tensors that a trace shows, in the order of computation, with their axes."""
     import torch
-
-    from pellucid.seeing.trace import trace
 
     ids = torch.tensor([[model.config.end_id]])
     with torch.no_grad(), trace(model) as seen:
@@ -88,7 +65,7 @@ def traced(model: "Transformer") -> dict[str, str]:
     return {name: record.axes for name, record in seen.items()}
 
 
-def parameters_by_part(model: "Transformer") -> dict[str, str]:
+def parameters_by_part(model: Transformer) -> dict[str, str]:
     """Return the number of parameters of each part, all layers of a stack together."""
     counts: Counter[str] = Counter()
     for name, parameter in model.named_parameters():
@@ -108,7 +85,7 @@ def _tree(table: Mapping[str, Any]) -> Iterator[str]:
             yield f"{name}: {value if value != '' else 'not said'}"
 
 
-def _vocabulary(vocabulary: "Vocabulary") -> Iterator[str]:
+def _vocabulary(vocabulary: Vocabulary) -> Iterator[str]:
     sizes = [vocabulary.source_size] if vocabulary.joint else [vocabulary.source_size, vocabulary.target_size]
     sides = "one for both sides" if vocabulary.joint else "source and target"
     yield f"{' and '.join(f'{size:,}' for size in sizes)} tokens ({vocabulary.kind}), {sides}"

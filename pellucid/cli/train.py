@@ -1,84 +1,23 @@
 """pellucid train: from parallel text to a model folder."""
 
 import argparse
-import math
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from pellucid.cli.arguments import DEVICE, Option, folder, setting
+from pellucid.cli.lines import tell
+from pellucid.config.schema import Config
+from pellucid.config.toml_file import read
+from pellucid.data.corpus import read_lines
 from pellucid.errors import UsageError
+from pellucid.learning.resume import check_accepted
 
-if TYPE_CHECKING:
-    from pellucid.config.schema import Config
-
-EXAMPLES = """
-pellucid train --source train.en --target train.de --minutes 30 --out runs/mine
-pellucid train examples/reverse.toml
-pellucid train examples/multi30k-en-de.toml --out runs/small --set model.preset=small
-pellucid train examples/multi30k-en-de.toml --out runs/small --set model.preset=small --resume
-pellucid train examples/reverse.toml --record 1,100,1000 --record-only "*.weights"
-"""
-NOTES = """
-With --source and --target, or --data, the settings are chosen to suit the text and the time. They are written
-to OUT/train.toml, each with its reason, for you to change; some of the pairs are held out to validate on.
-Ctrl-C finishes the step, saves, and says how to go on; a second one stops at once. The value of --set is
-TOML, or else plain text; paths in it start at the working folder, those in the file at the file's.
-"""
 CHOSEN = "train.toml"  # the chosen settings, in the model's folder
 MINUTES = 30.0
 BEGINNING = 120  # bytes of a sentence to try
 
 
-def steps(argument: str) -> tuple[int, ...]:
-    """Return 1,100,1000 as numbers."""
-    try:
-        return tuple(int(number) for number in argument.split(","))
-    except ValueError:
-        raise argparse.ArgumentTypeError(
-            f"{argument!r}: write steps with commas between them, as in 1,100,1000"
-        ) from None
-
-
-def minutes(argument: str) -> float:
-    """Return a time as a number above 0."""
-    try:
-        number = float(argument)
-    except ValueError:
-        number = math.nan
-    if not 0 < number < math.inf:
-        raise argparse.ArgumentTypeError(f"{argument!r}: write a number of minutes, as in 30 or 0.5")
-    return number
-
-
-ABOUT = "train a model, from two files or as a configuration says; the folder it writes is the model"
-TIME = f"how long to train (default: as CONFIG says; {MINUTES:.0f} without one)"
-SET = {"dest": "settings", "type": setting, "action": "append", "default": []}
-OUT = "the model folder (default: runs/ and the name of CONFIG or of the text)"
-ACCEPT = "with --resume, let this setting (section.key) or the data differ; may be repeated"
-RECORD = "steps whose tensors are written to OUT/traces/step-N.npz; nothing is learned otherwise"
-ONLY = "record the tensors whose names match, as in '*.weights' (default: all)"
-OPTIONS = (
-    Option("CONFIG.toml", "the configuration: data, vocabulary, model, training", dest="config", nargs="?"),
-    Option("--source FILE", "in place of CONFIG: the text to translate from, line by line"),
-    Option("--target FILE", "its translation, line by line too"),
-    Option("--data FILE.tsv", "both in one table: source, tab, target"),
-    Option("--minutes N", TIME, type=minutes),
-    Option("--set KEY=VALUE", "change a setting: section.key=value; may be repeated", **SET),
-    Option("--out DIR", OUT, type=folder),
-    Option("--resume", "go on from the newest checkpoint, bit for bit"),
-    Option("--accept NAME", ACCEPT, action="append", default=[]),
-    Option("--record N,N,…", RECORD, type=steps, default=()),
-    Option("--record-only GLOB", ONLY, default="*"),
-    DEVICE,
-)
-
-
 def run(arguments: argparse.Namespace) -> None:
     """Train, show a bar on a terminal or plain lines elsewhere, and say what to try next."""
-    from pellucid.cli.lines import tell
-    from pellucid.learning.resume import check_accepted
-
     # Before torch is imported: an error in the configuration shows at once.
     check_accepted(arguments.accept)
     out = arguments.out or Path("runs") / _name(arguments)
@@ -135,10 +74,8 @@ def _name(arguments: argparse.Namespace) -> str:
     return Path(files[0]).name.lstrip(".").partition(".")[0] if files else Path(arguments.config).stem
 
 
-def _config(arguments: argparse.Namespace, out: Path) -> tuple["Config", str]:
+def _config(arguments: argparse.Namespace, out: Path) -> tuple[Config, str]:
     """Return the configuration; and the text of train.toml where the settings are chosen now, or else ""."""
-    from pellucid.config.toml_file import read
-
     files, path, settings = _files(arguments), out / CHOSEN, dict(arguments.settings)
     limit = {} if arguments.minutes is None else {"training.minutes": arguments.minutes}
     if not files:
@@ -162,7 +99,7 @@ def _resuming(arguments: argparse.Namespace, out: Path) -> str:
     return shlex.join(["pellucid", *words])
 
 
-def _next(config: "Config", model: str) -> tuple[str, ...]:
+def _next(config: Config, model: str) -> tuple[str, ...]:
     """Return commands to try with the model."""
     sentence = shlex.quote(_a_sentence(config))
     to = f" --to {shlex.quote(config.data.languages[0][1])}" if len(config.data.languages) > 1 else ""
@@ -173,10 +110,8 @@ def _next(config: "Config", model: str) -> tuple[str, ...]:
     )
 
 
-def _a_sentence(config: "Config") -> str:
+def _a_sentence(config: Config) -> str:
     """Return the beginning of the first line to validate on, or to train on."""
-    from pellucid.data.corpus import read_lines
-
     first = next(read_lines((config.data.validation or config.data.train)[0][0]), b"")
     text = first[:BEGINNING].decode(errors="ignore").partition("\t")[0]
     printable = "".join(character for character in text if character.isprintable())

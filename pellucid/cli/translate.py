@@ -6,53 +6,16 @@ import warnings
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from pellucid.cli.arguments import BAD_UTF8, DEVICE, MODELS, SEARCH, TO, Option, text
+from pellucid.cli.lines import STANDARD_INPUT, put, standard_input, tell
+from pellucid.translate.options import Seeds, TranslationOptions, check_values
 
 if TYPE_CHECKING:
     from pellucid.translate.translation import Translation
     from pellucid.translator import Translator
 
-EXAMPLES = """
-echo "How are you" | pellucid translate demo --to hi
-pellucid translate runs/m30k --beam 5 < test.en > test.de
-pellucid translate runs/m30k --n-best 3 < test.en
-pellucid translate runs/m30k --sample --top-p 0.9 --seed 7 < test.en
-"""
-NOTES = """
-One line out for every line in, in UTF-8 and in order; an empty line stays empty. With --n-best each
-hypothesis is a line, `index ||| text ||| score`, where the index counts the lines in from 0. Lines are
-translated as they arrive, so the command can stand in a pipe.
-"""
-
-
-ABOUT = "translate standard input, a sentence a line, to standard output"
-TOP_P = "with --sample: draw from the likeliest tokens that together have the probability X"
-TEMPERATURE = "with --sample: below 1 favours likely tokens, above 1 unlikely ones"
-TEMPERATURE = "with --sample: below 1 favours likely tokens, above 1 unlikely ones"
-OPTIONS = (
-    MODELS,
-    DEVICE,
-    TO,
-    *SEARCH,
-    Option("--n-best N", "give the N best translations of each line", type=int),
-    Option("--min-length N", "the least tokens, without the end token", type=int),
-    Option("--prefix TEXT", "the beginning of every translation", type=text),
-    Option("--sample", "draw translations at random", action="store_true", default=None),
-    Option("--temperature X", TEMPERATURE, type=float),
-    Option("--top-k N", "with --sample: draw from the N likeliest tokens", type=int),
-    Option("--top-p X", TOP_P, type=float),
-    Option("--seed N", "with --sample: another seed draws other translations", type=int),
-    Option("--batch-tokens N", "source tokens that are decoded together", type=int),
-    Option("--precision", "auto, fp32, bf16 or int8", default="auto"),
-    BAD_UTF8,
-)
-
 
 def run(arguments: argparse.Namespace) -> None:
     """Read, translate and write the lines that have arrived, until the input ends."""
-    from pellucid.cli.lines import STANDARD_INPUT, put, standard_input, tell
-    from pellucid.translate.options import Seeds, TranslationOptions, check_values
-
     options = {name: getattr(arguments, name) for name in TranslationOptions.__annotations__}
     check_values(options)  # before torch is imported, which takes a while
     from pellucid.translate.sentences import TruncationWarning
@@ -112,7 +75,6 @@ class Doubts:
 
     def tell(self) -> None:
         """Print one warning for each kind, with the first line that it is about."""
-        from pellucid.cli.lines import tell
         from pellucid.reading.words import advice
 
         if self._unknown:

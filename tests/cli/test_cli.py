@@ -8,12 +8,9 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from command import Command
+from command import VERBS, Command
 
-from pellucid.cli.command import VERBS
 from pellucid.cli.lines import arrivals
-
-NAMES = [verb.rstrip("_") for verb in VERBS]
 
 # Help and errors
 
@@ -21,10 +18,10 @@ NAMES = [verb.rstrip("_") for verb in VERBS]
 def test_without_a_verb_the_help(pellucid: Command) -> None:
     outcome = pellucid()
     assert outcome.code == 2 and outcome.out == ""
-    assert all(f"    {verb}" in outcome.err for verb in NAMES)
+    assert all(f"    {verb}" in outcome.err for verb in VERBS)
 
 
-@pytest.mark.parametrize("verb", NAMES)
+@pytest.mark.parametrize("verb", VERBS)
 def test_each_help_shows_an_example(pellucid: Command, verb: str) -> None:
     outcome = pellucid(verb, "--help")
     assert outcome.code == 0 and outcome.err == ""
@@ -94,7 +91,7 @@ def test_only_a_verb_that_only_prints_may_lose_its_reader(
         raise BrokenPipeError(errno.EPIPE, "Broken pipe")
 
     monkeypatch.setattr("pellucid.cli.command.drop_output", lambda: None)
-    monkeypatch.setattr("pellucid.cli.lines.put", left)
+    monkeypatch.setattr(f"pellucid.cli.{verb}.put", left)
     outcome = pellucid(verb, toy_model)
     assert outcome == (code, "", "pellucid: standard output: Broken pipe.\n" * code)
 

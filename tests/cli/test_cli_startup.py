@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from command import VERBS
 
-from pellucid.cli.command import VERBS
 from pellucid.show.listings import worked_examples
 from pellucid.worked.examples import example, names
 
@@ -37,9 +37,7 @@ LIGHT = [
     (["train", "good.toml", "--accept", "steps"], 2),
     (["train", "good.toml", "--out", ""], 2),
 ]
-LIGHT += [
-    ([verb.rstrip("_"), option], code) for verb in VERBS for option, code in (("--nope", 2), ("--help", 0))
-]
+LIGHT += [([verb, option], code) for verb in VERBS for option, code in (("--nope", 2), ("--help", 0))]
 
 RUN_LIGHT = """
 import contextlib, io, json, sys

@@ -4,7 +4,7 @@ import shlex
 
 from documents import ROOT, blocks, check_link, links
 
-from pellucid.cli.command import command_line
+from pellucid.cli.arguments import command_line
 
 PAGE = ROOT / "docs" / "translating.md"
 

@@ -3,25 +3,13 @@
 import argparse
 from pathlib import Path
 
-from pellucid.cli.arguments import Option, model, setting
-
-ABOUT = "change a model's [translation]: beam, length_penalty, max_length"
-EXAMPLES = """
-pellucid set runs/m30k translation.length_penalty=0.8
-pellucid set runs/m30k translation.beam=8 translation.max_length=200
-"""
-OPTIONS = (
-    Option("MODEL", "a model folder", type=model),
-    Option("KEY=VALUE", "section.key=value", dest="settings", type=setting, nargs="+"),
-)
+from pellucid.cli.lines import tell
+from pellucid.errors import UsageError
+from pellucid.learning.finished import change_translation
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Write config.toml, seal the folder again, and say what the value was before."""
-    from pellucid.cli.lines import tell
-    from pellucid.errors import UsageError
-    from pellucid.learning.finished import change_translation
-
     if arguments.model == "demo":
         raise UsageError("demo is the model inside the package, which stays as it is. Name a model folder.")
     changes = dict(arguments.settings)
