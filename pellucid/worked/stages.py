@@ -14,12 +14,20 @@ from torch import Tensor
 from pellucid.cache import Mask
 from pellucid.dropout import Dropout
 from pellucid.model import See, attend
-from pellucid.reading.tensors import kinds
 from pellucid.seeing.watching import watched, watching
 
-ATTENTION = "attention."
 STAGES = {
-    name.removeprefix(ATTENTION): row.axes for name, row in kinds().items() if name.startswith(ATTENTION)
+    "queries": "BHLK",
+    "keys": "BHMK",
+    "values": "BHMU",
+    "scores": "BHLM",
+    "scaled_scores": "BHLM",
+    "mask": "BHLM",
+    "masked_scores": "BHLM",
+    "weights": "BHLM",
+    "context": "BHLU",
+    "concatenated": "BLD",
+    "output": "BLD",
 }
 ENTRIES = ("scores", "scaled_scores", "masked_scores", "weights")  # where an example may start, after Q and K
 WEIGHTS = {"queries": "w_query", "keys": "w_key", "values": "w_value"}
