@@ -68,8 +68,7 @@ def _add_option(parser: Any, written: str, settings: dict[str, Any]) -> None:
 
 
 def _as_table(entry: str | dict[str, Any]) -> dict[str, Any]:
-    table = {"about": entry} if isinstance(entry, str) else dict(entry)
-    return {"help" if key == "about" else key: value for key, value in table.items()}
+    return {"help": entry} if isinstance(entry, str) else entry
 
 
 def text(argument: str) -> str:
