@@ -28,7 +28,7 @@ def run(arguments: argparse.Namespace) -> None:
         return
     shown = read_example(arguments.file) if arguments.file else example(arguments.name)
     if arguments.claims and shown.is_part:
-        raise UsageError(f"{shown.name}: it is no attention, and nothing is claimed. Leave --claims out.")
+        raise UsageError(f"{shown.name}: it is not an attention, and nothing is claimed. Leave --claims out.")
     if arguments.html:
         import_module("pellucid.page.worked_document")  # which registers the page of an example
         shown.to_html(arguments.html)

@@ -1,4 +1,4 @@
-"""pellucid experiment: what is only claimed, measured on one's own model and sentence."""
+"""pellucid experiment: what is only claimed, measured on your own model and sentence."""
 
 import argparse
 
@@ -24,7 +24,7 @@ def run(arguments: argparse.Namespace) -> None:
         model = load(model, arguments.device, precision="fp32")
     settings = dict(arguments.settings)
     for own in {"name", "model", "text", "to"} & settings.keys():
-        raise UsageError(f"--set {own}: this is no setting of an experiment. Give it as the help says.")
+        raise UsageError(f"--set {own}: an experiment has no such setting. Give it as the help says.")
     if out and name in experiments.NAMES:  # before the work, which may take minutes
         refuse_foreign(out / f"{name}.{ending}" for ending in ("json", "png"))
     result = experiments.experiment(name, model, arguments.text, arguments.to, **settings)

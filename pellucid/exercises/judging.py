@@ -56,7 +56,7 @@ class Exercise:
         return f"{some} to {_count(self.digits, 'decimal')}" if self.digits else some.replace(" ", " whole ")
 
     def written(self, answer: Answer, more: int = 0) -> str:
-        """Write an answer as a person would, with `more` decimals than are wanted."""
+        """Write an answer as text, its numbers with `more` decimals than the exercise asks for."""
         digits = self.digits and self.digits + more
         return " ".join(each if isinstance(each, str) else f"{each:.{digits}f}" for each in answer)
 

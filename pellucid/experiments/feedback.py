@@ -1,4 +1,4 @@
-"""the right words fed in (teacher forcing) beside one's own words fed back: where an error goes.
+"""the right words fed in (teacher forcing) beside the model's own words fed back: where an error goes.
 
 With teacher forcing an error stays where it is: the next input is right again. When the model reads its own
 words, as it must when it translates, an error goes into everything after it, and what becomes of that is

@@ -89,8 +89,9 @@ def compare(model: Transformer, batch: Batch) -> list[str | float]:
 
 def random_batch(model: Transformer, lengths: Sequence[int], seed: int) -> Batch:
     """Return sentences of random words, sources and targets of these lengths."""
-    config, random, rows = model.config, torch.Generator().manual_seed(seed), []
+    config, random = model.config, torch.Generator().manual_seed(seed)
     special = max(config.pad_id, config.unknown_id, config.start_id, config.end_id) + 1
+    rows = []
     for length in lengths:
         source, target = (
             torch.randint(min(special, size - 1), size, (length,), generator=random).tolist()

@@ -130,7 +130,9 @@ class Probe:
                 "a row for each token of the target."
             )
         if logits.isnan().any():
-            raise UsageError("the logits hold NaN, which nothing can be compared with. Mend the model first.")
+            raise UsageError(
+                "the logits hold NaN, and nothing can be compared with NaN. Correct the model first."
+            )
         return logits.detach()
 
     @property
