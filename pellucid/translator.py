@@ -50,14 +50,15 @@ def load(
     if not paths or not all(isinstance(each, str | os.PathLike) for each in paths):
         raise UsageError(f'path = {path!r} must be that of a model folder, or "demo".')
     chosen = device_named(device)
-    folders = [demo_folder() if each == "demo" else Path(each) for each in paths]
-    loaded = [load_folder(folder, chosen) for folder in folders]
+    loaded = [load_folder(folder_of(each), chosen) for each in paths]
     check_same_vocabulary(paths, [each.vocabulary for each in loaded])
     return Translator([each.model for each in loaded], loaded[0].vocabulary, loaded[0].config, precision)
 
 
-def demo_folder() -> Path:
-    """Return the folder of the model that comes with the package."""
+def folder_of(model: str | Path) -> Path:
+    """Return a model's folder; that of "demo" comes with the package."""
+    if model != "demo":
+        return Path(model)
     folder = Path(str(importlib.resources.files("pellucid"))) / "demo_model"
     if not folder.is_dir():
         raise PellucidError(

@@ -8,8 +8,6 @@ import pytest
 from command import Command
 from documents import ROOT, check_link, eighty_columns, links, run_line
 
-from pellucid.worked.examples import example
-
 __all__ = ["eighty_columns"]
 
 PAGE = ROOT / "docs" / "notes.md"
@@ -180,11 +178,3 @@ def test_the_symbols() -> None:
         if line[:2] == "| "
     ]
     assert {row[4][:1]: row[3] for row in cells[1:9]} == AXES
-
-
-def test_the_steps_of_003_share_their_keys_and_values() -> None:
-    first, second = (example(f"003-step-{step}").worked() for step in (1, 2))
-    for name in ("keys", "values"):
-        assert first[name].tensor.equal(second[name].tensor)
-    assert second["queries"].tensor[0, 0, :1].equal(first["queries"].tensor[0, 0])
-    assert len(second["queries"].tensor[0, 0]) == 2

@@ -1,30 +1,41 @@
-"""Arguments that several verbs share, and the types of arguments."""
+"""The verbs and their options, read from verbs.toml, and the types of their arguments."""
 
 import argparse
+import math
 import os
 import re
 import tomllib
-from collections.abc import Callable
+from importlib.resources import files
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from pellucid.errors import PellucidError
+from pellucid.folder.version import __version__
 
-Verbs: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+
+def command_line() -> argparse.ArgumentParser:
+    """Build the parser of all verbs from verbs.toml."""
+    table = tomllib.loads(files(__package__).joinpath("verbs.toml").read_text("utf-8"))
+    shared = table.pop("shared")
+    parser = argparse.ArgumentParser(
+        prog="pellucid",
+        description="An encoder-decoder Transformer that you can train, run and see through.",
+        epilog="MODEL is a model folder, or the word `demo` for the model that comes with the package. "
+        "Each verb has its own --help, with an example.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"pellucid {__version__}")
+    verbs = parser.add_subparsers(title="verbs", dest="verb", metavar="VERB")
+    for name, verb in table.items():
+        _add_verb(verbs, name, verb, shared)
+    return parser
 
 
-def verb(
-    verbs: Verbs,
-    name: str,
-    about: str,
-    run: Callable[[argparse.Namespace], None],
-    examples: str,
-    notes: str = "",
-) -> argparse.ArgumentParser:
+def _add_verb(verbs: Any, name: str, verb: dict[str, Any], shared: dict[str, Any]) -> None:
     """Add a verb whose help ends in examples."""
-    lines = examples.strip().split("\n")
-    title = "example" if len(lines) == 1 else "examples"
-    parts = [notes.strip(), "\n  ".join([f"{title}:", *lines])]
+    about, examples = verb["about"], verb["examples"].split("\n")
+    title = "example" if len(examples) == 1 else "examples"
+    parts = [verb.get("notes", ""), "\n  ".join([f"{title}:", *examples])]
     parser = verbs.add_parser(
         name,
         help=about,
@@ -33,57 +44,31 @@ def verb(
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.set_defaults(run=run)
-    return parser
+    groups = {False: parser}
+    for written, entry in verb["options"].items():
+        settings = _as_table(shared.get(written, {})) | _as_table(entry)
+        alone = settings.pop("alone", False)
+        if alone not in groups:
+            groups[alone] = parser.add_mutually_exclusive_group()
+        _add_option(groups[alone], written, settings)
 
 
-def add_model(parser: argparse.ArgumentParser) -> None:
-    """Add MODEL and --device."""
-    parser.add_argument("model", metavar="MODEL", type=model, help="a model folder, or the word demo")
-    add_device(parser)
+def _add_option(parser: Any, written: str, settings: dict[str, Any]) -> None:
+    """Add an argument as it is written in the help: `--beam N`, `--json` (a switch) or `MODEL`."""
+    name, _, metavar = written.partition(" ")
+    if not name.startswith("--"):
+        name, metavar = settings.pop("dest", name.lower()), settings.pop("metavar", name)
+    if metavar:
+        settings["metavar"] = metavar
+    elif not settings.keys() & {"choices", "default"}:
+        settings["action"] = "store_true"
+    if "type" in settings:
+        settings["type"] = TYPES[settings["type"]]
+    parser.add_argument(name, **settings)
 
 
-def add_models(parser: argparse.ArgumentParser, optional: bool = False) -> None:
-    """Add MODEL (several models make an ensemble) and --device."""
-    about = "a model folder, or the word demo; several are an ensemble (the mean of their probabilities)"
-    parser.add_argument("model", metavar="MODEL", type=model, nargs="*" if optional else "+", help=about)
-    add_device(parser)
-
-
-def add_device(parser: argparse.ArgumentParser) -> None:
-    """Add --device."""
-    about = "auto (a GPU if there is one), cpu, cuda, cuda:1, …"
-    parser.add_argument("--device", metavar="NAME", type=device, default="auto", help=about)
-
-
-def add_search(parser: argparse.ArgumentParser) -> None:
-    """Add the options of the search."""
-    option = parser.add_argument
-    option("--beam", metavar="N", type=int, help="hypotheses that are followed at once; 1 is greedy")
-    option("--length-penalty", metavar="X", type=float, help="scores are divided by length^X")
-    option("--max-length", metavar="N", type=int, help="the most tokens, with the end token")
-
-
-def add_data(parser: argparse.ArgumentParser) -> None:
-    """Add --data: both sides in one file."""
-    about = "both sides in one file, source, tab, target: .tsv, .tsv.gz"
-    parser.add_argument("--data", metavar="FILE", help=about)
-
-
-def add_to(
-    parser: argparse.ArgumentParser, about: str = "the target language, where the model has several"
-) -> None:
-    """Add --to."""
-    parser.add_argument("--to", metavar="LANG", help=about)
-
-
-def add_bad_utf8(parser: argparse.ArgumentParser) -> None:
-    """Add --bad-utf8: what to do with a line that is not UTF-8."""
-    about = (
-        "a line that is not UTF-8: stop with an error (default), replace the bad bytes with U+FFFD, or take "
-        "it as an empty line"
-    )
-    parser.add_argument("--bad-utf8", choices=("error", "replace", "skip"), default="error", help=about)
+def _as_table(entry: str | dict[str, Any]) -> dict[str, Any]:
+    return {"help": entry} if isinstance(entry, str) else entry
 
 
 def text(argument: str) -> str:
@@ -146,3 +131,39 @@ def folder(argument: str) -> Path:
     if there and not there.is_dir():
         raise argparse.ArgumentTypeError(f"{there} is a file, and no folder can be there: name another")
     return path
+
+
+def own_setting(argument: str) -> tuple[str, Any]:
+    """Read the name=value of a setting."""
+    if "=" not in argument:
+        raise argparse.ArgumentTypeError(
+            f"{argument!r}: write name=value, as in steps=100; pellucid experiment --list names the settings"
+        )
+    return setting(argument)
+
+
+def steps(argument: str) -> tuple[int, ...]:
+    """Return 1,100,1000 as numbers."""
+    try:
+        return tuple(int(number) for number in argument.split(","))
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"{argument!r}: write steps with commas between them, as in 1,100,1000"
+        ) from None
+
+
+def minutes(argument: str) -> float:
+    """Return a time as a number above 0."""
+    try:
+        number = float(argument)
+    except ValueError:
+        number = math.nan
+    if not 0 < number < math.inf:
+        raise argparse.ArgumentTypeError(f"{argument!r}: write a number of minutes, as in 30 or 0.5")
+    return number
+
+
+TYPES = {
+    each.__name__: each
+    for each in (int, float, Path, text, model, device, file, folder, setting, own_setting, steps, minutes)
+}

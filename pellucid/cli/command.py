@@ -1,6 +1,7 @@
 """The command `pellucid`: its verbs, its exit codes, and its messages when something goes wrong."""
 
 import argparse
+import importlib
 import logging
 import sys
 import warnings
@@ -8,49 +9,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from pellucid.cli import (
-    average,
-    compare,
-    data,
-    demo,
-    evaluate,
-    example,
-    exercise,
-    experiment,
-    explain,
-    export,
-    import_,
-    inspect,
-    leak,
-    score,
-    set_,
-    train,
-    translate,
-)
-from pellucid.cli.arguments import check_models
+from pellucid.cli.arguments import check_models, command_line
 from pellucid.cli.streams import drop_output, prepare
 from pellucid.errors import PellucidError, Setting, is_out_of_memory
-from pellucid.folder.version import __version__
 
-VERBS = (
-    demo,
-    train,
-    average,
-    translate,
-    evaluate,
-    score,
-    explain,
-    example,
-    exercise,
-    experiment,
-    leak,
-    compare,
-    inspect,
-    set_,
-    import_,
-    export,
-    data,
-)
+MODULES = {"import": "import_"}  # Python has taken the name
 # Verbs with other work than to print, which must not look complete if their output is lost.
 WORKING = ("demo", "leak", "set", "train")
 LOG = logging.getLogger("pellucid")
@@ -62,13 +25,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         prepare()
         parser = command_line()
-        arguments = parser.parse_args(argv)
+        arguments = parser.parse_args(argv, argparse.Namespace(argv=argv or sys.argv[1:]))
         if arguments.verb is None:
             parser.print_help(sys.stderr)
             return 2
         with _messages_as_lines():
             check_models(arguments)
-            arguments.run(arguments)
+            name = MODULES.get(arguments.verb, arguments.verb)
+            importlib.import_module(f"pellucid.cli.{name}").run(arguments)
         if sys.stdout is not None:
             sys.stdout.flush()
     except PellucidError as error:
@@ -107,22 +71,6 @@ class _Shown(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """Print a line to standard error, because it is not data."""
         _complain(record.getMessage(), 0)
-
-
-def command_line() -> argparse.ArgumentParser:
-    """Build the parser of all verbs and their arguments."""
-    parser = argparse.ArgumentParser(
-        prog="pellucid",
-        description="An encoder-decoder Transformer that you can train, run and see through.",
-        epilog="MODEL is a model folder, or the word `demo` for the model that comes with the package. "
-        "Each verb has its own --help, with an example.",
-        allow_abbrev=False,
-    )
-    parser.add_argument("--version", action="version", version=f"pellucid {__version__}")
-    verbs = parser.add_subparsers(title="verbs", dest="verb", metavar="VERB")
-    for verb in VERBS:
-        verb.add(verbs)
-    return parser
 
 
 def _with_options(error: PellucidError, arguments: argparse.Namespace) -> str:

@@ -7,40 +7,8 @@ import sys
 import warnings
 from collections.abc import Iterable
 
-from pellucid.cli.arguments import Verbs, add_bad_utf8, add_data, add_models, add_search, add_to, verb
-
-EXAMPLES = """
-pellucid evaluate runs/es --source test.en --reference test.es
-pellucid evaluate runs/es --data test.tsv --beam 8 --length-penalty 0.8
-pellucid evaluate runs/m30k --source test.en --reference test.lc.norm.tok.de --tokenize none
-pellucid evaluate --hypothesis said.es --reference test.es --reference other.es
-"""
-NOTES = """
-The reference is compared as it is. A model whose [data] preparation is "moses" or "moses-lowercase" writes
-tokenised text: give it a reference that is tokenised in the same way, and --tokenize none.
-"""
 TOGETHER = 500  # lines between two movements of the progress bar
 OF_A_MODEL = ("data", "source", "to", "beam", "length_penalty", "max_length")
-
-
-def add(verbs: Verbs) -> None:
-    """Add the verb and its arguments."""
-    about = "translate a file and compare it with a reference: BLEU, chrF, and how many are exactly right"
-    parser = verb(verbs, "evaluate", about, run, EXAMPLES, NOTES)
-    add_models(parser, optional=True)
-    add_data(parser)
-    add_to(parser)
-    add_search(parser)
-    option = parser.add_argument
-    option("--source", metavar="FILE", help="the text to translate, a sentence a line; .gz too")
-    reference = "its translation by people, line by line; repeat the option for a second one"
-    option("--reference", metavar="FILE", action="append", help=reference)
-    option("--hypothesis", metavar="FILE", help="translations to compare, instead of MODEL and --source")
-    option("--lowercase", action="store_true", help="compare without regard to capitals")
-    tokenize = "sacreBLEU's: 13a (default), none, intl, char, zh"
-    option("--tokenize", metavar="NAME", default="13a", help=tokenize)
-    option("--json", action="store_true", help="add a last line with all figures as a JSON object")
-    add_bad_utf8(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:

@@ -2,32 +2,9 @@
 
 import argparse
 
-from pellucid.cli.arguments import Verbs, text, verb
 from pellucid.errors import PellucidError, UsageError
 
-EXAMPLES = """
-pellucid exercise --list
-pellucid exercise masked-cells
-pellucid exercise masked-cells 15
-pellucid exercise shifted-right "<s> Me gustan los gatos"
-pellucid exercise three-weights --solve
-"""
-NOTES = """
-The exercises of docs/learn/. A number is right within half a unit of its last digit as written; words are
-compared exactly. Exit code 0: right (or only asked); 1: wrong.
-"""
 PREFIX = "pellucid: "  # that an error has on its first line
-
-
-def add(verbs: Verbs) -> None:
-    """Add the verb and its arguments."""
-    about = "ask an exercise of the course, and check an answer"
-    parser = verb(verbs, "exercise", about, run, EXAMPLES, NOTES)
-    option = parser.add_argument
-    option("name", metavar="NAME", nargs="?", type=text, help="an exercise that --list names")
-    option("answer", metavar="ANSWER", nargs="*", type=text, help="numbers, or words in quotes")
-    option("--list", action="store_true", help="the exercises by chapter")
-    option("--solve", action="store_true", help="say the answer, and why")
 
 
 def run(arguments: argparse.Namespace) -> None:

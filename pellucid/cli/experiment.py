@@ -1,51 +1,8 @@
-"""pellucid experiment: what is only claimed, measured on one's own model and sentence."""
+"""pellucid experiment: what is only claimed, measured on your own model and sentence."""
 
 import argparse
-from typing import Any
 
-from pellucid.cli.arguments import Verbs, add_device, add_to, folder, text, verb
-from pellucid.cli.arguments import setting as toml_setting
 from pellucid.errors import UsageError
-
-EXAMPLES = """
-pellucid experiment --list
-pellucid experiment heads demo "I like cats" --to es
-pellucid experiment attribution demo "I like cats" --to es --set steps=2048
-pellucid experiment positions demo --out pictures
-pellucid experiment leakage --set steps=300 --out pictures
-pellucid experiment float16
-"""
-NOTES = """
---list says what each experiment needs (a model and a sentence, a model, or neither), and its settings.
---out writes NAME.png (which needs matplotlib) and NAME.json, every number.
-"""
-
-
-def add(verbs: Verbs) -> None:
-    """Add the verb and its arguments."""
-    about = "measure a claim about the Transformer: heads differ, layers refine, the scale stabilises, …"
-    parser = verb(verbs, "experiment", about, run, EXAMPLES, NOTES)
-    option = parser.add_argument
-    option("name", metavar="NAME", nargs="?", type=text, help="an experiment that --list names")
-    option("model", metavar="MODEL", nargs="?", help="a model folder, or the word demo")
-    option("text", metavar="TEXT", nargs="?", type=text, help="the sentence, in quotes")
-    add_to(parser)
-    option("--list", action="store_true", help="the experiments, what each needs and what can be set")
-    option("--out", metavar="DIR", type=folder, help="write the picture and the numbers here")
-    change = "a setting of the experiment, as in steps=100; may be repeated"
-    option(
-        "--set", metavar="NAME=VALUE", dest="settings", type=setting, action="append", default=[], help=change
-    )
-    add_device(parser)
-
-
-def setting(argument: str) -> tuple[str, Any]:
-    """Read the name=value of a setting."""
-    if "=" not in argument:
-        raise argparse.ArgumentTypeError(
-            f"{argument!r}: write name=value, as in steps=100; pellucid experiment --list names the settings"
-        )
-    return toml_setting(argument)
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -67,7 +24,7 @@ def run(arguments: argparse.Namespace) -> None:
         model = load(model, arguments.device, precision="fp32")
     settings = dict(arguments.settings)
     for own in {"name", "model", "text", "to"} & settings.keys():
-        raise UsageError(f"--set {own}: this is no setting of an experiment. Give it as the help says.")
+        raise UsageError(f"--set {own}: an experiment has no such setting. Give it as the help says.")
     if out and name in experiments.NAMES:  # before the work, which may take minutes
         refuse_foreign(out / f"{name}.{ending}" for ending in ("json", "png"))
     result = experiments.experiment(name, model, arguments.text, arguments.to, **settings)

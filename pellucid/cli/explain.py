@@ -3,57 +3,17 @@
 import argparse
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from pellucid.cli.arguments import Verbs, add_model, add_to, folder, text, verb
-
-if TYPE_CHECKING:
-    from pellucid.explanation import Explanation
-
-EXAMPLES = """
-pellucid explain demo "How are you" --to hi
-pellucid explain demo "I like cats" --to es --html cats.html
-pellucid explain demo "I like cats" --to es --against "Me gustan los perros"
-pellucid explain demo "I like cats" --to es --alignment
-pellucid explain demo "I like cats" --to es --tensor "decoder.layers.0.*.weights" --head 0
-pellucid explain demo "je suis étudiant" --to en --target "I am a student" --json steps.json
-"""
-NOTES = "A TEXT that begins with - is taken for an option, unless -- stands before it, after all options."
-
-
-def add(verbs: Verbs) -> None:
-    """Add the verb and its arguments."""
-    about = "translate a sentence and show every step: input, expected, probability, where it looked"
-    parser = verb(verbs, "explain", about, run, EXAMPLES, NOTES)
-    add_model(parser)
-    option = parser.add_argument
-    option("text", metavar="TEXT", type=text, help="the sentence, in quotes")
-    add_to(parser)
-    option("--target", metavar="TEXT", type=text, help="explain this translation, not the model's own")
-    shown = parser.add_mutually_exclusive_group()
-    against = "why not this one? the two targets step by step, and where they part"
-    shown.add_argument("--against", metavar="TEXT", type=text, help=against)
-    pairs = 'only the word alignment, a line of Pharaoh pairs such as "0-0 1-2"'
-    shown.add_argument("--alignment", action="store_true", help=pairs)
-    more = "also the search, the heads, the words, and the steps with a cache and without"
-    shown.add_argument("--more", action="store_true", help=more)
-    matrix = "a matrix, by name, or all that match a glob; pellucid inspect MODEL --tensors names them"
-    shown.add_argument("--tensor", metavar="NAME", type=text, help=matrix)
-    option("--head", metavar="N", type=int, help="with --tensor: only this head, counted from 0")
-    option("--html", metavar="FILE", help="write a page, one file, with every matrix")
-    beside = "with --html: also another model, such as a checkpoint, with the same sentence and target"
-    option("--beside", metavar="MODEL", help=beside)
-    option("--json", metavar="FILE", help="write the steps and every matrix")
-    option("--npz", metavar="FILE", help="write every matrix, for numpy.load")
-    pictures = "draw pictures, NAME.png: each attention, entropy, the mask, positions, …"
-    option("--png", metavar="DIR", type=folder, help=pictures)
+from pellucid.cli.lines import put, tell
+from pellucid.errors import PellucidError, UsageError
+from pellucid.explanation import Explanation
+from pellucid.folder.whole_file import place, refuse_foreign
+from pellucid.show.pictures import whole_set
+from pellucid.translator import load
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Write the files that were asked for, and print the rest to standard output."""
-    from pellucid.cli.lines import put, tell
-    from pellucid.translator import load
-
     put([])  # raises at once if there is no standard output
     files = _files(arguments)
     _check(arguments)
@@ -66,10 +26,9 @@ def run(arguments: argparse.Namespace) -> None:
             names = labels(arguments.model, arguments.beside)
             explanation.to_html(files["html"], _beside(arguments, explanation), names)
         tell(f"written: {files['html']}")
-    for name, write in (("json", explanation.to_json), ("npz", explanation.to_npz)):
-        if name in files:
-            write(files[name])
-            tell(f"written: {files[name]}")
+    for name in [name for name in files if name != "html"]:
+        getattr(explanation, f"to_{name}")(files[name])
+        tell(f"written: {files[name]}")
     if arguments.png:
         _draw(explanation, arguments.png)
     # Printing comes last: the reader of a pipe may close it.
@@ -84,9 +43,6 @@ def run(arguments: argparse.Namespace) -> None:
 
 def _files(arguments: argparse.Namespace) -> dict[str, Path]:
     """Return the files to write; raise if one cannot be written, or two are the same."""
-    from pellucid.errors import PellucidError, UsageError
-    from pellucid.folder.whole_file import place
-
     files: dict[str, Path] = {}
     for name in ("html", "json", "npz"):
         if getattr(arguments, name) is None:
@@ -95,20 +51,17 @@ def _files(arguments: argparse.Namespace) -> dict[str, Path]:
             path = place(getattr(arguments, name))
         except PellucidError as error:
             raise type(error)(f"--{name}: {error}") from None
-        for other, theirs in files.items():
-            if os.path.realpath(theirs) == os.path.realpath(path):
-                raise UsageError(
-                    f"--{other} and --{name} both name {path}: the second would replace the first. Give each "
-                    "a file of its own."
-                )
+        for other in (other for other in files if os.path.realpath(files[other]) == os.path.realpath(path)):
+            raise UsageError(
+                f"--{other} and --{name} both name {path}: the second would replace the first. Give each a "
+                "file of its own."
+            )
         files[name] = path
     return files
 
 
 def _check(arguments: argparse.Namespace) -> None:
     """Raise for an option that needs another one."""
-    from pellucid.errors import UsageError
-
     if arguments.beside is not None and arguments.html is None:
         raise UsageError("--beside puts another model into a page. Say with --html which file the page is.")
     if arguments.head is not None and arguments.tensor is None:
@@ -118,11 +71,8 @@ def _check(arguments: argparse.Namespace) -> None:
         )
 
 
-def _beside(arguments: argparse.Namespace, explanation: "Explanation") -> "Explanation":
+def _beside(arguments: argparse.Namespace, explanation: Explanation) -> Explanation:
     """Explain the same sentence and target by the other model."""
-    from pellucid.errors import PellucidError, UsageError
-    from pellucid.translator import load
-
     try:
         other = load(arguments.beside, arguments.device, precision="fp32")
         return other.explain(arguments.text, to=arguments.to, target=explanation.translation.text)
@@ -146,12 +96,8 @@ def labels(one: str, other: str) -> tuple[str, str]:
     return "/".join(ours[-count:]), "/".join(theirs[-count:])
 
 
-def _draw(explanation: "Explanation", folder: Path) -> None:
+def _draw(explanation: Explanation, folder: Path) -> None:
     """Draw the whole set of pictures, each by its name; replace only files that Pellucid wrote."""
-    from pellucid.cli.lines import tell
-    from pellucid.folder.whole_file import refuse_foreign
-    from pellucid.show.pictures import whole_set
-
     pictures = {name: folder / f"{name}.png" for name in whole_set(explanation)}
     refuse_foreign(pictures.values())
     folder.mkdir(parents=True, exist_ok=True)

@@ -4,44 +4,23 @@ import argparse
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from pellucid.cli.arguments import Verbs, model, verb
-
-if TYPE_CHECKING:
-    from pellucid.model import Transformer
-    from pellucid.text.vocabulary import Vocabulary
+from pellucid.cli.lines import put
+from pellucid.config.toml_file import to_toml
+from pellucid.interop.against import compare_models, compare_with_ctranslate2, is_ctranslate2
+from pellucid.interop.loading import load_folder
+from pellucid.model import Transformer
+from pellucid.seeing.trace import trace
+from pellucid.text.vocabulary import Vocabulary
+from pellucid.translator import folder_of
 
 LAYER = re.compile(r"\.layers\.\d+\.")
-
-EXAMPLES = """
-pellucid inspect demo
-pellucid inspect runs/m30k --against runs/m30k-marian
-pellucid inspect demo --tensors | grep weights
-"""
-
-
-def add(verbs: Verbs) -> None:
-    """Add the verb and its arguments."""
-    about = "describe a model folder: where it comes from, its parts, the tensors that a trace shows"
-    parser = verb(verbs, "inspect", about, run, EXAMPLES)
-    which = "a model folder, a checkpoint of a training run, or the word demo"
-    parser.add_argument("model", metavar="MODEL", type=model, help=which)
-    against = "tell whether another model is the same function"
-    parser.add_argument("--against", metavar="MODEL", type=model, help=against)
-    only = "print only the names of all traced tensors, a tab, their axes"
-    parser.add_argument("--tensors", action="store_true", help=only)
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Check every file against the manifest's hashes, then describe the model."""
-    from pellucid.cli.lines import put
-    from pellucid.config.toml_file import to_toml
-    from pellucid.interop.loading import load_folder
-    from pellucid.translator import demo_folder
-
-    folder = demo_folder() if arguments.model == "demo" else Path(arguments.model)
+    folder = folder_of(arguments.model)
     if arguments.against:
         put([_against((arguments.model, arguments.against))])
         return
@@ -68,11 +47,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 def _against(names: tuple[str, str]) -> str:
     """Tell whether two models are the same function, and where they first differ."""
-    from pellucid.interop.against import compare_models, compare_with_ctranslate2, is_ctranslate2
-    from pellucid.interop.loading import load_folder
-    from pellucid.translator import demo_folder
-
-    one, other = (demo_folder() if name == "demo" else Path(name) for name in names)
+    one, other = map(folder_of, names)
     if is_ctranslate2(one) and not is_ctranslate2(other):
         one, other, names = other, one, (names[1], names[0])
     if is_ctranslate2(other):
@@ -80,11 +55,9 @@ def _against(names: tuple[str, str]) -> str:
     return str(compare_models(load_folder(one), load_folder(other), names))
 
 
-def traced(model: "Transformer") -> dict[str, str]:
+def traced(model: Transformer) -> dict[str, str]:
     """Return the names of all tensors that a trace shows, in the order of computation, with their axes."""
     import torch
-
-    from pellucid.seeing.trace import trace
 
     ids = torch.tensor([[model.config.end_id]])
     with torch.no_grad(), trace(model) as seen:
@@ -92,7 +65,7 @@ def traced(model: "Transformer") -> dict[str, str]:
     return {name: record.axes for name, record in seen.items()}
 
 
-def parameters_by_part(model: "Transformer") -> dict[str, str]:
+def parameters_by_part(model: Transformer) -> dict[str, str]:
     """Return the number of parameters of each part, all layers of a stack together."""
     counts: Counter[str] = Counter()
     for name, parameter in model.named_parameters():
@@ -112,7 +85,7 @@ def _tree(table: Mapping[str, Any]) -> Iterator[str]:
             yield f"{name}: {value if value != '' else 'not said'}"
 
 
-def _vocabulary(vocabulary: "Vocabulary") -> Iterator[str]:
+def _vocabulary(vocabulary: Vocabulary) -> Iterator[str]:
     sizes = [vocabulary.source_size] if vocabulary.joint else [vocabulary.source_size, vocabulary.target_size]
     sides = "one for both sides" if vocabulary.joint else "source and target"
     yield f"{' and '.join(f'{size:,}' for size in sizes)} tokens ({vocabulary.kind}), {sides}"

@@ -1,45 +1,22 @@
 """pellucid leak: does a model look at words that come later?"""
 
 import argparse
-from typing import TYPE_CHECKING
 
-from pellucid.cli.arguments import Verbs, add_model, add_to, text, verb
+import torch
 
-if TYPE_CHECKING:
-    import torch
+from pellucid.cli.lines import put
+from pellucid.errors import PellucidError, UsageError
+from pellucid.probes.leak import find_leak
+from pellucid.reading.passes import as_read
+from pellucid.reading.words import source_of
+from pellucid.seeing.viewed import columns_of_terminal
+from pellucid.translator import Translator, load
 
-    from pellucid.translator import Translator
-
-EXAMPLES = """
-pellucid leak demo
-pellucid leak demo --sentence "How are you" --to hi
-pellucid leak runs/m30k --sentence "A dog runs." --sentence "Two men sit on a bench."
-"""
-NOTES = """
-Later tokens are replaced and the target is cut short, in evaluation and in training mode: what a
-position predicts must not change. Exit code 0: nothing leaks; 1: something does.
-"""
 TOKENS = 32  # at most, of a translation: each needs some ten passes
-
-
-def add(verbs: Verbs) -> None:
-    """Add the verb and its arguments."""
-    about = "check that no prediction depends on words that come after it"
-    parser = verb(verbs, "leak", about, run, EXAMPLES, NOTES)
-    add_model(parser)
-    sentence = "try this sentence and the model's translation of it; may be repeated (default: random ids)"
-    parser.add_argument("--sentence", metavar="TEXT", type=text, action="append", default=[], help=sentence)
-    add_to(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Print what was tried and what was found, sentence by sentence."""
-    from pellucid.cli.lines import put
-    from pellucid.errors import PellucidError, UsageError
-    from pellucid.probes.leak import find_leak
-    from pellucid.seeing.viewed import columns_of_terminal
-    from pellucid.translator import load
-
     translator = load(arguments.model, arguments.device, precision="fp32")
     width = max(60, min(100, columns_of_terminal()))
     reports = []
@@ -66,11 +43,8 @@ def run(arguments: argparse.Namespace) -> None:
         )
 
 
-def _ids(translator: "Translator", sentence: str, to: str | None) -> "tuple[torch.Tensor, torch.Tensor]":
-    """The source, and what the decoder reads of the model's own translation."""
-    from pellucid.reading.passes import as_read
-    from pellucid.reading.words import source_of
-
+def _ids(translator: Translator, sentence: str, to: str | None) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the ids of the source, and those that the decoder reads of the model's own translation."""
     source = source_of(sentence, to, translator.vocabulary)
     target = translator.translate(sentence, to=to).hypotheses[0].token_ids
     return as_read(translator.model, source.ids, target[:TOKENS])

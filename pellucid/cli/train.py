@@ -1,68 +1,23 @@
 """pellucid train: from parallel text to a model folder."""
 
 import argparse
-import math
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from pellucid.cli.arguments import Verbs, add_device, folder, setting, verb
+from pellucid.cli.lines import tell
+from pellucid.config.schema import Config
+from pellucid.config.toml_file import read
+from pellucid.data.corpus import read_lines
 from pellucid.errors import UsageError
+from pellucid.learning.resume import check_accepted
 
-if TYPE_CHECKING:
-    from pellucid.config.schema import Config
-
-EXAMPLES = """
-pellucid train --source train.en --target train.de --minutes 30 --out runs/mine
-pellucid train examples/reverse.toml
-pellucid train examples/multi30k-en-de.toml --out runs/small --set model.preset=small
-pellucid train examples/multi30k-en-de.toml --out runs/small --set model.preset=small --resume
-pellucid train examples/reverse.toml --record 1,100,1000 --record-only "*.weights"
-"""
-NOTES = """
-With --source and --target, or --data, the settings are chosen to suit the text and the time. They are written
-to OUT/train.toml, each with its reason, for you to change; some of the pairs are held out to validate on.
-Ctrl-C finishes the step, saves, and says how to go on; a second one stops at once. The value of --set is
-TOML, or else plain text; paths in it start at the working folder, those in the file at the file's.
-"""
 CHOSEN = "train.toml"  # the chosen settings, in the model's folder
 MINUTES = 30.0
 BEGINNING = 120  # bytes of a sentence to try
 
 
-def add(verbs: Verbs) -> None:
-    """Add the verb and its arguments."""
-    about = "train a model, from two files or as a configuration says; the folder it writes is the model"
-    parser = verb(verbs, "train", about, run, EXAMPLES, NOTES)
-    option = parser.add_argument
-    about = "the configuration: data, vocabulary, model, training"
-    option("config", metavar="CONFIG.toml", nargs="?", help=about)
-    option("--source", metavar="FILE", help="in place of CONFIG: the text to translate from, line by line")
-    option("--target", metavar="FILE", help="its translation, line by line too")
-    option("--data", metavar="FILE.tsv", help="both in one table: source, tab, target")
-    about = f"how long to train (default: as CONFIG says; {MINUTES:.0f} without one)"
-    option("--minutes", metavar="N", type=minutes, help=about)
-    about = "change a setting: section.key=value; may be repeated"
-    option(
-        "--set", metavar="KEY=VALUE", dest="settings", type=setting, action="append", default=[], help=about
-    )
-    about = "the model folder (default: runs/ and the name of CONFIG or of the text)"
-    option("--out", metavar="DIR", type=folder, help=about)
-    option("--resume", action="store_true", help="go on from the newest checkpoint, bit for bit")
-    about = "with --resume, let this setting (section.key) or the data differ; may be repeated"
-    option("--accept", metavar="NAME", action="append", default=[], help=about)
-    about = "steps whose tensors are written to OUT/traces/step-N.npz; nothing is learned otherwise"
-    option("--record", metavar="N,N,…", type=steps, default=(), help=about)
-    about = "record the tensors whose names match, as in '*.weights' (default: all)"
-    option("--record-only", metavar="GLOB", default="*", help=about)
-    add_device(parser)
-
-
 def run(arguments: argparse.Namespace) -> None:
     """Train, show a bar on a terminal or plain lines elsewhere, and say what to try next."""
-    from pellucid.cli.lines import tell
-    from pellucid.learning.resume import check_accepted
-
     # Before torch is imported: an error in the configuration shows at once.
     check_accepted(arguments.accept)
     out = arguments.out or Path("runs") / _name(arguments)
@@ -99,27 +54,6 @@ def run(arguments: argparse.Namespace) -> None:
         tell(f"  {line}")
 
 
-def steps(argument: str) -> tuple[int, ...]:
-    """Return 1,100,1000 as numbers."""
-    try:
-        return tuple(int(number) for number in argument.split(","))
-    except ValueError:
-        raise argparse.ArgumentTypeError(
-            f"{argument!r}: write steps with commas between them, as in 1,100,1000"
-        ) from None
-
-
-def minutes(argument: str) -> float:
-    """Return a time as a number above 0."""
-    try:
-        number = float(argument)
-    except ValueError:
-        number = math.nan
-    if not 0 < number < math.inf:
-        raise argparse.ArgumentTypeError(f"{argument!r}: write a number of minutes, as in 30 or 0.5")
-    return number
-
-
 def _files(arguments: argparse.Namespace) -> list[str]:
     """Return the full paths of --source and --target or of --data; none where there is CONFIG."""
     source, target, table = arguments.source, arguments.target, arguments.data
@@ -140,10 +74,8 @@ def _name(arguments: argparse.Namespace) -> str:
     return Path(files[0]).name.lstrip(".").partition(".")[0] if files else Path(arguments.config).stem
 
 
-def _config(arguments: argparse.Namespace, out: Path) -> tuple["Config", str]:
+def _config(arguments: argparse.Namespace, out: Path) -> tuple[Config, str]:
     """Return the configuration; and the text of train.toml where the settings are chosen now, or else ""."""
-    from pellucid.config.toml_file import read
-
     files, path, settings = _files(arguments), out / CHOSEN, dict(arguments.settings)
     limit = {} if arguments.minutes is None else {"training.minutes": arguments.minutes}
     if not files:
@@ -162,27 +94,12 @@ def _config(arguments: argparse.Namespace, out: Path) -> tuple["Config", str]:
 
 def _resuming(arguments: argparse.Namespace, out: Path) -> str:
     """Return the same command with --resume."""
-    from pellucid.config.toml_file import one_line
-
-    words = ["pellucid", "train", *([arguments.config] if arguments.config else [])]
-    for name in ("source", "target", "data", "minutes"):
-        if getattr(arguments, name) is not None:
-            words += [f"--{name}", str(getattr(arguments, name))]
-    for name, value in arguments.settings:
-        words += ["--set", f"{name}={one_line(value)}"]
-    words += ["--out", str(out), "--resume"]
-    for name in arguments.accept:
-        words += ["--accept", name]
-    if arguments.record:
-        words += ["--record", ",".join(map(str, arguments.record))]
-    if arguments.record_only != "*":
-        words += ["--record-only", arguments.record_only]
-    if arguments.device != "auto":
-        words += ["--device", arguments.device]
-    return shlex.join(words)
+    words = [str(word) for word in arguments.argv if word != "--resume"]
+    words += ["--resume"] if arguments.out else ["--out", str(out), "--resume"]
+    return shlex.join(["pellucid", *words])
 
 
-def _next(config: "Config", model: str) -> tuple[str, ...]:
+def _next(config: Config, model: str) -> tuple[str, ...]:
     """Return commands to try with the model."""
     sentence = shlex.quote(_a_sentence(config))
     to = f" --to {shlex.quote(config.data.languages[0][1])}" if len(config.data.languages) > 1 else ""
@@ -193,10 +110,8 @@ def _next(config: "Config", model: str) -> tuple[str, ...]:
     )
 
 
-def _a_sentence(config: "Config") -> str:
+def _a_sentence(config: Config) -> str:
     """Return the beginning of the first line to validate on, or to train on."""
-    from pellucid.data.corpus import read_lines
-
     first = next(read_lines((config.data.validation or config.data.train)[0][0]), b"")
     text = first[:BEGINNING].decode(errors="ignore").partition("\t")[0]
     printable = "".join(character for character in text if character.isprintable())

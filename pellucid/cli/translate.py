@@ -6,53 +6,16 @@ import warnings
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from pellucid.cli.arguments import Verbs, add_bad_utf8, add_models, add_search, add_to, text, verb
+from pellucid.cli.lines import STANDARD_INPUT, put, standard_input, tell
+from pellucid.translate.options import Seeds, TranslationOptions, check_values
 
 if TYPE_CHECKING:
     from pellucid.translate.translation import Translation
     from pellucid.translator import Translator
 
-EXAMPLES = """
-echo "How are you" | pellucid translate demo --to hi
-pellucid translate runs/m30k --beam 5 < test.en > test.de
-pellucid translate runs/m30k --n-best 3 < test.en
-pellucid translate runs/m30k --sample --top-p 0.9 --seed 7 < test.en
-"""
-NOTES = """
-One line out for every line in, in UTF-8 and in order; an empty line stays empty. With --n-best each
-hypothesis is a line, `index ||| text ||| score`, where the index counts the lines in from 0. Lines are
-translated as they arrive, so the command can stand in a pipe.
-"""
-
-
-def add(verbs: Verbs) -> None:
-    """Add the verb and its arguments."""
-    about = "translate standard input, a sentence a line, to standard output"
-    parser = verb(verbs, "translate", about, run, EXAMPLES, NOTES)
-    add_models(parser)
-    add_to(parser)
-    add_search(parser)
-    option = parser.add_argument
-    option("--n-best", metavar="N", type=int, help="give the N best translations of each line")
-    option("--min-length", metavar="N", type=int, help="the least tokens, without the end token")
-    option("--prefix", metavar="TEXT", type=text, help="the beginning of every translation")
-    option("--sample", action="store_true", default=None, help="draw translations at random")
-    temperature = "with --sample: below 1 favours likely tokens, above 1 unlikely ones"
-    option("--temperature", metavar="X", type=float, help=temperature)
-    option("--top-k", metavar="N", type=int, help="with --sample: draw from the N likeliest tokens")
-    top_p = "with --sample: draw from the likeliest tokens that together have the probability X"
-    option("--top-p", metavar="X", type=float, help=top_p)
-    option("--seed", metavar="N", type=int, help="with --sample: another seed draws other translations")
-    option("--batch-tokens", metavar="N", type=int, help="source tokens that are decoded together")
-    option("--precision", default="auto", help="auto, fp32, bf16 or int8")
-    add_bad_utf8(parser)
-
 
 def run(arguments: argparse.Namespace) -> None:
     """Read, translate and write the lines that have arrived, until the input ends."""
-    from pellucid.cli.lines import STANDARD_INPUT, put, standard_input, tell
-    from pellucid.translate.options import Seeds, TranslationOptions, check_values
-
     options = {name: getattr(arguments, name) for name in TranslationOptions.__annotations__}
     check_values(options)  # before torch is imported, which takes a while
     from pellucid.translate.sentences import TruncationWarning
@@ -112,7 +75,6 @@ class Doubts:
 
     def tell(self) -> None:
         """Print one warning for each kind, with the first line that it is about."""
-        from pellucid.cli.lines import tell
         from pellucid.reading.words import advice
 
         if self._unknown:

@@ -56,7 +56,7 @@ class Exercise:
         return f"{some} to {_count(self.digits, 'decimal')}" if self.digits else some.replace(" ", " whole ")
 
     def written(self, answer: Answer, more: int = 0) -> str:
-        """Write an answer as a person would, with `more` decimals than are wanted."""
+        """Write an answer as text, its numbers with `more` decimals than the exercise asks for."""
         digits = self.digits and self.digits + more
         return " ".join(each if isinstance(each, str) else f"{each:.{digits}f}" for each in answer)
 
@@ -88,7 +88,7 @@ def judge(exercise: Exercise, written: str) -> Verdict:
             return Verdict(False, f"{number} has too few decimals: write {least}.")
 
     def holds(answer: Answer) -> list[bool]:
-        """Within half a unit of the last digit as written; whole numbers exactly."""
+        """Compare within half a unit of the last digit as written; whole numbers exactly."""
         pairs = zip(answer, numbers, strict=True)
         halves = [(a, b, 0.5 * 10**-decimals if exercise.digits else 0.0) for a, (b, decimals) in pairs]
         return [abs(float(a) - float(b)) <= half + EXACT for a, b, half in halves]

@@ -16,11 +16,10 @@ from pellucid.config.nearest import nearest
 from pellucid.config.whole import is_whole
 from pellucid.errors import PellucidError, UsageError
 from pellucid.experiments.result import Result
-from pellucid.explanation import explain
 from pellucid.show.columns import paragraph
 from pellucid.translator import Translator, load
 
-SHARED = {"corpus", "probability", "result"}
+SHARED = {"corpus", "result"}
 NAMES = sorted({module.name for module in pkgutil.iter_modules(__path__)} - SHARED)
 NEEDED = {
     "explanation": 'a model and a sentence, such as demo and "I like cats"',
@@ -47,13 +46,16 @@ def experiment(
         has = ", ".join(known) or "none"
         raise UsageError(f"the experiment {name} has no setting {min(unknown)!r}. It has: {has}.")
     values = {setting: _checked(setting, value, known[setting]) for setting, value in values.items()}
-    wanted = {"explanation": 2, "translator": 1, "nothing": 0}[need]
-    if [model is not None, text is not None].count(True) != wanted or (to is not None and wanted < 2):
+    given = (model is not None, text is not None, to is not None and need != "explanation")
+    if given != (need != "nothing", need == "explanation", False):
         raise UsageError(f"the experiment {name} needs {NEEDED[need]}. Give that, and nothing else.")
-    measure = importlib.import_module(f"{__name__}.{name}").experiment
-    if model is None or text is None:
-        return measure(*([_translator(model)] if model is not None else []), **values)
-    explanation = explain(_translator(model), text, to, values.pop("target", None))
+    measure = _module(name).experiment
+    if model is None:
+        return measure(**values)
+    translator = model if isinstance(model, Translator) else load(model, precision="fp32")
+    if text is None:
+        return measure(translator, **values)
+    explanation = translator.explain(text, to, values.pop("target", None))
     if any(math.isnan(step.loss) for step in explanation.steps):
         raise PellucidError(
             "the model computes NaN for this sentence, so there is nothing to measure. "
@@ -65,33 +67,29 @@ def experiment(
 
 def needs(name: str) -> str:
     """Return what an experiment takes: an "explanation", a "translator" or "nothing"."""
-    first = next(iter(_parameters(name)), "")
+    first = next(iter(inspect.signature(_module(name).experiment).parameters), "")
     return first if first in NEEDED else "nothing"
 
 
 def settings(name: str) -> dict[str, Any]:
     """Return the names of an experiment's settings with their default values."""
-    own = {each.name: each.default for each in _parameters(name).values() if each.kind is each.KEYWORD_ONLY}
+    own = _module(name).experiment.__kwdefaults__ or {}
     return {"target": None} | own if needs(name) == "explanation" else own
 
 
 def described(name: str, width: int) -> list[str]:
     """Say what an experiment shows, what it needs and what can be set."""
-    about = (importlib.import_module(f"{__name__}.{name}").__doc__ or "").partition("\n")[0].rstrip(".")
+    about = (_module(name).__doc__ or "").partition("\n")[0].rstrip(".")
     needed = f"needs {NEEDED[needs(name)]}; settings: {', '.join(settings(name)) or 'none'}"
     return paragraph(about, width) + paragraph(needed, width)
 
 
-def _parameters(name: str) -> Any:
+def _module(name: str) -> Any:
     if name not in NAMES:
         near = nearest(name, NAMES, cutoff=0.4)
         hint = f"Nearest: {', '.join(near)}. " if near else ""
         raise UsageError(f'no experiment is called "{name}". {hint}There are: {", ".join(NAMES)}.')
-    return inspect.signature(importlib.import_module(f"{__name__}.{name}").experiment).parameters
-
-
-def _translator(model: Translator | str | Path) -> Translator:
-    return model if isinstance(model, Translator) else load(model, precision="fp32")
+    return importlib.import_module(f"{__name__}.{name}")
 
 
 def _checked(setting: str, value: Any, default: Any) -> Any:

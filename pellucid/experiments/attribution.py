@@ -25,10 +25,11 @@ def experiment(explanation: Explanation, *, steps: int = 512) -> Result:
     # The integral of the shares over the way from no words to the words, by Gauss and Legendre.
     nodes, factors = (torch.tensor(each) for each in np.polynomial.legendre.leggauss(steps))
     parts = zip(((nodes + 1) / 2).float().split(TOGETHER), (factors / 2).split(TOGETHER), strict=True)
-    batches = [torch.einsum("p,plm->lm", some, _shares(explanation, points)) for points, some in parts]
-    integrated, at_once = torch.stack(batches).sum(0), _shares(explanation, torch.ones(1))[0]
-    log_p, without = _log_p(explanation, torch.tensor([1.0, 0.0]))[1].detach().double().cpu()
-    sums = torch.stack((integrated.sum(-1), log_p, without, log_p - without - integrated.sum(-1)), dim=1)
+    batches = [torch.einsum("p,plm->lm", some, attribute(explanation, points)[0]) for points, some in parts]
+    integrated = torch.stack(batches).sum(0)
+    shares, (log_p, without) = attribute(explanation, torch.tensor([1.0, 0.0]))
+    missing = log_p - without - integrated.sum(-1)
+    sums = torch.stack((integrated.sum(-1), log_p, without, missing), dim=1)
     of_source = matrix(
         "integrated gradients, the source's words", words, source, integrated[:, :count], ".2f"
     )
@@ -36,41 +37,35 @@ def experiment(explanation: Explanation, *, steps: int = 512) -> Result:
     of_read = matrix(title, words, read, integrated[:, count:], ".2f")
     title, header = "completeness: sum = log p − log p without words", ["sum", "log p", "without", "missing"]
     complete = matrix(title, words, header, sums)
-    product = matrix("gradient × input, the source's words", words, source, at_once[:, :count], ".2f")
+    product = matrix("gradient × input, the source's words", words, source, shares[0, :, :count], ".2f")
     gained, due = float((log_p - without).sum()), float(integrated[:, :count].sum())
     place, cause = divmod(int(integrated[:, :count].argmax()), count)
     return Result(
         conclusion=f"Of the {gained:.1f} nats that the words read add to this translation's log-probability, "
         f"{due:.1f} are due to the source and {gained - due:.1f} to the target's words so far; most for one "
         f"word: {words[place]!r} owes {float(integrated[place, cause]):.1f} to {source[cause]!r}. The shares "
-        f"sum to the whole within {digits(float(sums[:, 3].abs().max()))} a word.",
+        f"sum to the whole within {digits(float(missing.abs().max()))} a word.",
         tables=[of_source, of_read, complete, product],
         picture=[each.shades(signed=True) for each in (of_source, of_read, product)],
         note=f"In nats of log p; a row for each target word; {steps} points. Gradient × input has no sum.",
     )
 
 
-def _shares(explanation: Explanation, points: Tensor) -> Tensor:
-    """Return P L (M + L): for each point of the path and each target token, gradient · input embedding."""
-    inputs, log_p_PL = _log_p(explanation, points)
-    words = [explanation.trace[name].tensor[0].double() for name in EMBEDDINGS]
+def attribute(explanation: Explanation, points: Tensor) -> tuple[Tensor, Tensor]:
+    """At each point of the way from no words to the words, return gradient · input embedding of each target
+    token and word read, P L (M + L), and the log-probability of each target token, P L."""
+    model, count = explanation.translator.model, len(points)
+    ids = as_read(model, explanation.source_ids, explanation.target_ids)
+    words = [explanation.trace[name].tensor[0].to(ids[0].device) for name in EMBEDDINGS]
+    inputs = [(points.to(ids[0].device)[:, None, None] * word).requires_grad_() for word in words]
+    edits = {EMBEDDINGS[0]: lambda _: inputs[0], EMBEDDINGS[1]: lambda _: inputs[1]}
+    source, target = (each.expand(count, -1) for each in ids)
+    seen = watch(model, source, target, only="decoder.logits", edits=edits, gradients=True)
+    expected = torch.tensor(explanation.target_ids, device=source.device).expand(count, -1)
+    log_p_PL = seen["decoder.logits"].tensor.log_softmax(-1).gather(2, expected[:, :, None])[:, :, 0]
     rows = []
     for place in range(log_p_PL.shape[1]):
         gradients = torch.autograd.grad(log_p_PL[:, place].sum(), inputs, retain_graph=True)
         pairs = zip(gradients, words, strict=True)
-        rows.append(torch.cat([(each.cpu().double() * word).sum(-1) for each, word in pairs], dim=-1))
-    return torch.stack(rows, dim=1)
-
-
-def _log_p(explanation: Explanation, points: Tensor) -> tuple[list[Tensor], Tensor]:
-    """Return the embeddings at each point of the way from 0, and P L: log p of each target word there."""
-    model, count = explanation.translator.model, len(points)
-    ids = as_read(model, explanation.source_ids, explanation.target_ids)
-    source, target = (each.expand(count, -1) for each in ids)
-    words = [explanation.trace[name].tensor[0].to(source.device) for name in EMBEDDINGS]
-    inputs = [(points.to(source.device)[:, None, None] * word).requires_grad_() for word in words]
-    edits = {EMBEDDINGS[0]: lambda _: inputs[0], EMBEDDINGS[1]: lambda _: inputs[1]}
-    seen = watch(model, source, target, only="decoder.logits", edits=edits, gradients=True)
-    log_p = seen["decoder.logits"].tensor.log_softmax(-1)
-    expected = torch.tensor(explanation.target_ids, device=log_p.device).expand(count, -1)
-    return inputs, log_p.gather(2, expected[:, :, None])[:, :, 0]
+        rows.append(torch.cat([(each.double() * word.double()).sum(-1) for each, word in pairs], dim=-1))
+    return torch.stack(rows, dim=1).cpu(), log_p_PL.detach().double().cpu()

@@ -30,15 +30,17 @@ class Corpus:
 
 def demo_corpus(settings: dict[str, Any]) -> Corpus:
     """Return the demo's corpus and configuration, changed by `settings` {"section.key": value}."""
-    path = Path(str(files("pellucid"))) / "demo.toml"
     languages = {"data.languages": [list(direction) for direction in phrasebook.DIRECTIONS]}
-    parts = phrasebook.split()
-    train = [_pair(phrase, *texts) for phrase in parts.train for texts in phrasebook.variants(phrase)]
-    others = (
-        [_pair(each, each.source, each.target) for each in part]
-        for part in (parts.validation, parts.held_out)
-    )
-    return corpus_of(read(path, languages | settings), train, *others)
+    config = read(Path(str(files("pellucid"))) / "demo.toml", languages | settings)
+    parts, found = phrasebook.split(), []
+    for part in (parts.train, parts.validation, parts.held_out):
+        pairs: list[Pair] = []
+        for each in part:
+            language = phrasebook.DIRECTIONS.index((each.source_language, each.target_language))
+            texts = phrasebook.variants(each) if part is parts.train else [(each.source, each.target)]
+            pairs += [Pair(*text, language, 1, each.direction) for text in texts]
+        found.append(pairs)
+    return corpus_of(config, *found)
 
 
 def corpus_of(
@@ -47,22 +49,15 @@ def corpus_of(
     """Learn a vocabulary from the pairs, and turn them into ids."""
     vocabulary = learned_vocabulary(train, config)
     config = dataclasses.replace(config, model=fitted(config, vocabulary))
-    (examples, _), (judged, _) = (encode_pairs(part, vocabulary, config.data) for part in (train, validation))
+    examples, judged = (encode_pairs(part, vocabulary, config.data)[0] for part in (train, validation))
     special = vocabulary.start_id, vocabulary.pad_id
     together = list(batches(judged, 0, 0, config.training.batch_tokens, *special))
     return Corpus(config, vocabulary, examples, together, held_out)
 
 
 def training_batches(corpus: Corpus, steps: int) -> Iterator[Batch]:
-    """The same batches in the same order for every model that learns."""
+    """Yield the same batches in the same order for every model that learns."""
     training, special = corpus.config.training, (corpus.vocabulary.start_id, corpus.vocabulary.pad_id)
-    epochs = (
-        batches(corpus.examples, training.seed, epoch, training.batch_tokens, *special)
-        for epoch in itertools.count()
-    )
+    size = training.batch_tokens
+    epochs = (batches(corpus.examples, training.seed, n, size, *special) for n in itertools.count())
     return itertools.islice(itertools.chain.from_iterable(epochs), steps)
-
-
-def _pair(phrase: phrasebook.Phrase, source: str, target: str) -> Pair:
-    language = phrasebook.DIRECTIONS.index((phrase.source_language, phrase.target_language))
-    return Pair(source, target, language, 1, phrase.direction)

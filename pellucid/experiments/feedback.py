@@ -1,4 +1,4 @@
-"""the right words fed in (teacher forcing) beside one's own words fed back: where an error goes.
+"""the right words fed in (teacher forcing) beside the model's own words fed back: where an error goes.
 
 With teacher forcing an error stays where it is: the next input is right again. When the model reads its own
 words, as it must when it translates, an error goes into everything after it, and what becomes of that is
@@ -10,7 +10,7 @@ from itertools import zip_longest
 import torch
 
 from pellucid.errors import UsageError
-from pellucid.experiments.result import Result, Row, Table
+from pellucid.experiments.result import Result, Table
 from pellucid.explanation import Explanation
 from pellucid.reading.passes import watched_pass
 from pellucid.reading.steps import Step, steps_of
@@ -28,18 +28,21 @@ def experiment(explanation: Explanation, *, slip_at: int = 1, slip: str | None =
     gold, vocabulary, forced = explanation.target_ids, explanation.vocabulary, explanation.steps
     if slip_at > len(gold):
         raise UsageError(f"slip_at = {slip_at}: the target has the positions 1 to {len(gold)}.")
-    wrong = _slip(explanation, slip_at, slip)
+    translator, source, tables, panels = explanation.translator, explanation.translation.source, [], []
+    wrong, plain = _slip(explanation, slip_at, slip), list[int]()
     word, right = vocabulary.target_tokens([wrong, gold[slip_at - 1]])
-    plain = _own_words(explanation, [])
-    slipped = _own_words(explanation, [*plain[: slip_at - 1], wrong])
-    fed = {"The model as it is": plain, f"The same model, {word} fed back for {right}": slipped}
-    tables, panels = [], []
-    for title, own in fed.items():
-        model, reached = explanation.translator.model, gold[: len(own)]
-        seen = watched_pass(model, vocabulary, explanation.source_ids, own[: len(gold)])
-        steps = steps_of(seen, vocabulary, reached)
+    for title in ("The model as it is", f"The same model, {word} fed back for {right}"):
+        begun = [*plain[: slip_at - 1], wrong] if plain else []
+        greedy = {"beam": 1, "prefix": begun, "max_length": len(begun) + len(gold) + 20}
+        own = translator.translate(source, explanation.to, **greedy).hypotheses[0].token_ids
+        seen = watched_pass(translator.model, vocabulary, explanation.source_ids, own[: len(gold)])
+        steps, plain = steps_of(seen, vocabulary, gold[: len(own)]), plain or own
+        rows = [
+            [str(number), expected.expected, *_cells(expected), *(_cells(step) if step else "––––")]
+            for number, (expected, step) in enumerate(zip_longest(forced, steps), start=1)
+        ]
         said = f"{title}. Its own words: {vocabulary.decode_target(own, explanation.to)}"
-        tables.append(Table(said, HEADER, _rows(forced, steps), form=".4f", left=2))
+        tables.append(Table(said, HEADER, rows, form=".4f", left=2))
         read = {"right words read": forced, "own words read": steps}
         losses = {label: [step.loss for step in each] for label, each in read.items()}
         panels.append(Bars(f"{title}: loss", [step.expected for step in forced], losses))
@@ -70,21 +73,6 @@ def _slip(explanation: Explanation, place: int, word: str | None) -> int:
             f"slip = {word!r} must be one token that the vocabulary knows, and not the right one."
         )
     return ids[0]
-
-
-def _own_words(explanation: Explanation, begun: list[int]) -> list[int]:
-    """Return the target ids that greedy decoding finds when the target begins with `begun`."""
-    longest = len(begun) + len(explanation.target_ids) + 20
-    source, to = explanation.translation.source, explanation.to
-    found = explanation.translator.translate(source, to, beam=1, prefix=begun, max_length=longest)
-    return found.hypotheses[0].token_ids
-
-
-def _rows(forced: list[Step], own: list[Step]) -> list[Row]:
-    return [
-        [str(number), right.expected, *_cells(right), *(_cells(step) if step else "––––")]
-        for number, (right, step) in enumerate(zip_longest(forced, own), start=1)
-    ]
 
 
 def _cells(step: Step) -> list[str | float]:

@@ -14,10 +14,6 @@ from pellucid.experiments.result import Result, Row, Table
 from pellucid.show.panels import Bars
 
 LARGEST = 65504  # the largest number that float16 has
-NOTE = (
-    "the number is added to the last, or, in the last column, to all. (refused): masked_fill raises an "
-    "error. Where a row is all masked, -∞ gives 0/0 (nan): our model gives such a row weights of 0."
-)
 HEADER = ("precision", "number", "is held as", "masked weight", "off -inf by", "a row all masked")
 
 
@@ -32,31 +28,31 @@ def experiment(
         raise UsageError(
             f"numbers = {list(numbers)}: give numbers below 0, one of them finite, such as -1e9."
         )
-    tried = list(dict.fromkeys((-math.inf, *numbers)))
-    rows = [_row(scores, number, dtype) for dtype in (torch.float32, torch.float16) for number in tried]
-    large = min(finite)
+    tried, large = list(dict.fromkeys((-math.inf, *numbers))), min(finite)
+    exact = torch.tensor([*scores[:-1], -math.inf], dtype=torch.float64).softmax(-1)
+    rows: list[Row] = []
+    off: dict[str, list[float]] = {"float32": [], "float16": []}
+    for precision in off:
+        for number in tried:
+            given = torch.tensor([*scores, number], dtype=getattr(torch, precision))
+            row, held = given[:-1], given[-1]
+            masked = torch.cat((row[:-1], row[-1:] + held)).softmax(-1)
+            refused = " (refused)" if math.isinf(held) and math.isfinite(number) else ""
+            everything = " ".join(f"{weight:.2f}" for weight in (row + held).softmax(-1))
+            off[precision].append(float((masked.double() - exact).abs().max()))
+            cells = [(float(held), refused), float(masked[-1]), off[precision][-1], everything]
+            rows.append([precision, number, *cells])
     same = rows[tried.index(large)][3:5] == rows[0][3:5]
     half = f"in float16 it is held as {float(torch.tensor(large, dtype=torch.float16)):g}."
     if large < -LARGEST:
         half = f"float16 has no {large:g} (its largest number is {LARGEST}): it becomes -∞ itself."
-    off = {name: [row[4] for row in rows if row[0] == name] for name in ("float32", "float16")}
     title = "largest difference of a weight from what −∞ gives in float64"
     return Result(
         conclusion=f"In float32 {large:g} gives {'the very same' if same else 'other'} weights "
         f"{'as' if same else 'than'} -∞; {half}",
         tables=[Table("", HEADER, rows, form=["", "g", "g", 4, 4, ""], left=2)],
         picture=[Bars(title, [f"{number:g}" for number in tried], off, "y")],
-        note=f"Scores {', '.join(map(str, scores))}; {NOTE}",
+        note=f"Scores {', '.join(map(str, scores))}; the number is added to the last, or, in the last "
+        "column, to all. (refused): masked_fill raises an error. Where a row is all masked, -∞ gives 0/0 "
+        "(nan): our model gives such a row weights of 0.",
     )
-
-
-def _row(scores: Sequence[float], number: float, dtype: torch.dtype) -> Row:
-    """Mask the last score with the number, then all of them."""
-    exact = torch.tensor([*scores[:-1], -math.inf], dtype=torch.float64).softmax(-1)
-    row, held = torch.tensor(scores, dtype=dtype), torch.tensor(number, dtype=dtype)
-    masked = torch.cat((row[:-1], row[-1:] + held)).softmax(-1)
-    refused = " (refused)" if math.isinf(held) and math.isfinite(number) else ""
-    everything = " ".join(f"{weight:.2f}" for weight in (row + held).softmax(-1))
-    apart = float((masked.double() - exact).abs().max())
-    precision = str(dtype).removeprefix("torch.")
-    return [precision, number, (float(held), refused), float(masked[-1]), apart, everything]

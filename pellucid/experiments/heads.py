@@ -8,10 +8,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 import torch
-from torch import Tensor
 
-from pellucid.experiments.probability import probability
-from pellucid.experiments.result import Result, Row, Table
+from pellucid.experiments.result import Result, Row, Table, probability
 from pellucid.explanation import Explanation
 from pellucid.reading.looking import entropies
 from pellucid.seeing.edits import HOW, silence
@@ -27,21 +25,24 @@ def experiment(explanation: Explanation, *, how: Sequence[str] = HOW) -> Result:
     for part in parts:
         record = explanation.trace[f"{part}.weights"]
         for head, weights_LM in enumerate(record.tensor[0].double()):
-            looks = _looks(weights_LM, record.labels("M"))
-            looks[-1] = None if "cross" in part else looks[-1]
+            shares: Counter[str] = Counter()  # a word that stands there twice is one word
+            for word, share in zip(record.labels("M"), weights_LM.mean(0).tolist(), strict=True):
+                shares[word] += share
+            places, others = (torch.arange(size) for size in weights_LM.shape)
+            apart = float((weights_LM * (places[:, None] - others).abs()).sum(-1).mean())
+            looks = [*shares.most_common(1)[0], float(entropies(weights_LM).mean())]
             silenced = [probability(explanation, silence(part, head, each)) for each in how]
-            rows.append([f"{short(part)} {head}", *looks, *silenced])
+            rows.append([f"{short(part)} {head}", *looks, None if "cross" in part else apart, *silenced])
     header, forms = ["head", "looks most at", "share", "bits", "apart", *how], ["", "", ".2f", ".2f", ".1f"]
     table = Table("", header, rows, form=[*forms, *[4] * len(how)], left=2)
-    panels = []
+    panels, names = [], list(map(short, parts))
     for name in ("bits", *how):
         grid = torch.tensor(table.column(name)).view(len(parts), -1).tolist()
         written = [[f"{number:.2f}" for number in row] for row in grid]
         title, most = ("entropy, bits", None) if name == "bits" else (f"p, silenced: {name}", 1.0)
         heads = [f"head {head}" for head in range(len(grid[0]))]
-        panels.append(Shades(title, grid, [short(part) for part in parts], heads, written, most))
-    worst = min(rows, key=lambda row: row[5])
-    sharp, *_, even = sorted(rows, key=lambda row: row[3])
+        panels.append(Shades(title, grid, names, heads, written, most))
+    worst, (sharp, *_, even) = min(rows, key=lambda row: row[5]), sorted(rows, key=lambda row: row[3])
     worse = f"no head of {len(rows)}, silenced ({how[0]}), makes this translation less probable"
     if worst[5] < whole:
         worse = (
@@ -58,13 +59,3 @@ def experiment(explanation: Explanation, *, how: Sequence[str] = HOW) -> Result:
         f"asks and what it looks at. {', '.join(how)}: the translation's probability with the head silenced "
         f"({digits(whole)} with none): its context zero or its mean, or its weights uniform.",
     )
-
-
-def _looks(weights_LM: Tensor, words: Sequence[str]) -> Row:
-    """Return the word that a head looks at most, its share, the entropy, and the mean distance."""
-    shares: Counter[str] = Counter()  # a word that stands there twice is one word
-    for word, share in zip(words, weights_LM.mean(0).tolist(), strict=True):
-        shares[word] += share
-    rows, columns = (torch.arange(size) for size in weights_LM.shape)
-    apart = (weights_LM * (rows[:, None] - columns).abs()).sum(-1).mean()
-    return [*shares.most_common(1)[0], float(entropies(weights_LM).mean()), float(apart)]

@@ -6,11 +6,9 @@ layer alone, so a wrong word early on does not show that nothing is known there.
 """
 
 import torch
-from torch import Tensor
 
 from pellucid.experiments.result import Result, Row, Table
 from pellucid.explanation import Explanation
-from pellucid.model import Transformer
 from pellucid.reading.passes import in_float32, quietly
 from pellucid.show.panels import Shades
 
@@ -21,14 +19,16 @@ DRAWN = "probability of the expected word, and the most probable word"
 def experiment(explanation: Explanation) -> Result:
     """Read the embedding and what leaves each decoder layer as if it were the last one."""
     model, expected = in_float32(explanation.translator.model), [step.expected for step in explanation.steps]
-    streams = {"embedded": "decoder.embedded"}
-    for number in range(model.config.decoder_layers):
-        streams[f"layer {number}"] = f"decoder.layers.{number}.residual_3.output"
+    names = ["embedded", *(f"layer {number}" for number in range(model.config.decoder_layers))]
     said: list[Row] = [expected]
     wanted: list[Row] = [expected]
     p_expected, words, right = [], [], []
-    for stream in streams.values():
-        p_LV = _read(model, explanation.trace[stream].tensor[0])
+    for name in names:
+        stream = "embedded" if name == "embedded" else f"layers.{name[6:]}.residual_3.output"
+        with quietly(model):
+            stream_LD = explanation.trace[f"decoder.{stream}"].tensor[0].to(model.projection_weight.device)
+            output_LD = model.decoder.norm(stream_LD) if model.decoder.norm else stream_LD
+            p_LV = model.logits(output_LD).softmax(-1).cpu()
         p_L = p_LV.gather(1, torch.tensor(explanation.target_ids)[:, None])
         ranks = (1 + (p_LV > p_L).sum(-1)).tolist()
         words.append(explanation.vocabulary.target_tokens(p_LV.argmax(-1).tolist()))
@@ -37,10 +37,9 @@ def experiment(explanation: Explanation) -> Result:
         wanted.append([(p, f" #{rank}") for p, rank in zip(p_expected[-1], ranks, strict=True)])
         right.append(ranks.count(1))
     refines = "refine" if right == sorted(right) and right[-1] > right[0] else "do not simply refine"
-    places = ["the embedding", *list(streams)[1:]]
+    places = ["the embedding", *names[1:]]
     counts = [f"{n} of {len(expected)} after {place}" for n, place in zip(right, places, strict=True)]
-    names, header = list(streams), ["expected", *streams]
-    tied = " It is the embedding matrix: an embedding is read as its own word." if model.config.tied else ""
+    header, tied = ["expected", *names], " It is the embedding matrix: an embedding is read as its own word."
     return Result(
         conclusion=f"Layers {refines} here: the expected word is the most probable at {', '.join(counts)}.",
         tables=[
@@ -49,13 +48,6 @@ def experiment(explanation: Explanation) -> Result:
         ],
         picture=[Shades(DRAWN, p_expected[::-1], names[::-1], expected, words[::-1], 1.0)],
         note="Each layer's output is read by the final projection, which was trained for the last layer "
-        f"alone (logit lens): the words of earlier layers are a hint, not what these layers are for.{tied}",
+        "alone (logit lens): the words of earlier layers are a hint, not what these layers are for."
+        f"{tied if model.config.tied else ''}",
     )
-
-
-def _read(model: Transformer, stream_LD: Tensor) -> Tensor:
-    """Return the probabilities that the final norm and projection make of a stream."""
-    with quietly(model):
-        stream_LD = stream_LD.to(model.projection_weight.device)
-        output_LD = model.decoder.norm(stream_LD) if model.decoder.norm else stream_LD
-        return model.logits(output_LD).softmax(-1).cpu()

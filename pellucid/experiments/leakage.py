@@ -5,32 +5,31 @@ that it is to predict, one place to the right in what the decoder reads. So the 
 not to translate; nothing in training shows that, and validation with teacher forcing neither.
 """
 
-import dataclasses
+import statistics
 from collections.abc import Sequence
 
 import torch
 from torch import Tensor
 
-from pellucid.cache import GrowingPast, NoPast, Past
-from pellucid.data.batch import pad
+from pellucid.cache import NoPast
+from pellucid.data.batch import Batch, pad
 from pellucid.data.corpus import by_language
 from pellucid.experiments.corpus import Corpus, demo_corpus, training_batches
-from pellucid.experiments.result import Result, Row, Table
+from pellucid.experiments.result import Result, Table
 from pellucid.learning.learner import Learner
 from pellucid.learning.validation import validation_loss
 from pellucid.mask import Mask
 from pellucid.model import Transformer
 from pellucid.probes.leak import find_leak
 from pellucid.show.columns import digits
-from pellucid.show.panels import Bars, Lines
-from pellucid.translate.decoding import evaluating
+from pellucid.show.panels import Lines
 from pellucid.translate.evaluate import evaluate
 from pellucid.translate.request import forbidden_ids
 from pellucid.translate.sentences import read_source
+from pellucid.translator import Translator
 
-LAST = 50  # steps whose mean is the training loss at the end
+LAST, GROUP = 50, 15  # steps whose mean is the loss at the end, and a point of the picture
 LONGEST = 30  # tokens of a translation; the demo's longest right one has half of that
-GROUP = 15  # steps whose mean is a point of the picture, for a step's own loss jumps
 
 
 class WholeTarget(NoPast):
@@ -52,18 +51,6 @@ class LooksAhead(Transformer):
         return self.decoder(target, memory, WholeTarget(real), self.embedding)
 
 
-@dataclasses.dataclass(frozen=True)
-class Trained:
-    """A model, the loss of each step, its validation, and its translations of the held-out sentences."""
-
-    model: Transformer
-    losses: list[float]
-    validation: float  # loss per word
-    right: float  # share of the validation's words, with teacher forcing
-    said: list[str]  # with a cache, as translators do
-    anew: list[str]  # the whole prefix read again in each step
-
-
 def experiment(*, steps: int = 900, width: int = 64, seed: int = 1) -> Result:
     """Train the demo's model twice on the demo's corpus, which takes two minutes on two idle processors."""
     settings = {"model.width": width, "model.hidden": 3 * width, "training.seed": seed}
@@ -73,107 +60,93 @@ def experiment(*, steps: int = 900, width: int = 64, seed: int = 1) -> Result:
 
 def compare(corpus: Corpus, steps: int) -> Result:
     """Train a model with the mask and one without: the same first weights, batches and dropout."""
-    both = [train(kind, corpus, steps) for kind in (Transformer, LooksAhead)]
-    header, right = ["", "with the mask", "without"], [pair.target for pair in corpus.held_out]
-    exact = [sum(map(str.__eq__, each.said, right)) for each in both]
-    anew = [sum(map(str.__eq__, each.anew, right)) for each in both]
-    scores = [evaluate(each.said, right) for each in both]
-    losses: list[Row] = [
-        [f"training: last {LAST} steps", *(_mean(each.losses[-LAST:]) for each in both)],
-        ["validation, teacher forcing", *(each.validation for each in both)],
-    ]
-    of_100: list[Row] = [
-        ["validation, teacher forcing: words right", *(100 * each.right for each in both)],
-        ["decoded: exactly right", *(100 * count / len(right) for count in exact)],
-        ["decoded: BLEU", *(each.bleu for each in scores)],
-        ["decoded: chrF", *(each.chrf for each in scores)],
-        ["prefix read anew each step: exactly right", *(100 * count / len(right) for count in anew)],
-    ]
-    leaks = [len({leak.position for leak in find_leak(each.model).leaks}) for each in both]
-    labels, *columns = zip(*of_100, strict=True)
-    curves = {f"training, {name}": _curve(each) for name, each in zip(header[1:], both, strict=True)}
-    said = [f"{name}: {each.said[0]:.80}" for name, each in zip(header[1:], both, strict=True)]
+    header, count, curves = ["", "with the mask", "without"], len(corpus.held_out), {}
+    trained = [train(kind, corpus, steps) for kind in (Transformer, LooksAhead)]
+    said = [translate(model, corpus, anew=False) for model, _ in trained]
+    figures = [measure(*each, corpus, texts) for each, texts in zip(trained, said, strict=True)]
+    rows = [[name, *(each[name] for each in figures)] for name in figures[0]]
+    ends, forced, exact = rows[0][1:], rows[2][1:], [round(share * count / 100) for share in rows[3][1:]]
+    for name, (_, losses) in zip(header[1:], trained, strict=True):
+        starts = range(0, steps, GROUP)
+        means = [statistics.fmean(losses[start : start + GROUP]) for start in starts]
+        curves[f"training, {name}"] = ([start + GROUP / 2 for start in starts], means, "-")
+    of_100 = Table(f"of 100; decoded are {count:,} held-out sentences", header, rows[2:-1], form=".1f")
+    told = "; ".join(f"{name}: {texts[0]:.80}" for name, texts in zip(header[1:], said, strict=True))
     return Result(
-        title=f"{corpus.held_out[0].source} → {right[0]}; {'; '.join(said)}",
-        conclusion=f"Without the causal mask the training loss ends at {digits(losses[0][2])} (with it "
-        f"{digits(losses[0][1])}) and {of_100[0][2]:.1f}% of the next words are right ({of_100[0][1]:.1f}%), "
-        f"and of {len(right):,} held-out sentences {exact[1]:,} are translated right ({exact[0]:,}).",
-        tables=[
-            Table("loss per word", header, losses),
-            Table(f"of 100; decoded are {len(right):,} held-out sentences", header, of_100, form=".1f"),
-            Table("find_leak", header, [["positions that see later words", *leaks]]),
-        ],
-        picture=[
-            Lines("loss per word", "step", curves, "y"),
-            Bars("of 100", labels, dict(zip(header[1:], columns, strict=True))),
-        ],
-        note=f"{sum(each.numel() for each in both[0].model.parameters()):,} parameters, {steps:,} steps; the "
+        title=f"{corpus.held_out[0].source} → {corpus.held_out[0].target}; {told}",
+        conclusion=f"Without the causal mask the training loss ends at {digits(ends[1])} (with it "
+        f"{digits(ends[0])}) and {forced[1]:.1f}% of the next words are right ({forced[0]:.1f}%), "
+        f"and of {count:,} held-out sentences {exact[1]:,} are translated right ({exact[0]:,}).",
+        tables=[Table("loss per word", header, rows[:2]), of_100, Table("find_leak", header, rows[-1:])],
+        picture=[Lines("loss per word", "step", curves, "y"), of_100.bars("of 100", *header[1:])],
+        note=f"{sum(each.numel() for each in trained[0][0].parameters()):,} parameters, {steps:,} steps; the "
         "same first weights, batches and dropout. Without the mask padding stays hidden.",
     )
 
 
-def train(kind: type[Transformer], corpus: Corpus, steps: int) -> Trained:
-    """Train a model, validate it, and have it translate the held-out sentences."""
+def measure(
+    model: Transformer, losses: Sequence[float], corpus: Corpus, said: Sequence[str]
+) -> dict[str, float]:
+    """Return the figures of a model by their names; `said` are its translations of the held-out sentences."""
+    right = [pair.target for pair in corpus.held_out]
+    scores, anew = (evaluate(texts, right) for texts in (said, translate(model, corpus, anew=True)))
+    return {
+        f"training: last {LAST} steps": statistics.fmean(losses[-LAST:]),
+        "validation, teacher forcing": validation_loss(model, corpus.validation),
+        "validation, teacher forcing: words right": words_right(model, corpus.validation),
+        "decoded: exactly right": scores.exact,
+        "decoded: BLEU": scores.bleu,
+        "decoded: chrF": scores.chrf,
+        "prefix read anew each step: exactly right": anew.exact,
+        "positions that see later words": len({leak.position for leak in find_leak(model).leaks}),
+    }
+
+
+def train(kind: type[Transformer], corpus: Corpus, steps: int) -> tuple[Transformer, list[float]]:
+    """Train a model in memory; return it, and the loss of each step."""
     with torch.random.fork_rng([]):  # the caller's random numbers stay as they are
         torch.manual_seed(corpus.config.training.seed)
         learner = Learner(kind(corpus.config.model), corpus.config.training)
         batches = enumerate(training_batches(corpus, steps), start=1)
         losses = [learner.learn([batch], step).plain_loss for step, batch in batches]
-    model = learner.model.eval()
-    loss, right = validation_loss(model, corpus.validation), _words_right(model, corpus)
-    anew = WholeTarget if kind is LooksAhead else NoPast
-    said = [_translations(model, corpus, past) for past in (GrowingPast, anew)]
-    return Trained(model, losses, loss, right, *said)
+    return learner.model.eval(), losses
 
 
 @torch.no_grad()
-def _words_right(model: Transformer, corpus: Corpus) -> float:
-    """Return the share of the validation's words that are the most probable ones, with teacher forcing."""
-    right = words = 0
-    with evaluating(model):
-        for batch in corpus.validation:
-            likeliest = model(batch.source, batch.source_mask, batch.target_in).argmax(-1)
-            right += int((likeliest == batch.target_out)[batch.target_mask].sum())
-            words += batch.tokens
-    return right / words
+def words_right(model: Transformer, batches: Sequence[Batch]) -> float:
+    """Return how many of 100 words are the most probable ones, with teacher forcing."""
+    right = 0
+    for batch in batches:
+        likeliest = model(batch.source, batch.source_mask, batch.target_in).argmax(-1)
+        right += int((likeliest == batch.target_out)[batch.target_mask].sum())
+    return 100 * right / sum(batch.tokens for batch in batches)
 
 
-def _translations(model: Transformer, corpus: Corpus, past: type[Past]) -> list[str]:
-    texts, vocabulary = [""] * len(corpus.held_out), corpus.vocabulary
+def translate(model: Transformer, corpus: Corpus, anew: bool) -> list[str]:
+    """Translate the held-out sentences greedily: with a cache, or with the prefix read anew each step."""
+    vocabulary, texts = corpus.vocabulary, [""] * len(corpus.held_out)
     for to, places in by_language(corpus.held_out, corpus.config.data.languages).items():
         sources = [read_source(corpus.held_out[at].source, to, vocabulary, LONGEST).ids for at in places]
-        found = decode(model, sources, past(), forbidden_ids(model, vocabulary), LONGEST)
+        if anew:
+            found = decode(model, sources, forbidden_ids(model, vocabulary))
+        else:
+            translator = Translator(model, vocabulary, corpus.config)
+            translations = translator.translate_ids(sources, to, beam=1, max_length=LONGEST)
+            found = [each.hypotheses[0].token_ids for each in translations]
         for place, ids in zip(places, found, strict=True):
             texts[place] = vocabulary.decode_target(ids, to)
     return texts
 
 
 @torch.no_grad()
-def decode(
-    model: Transformer, sources: Sequence[Sequence[int]], past: Past, forbidden: Sequence[int], longest: int
-) -> list[list[int]]:
-    """Take the most probable token at each step; return ids without start, with the end token.
-
-    With a growing past a step reads the last token, with another one the whole prefix as in training.
-    """
-    config = model.config
-    source, source_mask = pad(sources, config.pad_id, model.projection_weight.device)
-    target = source.new_full((len(sources), 1), config.start_id)
-    memory = model.remember(model.encode(source, source_mask), source_mask)
-    while target.shape[1] <= longest and not bool((target == config.end_id).any(1).all()):
-        read = target[:, -1:] if isinstance(past, GrowingPast) else target
-        logits = model.logits(model.decoder(read, memory, past, model.embedding)[:, -1])
-        logits[:, list(forbidden)] = -torch.inf
+def decode(model: Transformer, sources: Sequence[Sequence[int]], forbidden: list[int]) -> list[list[int]]:
+    """Take the most probable token at each step, from the whole prefix, as training reads it; return ids
+    without start, with the end token."""
+    source, mask = pad(sources, model.config.pad_id)
+    target, end = source.new_full((len(sources), 1), model.config.start_id), model.config.end_id
+    while target.shape[1] <= LONGEST and not bool((target == end).any(1).all()):
+        logits = model(source, mask, target)[:, -1]
+        logits[:, forbidden] = -torch.inf
         target = torch.cat((target, logits.argmax(-1, keepdim=True)), dim=1)
     rows = [row[1:] for row in target.tolist()]
-    return [row[: row.index(config.end_id) + 1] if config.end_id in row else row for row in rows]
-
-
-def _curve(trained: Trained) -> tuple[Sequence[float], Sequence[float], str]:
-    starts = range(0, len(trained.losses), GROUP)
-    means = [_mean(trained.losses[start : start + GROUP]) for start in starts]
-    return [start + GROUP / 2 for start in starts], means, "-"
-
-
-def _mean(numbers: Sequence[float]) -> float:
-    return sum(numbers) / len(numbers)
+    return [row[: row.index(end) + 1] if end in row else row for row in rows]

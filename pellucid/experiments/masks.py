@@ -5,54 +5,50 @@ input of the softmax which correspond to illegal connections" (Vaswani et al. 20
 come later, and padding, which fills up the shorter sentences of a batch and is not a word.
 """
 
-import functools
 import math
 from collections.abc import Sequence
 
 import torch
 from torch import Tensor
 
+from pellucid.config.device import device_of
 from pellucid.data.batch import pad
 from pellucid.experiments.result import Result, Row, Table, matrix
-from pellucid.explanation import Explanation, explain
+from pellucid.explanation import Explanation
+from pellucid.model import Transformer
 from pellucid.reading.passes import watch
+from pellucid.reading.reading import Reading, read
 from pellucid.seeing.edits import lift_mask
 from pellucid.seeing.trace import Trace
 from pellucid.show.columns import digits
 
-ENCODER, DECODER, CROSS = (
-    "encoder.layers.0.self_attention",
-    "decoder.layers.0.self_attention",
-    "decoder.layers.0.cross_attention",
-)
-
 
 def experiment(explanation: Explanation) -> Result:
     """Put the sentence into a batch with a shorter one, the first half of its words."""
-    translator = explanation.translator
+    model, vocabulary = explanation.translator.model, explanation.vocabulary
     words = [word for word in explanation.translation.source.split() if not word.startswith(">>")]
-    second = explain(translator, " ".join(words[: max(1, (len(words) + 1) // 2)]), explanation.to)
-    sources, source = _padded(explanation, explanation.source_ids, second.source_ids)
-    targets, target = _padded(explanation, explanation.read_ids, second.read_ids)
-    rows: list[Row] = []
-    passes: list[Trace] = []
+    half = " ".join(words[: max(1, (len(words) + 1) // 2)])
+    second = read(explanation.translator, half, explanation.to)
+    sources, source = _padded(model, explanation.source_ids, second.source_ids)
+    targets, target = _padded(model, explanation.read_ids, second.read_ids)
     alone = _log_p(second, second.trace, 0)
-    rows.append(["alone", float(alone.sum().exp()), None])
-    for name, real, read, edits in (
+    rows: list[Row] = [["alone", float(alone.sum().exp()), None]]
+    passes = []
+    for name, source_mask, target_mask, edits in (
         ("in the batch, with both masks", source, target, None),
         ("without the source's padding mask", None, target, None),
         ("without the target's padding mask", source, None, None),
         ("without the causal mask", source, target, lift_mask("decoder.layers.*.self_attention")),
     ):
-        run = functools.partial(watch, vocabulary=explanation.vocabulary, edits=edits)
-        passes.append(run(translator.model, sources, targets, source_mask=real, target_mask=read))
+        masks = {"source_mask": source_mask, "target_mask": target_mask}
+        passes.append(watch(model, sources, targets, edits=edits, vocabulary=vocabulary, **masks))
         log_p = _log_p(second, passes[-1], 1)
         rows.append([name, float(log_p.sum().exp()), float((log_p - alone).abs().max())])
     tables = [
-        _mask("causal: sentence 1 alone", DECODER, explanation.trace, 0),
-        _mask("padding: sentence 2 in the batch", ENCODER, passes[0], 1),
-        _mask("both together: sentence 2", DECODER, passes[0], 1),
-        _mask("padding, asked by the target: sentence 2", CROSS, passes[0], 1),
+        _mask("causal: sentence 1 alone", "decoder.layers.0.self_attention", explanation.trace, 0),
+        _mask("padding: sentence 2 in the batch", "encoder.layers.0.self_attention", passes[0], 1),
+        _mask("both together: sentence 2", "decoder.layers.0.self_attention", passes[0], 1),
+        _mask("padding, asked by the target: sentence 2", "decoder.layers.0.cross_attention", passes[0], 1),
     ]
     _, both, no_source, no_target, no_causal = rows
     return Result(
@@ -67,16 +63,14 @@ def experiment(explanation: Explanation) -> Result:
     )
 
 
-def _padded(explanation: Explanation, *rows: Sequence[int]) -> tuple[Tensor, Tensor]:
+def _padded(model: Transformer, *rows: Sequence[int]) -> tuple[Tensor, Tensor]:
     """Return two rows of ids, with padding in the second at least, and which of them are tokens."""
-    model = explanation.translator.model
-    width = max(len(rows[0]), len(rows[1]) + (2 if len(rows[1]) >= len(rows[0]) else 0))
-    ids, _ = pad([*rows, [model.config.pad_id] * width], model.config.pad_id, model.projection_weight.device)
-    lengths = torch.tensor([[len(row)] for row in rows], device=ids.device)
-    return ids[:2], torch.arange(width, device=ids.device) < lengths
+    longest = [0] * (len(rows[1]) + 2 if len(rows[1]) >= len(rows[0]) else 0)
+    ids, real = pad([*rows, longest], model.config.pad_id, device_of(model))
+    return ids[:2], real[:2]
 
 
-def _log_p(pair: Explanation, seen: Trace, sentence: int) -> Tensor:
+def _log_p(pair: Reading, seen: Trace, sentence: int) -> Tensor:
     """Return the log-probability of each expected word of a sentence of the batch."""
     expected = torch.tensor(pair.target_ids)
     logits = seen["decoder.logits"].tensor[sentence, : len(expected)].double()

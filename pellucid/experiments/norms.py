@@ -20,62 +20,58 @@ STAGES = ("before", "standardized", "final")
 
 def experiment(explanation: Explanation, *, part: str | None = None) -> Result:
     """Measure every norm of the pass; show the vectors of the norm `part`, by default the decoder's first."""
-    trace = explanation.trace
-    parts = [name.removesuffix(".variance") for name in trace if name.endswith(".variance")]
-    part = next(name for name in parts if name.startswith("decoder")) if part is None else part
+    parts = [name.removesuffix(".variance") for name in explanation.trace if name.endswith(".variance")]
+    part = part or next(name for name in parts if name.startswith("decoder"))
     if part not in parts:
         raise UsageError(f"part: {no_such_name(part, parts).replace('tensor', 'norm')}")
-    every = {each: _vectors(explanation, each) for each in parts}
-    moments = {each: [_moments(vectors) for vectors in every[each]] for each in parts}
-    before, then = (torch.cat([moments[each][stage] for each in parts], dim=1) for stage in (0, 1))
+    moments = {each: _moments(_vectors(explanation, each)) for each in parts}
+    means, variances = torch.cat(list(moments.values()), dim=-1)
     spreads: list[Row] = []
-    for each, (first, _, final) in moments.items():
-        ranges = [(float(some.min()), " to ", float(some.max())) for some in (*first, *final)]
+    for each, numbers in moments.items():
+        of_both = (*numbers[:, 0], *numbers[:, 2])
+        ranges = [(float(some.min()), " to ", float(some.max())) for some in of_both]
         spreads.append([short(each).removesuffix(" norm"), *ranges])
     title = "from the least to the greatest of the positions; final: after the norm's weight and bias"
     header = ["norm", "mean", "variance", "final mean", "final var."]
+    labels = explanation.trace[f"{part}.mean"].labels("L")
+    grids = zip(STAGES, _vectors(explanation, part).tolist(), strict=True)
     return Result(
-        conclusion=f"Before the {len(parts)} norms the vectors' variances reach from {before[1].min():.3f} "
-        f"to {before[1].max():.3f}; standardised, each has mean 0 (off by "
-        f"{digits(float(then[0].abs().max()))} at most) and variance 1 ({then[1].min():z.4f} to "
-        f"{then[1].max():z.4f}: ε = 1e-5 takes the rest).",
-        tables=[
-            Table(title, header, spreads, form=".2f"),
-            _positions(explanation, part, every[part]),
-        ],
-        picture=[
-            Shades(f"{part}: {name}", each.tolist(), trace[f"{part}.mean"].labels("L"), signed=True)
-            for name, each in zip(STAGES, every[part], strict=True)
-        ],
+        conclusion=f"Before the {len(parts)} norms the vectors' variances reach from "
+        f"{variances[0].min():.3f} to {variances[0].max():.3f}; standardised, each has mean 0 (off by "
+        f"{digits(float(means[1].abs().max()))} at most) and variance 1 ({variances[1].min():z.4f} to "
+        f"{variances[1].max():z.4f}: ε = 1e-5 takes the rest).",
+        tables=[Table(title, header, spreads, form=".2f"), _positions(explanation, part, labels)],
+        picture=[Shades(f"{part}: {name}", grid, labels, signed=True) for name, grid in grids],
     )
 
 
-def _positions(explanation: Explanation, part: str, stages: list[Tensor]) -> Table:
+def _positions(explanation: Explanation, part: str, labels: list[str]) -> Table:
     """Return the moments of each position's vector, and its first dimensions, before and after the norm."""
+    vectors = _vectors(explanation, part)
     rows: list[Row] = [
-        [token, name, *_moments(vectors)[:, place].tolist(), *vectors[place, :SHOWN].tolist()]
-        for place, token in enumerate(explanation.trace[f"{part}.mean"].labels("L"))
-        for name, vectors in zip(STAGES, stages, strict=True)
+        [token, name, *numbers.tolist()]
+        for place, token in enumerate(labels)
+        for name, numbers in zip(
+            STAGES, torch.cat((_moments(vectors)[:, :, place].T, vectors[:, place, :SHOWN]), 1), strict=True
+        )
     ]
     for name in ("weight", "bias"):
         learned = explanation.translator.model.get_parameter(f"{part}.{name}")
         rows.append(["", name, None, None, *learned[:SHOWN].tolist()])
-    dimensions = [f"d {place}" for place in range(min(SHOWN, len(learned)))]
-    title = (
-        f"{part}, position by position; the first {len(dimensions)} of {len(learned)} dimensions: "
-        "standardized · weight + bias = final"
-    )
-    return Table(title, ["", "", "mean", "variance", *dimensions], rows, form=".4f", left=2)
+    shown = f"{part}, position by position; the first {min(SHOWN, len(learned))} of {len(learned)} dimensions"
+    header = ["", "", "mean", "variance", *(f"d {place}" for place in range(min(SHOWN, len(learned))))]
+    return Table(f"{shown}: standardized · weight + bias = final", header, rows, form=".4f", left=2)
 
 
-def _vectors(explanation: Explanation, part: str) -> list[Tensor]:
-    """Return three tensors L D: the norm's input, the standardised input, and the norm's output."""
+def _vectors(explanation: Explanation, part: str) -> Tensor:
+    """Return 3 L D: the norm's input, the standardised input, and the norm's output."""
     names = ("standardized", "output", "mean", "variance")
     tensors = [explanation.trace[f"{part}.{name}"].tensor[0].double() for name in names]
     standardized, final, mean, variance = tensors
-    return [standardized * (variance[:, None] + 1e-5).sqrt() + mean[:, None], standardized, final]
+    before = standardized * (variance[:, None] + 1e-5).sqrt() + mean[:, None]
+    return torch.stack((before, standardized, final))
 
 
 def _moments(vectors: Tensor) -> Tensor:
-    """Return 2 L: the mean and the variance of each position's vector."""
+    """Return the mean and the variance of each position's vector: 3 L D -> 2 3 L."""
     return torch.stack((vectors.mean(-1), vectors.var(-1, correction=0)))

@@ -15,6 +15,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from pellucid.cache import GrowingPast
+from pellucid.config.device import device_of
 from pellucid.data.batch import Batch, make_batch
 from pellucid.data.corpus import Pair
 from pellucid.data.examples import Example
@@ -35,15 +36,18 @@ def experiment(
     equal = [compare(copy.deepcopy(model).double(), batch), compare(model, batch)]
     torch.set_num_threads(1)  # where another process is at work, threads wait for each other
     try:
-        times = [_times(model, random_batch(model, [each] * SENTENCES, seed), repeats) for each in lengths]
+        batches = [random_batch(model, [each] * SENTENCES, seed) for each in lengths]
+        at_once, stepwise = zip(*(_milliseconds(model, each, repeats) for each in batches), strict=True)
     finally:
         torch.set_num_threads(threads)
-    at_once, stepwise, ratios = zip(*times, strict=True)
+    ratios = [slow / fast for fast, slow in zip(at_once, stepwise, strict=True)]
     loss, gradients = (f"to {each:.0e}" if each else "to the last bit" for each in equal[0][3:])
-    header = ["words", "at once, ms", "step by step, ms", "times as long"]
-    rows = [[str(length), *each] for length, each in zip(lengths, times, strict=True)]
+    forms, header = (
+        ["", ".9f", ".9f", ".1e", ".1e"],
+        ["words", "at once, ms", "step by step, ms", "times as long"],
+    )
+    rows = list(zip(map(str, lengths), at_once, stepwise, ratios, strict=True))
     lines = {"at once": (lengths, at_once, "o-"), "step by step": (lengths, stepwise, "^--")}
-    forms = ["", ".9f", ".9f", ".1e", ".1e"]
     return Result(
         conclusion=f"With {lengths[-1]} words step by step takes {ratios[-1]:.1f} times as long as all at "
         f"once; the loss is the same ({loss}), and so are the gradients ({gradients}, in float64).",
@@ -58,33 +62,29 @@ def experiment(
 
 
 def all_at_once(model: Transformer, batch: Batch) -> Tensor:
-    """The loss per word from one pass over all positions, as training takes it."""
+    """Return the loss per word from one pass over all positions, as training takes it."""
     logits = model(batch.source, batch.source_mask, batch.target_in)
     return F.cross_entropy(logits[batch.target_mask], batch.target_out[batch.target_mask])
 
 
 def step_by_step(model: Transformer, batch: Batch) -> Tensor:
-    """The loss per word from a pass for each position, which reads one right word more."""
+    """Return the loss per word from a pass for each position, which reads one right word more."""
     memory = model.remember(model.encode(batch.source, batch.source_mask), batch.source_mask)
-    past, losses = GrowingPast(), []
-    for place in range(batch.target_in.shape[1]):
-        logits = model.decode(batch.target_in[:, place : place + 1], memory, past)[:, 0]
-        real = batch.target_mask[:, place]
-        losses.append(F.cross_entropy(logits[real], batch.target_out[real, place], reduction="sum"))
-    return torch.stack(losses).sum() / batch.tokens
+    past = GrowingPast()
+    logits = [model.decode(ids, memory, past) for ids in batch.target_in.split(1, dim=1)]
+    return F.cross_entropy(torch.cat(logits, 1)[batch.target_mask], batch.target_out[batch.target_mask])
 
 
 def compare(model: Transformer, batch: Batch) -> list[str | float]:
-    """The precision, the loss both ways, their difference and the largest difference of a gradient."""
-    losses, gradients = [], []
-    for way in (all_at_once, step_by_step):
-        loss = way(model, batch)
-        gradients.append(torch.autograd.grad(loss, list(model.parameters()), allow_unused=True))
-        losses.append(float(loss.detach()))
-    pairs = [(one, other) for one, other in zip(*gradients, strict=True) if one is not None]
+    """Return the precision, the loss both ways, their difference and the largest one of a gradient."""
+    losses = [way(model, batch) for way in (all_at_once, step_by_step)]
+    of_one, of_other = (
+        torch.autograd.grad(loss, list(model.parameters()), allow_unused=True) for loss in losses
+    )
+    pairs = [pair for pair in zip(of_one, of_other, strict=True) if pair[0] is not None]
     apart = max(float((one - other).abs().max()) for one, other in pairs)
-    precision = str(next(model.parameters()).dtype).removeprefix("torch.")
-    return [precision, *losses, abs(losses[0] - losses[1]), apart]
+    one, other = (float(loss.detach()) for loss in losses)
+    return [str(losses[0].dtype).removeprefix("torch."), one, other, abs(one - other), apart]
 
 
 def random_batch(model: Transformer, lengths: Sequence[int], seed: int) -> Batch:
@@ -98,12 +98,12 @@ def random_batch(model: Transformer, lengths: Sequence[int], seed: int) -> Batch
             for size in (config.vocabulary, config.target_size)
         )
         rows.append(Example(source, target, Pair("", "", 0, 1, "random words")))
-    return make_batch(rows, config.start_id, config.pad_id).to(model.projection_weight.device)
+    return make_batch(rows, config.start_id, config.pad_id).to(device_of(model))
 
 
-def _times(model: Transformer, batch: Batch, repeats: int) -> list[float]:
-    """Return milliseconds at once and step by step, and their ratio. Both take turns, so that other work of
-    the computer falls on both; the first turn warms up."""
+def _milliseconds(model: Transformer, batch: Batch, repeats: int) -> list[float]:
+    """Return the times of both ways. They take turns, so that other work of the computer falls on both; the
+    first turn warms up."""
     seconds: list[list[float]] = [[], []]
     for _ in range(repeats + 1):
         for way, measured in zip((all_at_once, step_by_step), seconds, strict=True):
@@ -111,5 +111,4 @@ def _times(model: Transformer, batch: Batch, repeats: int) -> list[float]:
             way(model, batch).backward()
             measured.append(time.perf_counter() - started)
             model.zero_grad(set_to_none=True)
-    at_once, stepwise = (1000 * statistics.median(measured[1:]) for measured in seconds)
-    return [at_once, stepwise, stepwise / at_once]
+    return [1000 * statistics.median(measured[1:]) for measured in seconds]

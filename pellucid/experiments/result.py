@@ -1,24 +1,39 @@
-"""What an experiment returns, and the one way to show it: as text, in a notebook, as a picture, as JSON."""
+"""What every experiment uses: how probable a translation is; tables of numbers; and the result, with the one
+way to show it as text, in a notebook, as a picture and as JSON."""
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+import torch
 from torch import Tensor
 
+from pellucid.explanation import Explanation
 from pellucid.folder.manifest import jsonable
 from pellucid.folder.version import __version__
 from pellucid.folder.whole_file import write
+from pellucid.reading.steps import log_probabilities
+from pellucid.seeing.trace import Edit, Trace
 from pellucid.seeing.viewed import Viewed
 from pellucid.show import tables
 from pellucid.show.columns import digits
-from pellucid.show.panels import Panel, Shades, draw_panels
+from pellucid.show.panels import Bars, Panel, Shades, draw_panels
 from pellucid.show.tables import Part, view
 
 Row = list[Any]  # the cells of a table, or a column of them
+
+
+def probability(explanation: Explanation, edits: Mapping[str, Edit] | None = None) -> float:
+    """Return the probability of the whole translation with `edits` in effect."""
+    return probability_in(explanation.again(edits, only="decoder.logits"), explanation)
+
+
+def probability_in(seen: Trace, explanation: Explanation) -> float:
+    """Return the probability of the whole translation in a pass."""
+    return float(torch.tensor(log_probabilities(seen, explanation.target_ids)).double().sum().exp())
 
 
 @dataclass(frozen=True)
@@ -43,14 +58,17 @@ class Table:
         """Return the title and the table, its numbers written."""
         forms = [self.form] * len(self.header) if isinstance(self.form, int | str) else self.form
         rows = [[_written(*each) for each in zip(row, forms, strict=True)] for row in self.rows]
-        longest = min(44, max(6, width // 2))
-        table = tables.Table(self.header, rows, self.left, longest)
+        table = tables.Table(self.header, rows, self.left, longest=min(44, max(6, width // 2)))
         return [self.title, table] if self.title else [table]
 
     def shades(self, most: float | None = None, signed: bool = False) -> Shades:
         """Return a panel that shows the numbers beside the first column."""
         grid, names = [row[1:] for row in self.rows], [row[0] for row in self.rows]
         return Shades(self.title, grid, names, self.header[1:], most=most, signed=signed)
+
+    def bars(self, title: str, *columns: str, log: str = "") -> Bars:
+        """Return a panel with a bar for each row of these columns, beside the first column."""
+        return Bars(title, [row[0] for row in self.rows], {name: self.column(name) for name in columns}, log)
 
 
 def matrix(

@@ -15,20 +15,17 @@ from pellucid.seeing.records import attentions
 def experiment(explanation: Explanation) -> Result:
     """Multiply the encoder's mean attention weights layer by layer, the residual counted as half."""
     source, expected = explanation.source_tokens, [step.expected for step in explanation.steps]
-    parts = attentions(explanation.trace)
-    mean = {part: explanation.trace[f"{part}.weights"].tensor[0].double().mean(0) for part in parts}
     rolled = unit = torch.eye(len(source), dtype=torch.float64)
-    for part in parts:
+    for part in attentions(explanation.trace):
+        mean = explanation.trace[f"{part}.weights"].tensor[0].double().mean(0)
         if part.startswith("encoder"):
-            rolled = (mean[part] + unit) / 2 @ rolled
-    direct = mean[explanation.watched_layer]
-    through, form = direct @ rolled, ".2f"
+            rolled = (mean + unit) / 2 @ rolled
+    through = mean @ rolled  # the last attention is the last layer's cross-attention
+    title, direct = "last cross-attention, as it is: rows are the words to be said", mean
     tables = [
-        matrix("encoder output: what each position would be made of", source, source, rolled, form),
-        matrix(
-            "last cross-attention, as it is: rows are the words to be said", expected, source, direct, form
-        ),
-        matrix("last cross-attention, through the rollout", expected, source, through, form),
+        matrix("encoder output: what each position would be made of", source, source, rolled, ".2f"),
+        matrix(title, expected, source, direct, ".2f"),
+        matrix("last cross-attention, through the rollout", expected, source, through, ".2f"),
     ]
     changed = int((direct.argmax(-1) != through.argmax(-1)).sum())
     return Result(

@@ -11,8 +11,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from pellucid.experiments.probability import probability
-from pellucid.experiments.result import Result, Row, Table
+from pellucid.experiments.result import Result, Row, Table, probability
 from pellucid.explanation import Explanation
 from pellucid.reading.looking import entropies
 from pellucid.seeing.edits import together, without_scale
@@ -42,10 +41,16 @@ def experiment(
         scores = (queries @ keys.mT)[:, 0]
         drawn.append(_row(str(width), width, scores, torch.zeros_like(scores)))
     unscaled = probability(explanation, together(*map(without_scale, parts)))
-    title, forms = f"random vectors, components N(0, 1), {KEYS} keys", ("", ".2f", ".2f", 3, ".0%")
     bits, closed = ([sum(each) / len(own) for each in _sides(own, place)] for place in (2, 4))
     wide = [each[-1] for each in _sides(drawn, 4)]
     through, wide_through = ([f"{100 - 100 * each:.0f} %" for each in shares] for shares in (closed, wide))
+    title, forms = f"random vectors, components N(0, 1), {KEYS} keys", ("", ".2f", ".2f", 3, ".0%")
+    panels = []
+    for place, drawing in DRAWN.items():  # lines for random vectors, marks for the attentions
+        lines, marks, x, here = _sides(drawn, place), _sides(own, place), list(widths), [d_k] * len(own)
+        series = {"divided by √d_k": (x, lines[0], "o-"), "not divided": (x, lines[1], "s--")}
+        series |= {"this model's, divided": (here, marks[0], "x"), "this model's, not": (here, marks[1], "+")}
+        panels.append(Lines(drawing, "d_k", series, "x"))
     return Result(
         conclusion=f"Dividing by √d_k = {math.sqrt(d_k):.4g} "
         f"{'keeps the softmax open' if closed[0] < closed[1] else 'does not open the softmax here'}: on this "
@@ -57,7 +62,7 @@ def experiment(
             Table("", ["attention", *COLUMNS], own, form=forms),
             Table(title, ["d_k", *COLUMNS], drawn, form=forms),
         ],
-        picture=[_panel(own, drawn, d_k, place) for place in DRAWN],
+        picture=panels,
         note="Each pair: divided | not, of the very same scores. variance: of the undivided scores. entropy: "
         "in bits. gradient: the norm of ∂weights/∂(what the softmax gets), the median. closed: rows where it "
         f"is below {CLOSED}. Rows that may look at one word alone do not count.",
@@ -70,27 +75,13 @@ def _row(name: str, d_k: int, scores: Tensor, mask: Tensor) -> Row:
     found = [(0.0, 0.0, 1.0)] * 2
     for side, divisor in enumerate((math.sqrt(d_k), 1) if chooses.any() else ()):
         weights = (scores / divisor + mask).softmax(-1)[chooses]
-        norms = gradient(weights)
+        # The norm of the softmax's derivative, diag(w) − w wᵀ: its square is Σ w² − 2 Σ w³ + (Σ w²)².
+        squares = weights.square().sum(-1)
+        norms = (squares - 2 * weights.pow(3).sum(-1) + squares.square()).clamp_min(0).sqrt()
         closed = float((norms < CLOSED).double().mean())
         found[side] = (float(entropies(weights).mean()), float(norms.quantile(0.5)), closed)
     pairs = [(divided, " | ", undivided) for divided, undivided in zip(*found, strict=True)]
     return [name, float(scores[mask == 0].var(correction=0)), *pairs]
-
-
-def gradient(weights: Tensor) -> Tensor:
-    """... M -> ...: the Frobenius norm of diag(w) − w wᵀ, the softmax's derivative at these weights."""
-    squares = weights.square().sum(-1)
-    # Σ_ij (w_i δ_ij − w_i w_j)² = Σ w_i² − 2 Σ w_i³ + (Σ w_i²)²
-    return (squares - 2 * weights.pow(3).sum(-1) + squares.square()).clamp_min(0).sqrt()
-
-
-def _panel(own: Sequence[Row], drawn: Sequence[Row], d_k: int, place: int) -> Lines:
-    """Draw a column of both tables against d_k: lines for random vectors, marks for the attentions."""
-    widths, here = [float(row[0]) for row in drawn], [float(d_k)] * len(own)
-    lines, marks = _sides(drawn, place), _sides(own, place)
-    series = {"divided by √d_k": (widths, lines[0], "o-"), "not divided": (widths, lines[1], "s--")}
-    series |= {"this model's, divided": (here, marks[0], "x"), "this model's, not": (here, marks[1], "+")}
-    return Lines(DRAWN[place], "d_k", series, "x")
 
 
 def _sides(rows: Sequence[Row], place: int) -> list[list[float]]:

@@ -16,7 +16,7 @@ exactly the sum of what each word contributes in B minus what it contributes in 
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
@@ -30,7 +30,8 @@ from pellucid.probes.occurrence import Occurrence, find
 from pellucid.reading.alignment import align, target_words
 from pellucid.reading.passes import in_float32, quietly
 from pellucid.reading.reading import Reading, read
-from pellucid.seeing.trace import Edit, Trace, trace
+from pellucid.seeing.edits import rewrite
+from pellucid.seeing.trace import Trace, trace
 from pellucid.seeing.viewed import InNotebook, Viewed, plot
 from pellucid.translate.text_translator import TextTranslator
 
@@ -127,13 +128,9 @@ def compare(
     first = find(word, a, to, translator.vocabulary, "first", one)
     second = find(word, b, to, translator.vocabulary, "second", other)
     model = in_float32(translator.model)
-    here, there = first.places, second.places
-    passes = [
-        _encode(model, first, here),
-        _encode(model, first, _from(there[0], len(here))),
-        _encode(model, second, there),
-        _encode(model, second, _from(here[0], len(there))),
-    ]
+    here, there = first.places[0], second.places[0]
+    each_way = ((first, here), (first, there), (second, there), (second, here))
+    passes = [_encode(model, *way) for way in each_way]  # of each sentence as it is, and moved
     stages = [_stage(name, title, passes) for name, title in stages_of(model)]
     layers = [
         layer_change(f"encoder.layers.{number}.self_attention", layer.self_attention, passes[0], passes[2])
@@ -144,52 +141,36 @@ def compare(
 
 
 def stages_of(model: Transformer) -> list[tuple[str, str]]:
-    """The tensors that hold the word's vector, in order, each with its title."""
+    """Return the tensors that hold the word's vector, in order, each with its title."""
     stages = [("encoder.token_embeddings", "embedding"), ("encoder.embedded", "position")]
     for number in range(len(model.encoder.layers)):
         stages.append((f"encoder.layers.{number}.residual_2.output", f"layer {number}"))
     return [*stages, ("encoder.output", "last norm")] if model.encoder.norm else stages
 
 
-def _encode(model: Transformer, occurrence: Occurrence, places: Sequence[int]) -> Pass:
-    """Encode the sentence with the word at these places."""
-    source = torch.tensor([occurrence.ids], device=device_of(model))
-    edits = _move(occurrence.places, places, model.config.positions)
+def _encode(model: Transformer, occurrence: Occurrence, first: int) -> Pass:
+    """Encode the sentence, the word with the positional encodings of the places from `first` on."""
+    source, edits, config = torch.tensor([occurrence.ids], device=device_of(model)), {}, model.config
+    if first != occurrence.places[0]:
+        places = slice(first, first + len(occurrence.places))
+        table = sinusoids(places.stop, config.width, torch.float64, source.device, config.positions)
+        edits = rewrite("encoder.positions", table[places], at=(occurrence.places,))
     with quietly(model), trace(model, only="encoder.*", edits=edits) as seen:
         model.encode(source, None)
     return Pass(seen, occurrence)
-
-
-def _move(places: Sequence[int], elsewhere: Sequence[int], positions: str) -> Mapping[str, Edit]:
-    """The edit that gives the tokens at `places` the positional encodings of `elsewhere`."""
-
-    def edit(positions_LD: Tensor) -> Tensor:
-        width, kind, device = positions_LD.shape[1], positions_LD.dtype, positions_LD.device
-        table = sinusoids(max(elsewhere) + 1, width, kind, device, positions)
-        positions_LD[list(places)] = table[list(elsewhere)]
-        return positions_LD
-
-    return {} if places == elsewhere else {"encoder.positions": edit}
-
-
-def _from(first: int, count: int) -> tuple[int, ...]:
-    return tuple(range(first, first + count))
 
 
 def _stage(name: str, title: str, passes: Sequence[Pass]) -> Stage:
     a, a_elsewhere, b, b_elsewhere = (each.vector(name) for each in passes)
     position = (a_elsewhere - a + b - b_elsewhere) / 2
     context = (b_elsewhere - a + b - a_elsewhere) / 2
-    return Stage(
-        name,
-        title,
+    cosines = (
         _cosine(a, b),
         (_cosine(a, a_elsewhere) + _cosine(b, b_elsewhere)) / 2,
         (_cosine(a, b_elsewhere) + _cosine(a_elsewhere, b)) / 2,
-        float((b - a).norm()),
-        _share(position, b - a),
-        _share(context, b - a),
     )
+    shares = _share(position, b - a), _share(context, b - a)
+    return Stage(name, title, *cosines, float((b - a).norm()), *shares)
 
 
 def _cosine(one: Tensor, other: Tensor) -> float:
@@ -216,7 +197,7 @@ def layer_change(path: str, attention: Attention, first: Pass, second: Pass) -> 
 
 
 def contributions(path: str, attention: Attention, read: Pass) -> dict[tuple[str, int], Tensor]:
-    """What each word contributes to the compared one through each head, H D, summed over the word's pieces.
+    """Return what each word, all its pieces together, contributes to the compared one through each head, H D.
 
     The key is the word's text and which of its occurrences it is; -1 marks the compared word.
     """
@@ -238,7 +219,7 @@ def contributions(path: str, attention: Attention, read: Pass) -> dict[tuple[str
 def _renderings(
     readings: Sequence[Reading], occurrences: Sequence[Occurrence]
 ) -> tuple[Rendering, Rendering]:
-    """Both translations, with the probability of both words in each."""
+    """Return both translations, with the probability of both words in each."""
     aligned = [_aligned(*each) for each in zip(readings, occurrences, strict=True)]
     each = list(zip(readings, aligned, strict=True))
     ids = list(dict.fromkeys(reading.target_ids[step] for reading, (_, step) in each if step is not None))
@@ -254,7 +235,7 @@ def _renderings(
 
 
 def _aligned(reading: Reading, occurrence: Occurrence) -> tuple[list[str], int | None]:
-    """The target words that looked at the word, and the step that begins the one that looked at it most."""
+    """Return the target words that looked at the word, and the step where the one begins that looked most."""
     links = [link for link in align(reading).links if link.source == occurrence.number]
     words = [word for word in target_words(reading) if not word.special]
     if not links:

@@ -13,7 +13,6 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from pellucid.config.whole import seed_setting, whole_setting
 from pellucid.errors import UsageError
 from pellucid.model import Transformer
 from pellucid.probes.steady import repeatable, steady
@@ -23,6 +22,7 @@ Predict = Callable[[Tensor, Tensor, Tensor], Tensor]
 Ids = Tensor | np.ndarray[Any, Any] | list[list[int]]
 
 SENTENCES, SOURCE, TARGET, PADDED = 2, 6, 8, 2  # the shape of random ids; padding ends the last source
+REPLACEMENTS = 3  # random ids that replace each token, one after the other
 # Differences that count as rounding, relative to the largest logit. Targets of one length are computed in the
 # same way for all tokens; with another length, sums may run in another order.
 SAME_LENGTH = 1e-6
@@ -67,8 +67,6 @@ def find_leak(
     source: Ids | None = None,
     source_mask: Ids | None = None,
     target: Ids | None = None,
-    replacements: int = 3,
-    seed: int = 0,
 ) -> LeakReport:
     """Report which predictions depend on later tokens, in evaluation mode and in training mode.
 
@@ -77,7 +75,6 @@ def find_leak(
     module: the module to switch between the modes, where `model` is a function that calls it. Without a
         module, a function is tried once, as it is.
     source, source_mask, target: ids B M, bools B M, ids B L, no padding in the target. Default: random ids.
-    replacements: the number of random ids that replace each token, one after the other.
     """
     if not callable(model):
         raise UsageError(
@@ -86,9 +83,8 @@ def find_leak(
         )
     owner = getattr(model, "__self__", None)  # of a method, as in model.forward
     found = next((each for each in (module, model, owner) if isinstance(each, nn.Module)), None)
-    replacements = whole_setting("replacements", replacements, 1, 1000, "random ids for each token")
     switched = nn.Module() if found is None else found
-    probe = Probe(model, switched, replacements, seed_setting(seed), (source, source_mask, target))
+    probe = Probe(model, switched, (source, source_mask, target))
     trials = [_try(probe, mode) for mode in (("its own",) if found is None else ("evaluation", "training"))]
     tried = [f"{trial.mode} mode: {'; '.join(trial.actions)}" for trial in trials]
     return LeakReport(_merge(trials), tried, max(trial.rounding for trial in trials))
@@ -97,20 +93,13 @@ def find_leak(
 class Probe:
     """The model, and the sentences to examine it with: the caller's ids, and random ids for what is None."""
 
-    def __init__(
-        self,
-        call: Predict,
-        module: nn.Module,
-        replacements: int,
-        seed: int,
-        sentences: Sequence[Ids | None],
-    ) -> None:
-        self.call, self.module, self.replacements, self.seed = call, module, replacements, seed
+    def __init__(self, call: Predict, module: nn.Module, sentences: Sequence[Ids | None]) -> None:
+        self.call, self.module = call, module
         self.ours = module.config if isinstance(module, Transformer) else None
         self.device = next((each.device for each in module.parameters()), None)
         source, mask, target = (None if each is None else self._tensor(each) for each in sentences)
         rows = next((len(each) for each in (source, target) if each is not None), SENTENCES)
-        random = torch.Generator().manual_seed(seed)
+        random = torch.Generator().manual_seed(0)
         # Every vocabulary has id 1. What the source says hardly matters here.
         ids = (0, self.ours.vocabulary) if self.ours else (1, 2)
         self.source = self._random(ids, rows, SOURCE, random) if source is None else source
@@ -133,7 +122,7 @@ class Probe:
 
     def logits(self, target: Tensor, seed: int = 0) -> Tensor:
         """Run one pass with these random numbers: B L -> logits B L V."""
-        logits = repeatable(lambda: self.call(self.source, self.mask, target), self.module, self.seed + seed)
+        logits = repeatable(lambda: self.call(self.source, self.mask, target), self.module, seed)
         shape = tuple(logits.shape) if isinstance(logits, Tensor) else type(logits).__name__
         if not isinstance(shape, tuple) or len(shape) != 3 or shape[:2] != tuple(target.shape):
             raise UsageError(
@@ -141,20 +130,22 @@ class Probe:
                 "a row for each token of the target."
             )
         if logits.isnan().any():
-            raise UsageError("the logits hold NaN, which nothing can be compared with. Mend the model first.")
+            raise UsageError(
+                "the logits hold NaN, and nothing can be compared with NaN. Correct the model first."
+            )
         return logits.detach()
 
     @property
     def others(self) -> str:
         """What `replace` puts in, as words."""
-        count = min(self.replacements, self.vocabulary - 1)
+        count = min(REPLACEMENTS, self.vocabulary - 1)
         random = f"{count} random id{'s' if count > 1 else ''}"
         return f"{random}, padding and the end" if self.ours else random
 
     def replace(self, place: int) -> Iterator[Tensor]:
         """Yield the target with other tokens at `place`, in all sentences: random ids, padding, the end."""
-        random = torch.Generator().manual_seed(self.seed + place)
-        steps = torch.randperm(self.vocabulary - 1, generator=random)[: self.replacements] + 1
+        random = torch.Generator().manual_seed(place)
+        steps = torch.randperm(self.vocabulary - 1, generator=random)[:REPLACEMENTS] + 1
         token = self.target[:, place]
         others = [(token + step) % self.vocabulary for step in steps.tolist()]
         if self.ours:
@@ -236,13 +227,13 @@ def _largest(logits: Tensor) -> float:
 
 
 def _changes(before: Tensor, after: Tensor) -> list[float]:
-    """The largest absolute change at each position, L; equal infinities have not changed."""
+    """Return the largest absolute change at each position, L; equal infinities have not changed."""
     before, after = before.double(), after.double()
     return torch.where(before == after, 0.0, (before - after).abs()).amax(dim=(0, 2)).tolist()
 
 
 def _merge(trials: list[Trial]) -> list[Leak]:
-    """One leak for each pair of positions: the largest amount, and all the modes."""
+    """Keep one leak for each pair of positions, with the largest amount and all the modes."""
     merged: dict[tuple[int, int], Leak] = {}
     for leak in (leak for trial in trials for leak in trial.leaks):
         other = merged.setdefault((leak.position, leak.depends_on), leak)

@@ -65,7 +65,7 @@ def bare(text: str) -> str:
 
 
 def _without_punctuation(word: Word, tokens: list[str], wanted: str) -> tuple[int, ...]:
-    """The positions of the word's pieces, without those of punctuation where these are separate pieces."""
+    """Leave out the positions of punctuation, where it is in pieces of its own."""
     for start in range(len(word.places)):
         for end in range(start + 1, len(word.places) + 1):
             places = word.places[start:end]

@@ -27,7 +27,7 @@ class WorkedExample(Viewed, InNotebook, Records):
         self.given = given  # the matrices that it starts from; a vector is one row
 
     def no_such(self, name: str) -> str:
-        """The message for a stage that is not there."""
+        """Write the message for a stage that is not there."""
         near = nearest(name, STAGES, cutoff=0.5)
         hint = f" Near it: {', '.join(near)}." if near and near[0] not in self else ""
         return f"no stage {name!r} in this example. It has: {', '.join(self)}.{hint}"

@@ -93,17 +93,6 @@ def test_score_gives_a_total_a_line(pellucid: Command, toy_model: Path, files: C
     assert sum(table["per_token"]) == pytest.approx(first, abs=1e-5)
 
 
-def test_score_reads_gzip(pellucid: Command, toy_model: Path, files: Callable[..., Path]) -> None:
-    source, target = files("source", "a b c"), files("target", "c b a")
-    packed = source.with_name("source.gz")
-    packed.write_bytes(gzip.compress(source.read_bytes()))
-    whole = pellucid("score", toy_model, "--source", packed, "--target", target)
-    assert whole == pellucid("score", toy_model, "--source", source, "--target", target)
-    packed.write_bytes(packed.read_bytes()[:-9])
-    outcome = pellucid("score", toy_model, "--source", packed, "--target", target)
-    assert outcome.code == 1 and f"{packed}: damaged or cut short" in outcome.err
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

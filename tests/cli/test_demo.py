@@ -159,19 +159,6 @@ def test_after_ctrl_c_the_same_command_goes_on(
 # What is not the demo's
 
 
-@pytest.mark.parametrize("train", [True, False])
-@pytest.mark.parametrize(
-    "name", ["how-are-you.html", "data/held-out.en-es.tsv", "data/train.fr-en.tsv", "data"]
-)
-@pytest.mark.parametrize("kind", ["file", "link"])
-def test_a_file_of_one_s_own_is_left_alone(tmp_path: Path, name: str, kind: str, train: bool) -> None:
-    foreign.put(tmp_path / "out" / name, kind)
-    before = foreign.everything(tmp_path)
-    with pytest.raises(PellucidError, match=re.escape(f"{tmp_path / 'out' / name}")):
-        demo.run(tmp_path / "out", train, say=lambda line: None)
-    assert foreign.everything(tmp_path) == before
-
-
 @pytest.mark.parametrize("name", ["model", "model/metrics.jsonl", "model/checkpoints", "model/config.toml"])
 def test_a_model_s_folder_of_one_s_own_is_left_alone(tmp_path: Path, name: str) -> None:
     foreign.put(tmp_path / "out" / name)

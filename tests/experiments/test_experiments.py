@@ -14,7 +14,6 @@ from torch import Tensor
 from pellucid.experiments import attribution, experiment
 from pellucid.experiments.result import Result
 from pellucid.explanation import Explanation
-from pellucid.reading.passes import as_read, watch
 from pellucid.show.columns import digits
 from pellucid.translator import Translator
 
@@ -71,19 +70,6 @@ def expected_log_p(model: ByHand, pair: Explanation) -> list[float]:
 
 def probability(norm: str, changes: Changes) -> float:
     return math.exp(sum(log_p(norm, changes)))
-
-
-def test_a_watched_pass_takes_all_tokens_as_real_unless_told() -> None:
-    model, real = tiny().model, torch.ones(1, 4, dtype=torch.bool)
-    source, target = as_read(model, [5, 6, 7, 3], [8, 9, 3])
-    assert source.tolist() == [[5, 6, 7, 3]] and target.tolist() == [[model.config.start_id, 8, 9]]
-    plain = watch(model, source, target)
-    told = watch(model, source, target, source_mask=real, target_mask=real[:, :3])
-    assert list(told) == list(plain)
-    assert all(torch.equal(told[name].tensor, plain[name].tensor) for name in plain)
-    hidden = watch(model, source, target, source_mask=real & (source != 7), only="encoder.*.weights")
-    assert {name.rpartition(".")[2] for name in hidden} == {"weights"}
-    assert not any(hidden[name].tensor[..., 2].any() for name in hidden)
 
 
 @NORMS
@@ -167,9 +153,9 @@ def test_scale_on_the_sentence(norm: str) -> None:
 
 
 def test_scale_of_random_vectors() -> None:
-    """Other vectors, NumPy's: the same figures but for chance."""
+    """The variance of Q Kᵀ is d_k; NumPy's vectors have the same entropies but for chance."""
     numbers = np.random.default_rng(5)
-    for d_k, variance, entropy, _, closed in measured("scale").tables[1].rows:
+    for d_k, variance, entropy, *_ in measured("scale").tables[1].rows:
         width = int(d_k)
         queries, keys = numbers.normal(size=(500, 1, width)), numbers.normal(size=(500, 16, width))
         scores = (queries * keys).sum(-1)
@@ -177,8 +163,7 @@ def test_scale_of_random_vectors() -> None:
         for side, divisor in ((0, math.sqrt(width)), (2, 1.0)):
             rows = rows_of(scores / divisor, np.ones_like(scores, dtype=bool))
             bits = np.mean([-(row * np.log2(row + 1e-300)).sum() for row in rows])
-            shut = [math.sqrt(((np.diag(row) - np.outer(row, row)) ** 2).sum()) < 0.01 for row in rows]
-            assert (entropy[side], closed[side]) == pytest.approx((bits, np.mean(shut)), abs=0.2)
+            assert entropy[side] == pytest.approx(bits, abs=0.2)
 
 
 @NORMS

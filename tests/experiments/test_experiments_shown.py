@@ -159,7 +159,7 @@ def test_the_verb_lists_runs_and_writes(pellucid: Command, tmp_path: Path) -> No
         ((), "pellucid: experiment: give a NAME; --list says which there are.\n"),
         (
             ("parallel", "demo", "--set", "model=x"),
-            "pellucid: --set model: this is no setting of an experiment.",
+            "pellucid: --set model: an experiment has no such setting.",
         ),
         (
             ("heads", "demo", "I likke cats", "--to", "es"),

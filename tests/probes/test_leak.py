@@ -61,7 +61,7 @@ def test_nothing_leaks_in_the_demo_model() -> None:
     source = torch.tensor([translator.vocabulary.encode_source("How are you", "hi")])
     target = torch.tensor([[2, *translator.vocabulary.encode_target("आप कैसे हैं", "hi")]])
     assert find_leak(translator.model, source=source, target=target).leaks == []
-    assert find_leak(translator.model, replacements=1).leaks == []
+    assert find_leak(translator.model).leaks == []
 
 
 def test_nothing_leaks_in_half_precision_and_double() -> None:
@@ -255,11 +255,6 @@ def test_attention_of_torch_s_own() -> None:
         ),
         (lambda s, m, y: torch.full((2, 8, 11), float("nan")), {}, "the logits hold NaN"),
         (lambda s, m, y: torch.ones(1, 1, 11), {"target": [[2]]}, "target: 1 token has none after it"),
-        (
-            lambda s, m, y: torch.ones(2, 8, 9),
-            {"replacements": 1.5},
-            "replacements = 1.5 must be a whole number",
-        ),
     ],
 )
 def test_errors_say_what_to_give(model: Any, settings: dict[str, Any], message: str) -> None:

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
 from pellucid import attention
 from pellucid.errors import UsageError
@@ -181,12 +180,6 @@ def test_each_head_has_its_matrix() -> None:
     )
 
 
-def test_claims_as_arrays_and_tensors() -> None:
-    example = attention(scores=[[0.0, 0.0]])
-    for claimed in ([[0.5, 0.5]], np.array([[0.5, 0.5]]), torch.tensor([[0.5, 0.5]], dtype=torch.float64)):
-        assert verdicts(example.check({"weights": claimed}), "weights") == ["right", "right"]
-
-
 def test_the_report_is_a_table() -> None:
     example = attention(scores=[[1.0, 0.8], [0.9, 1.1]], mask="causal")
     claims = {"masked_scores": [["1.0", "−∞"], ["0.9", "1.1"]], "weights": [["1.0", "0.0"], ["0.4", "0.6"]]}
@@ -254,7 +247,6 @@ def test_a_whole_number_is_accepted_where_the_computed_number_is_whole() -> None
 
 
 GIVEN: dict[str, Any] = {"queries": [[1.0, -1.0], [0.5, 2.0]], "keys": [[0.5, 1.0], [1.0, 0.3]]}
-STAYS, MASKED = "a score that may be looked at stays as it is", "a masked score is −∞"
 
 
 def test_the_first_wrong_cell_with_its_tokens_numbers_and_reason() -> None:
@@ -282,21 +274,6 @@ def test_one_minus_sign_whichever_was_typed() -> None:
         )
         assert [cell.written for cell in report.cells] == ["−0.50", "−7.0e−4"]
         assert report.cells[1].verdict == "right" and "-" not in str(report)
-
-
-def worked_out(divisor: float, digits: int, stages: tuple[str, ...]) -> dict[str, Any]:
-    """Somebody's lines, divided by another number, computed with all digits and written with few."""
-    random = np.random.default_rng(3)
-    queries, keys, values = (random.normal(size=(4, 3)) for _ in range(3))
-    numbers: dict[str, Any] = {"scores": queries @ keys.T}
-    numbers["scaled_scores"] = numbers["scores"] / divisor
-    numbers["weights"] = np.exp(numbers["scaled_scores"])
-    numbers["weights"] /= numbers["weights"].sum(-1, keepdims=True)
-    numbers["context"] = numbers["weights"] @ values
-    numbers["output"] = numbers["context"] @ np.eye(3)[::-1] * 3
-    claims = {name: [[f"{cell:.{digits}f}" for cell in row] for row in numbers[name]] for name in stages}
-    example = attention(queries=queries, keys=keys, values=values, w_output=np.eye(3)[::-1] * 3)
-    return {"example": example, "claims": claims}
 
 
 @pytest.mark.parametrize("digits", [1, 2, 3])

@@ -195,8 +195,8 @@ def test_what_a_file_must_be(files: Any, text: str, message: str) -> None:
          "them out."),
         (["--file", "none.toml"], 1, "none.toml: cannot be read: No such file or directory. Give the path of "
          "a TOML file with a [given] table."),
-        (["002-add-norm", "--claims"], 2, "002-add-norm: it is no attention, and nothing is claimed. Leave "
-         "--claims out."),
+        (["002-add-norm", "--claims"], 2, "002-add-norm: it is not an attention, and nothing is claimed. "
+         "Leave --claims out."),
     ],
 )  # fmt: skip
 def test_what_the_command_refuses(pellucid: Command, arguments: list[str], code: int, message: str) -> None:

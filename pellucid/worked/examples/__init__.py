@@ -99,7 +99,7 @@ def read_example(path: str | Path) -> Example:
         ) from None
     except ValueError as error:
         raise PellucidError(
-            f"{path}: not {'JSON' if file.suffix == '.json' else 'TOML'}: {error}. Mend it there."
+            f"{path}: not {'JSON' if file.suffix == '.json' else 'TOML'}: {error}. Correct it there."
         ) from None
     return _example(file.stem, _with_base(table), str(path), own=True)
 

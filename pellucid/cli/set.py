@@ -1,0 +1,19 @@
+"""pellucid set: how a finished model translates unless a call says otherwise."""
+
+import argparse
+from pathlib import Path
+
+from pellucid.cli.lines import tell
+from pellucid.errors import UsageError
+from pellucid.learning.finished import change_translation
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Write config.toml, seal the folder again, and say what the value was before."""
+    if arguments.model == "demo":
+        raise UsageError("demo is the model inside the package, which stays as it is. Name a model folder.")
+    changes = dict(arguments.settings)
+    before, after = change_translation(Path(arguments.model), changes)
+    for name in changes:
+        was, now = (getattr(config.translation, name.partition(".")[2]) for config in (before, after))
+        tell(f"{arguments.model}: {name} = {now} (it was {was})")
