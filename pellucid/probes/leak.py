@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from pellucid.config.whole import seed_setting, whole_setting
+from pellucid.config.whole import whole_setting
 from pellucid.errors import UsageError
 from pellucid.model import Transformer
 from pellucid.probes.steady import repeatable, steady
@@ -86,9 +86,10 @@ def find_leak(
         )
     owner = getattr(model, "__self__", None)  # of a method, as in model.forward
     found = next((each for each in (module, model, owner) if isinstance(each, nn.Module)), None)
-    replacements = whole_setting("replacements", replacements, 1, 1000, "random ids for each token")
+    replacements = whole_setting("replacements", replacements, 1, 1000)
     switched = nn.Module() if found is None else found
-    probe = Probe(model, switched, replacements, seed_setting(seed), (source, source_mask, target))
+    seed = whole_setting("seed", seed, 0, 2**32 - 1)
+    probe = Probe(model, switched, replacements, seed, (source, source_mask, target))
     trials = [_try(probe, mode) for mode in (("its own",) if found is None else ("evaluation", "training"))]
     tried = [f"{trial.mode} mode: {'; '.join(trial.actions)}" for trial in trials]
     return LeakReport(_merge(trials), tried, max(trial.rounding for trial in trials))
