@@ -33,8 +33,12 @@ class Batch:
 
     def to(self, device: torch.device | str) -> "Batch":
         """Return the same batch on another device."""
-        names = ("source", "source_mask", "target_in", "target_out", "target_mask")
-        return replace(self, **{name: getattr(self, name).to(device, non_blocking=True) for name in names})
+        tensors = {name: each for name, each in vars(self).items() if name != "origins"}
+        return replace(self, **{name: each.to(device, non_blocking=True) for name, each in tensors.items()})
+
+    def rows(self, part: slice) -> "Batch":
+        """Return some of the rows."""
+        return replace(self, **{name: each[part] for name, each in vars(self).items()})
 
 
 def batches(

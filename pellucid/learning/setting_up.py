@@ -22,7 +22,7 @@ from pellucid.errors import UsageError
 from pellucid.folder import checkpoint
 from pellucid.folder.load import load_model, load_model_or_step
 from pellucid.learning.learner import Learner
-from pellucid.learning.log import METRICS, count_steps
+from pellucid.learning.log import METRICS, has_steps
 from pellucid.learning.memory import needing_memory, smaller_model
 from pellucid.learning.resume import check_accepted, refuse_changes
 from pellucid.learning.stop import Doing, StopRequest
@@ -49,7 +49,7 @@ class Request:
     report: Callable[[str], None]
 
 
-@dataclass(frozen=True)
+@dataclass
 class Position:
     """How far a run has come; every checkpoint holds all of it."""
 
@@ -62,10 +62,17 @@ class Position:
     best_loss: float | None = None  # of the same validation: of two equal scores the lower loss is better
     stale: int = 0  # validations since the best one
 
+    @property
+    def best(self) -> tuple[float, float] | None:
+        """Return the best score and minus its loss: the larger is better."""
+        if self.best_score is None or self.best_loss is None:
+            return None
+        return self.best_score, -self.best_loss
+
 
 @dataclass
 class Run:
-    """What a training run works with; only the last two change."""
+    """What a training run works with; only `position` and `split` change."""
 
     out: Path
     config: Config
@@ -77,7 +84,7 @@ class Run:
     data: dict[str, str]  # the SHA-256 of each file
     report: Callable[[str], None]
     stop: StopRequest
-    position: Position = Position()
+    position: Position
     split: bool = False  # whether a step did not fit into memory
 
     def batches(self, epoch: int, start: int) -> Iterator[Batch]:
@@ -96,7 +103,12 @@ def set_up(asked: Request, report: Callable[[str], None], stop: StopRequest) -> 
     config = asked.config
     check_accepted(asked.accept)
     device = device_named(asked.device)
-    _set_up_torch(config)
+    if config.training.threads:
+        torch.set_num_threads(config.training.threads)
+    # oneDNN caches what it compiles for a shape, about 2 MB each, for up to 1,024 shapes. In bf16 few batches
+    # share a shape, but the layers of one batch do. oneDNN reads this before its first product.
+    os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "16")
+    torch.manual_seed(config.training.seed)
     saved, data = _read_state(asked, report)
     text = read_text(config.data, asked.text)
     with stop.during(Doing.VOCABULARY):
@@ -115,21 +127,12 @@ def set_up(asked: Request, report: Callable[[str], None], stop: StopRequest) -> 
         f"{trained:,} parameters, a vocabulary of {config.model.vocabulary:,}, "
         f"{learner.precision} on {learner.device}"
     )
-    run = Run(asked.out, config, vocabulary, learner, examples, *validation, data, report, stop)
+    run = Run(asked.out, config, vocabulary, learner, examples, *validation, data, report, stop, Position())
     if saved:
         learner.restore(saved.tensors)
         run.position = Position(**saved.state["position"])
         report(f"going on from step {run.position.step}")
     return run
-
-
-def _set_up_torch(config: Config) -> None:
-    if config.training.threads:
-        torch.set_num_threads(config.training.threads)
-    # oneDNN caches what it compiles for a shape, about 2 MB each, for up to 1,024 shapes. In bf16 few batches
-    # share a shape, but the layers of one batch do. oneDNN reads this before its first product.
-    os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "16")
-    torch.manual_seed(config.training.seed)
 
 
 def _read_state(
@@ -139,7 +142,7 @@ def _read_state(
     config, out = asked.config, asked.out
     checkpoint.recover(out)
     saved = checkpoint.newest_state(out)
-    if saved and not asked.resume and saved.step == 0 and not count_steps(out / METRICS):
+    if saved and not asked.resume and saved.step == 0 and not has_steps(out / METRICS):
         saved = None  # nothing was learned there, so nothing is lost
     if saved and not asked.resume:
         raise UsageError(

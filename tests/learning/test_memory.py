@@ -26,7 +26,7 @@ from pellucid.learning import learner as learner_module
 from pellucid.learning import saving, setting_up
 from pellucid.learning.learner import Learner
 from pellucid.learning.loss import Loss, loss_of
-from pellucid.learning.memory import OutOfMemory, _halves
+from pellucid.learning.memory import OutOfMemory, halves
 from pellucid.model import Transformer
 
 ON_CPU = (
@@ -94,7 +94,7 @@ def test_a_split_step_is_the_whole_one(room_for: Callable[[int], None], rows: in
 def test_what_was_tried_before_leaves_no_trace_not_even_in_dropout(room_for: Callable[[int], None]) -> None:
     ends: list[tuple[list[Tensor], Tensor]] = []
     whole = batch(4, 4, 4, 4)
-    for batches in ([whole], _halves(whole)):
+    for batches in ([whole], halves(whole)):
         taught = learner()
         for part in taught.model.modules():
             if isinstance(part, Dropout):

@@ -11,7 +11,8 @@ from learners import batch, learner, learnt, model
 from pellucid.config.schema import TrainingConfig
 from pellucid.data.batch import Batch
 from pellucid.errors import UsageError
-from pellucid.learning.learner import learning_rate, optimizer_for, precision_for
+from pellucid.learning.learner import optimizer_for, precision_for
+from pellucid.learning.learning_rate import learning_rate
 from pellucid.learning.loss import loss_of
 from pellucid.learning.saving import keep_for_average, mean, put_aside
 

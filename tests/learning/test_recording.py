@@ -16,7 +16,7 @@ from pellucid.config.toml_file import to_toml
 from pellucid.data.batch import Batch
 from pellucid.errors import PellucidError, UsageError
 from pellucid.folder import checkpoint
-from pellucid.learning import recording
+from pellucid.learning import watched_step
 from pellucid.learning.learner import Learner
 from pellucid.learning.loss import cross_entropy
 from pellucid.learning.run import Step
@@ -114,7 +114,7 @@ def test_steps_too_large_to_record_are_refused_before_the_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     config = short_runs.config(tmp_path / "data")
-    monkeypatch.setattr(recording, "RECORDED_AT_MOST", 40_000)
+    monkeypatch.setattr(watched_step, "RECORDED_AT_MOST", 40_000)
     with pytest.raises(UsageError) as error:
         next(pellucid.training(config, tmp_path / "run", record=(6,)))
     assert re.fullmatch(
@@ -137,7 +137,7 @@ def test_a_step_that_is_larger_than_usual_is_left_out_and_the_run_goes_on(
     }
     limit = sorted(set(sizes.values()))[-2]  # the largest is beyond it, and what is usual is not
     said: list[str] = []
-    monkeypatch.setattr(recording, "RECORDED_AT_MOST", limit)
+    monkeypatch.setattr(watched_step, "RECORDED_AT_MOST", limit)
     steps = trained(tmp_path, "run", record=range(1, 7), report=said.append)
     left_out = [step for step, size in sizes.items() if size > limit]
     assert [step.number for step in steps if step.trace is None] == left_out != []
