@@ -111,8 +111,14 @@ def set_up(asked: Request, report: Callable[[str], None], stop: StopRequest) -> 
     torch.manual_seed(config.training.seed)
     saved, data = _read_state(asked, report)
     text = read_text(config.data, asked.text)
+    model = None
     with stop.during(Doing.VOCABULARY):
-        vocabulary, model = _vocabulary(config, asked.out if saved else None, text.train)
+        if saved:
+            vocabulary = load_model(asked.out / "last").vocabulary
+        elif config.training.start_from:
+            vocabulary, model = _start_from(config.training.start_from, config)
+        else:
+            vocabulary = learned_vocabulary(text.train, config)
     examples, found = encode_pairs(text.train, vocabulary, config.data, text.train_report)
     report(f"training data: {found}; {_unknown(examples, vocabulary, config)}")
     warn_if_identical("train", found)
@@ -123,10 +129,8 @@ def set_up(asked: Request, report: Callable[[str], None], stop: StopRequest) -> 
     with needing_memory("as the model was made", smaller_model(config.model)):
         learner = Learner((model or Transformer(config.model)).to(device), config.training)
     trained = sum(parameter.numel() for parameter in learner.model.parameters())
-    report(
-        f"{trained:,} parameters, a vocabulary of {config.model.vocabulary:,}, "
-        f"{learner.precision} on {learner.device}"
-    )
+    size, where = f"a vocabulary of {config.model.vocabulary:,}", f"{learner.precision} on {learner.device}"
+    report(f"{trained:,} parameters, {size}, {where}")
     run = Run(asked.out, config, vocabulary, learner, examples, *validation, data, report, stop, Position())
     if saved:
         learner.restore(saved.tensors)
@@ -176,12 +180,12 @@ def _validation(
 
 def _unknown(examples: Sequence[Example], vocabulary: Vocabulary, config: Config) -> str:
     """Say which share of the text the vocabulary does not know; warn if it is large."""
-    words = vocabulary.kind == "word"
-    what = "words" if words else "characters"
-    remedy = 'kind = "unigram"' if words else "byte_fallback = true, or a higher character_coverage"
     shares = dict(zip(("source", "target"), unknown_shares(examples, vocabulary), strict=True))
     large = [f"{share:.1%} of the {side} tokens" for side, share in shares.items() if share > UNKNOWN]
     if large:
+        what, remedy = "characters", "byte_fallback = true, or a higher character_coverage"
+        if vocabulary.kind == "word":
+            what, remedy = "words", 'kind = "unigram"'
         warnings.warn(
             f"[vocabulary] size = {config.vocabulary.size}: {' and '.join(large)} of the training data are "
             f"unknown, and the model cannot tell these {what} apart. Set a larger size, or {remedy}.",
@@ -191,16 +195,25 @@ def _unknown(examples: Sequence[Example], vocabulary: Vocabulary, config: Config
     return f"unknown tokens: {', '.join(parts) or 'none'}"
 
 
-def _vocabulary(
-    config: Config, resumed: Path | None, pairs: Sequence[Pair]
-) -> tuple[Vocabulary, Transformer | None]:
-    """Return the run's own vocabulary on a resume; or that of the model to start from, with this model; or
-    one that is learned from the pairs."""
-    if resumed:
-        return load_model(resumed / "last").vocabulary, None
-    if config.training.start_from:
-        return _start_from(config.training.start_from, config)
-    return learned_vocabulary(pairs, config), None
+def _start_from(folder: str, config: Config) -> tuple[Vocabulary, Transformer]:
+    """Load the vocabulary and the model to start from; raise if the configuration differs, except in
+    dropout."""
+    loaded = load_model_or_step(Path(folder), "cpu")
+    theirs = loaded.config
+    shape = [name for name in vars(config.model) if not name.endswith(("dropout", "_id", "vocabulary"))]
+    learned_by = [*LEARNED_BY, *(["model"] if config.vocabulary.model else [])]
+    ours, other = without_folders(config).vocabulary, without_folders(theirs).vocabulary
+    another_text = differences(config.data, theirs.data, ["languages", "preparation"])
+    different, wrong = differences(config.model, theirs.model, shape), "is of another shape"
+    if not different:
+        different = another_text or differences(ours, other, learned_by)
+        wrong = "was made for other text"
+    if different:
+        remedy = "Leave these out: they are then taken from there; or give them the same values."
+        raise UsageError(f"[training] start_from = {folder}: its model {wrong}: {different}. {remedy}")
+    model = Transformer(fitted(config, loaded.vocabulary))
+    model.load_state_dict(loaded.model.state_dict())
+    return loaded.vocabulary, model
 
 
 def learned_vocabulary(pairs: Sequence[Pair], config: Config) -> Vocabulary:
@@ -209,31 +222,6 @@ def learned_vocabulary(pairs: Sequence[Pair], config: Config) -> Vocabulary:
     to = [target_language(pair, languages) for pair in pairs] if languages else None
     sources, targets = (pair.source for pair in pairs), (pair.target for pair in pairs)
     return train_vocabulary(sources, targets, config.vocabulary, config.data, to)
-
-
-def _start_from(folder: str, config: Config) -> tuple[Vocabulary, Transformer]:
-    """Load the vocabulary and the model to start from; raise if the configuration differs, except in
-    dropout."""
-    loaded = load_model_or_step(Path(folder), "cpu")
-    theirs = loaded.config
-    shape = [name for name in vars(config.model) if not name.endswith(("dropout", "_id", "vocabulary"))]
-    if different := differences(config.model, theirs.model, shape):
-        raise UsageError(
-            f"[training] start_from = {folder}: its model is of another shape: {different}. "
-            "Leave these out of [model], which is then taken from there."
-        )
-    learned_by = [*LEARNED_BY, *(["model"] if config.vocabulary.model else [])]
-    different = differences(config.data, theirs.data, ["languages", "preparation"]) or differences(
-        without_folders(config).vocabulary, without_folders(theirs).vocabulary, learned_by
-    )
-    if different:
-        raise UsageError(
-            f"[training] start_from = {folder}: its model was made for other text: {different}. "
-            "Give [data] and [vocabulary] the same values; what [vocabulary] leaves out is taken from there."
-        )
-    model = Transformer(fitted(config, loaded.vocabulary))
-    model.load_state_dict(loaded.model.state_dict())
-    return loaded.vocabulary, model
 
 
 def fitted(config: Config, vocabulary: Vocabulary) -> ModelConfig:

@@ -1,6 +1,7 @@
 """Parallel text: split on line feeds alone, aligned whatever is in it, and every pair accounted for."""
 
 import gzip
+import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import SimpleNamespace
@@ -8,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from pellucid.config.schema import DataConfig, VocabularyConfig
-from pellucid.data.corpus import Pair, Report, fingerprint, read_pairs
+from pellucid.data.corpus import Pair, Report, by_language, fingerprint, read_pairs
 from pellucid.data.examples import encode_pairs, sample_examples, unknown_shares
 from pellucid.errors import PellucidError, UsageError
 from pellucid.text.vocabulary_training import train_vocabulary
@@ -91,12 +92,13 @@ def test_empty_lines_drop_the_pair_and_are_counted(tmp_path: Path, nothing: str)
 def test_bad_utf8_is_an_error_or_replaced_or_skipped_as_chosen(tmp_path: Path) -> None:
     lines = [b"line %d" % number for number in range(1, 11)]
     files = corpus(tmp_path, b"\n".join([*lines[:6], b"caf\xe9 x", *lines[7:]]), b"\n".join(lines))
-    with pytest.raises(PellucidError) as error:
-        read_pairs([files], DataConfig())
-    assert str(error.value) == (
-        f"{files[0]}:7: not UTF-8: byte 0xe9 at position 4 of the line. "
-        'Mend the line, or set [data] bad_utf8 = "replace" or "skip".'
-    )
+    for sides in (files, files[::-1]):
+        with pytest.raises(PellucidError) as error:
+            read_pairs([sides], DataConfig())
+        assert str(error.value) == (
+            f"{files[0]}:7: not UTF-8: byte 0xe9 at position 4 of the line. "
+            'Mend the line, or set [data] bad_utf8 = "replace" or "skip".'
+        )
     pairs, report = read_pairs([files], DataConfig(bad_utf8="replace"))
     assert texts(pairs)[6] == ("caf\ufffd x", "line 7")
     assert (report.bad_utf8, report.kept) == (1, 10)
@@ -105,33 +107,6 @@ def test_bad_utf8_is_an_error_or_replaced_or_skipped_as_chosen(tmp_path: Path) -
         assert [pair.target for pair in pairs] == [f"line {n}" for n in (1, 2, 3, 4, 5, 6, 8, 9, 10)]
         assert all(pair.source == pair.target for pair in pairs)
         assert (report.bad_utf8, report.kept) == (1, 9)
-    with pytest.raises(PellucidError, match=r"a\.en:7: not UTF-8"):  # the other side's file is named, too
-        read_pairs([(files[1], files[0])], DataConfig())
-
-
-def test_unequal_line_counts(tmp_path: Path) -> None:
-    files = corpus(tmp_path, b"one\ntwo\nthree\n", b"eins\nzwei\n")
-    with pytest.raises(PellucidError) as error:
-        read_pairs([files], DataConfig())
-    assert str(error.value) == (
-        f"{files[0]} has 3 lines and {files[1]} has 2: each line must be the translation of the same line of "
-        "the other file, and line 3 has none. Look for a lost or an added line feed."
-    )
-
-
-def test_a_missing_file(tmp_path: Path) -> None:
-    source, _ = corpus(tmp_path, b"one\n", b"eins\n")
-    missing = str(tmp_path / "train.de")
-    expected = (
-        f"{missing}: no such file. [data] train and validation name the files of parallel text, "
-        "from the folder of the configuration; `pellucid data NAME` downloads known ones."
-    )
-    for attempt in (lambda: read_pairs([(source, missing)], DataConfig()), lambda: fingerprint([(missing,)])):
-        with pytest.raises(PellucidError) as error:
-            attempt()
-        assert str(error.value) == expected
-    with pytest.raises(PellucidError, match="cannot be read: Is a directory"):
-        read_pairs([(source, str(tmp_path))], DataConfig())
 
 
 @pytest.mark.parametrize(
@@ -146,29 +121,56 @@ def test_damaged_gzip_is_an_error_with_the_file(tmp_path: Path, damage) -> None:
 
 
 def test_a_table_has_two_columns(tmp_path: Path) -> None:
-    table = tmp_path / "a.tsv"
-    table.write_bytes(b"one\teins\n\ntwo\tzwei\tCC-BY\n")
-    with pytest.raises(PellucidError) as error:
-        read_pairs([(str(table),)], DataConfig())
-    assert str(error.value) == (
-        f"{table}:3: 3 columns, but a line must have 2: source, tab, target. "
-        f"If the first two are these, keep them alone: cut -f1,2 {table} > NEW.tsv"
-    )
-    zipped = tmp_path / "my a.tsv.gz"
-    zipped.write_bytes(gzip.compress(table.read_bytes()))
-    with pytest.raises(PellucidError) as error:
-        read_pairs([(str(zipped),)], DataConfig())
-    assert str(error.value).endswith(f"alone: gzip -dc '{zipped}' | cut -f1,2 > NEW.tsv")
-    table.write_bytes(b"one\n")
-    with pytest.raises(PellucidError) as error:
-        read_pairs([(str(table),)], DataConfig())
-    assert str(error.value) == (
-        f"{table}:1: 1 column, but a line must have 2: source, tab, target. "
-        "Mend the line, or give the two sides as two files."
-    )
+    table, zipped = tmp_path / "a.tsv", tmp_path / "my a.tsv.gz"
+    keep = "3 columns, but a line must have 2: source, tab, target. If the first two are these, keep them "
+    three = b"one\teins\n\ntwo\tzwei\tCC-BY\n"
+    for path, content, message in (
+        (table, three, f"{table}:3: {keep}alone: cut -f1,2 {table} > NEW.tsv"),
+        (zipped, gzip.compress(three), f"{zipped}:3: {keep}alone: gzip -dc '{zipped}' | cut -f1,2 > NEW.tsv"),
+        (
+            table,
+            b"one\n",
+            f"{table}:1: 1 column, but a line must have 2: source, tab, target. Mend",
+        ),
+    ):
+        path.write_bytes(content)
+        with pytest.raises(PellucidError, match=f"^{re.escape(message)}"):
+            read_pairs([(str(path),)], DataConfig())
     table.write_bytes(b"one\teins\n\n")
     _, report = read_pairs([(str(table),)], DataConfig())
     assert (report.read, report.empty, report.kept) == (2, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "message"),
+    [
+        (
+            b"1\n2\n3\n",
+            b"1\n2\n",
+            "a.en has 3 lines and SOURCE/a.de has 2: each line must be ",
+        ),
+        (
+            b"\n",
+            b"eins\n",
+            "a.en: no pair is left (1 pair read, 0 kept; 1 empty). Look at the ",
+        ),
+        (
+            None,
+            b"eins\n",
+            "a.en: no such file. [data] train and validation name the files of parallel text, ",
+        ),
+    ],
+)
+def test_files_that_cannot_be_used(tmp_path: Path, source: bytes | None, target: bytes, message: str) -> None:
+    files = corpus(tmp_path, source or b"", target)
+    if source is None:
+        Path(files[0]).unlink()
+        with pytest.raises(PellucidError, match=r"a\.en: no such file"):
+            fingerprint([files])
+    expected = f"{tmp_path}/{message}".replace("SOURCE", str(tmp_path))
+    with pytest.raises(PellucidError, match=f"^{re.escape(expected)}"):
+        read_pairs([files], DataConfig())
+    assert read_pairs([], DataConfig()) == ([], Report())
 
 
 def test_duplicates_and_identical_sides_are_counted_and_duplicates_removed_on_request(tmp_path: Path) -> None:
@@ -178,17 +180,6 @@ def test_duplicates_and_identical_sides_are_counted_and_duplicates_removed_on_re
     pairs, report = read_pairs([files], DataConfig(remove_duplicates=True))
     assert [pair.line for pair in pairs] == [1, 3, 4]
     assert str(report) == "4 pairs read, 3 kept; 1 repeated, 1 with target = source"
-
-
-def test_nothing_left_is_an_error(tmp_path: Path) -> None:
-    files = corpus(tmp_path, b"\n", b"eins\n")
-    with pytest.raises(PellucidError) as error:
-        read_pairs([files], DataConfig())
-    assert str(error.value) == (
-        f"{files[0]}: no pair is left (1 pair read, 0 kept; 1 empty). "
-        "Look at the files, or at the limits in [data]."
-    )
-    assert read_pairs([], DataConfig()) == ([], Report())
 
 
 def test_fingerprint_follows_the_bytes_and_not_the_folder(tmp_path: Path) -> None:
@@ -237,10 +228,7 @@ def test_encoding_drops_the_too_long_and_the_unequal() -> None:
     assert str(report) == "9 pairs read, 2 kept; 3 empty, 2 too long, 2 of unequal length"
     with pytest.raises(PellucidError, match=r"a\.en: no pair is left \(1 pair read, 0 kept; 1 too long\)"):
         encode_pairs(pairs[1:2], Letters(), data)  # type: ignore[arg-type]
-
-
-def test_the_language_tag_alone_is_an_empty_source() -> None:
-    several = Letters((("en", "de"), ("en", "fr")))
+    several = Letters((("en", "de"), ("en", "fr")))  # a language tag alone is an empty source
     examples, report = encode_pairs(pairs_of(("\u200b", "b"), ("a", "b")), several, DataConfig())  # type: ignore[arg-type]
     assert (len(examples), report.empty) == (1, 1)
 
@@ -284,3 +272,10 @@ def test_a_line_of_a_million_characters_costs_no_tokenising(tmp_path: Path) -> N
     for sides in (files, files[::-1]):
         pairs, report = read_pairs([sides], DataConfig())
         assert (len(pairs), report.too_long) == (1, 1)
+
+
+def test_pairs_are_gathered_by_the_language_of_their_target() -> None:
+    languages = (("en", "hi"), ("en", "es"), ("fr", "hi"))
+    mixed = [Pair("a", "b", number, 1, "here") for number in (2, 1, 0, 0)]
+    assert list(by_language(mixed, languages).items()) == [("hi", [0, 2, 3]), ("es", [1])]
+    assert by_language(mixed, ()) == {None: [0, 1, 2, 3]}

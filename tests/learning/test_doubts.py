@@ -11,7 +11,7 @@ from pellucid.config.toml_file import from_table, to_table
 from pellucid.data.corpus import Pair, Report
 from pellucid.errors import UsageError
 from pellucid.learning import setting_up
-from pellucid.learning.text import Text, overlap, warn_if_identical
+from pellucid.learning.text import Text, overlap
 
 
 @pytest.fixture
@@ -40,25 +40,6 @@ def test_what_can_be_known_is_checked_before_data(tmp_path: Path, options: Any, 
     with pytest.raises(UsageError) as error:
         next(pellucid.training(config, tmp_path / "run", **options))
     assert str(error.value).startswith(said)
-
-
-@pytest.mark.usefixtures("no_data")
-def test_a_folder_in_use_is_refused_before_data(tmp_path: Path) -> None:
-    config = short_runs.config(tmp_path / "data")
-    (tmp_path / "run").mkdir()
-    (tmp_path / "run" / "config.toml").write_text("")
-    with pytest.raises(UsageError, match="training would write over it"):
-        pellucid.train(config, tmp_path / "run")
-
-
-def test_targets_that_are_their_sources() -> None:
-    warn_if_identical("train", Report(read=10, kept=8, identical=6))
-    with pytest.warns(UserWarning) as warned:
-        warn_if_identical("train", Report(read=1010, kept=1008, identical=1005))
-    assert [str(each.message) for each in warned] == [
-        "[data] train: in 1,005 of 1,008 pairs the target is the source. If the model shall do more than "
-        "copy, look whether the right two files are named."
-    ]
 
 
 def test_one_file_on_both_sides_is_warned_of(tmp_path: Path) -> None:

@@ -1,6 +1,5 @@
 """A checkpoint of a training run is a translator too: two of them stand side by side in a page."""
 
-import shutil
 from pathlib import Path
 
 import pytest
@@ -54,12 +53,3 @@ def test_the_model_that_is_named_loads_and_python_names_it_too(unvalidated: Path
     config = short_runs.config(tmp_path / "data", {"training.start_from": str(unvalidated)})
     with pytest.raises(PellucidError, match="Its model as of step 2 is "):
         pellucid.train(config, tmp_path / "run")
-
-
-def test_a_step_without_its_run_or_with_damage_says_so(run: Path, tmp_path: Path) -> None:
-    alone = shutil.copytree(run / "checkpoints" / "step-2", tmp_path / "a" / "b" / "step-2")
-    with pytest.raises(PellucidError, match=r"last.MANIFEST.json.*This is not the folder of a model"):
-        pellucid.load(alone, "cpu")
-    (alone / "tensors.safetensors").write_bytes(b"no")
-    with pytest.raises(PellucidError, match=r"tensors.safetensors"):
-        pellucid.load(alone, "cpu")
