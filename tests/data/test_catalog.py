@@ -154,30 +154,22 @@ def test_a_file_of_one_s_own_is_left_alone(tmp_path: Path, mirror: Path, name: s
     assert foreign.everything(tmp_path) == before
 
 
-def test_the_split_is_by_english_sentence() -> None:
-    pairs = [
-        (english, f"{n} {english}") for n in range(3) for english in ("Go.", "Go!", "Stop.", "Run.", "¡", "?")
-    ]
-    parts = split_pairs(pairs, Split(validation=1, test=1))
-    sides = {part: {catalog._key(english) for english, _ in chosen} for part, chosen in parts.items()}
-    assert set.union(*sides.values()) == {"go", "stop", "run", "¡", "?"}
-    assert sum(map(len, sides.values())) == 5
-    assert [len(parts["validation"]), len(parts["test"])] == [1, 1]
-    assert parts == split_pairs(pairs, Split(validation=1, test=1))
-
-
-def test_the_split_is_shuffled_and_the_same_everywhere() -> None:
+def test_the_split_is_by_english_sentence_shuffled_and_the_same_everywhere() -> None:
     """Neighbours in the source (a subject, a translation of the same sentence) are no neighbours in train."""
-    pairs = [(f"Sentence {n}.", f"{which} frase {n}.") for n in range(300) for which in ("Una", "Otra")]
+    pairs = [
+        (f"Sentence {n}{'!.'[n % 2]}", f"{which} frase {n}.") for n in range(300) for which in ("Una", "Otra")
+    ]
+    pairs += [("¡", "a"), ("?", "b"), ("SENTENCE 7", "Frase 7.")]
     parts = split_pairs(pairs, Split(validation=30, test=30))
-    places = {part: [pairs.index(pair) for pair in chosen] for part, chosen in parts.items()}
-    for part, order in places.items():
+    keys = {part: {catalog._key(english) for english, _ in chosen} for part, chosen in parts.items()}
+    assert sum(map(len, keys.values())) == len(set.union(*keys.values())) == 302  # none is in two parts
+    assert [len(parts[part]) for part in ("validation", "test")] == [30, 30]
+    for part, chosen in parts.items():
+        order = [pairs.index(pair) for pair in chosen]
         near = sum(abs(left - right) < 6 for left, right in pairwise(order))
         assert near < len(order) / 10, f"{part} is in the order of the source"
         assert max(order) > 500 and min(order) < 100  # from all over the source
-    assert parts == split_pairs(pairs[::-1], Split(validation=30, test=30)) | {
-        part: parts[part] for part in ("validation", "test")
-    }
+    assert parts["train"] == split_pairs(pairs[::-1], Split(validation=30, test=30))["train"]
 
 
 @pytest.mark.mirror
@@ -185,21 +177,19 @@ def test_the_split_is_shuffled_and_the_same_everywhere() -> None:
 @pytest.mark.parametrize("name", CORPORA)
 def test_every_known_corpus_comes_out_of_the_mirror(name: str, tmp_path: Path) -> None:
     folder, corpus = fetch(name, tmp_path), CORPORA[name]
-    counts = {
-        part: {
-            len((folder / f"{part}.{language}").read_bytes().split(b"\n")) - 1
-            for language in corpus.languages
-        }
-        for part in (
-            ("train", "validation", "test") if corpus.split else ("train", "val", "test_2016_flickr")
-        )
-    }
+
+    def lines(part: str) -> list[list[str]]:
+        files = [folder / f"{part}.{language}" for language in corpus.languages]
+        return [file.read_bytes().decode().split("\n")[:-1] for file in files]
+
     if not corpus.split:
-        assert counts == {"train": {29_000}, "val": {1_014}, "test_2016_flickr": {1_000}}
+        parts = {"train": 29_000, "val": 1_014, "test_2016_flickr": 1_000}
+        assert {part: [*map(len, lines(part))] for part in parts} == {
+            part: [n] * 2 for part, n in parts.items()
+        }
         return
-    assert (counts["validation"], counts["test"]) == ({corpus.split.validation}, {corpus.split.test})
-    english = {part: (folder / f"{part}.en").read_bytes().decode().split("\n") for part in counts}
-    trained = {catalog._key(line) for line in english["train"][:-1]}
-    assert trained.isdisjoint(
-        catalog._key(line) for line in english["validation"][:-1] + english["test"][:-1]
-    )
+    kept_apart = {"validation": corpus.split.validation, "test": corpus.split.test}
+    trained = {catalog._key(line) for line in lines("train")[0]}
+    for part, count in kept_apart.items():
+        assert [*map(len, lines(part))] == [count] * 2
+        assert trained.isdisjoint(map(catalog._key, lines(part)[0]))

@@ -16,6 +16,7 @@ import pellucid
 from pellucid.data.batch import make_batch
 from pellucid.data.corpus import read_pairs
 from pellucid.data.examples import encode_pairs
+from pellucid.errors import PellucidError
 from pellucid.folder.checkpoint import newest_state
 from pellucid.folder.load import load_model
 from pellucid.learning import run as run_module
@@ -295,3 +296,32 @@ def test_free_memory_goes_back_every_ten_steps_and_after_validations(
     counts = {step.number: len(trimmed) for step in pellucid.training(config, tmp_path / "run")}
     trims = [number for number in counts if counts[number] > counts.get(number - 1, 0)]
     assert trims == [7, 10, 14, 20, 21, 22]
+
+
+# A checkpoint of a run is a translator too
+
+
+def test_each_step_has_its_own_weights_and_a_run_without_a_validation_names_its_last_model(
+    tmp_path: Path,
+) -> None:
+    settings = {"training.checkpoint_every": 1, "training.keep_checkpoints": 3}
+    config = short_runs.config(tmp_path / "data", settings)
+    for step in pellucid.training(config, tmp_path / "run"):
+        if step.number == 2:
+            break
+    weights = [
+        pellucid.load(tmp_path / "run" / name, "cpu").model.state_dict()
+        for name in ("checkpoints/step-1", "checkpoints/step-2", "last")
+    ]
+    saved = newest_state(tmp_path / "run")
+    assert saved and saved.step == 2
+    for name, tensor in weights[1].items():
+        assert torch.equal(tensor, saved.tensors[f"model.{name}"]) and torch.equal(tensor, weights[2][name])
+    assert not all(torch.equal(weights[0][name], weights[1][name]) for name in weights[0])
+    with pytest.raises(PellucidError, match="Its model as of step 2 is ") as error:
+        pellucid.load(tmp_path / "run", "cpu")
+    named = str(error.value).removesuffix(".").rpartition(" is ")[2]
+    assert pellucid.load(named, "cpu").translate("ab").text is not None
+    config = short_runs.config(tmp_path / "data", {"training.start_from": str(tmp_path / "run")})
+    with pytest.raises(PellucidError, match="Its model as of step 2 is "):
+        pellucid.train(config, tmp_path / "other")

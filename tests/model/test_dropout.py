@@ -55,14 +55,6 @@ def test_every_byte_of_a_random_word_is_uniform() -> None:
         assert (share - expected).abs().max() < 4.5 * math.sqrt(expected * (1 - expected) / words), dropped
 
 
-def test_nothing_happens_in_evaluation_or_at_rate_zero() -> None:
-    x = torch.randn(5, 7)
-    state = torch.get_rng_state()
-    assert Dropout(0.5).eval()(x) is x
-    assert Dropout(0.0).train()(x) is x
-    assert torch.equal(torch.get_rng_state(), state)  # no random number was spent
-
-
 def test_the_gradients_mask_is_the_forward_mask() -> None:
     torch.manual_seed(15)
     x = torch.rand(40, 50).add_(0.5).requires_grad_()
@@ -72,21 +64,16 @@ def test_the_gradients_mask_is_the_forward_mask() -> None:
     assert torch.allclose(x.grad, out.detach() / x.detach())
 
 
-@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float64])
-def test_other_precisions(dtype: torch.dtype) -> None:
-    torch.manual_seed(16)
-    x = torch.full((1000, 100), 2.0, dtype=dtype)
-    out = Dropout(0.25).train()(x)
-    assert out.dtype == dtype
-    assert out.float().unique().tolist() == [0.0, pytest.approx(2 / 0.75, rel=2**-8)]
-    assert out.float().mean().item() == pytest.approx(2.0, rel=0.01)
-
-
-def test_every_shape() -> None:
+def test_every_shape_and_precision_and_nothing_in_evaluation() -> None:
     for shape in ((), (1,), (7,), (8,), (9,), (0,), (3, 0, 2), (2, 3, 5)):
         assert keep_or_drop(torch.empty(shape), 0.5).shape == shape
-    turned = torch.ones(6, 4).T
-    assert Dropout(0.5).train()(turned).shape == (4, 6)
+    x = torch.full((1000, 100), 2.0, dtype=torch.bfloat16)
+    out = Dropout(0.25).train()(x.T)
+    assert out.dtype == x.dtype and out.shape == (100, 1000)
+    assert out.float().unique().tolist() == [0.0, pytest.approx(2 / 0.75, rel=2**-8)]
+    state = torch.get_rng_state()
+    assert Dropout(0.5).eval()(x) is x and Dropout(0.0).train()(x) is x
+    assert torch.equal(torch.get_rng_state(), state)  # no random number was spent
 
 
 def test_the_same_seed_gives_the_same_mask() -> None:

@@ -57,13 +57,6 @@ def test_characters_are_normalised_and_covered_as_the_configuration_says(rule: s
         assert (vocabulary.unknown_id not in vocabulary.encode_source("ж")) == known
 
 
-def test_a_word_is_one_token_and_every_training_word_is_known() -> None:
-    vocabulary = learn(kind="word", size=8000)
-    assert vocabulary.source_size == 4 + 2 * 15
-    ids = vocabulary.encode_source(SOURCES[0] + " zebra")
-    assert vocabulary.source_tokens(ids) == [*SOURCES[0].split(), "<unk>", "</s>"]
-
-
 @pytest.mark.parametrize("kind", ["word", "bpe", "unigram"])
 def test_a_long_line_is_learned_from_too(kind: str) -> None:
     """SentencePiece by itself leaves out lines of more than 4,192 bytes."""
@@ -116,16 +109,6 @@ def test_an_unknown_language_is_an_error_that_says_what_there_is() -> None:
             vocabulary.encode_source("the dog", to=to)
     with pytest.raises(UsageError, match="not 'de'"):
         several.direction(">>de<< the")
-
-
-def test_the_preparation_of_the_language_is_used_on_both_sides() -> None:
-    data = DataConfig(preparation="words", languages=(("fr", "en"),))
-    config = VocabularyConfig(size=100, kind="word")
-    vocabulary = train_vocabulary(["l'ami est là ."], ["the friend, he is there."], config, data)
-    assert vocabulary.source_tokens(vocabulary.encode_source("l'ami")) == ["l'", "ami", "</s>"]
-    ids = vocabulary.encode_target("the friend, is there.")
-    assert vocabulary.target_tokens(ids) == ["the", "friend", ",", "is", "there", ".", "</s>"]
-    assert vocabulary.decode_target(ids) == "the friend, is there."
 
 
 def test_text_cannot_spell_a_special_token() -> None:
@@ -283,3 +266,20 @@ def test_a_damaged_vocabulary_is_our_error(tmp_path: Path) -> None:
         f"{path}: source size = 50, but the model was made with 51: another model's vocabulary. "
         "Copy the model folder again."
     )
+
+
+def test_each_side_is_prepared_by_its_own_language_and_a_word_is_one_token() -> None:
+    languages = (("fr", "en"), ("en", "fr"))
+    data, words = (
+        DataConfig(preparation="words", languages=languages),
+        VocabularyConfig(size=100, kind="word"),
+    )
+    sides = ["l'ami est là .", "the dog's here"], ["the friend, he is there.", "l'ami dort"]
+    vocabulary = train_vocabulary(*sides, words, data, to=["en", "fr"])
+    tokens = vocabulary.source_tokens(vocabulary.encode_source("l'ami zebra", to="en"))
+    assert tokens == [">>en<<", "l'", "ami", "<unk>", "</s>"]
+    ids = vocabulary.encode_target("the friend, is there.", to="en")
+    assert vocabulary.target_tokens(ids) == ["the", "friend", ",", "is", "there", ".", "</s>"]
+    assert vocabulary.decode_target(ids, to="en") == "the friend, is there."
+    assert vocabulary.target_tokens(vocabulary.encode_target("l'ami", to="fr")) == ["l'", "ami", "</s>"]
+    assert vocabulary.source_tokens(vocabulary.encode_source("the dog's", to="fr"))[2] == "dog's"
