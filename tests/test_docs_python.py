@@ -12,7 +12,7 @@ import pytest
 from documents import ROOT, blocks, check_link, check_prints, links
 
 import pellucid
-from pellucid.cli.command import command_line
+from pellucid.cli.arguments import command_line
 from pellucid.translate.options import TranslationOptions
 
 PAGES = [ROOT / "docs" / f"{name}.md" for name in ("python", "tracing", "translating")]

@@ -1,6 +1,5 @@
 """Declare, convert and check settings: numbers within limits, words from a list, the types of TOML."""
 
-import math
 import os
 import types
 import typing
@@ -13,7 +12,7 @@ from pellucid.errors import UsageError
 
 
 def number(default: Any, low: float, high: float) -> Any:
-    """Declare a number that must lie within [low, high]."""
+    """Declare a number, or several, that must lie within [low, high]."""
     return field(default=default, metadata={"low": low, "high": high})
 
 
@@ -22,13 +21,25 @@ def choice(default: str, *others: str) -> Any:
     return field(default=default, metadata={"choices": (default, *others)})
 
 
-def plain(value: Any, sequence: type = tuple) -> Any:
-    """Return a value in the types of TOML: paths as text, lists and tuples as `sequence`."""
+def plain(value: Any) -> Any:
+    """Return a value in the types of TOML: paths as text, tuples as lists."""
     if isinstance(value, Mapping):
-        return {key: plain(entry, sequence) for key, entry in value.items()}
+        return {key: plain(entry) for key, entry in value.items()}
     if isinstance(value, tuple | list):
-        return sequence(plain(entry, sequence) for entry in value)
+        return [plain(entry) for entry in value]
     return os.fspath(value) if isinstance(value, os.PathLike) else value
+
+
+def check(section: Any) -> None:
+    """Convert every setting of a section to its type, and check its limits."""
+    hints = typing.get_type_hints(type(section))
+    for setting in fields(section):
+        name, limits = f"[{title(type(section))}] {setting.name}", setting.metadata
+        value = plain(getattr(section, setting.name))
+        value = convert(name, limits["read"](name, value) if "read" in limits else value, hints[setting.name])
+        object.__setattr__(section, setting.name, value)
+        for each in value if isinstance(value, tuple) else (value,):
+            check_value(name, each, limits)
 
 
 def convert(name: str, value: Any, kind: Any) -> Any:
@@ -37,14 +48,13 @@ def convert(name: str, value: Any, kind: Any) -> Any:
     if origin is types.UnionType:
         return None if value is None else convert(name, value, arguments[0])
     if origin is tuple:
-        if not isinstance(value, list | tuple):
+        value = [value] if kind == tuple[str, ...] and isinstance(value, str) else value
+        if not isinstance(value, list):
             raise UsageError(f"{name} = {value!r} must be a list.")
         kinds = [arguments[0]] * len(value) if arguments[-1] is Ellipsis else arguments
         if len(kinds) != len(value):
             raise UsageError(f"{name} = {value!r} must have {len(kinds)} entries.")
         return tuple(convert(name, entry, each) for entry, each in zip(value, kinds, strict=True))
-    if type(value) is int and not -(2**63) <= value < 2**63:
-        raise UsageError(f"{name} is a number of more than 64 bits, which TOML does not have.")
     if kind is float and type(value) is int:
         return float(value)
     if type(value) is not kind:
@@ -53,36 +63,22 @@ def convert(name: str, value: Any, kind: Any) -> Any:
     return value
 
 
+def check_value(name: str, value: Any, limits: Mapping[str, Any]) -> None:
+    """Check a value by the limits that `number` and `choice` declare."""
+    if "choices" in limits and value not in limits["choices"]:
+        near = did_you_mean(value, limits["choices"])
+        raise UsageError(f"{name} = {value!r} is not one of {', '.join(limits['choices'])}.{near}")
+    if "low" in limits and value is not None and not limits["low"] <= value <= limits["high"]:
+        raise UsageError(f"{name} = {value!r} must lie between {limits['low']} and {limits['high']}.")
+
+
 def differences(ours: Any, theirs: Any, names: Iterable[str]) -> str:
     """Say which of these settings differ between two sections, with both values; empty if none does."""
     pairs = {name: (getattr(ours, name), getattr(theirs, name)) for name in names}
-    return ", ".join(
-        f"{name} = {one} (there {other})" for name, (one, other) in pairs.items() if one != other
-    )
+    different = [f"{name} = {one} (there {other})" for name, (one, other) in pairs.items() if one != other]
+    return ", ".join(different)
 
 
 def title(kind: type) -> str:
     """Return the name of a section in a TOML file: ModelConfig is [model]."""
     return kind.__name__.removesuffix("Config").lower()
-
-
-def check(section: Any) -> None:
-    """Convert every setting of a section to its type, and check its limits."""
-    hints = typing.get_type_hints(type(section))
-    for setting in fields(section):
-        name = f"[{title(type(section))}] {setting.name}"
-        value = convert(name, plain(getattr(section, setting.name), list), hints[setting.name])
-        object.__setattr__(section, setting.name, value)
-        check_value(name, value, setting.metadata)
-
-
-def check_value(name: str, value: Any, limits: Mapping[str, Any]) -> None:
-    """Check a value by the limits that `number` and `choice` declare."""
-    if "choices" in limits and value not in limits["choices"]:
-        nearest = did_you_mean(value, limits["choices"]) if isinstance(value, str) else ""
-        raise UsageError(f"{name} = {value!r} is not one of {', '.join(limits['choices'])}.{nearest}")
-    if "low" in limits and value is not None:
-        if not math.isfinite(value):
-            raise UsageError(f"{name} = {value!r} must be a finite number.")
-        if not limits["low"] <= value <= limits["high"]:
-            raise UsageError(f"{name} = {value!r} must lie between {limits['low']} and {limits['high']}.")

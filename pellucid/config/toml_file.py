@@ -1,11 +1,10 @@
 """Read a configuration from strict TOML, with its shorthand and relative paths, and write it back whole."""
 
-import dataclasses
 import os
 import tomllib
 import typing
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,20 +28,11 @@ def read(path: str | Path, overrides: Mapping[str, Any] | None = None) -> Config
     path = Path(path)
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except FileNotFoundError:
-        raise UsageError(
-            f"{path}: no such file. Give the path of a TOML configuration (examples/ has some)."
-        ) from None
-    except IsADirectoryError:
-        raise UsageError(f"{path} is a folder, not a TOML configuration. Give the path of a file.") from None
     except OSError as error:
-        raise UsageError(
-            f"{path} cannot be read: {error.strerror}. Give the path of a TOML configuration."
-        ) from None
-    except ValueError as error:  # syntax, UTF-8, and numbers of thousands of digits
+        example = "Give the path of a TOML configuration (examples/ has some)."
+        raise UsageError(f"{path} cannot be read: {error.strerror}. {example}") from None
+    except (ValueError, RecursionError) as error:  # syntax, UTF-8, thousands of digits, lists in lists
         raise UsageError(f"{path}: this is not TOML: {error}.") from None
-    except RecursionError:
-        raise UsageError(f"{path}: this is not a configuration: its lists are nested too deeply.") from None
     override(table, overrides or {}, str(path))
     _take_shape(table, path.parent)
     return from_table(table, where=str(path), folder=path.parent)
@@ -54,7 +44,7 @@ def as_config(config: Config | Mapping[str, Any] | str | Path) -> Config:
         return config
     if not isinstance(config, Mapping):
         return read(config)
-    table = plain(config, list)
+    table = plain(config)
     _take_shape(table, Path())
     return from_table(table)
 
@@ -82,7 +72,7 @@ def _take_shape(table: dict[str, Any], folder: Path) -> None:
 
     The other settings, and a folder without a model, are checked when the model is loaded.
     """
-    training, none = table.get("training"), dict[str, Any]()
+    training = table.get("training")
     start = training.get("start_from") if isinstance(training, dict) else None
     if not isinstance(start, str):
         return
@@ -93,10 +83,9 @@ def _take_shape(table: dict[str, Any], folder: Path) -> None:
     for section, names in {"model": None, "vocabulary": LEARNED_BY}.items():
         ours = table.setdefault(section, {})
         if isinstance(ours, dict):
-            preset = PRESETS.get(str(ours.get("preset")), none)
-            for name, value in started.get(section, none).items():
-                if name not in ours | preset and (names is None or name in names):
-                    ours[name] = value
+            said = ours | PRESETS.get(str(ours.get("preset")), {})
+            theirs = {name: value for name, value in started.get(section, {}).items() if name not in said}
+            ours |= {name: value for name, value in theirs.items() if names is None or name in names}
 
 
 def from_table(table: Mapping[str, Any], where: str = "configuration", folder: Path | None = None) -> Config:
@@ -110,11 +99,10 @@ def from_table(table: Mapping[str, Any], where: str = "configuration", folder: P
     tables = {name: dict(table.get(name, {})) for name in sections}
     preset = tables["model"].pop("preset", None)
     if preset is not None:
-        if not isinstance(preset, str) or preset not in PRESETS:
-            nearest = did_you_mean(str(preset), PRESETS)
-            raise UsageError(
-                f"{where}: [model] preset = {preset!r} is not one of {', '.join(PRESETS)}.{nearest}"
-            )
+        if preset not in PRESETS:
+            near = did_you_mean(preset, PRESETS)
+            known = ", ".join(PRESETS)
+            raise UsageError(f"{where}: [model] preset = {preset!r} is not one of {known}.{near}")
         tables["model"] = PRESETS[preset] | tables["model"]
     if "size" in tables["vocabulary"] and "vocabulary" not in tables["model"]:
         tables["model"]["vocabulary"] = tables["vocabulary"]["size"]
@@ -123,8 +111,8 @@ def from_table(table: Mapping[str, Any], where: str = "configuration", folder: P
         return config
     for section, _, key in (path.partition(".") for path in PATHS):
         settings = getattr(config, section)
-        settings = dataclasses.replace(settings, **{key: _absolute(getattr(settings, key), folder)})
-        config = dataclasses.replace(config, **{section: settings})
+        settings = replace(settings, **{key: _absolute(getattr(settings, key), folder)})
+        config = replace(config, **{section: settings})
     return config
 
 
@@ -133,35 +121,28 @@ def without_folders(config: Config) -> Config:
     data, vocabulary, start = config.data, config.vocabulary, config.training.start_from
     corpora = (*data.train, *data.validation, vocabulary.model)
     names = short_names(file for corpus in corpora for file in corpus)
-    train, validation = (
+    train, validation, (model,) = (
         tuple(tuple(names[file] for file in corpus) for corpus in part)
-        for part in (data.train, data.validation)
+        for part in (data.train, data.validation, (vocabulary.model,))
     )
-    model = tuple(names[file] for file in vocabulary.model)
     start = start and os.path.basename(os.path.abspath(start))
-    return dataclasses.replace(
+    return replace(
         config,
-        data=dataclasses.replace(data, train=train, validation=validation),
-        vocabulary=dataclasses.replace(vocabulary, model=model),
-        training=dataclasses.replace(config.training, start_from=start),
+        data=replace(data, train=train, validation=validation),
+        vocabulary=replace(vocabulary, model=model),
+        training=replace(config.training, start_from=start),
     )
 
 
 def to_table(config: Config) -> dict[str, Any]:
     """Return the configuration as nested dictionaries for TOML, without settings that are None."""
-    return {
-        section.name: {
-            key: value
-            for key, value in dataclasses.asdict(getattr(config, section.name)).items()
-            if value is not None
-        }
-        for section in fields(config)
-    }
+    sections = asdict(config).items()
+    return {name: {key: value for key, value in each.items() if value is not None} for name, each in sections}
 
 
 def to_toml(config: Config) -> str:
     """Return the whole resolved configuration as TOML text that `read` reads back unchanged."""
-    return tomli_w.dumps(plain(to_table(config), list))  # tomli_w writes lists, not tuples
+    return tomli_w.dumps(plain(to_table(config)))  # tomli_w writes lists, not tuples
 
 
 def _section(kind: type, table: dict[str, Any], where: str) -> Any:

@@ -14,6 +14,8 @@ from pellucid.errors import UsageError
 # more chance than in a sorted corpus.
 _WINDOW = 100
 
+Lengths = tuple[int, int]  # of a source and its target, in tokens
+
 
 @dataclass(frozen=True)
 class Batch:
@@ -33,28 +35,24 @@ class Batch:
 
     def to(self, device: torch.device | str) -> "Batch":
         """Return the same batch on another device."""
-        names = ("source", "source_mask", "target_in", "target_out", "target_mask")
-        return replace(self, **{name: getattr(self, name).to(device, non_blocking=True) for name in names})
+        tensors = {name: each for name, each in vars(self).items() if name != "origins"}
+        return replace(self, **{name: each.to(device, non_blocking=True) for name, each in tensors.items()})
+
+    def rows(self, part: slice) -> "Batch":
+        """Return some of the rows."""
+        return replace(self, **{name: each[part] for name, each in vars(self).items()})
 
 
 def batches(
-    examples: Sequence[Example],
-    seed: int,
-    epoch: int,
-    batch_tokens: int,
-    start_id: int,
-    pad_id: int,
-    first: int = 0,
+    examples: Sequence[Example], seed: int, epoch: int, tokens: int, start: int, pad_id: int, first: int = 0
 ) -> Iterator[Batch]:
     """Yield the batches of an epoch from number `first` on, so that a resume continues where it stopped."""
     lengths = [(len(example.source), len(example.target)) for example in examples]
-    for rows in plan_batches(lengths, seed, epoch, batch_tokens)[first:]:
-        yield make_batch([examples[row] for row in rows], start_id, pad_id)
+    for rows in plan_batches(lengths, seed, epoch, tokens)[first:]:
+        yield make_batch([examples[row] for row in rows], start, pad_id)
 
 
-def plan_batches(
-    lengths: Sequence[tuple[int, int]], seed: int, epoch: int, batch_tokens: int
-) -> list[list[int]]:
+def plan_batches(lengths: Sequence[Lengths], seed: int, epoch: int, batch_tokens: int) -> list[list[int]]:
     """Return the pairs of each batch: each pair once, at most `batch_tokens` a side, padding included.
 
     Shuffle the pairs, sort them by their (source, target) lengths within windows, cut them into batches, and
@@ -71,10 +69,12 @@ def plan_batches(
     window = max(1, _WINDOW * batch_tokens * len(lengths) // max(1, sum(map(max, lengths))))
     plan: list[list[int]] = []
     for start in range(0, len(order), window):
-        by_length = sorted(
-            order[start : start + window], key=lambda row: (max(lengths[row]), lengths[row][::-1])
-        )
-        plan += _cut(by_length, lengths, batch_tokens)
+        rows = order[start : start + window]
+        first = len(plan)
+        for row in sorted(rows, key=lambda row: (max(lengths[row]), lengths[row][::-1])):
+            if len(plan) == first or max(lengths[row]) * (len(plan[-1]) + 1) > batch_tokens:
+                plan.append([])
+            plan[-1].append(row)
     return [plan[number] for number in _shuffled(range(len(plan)), chance)]
 
 
@@ -95,16 +95,6 @@ def pad(
     ids = torch.tensor([[*row, *[pad_id] * (longest - len(row))] for row in rows], device=device)
     lengths = torch.tensor([len(row) for row in rows], device=device)
     return ids, torch.arange(longest, device=device) < lengths[:, None]
-
-
-def _cut(rows: Sequence[int], lengths: Sequence[tuple[int, int]], batch_tokens: int) -> list[list[int]]:
-    """Cut rows of rising length into batches, each as large as the budget allows."""
-    plan: list[list[int]] = []
-    for row in rows:
-        if not plan or max(lengths[row]) * (len(plan[-1]) + 1) > batch_tokens:
-            plan.append([])
-        plan[-1].append(row)
-    return plan
 
 
 def _shuffled(items: Sequence[int], chance: random.Random) -> list[int]:

@@ -3,7 +3,7 @@
 import hashlib
 import os
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -33,17 +33,14 @@ class Corpus:
 
 
 def _read_catalog() -> dict[str, Corpus]:
-    tables = tomllib.loads(files("pellucid.data").joinpath("catalog.toml").read_text("utf-8"))
-    return {
-        name: Corpus(
-            table["about"],
-            table["licence"],
-            tuple(table["languages"]),
-            tuple(File(**file) for file in table["files"]),
-            Split(**table["split"]) if "split" in table else None,
-        )
-        for name, table in tables.items()
-    }
+    corpora = tomllib.loads(files("pellucid.data").joinpath("catalog.toml").read_text("utf-8"))
+    for table in corpora.values():
+        table |= {
+            "languages": tuple(table["languages"]),
+            "files": tuple(File(**file) for file in table["files"]),
+        }
+        table["split"] = Split(**table["split"]) if "split" in table else None
+    return {name: Corpus(**table) for name, table in corpora.items()}
 
 
 CORPORA = _read_catalog()
@@ -73,9 +70,12 @@ def _parts(corpus: Corpus, texts: Sequence[bytes]) -> dict[str, bytes]:
     """Return the files of train, validation and test by their names; none if the corpus has its own."""
     if corpus.split is None:
         return {}
+    sides = [text.decode().removesuffix("\n").split("\n") for text in texts]  # at line feeds only
+    one = [line.split("\t") for line in sides[0]]  # a text with tabs
+    pairs = [(row[0], row[1]) for row in (one if len(sides) == 1 else zip(*sides, strict=True))]
     return {
         f"{part}.{language}": "".join(f"{pair[side]}\n" for pair in pairs).encode()
-        for part, pairs in split_pairs(_pairs(texts), corpus.split).items()
+        for part, pairs in split_pairs(pairs, corpus.split).items()
         for side, language in enumerate(corpus.languages)
     }
 
@@ -107,15 +107,6 @@ def _key(english: str) -> str:
 
 def _order(text: str) -> bytes:
     return hashlib.sha256(text.encode()).digest()
-
-
-def _pairs(texts: Sequence[bytes]) -> list[tuple[str, str]]:
-    """Return the pairs of one text with tabs, or of two texts line by line; split at line feeds only."""
-    sides = [text.decode().removesuffix("\n").split("\n") for text in texts]
-    rows: Iterable[Sequence[str]] = (
-        (line.split("\t") for line in sides[0]) if len(sides) == 1 else zip(*sides, strict=True)
-    )
-    return [(row[0], row[1]) for row in rows]
 
 
 def _notice(name: str, corpus: Corpus) -> str:

@@ -7,7 +7,7 @@ import zlib
 from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from itertools import chain, zip_longest
 
 from pellucid.config.file_names import short_names
@@ -17,8 +17,6 @@ from pellucid.errors import PellucidError, UsageError
 # A text of more characters than max_length times this is too long, because tokens are shorter on average.
 # So a line of a million characters costs nothing.
 CHARACTERS_PER_TOKEN = 20
-
-_OR_ELSE = 'set [data] bad_utf8 = "replace" or "skip"'
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,75 +51,50 @@ class Report:
     held_out: int = 0  # set aside to validate on
 
     def __str__(self) -> str:
-        counts = [
-            f"{count:,} {_WORDS[field.name]}"
-            for field in fields(self)[2:]
-            if (count := getattr(self, field.name))
-        ]
+        words = dict(empty="empty", too_long="too long", ratio="of unequal length", duplicates="repeated")
+        words |= dict(bad_utf8="not UTF-8", identical="with target = source", crlf="with CRLF")
+        words |= dict(held_out="held out")
+        counts = [f"{getattr(self, name):,} {each}" for name, each in words.items() if getattr(self, name)]
         pairs = f"{self.read:,} pair{'s' * (self.read != 1)} read, {self.kept:,} kept"
         return f"{pairs}; {', '.join(counts)}" if counts else pairs
 
 
-_WORDS = {
-    "empty": "empty",
-    "too_long": "too long",
-    "ratio": "of unequal length",
-    "duplicates": "repeated",
-    "bad_utf8": "not UTF-8",
-    "identical": "with target = source",
-    "crlf": "with CRLF",
-    "held_out": "held out",
-}
-
-
 def read_pairs(corpora: Sequence[Sequence[str]], data: DataConfig) -> tuple[list[Pair], Report]:
     """Read the pairs of all corpora in order and clean them as `data` says; raise if no pair is left."""
-    if corpora and len(data.languages) > 1 and len(data.languages) != len(corpora):
+    several, found = len(data.languages) > 1, Counter[str]()
+    if corpora and several and len(data.languages) != len(corpora):
         raise UsageError(
             f"[data] languages names {len(data.languages)} pairs of languages for {len(corpora)} corpora. "
             "Name one for each corpus of train and of validation, in their order."
         )
-    found: Counter[str] = Counter()
-    corpus_pairs = (
-        _corpus_pairs(corpus, index if len(data.languages) > 1 else 0, data.bad_utf8, found)
-        for index, corpus in enumerate(corpora)
-    )
-    pairs, report = _clean(chain.from_iterable(corpus_pairs), data, found)
-    if corpora and not pairs:
-        raise nothing_left(corpora[0][0], report)
-    return pairs, report
+    rows = (_corpus_pairs(each, n * several, data.bad_utf8, found) for n, each in enumerate(corpora))
+    return _clean(chain.from_iterable(rows), data, found, corpora[0][0] if corpora else "")
 
 
 def take_pairs(texts: Sequence[tuple[str, str]], name: str, data: DataConfig) -> tuple[list[Pair], Report]:
     """Clean pairs from Python like those of files; errors say `name` in place of a file's name."""
     if len(data.languages) > 1:
-        raise UsageError(
-            f"[data] languages names {len(data.languages)} pairs of languages, and {name} has one. "
-            "Give files for several."
-        )
-    rows = (Pair(*_two_texts(row, f"{name}[{place}]"), 0, place + 1, name) for place, row in enumerate(texts))
-    pairs, report = _clean(rows, data, Counter(read=len(texts)))
-    if not pairs:
-        raise nothing_left(name, report)
-    return pairs, report
+        several = f"[data] languages names {len(data.languages)} pairs of languages, and {name} has one"
+        raise UsageError(f"{several}. Give files for several.")
+    for place, row in enumerate(texts):
+        is_pair = isinstance(row, tuple | list) and [type(text) for text in row] == [str, str]
+        if not is_pair:
+            pair = 'A pair is two texts, source and target: ("A dog.", "Ein Hund.").'
+            raise UsageError(f"{name}[{place}] is {row!r}. {pair}")
+    rows = (Pair(*row, 0, line, name) for line, row in enumerate(texts, 1))
+    return _clean(rows, data, Counter(read=len(texts)), name)
 
 
 def fingerprint_of(texts: Sequence[tuple[str, str]]) -> str:
     """Return the SHA-256 of pairs that a caller passed as Python texts; their order counts."""
-    total = hashlib.sha256()
-    for source, target in texts:
-        total.update(repr((source, target)).encode())
-    return total.hexdigest()
+    return hashlib.sha256("".join(repr((source, target)) for source, target in texts).encode()).hexdigest()
 
 
-def _two_texts(row: object, name: str) -> tuple[str, str]:
-    if isinstance(row, tuple | list) and len(row) == 2 and all(isinstance(text, str) for text in row):
-        return row[0], row[1]
-    raise UsageError(f'{name} is {row!r}. A pair is two texts, source and target: ("A dog.", "Ein Hund.").')
-
-
-def _clean(rows: Iterable[Pair], data: DataConfig, found: Counter[str]) -> tuple[list[Pair], Report]:
-    """Return the pairs that are kept, and the counts; reading the rows adds to `found` too."""
+def _clean(
+    rows: Iterable[Pair], data: DataConfig, found: Counter[str], name: str
+) -> tuple[list[Pair], Report]:
+    """Return the pairs that are kept, and the counts; reading the rows adds to `found` too. Raise if there is
+    a text, its name, and no pair of it is kept."""
     seen: set[tuple[str, str, int]] = set()
     pairs: list[Pair] = []
     for pair in rows:
@@ -137,7 +110,10 @@ def _clean(rows: Iterable[Pair], data: DataConfig, found: Counter[str]) -> tuple
             found["identical"] += pair.source == pair.target
             seen.add(key)
             pairs.append(pair)
-    return pairs, Report(kept=len(pairs), **found)
+    report = Report(kept=len(pairs), **found)
+    if name and not pairs:
+        raise nothing_left(name, report)
+    return pairs, report
 
 
 def target_language(pair: Pair, languages: Sequence[tuple[str, str]]) -> str | None:
@@ -162,8 +138,14 @@ def nothing_left(file: str, report: Report) -> PellucidError:
 
 def fingerprint(corpora: Iterable[Sequence[str]]) -> dict[str, str]:
     """Return the SHA-256 of each file by its name, with its folder where two files have the same name."""
-    names = short_names(file for corpus in corpora for file in corpus)
-    return {name: _sha256(file) for file, name in names.items()}
+    hashes = {}
+    for file, name in short_names(file for corpus in corpora for file in corpus).items():
+        try:
+            with open(file, "rb") as stream:
+                hashes[name] = hashlib.file_digest(stream, "sha256").hexdigest()
+        except OSError as error:
+            raise _unreadable(file, error) from None
+    return hashes
 
 
 def read_lines(file: str) -> Iterator[bytes]:
@@ -197,13 +179,13 @@ def decode(line: bytes, where: str, bad_utf8: str, or_else: str) -> tuple[str, b
 
 
 def _corpus_pairs(corpus: Sequence[str], language: int, bad_utf8: str, found: Counter[str]) -> Iterator[Pair]:
-    file, other = corpus[0], corpus[-1]
+    file, other, remedy = corpus[0], corpus[-1], 'set [data] bad_utf8 = "replace" or "skip"'
     rows = table_rows(file) if len(corpus) == 1 else _aligned_rows(file, other)
     for line, (left, right) in enumerate(rows, 1):
         found["read"] += 1
         found["crlf"] += left.endswith(b"\r") or right.endswith(b"\r")
-        source, source_is_utf8 = decode(left, f"{file}:{line}", bad_utf8, _OR_ELSE)
-        target, target_is_utf8 = decode(right, f"{other}:{line}", bad_utf8, _OR_ELSE)
+        source, source_is_utf8 = decode(left, f"{file}:{line}", bad_utf8, remedy)
+        target, target_is_utf8 = decode(right, f"{other}:{line}", bad_utf8, remedy)
         bad = not (source_is_utf8 and target_is_utf8)
         found["bad_utf8"] += bad
         if not (bad and bad_utf8 == "skip"):
@@ -215,43 +197,26 @@ def table_rows(file: str) -> Iterator[tuple[bytes, bytes]]:
     for number, line in enumerate(read_lines(file), 1):
         columns = line.split(b"\t") if line.strip() else [b"", b""]
         if len(columns) != 2:
-            raise _not_two(file, number, len(columns))
+            remedy, name = "Mend the line, or give the two sides as two files.", shlex.quote(file)
+            if len(columns) > 2:
+                kept = f"gzip -dc {name} | cut -f1,2" if file.endswith(".gz") else f"cut -f1,2 {name}"
+                remedy = f"If the first two are these, keep them alone: {kept} > NEW.tsv"
+            has = f"{len(columns)} column{'s' * (len(columns) != 1)}"
+            must = "but a line must have 2: source, tab, target"
+            raise PellucidError(f"{file}:{number}: {has}, {must}. {remedy}")
         yield columns[0], columns[1]
-
-
-def _not_two(file: str, number: int, columns: int) -> PellucidError:
-    remedy = "Mend the line, or give the two sides as two files."
-    if columns > 2:
-        name = shlex.quote(file)
-        kept = f"gzip -dc {name} | cut -f1,2" if file.endswith(".gz") else f"cut -f1,2 {name}"
-        remedy = f"If the first two are these, keep them alone: {kept} > NEW.tsv"
-    return PellucidError(
-        f"{file}:{number}: {columns} column{'s' * (columns != 1)}, but a line must have 2: "
-        f"source, tab, target. {remedy}"
-    )
 
 
 def _aligned_rows(source: str, target: str) -> Iterator[tuple[bytes, bytes]]:
     for line, (left, right) in enumerate(zip_longest(read_lines(source), read_lines(target)), 1):
         if left is None or right is None:
-            raise _unequal(source, target, line)
+            counts = [sum(1 for _ in read_lines(file)) for file in (source, target)]
+            raise PellucidError(
+                f"{source} has {counts[0]} lines and {target} has {counts[1]}: each line must be the "
+                f"translation of the same line of the other file, and line {line} has none. "
+                "Look for a lost or an added line feed."
+            )
         yield left, right
-
-
-def _unequal(source: str, target: str, line: int) -> PellucidError:
-    counts = [sum(1 for _ in read_lines(file)) for file in (source, target)]
-    return PellucidError(
-        f"{source} has {counts[0]} lines and {target} has {counts[1]}: each line must be the translation of "
-        f"the same line of the other file, and line {line} has none. Look for a lost or an added line feed."
-    )
-
-
-def _sha256(file: str) -> str:
-    try:
-        with open(file, "rb") as stream:
-            return hashlib.file_digest(stream, "sha256").hexdigest()
-    except OSError as error:
-        raise _unreadable(file, error) from None
 
 
 def _unreadable(file: str, error: OSError) -> PellucidError:

@@ -41,13 +41,8 @@ def encode_pairs(
             ratio += 1
         else:
             examples.append(example)
-    report = replace(
-        report,
-        kept=len(examples),
-        empty=report.empty + empty,
-        too_long=report.too_long + too_long,
-        ratio=report.ratio + ratio,
-    )
+    empty, too_long, ratio = report.empty + empty, report.too_long + too_long, report.ratio + ratio
+    report = replace(report, kept=len(examples), empty=empty, too_long=too_long, ratio=ratio)
     if pairs and not examples:
         raise nothing_left(pairs[0].file, report)
     return examples, report
@@ -55,26 +50,22 @@ def encode_pairs(
 
 def unknown_shares(examples: Sequence[Example], vocabulary: Vocabulary) -> tuple[float, float]:
     """Return the share of unknown tokens of the sources and of the targets, without end tokens."""
-    shares = []
-    for sides in ([example.source for example in examples], [example.target for example in examples]):
-        tokens = sum(len(side) - 1 for side in sides)
-        shares.append(sum(side.count(vocabulary.unknown_id) for side in sides) / max(tokens, 1))
-    return shares[0], shares[1]
+
+    def share(sides: list[list[int]]) -> float:
+        unknown = sum(side.count(vocabulary.unknown_id) for side in sides)
+        return unknown / max(sum(len(side) - 1 for side in sides), 1)
+
+    return share([each.source for each in examples]), share([each.target for each in examples])
 
 
 def sample_examples(
-    examples: Sequence[Example],
-    vocabulary: Vocabulary,
-    sampling: float,
-    max_length: int,
-    seed: int,
-    epoch: int,
+    examples: Sequence[Example], vocabulary: Vocabulary, power: float, max_length: int, seed: int, epoch: int
 ) -> list[Example]:
     """Sample new segmentations of the examples; these depend on the seed and the epoch only."""
     sampled = []
     for index, example in enumerate(examples):
         key = hashlib.blake2b(f"{seed} {epoch} {index}".encode(), digest_size=4).digest()
-        anew = _encode(example.pair, vocabulary, sampling, int.from_bytes(key))
+        anew = _encode(example.pair, vocabulary, power, int.from_bytes(key))
         # Rare words cut into letters may pass the limit that the usual segmentation kept.
         sampled.append(anew if max(len(anew.source), len(anew.target)) <= max_length else example)
     return sampled

@@ -16,7 +16,11 @@ def hold_out(pairs: Sequence[Pair], count: int) -> tuple[list[Pair], list[Pair]]
     for place, pair in enumerate(pairs):
         places.setdefault(" ".join(pair.source.casefold().split()), []).append(place)
     chosen: set[int] = set()
-    for source in sorted(places, key=_hash):
+
+    def order(source: str) -> bytes:
+        return hashlib.blake2b(source.encode(errors="surrogatepass"), digest_size=16).digest()
+
+    for source in sorted(places, key=order):
         if len(chosen) == count:
             break
         if len(chosen) + len(places[source]) <= count:
@@ -29,7 +33,3 @@ def hold_out(pairs: Sequence[Pair], count: int) -> tuple[list[Pair], list[Pair]]
         )
     kept = [pair for place, pair in enumerate(pairs) if place not in chosen]
     return kept, [pairs[place] for place in sorted(chosen)]
-
-
-def _hash(source: str) -> bytes:
-    return hashlib.blake2b(source.encode(errors="surrogatepass"), digest_size=16).digest()

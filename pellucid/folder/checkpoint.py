@@ -50,13 +50,16 @@ def save_model(
     stored_as: torch.dtype = torch.float32,
 ) -> None:
     """Make a folder this model; until all of it is on the disk, the folder stays the model that it was."""
-    folder = Path(folder)
+    folder, weights = Path(folder), {name: each.to(stored_as) for name, each in model.state_dict().items()}
+    for name, tensor in weights.items():
+        if not tensor.isfinite().all():
+            not_finite = f"numbers that are not finite in {stored_as}"
+            raise PellucidError(f"{name} holds {not_finite}: the model was not saved.")
     _replace_model(folder)
     with sealed(folder / ".new", "model", {"provenance": dict(provenance)}) as new:
         (new / CONFIG).write_bytes(to_toml(without_folders(config)).encode())
         vocabulary.save(new)
-        weights = model.state_dict().items()
-        _write(new / WEIGHTS, {name: _narrowed(name, tensor, stored_as) for name, tensor in weights})
+        _write(new / WEIGHTS, weights)
     _replace_model(folder)
 
 
@@ -78,7 +81,7 @@ def save_state(
     checkpoints = Path(run_folder) / "checkpoints"
     folder, again = checkpoints / f"step-{step}", checkpoints / AGAIN
     with sealed(again if is_sealed(folder) else folder, "training state", {"step": step}) as new:
-        _write(new / TENSORS, {name: _on_cpu(tensor) for name, tensor in tensors.items()})
+        _write(new / TENSORS, tensors)
         (new / STATE).write_bytes(json.dumps(dict(state)).encode())
     _replace_state(checkpoints)
     steps = _steps(checkpoints)
@@ -90,7 +93,7 @@ def save_state(
 
 def newest_state(run_folder: str | Path) -> TrainingState | None:
     """Return the newest checkpoint that is whole, or None; warn of those that are passed over."""
-    damage: list[PellucidError] = []
+    damage = list[PellucidError]()
     newest = next(whole_states(run_folder, damage), None)
     if newest is None and damage:
         raise damage[0]
@@ -103,19 +106,16 @@ def newest_step(run_folder: str | Path) -> int | None:
     return next((step for step, folder in reversed(steps.items()) if is_sealed(folder)), None)
 
 
-def whole_states(
-    run_folder: str | Path, damage: list[PellucidError] | None = None
-) -> Iterator[TrainingState]:
+def whole_states(run: str | Path, damage: list[PellucidError] | None = None) -> Iterator[TrainingState]:
     """Yield the checkpoints that are whole, the newest first; warn of the others, and list their errors."""
-    for step, folder in reversed(_steps(Path(run_folder) / "checkpoints").items()):
+    for step, folder in reversed(_steps(Path(run) / "checkpoints").items()):
         if not is_sealed(folder):
             warnings.warn(f"{folder}: this checkpoint was never finished; passed over.", stacklevel=2)
             continue
         try:
             _, files = verified(folder, "training state", (TENSORS, STATE))
-            yield TrainingState(
-                step, read_tensors(files[TENSORS], folder / TENSORS), json.loads(files[STATE])
-            )
+            tensors = read_tensors(files[TENSORS], folder / TENSORS)
+            yield TrainingState(step, tensors, json.loads(files[STATE]))
         except PellucidError as error:
             warnings.warn(f"{error} This checkpoint is passed over.", stacklevel=2)
             if damage is not None:
@@ -180,29 +180,15 @@ def read_tensors(content: bytes, path: Path) -> dict[str, Tensor]:
         raise PellucidError(f"{path}: this is not a safetensors file: {error}.") from None
 
 
-def _write(path: Path, tensors: dict[str, Tensor]) -> None:
+def _write(path: Path, tensors: Mapping[str, Tensor]) -> None:
+    on_cpu = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     try:
-        safetensors.torch.save_file(tensors, path)
+        safetensors.torch.save_file(on_cpu, path)
     except SafetensorError as error:
         raise OSError(str(error)) from None
 
 
-def _narrowed(name: str, tensor: Tensor, dtype: torch.dtype) -> Tensor:
-    narrowed = _on_cpu(tensor).to(dtype)
-    if not narrowed.isfinite().all():
-        raise PellucidError(f"{name} holds numbers that are not finite in {dtype}: the model was not saved.")
-    return narrowed
-
-
-def _on_cpu(tensor: Tensor) -> Tensor:
-    return tensor.detach().cpu().contiguous()
-
-
 def _steps(checkpoints: Path) -> dict[int, Path]:
     """Return the folders step-N by N, the smallest first, finished or not."""
-    numbers = (path.name[5:] for path in checkpoints.glob("step-*") if path.name[5:].isdecimal())
-    return {
-        n: checkpoints / f"step-{n}"
-        for n in sorted(map(int, numbers))
-        if (checkpoints / f"step-{n}").exists()
-    }
+    numbers = {path.name[5:]: path for path in checkpoints.glob("step-*") if path.name[5:].isdecimal()}
+    return {int(n): numbers[n] for n in sorted(numbers, key=int) if n == str(int(n))}

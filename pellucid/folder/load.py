@@ -121,10 +121,11 @@ def _weights(content: bytes, path: Path, model: Transformer) -> dict[str, Tensor
     expected = {name: list(parameter.shape) for name, parameter in model.state_dict().items()}
     wrong = [f"{name} is missing" for name in expected if name not in found]
     wrong += [f"{name} is unknown" for name in found if name not in expected]
-    for name in expected.keys() & found.keys():
-        kind, shape = found[name]
-        if shape != expected[name] or kind not in ("F32", "F16", "BF16"):
-            wrong.append(f"{name} is {kind} {shape} where F32, F16 or BF16 {expected[name]} belongs")
+    wrong += [
+        f"{name} is {kind} {shape} where F32, F16 or BF16 {expected[name]} belongs"
+        for name, (kind, shape) in found.items()
+        if name in expected and (shape != expected[name] or kind not in ("F32", "F16", "BF16"))
+    ]
     if wrong:
         more = f"; and {len(wrong) - 3} more" if len(wrong) > 3 else ""
         raise PellucidError(f"{path} does not fit {CONFIG}: {'; '.join(wrong[:3])}{more}.")

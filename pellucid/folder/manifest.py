@@ -77,7 +77,7 @@ def read_manifest(folder: Path, kind: str) -> dict[str, Any]:
     try:
         table = json.loads(path.read_bytes())
         claimed, names = table.pop("sha256"), [Path(name).name for name, _ in table["files"].items()]
-        is_ours = table["format"] == FORMAT and table["kind"] == kind and names == list(table["files"])
+        is_ours = (table["format"], table["kind"], list(table["files"])) == (FORMAT, kind, names)
     except OSError as error:
         raise PellucidError(f"{path}: {error.strerror}. This is not the folder of a {kind}.") from None
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):

@@ -55,10 +55,8 @@ def write_whole(path: Path, content: bytes) -> None:
 def write(path: Any, content: bytes) -> None:
     """Write a file whole, or raise an error that says why that cannot be."""
     chosen = place(path)
-    try:
+    with _known_place(chosen):
         write_whole(chosen, content)
-    except OSError as error:
-        raise _unwritable(chosen, error) from None
 
 
 def place(path: Any) -> Path:
@@ -66,24 +64,31 @@ def place(path: Any) -> Path:
     if not isinstance(path, str | os.PathLike) or not os.fspath(path) or "\0" in str(path):
         raise UsageError(f'path = {path!r:.60} is not the name of a file. Give one, such as "page.html".')
     chosen = Path(path)
-    try:
+    with _known_place(chosen):
         if chosen.is_dir():
             raise PellucidError(f"{chosen}: cannot be written: it is a folder. Name a file in it.")
         chosen.parent.stat()
-    except OSError as error:
-        raise _unwritable(chosen, error) from None
     return chosen
+
+
+@contextmanager
+def _known_place(path: Path) -> Iterator[None]:
+    """Name the file that cannot be written in an error of ours."""
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or error
+        raise PellucidError(f"{path}: cannot be written: {reason}. Choose another place.") from None
 
 
 def refuse_foreign(paths: Iterable[Path]) -> None:
     """Raise if a file has one of these names and Pellucid did not write it."""
-    for path in paths:
+    for path in filter(os.path.lexists, paths):
         beginning = b""
-        with suppress(OSError):
-            if path.is_file():
-                with path.open("rb") as file:
-                    beginning = file.read(BEGINNING)
-        if os.path.lexists(path) and MARKS[path.suffix].encode() not in beginning:
+        if path.is_file():
+            with suppress(OSError), path.open("rb") as file:
+                beginning = file.read(BEGINNING)
+        if MARKS[path.suffix].encode() not in beginning:
             raise PellucidError(
                 f"{path} is there already, and Pellucid did not write it: it was left alone, and nothing was "
                 "written. Move it away, or choose another folder."
@@ -173,21 +178,15 @@ def to_disk(path: Path) -> None:
 
 def _is_stream(path: Path) -> bool:
     """Return whether a path leads to a pipe, a device, or an open file by its number."""
+
+    def is_by_number() -> bool:
+        return os.path.realpath(path.parent).startswith(("/proc/", "/dev/fd"))
+
     try:
         mode = path.stat().st_mode
     except FileNotFoundError:
         return False
-    if not stat.S_ISREG(mode):
-        return True
     # /dev/stdout may lead to a regular file that the calling process holds open: it must stay that file.
-    while path.is_symlink() and not _is_by_number(path):
+    while path.is_symlink() and not is_by_number():
         path = path.parent / path.readlink()
-    return _is_by_number(path)
-
-
-def _is_by_number(path: Path) -> bool:
-    return os.path.realpath(path.parent).startswith(("/proc/", "/dev/fd"))
-
-
-def _unwritable(path: Path, error: OSError) -> PellucidError:
-    return PellucidError(f"{path}: cannot be written: {error.strerror or error}. Choose another place.")
+    return not stat.S_ISREG(mode) or is_by_number()

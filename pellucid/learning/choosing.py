@@ -8,14 +8,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pellucid.config.device import device_named
 from pellucid.config.schema import PRESETS, Config, ModelConfig
 from pellucid.config.toml_file import PATHS, from_table, one_line, override
 from pellucid.data.corpus import Pair, read_pairs
-
-HELD_OUT = 50, 0.02, 1000  # pairs to validate on: at least, the share of all, at most
 
 # A closed set of words, where each word can be a token. A longer list is never complete.
 WORDS_AT_MOST, SEEN_AT_LEAST = 1000, 50  # different words; how often each occurs on average
@@ -55,8 +53,7 @@ class Corpus:
     subwords: int  # number of subwords that the text certainly yields
 
 
-@dataclass(frozen=True)
-class Chosen:
+class Chosen(NamedTuple):
     """A setting, section.key, its value, and the reason."""
 
     name: str
@@ -75,17 +72,17 @@ class Suited:
         """Return the settings as TOML with their reasons, for the file train.toml in `out`."""
         command = shlex.join(["pellucid", "train", str(out / "train.toml"), "--out", str(out), "--resume"])
         lines = [f"# Chosen by pellucid train; to go on: {command}"]
-        for section in vars(self.config):
-            rows = [self._row(each, out) for each in self.chosen if each.name.startswith(f"{section}.")]
+        for section, settings in vars(self.config).items():
+            rows = []
+            for each in self.chosen:
+                if each.name.startswith(f"{section}."):
+                    key = each.name.partition(".")[2]
+                    # The value as the configuration has it; a preset is not a setting of its own.
+                    value = getattr(settings, key, each.value)
+                    row = f"{key} = {one_line(_relative(value, out) if each.name in PATHS else value)}"
+                    rows.append(f"{row}  # {each.reason}" if each.reason else row)
             lines += ["", f"[{section}]", *rows] if rows else []
         return "\n".join(lines) + "\n"
-
-    def _row(self, each: Chosen, out: Path) -> str:
-        section, _, key = each.name.partition(".")
-        # The value as the configuration has it; a preset is not a setting of its own.
-        value = getattr(getattr(self.config, section), key, each.value)
-        row = f"{key} = {one_line(_relative(value, out) if each.name in PATHS else value)}"
-        return f"{row}  # {each.reason}" if each.reason else row
 
 
 def suited(
@@ -118,17 +115,18 @@ def look_at(pairs: Sequence[Pair]) -> Corpus:
     # Merges of characters end at whole words, so each run of letters becomes a subword.
     runs = {run for word in words for run in re.findall(r"[^\W\d_]{2,16}", word)}
     letters = sum(count for character, count in characters.items() if character.isalpha())
+    lengths = [sum(len(word) * count for word, count in side.items()) for side in (sources, targets)]
     return Corpus(
-        len(pairs),
-        sources.total() / len(pairs),
-        targets.total() / len(pairs),
-        sum(len(word) * count for word, count in sources.items()) / len(pairs),
-        sum(len(word) * count for word, count in targets.items()) / len(pairs),
-        words.total(),
-        len(words),
-        len(characters),
-        letters / max(characters.total(), 1),
-        len(characters) + len(runs),
+        pairs=len(pairs),
+        source_words=sources.total() / len(pairs),
+        target_words=targets.total() / len(pairs),
+        source_characters=lengths[0] / len(pairs),
+        target_characters=lengths[1] / len(pairs),
+        words=words.total(),
+        different_words=len(words),
+        different_characters=len(characters),
+        letters=letters / max(characters.total(), 1),
+        subwords=len(characters) + len(runs),
     )
 
 
@@ -137,21 +135,22 @@ def choose(corpus: Corpus, minutes: float, faster: float = 1.0) -> list[Chosen]:
     kind = kind_of(corpus)
     size = vocabulary_size(corpus, kind)
     source, target = tokens_of(corpus, kind)
-    longer = max(source, target)
-    seconds = 60 * minutes * faster
+    longer, seconds = max(source, target), 60 * minutes * faster
     preset = preset_for(corpus, size, seconds, corpus.pairs * target)
     seen = seconds * speed(preset, size)
-    budget = batch_tokens(corpus.pairs * longer)
+    # The largest power of two, from 1,024 to 4,096, that splits an epoch into 100 batches or more.
+    hundredth = max(corpus.pairs * longer / 100, 1)
+    budget = int(min(4096, max(1024, 2 ** math.floor(math.log2(hundredth)))))
     steps, steps_of_epoch = max(seen / (budget * target / longer), 1), corpus.pairs * longer / budget
     every, few = _rounded(steps / VALIDATIONS), " (little text)" if steps_of_epoch < 100 else ""
     epoch = f"an epoch has about {max(1, round(steps_of_epoch)):,} steps{few}"
     exact = kind != "subwords" or corpus.target_words < SHORT
-    # SCAN, a task of words: at a rate of 0.002 the loss of held-out commands rose again now and then.
+    held_out = max(1, min(max(50, round(0.02 * corpus.pairs)), 1000, corpus.pairs // 5))
     rate, why = RATES[preset], f"usual for a width of {PRESETS[preset]['width']}"
-    if kind == "words":
+    if kind == "words":  # SCAN: at a rate of 0.002 the loss of held-out commands rose again now and then
         rate, why = min(0.0007, rate), "low: words follow rules"
     choices = [
-        Chosen("data.held_out", _held_out(corpus.pairs), f"of {corpus.pairs:,} pairs: to validate on"),
+        Chosen("data.held_out", held_out, f"of {corpus.pairs:,} pairs: to validate on"),
         *_vocabulary(corpus, kind, size),
         *_model(corpus, kind, preset, seen / (corpus.pairs * target)),
         Chosen("training.minutes", float(minutes), "these end the training"),
@@ -218,25 +217,13 @@ def speed(preset: str, size: int) -> float:
     return SPEED / (BESIDE_PARAMETERS + ModelConfig(**PRESETS[preset] | {"vocabulary": size}).parameters)
 
 
-def batch_tokens(epoch: float) -> int:
-    """Return the largest power of two, from 1,024 to 4,096, that splits an epoch into 100 batches or more."""
-    return int(min(4096, max(1024, 2 ** math.floor(math.log2(max(epoch / 100, 1))))))
-
-
-def _held_out(pairs: int) -> int:
-    least, share, most = HELD_OUT
-    return max(1, min(max(least, round(share * pairs)), most, pairs // 5))
-
-
 def _vocabulary(corpus: Corpus, kind: str, size: int) -> list[Chosen]:
-    reason = {
-        "words": f"a word is a token: the text has only {corpus.different_words:,} of them",
-        "characters": f"a character is a token: {corpus.different_characters} of them, and no sentences of "
-        "words",
-        "subwords": f"subwords, as many as suit {corpus.pairs:,} pairs",
-    }[kind]
     if kind == "words":
+        reason = f"a word is a token: the text has only {corpus.different_words:,} of them"
         return [Chosen("vocabulary.kind", "word", reason), Chosen("vocabulary.size", size)]
+    reason = f"subwords, as many as suit {corpus.pairs:,} pairs"
+    if kind == "characters":
+        reason = f"a character is a token: {corpus.different_characters} of them, and no sentences of words"
     chosen = [Chosen("vocabulary.kind", "bpe"), Chosen("vocabulary.size", size, reason)]
     identity = Chosen("vocabulary.normalization", "identity", "no character is changed")
     return [*chosen, identity] if kind == "characters" else chosen

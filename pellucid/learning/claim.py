@@ -38,16 +38,13 @@ def refuse_taken(folder: Path) -> None:
     """Raise if a run would overwrite a file that no run wrote."""
     if os.path.lexists(folder) and not folder.is_dir():
         raise PellucidError(f"{folder}: cannot be written: it is a file. Choose another --out.")
-    killed_before_it_saved = _holder(folder).isdecimal()
-    if killed_before_it_saved or is_run(folder):
+    if _holder(folder).isdecimal() or is_run(folder):  # killed before it saved, or after
         return
     lock = folder / LOCK
     left_by_a_run = lock.is_file() and not lock.is_symlink() and lock.stat().st_size == 0
     if taken := _first_there(folder, (*WRITTEN, HOLDER) if left_by_a_run else (*WRITTEN, HOLDER, LOCK)):
-        raise UsageError(
-            f"{taken} is there already, without a checkpoint of a training run: training would write over "
-            "it. Choose another --out."
-        )
+        reason = "without a checkpoint of a training run: training would write over it"
+        raise UsageError(f"{taken} is there already, {reason}. Choose another --out.")
 
 
 @contextmanager
@@ -84,6 +81,5 @@ def _first_there(folder: Path, names: tuple[str, ...]) -> Path | None:
 def _holder(folder: Path) -> str:
     """Return the number of the process that trains here, as it wrote it down."""
     with suppress(OSError, ValueError):
-        if (folder / HOLDER).is_file():
-            return (folder / HOLDER).read_text()
+        return (folder / HOLDER).read_text()
     return ""

@@ -76,9 +76,8 @@ class Lines:
         if self._clock() - self._last_line >= EVERY:
             self._say(self._pace.line(step))
             self._last_line = self._clock()
-        if step.validation:
-            for line in validation_lines(step.number, step.validation, step.best):
-                self._say(line)
+        for line in validation_lines(step):
+            self._say(line)
 
 
 @contextmanager
@@ -94,22 +93,24 @@ def showing_bar(
         def show(step: Step) -> None:
             nonlocal score
             pace.add(step)
+            for line in validation_lines(step):
+                console.print(line, markup=False, highlight=False, emoji=False)
             if step.validation:
-                for line in validation_lines(step.number, step.validation, step.best):
-                    console.print(line, markup=False, highlight=False, emoji=False)
                 score = f"  {deciding(step.validation, config.training.validation_metric)}"
             progress.update(task, completed=pace.fraction(step), line=pace.line(step) + score)
 
         yield show
 
 
-def validation_lines(number: int, validation: Validation, best: bool) -> Iterator[str]:
-    """Yield the scores of a validation as one line, then its samples."""
-    yield f"validation at step {number:,}: {validation}{' (the best so far)' if best else ''}"
-    for sample in validation.samples:
-        yield f"  source:      {sample.source}"
-        yield f"  reference:   {sample.reference}"
-        yield f"  translation: {sample.translation}"
+def validation_lines(step: Step) -> Iterator[str]:
+    """Yield the scores of a step's validation as one line, then its samples."""
+    if step.validation:
+        best = " (the best so far)" if step.best else ""
+        yield f"validation at step {step.number:,}: {step.validation}{best}"
+        for sample in step.validation.samples:
+            yield f"  source:      {sample.source}"
+            yield f"  reference:   {sample.reference}"
+            yield f"  translation: {sample.translation}"
 
 
 def validation_progress(
@@ -139,7 +140,7 @@ class Pace:
     """The mean loss and the speed of the last seconds, and the time that is left."""
 
     def __init__(self, training: TrainingConfig, clock: Clock) -> None:
-        self._training, self._clock = training, clock
+        self._steps, self._limit, self._clock = training.steps, 60 * (training.minutes or math.inf), clock
         self._first: tuple[int, float] | None = None  # number of the first step, and the time of its end
         self._last = 0.0
         self._loss = self._learned = self._tokens = self._seconds = 0.0
@@ -160,21 +161,18 @@ class Pace:
 
     def fraction(self, step: Step) -> float:
         """Return the share that is done, by steps or by time, whichever is more."""
-        by_steps = step.number / max(self._training.steps, 1)
-        by_time = step.seconds / (60 * self._training.minutes) if self._training.minutes else 0.0
-        return min(1.0, max(by_steps, by_time))
+        return min(1.0, max(step.number / max(self._steps, 1), step.seconds / self._limit))
 
     def line(self, step: Step) -> str:
         """Return the line: the step and the limit (steps or minutes) of the run; the loss without label
         smoothing, as in a validation; the speed; the time left."""
         assert self._first is not None
-        steps, minutes = self._training.steps, self._training.minutes
         first, since = self._first
-        by_steps = (steps - step.number) * (self._last - since) / max(step.number - first, 1)
-        by_time = math.inf if minutes is None else 60 * minutes - step.seconds
-        parts = [f"step {step.number:,}/{steps:,}"]
-        if minutes is not None and (step.number == first or by_time < by_steps):
-            parts = [f"step {step.number:,}", f"{step.seconds / 60:.1f}/{minutes:g} minutes"]
+        by_steps = (self._steps - step.number) * (self._last - since) / max(step.number - first, 1)
+        by_time = self._limit - step.seconds
+        parts = [f"step {step.number:,}/{self._steps:,}"]
+        if self._limit < math.inf and (step.number == first or by_time < by_steps):
+            parts = [f"step {step.number:,}", f"{step.seconds / 60:.1f}/{self._limit / 60:g} minutes"]
         if self._learned:
             parts.append(f"loss {self._loss / self._learned:.3f}")
         if self._seconds:

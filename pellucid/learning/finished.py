@@ -16,8 +16,6 @@ from pellucid.folder.whole_file import making
 from pellucid.learning.claim import LOCK, locked
 from pellucid.learning.saving import mean, versions, what_is
 
-SETTINGS = [f"translation.{setting.name}" for setting in fields(TranslationConfig)]
-
 
 def average(out: str | Path, checkpoints: Sequence[str | Path]) -> Path:
     """Write to `out`, a new folder, the model whose weights are the mean of those of `checkpoints`
@@ -30,9 +28,9 @@ def average(out: str | Path, checkpoints: Sequence[str | Path]) -> Path:
     if isinstance(checkpoints, str | Path) or not checkpoints:
         raise UsageError("checkpoints must be a list of at least one: name those to average.")
     if out.is_file() or (out.is_dir() and any(out.iterdir())):
+        only = "an average is written to a new folder only"
         raise UsageError(
-            f"{out} is there already, and an average is written to a new folder only. Name the new folder "
-            "first, then the checkpoints."
+            f"{out} is there already, and {only}. Name the new folder first, then the checkpoints."
         )
     loaded = [load_model_or_step(Path(folder), "cpu") for folder in checkpoints]
     for folder, each in zip(checkpoints, loaded, strict=True):
@@ -43,25 +41,21 @@ def average(out: str | Path, checkpoints: Sequence[str | Path]) -> Path:
             )
     model, vocabulary, config, _ = loaded[0]
     model.load_state_dict(mean([each.model.state_dict() for each in loaded]))
-    with making(out):
-        save_model(out, model, vocabulary, config, _provenance(loaded))
-    return out
-
-
-def _provenance(loaded: Sequence[Loaded]) -> dict[str, Any]:
-    """Name the averaged models, in words and by the SHA-256 of their weights."""
     names = [what_is(each.manifest) for each in loaded]
     files = [each.manifest["files"] for each in loaded]
-    return {
+    provenance = {
         "what": f"average of {'; '.join(names)}",
         "averaged": {
             f"{number}. {name}": hashes.get(WEIGHTS) or hashes[TENSORS]
             for number, (name, hashes) in enumerate(zip(names, files, strict=True), 1)
         },
-        "licence": loaded[0].config.data.licence,
+        "licence": config.data.licence,
         "scores": {},
         "versions": versions(),
     }
+    with making(out):
+        save_model(out, model, vocabulary, config, provenance)
+    return out
 
 
 def _difference(one: Loaded, other: Loaded) -> str:
@@ -76,10 +70,9 @@ def change_translation(folder: Path, changes: Mapping[str, Any]) -> tuple[Config
     """Change {"translation.beam": 8, …} in a model folder; return its configuration before and after."""
     for name in changes:
         if not name.startswith("translation."):
-            raise UsageError(
-                f"{name}: this says how the model was made, which cannot change afterwards. "
-                f"There are: {', '.join(SETTINGS)}."
-            )
+            known = ", ".join(f"translation.{setting.name}" for setting in fields(TranslationConfig))
+            fixed = "this says how the model was made, which cannot change afterwards"
+            raise UsageError(f"{name}: {fixed}. There are: {known}.")
     with ExitStack() as stack:
         for run in (folder, folder.absolute().parent):  # runs/x/last belongs to the run in runs/x
             if (run / LOCK).exists():

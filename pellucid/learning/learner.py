@@ -11,6 +11,7 @@ from pellucid.config.device import device_of
 from pellucid.config.schema import TrainingConfig
 from pellucid.data.batch import Batch
 from pellucid.errors import UsageError, is_out_of_memory
+from pellucid.learning.learning_rate import learning_rate
 from pellucid.learning.loss import loss_of
 from pellucid.learning.memory import needing_memory, smaller_model, split_further
 from pellucid.learning.step import Update
@@ -34,18 +35,15 @@ class Learner:
         self.device = device_of(model)
         self.precision = precision_for(training, self.device)
         self.working = copy.deepcopy(model).bfloat16() if self.precision == "bf16" else model
-        self.workers = self._workers(threads=1)
+        self.workers = Workers(self.working, training, threads=1)
 
     def start_workers(self) -> None:
         """Start a process for each further thread of torch, to compute its share of every batch."""
-        self.workers = self._workers(torch.get_num_threads())
+        self.workers = Workers(self.working, self.training, torch.get_num_threads())
 
     def close(self) -> None:
         """End the workers."""
         self.workers.close()
-
-    def _workers(self, threads: int) -> Workers:
-        return Workers(self.working, self.training.label_smoothing, self.training.seed, threads)
 
     def learn(self, batches: Sequence[Batch], step: int, done: float = 0.0) -> Update:
         """Update the weights from one or more batches, in smaller parts if these do not fit into memory.
@@ -71,8 +69,12 @@ class Learner:
             # Only here, after the error is gone, is the memory free that its traceback held. Half a gradient
             # may have been added, so all parts are computed again.
             loss = None
-            self._start_again(random)
-            parts, losses = split_further(parts, parts[len(losses)], batches), []
+            self.working.zero_grad(set_to_none=True)
+            self.workers.collect()
+            self._set_random(random)
+            if self.device.type == "cuda":
+                torch.cuda.empty_cache()
+            parts, losses = split_further(parts, parts[len(losses)]), []
         split = len(parts) if len(parts) > len(batches) else 0
         smoothed, plain = (sum(kind) / tokens for kind in zip(*losses, strict=True))
         return self._update(step, done, smoothed, plain, tokens, split)
@@ -98,13 +100,6 @@ class Learner:
         if self.working is not self.model:
             with torch.no_grad():
                 torch._foreach_copy_(list(self.working.parameters()), list(self.model.parameters()))
-
-    def _start_again(self, random: dict[str, Tensor]) -> None:
-        self.working.zero_grad(set_to_none=True)
-        self.workers.collect()
-        self._set_random(random)
-        if self.device.type == "cuda":
-            torch.cuda.empty_cache()
 
     def _collect_gradients(self) -> float:
         """Give the optimizer float32 gradients, clipped; return their norm before clipping."""
@@ -166,19 +161,6 @@ def precision_for(training: TrainingConfig, device: torch.device) -> str:
     return "bf16" if device.type == "cpu" and native else "fp32"
 
 
-def learning_rate(step: int, training: TrainingConfig, width: int, done: float = 0.0) -> float:
-    """Return the rate at a step, counted from 1: peak * min(step / warmup, sqrt(warmup / step)).
-
-    "paper" is the case peak = (width * warmup)^-0.5, which is width^-0.5 * min(step^-0.5, step * warmup^-1.5)
-    (Vaswani et al. 2017, equation 3). In the last share `cooldown` of the training the rate falls from there
-    to 0, in a straight line (Hägele et al. 2024); done: the share that is over.
-    """
-    warmup, cooldown = training.warmup_steps, training.cooldown
-    peak = (width * warmup) ** -0.5 if training.schedule == "paper" else training.peak_rate
-    left = min(1.0, (1.0 - done) / cooldown) if cooldown else 1.0
-    return peak * min(step / warmup, math.sqrt(warmup / step)) * left
-
-
 def optimizer_for(model: nn.Module, training: TrainingConfig) -> torch.optim.AdamW:
     """Return AdamW (Loshchilov and Hutter 2019) with weight decay for matrices, not for biases and norms.
 
@@ -186,10 +168,8 @@ def optimizer_for(model: nn.Module, training: TrainingConfig) -> torch.optim.Ada
     not see that. Its gradient is 0 up to rounding, and Adam would turn this rounding into a random walk.
     """
     trained = [parameter for name, parameter in model.named_parameters() if not name.endswith(".key.bias")]
-    matrices = [parameter for parameter in trained if parameter.dim() > 1]
-    vectors = [parameter for parameter in trained if parameter.dim() <= 1]
     groups = [
-        {"params": matrices, "weight_decay": training.weight_decay},
-        {"params": vectors, "weight_decay": 0.0},
+        {"params": [each for each in trained if each.dim() > 1], "weight_decay": training.weight_decay},
+        {"params": [each for each in trained if each.dim() <= 1], "weight_decay": 0.0},
     ]
     return torch.optim.AdamW(groups, lr=0.0, betas=training.betas, eps=training.epsilon, fused=True)

@@ -2,10 +2,12 @@
 line for each step, and one for the average at the end."""
 
 import json
+import math
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import asdict
 from io import FileIO
 from pathlib import Path
 from threading import Lock
@@ -14,6 +16,7 @@ from typing import Any, TextIO
 from pellucid.errors import PellucidError
 from pellucid.folder.manifest import jsonable
 from pellucid.folder.whole_file import write_whole, writing
+from pellucid.learning.step import Step
 
 LOG, METRICS = "log.txt", "metrics.jsonl"
 
@@ -72,6 +75,13 @@ class Log:
                 self._file = None
 
 
+def figures_of(step: Step) -> dict[str, Any]:
+    """Return the line of the metrics for a step."""
+    values = {"step": step.number, "epoch": step.epoch, "seconds": round(step.seconds, 3)}
+    values |= asdict(step.update)
+    return values | ({} if step.validation is None else {"validation": step.validation.figures()})
+
+
 def open_metrics(path: Path, last_step: int) -> TextIO:
     """Open for appending, without the lines after `last_step`: a resumed run writes these again."""
     with writing(path):
@@ -88,16 +98,15 @@ def write_metrics(file: TextIO, values: Mapping[str, Any]) -> None:
         file.flush()
 
 
-def count_steps(path: Path) -> int:
-    """Return the number of steps in a metrics file; 0 if there is no file."""
-    lines = path.read_text("utf-8").splitlines() if path.exists() else []
-    return sum(_step_of(line) > 0 for line in lines)
+def has_steps(path: Path) -> bool:
+    """Return whether a metrics file has any step, even a half-written one."""
+    return path.exists() and any(_step_of(line) > 0 for line in path.read_text("utf-8").splitlines())
 
 
 def _step_of(line: str) -> float:
     """Return a line's step; infinity for the average at the end, and for a line that a kill cut short."""
     try:
         entry = json.loads(line)
-        return float("inf") if "average" in entry else int(entry["step"])
+        return math.inf if "average" in entry else int(entry["step"])
     except (ValueError, KeyError, TypeError):
-        return float("inf")
+        return math.inf

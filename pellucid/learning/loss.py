@@ -63,9 +63,7 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
         needed = any(ctx.needs_input_grad)
         d_hidden, d_weight = torch.empty_like(hidden_ND), torch.zeros_like(weight_VD, dtype=torch.float32)
         d_bias = None if bias_V is None else torch.zeros_like(bias_V, dtype=torch.float32)
-        smoothed = hidden_ND.new_zeros((), dtype=torch.float64)
-        plain = hidden_ND.new_zeros((), dtype=torch.float64)
-        vocabulary = len(weight_VD)
+        smoothed, plain = (hidden_ND.new_zeros((), dtype=torch.float64) for _ in range(2))
         for start in range(0, len(hidden_ND), ROWS):
             hidden, expected = hidden_ND[start : start + ROWS], expected_N[start : start + ROWS, None]
             logits = F.linear(hidden, weight_VD, bias_V)
@@ -77,7 +75,7 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
             if needed:
                 # softmax sums in float32 for every type; exp(logits - log_total) in bf16 sums to 1 ± 3%.
                 d_logits = logits.softmax(-1)
-                d_logits -= smoothing / vocabulary
+                d_logits -= smoothing / len(weight_VD)
                 d_logits.scatter_add_(1, expected, d_logits.new_full(expected.shape, smoothing - 1))
                 torch.mm(d_logits, weight_VD, out=d_hidden[start : start + ROWS])
                 d_weight += d_logits.mT @ hidden

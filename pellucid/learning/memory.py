@@ -8,7 +8,6 @@ import ctypes
 import functools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 
 from pellucid.config.schema import ModelConfig
 from pellucid.data.batch import Batch
@@ -36,22 +35,30 @@ def needing_memory(what: str, remedy: str) -> Iterator[None]:
         raise OutOfMemory(f"out of memory {what}. {remedy}") from None
 
 
-def split_further(parts: Sequence[Batch], failed: Batch, batches: Sequence[Batch]) -> list[Batch]:
+def split_further(parts: Sequence[Batch], failed: Batch) -> list[Batch]:
     """Halve the part that did not fit and every other part of its size; a single pair raises DoesNotFit."""
     if len(failed.origins) == 1:
-        raise _does_not_fit(failed, batches)
+        source, target = int(failed.source_mask.sum()), int(failed.target_mask.sum())
+        shorter = max(1, max(source, target) * 3 // 4)
+        raise DoesNotFit(
+            f"out of memory: {failed.origins[0]} alone does not fit, with {source:,} source and {target:,} "
+            "target tokens. Free some memory, train a smaller model, or leave out such long pairs and go on: "
+            f"--resume --set data.max_length={shorter} --accept data.max_length"
+        )
     limit = _size(failed)
-    return [half for part in parts for half in (_halves(part) if _size(part) >= limit else [part])]
+    return [half for part in parts for half in (halves(part) if _size(part) >= limit else [part])]
 
 
 def split_message(step: int, batches: Sequence[Batch], parts: int, batch_tokens: int) -> str:
     """Tell the user that a step was split, and how to avoid it."""
     largest = max(batches, key=_size)
     smaller = max(_length(largest), batch_tokens * len(batches) // parts)
+    lines = ", ".join(largest.origins[:3])
     return (
-        f"step {step:,} did not fit into memory: its batch of {_describe(largest)} was split, and the step "
-        f"was computed in {parts} parts. The update is the same (but dropout draws other random numbers), "
-        "and takes longer. Smaller batches need no splitting: "
+        f"step {step:,} did not fit into memory: its batch of {len(largest.origins):,} × "
+        f"{_length(largest):,} tokens ({lines}, ...) was split, and the step was computed in {parts} parts. "
+        "The update is the same (but dropout draws other random numbers), and takes longer. Smaller batches "
+        "need no splitting: "
         f"--resume --set training.batch_tokens={smaller} --accept training.batch_tokens"
     )
 
@@ -65,29 +72,11 @@ def smaller_model(model: ModelConfig) -> str:
     )
 
 
-def _does_not_fit(pair: Batch, batches: Sequence[Batch]) -> DoesNotFit:
-    whole = next(batch for batch in batches if set(pair.origins) <= set(batch.origins))
-    source, target = int(pair.source_mask.sum()), int(pair.target_mask.sum())
-    shorter = max(1, max(source, target) * 3 // 4)
-    return DoesNotFit(
-        f"out of memory: the batch of {_describe(whole)} was split as a smaller [training] batch_tokens "
-        f"would split it, and {pair.origins[0]} alone does not fit, with {source:,} source and {target:,} "
-        "target tokens. Free some memory, train a smaller model, or leave out such long pairs and go on: "
-        f"--resume --set data.max_length={shorter} --accept data.max_length"
-    )
-
-
-def _describe(batch: Batch) -> str:
-    """Describe a batch in an error: number of pairs, padded length, file:line of the first three pairs."""
-    lines = ", ".join(batch.origins[:3]) + (", ..." if len(batch.origins) > 3 else "")
-    return f"{len(batch.origins):,} × {_length(batch):,} tokens ({lines})"
-
-
-def _halves(batch: Batch) -> list[Batch]:
+def halves(batch: Batch) -> list[Batch]:
     """Split the rows of a batch in two; leave a batch of one row as it is."""
     count = len(batch.origins)
-    slices = [slice(0, (count + 1) // 2), slice((count + 1) // 2, count)][: min(count, 2)]
-    return [replace(batch, **{name: value[rows] for name, value in vars(batch).items()}) for rows in slices]
+    middle = (count + 1) // 2
+    return [batch.rows(slice(middle)), batch.rows(slice(middle, count))][: min(count, 2)]
 
 
 def _length(batch: Batch) -> int:

@@ -4,61 +4,49 @@ threads. During a step these are the training's, between two steps the caller's.
 import signal
 import threading
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
 
 import torch
-from torch import Tensor
 
 
-class _State(NamedTuple):
-    interrupt: Any  # the handler of SIGINT; None in any thread but the first, which may not change it
-    show_warning: Any
-    random: Tensor
-    random_cuda: tuple[Tensor, ...]
-    threads: int
-
-
-class OwnProcess:
-    """A block in which the process is a training's; inside it `callers()` is a block for its caller."""
-
-    def __enter__(self) -> "OwnProcess":
-        self._callers = _read()
-        return self
-
-    def __exit__(self, *_: Any) -> None:
-        _restore(self._callers)
+@contextmanager
+def own_process() -> Iterator[Callable[[], AbstractContextManager[None]]]:
+    """Give the process to a training until the block ends; the function makes a block for its caller."""
+    callers = _read()
 
     @contextmanager
-    def callers(self) -> Iterator[None]:
-        """Give the process back to the caller until the block ends."""
+    def give_back() -> Iterator[None]:
+        nonlocal callers
         own = _read()
-        _restore(self._callers)
+        _restore(*callers)
         try:
             yield
         finally:
-            self._callers = _read()
-            _restore(own)
+            callers = _read()
+            _restore(*own)
+
+    try:
+        yield give_back
+    finally:
+        _restore(*callers)
 
 
-def _read() -> _State:
+def _read() -> tuple[Any, ...]:
+    """Return what `_restore` takes; only the main thread may change the handler of SIGINT."""
     main = threading.current_thread() is threading.main_thread()
-    return _State(
-        signal.getsignal(signal.SIGINT) if main else None,
-        warnings.showwarning,
-        torch.get_rng_state(),
-        tuple(torch.cuda.get_rng_state_all()) if torch.cuda.is_initialized() else (),
-        torch.get_num_threads(),
-    )
+    handler = signal.getsignal(signal.SIGINT) if main else None
+    cuda = torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else []
+    return handler, warnings.showwarning, torch.get_rng_state(), cuda, torch.get_num_threads()
 
 
-def _restore(state: _State) -> None:
-    if state.interrupt is not None:
-        signal.signal(signal.SIGINT, state.interrupt)
-    warnings.showwarning = state.show_warning
-    torch.set_rng_state(state.random)
-    if state.random_cuda:
-        torch.cuda.set_rng_state_all(list(state.random_cuda))
-    if torch.get_num_threads() != state.threads:
-        torch.set_num_threads(state.threads)
+def _restore(handler: Any, show_warning: Any, random: Any, random_cuda: Any, threads: int) -> None:
+    if handler is not None:
+        signal.signal(signal.SIGINT, handler)
+    warnings.showwarning = show_warning
+    torch.set_rng_state(random)
+    if random_cuda:
+        torch.cuda.set_rng_state_all(random_cuda)
+    if torch.get_num_threads() != threads:
+        torch.set_num_threads(threads)

@@ -1,34 +1,28 @@
 """What may differ between a run and its resume, so that the run goes on bit for bit."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from pellucid.config.schema import Config
 from pellucid.config.toml_file import to_table, without_folders
 from pellucid.errors import UsageError
 
 # Settings that decide when a run stops and what it keeps, not what it learns.
-FREE = (
-    "training.steps",
-    "training.minutes",
-    "training.checkpoint_every",
-    "training.checkpoint_minutes",
-    "training.keep_checkpoints",
-    "training.patience",
-)
+ENDING = ("steps", "minutes", "checkpoint_every", "checkpoint_minutes", "keep_checkpoints", "patience")
+Hashes = Mapping[str, str]  # the SHA-256 of each file
+FREE = {f"training.{name}" for name in ENDING}
 
 
 def check_accepted(accept: Sequence[str]) -> None:
     """Raise unless each name is that of a setting, section.key, or the word data."""
-    if isinstance(accept, str):
-        raise UsageError(f'accept = "{accept}" must be a list of names, as in accept=["{accept}"].')
     settings = {f"{section}.{key}" for section, values in vars(Config()).items() for key in vars(values)}
-    for name in accept:
-        if name not in (*settings, "data"):
-            raise UsageError(f'accept: there is no setting "{name}". Name one as section.key, or data.')
+    for name in [accept] if isinstance(accept, str) else accept:
+        if isinstance(accept, str) or name not in settings | {"data"}:
+            raise UsageError(f'accept: there is no setting "{name}". List names as section.key, or data.')
 
 
 def refuse_changes(
-    config: Config, saved: Config, data: dict[str, str], saved_data: dict[str, str], accept: Sequence[str]
+    config: Config, saved: Config, data: Hashes, saved_data: Hashes, accept: Sequence[str]
 ) -> None:
     """Raise if the settings or the data differ from those of the saved run, and name each difference."""
     if different := changes(config, saved, data, saved_data, accept):
@@ -41,39 +35,34 @@ def refuse_changes(
 
 
 def changes(
-    config: Config,
-    saved: Config,
-    data: dict[str, str],
-    saved_data: dict[str, str],
-    accept: Sequence[str] = (),
+    config: Config, saved: Config, data: Hashes, saved_data: Hashes, accept: Sequence[str] = ()
 ) -> list[str]:
     """Return a line for each setting and each file that differs from the saved run and is not accepted.
 
     The order of the files counts, and their content, but not the folders that they are in.
     """
+    free = FREE | {*accept} | ({"data.train", "data.validation"} if "data" in accept else set())
     before, now = _comparable(saved), _comparable(config)
     lines = [
         f"  {name}: {before.get(name)!r} -> {now.get(name)!r}"
-        for name in sorted({*before, *now})
+        for name in sorted({*before, *now} - free)
         if before.get(name) != now.get(name)
-        and name not in (*FREE, *accept)
-        and not ("data" in accept and name in ("data.train", "data.validation"))
     ]
-    if "data" not in accept:
-        for name in sorted({*saved_data, *data}):
-            if saved_data.get(name) != data.get(name):
-                old, new = (hashes.get(name, "absent")[:12] for hashes in (saved_data, data))
-                lines.append(f"  data {name}: SHA-256 {old} -> {new}")
+    for name in sorted({*saved_data, *data}) if "data" not in accept else ():
+        if saved_data.get(name) != data.get(name):
+            old, new = (hashes.get(name, "absent")[:12] for hashes in (saved_data, data))
+            lines.append(f"  data {name}: SHA-256 {old} -> {new}")
     return lines
 
 
-def _comparable(config: Config) -> dict[str, object]:
+def _comparable(config: Config) -> dict[str, Any]:
     """Return the settings by section.key, without those of the model that follow from its vocabulary."""
-    settings: dict[str, object] = {}
-    for section, values in to_table(without_folders(config)).items():
-        for key, value in values.items():
-            if section == "model" and key.endswith(("_id", "vocabulary")):
-                continue
-            corpora = section == "data" and key in ("train", "validation")
-            settings[f"{section}.{key}"] = [list(corpus) for corpus in value] if corpora else value
-    return settings
+    table = to_table(without_folders(config))
+    for part in ("train", "validation"):
+        table["data"][part] = [list(corpus) for corpus in table["data"][part]]
+    return {
+        f"{section}.{key}": value
+        for section, values in table.items()
+        for key, value in values.items()
+        if section != "model" or not key.endswith(("_id", "vocabulary"))
+    }

@@ -12,23 +12,22 @@ from typing import Any
 
 import torch
 
-from pellucid.config.schema import Config, TrainingConfig
+from pellucid.config.schema import Config
 from pellucid.config.toml_file import as_config
 from pellucid.data.batch import Batch
 from pellucid.errors import PellucidError, UsageError
 from pellucid.learning.claim import claim
 from pellucid.learning.display import Lines, SafeStream, showing
-from pellucid.learning.log import LOG, METRICS, Log, open_metrics, write_metrics
+from pellucid.learning.log import LOG, METRICS, Log, figures_of, open_metrics, write_metrics
 from pellucid.learning.memory import TRIM_EVERY, DoesNotFit, split_message, trim_heap
-from pellucid.learning.process import OwnProcess
-from pellucid.learning.recording import Recorder, check_recording
+from pellucid.learning.process import own_process
 from pellucid.learning.saving import finish, save, validate_and_keep, validate_start
 from pellucid.learning.setting_up import Request, Run, set_up
 from pellucid.learning.step import Step, Update
 from pellucid.learning.stop import Doing, Interrupted, stop_on_signal
 from pellucid.learning.text import Texts, check_text
+from pellucid.learning.watched_step import Recorder, check_recording
 from pellucid.seeing.nonfinite import find_nonfinite
-from pellucid.seeing.trace import Trace
 
 
 def train(
@@ -96,34 +95,39 @@ def training(
 def _steps(asked: Request, recorder: Recorder) -> Generator[Step]:
     """Learn, log, validate and save until the run is done."""
     settings = asked.config.training
-    with OwnProcess() as process, _running(asked, recorder) as (run, batches, log_step):
-        saved = time.perf_counter()
-        began = saved - run.position.seconds
+    with own_process() as give_back, _running(asked, recorder) as (run, batches, log_step):
+        position, saved = run.position, time.perf_counter()
+        began = saved - position.seconds
         while not _is_done(run):
             epochs, places, taken = zip(*itertools.islice(batches, settings.accumulate), strict=True)
-            number = run.position.step + 1
-            trace = recorder.record(run, number, taken[0])
+            trace = recorder.record(run, position.step + 1, taken[0])
             try:
-                update = run.learner.learn(taken, number, _share_done(run))
+                update = run.learner.learn(taken, position.step + 1, _share_done(run))
             except DoesNotFit:
                 save(run)
                 raise
-            _advance(run, epochs[-1], places[-1], update, time.perf_counter() - began)
+            position.step, position.epoch, position.batch = position.step + 1, epochs[-1], places[-1]
+            position.skipped = position.skipped + 1 if update.skipped else 0
+            position.seconds = time.perf_counter() - began
             _judge_update(run, taken, update)
-            step = _validate_if_due(run, update, trace)
-            run.position = dataclasses.replace(run.position, seconds=time.perf_counter() - began)
+            step = _validate_if_due(
+                run, Step(position.step, position.epoch, update, position.seconds, trace=trace)
+            )
+            position.seconds = time.perf_counter() - began
             log_step(step)
-            if number % TRIM_EVERY == 0 or step.validation:
+            if position.step % TRIM_EVERY == 0 or step.validation:
                 trim_heap()
             stopping = run.stop.requested  # a later signal is for the next step: this one may not be saved
-            if stopping or _must_save(number, (time.perf_counter() - saved) / 60, settings):
+            minutes = (time.perf_counter() - saved) / 60
+            is_late = 0 < settings.checkpoint_minutes <= minutes
+            if stopping or is_late or position.step % settings.checkpoint_every == 0:
                 save(run)
                 saved = time.perf_counter()
-            with process.callers():
+            with give_back():
                 yield step
             del step, trace  # a trace need not stay in memory
             if stopping:
-                raise Interrupted(f"stopped at step {number}; everything is saved in {run.out}.")
+                raise Interrupted(f"stopped at step {position.step}; everything is saved in {run.out}.")
 
 
 @contextmanager
@@ -142,7 +146,7 @@ def _running(
         # Before anything is written: where the settings allow no batch or no recording, no run is left behind
         # that would block the next try.
         first = next(batches)
-        recorder.refuse_large(run)
+        recorder.refuse_large(run, first[-1])
         stop.doing, lines = Doing.STEP, Lines(asked.config, log.note)
         with open_metrics(out / METRICS, run.position.step or -1) as metrics:
             if run.position.step == 0:
@@ -153,7 +157,7 @@ def _running(
             log.open(out / LOG)
 
             def log_step(step: Step) -> None:
-                write_metrics(metrics, _metrics(step))
+                write_metrics(metrics, figures_of(step))
                 lines.add(step)
 
             with closing(run.learner):
@@ -162,7 +166,14 @@ def _running(
             with stop.during(Doing.END):
                 if average := finish(run):
                     write_metrics(metrics, average)
-        _note_short_warmup(run)
+        if run.position.step == 0:
+            run.report(
+                "nothing was learned: the training ended at step 0, so the model has its first weights."
+            )
+        elif run.position.step < settings.warmup_steps:
+            warmup = f"step {run.position.step:,} of {settings.warmup_steps:,} warm-up steps"
+            remedy = "Lower [training] warmup_steps, or train longer."
+            run.report(f"the learning rate was still rising at the end: {warmup}. {remedy}")
 
 
 def _endless_batches(run: Run) -> Iterator[tuple[int, int, Batch]]:
@@ -188,21 +199,13 @@ def _is_done(run: Run) -> bool:
     return position.step >= settings.steps or out_of_time or 0 < settings.patience <= position.stale
 
 
-def _must_save(step: int, minutes: float, settings: TrainingConfig) -> bool:
-    """Return whether to save at this step, `minutes` after the last save."""
-    return step % settings.checkpoint_every == 0 or 0 < settings.checkpoint_minutes <= minutes
-
-
-def _advance(run: Run, epoch: int, batch: int, update: Update, seconds: float) -> None:
-    """Move the run's position past a step."""
-    run.position = dataclasses.replace(
-        run.position,
-        step=run.position.step + 1,
-        epoch=epoch,
-        batch=batch,
-        seconds=seconds,
-        skipped=run.position.skipped + 1 if update.skipped else 0,
-    )
+def _validate_if_due(run: Run, step: Step) -> Step:
+    """Return the step, validated if it is one of validate_every or the last one."""
+    due = step.number % run.config.training.validate_every == 0 or _is_done(run)
+    if not due or not run.validation_pairs:
+        return step
+    validation, best = validate_and_keep(run)
+    return dataclasses.replace(step, validation=validation, best=best)
 
 
 def _judge_update(run: Run, batches: Sequence[Batch], update: Update) -> None:
@@ -211,55 +214,25 @@ def _judge_update(run: Run, batches: Sequence[Batch], update: Update) -> None:
     if update.split and not run.split:
         run.report(split_message(position.step, batches, update.split, training.batch_tokens))
         run.split = True
-    if position.skipped <= training.max_skipped:
-        return
-    lines = ", ".join(itertools.chain.from_iterable(batch.origins[:3] for batch in batches))
-    raise PellucidError(
-        f"[training] max_skipped = {training.max_skipped}: the loss or the gradient was not "
-        f"finite in {position.skipped} steps in a row, the last of them step {position.step} "
-        f"with the lines {lines}, ... {_first_not_finite(run, batches)}"
-        "Lower peak_rate, raise warmup_steps, or look at these lines; the checkpoints before it are intact."
-    )
+    if position.skipped > training.max_skipped:
+        lines = ", ".join(itertools.chain.from_iterable(batch.origins[:3] for batch in batches))
+        raise PellucidError(
+            f"[training] max_skipped = {training.max_skipped}: the loss or the gradient was not "
+            f"finite in {position.skipped} steps in a row, the last of them step {position.step} "
+            f"with the lines {lines}, ... {_first_not_finite(run, batches)}"
+            "Lower peak_rate, raise warmup_steps, or look at these lines; the earlier checkpoints are intact."
+        )
 
 
 def _first_not_finite(run: Run, batches: Sequence[Batch]) -> str:
     """Name the first line, and the first tensor of its pass, that is not finite. The weights are still those
     of the step, because it was skipped."""
     model = run.learner.working.train()
-    for batch in batches:
-        origins, batch = batch.origins, batch.to(run.learner.device)
-        for row, origin in enumerate(origins):  # one at a time: the logits of all may not fit into memory
-            one = slice(row, row + 1)
+    for whole in batches:
+        for row, origin in enumerate(whole.origins):  # one at a time, which needs less memory
+            batch = whole.rows(slice(row, row + 1)).to(run.learner.device)
             with torch.no_grad(), find_nonfinite(model, run.vocabulary) as found:
-                model(batch.source[one], batch.source_mask[one], batch.target_in[one])
+                model(batch.source, batch.source_mask, batch.target_in)
             if found.first is not None:
                 return f"With {origin}, {found} "
     return "Each tensor of their passes forward was finite, so it is a gradient that is not. "
-
-
-def _validate_if_due(run: Run, update: Update, trace: Trace | None) -> Step:
-    """Return the step, validated if it is one of validate_every or the last one."""
-    position = run.position
-    step = Step(position.step, position.epoch, update, position.seconds, trace=trace)
-    due = position.step % run.config.training.validate_every == 0 or _is_done(run)
-    if not due or not run.validation_pairs:
-        return step
-    validation, best = validate_and_keep(run)
-    return dataclasses.replace(step, validation=validation, best=best)
-
-
-def _metrics(step: Step) -> dict[str, Any]:
-    values = {"step": step.number, "epoch": step.epoch, "seconds": round(step.seconds, 3)}
-    values |= dataclasses.asdict(step.update)
-    return values | ({} if step.validation is None else {"validation": step.validation.figures()})
-
-
-def _note_short_warmup(run: Run) -> None:
-    step, warmup = run.position.step, run.config.training.warmup_steps
-    if step == 0:
-        run.report("nothing was learned: the training ended at step 0, so the model has its first weights.")
-    elif step < warmup:
-        run.report(
-            f"the learning rate was still rising at the end: step {step:,} of {warmup:,} warm-up "
-            "steps. Lower [training] warmup_steps, or train longer."
-        )

@@ -2,8 +2,8 @@
 and the average of the last validated models in averaged/."""
 
 import copy
-import dataclasses
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,6 @@ import torch
 from torch import Tensor
 
 from pellucid.config.toml_file import to_table, without_folders
-from pellucid.errors import UsageError
 from pellucid.folder import checkpoint
 from pellucid.folder.checkpoint import AVERAGING
 from pellucid.folder.manifest import read_manifest
@@ -31,10 +30,9 @@ def save(run: Run) -> None:
     """Save the state to go on from; and the model as it is now, in last/."""
     save_model(run, run.out / "last", run.learner.model, None, f"step {run.position.step}")
     settings = to_table(without_folders(run.config))
-    state = {"position": dataclasses.asdict(run.position), "config": settings, "data": run.data}
-    checkpoint.save_state(
-        run.out, run.position.step, run.learner.tensors(), state, keep=run.config.training.keep_checkpoints
-    )
+    state = {"position": asdict(run.position), "config": settings, "data": run.data}
+    keep = run.config.training.keep_checkpoints
+    checkpoint.save_state(run.out, run.position.step, run.learner.tensors(), state, keep)
 
 
 def save_model(run: Run, folder: Path, model: Transformer, validation: Validation | None, what: str) -> None:
@@ -53,13 +51,13 @@ def save_model(run: Run, folder: Path, model: Transformer, validation: Validatio
 
 def validate_and_keep(run: Run) -> tuple[Validation, bool]:
     """Validate the model as it is now; return whether it is the best so far, which becomes the folder."""
-    average = run.config.training.average
+    model, average = run.learner.model, run.config.training.average
     if average:
-        keep_for_average(run.out, run.position.step, run.learner.model.state_dict(), average)
+        keep_for_average(run.out, run.position.step, model.state_dict(), average)
     with run.stop.during(Doing.VALIDATION):
-        validation = _validate(run, run.learner.model)
-    best = _keep_if_best(run, run.learner.model, validation, f"step {run.position.step}")
-    run.position = dataclasses.replace(run.position, stale=0 if best else run.position.stale + 1)
+        validation = _validate(run, model)
+    best = _keep_if_best(run, model, validation, f"step {run.position.step}")
+    run.position.stale = 0 if best else run.position.stale + 1
     return validation, best
 
 
@@ -80,24 +78,25 @@ def finish(run: Run) -> dict[str, Any] | None:
     if checkpoint.newest_step(run.out) != run.position.step:
         save(run)  # a second signal from here on must not cost the last steps
     states = put_aside(run.out, run.position.step) if run.config.training.average else []
-    validation, what = None, name_average([state.step for state in states])
+    steps, model, validation = [state.step for state in states], run.learner.model, None
+    what = f"average of step{'s' * (len(steps) > 1)} {', '.join(map(str, steps))}"
     if states:
-        model = copy.deepcopy(run.learner.model)
+        model = copy.deepcopy(model)
         model.load_state_dict(mean([state.tensors for state in states]))
         validation = _validate(run, model)
         save_model(run, run.out / "averaged", model, validation, what)
         _keep_if_best(run, model, validation, what)
     elif run.position.best_score is None:
-        only = _validate(run, run.learner.model) if run.validation_pairs else None
-        save_model(run, run.out, run.learner.model, only, f"step {run.position.step}")
+        only = _validate(run, model) if run.validation_pairs else None
+        save_model(run, run.out, model, only, f"step {run.position.step}")
     save(run)
     kept = what_is(read_manifest(run.out, "model"))
+    run.report(
+        f"{what}: {validation}; kept as the model: {kept}" if validation else f"kept as the model: {kept}"
+    )
     if validation is None:
-        run.report(f"kept as the model: {kept}")
         return None
-    run.report(f"{what}: {validation}; kept as the model: {kept}")
-    values = {"average": [state.step for state in states], "validation": validation.figures()}
-    return {"step": run.position.step, **values, "kept": kept}
+    return {"step": run.position.step, "average": steps, "validation": validation.figures(), "kept": kept}
 
 
 def keep_for_average(run: Path, step: int, weights: dict[str, Tensor], most: int) -> None:
@@ -114,9 +113,7 @@ def put_aside(run: Path, up_to_step: int) -> list[checkpoint.TrainingState]:
 
 
 def mean(states: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:
-    """Return the mean of the parameters of several models, summed in float64."""
-    if not states or any(state.keys() != states[0].keys() for state in states):
-        raise UsageError("an average needs at least one model, and the same parameters in all of them.")
+    """Return the mean of the parameters of several models of one shape, summed in float64."""
     return {
         name: torch.stack([state[name].double() for state in states]).mean(0).to(first.dtype)
         for name, first in states[0].items()
@@ -131,11 +128,6 @@ def what_is(manifest: Mapping[str, Any]) -> str:
     return str(provenance.get("what") or f"step {provenance['steps']}")
 
 
-def name_average(steps: Sequence[int]) -> str:
-    """Name an average of these steps: "average of steps 1500, 1747"."""
-    return f"average of step{'s' * (len(steps) > 1)} {', '.join(map(str, steps))}"
-
-
 def versions() -> dict[str, str]:
     """Return the version of each package that computes."""
     others = {name: version(name) for name in ("torch", "sentencepiece", "sacrebleu")}
@@ -146,12 +138,10 @@ def _keep_if_best(run: Run, model: Transformer, validation: Validation, what: st
     """Make the folder this model if it is the best so far; of equal scores, the lower loss is better."""
     metric, position = run.config.training.validation_metric, run.position
     score, minus_loss = validation.score(metric), validation.score("loss")
-    if position.best_score is not None and position.best_loss is not None:
-        best = position.best_score, -position.best_loss
-        if (score, minus_loss) <= best:
-            return False
+    if position.best and (score, minus_loss) <= position.best:
+        return False
     save_model(run, run.out, model, validation, what)
-    run.position = dataclasses.replace(run.position, best_score=score, best_loss=-minus_loss)
+    position.best_score, position.best_loss = score, -minus_loss
     return True
 
 

@@ -22,7 +22,7 @@ from pellucid.errors import UsageError
 from pellucid.folder import checkpoint
 from pellucid.folder.load import load_model, load_model_or_step
 from pellucid.learning.learner import Learner
-from pellucid.learning.log import METRICS, count_steps
+from pellucid.learning.log import METRICS, has_steps
 from pellucid.learning.memory import needing_memory, smaller_model
 from pellucid.learning.resume import check_accepted, refuse_changes
 from pellucid.learning.stop import Doing, StopRequest
@@ -49,7 +49,7 @@ class Request:
     report: Callable[[str], None]
 
 
-@dataclass(frozen=True)
+@dataclass
 class Position:
     """How far a run has come; every checkpoint holds all of it."""
 
@@ -62,10 +62,17 @@ class Position:
     best_loss: float | None = None  # of the same validation: of two equal scores the lower loss is better
     stale: int = 0  # validations since the best one
 
+    @property
+    def best(self) -> tuple[float, float] | None:
+        """Return the best score and minus its loss: the larger is better."""
+        if self.best_score is None or self.best_loss is None:
+            return None
+        return self.best_score, -self.best_loss
+
 
 @dataclass
 class Run:
-    """What a training run works with; only the last two change."""
+    """What a training run works with; only `position` and `split` change."""
 
     out: Path
     config: Config
@@ -77,7 +84,7 @@ class Run:
     data: dict[str, str]  # the SHA-256 of each file
     report: Callable[[str], None]
     stop: StopRequest
-    position: Position = Position()
+    position: Position
     split: bool = False  # whether a step did not fit into memory
 
     def batches(self, epoch: int, start: int) -> Iterator[Batch]:
@@ -96,11 +103,22 @@ def set_up(asked: Request, report: Callable[[str], None], stop: StopRequest) -> 
     config = asked.config
     check_accepted(asked.accept)
     device = device_named(asked.device)
-    _set_up_torch(config)
+    if config.training.threads:
+        torch.set_num_threads(config.training.threads)
+    # oneDNN caches what it compiles for a shape, about 2 MB each, for up to 1,024 shapes. In bf16 few batches
+    # share a shape, but the layers of one batch do. oneDNN reads this before its first product.
+    os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "16")
+    torch.manual_seed(config.training.seed)
     saved, data = _read_state(asked, report)
     text = read_text(config.data, asked.text)
+    model = None
     with stop.during(Doing.VOCABULARY):
-        vocabulary, model = _vocabulary(config, asked.out if saved else None, text.train)
+        if saved:
+            vocabulary = load_model(asked.out / "last").vocabulary
+        elif config.training.start_from:
+            vocabulary, model = _start_from(config.training.start_from, config)
+        else:
+            vocabulary = learned_vocabulary(text.train, config)
     examples, found = encode_pairs(text.train, vocabulary, config.data, text.train_report)
     report(f"training data: {found}; {_unknown(examples, vocabulary, config)}")
     warn_if_identical("train", found)
@@ -111,25 +129,14 @@ def set_up(asked: Request, report: Callable[[str], None], stop: StopRequest) -> 
     with needing_memory("as the model was made", smaller_model(config.model)):
         learner = Learner((model or Transformer(config.model)).to(device), config.training)
     trained = sum(parameter.numel() for parameter in learner.model.parameters())
-    report(
-        f"{trained:,} parameters, a vocabulary of {config.model.vocabulary:,}, "
-        f"{learner.precision} on {learner.device}"
-    )
-    run = Run(asked.out, config, vocabulary, learner, examples, *validation, data, report, stop)
+    size, where = f"a vocabulary of {config.model.vocabulary:,}", f"{learner.precision} on {learner.device}"
+    report(f"{trained:,} parameters, {size}, {where}")
+    run = Run(asked.out, config, vocabulary, learner, examples, *validation, data, report, stop, Position())
     if saved:
         learner.restore(saved.tensors)
         run.position = Position(**saved.state["position"])
         report(f"going on from step {run.position.step}")
     return run
-
-
-def _set_up_torch(config: Config) -> None:
-    if config.training.threads:
-        torch.set_num_threads(config.training.threads)
-    # oneDNN caches what it compiles for a shape, about 2 MB each, for up to 1,024 shapes. In bf16 few batches
-    # share a shape, but the layers of one batch do. oneDNN reads this before its first product.
-    os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "16")
-    torch.manual_seed(config.training.seed)
 
 
 def _read_state(
@@ -139,7 +146,7 @@ def _read_state(
     config, out = asked.config, asked.out
     checkpoint.recover(out)
     saved = checkpoint.newest_state(out)
-    if saved and not asked.resume and saved.step == 0 and not count_steps(out / METRICS):
+    if saved and not asked.resume and saved.step == 0 and not has_steps(out / METRICS):
         saved = None  # nothing was learned there, so nothing is lost
     if saved and not asked.resume:
         raise UsageError(
@@ -173,12 +180,12 @@ def _validation(
 
 def _unknown(examples: Sequence[Example], vocabulary: Vocabulary, config: Config) -> str:
     """Say which share of the text the vocabulary does not know; warn if it is large."""
-    words = vocabulary.kind == "word"
-    what = "words" if words else "characters"
-    remedy = 'kind = "unigram"' if words else "byte_fallback = true, or a higher character_coverage"
     shares = dict(zip(("source", "target"), unknown_shares(examples, vocabulary), strict=True))
     large = [f"{share:.1%} of the {side} tokens" for side, share in shares.items() if share > UNKNOWN]
     if large:
+        what, remedy = "characters", "byte_fallback = true, or a higher character_coverage"
+        if vocabulary.kind == "word":
+            what, remedy = "words", 'kind = "unigram"'
         warnings.warn(
             f"[vocabulary] size = {config.vocabulary.size}: {' and '.join(large)} of the training data are "
             f"unknown, and the model cannot tell these {what} apart. Set a larger size, or {remedy}.",
@@ -188,16 +195,25 @@ def _unknown(examples: Sequence[Example], vocabulary: Vocabulary, config: Config
     return f"unknown tokens: {', '.join(parts) or 'none'}"
 
 
-def _vocabulary(
-    config: Config, resumed: Path | None, pairs: Sequence[Pair]
-) -> tuple[Vocabulary, Transformer | None]:
-    """Return the run's own vocabulary on a resume; or that of the model to start from, with this model; or
-    one that is learned from the pairs."""
-    if resumed:
-        return load_model(resumed / "last").vocabulary, None
-    if config.training.start_from:
-        return _start_from(config.training.start_from, config)
-    return learned_vocabulary(pairs, config), None
+def _start_from(folder: str, config: Config) -> tuple[Vocabulary, Transformer]:
+    """Load the vocabulary and the model to start from; raise if the configuration differs, except in
+    dropout."""
+    loaded = load_model_or_step(Path(folder), "cpu")
+    theirs = loaded.config
+    shape = [name for name in vars(config.model) if not name.endswith(("dropout", "_id", "vocabulary"))]
+    learned_by = [*LEARNED_BY, *(["model"] if config.vocabulary.model else [])]
+    ours, other = without_folders(config).vocabulary, without_folders(theirs).vocabulary
+    another_text = differences(config.data, theirs.data, ["languages", "preparation"])
+    different, wrong = differences(config.model, theirs.model, shape), "is of another shape"
+    if not different:
+        different = another_text or differences(ours, other, learned_by)
+        wrong = "was made for other text"
+    if different:
+        remedy = "Leave these out: they are then taken from there; or give them the same values."
+        raise UsageError(f"[training] start_from = {folder}: its model {wrong}: {different}. {remedy}")
+    model = Transformer(fitted(config, loaded.vocabulary))
+    model.load_state_dict(loaded.model.state_dict())
+    return loaded.vocabulary, model
 
 
 def learned_vocabulary(pairs: Sequence[Pair], config: Config) -> Vocabulary:
@@ -206,31 +222,6 @@ def learned_vocabulary(pairs: Sequence[Pair], config: Config) -> Vocabulary:
     to = [target_language(pair, languages) for pair in pairs] if languages else None
     sources, targets = (pair.source for pair in pairs), (pair.target for pair in pairs)
     return train_vocabulary(sources, targets, config.vocabulary, config.data, to)
-
-
-def _start_from(folder: str, config: Config) -> tuple[Vocabulary, Transformer]:
-    """Load the vocabulary and the model to start from; raise if the configuration differs, except in
-    dropout."""
-    loaded = load_model_or_step(Path(folder), "cpu")
-    theirs = loaded.config
-    shape = [name for name in vars(config.model) if not name.endswith(("dropout", "_id", "vocabulary"))]
-    if different := differences(config.model, theirs.model, shape):
-        raise UsageError(
-            f"[training] start_from = {folder}: its model is of another shape: {different}. "
-            "Leave these out of [model], which is then taken from there."
-        )
-    learned_by = [*LEARNED_BY, *(["model"] if config.vocabulary.model else [])]
-    different = differences(config.data, theirs.data, ["languages", "preparation"]) or differences(
-        without_folders(config).vocabulary, without_folders(theirs).vocabulary, learned_by
-    )
-    if different:
-        raise UsageError(
-            f"[training] start_from = {folder}: its model was made for other text: {different}. "
-            "Give [data] and [vocabulary] the same values; what [vocabulary] leaves out is taken from there."
-        )
-    model = Transformer(fitted(config, loaded.vocabulary))
-    model.load_state_dict(loaded.model.state_dict())
-    return loaded.vocabulary, model
 
 
 def fitted(config: Config, vocabulary: Vocabulary) -> ModelConfig:

@@ -47,23 +47,26 @@ class StopRequest:
     def __init__(self) -> None:
         self.answers: SimpleQueue[str | None] = SimpleQueue()
 
+    def __call__(self, number: int, frame: Any) -> None:
+        """Note the signal and answer it; where there is nothing to finish, stop."""
+        if self.requested and number != HANG_UP:
+            raise KeyboardInterrupt
+        self.requested = True
+        nothing_to_save = self.doing in (Doing.READING, Doing.VOCABULARY)
+        saved = newest_step(self.run_folder) if self.run_folder and not nothing_to_save else None
+        line = self.doing.value
+        if saved is not None:
+            line += f" A second Ctrl-C stops at once; the run can then go on from step {saved:,}."
+        self.answers.put(line)
+        if nothing_to_save:
+            raise KeyboardInterrupt
+
     def speak(self) -> None:
         """Say the answers, in a thread of its own: when a signal comes in the middle of a line, the first
         thread holds the locks of the display."""
         while (line := self.answers.get()) is not None:
             with suppress(OSError, ValueError):  # the reader closed the stream
                 self.say(line)
-
-    def answer(self) -> None:
-        """Say what comes next; where there is nothing to finish, stop."""
-        nothing_to_save = self.doing in (Doing.READING, Doing.VOCABULARY)
-        line = self.doing.value
-        saved = newest_step(self.run_folder) if self.run_folder and not nothing_to_save else None
-        if saved is not None:
-            line += f" A second Ctrl-C stops at once; the run can then go on from step {saved:,}."
-        self.answers.put(line)
-        if nothing_to_save:
-            raise KeyboardInterrupt
 
     @contextmanager
     def during(self, doing: Doing) -> Iterator[None]:
@@ -74,12 +77,6 @@ class StopRequest:
         finally:
             self.doing = before
 
-    def __call__(self, number: int, frame: Any) -> None:
-        if self.requested and number != HANG_UP:
-            raise KeyboardInterrupt
-        self.requested = True
-        self.answer()
-
 
 @contextmanager
 def stop_on_signal() -> Iterator[StopRequest]:
@@ -87,11 +84,10 @@ def stop_on_signal() -> Iterator[StopRequest]:
 
     Inside another such block, return the request of the outer one: it also counts between two steps.
     """
-    request = StopRequest()
+    request, outer = StopRequest(), signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread():
         yield request  # Python delivers signals to the main thread only
         return
-    outer = signal.getsignal(signal.SIGINT)
     if isinstance(outer, StopRequest):
         yield outer
         return

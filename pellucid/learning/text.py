@@ -33,21 +33,16 @@ class Text:
 
 def check_text(pairs: Texts | None, validation_pairs: Texts | None, data: DataConfig) -> PythonText:
     """Return the text from Python; raise if the same text is named twice, or if there is none at all."""
-    for name, texts, files in (
-        ("pairs", pairs, data.train),
-        ("validation_pairs", validation_pairs, data.validation),
-    ):
-        if texts is not None and files:
-            raise UsageError(f"{name} and files in [data] are both given. Leave one of them out.")
     text = PythonText(tuple(pairs or ()), tuple(validation_pairs or ()))
+    for name, files in (("pairs", data.train), ("validation_pairs", data.validation)):
+        if getattr(text, name) and files:
+            raise UsageError(f"{name} and files in [data] are both given. Leave one of them out.")
     if not data.train and not text.pairs:
-        raise UsageError(
-            '[data] train is missing: name the parallel text, as in train = ["train.en", "train.de"].'
-        )
+        example = 'train = ["train.en", "train.de"]'
+        raise UsageError(f"[data] train is missing: name the parallel text, as in {example}.")
     if data.held_out and (data.validation or text.validation_pairs):
-        raise UsageError(
-            f"[data] held_out = {data.held_out}, and there is validation text too. Leave one of them out."
-        )
+        both = f"[data] held_out = {data.held_out}, and there is validation text too"
+        raise UsageError(f"{both}. Leave one of them out.")
     return text
 
 
@@ -82,13 +77,12 @@ def warn_if_identical(name: str, report: Report) -> None:
 
 def overlap(text: Text) -> str:
     """Say how much of the validation text is in the training text; return "" if nothing is."""
-    pairs = {(pair.source, pair.target) for pair in text.validation}
     sources = {pair.source for pair in text.validation}
-    pairs &= {(pair.source, pair.target) for pair in text.train if pair.source in sources}
-    sources &= {pair.source for pair in text.train}
+    learned = {(pair.source, pair.target) for pair in text.train if pair.source in sources}
+    sources = {source for source, _ in learned}
     if not sources:
         return ""
-    both = sum((pair.source, pair.target) in pairs for pair in text.validation)
+    both = sum((pair.source, pair.target) in learned for pair in text.validation)
     alone = sum(pair.source in sources for pair in text.validation) - both
     also = f", and so is the source of {alone:,} more" if alone else ""
     return (

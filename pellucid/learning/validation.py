@@ -31,34 +31,24 @@ def validate(
 
     progress: receives the number of sentences translated so far, now and then.
     """
+    translations, done, languages = [""] * len(pairs), 0, config.data.languages
     with evaluating(model):
-        loss = validation_loss(model, batches)
-        translations = _translate(TextTranslator(model, vocabulary, config), config, pairs, progress)
+        loss, translator = validation_loss(model, batches), TextTranslator(model, vocabulary, config)
+        for to, places in by_language(pairs, languages).items():
+            # The longest sources first: sentences of about the same length are decoded together.
+            places = sorted(places, key=lambda place: -len(pairs[place].source))
+            for start in range(0, len(places), TOGETHER):
+                some = places[start : start + TOGETHER]
+                found = translator.translate([pairs[place].source for place in some], to=to)
+                for place, translation in zip(some, found, strict=True):
+                    translations[place] = translation.text
+                done += len(some)
+                progress(done)
     references = references_of(pairs, config)
     scores = evaluate(translations, references, tokenize=tokenizer_for(config))
-    samples = tuple(
-        Sample(pairs[place].source, references[place], translations[place])
-        for place in sorted({0, len(pairs) // 2})
-    )
-    return Validation(loss, scores, samples)
-
-
-def _translate(
-    translator: TextTranslator, config: Config, pairs: Sequence[Pair], progress: Callable[[int], None]
-) -> list[str]:
-    """Translate each source into the language of its target, the longest sources first: sentences of about
-    the same length are decoded together."""
-    translations, done = [""] * len(pairs), 0
-    for to, places in by_language(pairs, config.data.languages).items():
-        places = sorted(places, key=lambda place: -len(pairs[place].source))
-        for start in range(0, len(places), TOGETHER):
-            some = places[start : start + TOGETHER]
-            found = translator.translate([pairs[place].source for place in some], to=to)
-            for place, translation in zip(some, found, strict=True):
-                translations[place] = translation.text
-            done += len(some)
-            progress(done)
-    return translations
+    shown = sorted({0, len(pairs) // 2})
+    samples = [Sample(pairs[place].source, references[place], translations[place]) for place in shown]
+    return Validation(loss, scores, tuple(samples))
 
 
 @torch.no_grad()

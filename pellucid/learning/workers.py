@@ -13,14 +13,14 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from multiprocessing.connection import Connection, Pipe
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from pellucid.config.schema import ModelConfig
+from pellucid.config.schema import ModelConfig, TrainingConfig
 from pellucid.data.batch import Batch
 from pellucid.errors import PellucidError, is_out_of_memory
 from pellucid.learning.loss import loss_of
@@ -35,8 +35,8 @@ MOST = 4  # processes: more have too little of a batch each, and each needs memo
 class Workers:
     """Processes that compute gradients of a model beside this one; each has as many threads as this one."""
 
-    def __init__(self, model: Transformer, smoothing: float, seed: int, threads: int) -> None:
-        self._seed, self._seeds = seed, random.Random(seed)
+    def __init__(self, model: Transformer, training: TrainingConfig, threads: int) -> None:
+        self._seed, self._seeds = training.seed, random.Random(training.seed)
         count = min(MOST, threads) - 1 if can_share(model) else 0
         self.threads, self._of_all = threads // (count + 1), threads
         self._processes: list[subprocess.Popen[bytes]] = []
@@ -54,7 +54,7 @@ class Workers:
             for number in range(count):
                 self._connections.append(self._start(memory.fileno(), number))
         dtype = str(parameters[0].dtype).removeprefix("torch.")
-        self._send(asdict(model.config), dtype, smoothing, self.threads)
+        self._send(asdict(model.config), dtype, training.label_smoothing, self.threads)
 
     def _start(self, memory: int, number: int) -> Connection:
         ours, theirs = Pipe()
@@ -103,8 +103,7 @@ class Workers:
     def shares(self, batch: Batch) -> list[Batch]:
         """Deal a batch's rows out: the caller's share, then that of each worker that gets a row."""
         count = min(1 + len(self), len(batch.origins))
-        rows = [slice(first, None, count) for first in range(count)]
-        return [replace(batch, **{name: each[part] for name, each in vars(batch).items()}) for part in rows]
+        return [batch.rows(slice(first, None, count)) for first in range(count)]
 
     @contextmanager
     def own_threads(self) -> Iterator[None]:

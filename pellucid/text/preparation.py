@@ -5,9 +5,6 @@ import unicodedata
 from functools import cache
 from typing import Any
 
-from pellucid.config.schema import PREPARATIONS
-from pellucid.errors import UsageError
-
 # Punctuation that belongs to the word around it: don't, t-shirt, and/or, R&D, a@b.org; in numbers: 1,000.
 _INSIDE_WORDS, _INSIDE_NUMBERS = "'-/&@.", ",:"
 _OPENING, _CLOSING, _SPACED_IN_FRENCH = r"¿¡(\[{“„‘#", r".,;:!?…)\]}”’'\"।॥%", "?!:;»%"
@@ -17,13 +14,12 @@ def prepare(text: str, name: str, language: str | None) -> str:
     """Prepare a line by the recipe `name` for `language` ("de", "fr"; None has English rules)."""
     if name == "none":
         return text
-    if name == "moses":
-        return _moses(text, language or "en")
-    if name == "moses-lowercase":
-        return _moses(text.lower(), language or "en")
     if name == "words":
         return _words(text, language)
-    raise UsageError(f"[data] preparation = {name!r} is not one of {', '.join(PREPARATIONS)}.")
+    # Moses reads lines with their line feed, and its rule for a period after a quotation mark looks at it.
+    normalizer, tokenizer = _moses_tools(language or "en")
+    normalized = normalizer.normalize((text.lower() if name == "moses-lowercase" else text) + "\n")
+    return str(tokenizer.tokenize(normalized, escape=True, return_str=True))
 
 
 def restore(text: str, name: str, language: str | None) -> str:
@@ -37,13 +33,6 @@ def restore(text: str, name: str, language: str | None) -> str:
 def stays_tokenised(name: str) -> bool:
     """Return whether the output of a model with this recipe is tokenised text, which is scored as it is."""
     return name.startswith("moses")
-
-
-def _moses(text: str, language: str) -> str:
-    normalizer, tokenizer = _moses_tools(language)
-    # Moses reads lines with their line feed, and its rule for a period after a quotation mark looks at it.
-    normalized = normalizer.normalize(text + "\n")
-    return str(tokenizer.tokenize(normalized, escape=True, return_str=True))
 
 
 @cache

@@ -64,17 +64,10 @@ class Vocabulary:
     def same_as(self, other: "Vocabulary") -> bool:
         """Return whether every text has the same ids in both vocabularies."""
         mine, theirs = (
-            (
-                each.source.serialized_model_proto(),
-                each.target.serialized_model_proto(),
-                table_of(each.source),
-                table_of(each.target),
-                each.languages,
-                each.preparation,
-            )
+            [(side.serialized_model_proto(), table_of(side)) for side in (each.source, each.target)]
             for each in (self, other)
         )
-        return mine == theirs
+        return (mine, self.languages, self.preparation) == (theirs, other.languages, other.preparation)
 
     def ids(self) -> dict[str, int]:
         """Return the special ids by their names in ModelConfig."""
@@ -89,9 +82,9 @@ class Vocabulary:
         """Return the language to translate to, checked; None if the model's only one has no name."""
         offered = self.target_languages
         names = ", ".join(offered)
-        if to is None and len(offered) > 1:
-            raise UsageError(f"the model translates to {names}: say which, with to={offered[0]!r}.")
         if to is None:
+            if len(offered) > 1:
+                raise UsageError(f"the model translates to {names}: say which, with to={offered[0]!r}.")
             return offered[0] if offered else None
         if not offered:
             raise UsageError(f"the model does not name its languages, so it takes no {to!r}. Leave it out.")

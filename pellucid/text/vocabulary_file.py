@@ -36,9 +36,7 @@ def kind_of(model: bytes) -> str:
 def _shorten(number: int, field: bytes, message: bytes, left_out: set[int]) -> bytes:
     """Return a field whose value is this message, without some fields of the message."""
     kept = b"".join(message[start:end] for inner, start, _, end in _fields(message) if inner not in left_out)
-    if kept == message:
-        return field
-    return _varint(number << 3 | LENGTH_DELIMITED) + _varint(len(kept)) + kept
+    return field if kept == message else _varint(number << 3 | LENGTH_DELIMITED) + _varint(len(kept)) + kept
 
 
 def _fields(message: bytes) -> Iterator[tuple[int, int, int, int]]:

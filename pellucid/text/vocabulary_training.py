@@ -2,7 +2,7 @@
 
 import io
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import repeat
 from pathlib import Path
@@ -39,7 +39,12 @@ def train_vocabulary(
             f"[vocabulary] model names {len(config.model)} files. Give one, or one for each side."
         )
     if config.model:
-        return ready_made({name: _read(Path(name)) for name in config.model}, config.kind, data)
+        try:
+            protos = {name: Path(name).read_bytes() for name in config.model}
+        except OSError as error:
+            cannot = f"the vocabulary cannot be read: {error.strerror}"
+            raise PellucidError(f"{error.filename}: {cannot}.") from None
+        return ready_made(protos, config.kind, data)
     if config.kind == "word" and config.sampling:
         raise UsageError(
             f'[vocabulary] sampling = {config.sampling}: with kind = "word" there is nothing to sample, '
@@ -47,14 +52,13 @@ def train_vocabulary(
         )
     offered = targets_of(data.languages)
     languages = list(to) if to is not None else repeat(offered[0] if len(offered) == 1 else None)
+    recipe, from_to = data.preparation, data.languages
     source_text = [
-        prepare(valid(line), data.preparation, source_language(data.languages, language))
+        prepare(valid(line), recipe, source_language(from_to, language))
         for line, language in zip(sources, languages, strict=False)
     ]
-    target_text = [
-        prepare(valid(line), data.preparation, language)
-        for line, language in zip(targets, languages, strict=False)
-    ]
+    both = zip(targets, languages, strict=False)
+    target_text = [prepare(valid(line), recipe, language) for line, language in both]
     tags = [f">>{language}<<" for language in offered] if len(offered) > 1 else []
     if config.joint:
         source = target = _train(source_text + target_text, "", config, tags)
@@ -66,50 +70,34 @@ def train_vocabulary(
 
 def _train(text: list[str], side: str, config: VocabularyConfig, tags: list[str]) -> SentencePieceProcessor:
     proto = io.BytesIO()
+    settings = _TRAINER | dict(
+        sentence_iterator=iter(text),
+        model_writer=proto,
+        model_type=config.kind,
+        vocab_size=config.size,
+        hard_vocab_limit=config.kind != "word",
+        normalization_rule_name=config.normalization,
+        character_coverage=config.character_coverage,
+        byte_fallback=config.byte_fallback,
+        control_symbols=tags,  # no text can contain one, so no sentence changes its language
+    )
     try:
-        _in_a_second_thread(
-            SentencePieceTrainer.train,
-            sentence_iterator=iter(text),
-            model_writer=proto,
-            model_type=config.kind,
-            vocab_size=config.size,
-            hard_vocab_limit=config.kind != "word",
-            normalization_rule_name=config.normalization,
-            character_coverage=config.character_coverage,
-            byte_fallback=config.byte_fallback,
-            control_symbols=tags,  # no text can contain one, so no sentence changes its language
-            **_TRAINER,
-        )
+        # In a second thread: SentencePiece returns only at its end, and the first thread answers signals.
+        with ThreadPoolExecutor(1) as pool:
+            pool.submit(SentencePieceTrainer.train, **settings).result()
     except RuntimeError as error:
         raise _explain(str(error), side, config) from None
     return SentencePieceProcessor(model_proto=proto.getvalue())
 
 
-def _in_a_second_thread(learn: Callable[..., None], **settings: Any) -> None:
-    """Learn in a second thread: SentencePiece returns only at its end, and the first one answers signals."""
-    with ThreadPoolExecutor(1) as pool:
-        pool.submit(learn, **settings).result()
-
-
 def _explain(error: str, side: str, config: VocabularyConfig) -> PellucidError:
-    start = f"[vocabulary] size = {config.size}: "
+    start, text = f"[vocabulary] size = {config.size}: ", f"{side}the training text"
     if most := re.search(r"value <= (\d+)", error):
-        return UsageError(
-            f"{start}the corpus is too small for its vocabulary: {side}the training text yields at most "
-            f"{most[1]} tokens. Set size = {most[1]} or less, or give more text."
-        )
+        yields = f"the corpus is too small for its vocabulary: {text} yields at most {most[1]} tokens"
+        return UsageError(f"{start}{yields}. Set size = {most[1]} or less, or give more text.")
     if least := re.search(r"required_chars\. \d+ vs (\d+)", error):
-        return UsageError(
-            f"{start}{side}the training text needs at least {least[1]} tokens, one for each character. "
-            f"Set size = {least[1]} or more, or lower character_coverage."
-        )
+        needs = f"{text} needs at least {least[1]} tokens, one for each character"
+        return UsageError(f"{start}{needs}. Set size = {least[1]} or more, or lower character_coverage.")
     if "sentences_.empty()" in error or "all_chars_count" in error:
-        return PellucidError(f"{start}{side}the training text is empty. Look at the files in [data] train.")
-    return PellucidError(f"{start}SentencePiece could not learn it from {side}the training text: {error}")
-
-
-def _read(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise PellucidError(f"{path}: the vocabulary cannot be read: {error.strerror}.") from None
+        return PellucidError(f"{start}{text} is empty. Look at the files in [data] train.")
+    return PellucidError(f"{start}SentencePiece could not learn it from {text}: {error}")

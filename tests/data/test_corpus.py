@@ -1,17 +1,17 @@
 """Parallel text: split on line feeds alone, aligned whatever is in it, and every pair accounted for."""
 
 import gzip
+import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-from pellucid.config.schema import DataConfig, VocabularyConfig
-from pellucid.data.corpus import Pair, Report, fingerprint, read_pairs
+from pellucid.config.schema import DataConfig
+from pellucid.data.corpus import Pair, Report, by_language, fingerprint, read_pairs
 from pellucid.data.examples import encode_pairs, sample_examples, unknown_shares
 from pellucid.errors import PellucidError, UsageError
-from pellucid.text.vocabulary_training import train_vocabulary
 
 
 def corpus(folder: Path, source: bytes, target: bytes) -> tuple[str, str]:
@@ -42,27 +42,20 @@ def test_moses_files_gzip_and_tables_give_the_same_pairs(tmp_path: Path) -> None
         assert counts(report) == {"read": 2, "kept": 2}
 
 
-def test_several_corpora_keep_their_order_and_languages(tmp_path: Path) -> None:
-    files = corpus(tmp_path, b"one\n", b"eins\n")
-    data = DataConfig(languages=(("en", "de"), ("de", "en")))
-    pairs, _ = read_pairs([files, files[::-1]], data)
-    assert [(pair.source, pair.language) for pair in pairs] == [("one", 0), ("eins", 1)]
-    with pytest.raises(UsageError, match="names 2 pairs of languages for 1 corpora"):
-        read_pairs([files], data)
-
-
 def test_the_same_pair_in_another_language_is_no_duplicate(tmp_path: Path) -> None:
     files = corpus(tmp_path, b"taxi\n", b"taxi\n")
+    with pytest.raises(UsageError, match="names 2 pairs of languages for 1 corpora"):
+        read_pairs([files], DataConfig(languages=(("en", "de"), ("de", "en"))))
     for languages, kept in (((), 1), ((("en", "de"),), 1), ((("en", "de"), ("en", "fr")), 2)):
         for remove in (True, False):
             pairs, report = read_pairs(
                 [files, files], DataConfig(languages=languages, remove_duplicates=remove)
             )
             assert report.duplicates == 2 - kept
-            assert len(pairs) == (kept if remove else 2)
+            assert [pair.language for pair in pairs] == [0, kept - 1][: kept if remove else 2]
 
 
-@pytest.mark.parametrize("inside", ["\u2028", "\x85", "\r", "\x0b", "\x0c", "\x1c", "\0", "\u200b", "\u200f"])
+@pytest.mark.parametrize("inside", ["\u2028", "\x85", "\r", "\x0b", "\x1c", "\0"])
 def test_lines_are_split_on_line_feeds_alone(tmp_path: Path, inside: str) -> None:
     files = corpus(tmp_path, f"one{inside}more\ntwo".encode(), b"eins\nzwei\n")
     pairs, report = read_pairs([files], DataConfig())
@@ -91,12 +84,13 @@ def test_empty_lines_drop_the_pair_and_are_counted(tmp_path: Path, nothing: str)
 def test_bad_utf8_is_an_error_or_replaced_or_skipped_as_chosen(tmp_path: Path) -> None:
     lines = [b"line %d" % number for number in range(1, 11)]
     files = corpus(tmp_path, b"\n".join([*lines[:6], b"caf\xe9 x", *lines[7:]]), b"\n".join(lines))
-    with pytest.raises(PellucidError) as error:
-        read_pairs([files], DataConfig())
-    assert str(error.value) == (
-        f"{files[0]}:7: not UTF-8: byte 0xe9 at position 4 of the line. "
-        'Mend the line, or set [data] bad_utf8 = "replace" or "skip".'
-    )
+    for sides in (files, files[::-1]):
+        with pytest.raises(PellucidError) as error:
+            read_pairs([sides], DataConfig())
+        assert str(error.value) == (
+            f"{files[0]}:7: not UTF-8: byte 0xe9 at position 4 of the line. "
+            'Mend the line, or set [data] bad_utf8 = "replace" or "skip".'
+        )
     pairs, report = read_pairs([files], DataConfig(bad_utf8="replace"))
     assert texts(pairs)[6] == ("caf\ufffd x", "line 7")
     assert (report.bad_utf8, report.kept) == (1, 10)
@@ -105,33 +99,6 @@ def test_bad_utf8_is_an_error_or_replaced_or_skipped_as_chosen(tmp_path: Path) -
         assert [pair.target for pair in pairs] == [f"line {n}" for n in (1, 2, 3, 4, 5, 6, 8, 9, 10)]
         assert all(pair.source == pair.target for pair in pairs)
         assert (report.bad_utf8, report.kept) == (1, 9)
-    with pytest.raises(PellucidError, match=r"a\.en:7: not UTF-8"):  # the other side's file is named, too
-        read_pairs([(files[1], files[0])], DataConfig())
-
-
-def test_unequal_line_counts(tmp_path: Path) -> None:
-    files = corpus(tmp_path, b"one\ntwo\nthree\n", b"eins\nzwei\n")
-    with pytest.raises(PellucidError) as error:
-        read_pairs([files], DataConfig())
-    assert str(error.value) == (
-        f"{files[0]} has 3 lines and {files[1]} has 2: each line must be the translation of the same line of "
-        "the other file, and line 3 has none. Look for a lost or an added line feed."
-    )
-
-
-def test_a_missing_file(tmp_path: Path) -> None:
-    source, _ = corpus(tmp_path, b"one\n", b"eins\n")
-    missing = str(tmp_path / "train.de")
-    expected = (
-        f"{missing}: no such file. Give the path of parallel text, as --source and --target or as [data] "
-        "train and validation (from the configuration's folder); `pellucid data NAME` downloads some."
-    )
-    for attempt in (lambda: read_pairs([(source, missing)], DataConfig()), lambda: fingerprint([(missing,)])):
-        with pytest.raises(PellucidError) as error:
-            attempt()
-        assert str(error.value) == expected
-    with pytest.raises(PellucidError, match="cannot be read: Is a directory"):
-        read_pairs([(source, str(tmp_path))], DataConfig())
 
 
 @pytest.mark.parametrize(
@@ -146,29 +113,56 @@ def test_damaged_gzip_is_an_error_with_the_file(tmp_path: Path, damage) -> None:
 
 
 def test_a_table_has_two_columns(tmp_path: Path) -> None:
-    table = tmp_path / "a.tsv"
-    table.write_bytes(b"one\teins\n\ntwo\tzwei\tCC-BY\n")
-    with pytest.raises(PellucidError) as error:
-        read_pairs([(str(table),)], DataConfig())
-    assert str(error.value) == (
-        f"{table}:3: 3 columns, but a line must have 2: source, tab, target. "
-        f"If the first two are these, keep them alone: cut -f1,2 {table} > NEW.tsv"
-    )
-    zipped = tmp_path / "my a.tsv.gz"
-    zipped.write_bytes(gzip.compress(table.read_bytes()))
-    with pytest.raises(PellucidError) as error:
-        read_pairs([(str(zipped),)], DataConfig())
-    assert str(error.value).endswith(f"alone: gzip -dc '{zipped}' | cut -f1,2 > NEW.tsv")
-    table.write_bytes(b"one\n")
-    with pytest.raises(PellucidError) as error:
-        read_pairs([(str(table),)], DataConfig())
-    assert str(error.value) == (
-        f"{table}:1: 1 column, but a line must have 2: source, tab, target. "
-        "Mend the line, or give the two sides as two files."
-    )
+    table, zipped = tmp_path / "a.tsv", tmp_path / "my a.tsv.gz"
+    keep = "3 columns, but a line must have 2: source, tab, target. If the first two are these, keep them "
+    three = b"one\teins\n\ntwo\tzwei\tCC-BY\n"
+    for path, content, message in (
+        (table, three, f"{table}:3: {keep}alone: cut -f1,2 {table} > NEW.tsv"),
+        (zipped, gzip.compress(three), f"{zipped}:3: {keep}alone: gzip -dc '{zipped}' | cut -f1,2 > NEW.tsv"),
+        (
+            table,
+            b"one\n",
+            f"{table}:1: 1 column, but a line must have 2: source, tab, target. Mend",
+        ),
+    ):
+        path.write_bytes(content)
+        with pytest.raises(PellucidError, match=f"^{re.escape(message)}"):
+            read_pairs([(str(path),)], DataConfig())
     table.write_bytes(b"one\teins\n\n")
     _, report = read_pairs([(str(table),)], DataConfig())
     assert (report.read, report.empty, report.kept) == (2, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "message"),
+    [
+        (
+            b"1\n2\n3\n",
+            b"1\n2\n",
+            "a.en has 3 lines and SOURCE/a.de has 2: each line must be ",
+        ),
+        (
+            b"\n",
+            b"eins\n",
+            "a.en: no pair is left (1 pair read, 0 kept; 1 empty). Look at the ",
+        ),
+        (
+            None,
+            b"eins\n",
+            "a.en: no such file. Give the path of parallel text, as --source and --target or as [data] ",
+        ),
+    ],
+)
+def test_files_that_cannot_be_used(tmp_path: Path, source: bytes | None, target: bytes, message: str) -> None:
+    files = corpus(tmp_path, source or b"", target)
+    if source is None:
+        Path(files[0]).unlink()
+        with pytest.raises(PellucidError, match=r"a\.en: no such file"):
+            fingerprint([files])
+    expected = f"{tmp_path}/{message}".replace("SOURCE", str(tmp_path))
+    with pytest.raises(PellucidError, match=f"^{re.escape(expected)}"):
+        read_pairs([files], DataConfig())
+    assert read_pairs([], DataConfig()) == ([], Report())
 
 
 def test_duplicates_and_identical_sides_are_counted_and_duplicates_removed_on_request(tmp_path: Path) -> None:
@@ -178,17 +172,6 @@ def test_duplicates_and_identical_sides_are_counted_and_duplicates_removed_on_re
     pairs, report = read_pairs([files], DataConfig(remove_duplicates=True))
     assert [pair.line for pair in pairs] == [1, 3, 4]
     assert str(report) == "4 pairs read, 3 kept; 1 repeated, 1 with target = source"
-
-
-def test_nothing_left_is_an_error(tmp_path: Path) -> None:
-    files = corpus(tmp_path, b"\n", b"eins\n")
-    with pytest.raises(PellucidError) as error:
-        read_pairs([files], DataConfig())
-    assert str(error.value) == (
-        f"{files[0]}: no pair is left (1 pair read, 0 kept; 1 empty). "
-        "Look at the files, or at the limits in [data]."
-    )
-    assert read_pairs([], DataConfig()) == ([], Report())
 
 
 def test_fingerprint_follows_the_bytes_and_not_the_folder(tmp_path: Path) -> None:
@@ -237,25 +220,9 @@ def test_encoding_drops_the_too_long_and_the_unequal() -> None:
     assert str(report) == "9 pairs read, 2 kept; 3 empty, 2 too long, 2 of unequal length"
     with pytest.raises(PellucidError, match=r"a\.en: no pair is left \(1 pair read, 0 kept; 1 too long\)"):
         encode_pairs(pairs[1:2], Letters(), data)  # type: ignore[arg-type]
-
-
-def test_the_language_tag_alone_is_an_empty_source() -> None:
-    several = Letters((("en", "de"), ("en", "fr")))
+    several = Letters((("en", "de"), ("en", "fr")))  # a language tag alone is an empty source
     examples, report = encode_pairs(pairs_of(("\u200b", "b"), ("a", "b")), several, DataConfig())  # type: ignore[arg-type]
     assert (len(examples), report.empty) == (1, 1)
-
-
-def test_each_pair_is_encoded_by_its_own_languages() -> None:
-    languages = (("en", "en"), ("en", "fr"))
-    pairs = [Pair("the dog's here", "l'ami de l'homme", language, 1, "a.en") for language in (0, 1)]
-    data = DataConfig(languages=languages, preparation="words")
-    sides = [pair.source for pair in pairs], [pair.target for pair in pairs]
-    vocabulary = train_vocabulary(*sides, VocabularyConfig(size=50, kind="word"), data, to=["en", "fr"])
-    examples, _ = encode_pairs(pairs, vocabulary, data)
-    for pair, example, to in zip(pairs, examples, ("en", "fr"), strict=True):
-        assert example.source == vocabulary.encode_source(pair.source, to)
-        assert example.target == vocabulary.encode_target(pair.target, to)
-    assert len(examples[0].target) < len(examples[1].target)  # the French apostrophe ends a word
 
 
 def test_the_shares_of_unknown_tokens_are_of_each_side() -> None:
@@ -284,3 +251,10 @@ def test_a_line_of_a_million_characters_costs_no_tokenising(tmp_path: Path) -> N
     for sides in (files, files[::-1]):
         pairs, report = read_pairs([sides], DataConfig())
         assert (len(pairs), report.too_long) == (1, 1)
+
+
+def test_pairs_are_gathered_by_the_language_of_their_target() -> None:
+    languages = (("en", "hi"), ("en", "es"), ("fr", "hi"))
+    mixed = [Pair("a", "b", number, 1, "here") for number in (2, 1, 0, 0)]
+    assert list(by_language(mixed, languages).items()) == [("hi", [0, 2, 3]), ("es", [1])]
+    assert by_language(mixed, ()) == {None: [0, 1, 2, 3]}

@@ -37,17 +37,6 @@ def test_a_terminal_that_closes_saves_though_it_says_so_twice(tmp_path: Path) ->
 
 
 @POSIX
-def test_a_second_signal_of_another_kind_is_immediate_after_sighup(tmp_path: Path) -> None:
-    config = short_runs.config(tmp_path / "data")
-    steps = pellucid.training(config, tmp_path / "run")
-    next(steps)
-    signal.raise_signal(signal.SIGHUP)
-    with pytest.raises(KeyboardInterrupt):
-        signal.raise_signal(signal.SIGTERM)
-    steps.close()
-
-
-@POSIX
 def test_nohup_is_respected(tmp_path: Path) -> None:
     config = short_runs.config(tmp_path / "data")
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)

@@ -51,21 +51,13 @@ def test_a_loop_that_holds_ctrl_c_itself_has_its_step_saved(tmp_path: Path) -> N
                 signal.raise_signal(signal.SIGINT)
 
 
-def test_the_number_of_threads_is_the_callers_between_two_steps(tmp_path: Path) -> None:
-    before = torch.get_num_threads()
+def test_threads_are_the_callers_between_two_steps_and_after_a_loop_that_is_left(tmp_path: Path) -> None:
+    before, handler = torch.get_num_threads(), signal.getsignal(signal.SIGTERM)
     torch.set_num_threads(3)
     try:
         steps = pellucid.training(short_runs.config(tmp_path / "data", SETTINGS), tmp_path / "run")
-        assert [torch.get_num_threads() for _ in steps] == [3, 3, 3]
-        assert torch.get_num_threads() == 3
+        assert [next(steps) and torch.get_num_threads() for _ in range(2)] == [3, 3]
+        steps.close()  # type: ignore[attr-defined]
+        assert (torch.get_num_threads(), signal.getsignal(signal.SIGTERM)) == (3, handler)
     finally:
         torch.set_num_threads(before)
-
-
-def test_a_loop_that_is_left_gives_everything_back(tmp_path: Path) -> None:
-    before, threads = signal.getsignal(signal.SIGTERM), torch.get_num_threads()
-    config = short_runs.config(tmp_path / "data", SETTINGS)
-    steps = pellucid.training(config, tmp_path / "run")
-    next(steps)
-    steps.close()  # type: ignore[attr-defined]
-    assert (signal.getsignal(signal.SIGTERM), torch.get_num_threads()) == (before, threads)

@@ -12,7 +12,7 @@ import short_runs
 
 import pellucid
 from pellucid.errors import PellucidError
-from pellucid.learning import saving
+from pellucid.learning.display import validation_lines
 from pellucid.learning.learner import Learner
 from pellucid.learning.stop import Interrupted
 
@@ -26,27 +26,15 @@ def logged(run: Path) -> list[str]:
 
 def test_all_that_is_said_is_in_the_log(tmp_path: Path) -> None:
     config, said = short_runs.config(tmp_path / "data"), list[str]()
-    validated = [
-        step.validation
-        for step in pellucid.training(config, tmp_path / "run", report=said.append)
-        if step.validation
-    ]
+    steps = list(pellucid.training(config, tmp_path / "run", report=said.append))
     lines = logged(tmp_path / "run")
     assert lines[:4] == said[:4] and lines[0].startswith("training data: 60 pairs read, ")
     assert lines[4].startswith("step 1/6  loss ")
     assert lines[-1] == said[-1] and "; kept as the model: " in lines[-1]
     places = [index for index, line in enumerate(lines) if line.startswith("validation at step ")]
-    for number, place, validation in zip((3, 6), places, validated, strict=True):
-        assert lines[place].startswith(f"validation at step {number}: {validation}")
-        first, second = validation.samples
-        assert lines[place + 1 : place + 7] == [
-            f"  source:      {first.source}",
-            f"  reference:   {first.reference}",
-            f"  translation: {first.translation}",
-            f"  source:      {second.source}",
-            f"  reference:   {second.reference}",
-            f"  translation: {second.translation}",
-        ]
+    for place, step in zip(places, [step for step in steps if step.validation], strict=True):
+        expected = list(validation_lines(step))
+        assert lines[place : place + 7] == expected
 
 
 def test_a_resume_goes_on_in_the_same_log(tmp_path: Path) -> None:
@@ -89,14 +77,3 @@ def test_warnings_and_errors_are_in_the_log_and_shown(
     assert [line for line in lines if line.startswith("warning: ")] == [f"warning: {each}" for each in told]
     assert lines[-1] == str(error.value)
     assert warnings.showwarning.__module__ == "warnings"
-
-
-def test_a_second_signal_is_in_the_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def validate(*_: Any) -> Any:
-        signal.raise_signal(signal.SIGINT)
-        signal.raise_signal(signal.SIGINT)
-
-    monkeypatch.setattr(saving, "validate", validate)
-    with pytest.raises(KeyboardInterrupt):
-        pellucid.train(short_runs.config(tmp_path / "data"), tmp_path / "run")
-    assert logged(tmp_path / "run")[-1] == "interrupted at once."

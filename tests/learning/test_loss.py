@@ -58,15 +58,20 @@ def test_value_and_gradient_are_torchs(smoothing: float, bias: bool) -> None:
         torch.testing.assert_close(mine, other, rtol=1e-5, atol=1e-5)
 
 
-def test_slices_of_positions_make_no_difference() -> None:
+def test_slices_of_positions_make_no_difference_and_all_logits_never_exist_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sizes, linear = list[int](), F.linear
     inputs = made(4, loss_module.ROWS // 2, torch.float32, True)
     assert int(inputs[4].sum()) > 2 * loss_module.ROWS / 2 and int(inputs[4].sum()) % loss_module.ROWS
-    ours, theirs = cross_entropy(*inputs, 0.1), by_torch(*inputs, 0.1)
+    theirs = by_torch(*inputs, 0.1)
+    monkeypatch.setattr(F, "linear", lambda *given: sizes.append(len(given[0])) or linear(*given))
+    ours = cross_entropy(*inputs, 0.1)
     assert float(ours.smoothed.detach()) == pytest.approx(float(theirs.detach()), rel=1e-6)
-    for mine, other in zip(
-        gradients(ours.smoothed, *inputs[:3]), gradients(theirs, *inputs[:3]), strict=True
-    ):
+    both = gradients(ours.smoothed, *inputs[:3]), gradients(theirs, *inputs[:3])
+    for mine, other in zip(*both, strict=True):
         torch.testing.assert_close(mine, other, rtol=1e-5, atol=2e-4)
+    assert max(sizes) == loss_module.ROWS
 
 
 def test_many_slices_in_bf16_are_as_near_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,26 +110,3 @@ def test_what_is_padded_counts_for_nothing() -> None:
     assert torch.equal(ours.smoothed, other.smoothed) and torch.equal(ours.plain, other.plain)
     d_output, d_weight = torch.autograd.grad(other.smoothed, [changed, weight])
     assert not d_output[~real].any() and torch.equal(d_weight, torch.autograd.grad(ours.smoothed, weight)[0])
-
-
-def test_nothing_but_padding_is_zero() -> None:
-    output, weight, bias, expected, real = made(2, 3, torch.float32, True)
-    loss = cross_entropy(output, weight, bias, expected, torch.zeros_like(real), 0.1)
-    assert (float(loss.smoothed.detach()), float(loss.plain), loss.tokens) == (0.0, 0.0, 0)
-    assert not any(gradient.any() for gradient in gradients(loss.smoothed, output, weight, bias))
-
-
-def test_the_logits_of_all_positions_never_exist_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    largest = 0
-    linear = F.linear
-
-    def watched(*inputs: Tensor) -> Tensor:
-        nonlocal largest
-        result = linear(*inputs)
-        largest = max(largest, result.numel())
-        return result
-
-    monkeypatch.setattr(loss_module.F, "linear", watched)
-    inputs = made(8, loss_module.ROWS, torch.float32, False)
-    cross_entropy(*inputs, 0.1)
-    assert largest == loss_module.ROWS * VOCABULARY

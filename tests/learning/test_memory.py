@@ -19,13 +19,13 @@ from torch import Tensor
 import pellucid
 from pellucid.config.toml_file import to_toml
 from pellucid.data.batch import Batch
-from pellucid.errors import UsageError, is_out_of_memory
+from pellucid.errors import is_out_of_memory
 from pellucid.folder import checkpoint
 from pellucid.learning import learner as learner_module
 from pellucid.learning import saving, setting_up
 from pellucid.learning.learner import Learner
 from pellucid.learning.loss import Loss, loss_of
-from pellucid.learning.memory import OutOfMemory, _halves
+from pellucid.learning.memory import OutOfMemory, halves
 from pellucid.model import Dropout, Transformer
 
 ON_CPU = (
@@ -41,11 +41,9 @@ WITHOUT_DROPOUT = {"model.dropout": 0.0, "model.attention_dropout": 0.0}
         (MemoryError(), True),
         (torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 GiB."), True),
         (RuntimeError(ON_CPU), True),
-        (RuntimeError("CUDA error: out of memory"), True),
         (RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`"), True),
         (RuntimeError("mat1 and mat2 shapes cannot be multiplied"), False),
         (ValueError("out of memory"), False),
-        (KeyboardInterrupt(), False),
     ],
 )
 def test_what_means_out_of_memory(error: BaseException, is_memory: bool) -> None:
@@ -93,7 +91,7 @@ def test_a_split_step_is_the_whole_one(room_for: Callable[[int], None], rows: in
 def test_what_was_tried_before_leaves_no_trace_not_even_in_dropout(room_for: Callable[[int], None]) -> None:
     ends: list[tuple[list[Tensor], Tensor]] = []
     whole = batch(4, 4, 4, 4)
-    for batches in ([whole], _halves(whole)):
+    for batches in ([whole], halves(whole)):
         taught = learner()
         for part in taught.model.modules():
             if isinstance(part, Dropout):
@@ -107,9 +105,8 @@ def test_what_was_tried_before_leaves_no_trace_not_even_in_dropout(room_for: Cal
 
 
 def test_a_run_goes_on_tells_it_once_and_counts_it(tmp_path: Path, room_for: Callable[[int], None]) -> None:
-    config = short_runs.config(tmp_path / "data", WITHOUT_DROPOUT)
+    config, said = short_runs.config(tmp_path / "data", WITHOUT_DROPOUT), list[str]()
     whole = list(pellucid.training(config, tmp_path / "whole"))
-    said: list[str] = []
     room_for(4)
     steps = list(pellucid.training(config, tmp_path / "split", report=said.append))
     counts = [step.update.split for step in steps]
@@ -117,15 +114,12 @@ def test_a_run_goes_on_tells_it_once_and_counts_it(tmp_path: Path, room_for: Cal
     assert [entry["split"] for entry in short_runs.metrics(tmp_path / "split")] == counts
     for one, other in zip(whole, steps, strict=True):
         assert other.update.loss == pytest.approx(one.update.loss, rel=1e-4)
-    lines = [line for line in said if "memory" in line]
-    assert len(lines) == 1
+    (line,) = [line for line in said if "memory" in line]
     place = re.escape(str(tmp_path / "data" / "train.source"))
-    assert re.fullmatch(
-        rf"step \d did not fit into memory: its batch of \d+ × \d tokens \({place}:\d+, {place}:\d+, "
-        rf"{place}:\d+, \.\.\.\) was split, and the step was computed in \d parts\. The update is the same "
-        r"\(but dropout draws other random numbers\), and takes longer\. Smaller batches need no splitting: "
-        r"--resume --set training\.batch_tokens=\d+ --accept training\.batch_tokens",
-        lines[0],
+    assert re.match(
+        rf"step \d did not fit into memory: its batch of \d+ × \d tokens \({place}:\d+, .*\) was split, and "
+        r"the step was computed in \d parts\. .* --resume --set training\.batch_tokens=\d+ --accept ",
+        line,
     )
 
 
@@ -135,77 +129,49 @@ def test_a_pair_that_does_not_fit_ends_the_run_which_then_goes_on_without_it(
 ) -> None:
     settings = WITHOUT_DROPOUT | {"training.batch_tokens": 20}
     config = short_runs.config(tmp_path / "data", settings)
-    longest = 5  # four words and the end token
 
     def limited(model: Transformer, part: Batch, smoothing: float) -> Loss:
-        if part.source.shape[1] == longest:
+        if part.source.shape[1] == 5:  # four words and the end token
             raise MemoryError
         return loss_of(model, part, smoothing)
 
     monkeypatch.setattr(learner_module, "loss_of", limited)
-    with pytest.raises(OutOfMemory) as error:
+    with pytest.raises(OutOfMemory, match=r"source:\d+ alone does not fit, .* --set data.max_length=3 "):
         pellucid.train(config, tmp_path / "run")
-    place = re.escape(str(tmp_path / "data" / "train.source"))
-    assert re.fullmatch(
-        rf"out of memory: the batch of \d × 5 tokens \({place}:.*\) was split as a smaller \[training\] "
-        rf"batch_tokens would split it, and {place}:\d+ alone does not fit, with 5 source and 5 target "
-        r"tokens\. Free some memory, train a smaller model, or leave out such long pairs and go on: "
-        r"--resume --set data\.max_length=3 --accept data\.max_length",
-        str(error.value),
-    )
     saved = checkpoint.newest_state(tmp_path / "run")
     assert saved and saved.step == len(short_runs.metrics(tmp_path / "run")) > 0
     shorter = short_runs.config(tmp_path / "data", settings | {"data.max_length": 3})
-    numbers = [
-        step.number
-        for step in pellucid.training(shorter, tmp_path / "run", resume=True, accept=("data.max_length",))
-    ]
-    assert numbers == list(range(saved.step + 1, 7))
+    rest = pellucid.training(shorter, tmp_path / "run", resume=True, accept=("data.max_length",))
+    assert [step.number for step in rest] == list(range(saved.step + 1, 7))
 
 
 def out_of_memory(*_: Any, **__: Any) -> Any:
     raise RuntimeError(ON_CPU)
 
 
-def ending(config: pellucid.Config, out: Path) -> str:
-    """How the training ends, which is not well."""
-    with pytest.raises(OutOfMemory) as error:
-        pellucid.train(config, out)
-    assert error.value.__cause__ is None and error.value.__suppress_context__
-    return str(error.value)
-
-
-SMALLER = (
-    "parameters take 0.0 GB in float32: weights, gradients and AdamW's two moments. Lower [model] width, "
-    "hidden or the numbers of layers, or [vocabulary] size, and start anew with another --out; or use a "
-    "machine with more memory."
+@pytest.mark.parametrize(
+    ("owner", "name", "message"),
+    [
+        (
+            setting_up,
+            "Transformer",
+            r"as the model was made\. Its [\d,]+ parameters take 0\.0 GB ",
+        ),
+        (
+            torch.optim.AdamW,
+            "step",
+            r"in the update of step 1\. Its [\d,]+ parameters take 0\.0 GB ",
+        ),
+        (saving, "validate", r"in the validation of step 3\. .* --resume --set translation.beam=1 --accept "),
+    ],
 )
-
-
-def test_elsewhere_it_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    config = short_runs.config(tmp_path / "data")
-    with monkeypatch.context() as patch:
-        patch.setattr(setting_up, "Transformer", out_of_memory)
-        said = ending(config, tmp_path / "model")
-        assert re.fullmatch(rf"out of memory as the model was made\. Its [\d,]+ {re.escape(SMALLER)}", said)
-    with monkeypatch.context() as patch:
-        patch.setattr(torch.optim.AdamW, "step", out_of_memory)
-        said = ending(config, tmp_path / "update")
-        assert re.fullmatch(rf"out of memory in the update of step 1\. Its [\d,]+ {re.escape(SMALLER)}", said)
-    monkeypatch.setattr(saving, "validate", out_of_memory)
-    assert ending(config, tmp_path / "validation") == (
-        "out of memory in the validation of step 3. Translate with fewer hypotheses: "
-        "--resume --set translation.beam=1 --accept translation.beam"
-    )
-
-
-def test_an_error_of_another_kind_stays_what_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: Any) -> None:
-        raise RuntimeError("no kernel")
-
-    monkeypatch.setattr(learner_module, "loss_of", fail)
-    with pytest.raises(RuntimeError, match="no kernel"):
+def test_elsewhere_it_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, message: str
+) -> None:
+    monkeypatch.setattr(owner, name, out_of_memory)
+    with pytest.raises(OutOfMemory, match=f"^out of memory {message}") as error:
         pellucid.train(short_runs.config(tmp_path / "data"), tmp_path / "run")
+    assert error.value.__suppress_context__
 
 
 def test_any_command_says_it_in_one_line(monkeypatch: pytest.MonkeyPatch, pellucid: Command) -> None:
@@ -216,19 +182,6 @@ def test_any_command_says_it_in_one_line(monkeypatch: pytest.MonkeyPatch, pelluc
         "",
         "pellucid: out of memory. Give the command less at once, or free some memory.\n",
     )
-
-
-def test_a_run_that_learned_nothing_does_not_block_a_new_one(tmp_path: Path) -> None:
-    config = short_runs.config(tmp_path / "data")
-    for _ in pellucid.training(config, tmp_path / "run"):
-        break
-    with pytest.raises(UsageError, match="holds a training run that stopped at step 0"):
-        pellucid.train(config, tmp_path / "run")  # one step was learned, and no more than that is lost
-    (tmp_path / "run" / "metrics.jsonl").write_text("")
-    smaller = short_runs.config(tmp_path / "data", {"training.batch_tokens": 30})
-    pellucid.train(smaller, tmp_path / "run")
-    pellucid.train(smaller, tmp_path / "fresh")
-    assert short_runs.same_run(tmp_path / "run", tmp_path / "fresh")
 
 
 LIMITED = """

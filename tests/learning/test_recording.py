@@ -1,6 +1,5 @@
 """Recording during training: the pass that learned, watched, and a training that does not notice."""
 
-import dataclasses
 import re
 from pathlib import Path
 from typing import Any
@@ -14,13 +13,12 @@ from command import Command
 import pellucid
 from pellucid.config.toml_file import to_toml
 from pellucid.data.batch import Batch
-from pellucid.errors import PellucidError, UsageError
+from pellucid.errors import UsageError
 from pellucid.folder import checkpoint
-from pellucid.learning import recording
+from pellucid.learning import watched_step
 from pellucid.learning.learner import Learner
 from pellucid.learning.loss import cross_entropy
 from pellucid.learning.run import Step
-from pellucid.show.recordings import write_recording
 
 RECORDED = (1, 4, 6)
 
@@ -73,61 +71,45 @@ def test_what_is_recorded_is_the_pass_that_learned(
         assert not logits.requires_grad
 
 
-def test_a_resumed_run_records_what_is_still_to_come(tmp_path: Path) -> None:
-    whole = trained(tmp_path, "whole", record=(2, 5))
-    config = short_runs.config(tmp_path / "data")
-    short = dataclasses.replace(config, training=dataclasses.replace(config.training, steps=3))
-    list(pellucid.training(short, tmp_path / "parts"))
-    parts = list(pellucid.training(config, tmp_path / "parts", resume=True, record=(2, 5)))
-    assert [step.number for step in parts if step.trace] == [5]
-    one, other = (next(step.trace for step in steps if step.number == 5) for steps in (whole, parts))
-    assert one is not None and other is not None and list(one) == list(other)
-    assert all(torch.equal(one[name].tensor, other[name].tensor) for name in one)
-
-
 # Wrong calls
 
 
-def test_errors_come_before_the_first_step(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("record", "only", "message"),
+    [
+        (
+            (0,),
+            "*",
+            r"record = 0: there is no such step. Steps are whole .* from 1 to .* 6",
+        ),
+        ((3, 7), "*", r"record = 7: there is no such step"),
+        ((2.5,), "*", r"record = 2.5: there is no such step"),
+        ((), "*.weights", r'only = "\*.weights" says what is recorded, but no step is'),
+        ((6,), "decoder.logit", r'only: no tensor is called "decoder.logit"\. Nearest: decoder.logits'),
+    ],
+)
+def test_errors_come_before_the_first_step(tmp_path: Path, record: Any, only: str, message: str) -> None:
     config = short_runs.config(tmp_path / "data")
-    for wrong, message in {
-        (0,): r"record = 0: there is no such step. Steps are whole numbers from 1 to \[training\] steps = 6",
-        (3, 7): r"record = 7: there is no such step",
-        (2.5,): r"record = 2.5: there is no such step",
-        ("2",): r"record = '2': there is no such step",
-    }.items():
-        with pytest.raises(UsageError, match=message):
-            next(pellucid.training(config, tmp_path / "run", record=wrong))
-    with pytest.raises(UsageError, match=r'only = "\*.weights" says what is recorded, but no step is'):
-        next(pellucid.training(config, tmp_path / "run", only="*.weights"))
-    with pytest.raises(
-        UsageError, match=r'only: no tensor is called "decoder.logit"\. Nearest: decoder.logits'
-    ):
-        next(pellucid.training(config, tmp_path / "run", record=(6,), only="decoder.logit"))
-    pellucid.train(config, tmp_path / "run")  # nothing is in the way of the next try
+    with pytest.raises(UsageError, match=message):
+        next(pellucid.training(config, tmp_path / "run", record=record, only=only))
+    assert not (tmp_path / "run").exists()
 
 
-SIZES = r"has (\S+) MB in (\d+) tensors \(the largest, (\S+), (\S+) MB\), more than the 0 MB of a recording"
+SIZES = r"has (\S+) MB in (\d+) tensors \(the largest, (\S+), (\S+) MB\), more than 0 MB\. Record fewer with "
 
 
 def test_steps_too_large_to_record_are_refused_before_the_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    config = short_runs.config(tmp_path / "data")
-    monkeypatch.setattr(recording, "RECORDED_AT_MOST", 40_000)
-    with pytest.raises(UsageError) as error:
-        next(pellucid.training(config, tmp_path / "run", record=(6,)))
-    assert re.fullmatch(
-        rf"record: a step of \[training\] batch_tokens = 60 {SIZES}\. "
-        r'Record fewer with only, as only="\*\.weights" \(--record-only\), or lower batch_tokens\.',
-        str(error.value),
-    )
+    monkeypatch.setattr(watched_step, "RECORDED_AT_MOST", 40_000)
+    with pytest.raises(UsageError, match=f"^record: the first batch {SIZES}only, as only="):
+        trained(tmp_path, "run", record=(6,))
     assert not (tmp_path / "run" / "checkpoints").exists()
     steps = trained(tmp_path, "run", record=(6,), only="*.weights")  # which is small enough
     assert steps[-1].trace is not None
 
 
-def test_a_step_that_is_larger_than_usual_is_left_out_and_the_run_goes_on(
+def test_a_step_that_is_larger_than_the_first_is_left_out_and_the_run_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sizes = {
@@ -135,16 +117,14 @@ def test_a_step_that_is_larger_than_usual_is_left_out_and_the_run_goes_on(
         for step in trained(tmp_path, "all", record=range(1, 7))
         if step.trace is not None
     }
-    limit = sorted(set(sizes.values()))[-2]  # the largest is beyond it, and what is usual is not
-    said: list[str] = []
-    monkeypatch.setattr(recording, "RECORDED_AT_MOST", limit)
+    said = list[str]()
+    monkeypatch.setattr(watched_step, "RECORDED_AT_MOST", sizes[1])
     steps = trained(tmp_path, "run", record=range(1, 7), report=said.append)
-    left_out = [step for step, size in sizes.items() if size > limit]
+    left_out = [step for step, size in sizes.items() if size > sizes[1]]
     assert [step.number for step in steps if step.trace is None] == left_out != []
     lines = [line for line in said if "is not recorded" in line]
     for step, line in zip(left_out, lines, strict=True):
-        assert re.match(rf"step {step} is not recorded: its batch of \d+ × \d+ tokens {SIZES}", line)
-        assert "most_bytes" not in line
+        assert re.match(rf"step {step} is not recorded: its batch {SIZES}", line)
     assert short_runs.same_run(tmp_path / "all", tmp_path / "run")
 
 
@@ -169,20 +149,3 @@ def test_the_command_writes_files_for_numpy(tmp_path: Path, pellucid: Command) -
     assert weights.dtype == np.float32
     assert weights.shape == (len(target), 2, target.shape[1], source.shape[1])
     assert set(target[:, 0]) == {"<s>"} and "</s>" in source
-
-
-def test_a_recording_that_cannot_be_written_leaves_no_part_of_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (trace,) = [step.trace for step in trained(tmp_path, "run", record=(1,)) if step.trace]
-    path = write_recording(trace, tmp_path, 1)
-    before = path.read_bytes()
-
-    def full(file: Any, **arrays: Any) -> None:
-        file.write(b"half")
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(np, "savez", full)
-    with pytest.raises(PellucidError, match="cannot be written: No space left on device"):
-        write_recording(trace, tmp_path, 1)
-    assert path.read_bytes() == before and list(path.parent.iterdir()) == [path]

@@ -1,7 +1,6 @@
 """`pellucid set`: the settings of a finished model, changed and sealed again."""
 
 import json
-import shutil
 from pathlib import Path
 
 import pytest
@@ -58,7 +57,6 @@ def test_a_model_translates_as_it_was_set(pellucid: Command, folder: Path) -> No
             "translation.suppressed, translation.forced_end.",
         ),
         ("translation.bem=1", 'FOLDER/config.toml: [translation] has no setting "bem". Did you mean "beam"?'),
-        ("translation.beam=0", "FOLDER/config.toml: [translation] beam = 0 must lie between 1 and 1000."),
         ("translation.beam=many", "FOLDER/config.toml: [translation] beam = 'many' must be a whole number."),
     ],
 )
@@ -88,20 +86,3 @@ def test_a_model_in_training_is_left_alone(pellucid: Command, tmp_path: Path, of
         assert contents(model) == files
     assert pellucid("set", model, "translation.beam=1").code == 0
     assert load(model).config.translation.beam == 1
-
-
-def test_a_damaged_model_is_not_sealed(pellucid: Command, folder: Path) -> None:
-    (folder / "config.toml").write_bytes((folder / "config.toml").read_bytes() + b"\n")
-    outcome = pellucid("set", folder, "translation.beam=1")
-    assert outcome.code == 1 and "config.toml: its SHA-256 is " in outcome.err
-
-
-def test_a_change_that_was_cut_off_after_its_seal_is_kept(pellucid: Command, folder: Path) -> None:
-    other = folder.with_name("other")
-    shutil.copytree(folder, other)
-    assert pellucid("set", other, "translation.beam=8").code == 0
-    shutil.copytree(other, folder / ".new")  # sealed, and not yet copied over the old files
-    outcome = pellucid("set", folder, "translation.length_penalty=0.5")
-    assert outcome.code == 0 and not (folder / ".new").exists()
-    now = load(folder).config.translation
-    assert (now.beam, now.length_penalty) == (8, 0.5)

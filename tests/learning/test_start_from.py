@@ -1,6 +1,5 @@
 """Fine-tuning: what a run takes from the model that it starts from, and what it says of that model."""
 
-import dataclasses
 import json
 import re
 from pathlib import Path
@@ -12,7 +11,7 @@ from short_runs import SETTINGS
 
 import pellucid
 from pellucid.config.schema import Config
-from pellucid.config.toml_file import as_config, read
+from pellucid.config.toml_file import read
 from pellucid.errors import UsageError
 from pellucid.folder.load import load_model
 
@@ -53,25 +52,12 @@ def test_what_is_not_said_is_taken_from_the_folder(first: Path, tmp_path: Path) 
     assert load_model(tmp_path / "run").config.model == theirs.model
 
 
-def test_a_dictionary_takes_from_the_folder_what_a_file_does(
-    first: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    theirs = load_model(first / "runs" / "fr").config
-    monkeypatch.chdir(first)
-    table = {"training": {"start_from": Path("runs/fr")}, "model": {"dropout": 0.4}}
-    ours = as_config(table)
-    assert dataclasses.replace(ours.model, dropout=theirs.model.dropout) == theirs.model
-    assert ours.model.dropout == 0.4 and ours.vocabulary == theirs.vocabulary
-    assert table == {"training": {"start_from": Path("runs/fr")}, "model": {"dropout": 0.4}}
-
-
 @pytest.mark.parametrize(
     ("lines", "said"),
     [
         (["[vocabulary]", "size = 1234"], "its model was made for other text: size = 1234 (there 50). "),
         (["[vocabulary]", "byte_fallback = true"], "for other text: byte_fallback = True (there False). "),
         (["[vocabulary]", 'model = "/x.model"'], "for other text: model = ('x.model',) (there ()). "),
-        (["[model]", "width = 32"], "of another shape: width = 32 (there 16). "),
         (["[model]", 'preset = "tiny"'], "of another shape: width = 128 (there 16), heads = 4 (there 2), "),
     ],
 )

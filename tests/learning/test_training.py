@@ -16,9 +16,11 @@ import pellucid
 from pellucid.data.batch import make_batch
 from pellucid.data.corpus import read_pairs
 from pellucid.data.examples import encode_pairs
+from pellucid.errors import PellucidError
 from pellucid.folder.checkpoint import newest_state
 from pellucid.folder.load import load_model
 from pellucid.learning import run as run_module
+from pellucid.learning import saving
 from pellucid.learning.log import open_metrics, write_metrics
 from pellucid.learning.setting_up import Request, set_up
 from pellucid.learning.step import Step
@@ -62,9 +64,11 @@ def test_a_toy_language_is_learnt(tmp_path: Path) -> None:
     assert validations[-1]["bleu_signature"].startswith("nrefs:1|")
 
 
-def test_one_seed_is_one_run(tmp_path: Path) -> None:
+@pytest.mark.parametrize("steps", [0, 6], ids=["the first weights", "a run"])
+def test_one_seed_is_one_run(tmp_path: Path, steps: int) -> None:
     for name, seed in (("one", 1), ("two", 1), ("other", 2)):
-        trained(tmp_path / name, {**short_runs.SAMPLED, "training.seed": seed})
+        torch.rand(seed)  # whatever random numbers were drawn before
+        trained(tmp_path / name, {**short_runs.SAMPLED, "training.seed": seed, "training.steps": steps})
     one, two, other = (tmp_path / name / "run" for name in ("one", "two", "other"))
     assert short_runs.same_run(one, two)
     assert not short_runs.same_weights(one, other)
@@ -73,24 +77,13 @@ def test_one_seed_is_one_run(tmp_path: Path) -> None:
 def test_steps_are_yielded_and_every_step_is_in_the_metrics(tmp_path: Path) -> None:
     steps = trained(tmp_path, {"training.steps": 5})
     assert [step.number for step in steps] == [1, 2, 3, 4, 5]
-    assert [step.validation is not None for step in steps] == [
-        False,
-        False,
-        True,
-        False,
-        True,
-    ]  # the last too
-    *lines, average = (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()
-    entries = [json.loads(line) for line in lines]
-    assert json.loads(average)["average"] == [3, 5]
-    assert [entry["step"] for entry in entries] == [1, 2, 3, 4, 5]
+    assert [step.number for step in steps if step.validation] == [3, 5]  # the last too
+    *entries, average = map(json.loads, (tmp_path / "run" / "metrics.jsonl").read_text().splitlines())
+    assert average["average"] == [3, 5] and [entry["step"] for entry in entries] == [1, 2, 3, 4, 5]
     for step, entry in zip(steps, entries, strict=True):
-        assert {name: entry[name] for name in dataclasses.asdict(step.update)} == dataclasses.asdict(
-            step.update
-        )
+        assert dataclasses.asdict(step.update).items() <= entry.items()
         assert entry["epoch"] == step.epoch and entry["seconds"] > 0
         assert entry.get("validation") == (step.validation.figures() if step.validation else None)
-    assert steps[-1].epoch > 0 or len({step.epoch for step in steps}) == 1
     assert 0 < steps[0].update.plain_loss < steps[0].update.loss * 2
 
 
@@ -155,25 +148,22 @@ def test_the_loss_decides_between_equal_scores(tmp_path: Path, monkeypatch: pyte
 
 def test_best_averaged_and_last_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     short_runs.validated_as(monkeypatch, 10.0, 30.0, 20.0, 15.0, 25.0)  # steps 2, 4, 6, 7; the average
-    config = short_runs.config(tmp_path / "data", {"training.validate_every": 2, "training.steps": 7})
-    at: dict[int, dict[str, torch.Tensor]] = {}
-    run = tmp_path / "run"
-    for step in pellucid.training(config, run):
+    settings = {"training.validate_every": 2, "training.steps": 7, "data.licence": "ours"}
+    run, at = tmp_path / "run", dict[int, dict[str, torch.Tensor]]()
+    for step in pellucid.training(short_runs.config(tmp_path / "data", settings), run):
         if step.best:
             at[step.number] = short_runs.weights(run)
     best, last, averaged = (load_model(run / name) for name in (".", "last", "averaged"))
-    assert [each.manifest["provenance"]["steps"] for each in (best, last, averaged)] == [4, 7, 7]
-    assert best[3]["provenance"]["scores"]["validation"]["bleu"] == 30.0
-    assert averaged.manifest["provenance"]["scores"]["validation"]["bleu"] == 25.0
+    provenance, *others = (each.manifest["provenance"] for each in (best, last, averaged))
+    assert [provenance["steps"], *(each["steps"] for each in others)] == [4, 7, 7]
+    assert provenance["scores"]["validation"]["bleu"] == 30.0 and provenance["licence"] == "ours"
+    assert others[1]["scores"]["validation"]["bleu"] == 25.0
+    assert provenance["versions"]["pellucid"] == pellucid.__version__ and len(provenance["data"]) == 4
     assert all(torch.equal(best[0].state_dict()[name], tensor) for name, tensor in at[4].items())
     saved = newest_state(run)
     assert saved and saved.step == 7
-    assert all(
-        torch.equal(last[0].state_dict()[name], saved.tensors[f"model.{name}"])
-        for name in last[0].state_dict()
-    )
-    for name in (".", "last", "averaged"):
-        assert pellucid.load(run / name).translate("ab cab").text is not None
+    for name, tensor in last[0].state_dict().items():
+        assert torch.equal(tensor, saved.tensors[f"model.{name}"])
 
 
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
@@ -195,23 +185,23 @@ def test_averaged_is_the_mean_of_the_last_validated(
     assert short_runs.same_weights(run, run / "averaged")
 
 
-@pytest.mark.parametrize(("metric", "best"), [("bleu", 1), ("chrf", 2), ("loss", 3), ("exact", 4)])
-def test_the_metric_decides_what_is_best(metric: str, best: int) -> None:
-    figures = ((9, 5, 3, 1), (7, 8, 3, 1), (7, 5, 2, 1), (7, 5, 3, 2))
-    scores = [
-        short_runs.validation(bleu, loss, chrf, exact).score(metric) for bleu, chrf, loss, exact in figures
-    ]
-    assert scores.index(max(scores)) + 1 == best
-
-
-@pytest.mark.parametrize("metric", ["bleu", "loss"])
+@pytest.mark.parametrize(
+    ("metric", "best"),
+    [
+        ("bleu", [True, True, False, False]),
+        ("chrf", [True, False, True, False]),
+        ("loss", [True, False, False, True]),
+        ("exact", [True, False, True, True]),
+    ],
+)
 def test_the_configurations_metric_decides(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, metric: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, metric: str, best: list[bool]
 ) -> None:
-    """BLEU is better at each validation and the loss is worse."""
-    short_runs.validated_as(monkeypatch, 10.0, 20.0, losses=(1.0, 2.0))
-    steps = trained(tmp_path, {"training.validation_metric": metric, "training.average": 0})
-    assert [step.best for step in steps if step.validation] == [True, metric == "bleu"]
+    figures = iter([(7.0, 3.0, 5.0, 1.0), (9.0, 3.5, 4.0, 0.0), (7.0, 3.0, 8.0, 2.0), (5.0, 2.0, 5.0, 4.0)])
+    monkeypatch.setattr(saving, "validate", lambda *_: short_runs.validation(*next(figures)))
+    settings = {"training.validate_every": 1, "training.steps": 4, "training.average": 0}
+    steps = trained(tmp_path, settings | {"training.validation_metric": metric})
+    assert [step.best for step in steps] == best
 
 
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
@@ -228,19 +218,6 @@ def test_a_models_scores_are_its_own(tmp_path: Path, precision: str) -> None:
     assert scores.figures() == told | {
         name: pytest.approx(told[name], rel=1e-6) for name in ("loss", "perplexity")
     }
-
-
-def test_the_manifest_says_where_the_model_comes_from(tmp_path: Path) -> None:
-    trained(tmp_path, {"data.licence": "ours"})
-    manifest = load_model(tmp_path / "run").manifest
-    provenance = manifest["provenance"]
-    assert provenance["licence"] == "ours" and provenance["steps"] in (3, 6)
-    assert provenance["data"].keys() == {
-        f"{part}.{side}" for part in ("train", "validation") for side in ("source", "target")
-    }
-    assert {len(digest) for digest in provenance["data"].values()} == {64}
-    assert provenance["versions"]["pellucid"] == pellucid.__version__ and "torch" in provenance["versions"]
-    assert provenance["scores"]["validation"]["bleu_signature"]
 
 
 def test_without_validation_data(tmp_path: Path) -> None:
@@ -311,33 +288,6 @@ def test_a_vocabulary_that_knows_too_little_is_reported(tmp_path: Path) -> None:
     assert told.endswith('Set a larger size, or kind = "unigram".')
 
 
-def test_two_languages_are_told_apart_by_their_tag(tmp_path: Path) -> None:
-    settings = LEARNING | {
-        "training.steps": 120,
-        "training.warmup_steps": 30,
-        "training.validate_every": 1000,
-    }
-    config, same = (
-        short_runs.config(tmp_path / "data", settings),
-        [(text, text) for text, _ in short_runs.pairs(68)],
-    )
-    second = {"train": same[8:], "validation": same[:8]}
-    data = {
-        part: (*getattr(config.data, part), tuple(short_runs.write(tmp_path / "data", f"{part}.zz", texts)))
-        for part, texts in second.items()
-    }
-    both = dataclasses.replace(config.data, languages=(("xx", "yy"), ("xx", "zz")), **data)  # zz: as it is
-    pellucid.train(dataclasses.replace(config, data=both), tmp_path / "run")
-    translator = pellucid.load(tmp_path / "run")
-    assert translator.languages == (("xx", "yy"), ("xx", "zz"))
-    sources = [source for source, _ in short_runs.pairs(68)[8:] if len(source.split()) == 2]
-    right = [
-        sum(translator.translate(source, to=to, beam=1).text == expected(source) for source in sources)
-        for to, expected in (("zz", str), ("yy", lambda text: " ".join(reversed(text.split()))))
-    ]
-    assert min(right) > 0.7 * len(sources)
-
-
 def test_metrics_after_the_checkpoint_are_written_again(tmp_path: Path) -> None:
     path = tmp_path / "metrics.jsonl"
     path.write_text('{"step": 1}\n{"step": 2}\n{"step": 3}\n{"ste')  # a kill cut it short
@@ -365,20 +315,34 @@ def test_free_memory_goes_back_every_ten_steps_and_after_validations(
     monkeypatch.setattr(run_module, "trim_heap", lambda: trimmed.append(1))
     config = short_runs.config(tmp_path / "data", {"training.steps": 22, "training.validate_every": 7})
     counts = {step.number: len(trimmed) for step in pellucid.training(config, tmp_path / "run")}
-    assert [number for number in counts if counts[number] > counts.get(number - 1, 0)] == [
-        7,
-        10,
-        14,
-        20,
-        21,
-        22,
+    trims = [number for number in counts if counts[number] > counts.get(number - 1, 0)]
+    assert trims == [7, 10, 14, 20, 21, 22]
+
+
+# A checkpoint of a run is a translator too
+
+
+def test_each_step_has_its_own_weights_and_a_run_without_a_validation_names_its_last_model(
+    tmp_path: Path,
+) -> None:
+    settings = {"training.checkpoint_every": 1, "training.keep_checkpoints": 3}
+    config = short_runs.config(tmp_path / "data", settings)
+    for step in pellucid.training(config, tmp_path / "run"):
+        if step.number == 2:
+            break
+    weights = [
+        pellucid.load(tmp_path / "run" / name, "cpu").model.state_dict()
+        for name in ("checkpoints/step-1", "checkpoints/step-2", "last")
     ]
-
-
-def test_the_first_weights_are_the_seeds(tmp_path: Path) -> None:
-    for name, seed in (("one", 1), ("two", 1), ("other", 2)):
-        torch.rand(seed)  # whatever random numbers were drawn before
-        config = short_runs.config(tmp_path / "data", {"training.seed": seed, "training.steps": 0})
-        pellucid.train(config, tmp_path / name, device="cpu")
-    assert short_runs.same_weights(tmp_path / "one", tmp_path / "two")
-    assert not short_runs.same_weights(tmp_path / "one", tmp_path / "other")
+    saved = newest_state(tmp_path / "run")
+    assert saved and saved.step == 2
+    for name, tensor in weights[1].items():
+        assert torch.equal(tensor, saved.tensors[f"model.{name}"]) and torch.equal(tensor, weights[2][name])
+    assert not all(torch.equal(weights[0][name], weights[1][name]) for name in weights[0])
+    with pytest.raises(PellucidError, match="Its model as of step 2 is ") as error:
+        pellucid.load(tmp_path / "run", "cpu")
+    named = str(error.value).removesuffix(".").rpartition(" is ")[2]
+    assert pellucid.load(named, "cpu").translate("ab").text is not None
+    config = short_runs.config(tmp_path / "data", {"training.start_from": str(tmp_path / "run")})
+    with pytest.raises(PellucidError, match="Its model as of step 2 is "):
+        pellucid.train(config, tmp_path / "other")

@@ -5,20 +5,12 @@ from collections.abc import Sequence
 from types import SimpleNamespace
 
 import pytest
-import torch
 import torch.nn.functional as F
+from learners import batch, model
 
-from pellucid.config.schema import (
-    PREPARATIONS,
-    Config,
-    DataConfig,
-    ModelConfig,
-    TranslationConfig,
-    VocabularyConfig,
-)
-from pellucid.data.batch import Batch, make_batch
+from pellucid.config.schema import PREPARATIONS, Config, DataConfig, TranslationConfig, VocabularyConfig
+from pellucid.data.batch import Batch
 from pellucid.data.corpus import Pair
-from pellucid.data.examples import Example
 from pellucid.learning import validation
 from pellucid.learning.setting_up import learned_vocabulary
 from pellucid.learning.step import Validation
@@ -38,26 +30,15 @@ PAIRS = [
 ]
 
 
-def model() -> Transformer:
-    """A small model in training, with much dropout."""
-    torch.manual_seed(5)
-    shape = dict(vocabulary=60, width=8, heads=2, hidden=12, encoder_layers=1, decoder_layers=1)
-    return Transformer(ModelConfig(dropout=0.5, **shape)).train()  # type: ignore[arg-type]
-
-
-def examples(*lengths: int) -> list[Example]:
-    """Pairs of so many tokens a side."""
-    ids = [[*range(4, 3 + length), 3] for length in lengths]
-    return [Example(row, [*row[-2::-1], 3], PAIRS[0]) for row in ids]
-
-
-def loss_of_each_alone(taught: Transformer, lessons: Sequence[Example]) -> float:
-    """The mean over all target tokens, without a batch and so without padding."""
+def loss_of_each_alone(taught: Transformer, lessons: Sequence[Batch]) -> float:
+    """The mean over all target tokens, a pair at a time and so without padding."""
     total = 0.0
-    for each in lessons:
-        logits = taught(torch.tensor([each.source]), None, torch.tensor([[2, *each.target[:-1]]]))[0]
-        total += float(F.cross_entropy(logits.detach(), torch.tensor(each.target), reduction="sum"))
-    return total / sum(len(each.target) for each in lessons)
+    for lesson in lessons:
+        for row, pad in enumerate((~lesson.source_mask).sum(1)):  # the two sides have the same length
+            one, length = lesson.rows(slice(row, row + 1)), lesson.source.shape[1] - int(pad)
+            logits = taught(one.source[:, :length], None, one.target_in[:, :length])[0]
+            total += float(F.cross_entropy(logits.detach(), one.target_out[0, :length], reduction="sum"))
+    return total / sum(lesson.tokens for lesson in lessons)
 
 
 class Perfect:
@@ -87,9 +68,8 @@ def validated(
 
 
 def test_the_loss_is_of_real_tokens_without_dropout(monkeypatch: pytest.MonkeyPatch) -> None:
-    taught, lessons = model(), examples(2, 9, 3, 20, 5)
-    batches = [make_batch(lessons[:2], 2, 0), make_batch(lessons[2:], 2, 0)]
-    expected = loss_of_each_alone(taught.eval(), lessons)
+    taught, batches = model(dropout=0.5), [batch(2, 9), batch(3, 20, 5)]
+    expected = loss_of_each_alone(taught.eval(), batches)
     found = validated(monkeypatch, taught.train(), "none", batches)
     assert found.loss == pytest.approx(expected, rel=1e-5)
     assert found.perplexity == pytest.approx(math.exp(expected), rel=1e-4)
@@ -100,7 +80,7 @@ def test_the_loss_is_of_real_tokens_without_dropout(monkeypatch: pytest.MonkeyPa
 def test_the_right_tokens_have_a_bleu_of_100(monkeypatch: pytest.MonkeyPatch, preparation: str) -> None:
     """Each reference is prepared by its own language, and stands beside the translation of its own source:
     the longest sources, which come later here, are translated first."""
-    found = validated(monkeypatch, model(), preparation, [make_batch(examples(2, 3), 2, 0)])
+    found = validated(monkeypatch, model().train(), preparation, [batch(2, 3)])
     assert (found.scores.bleu, found.scores.chrf) == (pytest.approx(100), pytest.approx(100))
     # What stays tokenised must not be tokenised again.
     tokenizer = "none" if preparation.startswith("moses") else "13a"

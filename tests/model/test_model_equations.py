@@ -20,12 +20,9 @@ SMALL = dict(vocabulary=13, width=8, heads=2, hidden=12, encoder_layers=2, decod
 VARIANTS: dict[str, dict[str, Any]] = {
     "as the paper": {},
     "norm first": dict(norm="first"),
-    "gelu": dict(activation="gelu"),
     "silu, norm first": dict(activation="silu", norm="first"),
-    "untied": dict(tied=False),
-    "two vocabularies": dict(target_vocabulary=9),
+    "two vocabularies": dict(target_vocabulary=9, activation="gelu"),
     "two vocabularies, untied, output bias": dict(target_vocabulary=9, tied=False, output_bias=True),
-    "output bias": dict(output_bias=True, norm="first"),
     "embeddings not scaled": dict(scale_embeddings=False),
     "deep encoder": dict(encoder_layers=3, decoder_layers=1),
     "deep decoder": dict(encoder_layers=1, decoder_layers=3, norm="first", heads=4),

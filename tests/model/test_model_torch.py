@@ -19,17 +19,8 @@ PLAIN |= {f"norm{k}": f"residual_{k}.norm" for k in (1, 2, 3)}
 
 def torch_transformer(norm: str, activation: str) -> nn.Transformer:
     """torch's own, with random norms and biases; its stacks end in a norm, ours only with the norm first."""
-    theirs = nn.Transformer(
-        WIDTH,
-        HEADS,
-        LAYERS,
-        LAYERS,
-        HIDDEN,
-        dropout=0.0,
-        activation=activation,
-        batch_first=True,
-        norm_first=norm == "first",
-    )
+    shape = dict(activation=activation, batch_first=True, norm_first=norm == "first", dropout=0.0)
+    theirs = nn.Transformer(WIDTH, HEADS, LAYERS, LAYERS, HIDDEN, **shape)  # type: ignore[arg-type]
     if norm == "last":
         theirs.encoder.norm = theirs.decoder.norm = None
     generator = torch.Generator().manual_seed(3)

@@ -1,4 +1,4 @@
-"""Recording during training: every tensor of the pass that the model learned from, at some steps.
+"""Watch the pass of some steps of a training: every tensor of the pass that the model learned from.
 
 A watched model computes its equations openly, and so rounds differently from the fused kernels. A recording
 is therefore a second forward pass with the same weights and the same dropout. Nothing learns from this pass:
@@ -6,7 +6,7 @@ the training goes on bit for bit as without it.
 """
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import torch
@@ -27,31 +27,37 @@ class Recorder:
     steps: frozenset[int]
     only: str
 
-    def refuse_large(self, run: Run) -> None:
-        """Raise before the first step if a full batch of average pairs is too large to record."""
-        if not self.steps:
-            return
-        count, budget = len(run.examples), run.config.training.batch_tokens
-        source = math.ceil(sum(len(example.source) for example in run.examples) / count)
-        target = math.ceil(sum(len(example.target) for example in run.examples) / count)
-        sentences = min(count, max(1, budget // max(source, target)))
-        sizes = tensor_bytes(run.learner.working, source, target, sentences, self.only)
-        if sum(sizes.values()) > RECORDED_AT_MOST:
-            raise UsageError(f"record: a step of [training] batch_tokens = {budget:,} {_too_large(sizes)}")
+    def refuse_large(self, run: Run, first: Batch) -> None:
+        """Raise before the first step if its batch is too large to record."""
+        if self.steps and (too_large := self._too_large(self._sizes(run, first))):
+            raise UsageError(f"record: the first batch {too_large}")
 
     def record(self, run: Run, step: int, batch: Batch) -> Trace | None:
         """Return the trace of the pass that this step will learn from; None if the step was not asked for, or
         if its batch is larger than a recording may be: a recording must not end a run."""
         if step not in self.steps:
             return None
-        (sentences, source), target = batch.source.shape, batch.target_in.shape[1]
-        sizes = tensor_bytes(run.learner.working, source, target, sentences, self.only)
-        if sum(sizes.values()) > RECORDED_AT_MOST:
-            shape = f"{sentences:,} × {max(source, target):,}"
-            run.report(f"step {step:,} is not recorded: its batch of {shape} tokens {_too_large(sizes)}")
+        sizes = self._sizes(run, batch)
+        if too_large := self._too_large(sizes):
+            run.report(f"step {step:,} is not recorded: its batch {too_large}")
             return None
         run.report(f"recording step {step:,}: {sum(sizes.values()) / 1e6:,.1f} MB in {len(sizes)} tensors")
         return self._watch(run, batch)
+
+    def _sizes(self, run: Run, batch: Batch) -> dict[str, int]:
+        (sentences, source), target = batch.source.shape, batch.target_in.shape[1]
+        return tensor_bytes(run.learner.working, source, target, sentences, self.only)
+
+    def _too_large(self, sizes: dict[str, int]) -> str:
+        """Say why a recording of these tensors is too large, or ""."""
+        largest, total = max(sizes, key=sizes.__getitem__), sum(sizes.values())
+        if total <= RECORDED_AT_MOST:
+            return ""
+        return (
+            f"has {total / 1e6:,.0f} MB in {len(sizes)} tensors (the largest, {largest}, "
+            f"{sizes[largest] / 1e6:,.0f} MB), more than {RECORDED_AT_MOST / 1e6:,.0f} MB. "
+            'Record fewer with only, as only="*.weights" (--record-only), or lower [training] batch_tokens.'
+        )
 
     def _watch(self, run: Run, batch: Batch) -> Trace:
         """Run the pass in training mode, with the dropout that comes next; keep the random numbers' state."""
@@ -69,29 +75,15 @@ class Recorder:
 
 def check_recording(steps: Iterable[int], only: str, config: Config) -> Recorder:
     """Check the steps and the names that a call asks to record against the configuration."""
-    last_step = config.training.steps
-    chosen = [steps] if isinstance(steps, int) else list(steps)
+    chosen, last = [steps] if isinstance(steps, int) else list(steps), config.training.steps
     for step in chosen:
-        if not isinstance(step, int) or isinstance(step, bool) or not 1 <= step <= last_step:
-            raise UsageError(
-                f"record = {step!r}: there is no such step. Steps are whole numbers from 1 to [training] "
-                f"steps = {last_step}."
-            )
+        if step not in range(1, last + 1):
+            steps_are = f"Steps are whole numbers from 1 to [training] steps = {last}"
+            raise UsageError(f"record = {step!r}: there is no such step. {steps_are}.")
     if only != "*" and not chosen:
-        raise UsageError(
-            f'only = "{only}" says what is recorded, but no step is. Name the steps too, as in '
-            "record=(1, 100)."
-        )
+        named = "Name the steps too, as in record=(1, 100)"
+        raise UsageError(f'only = "{only}" says what is recorded, but no step is. {named}.')
     if chosen:
         with torch.device("meta"):  # names and shapes only
             tensor_bytes(Transformer(config.model), 2, 2, only=only)
     return Recorder(frozenset(chosen), only)
-
-
-def _too_large(sizes: Mapping[str, int]) -> str:
-    largest = max(sizes, key=sizes.__getitem__)
-    return (
-        f"has {sum(sizes.values()) / 1e6:,.0f} MB in {len(sizes)} tensors (the largest, {largest}, "
-        f"{sizes[largest] / 1e6:,.0f} MB), more than the {RECORDED_AT_MOST / 1e6:,.0f} MB of a recording. "
-        'Record fewer with only, as only="*.weights" (--record-only), or lower batch_tokens.'
-    )
