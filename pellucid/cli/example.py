@@ -10,6 +10,7 @@ from pellucid.errors import UsageError
 EXAMPLES = """
 pellucid example --list
 pellucid example 004-cross-4
+pellucid example 000-masked --stage weights
 pellucid example --verdicts 004
 pellucid example --file homework.toml
 pellucid example 004-self --html example.html
@@ -29,6 +30,7 @@ def add(verbs: Verbs) -> None:
     option("name", metavar="NAME", nargs="?", type=text, help="an example that --list names")
     option("--list", action="store_true", help="list the examples, with the lines of the notes they follow")
     option("--file", metavar="YOURS.toml", type=file, help="an example of your own, or a page's .json")
+    option("--stage", metavar="NAME", type=text, help="only this stage, such as weights")
     every = "all claims of a note (004) with their verdicts, as a Markdown table"
     option("--verdicts", metavar="NOTE", help=every)
     page = "also write a page of it, one file; of an attention with a form to change it"
@@ -64,7 +66,7 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.claims:
         put(report_lines(shown.report(), says_first=False))
     else:
-        put(example_lines(shown, max(40, columns_of_terminal())))
+        put(example_lines(shown, max(40, columns_of_terminal()), arguments.stage))
 
 
 def _check(arguments: argparse.Namespace) -> None:
@@ -75,6 +77,7 @@ def _check(arguments: argparse.Namespace) -> None:
         "--verdicts": arguments.verdicts,
         "--html": arguments.html,
         "--claims": arguments.claims or None,
+        "--stage": arguments.stage,
     }
     alone = "--list" if arguments.list else "--verdicts" if arguments.verdicts is not None else ""
     idle = [name for name, value in asked.items() if value is not None and name != alone]
@@ -83,6 +86,8 @@ def _check(arguments: argparse.Namespace) -> None:
         raise UsageError(
             f"example: beside {alone}, {' and '.join(idle)} {has} no effect. Leave one of them out."
         )
+    if arguments.claims and arguments.stage is not None:
+        raise UsageError("example: --claims and --stage say what to print. Leave one of them out.")
     if not alone and (arguments.name is None) == (arguments.file is None):
         raise UsageError("example: give a NAME or --file YOURS.toml, one of the two; --list says the names.")
 

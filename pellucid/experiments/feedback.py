@@ -33,11 +33,12 @@ def experiment(explanation: Explanation, *, slip_at: int = 1, slip: str | None =
     plain = _own_words(explanation, [])
     slipped = _own_words(explanation, [*plain[: slip_at - 1], wrong])
     fed = {"The model as it is": plain, f"The same model, {word} fed back for {right}": slipped}
-    tables, panels = [], []
+    tables, panels, unslipped = [], [], list[Step]()
     for title, own in fed.items():
         model, reached = explanation.translator.model, gold[: len(own)]
         seen = watched_pass(model, vocabulary, explanation.source_ids, own[: len(gold)])
         steps = steps_of(seen, vocabulary, reached)
+        unslipped = unslipped or steps
         said = f"{title}. Its own words: {vocabulary.decode_target(own, explanation.to)}"
         tables.append(Table(said, HEADER, _rows(forced, steps), form=".4f", left=2))
         read = {"right words read": forced, "own words read": steps}
@@ -45,7 +46,12 @@ def experiment(explanation: Explanation, *, slip_at: int = 1, slip: str | None =
         panels.append(Bars(f"{title}: loss", [step.expected for step in forced], losses))
     later = len(gold) - slip_at
     lost = later - sum(step.predicted == step.expected for step in steps[slip_at:])
-    made = f"makes {lost} of the {later} later words wrong" if later else "changes nothing: no word is later"
+    already = later - sum(step.predicted == step.expected for step in unslipped[slip_at:])
+    made = (
+        f"makes {lost} of the {later} later words wrong, and without it {already} are"
+        if later
+        else "changes nothing: no word is later"
+    )
     return Result(
         conclusion=f"One wrong word fed back ({word} for {right}) {made}; the loss of the {len(steps)} "
         f"position{'s' if len(steps) != 1 else ''} reached is {sum(step.loss for step in steps):.4f}, and "
