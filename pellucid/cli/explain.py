@@ -35,6 +35,8 @@ def add(verbs: Verbs) -> None:
     shown.add_argument("--against", metavar="TEXT", type=text, help=against)
     pairs = 'only the word alignment, a line of Pharaoh pairs such as "0-0 1-2"'
     shown.add_argument("--alignment", action="store_true", help=pairs)
+    few = "only the steps, and in a line where each looked"
+    shown.add_argument("--steps", action="store_true", help=few)
     more = "also the search, the heads, the words, and the steps with a cache and without"
     shown.add_argument("--more", action="store_true", help=more)
     matrix = "a matrix, by name, or all that match a glob; pellucid inspect MODEL --tensors names them"
@@ -79,7 +81,8 @@ def run(arguments: argparse.Namespace) -> None:
         other = translator.explain(arguments.text, to=arguments.to, target=arguments.against)
         explanation.against(other).show()
     else:
-        explanation.show(more=arguments.more, tensor=arguments.tensor, head=arguments.head)
+        wanted = {"more": arguments.more, "tensor": arguments.tensor, "head": arguments.head}
+        explanation.show(**wanted, steps=arguments.steps)
 
 
 def _files(arguments: argparse.Namespace) -> dict[str, Path]:
