@@ -38,7 +38,7 @@ from pellucid.show.code_lines import code_line
 from pellucid.translate.base import BaseTranslator
 
 VERSION = 1
-COMPUTES = 300_000  # parameters: the page carries all weights of a model up to this size
+COMPUTES = 400_000  # parameters: the page carries all weights of a model up to this size
 
 
 @dataclass(frozen=True)
