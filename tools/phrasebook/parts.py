@@ -75,8 +75,7 @@ class _Remaining:
             near = _neighbours()[number] if with_neighbours else set()
             leaving = {number, *near} & self.numbers.keys()
             lost = Counter(word for one in leaving for word in self.forms[one])
-            everywhere = meanings()[number].sources == ("en", "fr")
-            if number in left_out or len(near) > _CROWDED or leaving & self.fixed or not everywhere:
+            if number in left_out or len(near) > _CROWDED or leaving & self.fixed:
                 continue
             if len(taken) < how_many and all(self.counts[word] - lost[word] >= OFTEN for word in lost):
                 taken.add(number)
@@ -130,7 +129,7 @@ def table(seed: int) -> str:
         part_of |= dict.fromkeys(part, name)
     part_of |= dict.fromkeys(always(), "pinned") | dict.fromkeys(toured(), "tour")
     rows = [
-        (part, meaning.kind, ",".join(meaning.sources), *(meaning.text(language) for language in LANGUAGES))
+        (part, meaning.kind, *(meaning.text(language) for language in LANGUAGES))
         for meaning, part in part_of.items()
     ]
     return "".join("\t".join(row) + "\n" for row in rows)
