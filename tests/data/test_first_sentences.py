@@ -20,7 +20,7 @@ def test_forty_sentences_of_ten_readers() -> None:
 def test_what_it_does_not_know_is_answered_by_words_of_the_same_language() -> None:
     demo = pellucid.load("demo", "cpu")
     with pytest.raises(UsageError) as error:
-        demo.explain("I like catss and zebras", to="es")
+        demo.explain("I like catss zebras", to="es")
     assert str(error.value).startswith(
         "sentence: the model does not have 2 of these words. 'catss': Near it: "
     )
