@@ -14,6 +14,9 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parent))
+import drawings
+
 import pellucid
 from pellucid.explanation import Explanation
 from pellucid.reading.tensors import TensorKind, kinds
@@ -48,7 +51,18 @@ def measured(name: str, sentence: tuple[str, str, str | None] | None = None) -> 
     return lambda path: pellucid.experiment(name, "demo", text, to).plot(path)
 
 
+def drawn(drawing: Callable[[Explanation], str], sentence: tuple[str, str, str | None]) -> Draw:
+    """A drawing of a translation."""
+
+    def draw(path: Path) -> None:
+        path.write_text(drawing(explained(*sentence)), encoding="utf-8")
+
+    return draw
+
+
 FIGURES: dict[str, Draw] = {
+    "architecture": drawn(drawings.architecture, HOW_ARE_YOU),
+    "time": drawn(drawings.time, JE_SUIS),
     "looked": tensor(HOW_ARE_YOU, "looked"),
     "steps": tensor(HOW_ARE_YOU, "decoder.probabilities"),
     "mask": tensor(SIX, "decoder.layers.0.self_attention.mask"),

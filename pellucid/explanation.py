@@ -18,7 +18,7 @@ from pellucid.reading.stepwise import Stepwise, decode_stepwise
 from pellucid.seeing.trace import Edit, Trace
 from pellucid.show.files import as_json, as_npz
 from pellucid.show.pictures import plot
-from pellucid.show.reading_text import more_parts, reading_parts, tensor_parts
+from pellucid.show.reading_text import brief_parts, more_parts, reading_parts, tensor_parts
 from pellucid.show.tables import print_parts
 from pellucid.translate.text_translator import TextTranslator
 
@@ -103,9 +103,12 @@ class Explanation(Reading):
         "positions", to a .png, .svg or .pdf; needs pip install "pellucid[plot]"."""
         plot(self, name, place(path))
 
-    def show(self, more: bool = False, tensor: str | None = None, head: int | None = None) -> None:
+    def show(
+        self, more: bool = False, tensor: str | None = None, head: int | None = None, steps: bool = False
+    ) -> None:
         """Print the steps and the cross-attention as tables.
 
+        steps: print the steps alone, in a dozen lines.
         more: print also the heads, the words, the search, and the steps with a cache and without.
         tensor: a name or a glob; print these matrices instead, of all heads or of one `head`.
         """
@@ -113,6 +116,9 @@ class Explanation(Reading):
             raise UsageError(f"head = {head}: say with tensor= of which tensor it is a head.")
         if tensor is not None:
             print_parts(lambda width: tensor_parts(self, tensor, width, head))
+            return
+        if steps:
+            print_parts(lambda width: brief_parts(self))
             return
         print_parts(lambda width: reading_parts(self, width))
         if more:

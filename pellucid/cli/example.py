@@ -35,7 +35,7 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.claims:
         put(report_lines(shown.report(), says_first=False))
     else:
-        put(example_lines(shown, max(40, columns_of_terminal())))
+        put(example_lines(shown, max(40, columns_of_terminal()), arguments.stage))
 
 
 def _check(arguments: argparse.Namespace) -> None:
@@ -46,6 +46,7 @@ def _check(arguments: argparse.Namespace) -> None:
         "--verdicts": arguments.verdicts,
         "--html": arguments.html,
         "--claims": arguments.claims or None,
+        "--stage": arguments.stage,
     }
     alone = "--list" if arguments.list else "--verdicts" if arguments.verdicts is not None else ""
     idle = [name for name, value in asked.items() if value is not None and name != alone]
@@ -54,5 +55,7 @@ def _check(arguments: argparse.Namespace) -> None:
         raise UsageError(
             f"example: beside {alone}, {' and '.join(idle)} {has} no effect. Leave one of them out."
         )
+    if arguments.claims and arguments.stage is not None:
+        raise UsageError("example: --claims and --stage say what to print. Leave one of them out.")
     if not alone and (arguments.name is None) == (arguments.file is None):
         raise UsageError("example: give a NAME or --file YOURS.toml, one of the two; --list says the names.")

@@ -38,7 +38,8 @@ def run(arguments: argparse.Namespace) -> None:
         other = translator.explain(arguments.text, to=arguments.to, target=arguments.against)
         explanation.against(other).show()
     else:
-        explanation.show(more=arguments.more, tensor=arguments.tensor, head=arguments.head)
+        wanted = {"more": arguments.more, "tensor": arguments.tensor, "head": arguments.head}
+        explanation.show(**wanted, steps=arguments.steps)
 
 
 def _files(arguments: argparse.Namespace) -> dict[str, Path]:

@@ -53,7 +53,7 @@ class Doubts:
 
     def add(self, lines: Sequence[str], translations: "Sequence[Translation]") -> None:
         """Note which of the next lines to warn about: cut, unfinished, or with an unknown word."""
-        from pellucid.reading.words import unknown_word
+        from pellucid.reading.words import unknown_words
         from pellucid.translate.sentences import TOKENS, read_source
 
         vocabulary = self.translator.vocabulary
@@ -69,8 +69,8 @@ class Doubts:
                 self._found.setdefault(advice, []).append(number)
             if vocabulary.kind == "word":
                 source = read_source(line, self.to, vocabulary, TOKENS)
-                if word := unknown_word(source.untagged, source.ids, source.to, vocabulary):
-                    self._unknown[number] = word
+                if words := unknown_words(source.untagged, source.ids, source.to, vocabulary):
+                    self._unknown[number] = words[0]
         self.lines += len(lines)
 
     def tell(self) -> None:
@@ -79,7 +79,7 @@ class Doubts:
 
         if self._unknown:
             word = next(iter(self._unknown.values()))
-            near = advice(word, self.translator.vocabulary)
+            near = advice(word, self.translator.vocabulary, to=self.to)
             self._found[f"the model has no word {word!r}. {near}"] = list(self._unknown)
         for doubt, numbers in self._found.items():
             others = f" and {len(numbers) - 1:,} more" if len(numbers) > 1 else ""

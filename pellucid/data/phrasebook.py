@@ -11,6 +11,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from pellucid.folder.whole_file import write_new
+from pellucid.text.preparation import prepare
 
 LANGUAGES = ("en", "fr", "es", "hi")
 DIRECTIONS = (("en", "hi"), ("fr", "en"), ("en", "es"), ("en", "fr"))
@@ -85,6 +86,17 @@ def split() -> Split:
     parts = (("train", *PINNED), ("validation",), ("held-out",), ("left-out",))
     train, *others = (phrases_of([each for each in meanings() if each.part in part]) for part in parts)
     return Split((*train, JE_SUIS_STUDENT), *(tuple(part) for part in others))
+
+
+@cache
+def words() -> dict[str, frozenset[str]]:
+    """Return the words of each language, as the preparation "words" sets them apart."""
+    found: dict[str, set[str]] = {language: set(".?¿।") for language in LANGUAGES}
+    for meaning in meanings():
+        for language, text in zip(LANGUAGES, meaning.texts, strict=True):
+            found[language].update(prepare(f"{text} {text[:1].lower()}{text[1:]}", "words", language).split())
+    found["fr"].update(JE_SUIS_STUDENT.source.split())
+    return {language: frozenset(each) for language, each in found.items()}
 
 
 def tour() -> list[Phrase]:

@@ -37,6 +37,7 @@ class Exercise:
     digits: int = 0  # the least decimals of an answer; 0: whole numbers
     tells_count: bool = True  # whether the exercise says how many numbers it wants
     remarks: Sequence[Remark] = ()
+    any_order: bool = False  # whether the answer is a set
     any_case: bool = False  # whether "Weights" is as good as "weights"
 
     @property
@@ -82,6 +83,8 @@ def judge(exercise: Exercise, written: str) -> Verdict:
             "between numbers."
         )
     numbers = [_number(part.rstrip(".")) for part in BETWEEN_NUMBERS.split(written.strip()) if part]
+    if exercise.any_order:
+        numbers.sort()
     for number, decimals in numbers:
         if decimals < exercise.digits:
             least = _count(exercise.digits, "decimal")

@@ -29,14 +29,15 @@ def experiment(explanation: Explanation, *, slip_at: int = 1, slip: str | None =
     if slip_at > len(gold):
         raise UsageError(f"slip_at = {slip_at}: the target has the positions 1 to {len(gold)}.")
     translator, source, tables, panels = explanation.translator, explanation.translation.source, [], []
-    wrong, plain = _slip(explanation, slip_at, slip), list[int]()
+    wrong, plain, unslipped = _slip(explanation, slip_at, slip), list[int](), list[Step]()
     word, right = vocabulary.target_tokens([wrong, gold[slip_at - 1]])
     for title in ("The model as it is", f"The same model, {word} fed back for {right}"):
         begun = [*plain[: slip_at - 1], wrong] if plain else []
         greedy = {"beam": 1, "prefix": begun, "max_length": len(begun) + len(gold) + 20}
         own = translator.translate(source, explanation.to, **greedy).hypotheses[0].token_ids
         seen = watched_pass(translator.model, vocabulary, explanation.source_ids, own[: len(gold)])
-        steps, plain = steps_of(seen, vocabulary, gold[: len(own)]), plain or own
+        steps = steps_of(seen, vocabulary, gold[: len(own)])
+        plain, unslipped = plain or own, unslipped or steps
         rows = [
             [str(number), expected.expected, *_cells(expected), *(_cells(step) if step else "––––")]
             for number, (expected, step) in enumerate(zip_longest(forced, steps), start=1)
@@ -48,7 +49,12 @@ def experiment(explanation: Explanation, *, slip_at: int = 1, slip: str | None =
         panels.append(Bars(f"{title}: loss", [step.expected for step in forced], losses))
     later = len(gold) - slip_at
     lost = later - sum(step.predicted == step.expected for step in steps[slip_at:])
-    made = f"makes {lost} of the {later} later words wrong" if later else "changes nothing: no word is later"
+    already = later - sum(step.predicted == step.expected for step in unslipped[slip_at:])
+    made = (
+        f"makes {lost} of the {later} later words wrong, and without it {already} are"
+        if later
+        else "changes nothing: no word is later"
+    )
     return Result(
         conclusion=f"One wrong word fed back ({word} for {right}) {made}; the loss of the {len(steps)} "
         f"position{'s' if len(steps) != 1 else ''} reached is {sum(step.loss for step in steps):.4f}, and "

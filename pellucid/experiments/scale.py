@@ -63,9 +63,9 @@ def experiment(
             Table(title, ["d_k", *COLUMNS], drawn, form=forms),
         ],
         picture=panels,
-        note="Each pair: divided | not, of the very same scores. variance: of the undivided scores. entropy: "
+        note="Each pair: divided | not, of the very same scores. variance: of all undivided scores. entropy: "
         "in bits. gradient: the norm of ∂weights/∂(what the softmax gets), the median. closed: rows where it "
-        f"is below {CLOSED}. Rows that may look at one word alone do not count.",
+        f"is below {CLOSED}. In the last three, rows that may look at one word alone do not count.",
     )
 
 

@@ -167,9 +167,7 @@ def _running(
                 if average := finish(run):
                     write_metrics(metrics, average)
         if run.position.step == 0:
-            run.report(
-                "nothing was learned: the training ended at step 0, so the model has its first weights."
-            )
+            run.report("nothing was learned: the training ended at step 0 with its first weights")
         elif run.position.step < settings.warmup_steps:
             warmup = f"step {run.position.step:,} of {settings.warmup_steps:,} warm-up steps"
             remedy = "Lower [training] warmup_steps, or train longer."

@@ -38,7 +38,7 @@ from pellucid.show.code_lines import code_line
 from pellucid.translate.text_translator import TextTranslator
 
 VERSION = 1
-COMPUTES = 300_000  # parameters: the page carries all weights of a model up to this size
+COMPUTES = 400_000  # parameters: the page carries all weights of a model up to this size
 
 
 @dataclass(frozen=True)

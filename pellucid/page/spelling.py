@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from pellucid.reading.words import SPACE, languages_of
 from pellucid.text.renumbered import Pieces
 from pellucid.translate.text_translator import TextTranslator
 
@@ -11,18 +12,24 @@ BYTES = 256
 
 
 def spelling(translator: TextTranslator, carried: bool) -> dict[str, Any]:
-    """Return {"kind", "preparation", "normalization", "languages", "cannot": "" or why the page cannot cut
-    text, "source": {"pieces", "scores" (where the kind needs them), "unspoken": ids that no text spells,
-    "bytes": the ids of the byte pieces, or None}, "target": the same, or None where it is shared}; pieces
-    only where they are `carried`."""
+    """Return {"kind", "preparation", "normalization", "languages", "words_of": the ids of the words of each
+    language, where they are known, "cannot": "" or why the page cannot cut text, "source": {"pieces",
+    "scores" (where the kind needs them), "unspoken": ids that no text spells, "bytes": the ids of the byte
+    pieces, or None}, "target": the same, or None where it is shared}; pieces only where they are `carried`.
+    """
     vocabulary, setting = translator.vocabulary, translator.config.vocabulary
     if not carried:
         return {"kind": vocabulary.kind, "languages": vocabulary.languages, "cannot": ""}
+    pieces = [(token, vocabulary.source.id_to_piece(token)) for token in range(vocabulary.source_size)]
     return {
         "kind": vocabulary.kind,
         "preparation": vocabulary.preparation,
         "normalization": setting.normalization,
         "languages": vocabulary.languages,
+        "words_of": {
+            language: [token for token, piece in pieces if piece.removeprefix(SPACE) in words]
+            for language, words in languages_of(vocabulary).items()
+        },
         "cannot": _obstacle(translator),
         "source": _side(vocabulary.source, vocabulary.kind),
         "target": None if vocabulary.joint else _side(vocabulary.target, vocabulary.kind),

@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pellucid.config.nearest import nearest
+from pellucid.data import phrasebook
 from pellucid.errors import UsageError
 from pellucid.text.preparation import prepare
+from pellucid.text.renumbered import Pieces
 from pellucid.text.vocabulary import Vocabulary
 from pellucid.translate.sentences import Sentence, read_source, read_target
 
@@ -53,37 +55,77 @@ def _check(sentence: Sentence, side: str, vocabulary: Vocabulary) -> None:
             f"the {side} is longer than the {TOKENS} tokens that an explanation shows: "
             "its matrices grow with the square of the length. Give a shorter one."
         )
-    is_target = side == "target"
-    word = unknown_word(sentence.untagged, sentence.ids, sentence.to, vocabulary, is_target)
-    if word is None:
-        return
-    tag = TAG.fullmatch(word)
-    if tag and not is_target and tag[1] in vocabulary.target_languages:
+    check_known(sentence.untagged, list(sentence.ids), sentence.to, vocabulary, is_target=side == "target")
+
+
+def check_known(text: str, ids: list[int], to: str | None, vocabulary: Vocabulary, is_target: bool) -> None:
+    """Raise for words that the vocabulary does not have, where a word is one token, all at once."""
+    unknown = unknown_words(text, ids, to, vocabulary, is_target)
+    tag = TAG.fullmatch(unknown[0]) if unknown and not is_target else None
+    if tag and tag[1] in vocabulary.target_languages:
         raise UsageError(
-            f"sentence: the tag {word} asks for {tag[1]}, but the translation goes to {sentence.to}. A tag "
+            f"sentence: the tag {unknown[0]} asks for {tag[1]}, but the translation goes to {to}. A tag "
             "counts only at the start of the sentence, and only if to= (--to) names no other language. "
             "Remove the tag, or remove to=."
         )
-    raise UsageError(f"{side}: the model has no word {word!r}. {advice(word, vocabulary, is_target)}")
+    if not is_target:
+        _check_language(text, to, vocabulary)
+    side = "target" if is_target else "sentence"
+    if len(unknown) == 1:
+        near = advice(unknown[0], vocabulary, is_target, to)
+        raise UsageError(f"{side}: the model has no word {unknown[0]!r}. {near}")
+    if unknown:
+        near = " ".join(f"{word!r}: {advice(word, vocabulary, is_target, to)}" for word in unknown)
+        raise UsageError(f"{side}: the model does not have {len(unknown)} of these words. {near}")
 
 
-def unknown_word(
+def _check_language(text: str, to: str | None, vocabulary: Vocabulary) -> None:
+    """Raise for a text of the phrasebook in another language than the one that is translated."""
+    language, known = vocabulary.source_language(to), languages_of(vocabulary)
+    if language not in known:
+        return
+    words = [word for word in prepare(text, vocabulary.preparation, language).split() if word.isalpha()]
+    others = [name for name, of in known.items() if words and name != language and of.issuperset(words)]
+    if others and not any(word in known[language] for word in words):
+        ways = [pair[1] for pair in vocabulary.languages or () if pair[0] == others[0]]
+        remedy = f", or translate to {' or '.join(ways)}" if ways else ""
+        raise UsageError(
+            f'sentence: this is "{others[0]}", and to "{to}" the model reads "{language}". Write it '
+            f'in "{language}"{remedy}.'
+        )
+
+
+def languages_of(vocabulary: Vocabulary) -> dict[str, frozenset[str]]:
+    """Return the words of each language, where the vocabulary is the phrasebook's; else nothing is known."""
+    if vocabulary.kind != "word" or not vocabulary.joint:
+        return {}
+    by_language = phrasebook.words()
+    return by_language if set(_words(vocabulary.source)) <= frozenset().union(*by_language.values()) else {}
+
+
+def _words(model: Pieces) -> list[str]:
+    pieces = [model.id_to_piece(token) for token in range(model.get_piece_size())]
+    return [piece.removeprefix(SPACE) for piece in pieces if piece.startswith(SPACE) and piece != SPACE]
+
+
+def unknown_words(
     text: str, ids: Sequence[int], to: str | None, vocabulary: Vocabulary, is_target: bool = False
-) -> str | None:
-    """Find the first word that the vocabulary does not have; None if there is none, or words have pieces."""
+) -> list[str]:
+    """Find the words that the vocabulary does not have; none where words have pieces."""
     if vocabulary.kind != "word" or vocabulary.unknown_id not in ids:
-        return None
+        return []
     model = vocabulary.target if is_target else vocabulary.source
     language = vocabulary.target_language(to) if is_target else vocabulary.source_language(to)
     words = prepare(visible(text), vocabulary.preparation, language).split()
-    return next((word for word in words if vocabulary.unknown_id in model.encode(word)), None)
+    return list(dict.fromkeys(word for word in words if vocabulary.unknown_id in model.encode(word)))
 
 
-def advice(word: str, vocabulary: Vocabulary, is_target: bool = False) -> str:
-    """Name the words of the vocabulary that are most like an unknown one."""
+def advice(word: str, vocabulary: Vocabulary, is_target: bool = False, to: str | None = None) -> str:
+    """Name the words most like an unknown one; of the language that is read or written, if it is known."""
     model = vocabulary.target if is_target else vocabulary.source
-    pieces = [model.id_to_piece(token) for token in range(model.get_piece_size())]
-    words = [piece.removeprefix(SPACE) for piece in pieces if piece.startswith(SPACE) and piece != SPACE]
+    language = to if is_target else vocabulary.source_language(to) if to else None
+    own = languages_of(vocabulary).get(language or "", frozenset())
+    words = [known for known in _words(model) if not own or known in own]
     by_letters = {known.casefold(): known for known in words}
     near = nearest(word.casefold(), by_letters)
     if near:

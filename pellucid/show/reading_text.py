@@ -24,6 +24,7 @@ BESIDE, BEATEN = 1, 2  # other candidates of a step that are named: followed fur
 NOT_A_NUMBER = (
     "What is shown as ? is not a number. pellucid.find_nonfinite(model) names the first such tensor."
 )
+FURTHER = "Without steps=True, or --steps: where each step looked, and what else can be shown of it."
 MORE = (
     "explanation.show(more=True), or --more: heads, words, search, each step; show(tensor=NAME), or "
     "--tensor: a matrix; to_html(FILE), or --html: every number."
@@ -33,12 +34,7 @@ MORE = (
 @view(Reading)
 def reading_parts(reading: Reading, width: int) -> list[Part]:
     """Show the translation, its steps, and where each of them looked in the source."""
-    translation, layer = reading.translation, reading.watched_layer
-    by = "forced: " if reading.forced else f"{reading.to}: " if reading.to else ""
-    score = number_text(translation.score, ".4f")
-    loss = number_text(sum(step.loss for step in reading.steps), ".4f")
-    steps = [_step(number, step) for number, step in enumerate(reading.steps, start=1)]
-    header = ["", "input", "expected", "probability", "loss", "most probable", *[""] * (NAMED - 1)]
+    layer = reading.watched_layer
     looks = find_looks(reading, layer)
     shares: list[list[str | Cell]] = [
         [step.input, *(Cell(short_share(share), share) for share in row)]
@@ -47,10 +43,7 @@ def reading_parts(reading: Reading, width: int) -> list[Part]:
     bits = ", ".join(f"{look.head}: {number_text(look.entropy, '.2f')}" for look in looks)
     most = math.log2(len(reading.source_tokens))
     return [
-        Note(reading.title, "bold"),
-        Note(f"{by}score {score}, loss {loss} in {len(reading.steps)} steps", "dim"),
-        "",
-        Table(header, steps, left=3),
+        *_steps_parts(reading),
         "",
         Note(f"{layer}.weights, the mean of {len(looks)} heads", "bold"),
         Note("rows: what the decoder read, which asks · columns: the source, attended to", "dim"),
@@ -60,6 +53,31 @@ def reading_parts(reading: Reading, width: int) -> list[Part]:
         f"Entropy of each head in bits, from 0 (one word alone) to {most:.2f} (all words alike): {bits}.",
         reading.difference,
         f"{len(reading.trace)} tensors are in the trace. {MORE}",
+    ]
+
+
+def brief_parts(reading: Reading) -> list[Part]:
+    """Show the translation and its steps, and in a line where each looked most."""
+    most = reading.attention_to_source().argmax(-1).tolist()
+    looked = ", ".join(
+        f"{step.expected} at {reading.source_tokens[place]}"
+        for step, place in zip(reading.steps, most, strict=True)
+    )
+    return [*_steps_parts(reading), "", f"Looked most, to say {looked}.", FURTHER]
+
+
+def _steps_parts(reading: Reading) -> list[Part]:
+    """Show the title, the score, and a row for each step."""
+    by = "forced: " if reading.forced else f"{reading.to}: " if reading.to else ""
+    score = number_text(reading.translation.score, ".4f")
+    loss = number_text(sum(step.loss for step in reading.steps), ".4f")
+    steps = [_step(number, step) for number, step in enumerate(reading.steps, start=1)]
+    header = ["", "input", "expected", "probability", "loss", "most probable", *[""] * (NAMED - 1)]
+    return [
+        Note(reading.title, "bold"),
+        Note(f"{by}score {score}, loss {loss} in {len(reading.steps)} steps", "dim"),
+        "",
+        Table(header, steps, left=3),
     ]
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from rich.cells import cell_len
 from torch import Tensor
 
+from pellucid.errors import UsageError
 from pellucid.reading.words import visible
 from pellucid.seeing.records import Record
 from pellucid.seeing.viewed import lines
@@ -28,10 +29,15 @@ WIDE = 1000  # a line for each cell, however narrow the terminal
 
 
 @lines.register
-def example_lines(example: Example, width: int = 80) -> list[str]:
-    """Show the inputs, every stage, and each claim with both computed numbers and the verdict."""
+def example_lines(example: Example, width: int = 80, stage: str | None = None) -> list[str]:
+    """Show the inputs, every stage, and each claim with both computed numbers and the verdict; or one stage.
+
+    A stage with the numbers of the one before is only named.
+    """
     worked = example.worked()
     report = None if example.is_part else example.report()
+    if stage is not None:
+        return _one_stage(example, worked, report, stage, width)
     text = paragraph(f"{example.name}: {example.about}" if example.about else example.name, width)
     text += [f"note {example.note}, lines {example.lines}"] if example.note else []
     text.append("")
@@ -43,9 +49,11 @@ def example_lines(example: Example, width: int = 80) -> list[str]:
                 text += _matrix(given_rows(worked, name, each), [], width)
             text.append("")
     for name in worked:
-        at = f"  [line {example.at[name]}]" if name in example.at else ""
-        text += [f"{_title(example, name)}  {worked.shapes[name]}{at}"]
-        text += _stage(worked, name, width, report, NOTES if example.note else OWN)
+        before = None if name in {*example.at, *example.claims} else _same_before(worked, name)
+        if before:
+            text += [f"{_title(example, name)}  {worked.shapes[name]}: the numbers of {before}", ""]
+        else:
+            text += _titled(example, worked, report, name, width)
     for each in example.products:
         text.append(f"{each.written}  {f'[line {each.lines}]  ' if each.lines else ''}{each}")
     text += [""] if example.products else []
@@ -53,6 +61,40 @@ def example_lines(example: Example, width: int = 80) -> list[str]:
         text += paragraph(first_wrong(report), width) if report.first_wrong else []
         text.append(summary(report))
     return text
+
+
+def _one_stage(
+    example: Example, worked: WorkedExample, report: Report | None, stage: str, width: int
+) -> list[str]:
+    """Show one stage alone: what goes in, or what is computed."""
+    if stage in worked:
+        return _titled(example, worked, report, stage, width)[:-1]
+    if stage in worked.given:
+        matrix = worked.given[stage]
+        each = matrix if matrix.dim() == 3 else matrix[None]
+        rows = [list(_matrix(given_rows(worked, stage, one), [], width)) for one in each]
+        return [f"{_title(example, stage)}  ({size(matrix)})", *(line for head in rows for line in head)]
+    raise UsageError(worked.no_such(stage))
+
+
+def _titled(
+    example: Example, worked: WorkedExample, report: Report | None, name: str, width: int
+) -> list[str]:
+    at = f"  [line {example.at[name]}]" if name in example.at else ""
+    title = f"{_title(example, name)}  {worked.shapes[name]}{at}"
+    return [title, *_stage(worked, name, width, report, NOTES if example.note else OWN)]
+
+
+def _same_before(worked: WorkedExample, name: str) -> str | None:
+    """Return the stage before, if this one has its numbers: nothing was divided or masked."""
+    names = list(worked)
+    before = {"scaled_scores": "scores", "masked_scores": "scaled_scores", "concatenated": "context"}.get(
+        name
+    )
+    if before not in names:
+        return None
+    ours, theirs = worked[name].tensor.squeeze(), worked[before].tensor.squeeze()
+    return before if ours.shape == theirs.shape and bool(ours.equal(theirs)) else None
 
 
 @lines.register
@@ -163,7 +205,9 @@ def show_number(value: float | None) -> str:
         return "?"
     if math.isinf(value):
         return "∞" if value > 0 else "−∞"
-    small_or_large = value != 0 and not 5e-4 <= abs(value) < 1e6
+    if value == 0:
+        return "0"
+    small_or_large = not 5e-4 <= abs(value) < 1e6
     return f"{value:{'.3g' if small_or_large else 'z.4f'}}".replace("-", "−")
 
 
@@ -191,6 +235,9 @@ def _stage(
         yield from _matrix(
             list(_judged(name, head, labels, report, kinds)) if report else rows, titles, width
         )
+    if name == "weights" and bool((record.tensor.sum(-1) == 0).any()):
+        yield "  A row of −∞ alone has no softmax, which would be 0 / 0. Here its weights are 0,"
+        yield "  and so is its context: it looks at nothing."
     yield ""
 
 

@@ -1,5 +1,6 @@
 """Sentences to translate or to score: text or ids, prepared for the model, and cut if they are too long."""
 
+import re
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from pellucid.text.vocabulary import Vocabulary
 TOKENS = 1024  # at most, of a source or a target, unless the model was trained on longer ones
 # For each of these tokens: the rest of a text is cut off before the vocabulary spends time on it.
 CHARACTERS = CHARACTERS_PER_TOKEN
+START = re.compile(r"\s*(START|<s>)(?=\s)")  # as notes write the start token, before a sentence
 
 
 class TruncationWarning(UserWarning):
@@ -37,6 +39,7 @@ def read_source(text: str, to: str | None, vocabulary: Vocabulary, longest: int)
         ids = [vocabulary.end_id] if undecided else vocabulary.encode_source("", to)
         return Sentence(text, text, ids, to, empty=True)
     untagged, language = vocabulary.direction(text[: longest * CHARACTERS], to)
+    untagged = without_start(untagged, vocabulary)
     ids, nothing = vocabulary.encode_source(untagged, language), vocabulary.encode_source("", language)
     kept, cut = _shorten(ids, longest)
     return Sentence(text, untagged, kept, language, ids == nothing, cut or len(text) > longest * CHARACTERS)
@@ -47,8 +50,18 @@ def read_target(text: str, to: str | None, vocabulary: Vocabulary, longest: int)
     _check(text)
     if not text.strip():
         return Sentence(text, text, [vocabulary.end_id], to, empty=True)
+    text = without_start(text, vocabulary)
     ids, cut = _shorten(vocabulary.encode_target(text[: longest * CHARACTERS], to), longest)
     return Sentence(text, text, ids, to, len(ids) == 1, cut or len(text) > longest * CHARACTERS)
+
+
+def without_start(text: str, vocabulary: Vocabulary) -> str:
+    """Return a text without a written start token, START or <s>, where a word is one token and neither is a
+    word: the model puts its own."""
+    found = START.match(text) if vocabulary.kind == "word" else None
+    if found and vocabulary.unknown_id in vocabulary.source.encode("START"):
+        return text[found.end() :]
+    return text
 
 
 def take_ids(

@@ -129,6 +129,11 @@ def _start(arrays: Mapping[str, Tensor], heads: int | None, scale: Scale, mask: 
     if start.causal and mask != "causal":
         ways = 'Give None, "causal", or an array of 0 and -inf or of bools.'
         raise UsageError(f'mask = "{mask}" is not known. {ways}')
+    if start.causal and start.lengths[0] != start.lengths[1]:
+        raise UsageError(
+            f'mask = "causal": the scores are {start.lengths[0]}×{start.lengths[1]}. It is for '
+            "self-attention, where those who ask are those who are asked. Give an array of 0 and -inf."
+        )
     if start.causal or mask is None:
         return start
     given = checked("mask", mask, start.lengths)

@@ -39,11 +39,39 @@ def names() -> dict[str, Any]:
     def norm(numbers: list[float]) -> Any:
         return (np.array(numbers) - np.mean(numbers)) / np.sqrt(np.var(numbers) + 1e-5)
 
+    how, cats = demo.explain("How are you", to="hi"), demo.explain("I like cats", to="es")
+
+    def with_edits(explanation: Any, edits: Any) -> Any:
+        source = torch.tensor([explanation.source_ids])
+        target = torch.tensor([[demo.vocabulary.start_id, *explanation.target_ids[:-1]]])
+        with torch.no_grad(), pellucid.trace(demo.model, edits=edits) as seen:
+            demo.model(source, torch.ones_like(source, dtype=torch.bool), target)
+        return seen
+
+    def without_head(head: int) -> float:
+        edits = pellucid.edits.silence("decoder.layers.1.cross_attention", head)
+        rows = with_edits(cats, edits)["decoder.probabilities"].tensor[0]
+        return float(rows.gather(1, torch.tensor(cats.target_ids)[:, None]).log().sum())
+
+    lifted = with_edits(how, pellucid.edits.lift_mask("decoder.layers.0.self_attention"))
+    moved = (lifted["decoder.output"].tensor - how.trace["decoder.output"].tensor).abs()[0].amax(-1)
+    one, other = (
+        demo.explain(text, to="en", target="I am a student").trace
+        for text in ("je suis étudiant", "elle est médecin")
+    )
+    outputs = [
+        f"decoder.layers.{layer}.{part}.output"
+        for layer in range(2)
+        for part in ("self_attention", "cross_attention", "feed_forward")
+    ]
     attention = demo.model.get_submodule("decoder.layers.0.cross_attention")
     bank = demo.explain("The boat is near the bank.", to="es")
     return {
-        "how": demo.explain("How are you", to="hi"),
-        "cats": demo.explain("I like cats", to="es"),
+        "how": how,
+        "cats": cats,
+        "without_head": without_head,
+        "changed_rows": [row + 1 for row in range(4) if moved[row] > 1e-3],
+        "same_outputs": sum(torch.allclose(one[name].tensor, other[name].tensor) for name in outputs),
         "taught": demo.explain("I like cats", to="es", target="Me gusta los gatos"),
         "mat": demo.explain("The cat sat on the mat", to="fr"),
         "bank": bank,
@@ -98,7 +126,8 @@ def test_an_exercise_takes_its_answer_and_refuses_others(name: str) -> None:
 def wrong_answers(asked: Exercise, right: str) -> list[str]:
     """A number a unit of its last digit off, one too many; words in another order, another word."""
     parts = right.split()
-    wrong = [f"{right} 1", *([" ".join(parts[::-1])] if len(parts) > 1 else [])]
+    turned = [" ".join(parts[::-1])] if len(parts) > 1 and not asked.any_order else []
+    wrong = [f"{right} 1", *turned]
     for place in range(len(parts)):
         unit = 1.01 * 10**-asked.digits if asked.digits else 1
         others = (

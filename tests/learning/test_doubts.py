@@ -10,7 +10,7 @@ import pellucid
 from pellucid.data.corpus import Pair, Report
 from pellucid.errors import UsageError
 from pellucid.learning import setting_up
-from pellucid.learning.text import Text, overlap
+from pellucid.learning.text import Text, overlap, warn_if_identical
 
 
 @pytest.fixture

@@ -171,12 +171,12 @@ def test_each_head_has_its_matrix() -> None:
     assert "head  row  column" in str(report)
     assert first_wrong(example.check({"weights": [[["0.5", "0.5"]], [["0.8", "0.2"]]]})) == (
         "The first stage that goes wrong is weights, where 2 cells are wrong. Head 1, row 0, column 1 claims "
-        "0.2, and 0.0000 is computed: masked weights are exactly 0."
+        "0.2, and 0 is computed: masked weights are exactly 0."
     )
     again = attention(scores=[[[0.0]], [[0.0]]], values=[[[1.0]], [[2.0]]])
     assert first_wrong(again.check({"scores": [[["0.0"]], [["0.1"]]]})) == (
         "The first stage that goes wrong is scores, where one cell is wrong. Head 1, row 0, column 0 claims "
-        "0.1, and 0.0000 is computed."
+        "0.1, and 0 is computed."
     )
 
 
@@ -189,7 +189,7 @@ def test_the_report_is_a_table() -> None:
 weights  softmax of each row of (2×2) = (2×2)
   row  column  claimed  from the line before  from the start  verdict
     0       0      1.0                1.0000          1.0000  right
-    0       1      0.0                0.0000          0.0000  right
+    0       1      0.0                     0               0  right
     1       0      0.4                0.4502          0.4502  wrong
       may be rounding, as the line before shows 1 decimal
     1       1      0.6                0.5498          0.5498  wrong
@@ -294,3 +294,14 @@ def test_true_numbers_rounded_are_right_and_break_no_rule(digits: int, seed: int
     assert {cell.rule for cell in from_scores.cells} == {None}, (
         "not even where the scores are known as rounded only"
     )
+
+
+def test_a_row_that_is_all_masked_is_explained() -> None:
+    shown = str(attention(scores=[[1.0, 2.0], [3.0, 4.0]], mask=[[-math.inf, -math.inf], [0.0, 0.0]]))
+    assert "A row of −∞ alone has no softmax" in shown
+    assert "A row of −∞" not in str(attention(scores=[[1.0, 2.0], [3.0, 4.0]], mask="causal"))
+
+
+def test_a_causal_mask_is_for_as_many_keys_as_queries() -> None:
+    with pytest.raises(UsageError, match=r"causal.*the scores are 2×3"):
+        attention(scores=[[1.0, 2.0, 3.0], [3.0, 4.0, 5.0]], mask="causal")

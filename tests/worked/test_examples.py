@@ -77,7 +77,7 @@ def test_each_example_fits_80_columns_and_names_every_stage(name: str) -> None:
 def test_terms_that_cancel_are_0(pellucid: Command) -> None:
     assert example("000-masked").worked()["keys"].tensor[0, 0, 0, 1] != 0
     shown = pellucid("example", "000-masked").out
-    assert "e−" not in shown and "  START   0.7500   0.0000  −0.2500" in shown
+    assert "e−" not in shown and "  START   0.7500        0  −0.2500" in shown
 
 
 def test_claimed_beside_computed(pellucid: Command) -> None:
@@ -91,8 +91,8 @@ weights (Weights)  softmax of each row of (2×2) = (2×2)  [line 364]
   |     mask.some_row_is_empty or watched()))  pellucid/model.py:{line}
                                          Me   gustan
   Me      the notes say                 1.0      0.0
-          from their previous line  1.0000█  0.0000
-          from the start            1.0000█  0.0000
+          from their previous line  1.0000█       0
+          from the start            1.0000█       0
           verdict                     right    right
   gustan  the notes say                 0.4      0.6
           from their previous line  0.4502▒  0.5498▒
@@ -212,3 +212,17 @@ def test_the_page_on_the_notes_names_every_example_and_its_own_ones_work(files: 
     report = read_example(files("yours.toml", *toml[1].split("\n"))).report()
     assert [cell.verdict for cell in report.cells] == ["right"] * 4
     exec(compile(code[1], "docs/notes.md", "exec"), {})
+
+
+def test_one_stage_alone(pellucid: Command) -> None:
+    outcome = pellucid("example", "000-masked", "--stage", "weights")
+    assert outcome.out.startswith("weights  softmax of each row") and "context" not in outcome.out
+    assert pellucid("example", "000-masked", "--stage", "w_query").out.startswith("w_query  (4×3)")
+    refused = pellucid("example", "000-masked", "--stage", "weight")
+    assert refused.code == 2 and "no stage 'weight' in this example. It has: queries, " in refused.err
+
+
+def test_a_stage_with_the_numbers_before_is_only_named(pellucid: Command) -> None:
+    shown = pellucid("example", "001-bank-river").out
+    assert "masked_scores  (2×2) + (2×2) = (2×2): the numbers of scaled_scores\n\n" in shown
+    assert "concatenated  (2×3): the numbers of context\n" in shown

@@ -1,0 +1,41 @@
+"""What ten readers typed first, and what is answered to a word that the demo does not know."""
+
+import csv
+from pathlib import Path
+
+import pytest
+
+import pellucid
+from pellucid.data import phrasebook
+from pellucid.errors import UsageError
+
+PATH = Path(__file__).parent / "first_sentences.tsv"
+ROWS = list(csv.DictReader(PATH.open(encoding="utf-8"), delimiter="\t", quoting=csv.QUOTE_NONE))
+
+
+def test_forty_sentences_of_ten_readers() -> None:
+    assert len(ROWS) == 40 and len({row["person"] for row in ROWS}) == 10
+
+
+def test_what_it_does_not_know_is_answered_by_words_of_the_same_language() -> None:
+    demo = pellucid.load("demo", "cpu")
+    with pytest.raises(UsageError) as error:
+        demo.explain("I like catss zebras", to="es")
+    assert str(error.value).startswith(
+        "sentence: the model does not have 2 of these words. 'catss': Near it: "
+    )
+    assert "'zebras'" in str(error.value)
+    near = str(error.value).partition("Near it: ")[2].partition(".")[0].split(", ")
+    assert near and all(word in phrasebook.words()["en"] for word in near)
+    with pytest.raises(UsageError, match='this is "fr", and to "es" the model reads "en"'):
+        demo.explain("merci", to="es")
+
+
+def test_a_written_start_token_is_the_models_own() -> None:
+    demo = pellucid.load("demo", "cpu")
+    plainly, started = (
+        demo.explain(text, to="fr") for text in ("The cat sat on the mat", "START The cat sat on the mat")
+    )
+    assert started.source_ids == plainly.source_ids
+    taught = demo.explain("je suis ici", to="en", target="<s> The cat sat on the mat")
+    assert taught.target_tokens[:2] == ["<s>", "The"]
