@@ -44,6 +44,8 @@ def add(verbs: Verbs) -> None:
     option("--top-p", metavar="X", type=float, help=top_p)
     option("--seed", metavar="N", type=int, help="with --sample: another seed draws other translations")
     option("--batch-tokens", metavar="N", type=int, help="source tokens that are decoded together")
+    memory = "MB that translating may take beside the model, 4000; sentences that do not fit wait"
+    option("--memory", metavar="N", type=int, help=memory)
     option("--precision", default="auto", help="auto, fp32, bf16 or int8")
     add_bad_utf8(parser)
 

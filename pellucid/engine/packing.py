@@ -35,14 +35,15 @@ class Shape:
     hidden: int
     vocabulary: int
     positions: str  # the kind of sinusoids
+    layers: int  # of the decoder
 
     @classmethod
     def of(cls, config: ModelConfig) -> "Shape":
         """The shape of a model with this configuration."""
         head = up(config.width // config.heads, LANES)
         across, hidden = up(config.heads * head), up(config.hidden)
-        vocabulary, kind = up(config.target_size), config.positions
-        return cls(config.width, up(config.width), config.heads, head, across, hidden, vocabulary, kind)
+        vocabulary, about = up(config.target_size), (config.positions, config.decoder_layers)
+        return cls(config.width, up(config.width), config.heads, head, across, hidden, vocabulary, *about)
 
 
 class Affine(NamedTuple):

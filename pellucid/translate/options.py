@@ -51,6 +51,7 @@ VALUES: dict[str, tuple[Value, str]] = {
     "top_p": (number(ABOVE_0, 1), "a number above 0 and at most 1, a share of the probability"),
     "seed": (lambda value: isinstance(value, Seeds) or whole()(value), "a whole number"),
     "batch_tokens": (whole(1), "a whole number, 1 or more"),
+    "memory": (whole(1), "a whole number, 1 or more, in MB"),
 }
 # The names of other libraries; the nearest spelling alone would suggest a wrong option.
 ELSEWHERE = {
@@ -104,6 +105,7 @@ class TranslationOptions(TypedDict, total=False):
     top_p: float | None  # draw from the likeliest tokens that together have this probability
     seed: int | Seeds | None  # calls that share one Seeds(number) draw as a single call would
     batch_tokens: int | None  # source tokens that are decoded together; None: what fits and is fast
+    memory: int | None  # MB that decoding may take beside the model; what does not fit waits
 
 
 @dataclass(frozen=True)
@@ -121,6 +123,7 @@ class Options:
     top_p: float | None = None
     seed: int | Seeds = 0
     batch_tokens: int | None = None
+    memory: int = 4000
 
     def __post_init__(self) -> None:
         check_values(vars(self))
