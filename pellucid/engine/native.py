@@ -10,9 +10,20 @@ import torch
 from torch import Tensor
 
 from pellucid.engine.library import Kernels, Layer, Linear, Memory, Model, Norm, Step, Work
-from pellucid.engine.packing import ACTIVATIONS, BLOCK, KINDS, LANES, Affine, Gains, Shape, parts_of, up
+from pellucid.engine.packing import (
+    ACTIVATIONS,
+    BLOCK,
+    KINDS,
+    LANES,
+    Affine,
+    Gains,
+    Shape,
+    embedding,
+    parts_of,
+    up,
+)
 from pellucid.engine.room import Array, Room, Rows, Said, sums
-from pellucid.model import Decoder, Encoder, Transformer, round_up, sinusoids
+from pellucid.model import Transformer, round_up, sinusoids
 
 CHUNK = 1024  # as in kernels.c
 ENCODED_TOGETHER = 160  # rows that go through all of the encoder's layers while the nearest caches hold them
@@ -46,13 +57,10 @@ class Weights:
         self._kind, self._model = KINDS[precision], model  # its embeddings are read where they are
         self._arena = Arena(self._room(model))
         self.structure, shape = Model(), self.shape
-        about = dict(kind=self._kind, norm_first=config.norm == "first", scale=model.decoder.scale)
-        about |= {name: getattr(shape, name) for name in ("width", "padded", "heads", "head", "across")}
-        about |= dict(hidden=shape.hidden, vocabulary=shape.vocabulary)
-        about |= dict(activation=ACTIVATIONS[config.activation])
-        about |= dict(encoder_layers=config.encoder_layers, decoder_layers=config.decoder_layers)
-        for name, value in about.items():
-            setattr(self.structure, name, value)
+        about = vars(config) | vars(shape) | dict(kind=self._kind, norm_first=config.norm == "first")
+        about |= dict(scale=model.decoder.scale, activation=ACTIVATIONS[config.activation], positions=None)
+        for name in {name for name, _ in Model._fields_} & about.keys():
+            setattr(self.structure, name, about[name])
         self._layers = {
             "encoder": (Layer * config.encoder_layers)(),
             "decoder": (Layer * config.decoder_layers)(),
@@ -200,13 +208,6 @@ def bytes_of(shape: Shape, room: Room) -> int:
 def longest_of(room: Room) -> int:
     """The most positions of a source or a hypothesis."""
     return max(room.longest, int(room.sources.max()))
-
-
-def embedding(model: Transformer, stack: Encoder | Decoder) -> Tensor:
-    """The vectors of a stack's tokens, where the model has them."""
-    part = model.embedding or stack.embedding
-    assert part is not None
-    return part.weight.detach().float().contiguous()
 
 
 def address(tensor: Tensor) -> int:

@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from pellucid.config.schema import ModelConfig
-from pellucid.model import Attention, DecoderLayer, EncoderLayer, FeedForward, Transformer
+from pellucid.model import Attention, Decoder, DecoderLayer, Encoder, EncoderLayer, FeedForward, Transformer
 from pellucid.model import Norm as ModelNorm
 
 BLOCK, LANES = 64, 16  # as in kernels.c
@@ -152,6 +152,13 @@ def norm(part: ModelNorm, shape: Shape) -> Gains:
     """A LayerNorm's numbers, padded."""
     beyond = (0, shape.padded - shape.width)
     return Gains(F.pad(part.weight.detach(), beyond), F.pad(part.bias.detach(), beyond))
+
+
+def embedding(model: Transformer, stack: Encoder | Decoder) -> Tensor:
+    """The vectors of a stack's tokens, where the model has them."""
+    part = model.embedding or stack.embedding
+    assert part is not None
+    return part.weight.detach().float().contiguous()
 
 
 def _by_head(tensor: Tensor, shape: Shape) -> Tensor:

@@ -11,7 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from pellucid.engine.packing import LANES, Affine, Gains, Shape, parts_of
+from pellucid.engine.packing import LANES, Affine, Gains, Shape, embedding, parts_of
 from pellucid.engine.room import Array, Room, Rows, Said
 from pellucid.model import Norm, Transformer, round_up, sinusoids
 
@@ -79,8 +79,7 @@ class Session:
     def _embed(self, stack: str, ids: Tensor, positions: Tensor) -> Tensor:
         model, shape = self._weights.model, self._weights.shape
         part = getattr(model, stack)
-        table = (model.embedding or part.embedding).weight.detach().float()
-        vectors = table[ids.long()] * part.scale + self._positions[positions.long()]
+        vectors = embedding(model, part)[ids.long()] * part.scale + self._positions[positions.long()]
         return F.pad(vectors, (0, shape.padded - shape.width))
 
     def _before(self, x: Tensor, gains: Gains) -> Tensor:

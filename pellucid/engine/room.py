@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -53,12 +54,12 @@ class Room:
         """The most tokens of a hypothesis."""
         return int(self.limits.max())
 
-    @property
+    @cached_property
     def starts(self) -> Array:
         """The first row of each place's source, and their number."""
         return sums(self.sources)
 
-    @property
+    @cached_property
     def cells(self) -> Array:
         """The first cell of each place, and their number: one for each position of each hypothesis."""
         return sums(self.limits * self.width)

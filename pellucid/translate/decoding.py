@@ -80,6 +80,7 @@ class Waiting:
     ) -> None:
         self.order = sorted(range(len(lengths)), key=lambda place: -lengths[place])
         self.most = most
+        self.room: Room | None = None  # an engine's, for so many
         self._fits, self._joining, self._begun, self._lock = fits, joining, 0, threading.Lock()
 
     def take(self, open_places: Sequence[int]) -> list[int]:
@@ -156,7 +157,7 @@ def decode_batch(
         if isinstance(model, Transformer):
             decodings.append(TransformerDecoding(model, sources))
         else:
-            room = room_of(models, sources, requests, options, waiting.order, waiting.most)
+            room = waiting.room or room_of(models, sources, requests, options, waiting)
             decodings.append(model.read(sources, replace(room, forbidden=rules.forbidden)))
     decoding = decodings[0] if len(decodings) == 1 else EnsembleDecoding(decodings)
     choose = choose or functools.partial(best, beam=options.beam)
@@ -187,13 +188,12 @@ def shared_out(
     tokens = options.batch_tokens or sys.maxsize
     waiting = Waiting(lengths, lambda longest: tokens // lengths[longest], most, joining=True)
 
-    def needed() -> int:
-        room = room_of(models, sources, requests, options, waiting.order, waiting.most)
-        return threads * sum(model.bytes(room) for model in models if isinstance(model, Engine))
-
-    while waiting.most > 1 and needed() > memory:
+    while True:
+        waiting.room = room = room_of(models, sources, requests, options, waiting)
+        needed = threads * sum(model.bytes(room) for model in models if isinstance(model, Engine))
+        if needed <= memory or waiting.most == 1:
+            return waiting, threads if needed <= memory else 1
         waiting.most = waiting.most * 7 // 8
-    return waiting, threads if needed() <= memory else 1
 
 
 def room_of(
@@ -201,15 +201,15 @@ def room_of(
     sources: Sequence[Sequence[int]],
     requests: Sequence[Request],
     options: Options,
-    order: Sequence[int],
-    most: int,
+    waiting: Waiting,
 ) -> Room:
-    """Return an engine's room for so many sentences, which come in this order. It gives only as many likely
-    tokens as beam search needs, where nothing else needs more."""
+    """Return an engine's room for the sentences that are waiting. It gives only as many likely tokens as beam
+    search needs, where nothing else needs more."""
     size = models[0].config.target_size
     candidates = 0 if options.sample or len(models) > 1 else 2 * options.beam + MORE
-    lengths, limits = [len(sources[n]) for n in order], [requests[n].max_length for n in order]
-    return Room.of(lengths, limits, most, options.width, candidates if candidates < size else 0)
+    lengths = [len(sources[place]) for place in waiting.order]
+    limits = [requests[place].max_length for place in waiting.order]
+    return Room.of(lengths, limits, waiting.most, options.width, candidates if candidates < size else 0)
 
 
 @contextmanager
