@@ -32,7 +32,7 @@ class TableDecoding:
         self.said += [()] * len(places) * width
         self.sentences += places
 
-    def step(self, tokens: Array, required: Array) -> Tensor:
+    def step(self, tokens: Array, required: Array | None) -> Tensor:
         self.rows_of_steps.append(len(self.said))
         self.said = [(*said, token) for said, token in zip(self.said, tokens.tolist(), strict=True)]
         width = len(self.said) // len(self.sentences)

@@ -67,10 +67,10 @@ class EngineDecoding:
         self._lengths = np.append(self._lengths, np.zeros(len(places), np.int32))
         self._width = 0
 
-    def step(self, tokens: Array, required: Array) -> NextTokens:
+    def step(self, tokens: Array, required: Array | None) -> NextTokens:
         """The last token of each row -> the likeliest next tokens, or all of them."""
         count, rows, width = len(tokens), self._session.rows, len(tokens) // len(self._places)
-        rows.token[:count], rows.required[:count] = tokens, required
+        rows.token[:count], rows.required[:count] = tokens, -1 if required is None else required
         if width == self._width:
             rows.position[:count] += 1
             rows.cell[:count] += self._room.width
@@ -107,7 +107,7 @@ class EngineDecoding:
         """Compute a step for some of the rows, and repeat what it says for all."""
         said = self._of(count, some, whole)
         normaliser = (said.greatest + np.log(said.total, dtype=np.float64)).astype(np.float32)
-        if whole:
+        if said.logits is not None:
             return NextTokens(torch.from_numpy((said.logits[:, : self._size] - normaliser[:, None])[again]))
         log_p, asked = said.value - normaliser[:, None], said.asked - normaliser
         return NextTokens(

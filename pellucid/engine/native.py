@@ -59,7 +59,7 @@ class Weights:
         self.structure, shape = Model(), self.shape
         about = vars(config) | vars(shape) | dict(kind=self._kind, norm_first=config.norm == "first")
         about |= dict(scale=model.decoder.scale, activation=ACTIVATIONS[config.activation], positions=None)
-        for name in {name for name, _ in Model._fields_} & about.keys():
+        for name in {field[0] for field in Model._fields_} & about.keys():
             setattr(self.structure, name, about[name])
         self._layers = {
             "encoder": (Layer * config.encoder_layers)(),

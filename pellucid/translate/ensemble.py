@@ -24,7 +24,7 @@ class EnsembleDecoding:
         for each in self._decodings:
             each.join(places)
 
-    def step(self, tokens: Array, required: Array) -> Tensor:
+    def step(self, tokens: Array, required: Array | None) -> Tensor:
         """The last token of each row -> the log of the mean probability of its next token, rows x V."""
         return log_of_mean([log_probabilities(each.step(tokens, required)).log_p for each in self._decodings])
 

@@ -23,9 +23,10 @@ class Decoding(Protocol):
     def join(self, places: Sequence[int]) -> None:
         """Encode further sentences, by their places in the call; they come behind those that are there."""
 
-    def step(self, tokens: Array, required: Array) -> Tensor | NextTokens:
+    def step(self, tokens: Array, required: Array | None) -> Tensor | NextTokens:
         """The last token of each row, at first the start token -> the logits of the next token, rows x V, or
-        log-probabilities of the likeliest. required: for each row, the id that must come next, or FREE."""
+        log-probabilities of the likeliest. required: for each row, the id that must come next, or FREE; None:
+        all are free."""
 
     def select(self, rows: Array, sentences: Array | None) -> None:
         """Continue with these rows, in order; they belong to these sentences (None: to all, as before)."""
@@ -67,14 +68,18 @@ Take = Callable[[Sequence[int]], Sequence[int]]
 """The places of the sentences that are being decoded -> those of further ones that join them now."""
 
 
+def all_at_once(count: int) -> Take:
+    """What takes all sentences at the first step."""
+    everything = iter([range(count)])
+    return lambda open_places: next(everything, ())
+
+
 def search(
     decoding: Decoding, requests: Sequence[Request], rules: Rules, choose: Choose, take: Take | None = None
 ) -> Iterator[SearchStep]:
     """Decode sentences, a token a step; a sentence is done when `width` hypotheses ended, or at its limit. It
     leaves, and `take` says which ones come in its place (None: all are decoded together)."""
-    if take is None:
-        together = iter([range(len(requests))])
-        take = lambda _: next(together, ())  # noqa: E731
+    take = take or all_at_once(len(requests))
     hypotheses = Hypotheses.at_start((), rules.start_id)
     ended_so_far = limits = np.zeros(0, int)
     collected: dict[int, list[Found]] = {}
@@ -117,30 +122,29 @@ def _continue(
 ) -> Hypotheses:
     """Return the candidates of a step, chosen from the likeliest tokens if these decide, or from all."""
     required = _required(hypotheses, requests, rules)
-    tokens = hypotheses.tokens[:, :, -1]
-    each_row = np.repeat(required, tokens.shape[1])
-    said = log_probabilities(decoding.step(tokens.ravel(), each_row))
+    said = log_probabilities(decoding.step(hypotheses.tokens[:, :, -1].ravel(), required))
     while True:
         _check(said, hypotheses, requests)
-        least = None if said.all is None else np.where(each_row == FREE, said.log_p.min(-1), NONE)
+        least = None if said.all is None else said.log_p.min(-1)
         _keep_to_rules(said, hypotheses, required, rules)
         chosen = choose(said, hypotheses)
-        if said.all is None or least is None or _decided(least, chosen, hypotheses):
+        if said.all is None or least is None or _decided(least, chosen, hypotheses, required):
             return hypotheses.extend(chosen)
         said = said.all()
 
 
-def _required(hypotheses: Hypotheses, requests: Sequence[Request], rules: Rules) -> Array:
-    """S, the token that must come next: of the prefix, or the end at the limit; FREE where any may."""
-    if not (rules.forced_end or any(requests[place].prefix for place in hypotheses.places.tolist())):
-        return np.full(len(hypotheses.places), FREE)
+def _required(hypotheses: Hypotheses, requests: Sequence[Request], rules: Rules) -> Array | None:
+    """For each row, the token that must come next, of the prefix or the end at the limit; FREE where any may.
+    None where any may everywhere."""
     required = []
     for place, length in zip(hypotheses.places.tolist(), hypotheses.lengths.tolist(), strict=True):
         request = requests[place]
         at_limit = rules.forced_end and length + 1 == request.max_length
         free = rules.end_id if at_limit else FREE
         required.append(request.prefix[length] if length < len(request.prefix) else free)
-    return np.array(required)
+    if all(each == FREE for each in required):
+        return None
+    return np.repeat(required, hypotheses.totals.shape[1])
 
 
 def log_probabilities(said: Tensor | NextTokens) -> NextTokens:
@@ -151,11 +155,13 @@ def log_probabilities(said: Tensor | NextTokens) -> NextTokens:
         return NextTokens(said.float().log_softmax(-1))
 
 
-def _decided(least_R: Array, chosen: Candidates, hypotheses: Hypotheses) -> bool:
+def _decided(least_R: Array, chosen: Candidates, hypotheses: Hypotheses, required: Array | None) -> bool:
     """Return whether no token that a row left out can be among the chosen, or tie with one of them.
 
-    A row that holds -inf left no token out.
+    A row that holds -inf left no token out, and where one is required the others do not matter.
     """
+    if required is not None:
+        least_R = np.where(required == FREE, least_R, NONE)
     left_out = (least_R.reshape(hypotheses.totals.shape) + hypotheses.totals).max(1)
     close = left_out >= chosen.totals[:, -1]
     return not (close.any() and (left_out[close] > -math.inf).any())
@@ -169,37 +175,32 @@ def _check(said: NextTokens, hypotheses: Hypotheses, requests: Sequence[Request]
         return
     wrong = ~(finite.reshape(hypotheses.totals.shape) | hypotheses.empty).all(1)
     if wrong.any():
-        request = requests[int(hypotheses.places[wrong][0])]
+        request, length = requests[int(hypotheses.places[wrong][0])], hypotheses.lengths[wrong][0]
         raise PellucidError(
-            f"sentence {request.number + 1}, step {hypotheses.tokens.shape[-1]}: "
+            f"sentence {request.number + 1}, step {length + 1}: "
             "the next token's probabilities are not numbers, because logits are NaN or infinite. "
             'Use precision="fp32", or weights from an earlier checkpoint.'
         )
 
 
-def _keep_to_rules(said: NextTokens, hypotheses: Hypotheses, required_S: Array, rules: Rules) -> None:
+def _keep_to_rules(said: NextTokens, hypotheses: Hypotheses, required: Array | None, rules: Rules) -> None:
     """Set the tokens to -inf, in place, that the rules and the prefixes exclude at this step."""
-    forced = required_S != FREE
-    too_short = hypotheses.lengths < rules.min_length
-    width = hypotheses.totals.shape[1]
+    log_p, free = said.log_p, np.array([], int)
+    forced = free if required is None else (required != FREE).nonzero()[0]
+    ids = free if required is None else required[forced]
+    short = np.repeat(hypotheses.lengths < rules.min_length, hypotheses.totals.shape[1]).nonzero()[0]
     if said.ids is not None:  # the likeliest tokens that are not forbidden
-        said.log_p[(said.ids == rules.end_id) & np.repeat(too_short, width)[:, None]] = NONE
-        if forced.any():
-            rows = np.repeat(forced, width)
-            said.log_p[rows] = NONE
-            said.ids[rows, 0], said.log_p[rows, 0] = np.repeat(required_S, width)[rows], said.required[rows]
+        log_p[short] = np.where(said.ids[short] == rules.end_id, NONE, log_p[short])
+        if len(forced):
+            log_p[forced], said.ids[forced, 0] = NONE, ids
+            log_p[forced, 0] = said.required[forced]
         return
-    log_p_SWV = said.log_p.unflatten(0, hypotheses.totals.shape)
-    device = log_p_SWV.device
-    sentences = torch.from_numpy(forced.nonzero()[0]).to(device)
-    ids = torch.from_numpy(required_S[forced]).to(device)
-    forced_log_p = log_p_SWV[sentences, :, ids]
-    log_p_SWV[:, :, list(rules.forbidden)] = NONE
-    if too_short.any():
-        log_p_SWV[torch.from_numpy(too_short).to(log_p_SWV.device), :, rules.end_id] = NONE
-    if forced.any():
-        log_p_SWV[sentences] = NONE
-        log_p_SWV[sentences, :, ids] = forced_log_p
+    kept = log_p[forced, ids]
+    log_p[:, list(rules.forbidden)] = NONE
+    log_p[short, rules.end_id] = NONE
+    if len(forced):
+        log_p[forced] = NONE
+        log_p[forced, ids] = kept
 
 
 def _collect(collected: dict[int, list[Found]], arrived: list[tuple[int, Found]]) -> None:
