@@ -15,9 +15,7 @@ import gc
 import importlib.util
 import json
 import os
-import resource
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -107,27 +105,6 @@ def same(ours: list[list[int]], theirs: list[list[int]]) -> float:
     return sum(one == other for one, other in pairs) / max(1, len(pairs))
 
 
-def in_a_process(name: str, folder: Path) -> dict[str, float]:
-    """Seconds from the start of a process to its first translation, and its memory at its peak, in MB."""
-    command = [sys.executable, "-m", "benchmarks.decode", "--child", name, "--folder", str(folder)]
-    started = time.perf_counter()
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
-        assert child.stdout is not None
-        child.stdout.readline()
-        ready = time.perf_counter() - started
-        return {"ready": ready, "memory": float(child.stdout.readline())}
-
-
-def child(name: str, folder: Path) -> None:
-    """Be that process: one sentence, and then 32 with beam 4."""
-    made = makers(folder, lambda other: other == name)[name]()
-    source = [*range(100, 100 + engines.LENGTH - 1), engines.END]
-    made([source], 1)
-    print("ready", flush=True)
-    made([source] * 32, 4)
-    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, flush=True)
-
-
 def report(found: dict[str, dict[str, dict[str, Any]]]) -> None:
     """The table: tokens a second by the wall and by the processor, medians (and best), and the ratios."""
     rows = []
@@ -173,12 +150,7 @@ def main() -> None:
     parser.add_argument("--only", default="")
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--seconds", type=float, default=60.0)
-    parser.add_argument("--child", help=argparse.SUPPRESS)
-    parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
-    if arguments.child:
-        child(arguments.child, arguments.folder)
-        return
     beginnings = tuple(filter(None, arguments.only.split(",")))
     saved = RESULTS / "decode.json"
     found = json.loads(saved.read_text()) if beginnings and saved.exists() else {}

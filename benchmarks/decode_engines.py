@@ -185,7 +185,7 @@ def ctranslate2(folder: Path, precision: str, workers: int, threads: int) -> Dec
         results = translator.translate_batch(
             texts,
             beam_size=beam,
-            max_batch_size=max(1, len(texts) // workers),
+            max_batch_size=max(1, min(32, len(texts) // workers)),
             min_decoding_length=LENGTH,
             max_decoding_length=LENGTH,
             suppress_sequences=[["<unk>"], ["<s>"]],

@@ -28,11 +28,16 @@ def processor() -> str:
 
 
 def write_report(
-    name: str, title: str, about: Sequence[str], columns: Sequence[str], rows: Iterable[Sequence[str]]
+    name: str,
+    title: str,
+    about: Sequence[str],
+    columns: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    script: str = "",
 ) -> None:
-    """Write benchmarks/results/NAME.md and print it."""
+    """Write benchmarks/results/NAME.md and print it. script: what writes it, if it has another name."""
     lines = [f"# {title}", "", *(f"{paragraph}\n" for paragraph in about)]
-    lines += [f"`python -m benchmarks.{name}` writes this page.", ""]
+    lines += [f"`python -m benchmarks.{script or name}` writes this page.", ""]
     lines += [f"| {' | '.join(columns)} |", f"|{'---|' * len(columns)}"]
     lines += [f"| {' | '.join(row)} |" for row in rows]
     RESULTS.mkdir(parents=True, exist_ok=True)

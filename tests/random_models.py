@@ -1,14 +1,14 @@
 """Small models of every shape that the engine takes, with random weights, and steps of a search on them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import torch
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 from pellucid.config.schema import ModelConfig
+from pellucid.engine.room import Room, Rows, Said
 from pellucid.model import Transformer
 
 FORBIDDEN = [0, 1, 2]
@@ -56,37 +56,58 @@ def random_sources(config: ModelConfig, numbers: np.random.Generator) -> list[li
     return [numbers.integers(3, config.vocabulary, length).tolist() for length in lengths]
 
 
-def steps(
-    config: ModelConfig, sentences: int, width: int, count: int, numbers: np.random.Generator
-) -> Iterator[tuple[NDArray[Any], ...]]:
-    """(tokens, positions, sentences, ancestors) as a search with `width` hypotheses would give them; after
-    some steps a sentence leaves."""
-    sentence = np.arange(sentences, dtype=np.int32)
-    ancestors = np.zeros((sentences * width, count), np.int32)
-    for step in range(count):
-        rows = len(sentence)
-        tokens = numbers.integers(0, config.target_size, rows)
-        yield tokens, np.full(rows, step, np.int32), sentence, ancestors
-        ancestors[:rows, step] = np.arange(rows)
-        kept = sorted(set(sentence.tolist()))
-        if step == count // 2 and len(kept) > 1:
-            kept.pop(int(numbers.integers(len(kept))))
-        chosen = np.array(
-            [row for one in kept for row in numbers.choice(np.flatnonzero(sentence == one), width)]
-        )
-        ancestors[: len(chosen), : step + 1] = ancestors[chosen, : step + 1]
-        sentence = sentence[chosen]
+def room_for(sources: Sequence[Sequence[int]], width: int, count: int, candidates: int) -> Room:
+    """Room for all of them at once, with `count` tokens each."""
+    lengths = np.array([len(ids) for ids in sources])
+    return Room(lengths, np.full_like(lengths, count), width, candidates, FORBIDDEN)
 
 
-def run(session: Any, given: Sequence[tuple[NDArray[Any], ...]], whole: bool = True) -> list[Any]:
-    """What a session says at each step, copied."""
-    said = []
-    for tokens, positions, sentence, ancestors in given:
-        found = session.step(tokens, positions, sentence, ancestors, whole)
-        said.append([None if each is None else np.array(each) for each in found])
+def steps(config: ModelConfig, room: Room, numbers: np.random.Generator) -> list[tuple[list[int], Rows]]:
+    """(the places of the sentences that begin, rows) as a search would give them: not all sentences begin at
+    once, hypotheses are continued or left, and the sentences that reach their limit leave."""
+    count, width = room.longest, room.width
+    begins = numbers.integers(0, 3, len(room.limits))
+    begins[0] = 0
+    past: dict[int, list[list[int]]] = {}  # the cells of each hypothesis of each place
+    given = []
+    for step in range(count + 2):
+        joining = np.flatnonzero(begins == step).tolist()
+        past = {place: each for place, each in past.items() if len(each[0]) < count}
+        past |= {place: [[] for _ in range(width)] for place in joining}
+        rows = []
+        for place, hypotheses in past.items():
+            position = len(hypotheses[0])
+            first = int(room.cells[place]) + position * width
+            chosen = [list(hypotheses[n]) for n in numbers.integers(0, width, width)]
+            for column, cells in enumerate(chosen):
+                beyond = [0] * (count - position)
+                token, required = numbers.integers(0, config.target_size), numbers.integers(-1, 3)
+                rows.append((token, position, place, first + column, [*cells, *beyond], required))
+                cells.append(first + column)
+            past[place] = chosen
+        if rows:
+            given.append((joining, Rows(*(np.array(each, np.int32) for each in zip(*rows, strict=True)))))
+    return given
+
+
+def step_of(session: Any, rows: Rows, whole: bool) -> Said:
+    """What a session says of these rows."""
+    count = len(rows.token)
+    for there, here in zip(session.rows, rows, strict=True):
+        there[:count] = here
+    said: Said = session.step(count, whole)
     return said
 
 
-def frozen(given: Iterator[tuple[NDArray[Any], ...]]) -> list[tuple[NDArray[Any], ...]]:
-    """Steps that later ones do not change."""
-    return [tuple(np.ascontiguousarray(np.array(each)) for each in step) for step in given]
+def run(
+    session: Any, sources: Sequence[Sequence[int]], given: Sequence[tuple[list[int], Rows]]
+) -> list[dict[str, Any]]:
+    """What a session says at each step, copied; of what was asked for, where it was."""
+    said = []
+    for joining, rows in given:
+        if joining:
+            session.read(joining, [sources[place] for place in joining])
+        found = step_of(session, rows, whole=True)._asdict()
+        found["asked"] = np.where(rows.required < 0, 0, found["asked"])
+        said.append({name: np.array(each) for name, each in found.items() if each is not None})
+    return said

@@ -2,11 +2,12 @@
 
 import functools
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
 
+from pellucid.translate.hypotheses import Array
 from pellucid.translate.search import Rules
 
 PAD, UNKNOWN, START, END = 0, 1, 2, 3
@@ -20,13 +21,18 @@ class TableDecoding:
 
     device = torch.device("cpu")
 
-    def __init__(self, table: Table, sentences: int) -> None:
+    def __init__(self, table: Table) -> None:
         self.table = table
-        self.said: list[tuple[int, ...]] = [()] * sentences
-        self.sentences = list(range(sentences))
+        self.said: list[tuple[int, ...]] = []
+        self.sentences: list[int] = []
         self.rows_of_steps: list[int] = []
 
-    def step(self, tokens: Tensor) -> Tensor:
+    def join(self, places: Sequence[int]) -> None:
+        width = len(self.said) // len(self.sentences) if self.said else 1
+        self.said += [()] * len(places) * width
+        self.sentences += places
+
+    def step(self, tokens: Array, required: Array | None) -> Tensor:
         self.rows_of_steps.append(len(self.said))
         self.said = [(*said, token) for said, token in zip(self.said, tokens.tolist(), strict=True)]
         width = len(self.said) // len(self.sentences)
@@ -34,7 +40,7 @@ class TableDecoding:
             [self.table(self.sentences[row // width], said[1:]) for row, said in enumerate(self.said)]
         )
 
-    def select(self, rows: Tensor, sentences: Tensor | None) -> None:
+    def select(self, rows: Array, sentences: Array | None) -> None:
         self.said = [self.said[row] for row in rows.tolist()]
         if sentences is not None:
             self.sentences = [self.sentences[place] for place in sentences.tolist()]

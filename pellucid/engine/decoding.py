@@ -5,17 +5,14 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from pellucid.config.schema import ModelConfig
 from pellucid.engine import native, plain
 from pellucid.engine.library import kernels
 from pellucid.engine.next_tokens import NextTokens
+from pellucid.engine.room import Array, Room, Said
 from pellucid.errors import UsageError
 from pellucid.model import Transformer
-
-Array = NDArray[Any]
-MORE = 2  # candidates beyond those that search keeps: one if the end may not come yet, one to see ties by
 
 
 class Engine:
@@ -30,69 +27,100 @@ class Engine:
         self.precision = precision
         found = kernels()
         self.kind = found.kind if found else "torch"
-        self._weights: Any = plain.Weights(model) if found is None else None
-        if found is not None:
-            self._weights = native.Weights(model, precision, found)
+        self._weights: Any = native.Weights(model, precision, found) if found else plain.Weights(model)
 
     def __repr__(self) -> str:
         return f"<Engine {self.precision}, by {self.kind}>"
 
-    def read(
-        self,
-        sources: Sequence[Sequence[int]],
-        width: int,
-        longest: int,
-        kept: int = 0,
-        forbidden: Sequence[int] = (),
-        whole_until: int = 0,
-    ) -> "EngineDecoding":
-        """Read sources, to be decoded with `width` hypotheses each of at most `longest` tokens.
+    def bytes(self, room: Room) -> int:
+        """Return the memory that decoding in this room takes at most, beside the weights."""
+        return native.bytes_of(self._weights.shape, room)
 
-        kept: the best continuations of a sentence that search keeps at a step; 0: it wants all of them.
-        whole_until: the step from which on so many are enough.
-        """
+    def read(self, sources: Sequence[Sequence[int]], room: Room) -> "EngineDecoding":
+        """Begin to decode sources; which of them, the search says."""
         session = native.Session if isinstance(self._weights, native.Weights) else plain.Session
-        size = self.config.target_size
-        candidates = kept + MORE if kept and kept + MORE < size else 0
-        slots = len(sources) * width
-        reading = session(self._weights, sources, slots, longest, candidates, forbidden)
-        return EngineDecoding(
-            reading, len(sources), slots, longest, size, whole_until if candidates else longest
-        )
+        return EngineDecoding(session(self._weights, room), room, sources, self.config.target_size)
 
 
 class EngineDecoding:
-    """A batch of sources that the engine has read. What a row remembers of a step is written once, and a
-    hypothesis finds its past by its ancestors."""
+    """Sources that the engine decodes. What a row remembers of a step is written once, to a cell of its
+    sentence's place, and a hypothesis finds its past by its ancestors' cells."""
 
     def __init__(
-        self, session: Any, sentences: int, slots: int, longest: int, size: int, whole_until: int
+        self,
+        session: "native.Session | plain.Session",
+        room: Room,
+        sources: Sequence[Sequence[int]],
+        size: int,
     ) -> None:
-        self._session, self._size, self._whole_until = session, size, whole_until
-        self._sentence = np.arange(sentences, dtype=np.int32)  # of each row
-        self._ancestors = np.zeros((slots, longest), np.int32)
-        self._slots = np.arange(slots, dtype=np.int32)
-        self._length = 0
-        self._last: tuple[Any, ...] = ()
+        self._session, self._room, self._sources, self._size = session, room, sources, size
+        self._first_cells = room.cells
+        self._free = list(range(len(room.limits)))[::-1]  # places
+        self._places = self._lengths = np.zeros(0, np.int32)  # of each sentence; the tokens it has so far
+        self._width = 0  # of the rows as they lie in the session; 0: they are others now
 
-    def step(self, tokens: Array) -> NextTokens:
+    def join(self, places: Sequence[int]) -> None:
+        """Read further sources, to be decoded beside those that are."""
+        taken = [self._free.pop() for _ in places]
+        self._session.read(taken, [self._sources[place] for place in places])
+        self._places = np.append(self._places, np.array(taken, np.int32))
+        self._lengths = np.append(self._lengths, np.zeros(len(places), np.int32))
+        self._width = 0
+
+    def step(self, tokens: Array, required: Array | None) -> NextTokens:
         """The last token of each row -> the likeliest next tokens, or all of them."""
-        rows = len(tokens)
-        positions = np.full(rows, self._length, np.int32)
-        self._last = (tokens, positions, self._sentence, self._ancestors)
-        found = self._next(self._length < self._whole_until)
-        self._ancestors[:rows, self._length] = self._slots[:rows]
-        self._length += 1
+        count, rows, width = len(tokens), self._session.rows, len(tokens) // len(self._places)
+        rows.token[:count], rows.required[:count] = tokens, -1 if required is None else required
+        if width == self._width:
+            rows.position[:count] += 1
+            rows.cell[:count] += self._room.width
+        else:
+            self._lay_out(width)
+        some: Array | None = None
+        again: Any = slice(None)
+        if width > 1 and not self._lengths.all():  # at a sentence's start its first row stands for all
+            _, some, again = np.unique(rows.cell[:count], return_index=True, return_inverse=True)
+        found = self._next(count, some, again, whole=not self._room.candidates)
+        rows.ancestor[np.arange(count), rows.position[:count]] = rows.cell[:count]
+        self._lengths += 1
         return found
 
-    def select(self, rows: Array, sentences: Array | None) -> None:
-        """Continue with these rows; the sentence of each follows from the row that it continues."""
-        self._ancestors[: len(rows), : self._length] = self._ancestors[rows, : self._length]
-        self._sentence = self._sentence[rows]
+    def _lay_out(self, width: int) -> None:
+        """Write where the rows stand, if a sentence has so many."""
+        rows, count = self._session.rows, len(self._places) * width
+        position, place = np.repeat(self._lengths, width), np.repeat(self._places, width)
+        column = np.tile(np.arange(width), len(self._places)) * (position > 0)
+        rows.position[:count], rows.place[:count] = position, place
+        rows.cell[:count] = self._first_cells[place] + position * self._room.width + column
+        self._width = width if self._lengths.all() else 0
 
-    def _next(self, whole: bool) -> NextTokens:
-        value, ids, greatest, total, logits = self._session.step(*self._last, whole)
-        normaliser = (greatest + np.log(total, dtype=np.float64)).astype(np.float32)[:, None]
-        if logits is not None:
-            return NextTokens(torch.from_numpy(logits[:, : self._size] - normaliser))
-        return NextTokens(value - normaliser, ids, lambda: self._next(True))
+    def select(self, rows: Array, sentences: Array | None) -> None:
+        """Continue with these rows; the sentences that are left out make room for others."""
+        if sentences is not None:
+            self._free += np.delete(self._places, sentences).tolist()
+            self._places, self._lengths = self._places[sentences], self._lengths[sentences]
+            self._width = 0
+        longest, ancestor = self._lengths.max(initial=0), self._session.rows.ancestor
+        ancestor[: len(rows), :longest] = ancestor[rows, :longest]
+
+    def _next(self, count: int, some: Any, again: Any, whole: bool) -> NextTokens:
+        """Compute a step for some of the rows, and repeat what it says for all."""
+        said = self._of(count, some, whole)
+        normaliser = (said.greatest + np.log(said.total, dtype=np.float64)).astype(np.float32)
+        if said.logits is not None:
+            return NextTokens(torch.from_numpy((said.logits[:, : self._size] - normaliser[:, None])[again]))
+        log_p, asked = said.value - normaliser[:, None], said.asked - normaliser
+        return NextTokens(
+            log_p[again], said.id[again], asked[again], lambda: self._next(count, some, again, whole=True)
+        )
+
+    def _of(self, count: int, some: Array | None, whole: bool) -> Said:
+        if some is None:
+            return self._session.step(count, whole)
+        every = [(each, each[:count].copy()) for each in self._session.rows]
+        for rows, before in every:
+            rows[: len(some)] = before[some]
+        said: Said = self._session.step(len(some), whole)
+        for rows, before in every:
+            rows[:count] = before
+        return said

@@ -75,19 +75,22 @@ typedef struct {  /* room for M rows, and for the scores of one row over `keys` 
     const char **keys;  /* for each position attended to, where its keys and values lie */
 } Work;
 
-typedef struct {  /* sources, read and remembered: [layer][row of all sentences][2A] */
+typedef struct {  /* sources, read and remembered: [layer][row of all places][2A] */
     char *pairs;
-    const int32_t *start, *length; /* of each sentence, in rows */
+    const int32_t *start, *length; /* of each place, which holds a sentence, in rows */
     int64_t rows;
 } Memory;
 
 typedef struct {  /* one step: each row is a hypothesis */
     int32_t rows, candidates;
-    const int32_t *token, *position, *sentence, *slot;
-    const int32_t *ancestor; /* rows x capacity: the slot that wrote each position of the row's past */
-    int64_t capacity, slots;
-    char *cache;             /* [layer][slot][capacity][2A] */
+    const int32_t *token, *position, *place;
+    const int32_t *cell;     /* of the cache, where each row's keys and values are remembered */
+    const int32_t *ancestor; /* rows x longest: the cell of each position of the row's past */
+    const int32_t *required; /* of each row: an id whose logit is asked for, or -1 */
+    int64_t longest, cells;
+    char *cache;             /* [layer][cell][2A] */
     float *greatest, *total; /* for each row: its highest logit, the sum of exp(logit - highest) */
+    float *asked;            /* the logits of the ids required */
     float *value;            /* rows x candidates: the highest logits that are allowed, by ascending id */
     int32_t *id;
     float *logits;           /* rows x N, or NULL */
@@ -385,14 +388,19 @@ INLINE f32v read_pair(const int half, const char *base, size_t at) {
     return half ? __builtin_convertvector(*(const f16v *)(base + 2 * at), f32v) : load((const float *)base + at);
 }
 
+/* The first numbers of a vector, and -inf beyond them. To store that first, and load it, would wait for both. */
+INLINE f32v first_of(const float *p, size_t count) {
+    const i32v place = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    return choose(place < (int32_t)(count < LANES ? count : LANES), load(p), all(-INFINITY));
+}
+
 /* From scores to weights: exp(score - highest), and behind them 1 / their sum. The query holds 1 / sqrt(d_k). */
 INLINE void softmax(float *scores, size_t keys, size_t room) {
-    for (size_t t = keys; t < room; t++) scores[t] = -INFINITY;
-    f32v most = load(scores), total = all(0.0f);
-    for (size_t t = LANES; t < room; t += LANES) most = larger(load(scores + t), most);
+    f32v most = all(-INFINITY), total = all(0.0f);
+    for (size_t t = 0; t < room; t += LANES) most = larger(first_of(scores + t, keys - t), most);
     float top = highest(most);
     for (size_t t = 0; t < room; t += LANES) {
-        f32v weight = exponential(load(scores + t) - top);
+        f32v weight = exponential(first_of(scores + t, keys - t) - top);
         store(scores + t, weight);
         total += weight;
     }
@@ -505,9 +513,9 @@ static void encoder_layer(const Model *m, const Work *w, const Layer *l, const i
 }
 
 /* Reads S sentences, whose ids lie one after the other (sentence s from starts[s]), and writes what every
-   decoder layer attends to into the memory, from its row `first` on. */
+   decoder layer attends to into the memory, each to its place. */
 EXPORT void NAME(encode)(const Model *m, const Work *w, const int32_t *ids, const int32_t *starts, int32_t S,
-                         const Memory *memory, int64_t first) {
+                         const Memory *memory, const int32_t *places) {
     const size_t M = starts[S], bytes = pair_bytes(m);
     for (int32_t s = 0; s < S; s++)
         for (int32_t r = starts[s]; r < starts[s + 1]; r++)
@@ -516,22 +524,24 @@ EXPORT void NAME(encode)(const Model *m, const Work *w, const int32_t *ids, cons
     const float *encoded = before(m, w, &m->encoder_norm, M);
     for (int i = 0; i < m->decoder_layers; i++) {
         project(m, w, &m->decoder[i].cross_kv, encoded, M, NULL, w->wide);
-        char *to = memory->pairs + ((size_t)i * memory->rows + first) * bytes;
-        for (size_t r = 0; r < M; r++) remember(m, w->wide + r * 2 * m->across, to + r * bytes);
+        for (int32_t s = 0; s < S; s++) {
+            char *to = memory->pairs + ((size_t)i * memory->rows + memory->start[places[s]]) * bytes;
+            for (int32_t r = starts[s]; r < starts[s + 1]; r++, to += bytes)
+                remember(m, w->wide + (size_t)r * 2 * m->across, to);
+        }
     }
 }
 
 static void look_back(const Model *m, const Work *w, const Layer *l, const Step *s, size_t layer) {
     const size_t A = m->across, bytes = pair_bytes(m), M = s->rows;
-    char *cache = s->cache + layer * s->slots * s->capacity * bytes;
+    char *cache = s->cache + layer * s->cells * bytes;
     project(m, w, &l->qkv, before(m, w, &l->norm[0], M), M, NULL, w->wide);
     for (size_t r = 0; r < M; r++)
-        remember(m, w->wide + r * 3 * A + A, cache + (s->slot[r] * s->capacity + s->position[r]) * bytes);
+        remember(m, w->wide + r * 3 * A + A, cache + s->cell[r] * bytes);
     for (size_t r = 0; r < M; r++) {
-        const int32_t *ancestor = s->ancestor + r * s->capacity;
         const size_t keys = s->position[r] + 1;
-        for (size_t t = 0; t + 1 < keys; t++) w->keys[t] = cache + (ancestor[t] * s->capacity + t) * bytes;
-        w->keys[keys - 1] = cache + (s->slot[r] * s->capacity + keys - 1) * bytes;
+        for (size_t t = 0; t + 1 < keys; t++) w->keys[t] = cache + s->ancestor[r * s->longest + t] * bytes;
+        w->keys[keys - 1] = cache + s->cell[r] * bytes;
         attend(m, w, w->wide + r * 3 * A, keys, w->context + r * A);
     }
     project(m, w, &l->self_output, w->context, M, w->x, w->x);
@@ -543,8 +553,8 @@ static void look_at_source(const Model *m, const Work *w, const Layer *l, const 
     const size_t A = m->across, bytes = pair_bytes(m), M = s->rows;
     project(m, w, &l->cross_query, before(m, w, &l->norm[1], M), M, NULL, w->wide);
     for (size_t r = 0; r < M; r++) {
-        const size_t keys = memory->length[s->sentence[r]];
-        const char *first = memory->pairs + (layer * memory->rows + memory->start[s->sentence[r]]) * bytes;
+        const size_t keys = memory->length[s->place[r]];
+        const char *first = memory->pairs + (layer * memory->rows + memory->start[s->place[r]]) * bytes;
         for (size_t t = 0; t < keys; t++) w->keys[t] = first + t * bytes;
         attend(m, w, w->wide + r * A, keys, w->context + r * A);
     }
@@ -595,6 +605,7 @@ static void weigh(const Model *m, const Step *s, size_t r, const float *logits, 
         if (s->candidates && any(v > value[s->candidates - 1]))
             insert(m, value, s->id + r * s->candidates, s->candidates, logits + i, (int32_t)(first + i));
     }
+    if ((size_t)s->required[r] - first < count) s->asked[r] = logits[s->required[r] - first]; /* -1 is beyond */
     float top = highest(most), before = s->greatest[r];
     for (size_t i = 0; i < count; i += LANES) total += exponential(load(logits + i) - top);
     float here = sum(total);

@@ -47,8 +47,8 @@ Work = _structure("Work", "* x, normed, wide, context, row_scale, scores, quanti
 Memory = _structure("Memory", "* pairs, start, length; int64 rows")
 Step = _structure(
     "Step",
-    "int32 rows, candidates; * token, position, sentence, slot, ancestor; int64 capacity, slots;"
-    "* cache, greatest, total, value, id, logits",
+    "int32 rows, candidates; * token, position, place, cell, ancestor, required; int64 longest, cells;"
+    "* cache, greatest, total, asked, value, id, logits",
 )
 
 
@@ -60,7 +60,7 @@ class Kernels:
         self.encode = getattr(library, f"{kind}_encode")
         self.step = getattr(library, f"{kind}_step")
         self.pack = getattr(library, f"{kind}_pack")
-        self.encode.argtypes = [c_void_p, c_void_p, c_void_p, c_void_p, c_int32, c_void_p, c_int64]
+        self.encode.argtypes = [c_void_p, c_void_p, c_void_p, c_void_p, c_int32, c_void_p, c_void_p]
         self.step.argtypes = [c_void_p] * 4
         self.pack.argtypes = [c_int32, c_void_p, c_int64, c_int64, c_int64, *[c_void_p] * 4]
         for function in (self.encode, self.step, self.pack):

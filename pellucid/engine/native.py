@@ -3,22 +3,32 @@
 import ctypes
 import mmap
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from pellucid.engine.library import Kernels, Layer, Linear, Memory, Model, Norm, Step, Work
-from pellucid.engine.packing import ACTIVATIONS, BLOCK, KINDS, LANES, Affine, Gains, Shape, parts_of, up
-from pellucid.model import Decoder, Encoder, Transformer, round_up, sinusoids
+from pellucid.engine.packing import (
+    ACTIVATIONS,
+    BLOCK,
+    KINDS,
+    LANES,
+    Affine,
+    Gains,
+    Shape,
+    embedding,
+    parts_of,
+    up,
+)
+from pellucid.engine.room import Array, Room, Rows, Said, sums
+from pellucid.model import Transformer, round_up, sinusoids
 
 CHUNK = 1024  # as in kernels.c
 ENCODED_TOGETHER = 160  # rows that go through all of the encoder's layers while the nearest caches hold them
-SPARE = 256 << 20  # bytes of a cache that are kept for the next session; a thread has one at most
-Array = NDArray[Any]
+
+Arrays = dict[str, tuple[Any, type]]  # by name, a shape and a type
 
 
 class Arena:
@@ -46,15 +56,11 @@ class Weights:
         self.shape, self.kernels, config = Shape.of(model.config), kernels, model.config
         self._kind, self._model = KINDS[precision], model  # its embeddings are read where they are
         self._arena = Arena(self._room(model))
-        self.spare: list[Array] = []
         self.structure, shape = Model(), self.shape
-        about = dict(kind=self._kind, norm_first=config.norm == "first", scale=model.decoder.scale)
-        about |= {name: getattr(shape, name) for name in ("width", "padded", "heads", "head", "across")}
-        about |= dict(hidden=shape.hidden, vocabulary=shape.vocabulary)
-        about |= dict(activation=ACTIVATIONS[config.activation])
-        about |= dict(encoder_layers=config.encoder_layers, decoder_layers=config.decoder_layers)
-        for name, value in about.items():
-            setattr(self.structure, name, value)
+        about = vars(config) | vars(shape) | dict(kind=self._kind, norm_first=config.norm == "first")
+        about |= dict(scale=model.decoder.scale, activation=ACTIVATIONS[config.activation], positions=None)
+        for name in {field[0] for field in Model._fields_} & about.keys():
+            setattr(self.structure, name, about[name])
         self._layers = {
             "encoder": (Layer * config.encoder_layers)(),
             "decoder": (Layer * config.decoder_layers)(),
@@ -108,129 +114,100 @@ class Weights:
 
 
 class Session:
-    """Sources that were read, and room for the steps of decoding them."""
+    """Memory for what is decoded at once: the sources read, the cells of the past, and a step's work."""
 
-    def __init__(
-        self,
-        weights: Weights,
-        sources: Sequence[Sequence[int]],
-        slots: int,
-        capacity: int,
-        candidates: int,
-        forbidden: Sequence[int],
-    ) -> None:
+    def __init__(self, weights: Weights, room: Room) -> None:
         self._weights, shape = weights, weights.shape
-        self._kept: dict[str, Array] = {}  # all memory that the structures point into
-        lengths = [len(ids) for ids in sources]
-        self._slots, self._capacity = slots, capacity
         self._model = Model.from_buffer_copy(weights.structure)
-        length, cpu = round_up(max(capacity, *lengths)), torch.device("cpu")
-        table = sinusoids(length, shape.width, torch.float32, cpu, shape.positions)
-        self._positions = table.contiguous()
-        self._model.positions = address(self._positions)
-        never = self._take("forbidden", shape.vocabulary, np.uint8)
-        never[:] = 0
-        never[list(forbidden)] = 1
-        self._model.forbidden = never.ctypes.data
-        rows = max(slots, min(sum(lengths), max(ENCODED_TOGETHER, max(lengths))))
-        self._work = self._working_room(rows, max(capacity, *lengths))
-        self._memory = self._read(sources, lengths)
-        self._step = self._room_for_steps(candidates)
-        self._structures = tuple(map(ctypes.addressof, (self._model, self._work, self._memory, self._step)))
+        structures = {"work": Work(), "memory": Memory(rows=room.starts[-1]), "step": Step()}
+        self._step = structures["step"]
+        self._step.candidates, self._step.longest = room.candidates, room.longest
+        self._step.cells = room.cells[-1]
+        self._kept: dict[str, Array] = {}
+        for structure, arrays in arrays_of(shape, room, weights.pair_type).items():
+            for name, about in arrays.items():
+                array = self._kept[f"{structure}.{name}"] = self._take(*about)
+                setattr(structures[structure], name, array.ctypes.data)
+        self._kept["memory.start"][:] = room.starts[:-1]
+        self._says = [self._kept[f"step.{name}"] for name in Said._fields[:-1]]
+        self.rows = Rows.of(room)
+        for name, array in self.rows._asdict().items():
+            setattr(self._step, name, array.ctypes.data)
+        length, cpu = round_up(longest_of(room)), torch.device("cpu")
+        self._positions = sinusoids(length, shape.width, torch.float32, cpu, shape.positions).contiguous()
+        self._forbidden = np.zeros(shape.vocabulary, np.uint8)
+        self._forbidden[list(room.forbidden)] = 1
+        self._model.positions, self._model.forbidden = address(self._positions), self._forbidden.ctypes.data
+        self._structures = [*map(ctypes.addressof, (self._model, *structures.values()))]
+        self._keep_alive = structures
 
-    def step(
-        self, tokens: Array, positions: Array, sentences: Array, ancestors: Array, whole: bool
-    ) -> tuple[Array, Array, Array, Array, Array | None]:
-        """Rows' last tokens -> their candidates' logits and ids, highest logit, sum of exponentials, and if
-        `whole` the logits. ancestors: for each row and position of its past, the row that wrote it."""
-        rows, step, kept = len(tokens), self._step, self._kept
-        kept["token"][:rows], kept["position"][:rows] = tokens, positions
-        kept["sentence"][:rows] = sentences
-        step.ancestor, step.rows = ancestors.ctypes.data, rows
-        logits = np.empty((rows, self._weights.shape.vocabulary), np.float32) if whole else None
-        step.logits = None if logits is None else logits.ctypes.data
-        self._weights.kernels.step(*self._structures)
-        value, ids = kept["value"][:rows], kept["id"][:rows]
-        return value, ids, kept["greatest"][:rows], kept["total"][:rows], logits
-
-    def _take(self, name: str, shape: int | tuple[int, ...], dtype: type) -> Array:
-        """Memory that begins at a line of the cache; the system gives its pages when they are written."""
-        size = int(np.prod(shape)) * np.dtype(dtype).itemsize
-        block = np.empty(size + BLOCK, np.uint8)
-        start = -block.ctypes.data % BLOCK
-        self._kept[name] = block[start : start + size].view(dtype).reshape(shape)
-        return self._kept[name]
-
-    def _working_room(self, rows: int, keys: int) -> Any:
-        shape, floats = self._weights.shape, np.float32
-        sizes: dict[str, tuple[int, type]] = {
-            "x": (rows * shape.padded, floats),
-            "normed": (rows * shape.padded, floats),
-            "wide": (rows * max(3 * shape.across, shape.hidden, CHUNK), floats),
-            "context": (rows * shape.across, floats),
-            "row_scale": (rows, floats),
-            "scores": (shape.heads * (up(keys) + LANES), floats),
-            "quantised": (rows * max(shape.padded, shape.across, shape.hidden), np.int8),
-            "pairs": (rows * 2 * shape.across, self._weights.pair_type),
-            "keys": (up(keys), np.uintp),
-        }
-        return Work(*(self._take(name, *size).ctypes.data for name, size in sizes.items()))
-
-    def _read(self, sources: Sequence[Sequence[int]], lengths: Sequence[int]) -> Any:
-        """Encode the sources, some at a time, and remember what the decoder's layers attend to."""
-        rows, layers = sum(lengths), self._model.decoder_layers
-        pairs = self._take("memory", (layers, rows, 2 * self._weights.shape.across), self._weights.pair_type)
-        starts = np.cumsum([0, *lengths]).astype(np.int32)
-        self._kept["start"], self._kept["length"] = starts, np.array(lengths, np.int32)
-        memory = Memory(pairs.ctypes.data, starts.ctypes.data, self._kept["length"].ctypes.data, rows)
+    def read(self, places: Sequence[int], sources: Sequence[Sequence[int]]) -> None:
+        """Encode sources, some at a time, and remember at their places what the decoder looks at."""
+        starts = sums([len(ids) for ids in sources])
+        self._kept["memory.length"][list(places)] = np.diff(starts)
         first = 0
         while first < len(sources):
             last = first + 1
             while last < len(sources) and starts[last + 1] - starts[first] <= ENCODED_TOGETHER:
                 last += 1
             ids = np.concatenate([np.asarray(each, np.int32) for each in sources[first:last]])
-            here = starts[first : last + 1] - starts[first]
-            model, work, there = map(ctypes.addressof, (self._model, self._work, memory))
-            where = ids.ctypes.data, here.ctypes.data
-            self._weights.kernels.encode(model, work, *where, last - first, there, int(starts[first]))
+            here, there = starts[first : last + 1] - starts[first], np.array(places[first:last], np.int32)
+            model, work, memory, _ = self._structures
+            given = ids.ctypes.data, here.ctypes.data, last - first
+            self._weights.kernels.encode(model, work, *given, memory, there.ctypes.data)
             first = last
-        return memory
 
-    def _room_for_steps(self, candidates: int) -> Any:
-        slots, step = self._slots, Step()
-        step.candidates, step.capacity, step.slots = candidates, self._capacity, slots
-        arrays = {name: self._take(name, slots, np.int32) for name in ("token", "position", "sentence")}
-        arrays["slot"] = self._take("slot", slots, np.int32)
-        arrays["slot"][:] = np.arange(slots)
-        arrays |= {name: self._take(name, slots, np.float32) for name in ("greatest", "total")}
-        arrays["value"] = self._take("value", (slots, candidates), np.float32)
-        arrays["id"] = self._take("id", (slots, candidates), np.int32)
-        arrays["cache"] = self._cache()
-        for name, array in arrays.items():
-            setattr(step, name, array.ctypes.data)
-        return step
+    def step(self, count: int, whole: bool) -> Said:
+        """Compute the step of the first rows; if `whole`, with all logits."""
+        step = self._step
+        step.rows = count
+        logits = np.empty((count, self._weights.shape.vocabulary), np.float32) if whole else None
+        step.logits = logits.ctypes.data if logits is not None else None
+        self._weights.kernels.step(*self._structures)
+        return Said._make([*(each[:count] for each in self._says), logits])
 
-    def _cache(self) -> Array:
-        """Room for what the rows remember: that of an earlier session if it is large enough, because pages
-        that the system gives anew are cleared first."""
-        numbers = self._model.decoder_layers * self._slots * self._capacity * 2 * self._weights.shape.across
-        with suppress(IndexError):  # pop, because several threads may look for one
-            spare = self._weights.spare.pop()
-            if spare.size >= numbers:
-                self._kept["cache"] = spare
-                return spare
-        return self._take("cache", numbers, self._weights.pair_type)
-
-    def __del__(self) -> None:
-        if "cache" in self._kept and self._kept["cache"].nbytes <= SPARE:
-            self._weights.spare.append(self._kept["cache"])
+    def _take(self, shape: int | tuple[int, ...], dtype: type) -> Array:
+        """Memory that begins at a line of the cache; the system gives its pages when they are written."""
+        size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+        block = np.empty(size + BLOCK, np.uint8)
+        start = -block.ctypes.data % BLOCK
+        return block[start : start + size].view(dtype).reshape(shape)
 
 
-def embedding(model: Transformer, stack: Encoder | Decoder) -> Tensor:
-    """The vectors of a stack's tokens, where the model has them."""
-    part = model.embedding or stack.embedding
-    assert part is not None
-    return part.weight.detach().float().contiguous()
+def arrays_of(shape: Shape, room: Room, pair: type = np.float16) -> dict[str, Arrays]:
+    """The shape and type of all that a session holds, by structure and field."""
+    starts, cells, both = int(room.starts[-1]), int(room.cells[-1]), 2 * shape.across
+    rows = max(room.rows, min(starts, max(ENCODED_TOGETHER, int(room.sources.max()))))
+    keys, number, whole = up(longest_of(room)), np.float32, np.int32
+    work: Arrays = {
+        "x": (rows * shape.padded, number),
+        "normed": (rows * shape.padded, number),
+        "wide": (rows * max(3 * shape.across, shape.hidden, CHUNK), number),
+        "context": (rows * shape.across, number),
+        "row_scale": (rows, number),
+        "scores": (shape.heads * (keys + LANES), number),
+        "quantised": (rows * max(shape.padded, shape.across, shape.hidden), np.int8),
+        "pairs": (rows * both, pair),
+        "keys": (keys, np.uintp),
+    }
+    memory: Arrays = {"pairs": ((shape.layers, starts, both), pair)}
+    memory |= {name: (len(room.limits), whole) for name in ("start", "length")}
+    step: Arrays = {"cache": ((shape.layers, cells, both), pair)}
+    step |= {name: (room.rows, number) for name in ("greatest", "total", "asked")}
+    step |= {name: ((room.rows, room.candidates), kind) for name, kind in (("value", number), ("id", whole))}
+    return {"work": work, "memory": memory, "step": step}
+
+
+def bytes_of(shape: Shape, room: Room) -> int:
+    """The bytes of a session in this room, with a step's logits, where search may look at all of them."""
+    arrays = [about for each in arrays_of(shape, room).values() for about in each.values()]
+    logits = 4 * room.rows * shape.vocabulary * np.dtype(np.float32).itemsize
+    return logits + sum(int(np.prod(size)) * np.dtype(kind).itemsize for size, kind in arrays)
+
+
+def longest_of(room: Room) -> int:
+    """The most positions of a source or a hypothesis."""
+    return max(room.longest, int(room.sources.max()))
 
 
 def address(tensor: Tensor) -> int:

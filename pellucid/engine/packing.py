@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from pellucid.config.schema import ModelConfig
-from pellucid.model import Attention, DecoderLayer, EncoderLayer, FeedForward, Transformer
+from pellucid.model import Attention, Decoder, DecoderLayer, Encoder, EncoderLayer, FeedForward, Transformer
 from pellucid.model import Norm as ModelNorm
 
 BLOCK, LANES = 64, 16  # as in kernels.c
@@ -35,14 +35,15 @@ class Shape:
     hidden: int
     vocabulary: int
     positions: str  # the kind of sinusoids
+    layers: int  # of the decoder
 
     @classmethod
     def of(cls, config: ModelConfig) -> "Shape":
         """The shape of a model with this configuration."""
         head = up(config.width // config.heads, LANES)
         across, hidden = up(config.heads * head), up(config.hidden)
-        vocabulary, kind = up(config.target_size), config.positions
-        return cls(config.width, up(config.width), config.heads, head, across, hidden, vocabulary, kind)
+        vocabulary, about = up(config.target_size), (config.positions, config.decoder_layers)
+        return cls(config.width, up(config.width), config.heads, head, across, hidden, vocabulary, *about)
 
 
 class Affine(NamedTuple):
@@ -151,6 +152,13 @@ def norm(part: ModelNorm, shape: Shape) -> Gains:
     """A LayerNorm's numbers, padded."""
     beyond = (0, shape.padded - shape.width)
     return Gains(F.pad(part.weight.detach(), beyond), F.pad(part.bias.detach(), beyond))
+
+
+def embedding(model: Transformer, stack: Encoder | Decoder) -> Tensor:
+    """The vectors of a stack's tokens, where the model has them."""
+    part = model.embedding or stack.embedding
+    assert part is not None
+    return part.weight.detach().float().contiguous()
 
 
 def _by_head(tensor: Tensor, shape: Shape) -> Tensor:

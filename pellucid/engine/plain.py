@@ -9,14 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 import torch.nn.functional as F
-from numpy.typing import NDArray
 from torch import Tensor
 
-from pellucid.engine.packing import LANES, Affine, Gains, Shape, parts_of
+from pellucid.engine.packing import LANES, Affine, Gains, Shape, embedding, parts_of
+from pellucid.engine.room import Array, Room, Rows, Said
 from pellucid.model import Norm, Transformer, round_up, sinusoids
 
 CHUNK = 1024  # as in kernels.c
-Array = NDArray[Any]
 
 
 class Quantised(NamedTuple):
@@ -45,49 +44,42 @@ class Weights:
 
 
 class Session:
-    """Sources that were read, and the past of the steps of decoding them; as native.Session."""
+    """As native.Session: the sources read, and the cells of the past."""
+
+    def __init__(self, weights: Weights, room: Room) -> None:
+        self._weights, self._room, shape = weights, room, weights.shape
+        length = round_up(max(room.longest, int(room.sources.max())))
+        self._positions = sinusoids(length, shape.width, torch.float32, torch.device("cpu"), shape.positions)
+        self.rows = Rows.of(room)
+        self._memory: dict[int, list[Tensor]] = {}  # of each place
+        self._cache = torch.zeros(shape.layers, room.cells[-1], 2, shape.across, dtype=torch.float16)
 
     @torch.no_grad()
-    def __init__(
-        self,
-        weights: Weights,
-        sources: Sequence[Sequence[int]],
-        slots: int,
-        capacity: int,
-        candidates: int,
-        forbidden: Sequence[int],
-    ) -> None:
-        self._weights, self._candidates, self._forbidden = weights, candidates, list(forbidden)
-        shape = weights.shape
-        length = round_up(max(capacity, *map(len, sources)))
-        cpu = torch.device("cpu")
-        self._positions = sinusoids(length, shape.width, torch.float32, cpu, shape.positions)
-        self._memory = [self._read(ids) for ids in sources]
-        layers = len(weights.layers["decoder"])
-        self._cache = torch.zeros(layers, slots, capacity, 2, shape.across, dtype=torch.float16)
+    def read(self, places: Sequence[int], sources: Sequence[Sequence[int]]) -> None:
+        """As native.Session.read."""
+        for place, ids in zip(places, sources, strict=True):
+            self._memory[place] = self._read(ids)
 
     @torch.no_grad()
-    def step(
-        self, tokens: Array, positions: Array, sentences: Array, ancestors: Array, whole: bool
-    ) -> tuple[Array, Array, Array, Array, Array | None]:
+    def step(self, count: int, whole: bool) -> Said:
         """As native.Session.step."""
-        x = self._embed("decoder", torch.as_tensor(tokens), torch.as_tensor(positions))
+        rows = Rows._make(each[:count] for each in self.rows)
+        x = self._embed("decoder", torch.as_tensor(rows.token), torch.as_tensor(rows.position))
         for number, layer in enumerate(self._weights.layers["decoder"]):
-            x = self._look_back(x, layer, number, positions, ancestors)
-            x = self._look_at_source(x, layer, number, sentences)
+            x = self._look_back(x, layer, number, rows)
+            x = self._look_at_source(x, layer, number, rows.place)
             x = self._feed_forward(x, layer, "norm_3")
         last = self._weights.last["decoder"]
         logits = project(self._before(x, last["norm"]), last["logits"])
-        greatest, total = weigh(logits)
-        value, ids = likeliest(logits, self._candidates, self._forbidden)
-        found = [tensor.numpy() for tensor in (value, ids, greatest, total)]
-        return (*found, logits.numpy() if whole else None)  # type: ignore[return-value]
+        asked = logits.gather(1, torch.as_tensor(rows.required).long().clamp(min=0)[:, None])[:, 0]
+        likely = likeliest(logits, self._room.candidates, list(self._room.forbidden))
+        found = [tensor.numpy() for tensor in (*likely, *weigh(logits), asked)]
+        return Said._make([*found, logits.numpy() if whole else None])
 
     def _embed(self, stack: str, ids: Tensor, positions: Tensor) -> Tensor:
         model, shape = self._weights.model, self._weights.shape
         part = getattr(model, stack)
-        table = (model.embedding or part.embedding).weight.detach().float()
-        vectors = table[ids.long()] * part.scale + self._positions[positions.long()]
+        vectors = embedding(model, part)[ids.long()] * part.scale + self._positions[positions.long()]
         return F.pad(vectors, (0, shape.padded - shape.width))
 
     def _before(self, x: Tensor, gains: Gains) -> Tensor:
@@ -114,26 +106,22 @@ class Session:
         layers = self._weights.layers["decoder"]
         return [project(x, layer["cross_kv"]).half().unflatten(-1, (2, across)) for layer in layers]
 
-    def _look_back(
-        self, x: Tensor, layer: dict[str, Any], number: int, positions: Array, ancestors: Array
-    ) -> Tensor:
+    def _look_back(self, x: Tensor, layer: dict[str, Any], number: int, rows: Rows) -> Tensor:
         across = self._weights.shape.across
         qkv = project(self._before(x, layer["norm_1"]), layer["qkv"])
         pairs = qkv[:, across:].half().unflatten(-1, (2, across))
-        rows = torch.arange(len(x))
+        cells, ancestors = torch.as_tensor(rows.cell).long(), torch.as_tensor(rows.ancestor).long()
+        self._cache[number, cells] = pairs
         context = torch.empty_like(qkv[:, :across])
-        for length in set(positions.tolist()):  # rows of one length together
-            some = rows[torch.as_tensor(positions) == length]
-            self._cache[number, some, length] = pairs[some]
-            before = torch.as_tensor(ancestors)[some, :length].long()
-            past = self._cache[number, before, torch.arange(length)]
-            seen = torch.cat((past, pairs[some, None]), 1)
+        for length in set(rows.position.tolist()):  # rows of one length together
+            some = torch.as_tensor(rows.position == length)
+            seen = self._cache[number, torch.cat((ancestors[some, :length], cells[some, None]), 1)]
             context[some] = attend(qkv[some, :across], seen, self._weights.shape)
         return self._after(project(context, layer["self_output"]) + x, layer["norm_1"])
 
-    def _look_at_source(self, x: Tensor, layer: dict[str, Any], number: int, sentences: Array) -> Tensor:
+    def _look_at_source(self, x: Tensor, layer: dict[str, Any], number: int, places: Array) -> Tensor:
         query = project(self._before(x, layer["norm_2"]), layer["cross_query"])
-        memories = [self._memory[sentence][number] for sentence in sentences.tolist()]
+        memories = [self._memory[place][number] for place in places.tolist()]
         lengths = torch.tensor([len(each) for each in memories])
         context = torch.empty_like(query)
         for length in set(lengths.tolist()):

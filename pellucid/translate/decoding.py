@@ -1,18 +1,22 @@
 """The Transformer in the form that the search needs, and its sentences in batches."""
 
 import functools
+import sys
 import threading
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
+from dataclasses import replace
 
 import torch
 from torch import Tensor
 
-from pellucid.cache import GrowingPast, Memory
+from pellucid.cache import GrowingPast
 from pellucid.config.device import device_of
+from pellucid.config.schema import ModelConfig
 from pellucid.data.batch import pad
 from pellucid.engine.decoding import Engine
+from pellucid.engine.room import Room
 from pellucid.model import Transformer
 from pellucid.translate.beam import best
 from pellucid.translate.ensemble import EnsembleDecoding
@@ -23,20 +27,26 @@ from pellucid.translate.search import Choose, Decoding, Request, Rules, SearchSt
 
 # The default for source tokens times hypotheses that are decoded together: more is not faster.
 TOGETHER = {"cpu": 10_000, "cuda": 100_000}
+MORE = 2  # candidates beyond those that search keeps: one if the end may not come yet, one to see ties by
 HYPOTHESES_TOGETHER = 128  # in the engine: of which each step does all products before it begins the next
 
 
 class TransformerDecoding:
-    """A Transformer that has encoded its sources: their keys and values, and a past that grows."""
+    """A Transformer and the sources that it decodes: their keys and values, and a past that grows."""
 
-    def __init__(self, model: Transformer, memory: Memory) -> None:
+    def __init__(self, model: Transformer, sources: Sequence[Sequence[int]]) -> None:
         self._device = device_of(model)
-        self._model = model
-        self._memory = memory
+        self._model, self._sources = model, sources
+
+    @torch.no_grad()
+    def join(self, places: Sequence[int]) -> None:
+        """Encode sources, after those before them have left."""
+        ids, mask = pad([self._sources[place] for place in places], self._model.config.pad_id, self._device)
+        self._memory = self._model.remember(self._model.encode(ids, mask), mask)
         self._past = GrowingPast()
 
     @torch.no_grad()
-    def step(self, tokens: Array) -> Tensor:
+    def step(self, tokens: Array, required: Array | None = None) -> Tensor:
         """The last token of each row -> the logits of the next token, rows x V."""
         ids = torch.from_numpy(tokens).to(self._device)
         return self._model.decode(ids[:, None], self._memory, self._past)[:, 0]
@@ -48,6 +58,47 @@ class TransformerDecoding:
             self._memory = self._memory.select(torch.from_numpy(sentences).to(self._device))
 
 
+def bytes_of(config: ModelConfig, length: int, limit: int, width: int) -> int:
+    """Return what decoding a sentence in PyTorch takes at most: twice what is remembered, because a selection
+    is a copy, and a few times the logits."""
+    remembered = 2 * 2 * config.width * config.decoder_layers * (length + width * limit)
+    encoder = length * (8 * config.width + 2 * config.hidden + 3 * config.heads * length)
+    step = width * (6 * config.target_size + 8 * config.width + 2 * config.hidden + 4 * config.width * length)
+    return torch.float32.itemsize * (remembered + max(encoder, step))
+
+
+class Waiting:
+    """The sentences of a call that are not begun yet, the longest first; its threads take them from here.
+
+    fits: how many may be decoded together if the longest of them is at this place of the call.
+    most: how many a thread decodes together at most.
+    joining: whether some may join others, or a batch begins only when the one before has ended.
+    """
+
+    def __init__(
+        self, lengths: Sequence[int], fits: Callable[[int], int], most: int, joining: bool = False
+    ) -> None:
+        self.order = sorted(range(len(lengths)), key=lambda place: -lengths[place])
+        self.most = most
+        self.room: Room | None = None  # an engine's, for so many
+        self._fits, self._joining, self._begun, self._lock = fits, joining, 0, threading.Lock()
+
+    def take(self, open_places: Sequence[int]) -> list[int]:
+        """Return the sentences that begin now, beside those that are open: rather several at once, because
+        they are encoded together."""
+        with self._lock:
+            left = self.order[self._begun :]
+            if not left or (open_places and not self._joining):
+                return []
+            longest = (open_places or left)[0]  # because the longest begin first
+            together = max(1, min(self.most, self._fits(longest)))
+            taken = left[: max(0, together - len(open_places))]
+            if open_places and len(taken) < min(len(left), together / 8):
+                return []
+            self._begun += len(taken)
+            return taken
+
+
 def decode(
     models: Sequence[Transformer | Engine],
     sources: Sequence[Sequence[int]],
@@ -57,53 +108,31 @@ def decode(
 ) -> list[list[Found]]:
     """Return the hypotheses of each source, best first, in the order of the sources."""
     hypotheses: list[list[Found]] = [[] for _ in sources]
+    if not sources:
+        return hypotheses
     seeds = options.seeds.of(sources) if options.sample else [0] * len(sources)
+    waiting, threads = shared_out(models, sources, requests, options)
     stop = threading.Event()
 
-    def part(group: Sequence[int]) -> tuple[list[Sequence[int]], list[Request], list[int]]:
-        return [sources[n] for n in group], [requests[n] for n in group], [seeds[n] for n in group]
-
-    def finish(group: Sequence[int], steps: Iterator[SearchStep]) -> None:
-        for step in steps:
+    def work() -> None:
+        for step in decode_batch(models, sources, requests, seeds, rules, options, waiting=waiting):
             for place, found in step.done.items():
-                hypotheses[group[place]] = found
+                hypotheses[place] = found
             if stop.is_set():
                 return
 
-    def decode_group(group: Sequence[int]) -> None:
-        finish(group, decode_batch(models, *part(group), rules, options))
-
-    groups, threads = groups_of(models, [len(ids) for ids in sources], options)
     with evaluating(*(model for model in models if isinstance(model, Transformer))):
         if threads == 1:
-            for group in groups:
-                finish(group, decode_batch(models, *part(group), rules, options))
+            work()
             return hypotheses
-        # While the engine computes, other threads run; groups share nothing but the weights.
+        # While the engine computes, other threads run; they share nothing but the weights.
         with ThreadPoolExecutor(threads) as pool:
             try:
-                list(pool.map(decode_group, groups))
+                for each in as_completed([pool.submit(work) for _ in range(threads)]):
+                    each.result()
             finally:
                 stop.set()
     return hypotheses
-
-
-def groups_of(
-    models: Sequence[Transformer | Engine], lengths: Sequence[int], options: Options
-) -> tuple[list[list[int]], int]:
-    """Which sentences are decoded together, and how many such groups at once."""
-    first = models[0]
-    if isinstance(first, Transformer):
-        fits = TOGETHER.get(device_of(first).type, TOGETHER["cpu"]) // options.width
-        return list(batches(lengths, options.batch_tokens or max(1, fits))), 1
-    threads = max(1, min(torch.get_num_threads(), len(lengths)))
-    if options.batch_tokens:
-        groups = list(batches(lengths, options.batch_tokens))
-    else:
-        together = max(1, min(HYPOTHESES_TOGETHER // options.width, -(-len(lengths) // threads)))
-        order = sorted(range(len(lengths)), key=lambda place: -lengths[place])
-        groups = [order[start : start + together] for start in range(0, len(order), together)]
-    return groups, min(threads, max(1, len(groups)))
 
 
 def decode_batch(
@@ -114,28 +143,73 @@ def decode_batch(
     rules: Rules,
     options: Options,
     choose: Choose | None = None,
+    waiting: Waiting | None = None,
 ) -> Iterator[SearchStep]:
-    """Decode sources together, a token a step; several models are an ensemble.
-
-    An engine gives only as many likely tokens as beam search needs, where nothing else needs more.
-    """
-    kept = 0 if options.sample or len(models) > 1 else 2 * options.beam
+    """Decode the sources that are waiting (None: all, together), a token a step; several models are an
+    ensemble."""
     if options.sample:
         chance = Chance(sentence_seeds, options.n_best)
         choose = functools.partial(draw, options=options, chance=chance)
-    longest = max((request.max_length for request in requests), default=1)
-    forced = max((len(request.prefix) for request in requests), default=0)
+    count = len(sources)
+    waiting = waiting or Waiting([len(ids) for ids in sources], lambda longest: count, max(1, count))
     decodings: list[Decoding] = []
     for model in models:
         if isinstance(model, Transformer):
-            source, mask = pad(sources, model.config.pad_id, device_of(model))
-            with torch.no_grad():
-                memory = model.remember(model.encode(source, mask), mask)
-            decodings.append(TransformerDecoding(model, memory))
+            decodings.append(TransformerDecoding(model, sources))
         else:
-            decodings.append(model.read(sources, rules.width, longest, kept, rules.forbidden, forced))
+            room = waiting.room or room_of(models, sources, requests, options, waiting)
+            decodings.append(model.read(sources, replace(room, forbidden=rules.forbidden)))
     decoding = decodings[0] if len(decodings) == 1 else EnsembleDecoding(decodings)
-    return search(decoding, requests, rules, choose or functools.partial(best, beam=options.beam))
+    choose = choose or functools.partial(best, beam=options.beam)
+    return search(decoding, requests, rules, choose, waiting.take)
+
+
+def shared_out(
+    models: Sequence[Transformer | Engine],
+    sources: Sequence[Sequence[int]],
+    requests: Sequence[Request],
+    options: Options,
+) -> tuple[Waiting, int]:
+    """The sentences as they wait, and how many threads decode them: no more than the memory holds."""
+    lengths, memory = [len(ids) for ids in sources], options.memory << 20
+    first = models[0]
+    if isinstance(first, Transformer):
+        tokens = options.batch_tokens or TOGETHER.get(device_of(first).type, TOGETHER["cpu"]) // options.width
+
+        def fits(longest: int) -> int:
+            limit = requests[longest].max_length
+            each = sum(bytes_of(model.config, lengths[longest], limit, options.width) for model in models)
+            return min(tokens // lengths[longest], memory // each)
+
+        return Waiting(lengths, fits, max(1, len(sources))), 1
+
+    threads = max(1, min(torch.get_num_threads(), len(lengths)))
+    most = max(1, min(HYPOTHESES_TOGETHER // options.width, -(-len(lengths) // threads)))
+    tokens = options.batch_tokens or sys.maxsize
+    waiting = Waiting(lengths, lambda longest: tokens // lengths[longest], most, joining=True)
+
+    while True:
+        waiting.room = room = room_of(models, sources, requests, options, waiting)
+        needed = threads * sum(model.bytes(room) for model in models if isinstance(model, Engine))
+        if needed <= memory or waiting.most == 1:
+            return waiting, threads if needed <= memory else 1
+        waiting.most = waiting.most * 7 // 8
+
+
+def room_of(
+    models: Sequence[Transformer | Engine],
+    sources: Sequence[Sequence[int]],
+    requests: Sequence[Request],
+    options: Options,
+    waiting: Waiting,
+) -> Room:
+    """Return an engine's room for the sentences that are waiting. It gives only as many likely tokens as beam
+    search needs, where nothing else needs more."""
+    size = models[0].config.target_size
+    candidates = 0 if options.sample or len(models) > 1 else 2 * options.beam + MORE
+    lengths = [len(sources[place]) for place in waiting.order]
+    limits = [requests[place].max_length for place in waiting.order]
+    return Room.of(lengths, limits, waiting.most, options.width, candidates if candidates < size else 0)
 
 
 @contextmanager

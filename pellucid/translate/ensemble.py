@@ -19,9 +19,14 @@ class EnsembleDecoding:
     def __init__(self, decodings: Sequence[Decoding]) -> None:
         self._decodings = decodings
 
-    def step(self, tokens: Array) -> Tensor:
+    def join(self, places: Sequence[int]) -> None:
+        """Encode further sentences, by each model."""
+        for each in self._decodings:
+            each.join(places)
+
+    def step(self, tokens: Array, required: Array | None) -> Tensor:
         """The last token of each row -> the log of the mean probability of its next token, rows x V."""
-        return log_of_mean([log_probabilities(each.step(tokens)).log_p for each in self._decodings])
+        return log_of_mean([log_probabilities(each.step(tokens, required)).log_p for each in self._decodings])
 
     def select(self, rows: Array, sentences: Array | None) -> None:
         """Continue with these rows, which belong to these sentences (None: to all, as before)."""

@@ -1,11 +1,12 @@
 """The hypotheses of a batch during the search, and its results.
 
-Axes: S sentence, W hypothesis of a sentence, L position. All of it is small, so it is NumPy on the processor,
-wherever the model computes.
+Axes: S sentence, W hypothesis of a sentence, L position. Sentences begin at different steps, so that rows are
+aligned at their ends. All of it is small, so it is NumPy on the processor, wherever the model computes.
 """
 
 import dataclasses
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,19 +31,43 @@ class Candidates:
 class Hypotheses:
     """The open hypotheses of each sentence, best first; a place whose sum is -inf holds none."""
 
-    places: Array  # S, the sentence's place in the batch at the start
+    places: Array  # S, the sentence's place in the caller's list
+    lengths: Array  # S, the tokens of its hypotheses so far, without the start token
     totals: Array  # S W, the sum of the log-probabilities
-    tokens: Array  # S W L, the start token first
+    tokens: Array  # S W L+1, the start token before the others; before that anything
     log_probabilities: Array  # S W L, without the start token's
     rows: Array  # S W, the hypothesis of the step before that each one continues, counted through the batch
 
     @classmethod
-    def at_start(cls, sentences: int, start_id: int) -> "Hypotheses":
+    def at_start(cls, places: Sequence[int], start_id: int) -> "Hypotheses":
         """One hypothesis for each sentence, with the start token only."""
-        places = np.arange(sentences)
-        nothing = np.zeros((sentences, 1, 0), np.float32)
-        tokens = np.full((sentences, 1, 1), start_id)
-        return cls(places, np.zeros((sentences, 1), np.float32), tokens, nothing, places[:, None])
+        count = len(places)
+        nothing = np.zeros((count, 1, 0), np.float32)
+        tokens = np.full((count, 1, 1), start_id)
+        totals = np.zeros((count, 1), np.float32)
+        return cls(
+            np.array(places, int), np.zeros(count, int), totals, tokens, nothing, np.zeros((count, 1), int)
+        )
+
+    def joined_by(self, others: "Hypotheses") -> "Hypotheses":
+        """Return these and, behind them, others that are at their start."""
+        if not len(self.places) or not len(others.places):
+            return others if len(others.places) else self
+        width, length = self.log_probabilities.shape[1:]
+        more = (0, 0), (0, width - 1)
+        longer = (*more, (length, 0))
+        totals = np.pad(others.totals, more, constant_values=np.float32(-math.inf))
+        start = others.tokens[0, 0, 0]
+        beside = (
+            others.places,
+            others.lengths,
+            totals,
+            np.pad(others.tokens, longer, constant_values=start),
+            np.pad(others.log_probabilities, longer),
+            np.pad(others.rows, more),
+        )
+        ours = vars(self).values()
+        return Hypotheses(*(np.concatenate(both) for both in zip(ours, beside, strict=True)))
 
     @property
     def empty(self) -> Array:
@@ -56,6 +81,7 @@ class Hypotheses:
         tokens, log_p = pick(self.tokens, chosen.parents), pick(self.log_probabilities, chosen.parents)
         return Hypotheses(
             self.places,
+            self.lengths + 1,
             chosen.totals,
             np.concatenate((tokens, chosen.tokens[..., None]), -1),
             np.concatenate((log_p, chosen.log_probabilities[..., None]), -1),
@@ -64,28 +90,27 @@ class Hypotheses:
 
     def keep(self, kept: Array) -> "Hypotheses":
         """Keep the hypotheses at these places, S W, of each sentence."""
-        return Hypotheses(self.places, *(pick(each, kept) for each in self._of_each_hypothesis()))
+        return self._with(pick(each, kept) for each in self._of_each_hypothesis())
 
     def first(self, width: int) -> "Hypotheses":
         """Keep the first hypotheses of each sentence."""
-        return Hypotheses(
-            self.places,
-            self.totals[:, :width],
-            self.tokens[:, :width],
-            self.log_probabilities[:, :width],
-            self.rows[:, :width],
-        )
+        return self._with(each[:, :width] for each in self._of_each_hypothesis())
 
     def of(self, sentences: Array) -> "Hypotheses":
-        """Keep the hypotheses of these sentences only."""
-        return Hypotheses(self.places[sentences], *(each[sentences] for each in self._of_each_hypothesis()))
+        """Keep the hypotheses of these sentences only, as long as the longest of them."""
+        places, lengths, totals, tokens, log_p, rows = (each[sentences] for each in vars(self).values())
+        surplus = log_p.shape[-1] - lengths.max(initial=0)
+        return Hypotheses(places, lengths, totals, tokens[..., surplus:], log_p[..., surplus:], rows)
 
     def without(self, gone: Array) -> "Hypotheses":
         """Remove the hypotheses that are marked in S W."""
         return dataclasses.replace(self, totals=np.where(gone, np.float32(-math.inf), self.totals))
 
-    def _of_each_hypothesis(self) -> tuple[Array, Array, Array, Array]:
+    def _of_each_hypothesis(self) -> tuple[Array, ...]:
         return self.totals, self.tokens, self.log_probabilities, self.rows
+
+    def _with(self, of_each_hypothesis: Iterable[Array]) -> "Hypotheses":
+        return Hypotheses(self.places, self.lengths, *of_each_hypothesis)
 
 
 @dataclass(frozen=True)
@@ -102,15 +127,14 @@ def extract(
     hypotheses: Hypotheses, which: Array, length_penalty: float, finished: bool
 ) -> list[tuple[int, Found]]:
     """Return (place in the batch, hypothesis) for those marked in S W, in order."""
-    sentences, columns = which.nonzero()
-    length = hypotheses.log_probabilities.shape[-1]
-    places = hypotheses.places[sentences].tolist()
-    tokens = hypotheses.tokens[sentences, columns, 1:].tolist()
-    log_probabilities = hypotheses.log_probabilities[sentences, columns].tolist()
-    totals = hypotheses.totals[sentences, columns].tolist()
-    scores = [penalise(total, length, length_penalty) for total in totals]
-    each = zip(places, tokens, log_probabilities, scores, strict=True)
-    return [(place, Found(ids, log_p, score, finished)) for place, ids, log_p, score in each]
+    results = []
+    for sentence, column in zip(*which.nonzero(), strict=True):
+        length = int(hypotheses.lengths[sentence])
+        token_ids = hypotheses.tokens[sentence, column, -length:].tolist()
+        log_p = hypotheses.log_probabilities[sentence, column, -length:].tolist()
+        score = penalise(float(hypotheses.totals[sentence, column]), length, length_penalty)
+        results.append((int(hypotheses.places[sentence]), Found(token_ids, log_p, score, finished)))
+    return results
 
 
 def penalise(log_probability: float, length: int, length_penalty: float) -> float:

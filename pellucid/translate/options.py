@@ -42,6 +42,7 @@ VALUES: dict[str, tuple[Any, float, float, str]] = {
     "top_p": (NUMBER, ABOVE_0, 1, "a number above 0 and at most 1, a share of the probability"),
     "seed": (int, -math.inf, math.inf, "a whole number"),
     "batch_tokens": (int, 1, math.inf, "a whole number, 1 or more"),
+    "memory": (int, 1, math.inf, "a whole number, 1 or more, in MB"),
 }
 # The names of other libraries; the nearest spelling alone would suggest a wrong option.
 ELSEWHERE = {
@@ -95,6 +96,7 @@ class TranslationOptions(TypedDict, total=False):
     top_p: float | None  # draw from the likeliest tokens that together have this probability
     seed: int | Seeds | None  # calls that share one Seeds(number) draw as a single call would
     batch_tokens: int | None  # source tokens that are decoded together; None: what fits and is fast
+    memory: int | None  # MB that decoding may take beside the model; what does not fit waits
 
 
 @dataclass(frozen=True)
@@ -112,6 +114,7 @@ class Options:
     top_p: float | None = None
     seed: int | Seeds = 0
     batch_tokens: int | None = None
+    memory: int = 4000
 
     def __post_init__(self) -> None:
         check_values(vars(self))

@@ -19,10 +19,10 @@ def draw(likely: NextTokens, hypotheses: Hypotheses, options: Options, chance: "
     Tokens have the probabilities p ** (1 / temperature), cut to the top_k likeliest and then to top_p."""
     log_p_SWV = likely.log_p.unflatten(0, hypotheses.totals.shape)
     uniform_SW = chance.next(hypotheses.places).to(log_p_SWV.device)
-    # At the start one hypothesis stands for all that will be drawn.
-    log_p = log_p_SWV.expand(-1, uniform_SW.shape[1], -1)
-    parents = np.arange(log_p.shape[1]).clip(max=log_p_SWV.shape[1] - 1)
-    parents = np.broadcast_to(parents, tuple(uniform_SW.shape))
+    # At a sentence's start one hypothesis stands for all that will be drawn.
+    started = (hypotheses.lengths > 0)[:, None]
+    parents = np.where(started, np.arange(uniform_SW.shape[1]), 0)
+    log_p = log_p_SWV[torch.arange(len(parents))[:, None], torch.from_numpy(parents)]
     scores = log_p.flatten(0, 1).double()
     scores = (scores - scores.amax(-1, keepdim=True)) / options.temperature
     kept = cut(scores, options.top_k, options.top_p)
@@ -64,11 +64,14 @@ class Chance:
     """Random numbers in [0, 1), with a generator for each sentence, which does not depend on the others."""
 
     def __init__(self, sentence_seeds: Sequence[int], draws: int) -> None:
-        self._generators = [torch.Generator().manual_seed(seed) for seed in sentence_seeds]
-        self._draws = draws
+        self._seeds, self._draws = sentence_seeds, draws
+        self._generators: dict[int, torch.Generator] = {}  # of the sentences that are being decoded
 
     def next(self, places_S: Array) -> Tensor:
         """Return the next numbers of the sentences at these places, S W."""
-        open_generators = [self._generators[place] for place in places_S.tolist()]
-        numbers = [torch.rand(self._draws, generator=each, dtype=torch.float64) for each in open_generators]
-        return torch.stack(numbers)
+        self._generators = {
+            place: self._generators.get(place) or torch.Generator().manual_seed(self._seeds[place])
+            for place in places_S.tolist()
+        }
+        each = self._generators.values()
+        return torch.stack([torch.rand(self._draws, generator=one, dtype=torch.float64) for one in each])

@@ -13,13 +13,20 @@ from pellucid.engine.next_tokens import NextTokens
 from pellucid.errors import PellucidError
 from pellucid.translate.hypotheses import Array, Candidates, Found, Hypotheses, extract
 
+FREE = -1  # in place of a token's id: any token may come next
+NONE = -math.inf
+
 
 class Decoding(Protocol):
-    """A model that has encoded a batch of sentences; the hypotheses of a sentence are neighbouring rows."""
+    """A model that decodes some sentences of a call; the hypotheses of a sentence are neighbouring rows."""
 
-    def step(self, tokens: Array) -> Tensor | NextTokens:
+    def join(self, places: Sequence[int]) -> None:
+        """Encode further sentences, by their places in the call; they come behind those that are there."""
+
+    def step(self, tokens: Array, required: Array | None) -> Tensor | NextTokens:
         """The last token of each row, at first the start token -> the logits of the next token, rows x V, or
-        log-probabilities of the likeliest."""
+        log-probabilities of the likeliest. required: for each row, the id that must come next, or FREE; None:
+        all are free."""
 
     def select(self, rows: Array, sentences: Array | None) -> None:
         """Continue with these rows, in order; they belong to these sentences (None: to all, as before)."""
@@ -57,20 +64,34 @@ class SearchStep:
 
 Choose = Callable[[NextTokens, Hypotheses], Candidates]
 """(log-probabilities, hypotheses S W) -> candidates, best first; only the first `width` may end."""
+Take = Callable[[Sequence[int]], Sequence[int]]
+"""The places of the sentences that are being decoded -> those of further ones that join them now."""
+
+
+def all_at_once(count: int) -> Take:
+    """What takes all sentences at the first step."""
+    everything = iter([range(count)])
+    return lambda open_places: next(everything, ())
 
 
 def search(
-    decoding: Decoding, requests: Sequence[Request], rules: Rules, choose: Choose
+    decoding: Decoding, requests: Sequence[Request], rules: Rules, choose: Choose, take: Take | None = None
 ) -> Iterator[SearchStep]:
-    """Decode a batch, a token a step; a sentence is done when `width` hypotheses ended, or at its limit."""
-    hypotheses = Hypotheses.at_start(len(requests), rules.start_id)
-    limits = np.array([request.max_length for request in requests])
-    ended_so_far = np.zeros_like(limits)
-    collected: list[list[Found]] = [[] for _ in requests]
-    length = 0
-    while len(hypotheses.places):
+    """Decode sentences, a token a step; a sentence is done when `width` hypotheses ended, or at its limit. It
+    leaves, and `take` says which ones come in its place (None: all are decoded together)."""
+    take = take or all_at_once(len(requests))
+    hypotheses = Hypotheses.at_start((), rules.start_id)
+    ended_so_far = limits = np.zeros(0, int)
+    collected: dict[int, list[Found]] = {}
+    joining = take([])
+    while joining or len(hypotheses.places):
+        if joining:
+            decoding.join(joining)
+            collected |= {place: [] for place in joining}
+            hypotheses = hypotheses.joined_by(Hypotheses.at_start(joining, rules.start_id))
+            ended_so_far = np.pad(ended_so_far, (0, len(joining)))
+            limits = np.append(limits, [requests[place].max_length for place in joining])
         candidates = _continue(decoding, hypotheses, requests, rules, choose)
-        length += 1
 
         hypotheses = candidates.first(rules.width)
         ended = (candidates.tokens[:, :, -1] == rules.end_id) & ~candidates.empty
@@ -81,39 +102,49 @@ def search(
             open_first = ended.argsort(axis=1, kind="stable")[:, : rules.width]
             hypotheses = candidates.without(ended).keep(open_first)
 
-        done = (ended_so_far >= rules.width) | (limits <= length) | hypotheses.empty.all(1)
+        done = (ended_so_far >= rules.width) | (limits <= hypotheses.lengths) | hypotheses.empty.all(1)
         closed, left = {}, None
         if done.any():
             too_few = (done & (ended_so_far < rules.width))[:, None] & ~hypotheses.empty
             _collect(collected, extract(hypotheses, too_few, rules.length_penalty, finished=False))
-            closed = {
-                place: _ranked(collected[place], requests[place], length)
-                for place in hypotheses.places[done].tolist()
-            }
+            gone = zip(hypotheses.places[done].tolist(), hypotheses.lengths[done].tolist(), strict=True)
+            closed = {place: _ranked(collected.pop(place), requests[place], length) for place, length in gone}
             left = (~done).nonzero()[0]
-            hypotheses, limits, ended_so_far = hypotheses.of(left), limits[left], ended_so_far[left]
-        if len(hypotheses.places) and (closed or rules.width > 1):
+            hypotheses, ended_so_far, limits = hypotheses.of(left), ended_so_far[left], limits[left]
+        if closed or rules.width > 1:
             decoding.select(hypotheses.rows.ravel(), left)
         yield SearchStep(hypotheses, closed)
+        joining = take(hypotheses.places.tolist()) if closed else []
 
 
 def _continue(
     decoding: Decoding, hypotheses: Hypotheses, requests: Sequence[Request], rules: Rules, choose: Choose
 ) -> Hypotheses:
     """Return the candidates of a step, chosen from the likeliest tokens if these decide, or from all."""
-    said = log_probabilities(decoding.step(hypotheses.tokens[:, :, -1].ravel()))
-    if rules.forced_end and said.all is not None:  # the end token may not be among the likeliest
-        length = hypotheses.tokens.shape[-1]
-        if any(requests[place].max_length == length for place in hypotheses.places.tolist()):
-            said = said.all()
+    required = _required(hypotheses, requests, rules)
+    said = log_probabilities(decoding.step(hypotheses.tokens[:, :, -1].ravel(), required))
     while True:
         _check(said, hypotheses, requests)
         least = None if said.all is None else said.log_p.min(-1)
-        _keep_to_rules(said, hypotheses, requests, rules)
+        _keep_to_rules(said, hypotheses, required, rules)
         chosen = choose(said, hypotheses)
-        if said.all is None or least is None or _decided(least, chosen, hypotheses):
+        if said.all is None or least is None or _decided(least, chosen, hypotheses, required):
             return hypotheses.extend(chosen)
         said = said.all()
+
+
+def _required(hypotheses: Hypotheses, requests: Sequence[Request], rules: Rules) -> Array | None:
+    """For each row, the token that must come next, of the prefix or the end at the limit; FREE where any may.
+    None where any may everywhere."""
+    required = []
+    for place, length in zip(hypotheses.places.tolist(), hypotheses.lengths.tolist(), strict=True):
+        request = requests[place]
+        at_limit = rules.forced_end and length + 1 == request.max_length
+        free = rules.end_id if at_limit else FREE
+        required.append(request.prefix[length] if length < len(request.prefix) else free)
+    if all(each == FREE for each in required):
+        return None
+    return np.repeat(required, hypotheses.totals.shape[1])
 
 
 def log_probabilities(said: Tensor | NextTokens) -> NextTokens:
@@ -124,11 +155,13 @@ def log_probabilities(said: Tensor | NextTokens) -> NextTokens:
         return NextTokens(said.float().log_softmax(-1))
 
 
-def _decided(least_R: Array, chosen: Candidates, hypotheses: Hypotheses) -> bool:
+def _decided(least_R: Array, chosen: Candidates, hypotheses: Hypotheses, required: Array | None) -> bool:
     """Return whether no token that a row left out can be among the chosen, or tie with one of them.
 
-    A row that holds -inf left no token out.
+    A row that holds -inf left no token out, and where one is required the others do not matter.
     """
+    if required is not None:
+        least_R = np.where(required == FREE, least_R, NONE)
     left_out = (least_R.reshape(hypotheses.totals.shape) + hypotheses.totals).max(1)
     close = left_out >= chosen.totals[:, -1]
     return not (close.any() and (left_out[close] > -math.inf).any())
@@ -142,43 +175,35 @@ def _check(said: NextTokens, hypotheses: Hypotheses, requests: Sequence[Request]
         return
     wrong = ~(finite.reshape(hypotheses.totals.shape) | hypotheses.empty).all(1)
     if wrong.any():
-        request = requests[int(hypotheses.places[wrong][0])]
+        request, length = requests[int(hypotheses.places[wrong][0])], hypotheses.lengths[wrong][0]
         raise PellucidError(
-            f"sentence {request.number + 1}, step {hypotheses.tokens.shape[-1]}: "
+            f"sentence {request.number + 1}, step {length + 1}: "
             "the next token's probabilities are not numbers, because logits are NaN or infinite. "
             'Use precision="fp32", or weights from an earlier checkpoint.'
         )
 
 
-def _keep_to_rules(
-    said: NextTokens, hypotheses: Hypotheses, requests: Sequence[Request], rules: Rules
-) -> None:
+def _keep_to_rules(said: NextTokens, hypotheses: Hypotheses, required: Array | None, rules: Rules) -> None:
     """Set the tokens to -inf, in place, that the rules and the prefixes exclude at this step."""
-    length = hypotheses.tokens.shape[-1] - 1
-    if said.ids is not None:  # the likeliest tokens that are not forbidden; no prefix goes on at this step
-        if length < rules.min_length:
-            said.log_p[said.ids == rules.end_id] = -math.inf
+    log_p, free = said.log_p, np.array([], int)
+    forced = free if required is None else (required != FREE).nonzero()[0]
+    ids = free if required is None else required[forced]
+    short = np.repeat(hypotheses.lengths < rules.min_length, hypotheses.totals.shape[1]).nonzero()[0]
+    if said.ids is not None:  # the likeliest tokens that are not forbidden
+        log_p[short] = np.where(said.ids[short] == rules.end_id, NONE, log_p[short])
+        if len(forced):
+            log_p[forced], said.ids[forced, 0] = NONE, ids
+            log_p[forced, 0] = said.required[forced]
         return
-    log_p_SWV = said.log_p.unflatten(0, hypotheses.totals.shape)
-    forced = [
-        (row, requests[place].prefix[length])
-        for row, place in enumerate(hypotheses.places.tolist())
-        if len(requests[place].prefix) > length
-    ]
-    if rules.forced_end:
-        places = enumerate(hypotheses.places.tolist())
-        forced += [(row, rules.end_id) for row, place in places if requests[place].max_length == length + 1]
-    rows, ids = torch.tensor(forced, dtype=torch.long, device=log_p_SWV.device).view(-1, 2).unbind(1)
-    forced_log_p = log_p_SWV[rows, :, ids]
-    log_p_SWV[:, :, list(rules.forbidden)] = -math.inf
-    if length < rules.min_length:
-        log_p_SWV[:, :, rules.end_id] = -math.inf
-    if forced:
-        log_p_SWV[rows] = -math.inf
-        log_p_SWV[rows, :, ids] = forced_log_p
+    kept = log_p[forced, ids]
+    log_p[:, list(rules.forbidden)] = NONE
+    log_p[short, rules.end_id] = NONE
+    if len(forced):
+        log_p[forced] = NONE
+        log_p[forced, ids] = kept
 
 
-def _collect(collected: list[list[Found]], arrived: list[tuple[int, Found]]) -> None:
+def _collect(collected: dict[int, list[Found]], arrived: list[tuple[int, Found]]) -> None:
     for place, hypothesis in arrived:
         collected[place].append(hypothesis)
 

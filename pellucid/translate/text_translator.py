@@ -115,6 +115,7 @@ class TextTranslator:
         top_p: with sample; draw from the likeliest tokens that together have this probability. Default: 1.0.
         seed: with sample; the same seed draws the same. Default: 0.
         batch_tokens: source tokens that are translated together; less needs less memory. Default: what fits.
+        memory: MB that translating may take beside the model; sentences that do not fit wait. Default: 4000.
         """
         texts = [sources] if isinstance(sources, str) else sources
         sentences = self._read_sources(texts, to)

@@ -25,7 +25,7 @@ import numpy as np
 from pellucid.engine import native, plain
 from pellucid.engine.library import Kernels
 from pellucid.config.schema import ModelConfig
-from random_models import FORBIDDEN, frozen, random_model, random_sources, run, steps
+from random_models import random_model, random_sources, room_for, run, steps
 kernels = Kernels(ctypes.CDLL(sys.argv[1]), "plain")
 for seed, (width, heads, hidden, size, norm) in enumerate(
     [(6, 1, 5, 9, "last"), (72, 3, 100, 70, "first"), (130, 5, 64, 1030, "last")]
@@ -34,13 +34,13 @@ for seed, (width, heads, hidden, size, norm) in enumerate(
                          encoder_layers=2, decoder_layers=2)
     numbers = np.random.default_rng(seed)
     model, sources = random_model(config, seed), random_sources(config, numbers)
-    given = frozen(steps(config, len(sources), 3, 5, numbers))
-    about = (sources, len(sources) * 3, 5, 6, FORBIDDEN)
-    found = run(native.Session(native.Weights(model, "int8", kernels), *about), given)
-    expected = run(plain.Session(plain.Weights(model), *about), given)
-    assert all(np.array_equal(a, b) for one, other in zip(found, expected) for a, b in zip(one, other))
+    room = room_for(sources, 3, 5, 6)
+    given = steps(config, room, numbers)
+    found = run(native.Session(native.Weights(model, "int8", kernels), room), sources, given)
+    expected = run(plain.Session(plain.Weights(model), room), sources, given)
+    assert all(np.array_equal(a[name], b[name]) for a, b in zip(found, expected, strict=True) for name in a)
     for precision in ("fp32", "bf16"):
-        run(native.Session(native.Weights(model, precision, kernels), *about), given)
+        run(native.Session(native.Weights(model, precision, kernels), room), sources, given)
 print("clean")
 """
 

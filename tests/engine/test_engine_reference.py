@@ -1,6 +1,7 @@
 """The compiled kernels compute what engine/plain.py computes, bit for bit, whatever the model's shape."""
 
 import ctypes
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,12 +10,13 @@ import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from random_models import FORBIDDEN, configurations, frozen, random_model, random_sources, run, steps
+from random_models import configurations, random_model, random_sources, room_for, run, step_of, steps
 
 from pellucid.config.schema import ModelConfig
-from pellucid.data.batch import pad
 from pellucid.engine import native, plain
+from pellucid.engine.decoding import Engine
 from pellucid.engine.library import BITS, LIBRARY, Kernels, runs
+from pellucid.engine.room import Rows, Said
 from pellucid.model import Transformer
 from pellucid.translate.decoding import TransformerDecoding
 
@@ -32,16 +34,14 @@ def check_equal(config: ModelConfig, seed: int, library: list[Kernels]) -> None:
     numbers = np.random.default_rng(seed)
     model, sources = random_model(config, seed), random_sources(config, numbers)
     width, count = int(numbers.integers(1, 5)), int(numbers.integers(1, 8))
-    given_steps = frozen(steps(config, len(sources), width, count, numbers))
-    about = (sources, len(sources) * width, count, min(2 * width + 2, config.target_size), FORBIDDEN)
-    expected = run(plain.Session(plain.Weights(model), *about), given_steps)
+    room = room_for(sources, width, count, min(2 * width + 2, config.target_size))
+    given_steps = steps(config, room, numbers)
+    expected = run(plain.Session(plain.Weights(model), room), sources, given_steps)
     for kernels in library:
-        found = run(native.Session(native.Weights(model, "int8", kernels), *about), given_steps)
+        found = run(native.Session(native.Weights(model, "int8", kernels), room), sources, given_steps)
         for step, (ours, reference) in enumerate(zip(found, expected, strict=True)):
-            for name, one, other in zip(
-                ("value", "id", "greatest", "total", "logits"), ours, reference, strict=True
-            ):
-                assert np.array_equal(one, other), f"{kernels.kind}, step {step}: {name}"
+            for name in Said._fields:
+                assert np.array_equal(ours[name], reference[name]), f"{kernels.kind}, step {step}: {name}"
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=QUIET)
@@ -60,10 +60,8 @@ def test_a_thousand_models(config: ModelConfig, seed: int) -> None:
 
 def float_logits(model: Transformer, sources: list[list[int]], tokens: NDArray[Any]) -> torch.Tensor:
     """The model's own logits, S T V, of forced tokens S T."""
-    source, mask = pad(sources, model.config.pad_id)
-    with torch.no_grad():
-        memory = model.remember(model.encode(source, mask), mask)
-    decoding = TransformerDecoding(model, memory)
+    decoding = TransformerDecoding(model, sources)
+    decoding.join(range(len(sources)))
     return torch.stack([decoding.step(tokens[:, step]) for step in range(tokens.shape[1])], 1)
 
 
@@ -78,13 +76,13 @@ def test_the_engine_computes_the_model(
     sources = random_sources(config, numbers)
     tokens = numbers.integers(0, config.target_size, (len(sources), 6))
     expected = float_logits(model, sources, tokens)
-    session = native.Session(
-        native.Weights(model, precision, kinds()[0]), sources, len(sources), 6, 0, FORBIDDEN
-    )
+    session = native.Session(native.Weights(model, precision, kinds()[0]), room_for(sources, 1, 6, 0))
     rows = np.arange(len(sources), dtype=np.int32)
-    ancestors = np.tile(rows[:, None], (1, 6))
+    session.read(rows.tolist(), sources)
+    cells = rows[:, None] * 6 + np.arange(6, dtype=np.int32)
     for step in range(6):
-        logits = session.step(tokens[:, step], np.full_like(rows, step), rows, ancestors, True)[4]
+        token, position = tokens[:, step].astype(np.int32), np.full_like(rows, step)
+        logits = step_of(session, Rows(token, position, rows, cells[:, step], cells, rows), True).logits
         assert logits is not None
         difference = torch.from_numpy(logits[:, : config.target_size]) - expected[:, step]
         size = expected[:, step].square().mean().sqrt()
@@ -95,13 +93,12 @@ def test_nothing_beyond_the_buffers_is_read_or_written(monkeypatch: pytest.Monke
     """All memory begins as NaN, with walls of NaN around: the results are the same, and the walls stand."""
     walls: list[NDArray[Any]] = []
 
-    def guarded(self: native.Session, name: str, shape: int | tuple[int, ...], dtype: type) -> NDArray[Any]:
+    def guarded(self: native.Session, shape: int | tuple[int, ...], dtype: type) -> NDArray[Any]:
         size = int(np.prod(shape)) * np.dtype(dtype).itemsize
         block = np.full(size + 64 + 2 * 4096, 0xFF, np.uint8)
         start = 4096 + -block.ctypes.data % 64
         walls.extend((block[:start], block[start + size :]))
-        self._kept[name] = block[start : start + size].view(dtype).reshape(shape)
-        return self._kept[name]
+        return block[start : start + size].view(dtype).reshape(shape)
 
     monkeypatch.setattr(native.Session, "_take", guarded)
     for seed, shape in enumerate([(6, 1, 5, 9), (72, 3, 100, 70), (130, 5, 64, 1030)]):
@@ -122,13 +119,17 @@ def test_numbers_that_are_not_finite_stay_visible() -> None:
         with torch.no_grad():
             assert model.decoder.embedding is not None or model.embedding is not None
             (model.embedding or model.decoder.embedding).weight[5, 3] = bad  # type: ignore[union-attr]
-        weights = [native.Weights(model, "int8", each) for each in kinds()]
-        sessions: list[Any] = [native.Session(each, [[4, 6]], 1, 2, 4, FORBIDDEN) for each in weights]
-        sessions.append(plain.Session(plain.Weights(model), [[4, 6]], 1, 2, 4, FORBIDDEN))
-        one = np.zeros(1, np.int32)
-        for session in sessions:
-            found = session.step(np.array([5]), one, one, np.zeros((1, 2), np.int32), False)
-            assert not np.isfinite(found[2] + np.log(found[3])).any()
+        room = room_for([[4, 6]], 1, 2, 4)
+        sessions: list[Any] = [native.Session(native.Weights(model, "int8", each), room) for each in kinds()]
+        for session in [*sessions, plain.Session(plain.Weights(model), room)]:
+            found = first_step(session, 5)
+            assert not np.isfinite(found.greatest + np.log(found.total)).any()
+
+
+def first_step(session: Any, token: int) -> Said:
+    session.read([0], [[4, 6]])
+    one, ancestors = np.zeros(1, np.int32), np.zeros((1, 2), np.int32)
+    return step_of(session, Rows(one + token, one, one, one, ancestors, one), False)
 
 
 def test_ties_go_to_the_lower_ids() -> None:
@@ -136,8 +137,17 @@ def test_ties_go_to_the_lower_ids() -> None:
     model = random_model(config, 1)
     with torch.no_grad():
         (model.embedding or model.decoder.embedding).weight[4:] = 0.25  # type: ignore[union-attr]
-    one = np.zeros(1, np.int32)
+    room = replace(room_for([[4, 6]], 1, 2, 6), forbidden=[0, 1, 2, 3, 5])
     for kernels in kinds():
-        session = native.Session(native.Weights(model, "int8", kernels), [[4, 6]], 1, 2, 6, [0, 1, 2, 3, 5])
-        found = session.step(one, one, one, np.zeros((1, 2), np.int32), False)
-        assert found[1].tolist() == [[4, 6, 7, 8, 9, 10]] and len(set(found[0][0].tolist())) == 1
+        found = first_step(native.Session(native.Weights(model, "int8", kernels), room), 0)
+        assert found.id.tolist() == [[4, 6, 7, 8, 9, 10]] and len(set(found.value[0].tolist())) == 1
+
+
+def test_the_memory_of_a_session_is_known_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is taken, byte for byte, beside the logits that search may ask for."""
+    taken, take = [], native.Session._take
+    monkeypatch.setattr(native.Session, "_take", lambda *about: taken.append(take(*about)) or taken[-1])
+    model = random_model(ModelConfig(vocabulary=70, width=24, heads=3, hidden=40), 1)
+    engine, room = Engine(model), room_for([[4] * 30, [5] * 7], 4, 9, 10)
+    native.Session(native.Weights(model, "int8", kinds()[0]), room)
+    assert engine.bytes(room) - sum(each.nbytes for each in taken) == 4 * 8 * 128 * 4

@@ -1,8 +1,13 @@
 """precision="int8": results that depend on nothing but the sentence, and the search's rules as in fp32."""
 
+import random
+import signal
+import sys
 import threading
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,10 +17,13 @@ from random_translator import sentences, translator
 from pellucid.engine import library
 from pellucid.engine.decoding import Engine, EngineDecoding
 from pellucid.engine.library import CHOICE, NoKernelsWarning
+from pellucid.engine.room import Room
 from pellucid.errors import PellucidError, UsageError
 from pellucid.folder.checkpoint import save_model
 from pellucid.model import Transformer
-from pellucid.translate.decoding import HYPOTHESES_TOGETHER, decode, groups_of
+from pellucid.seeing.trace import trace
+from pellucid.translate import decoding
+from pellucid.translate.decoding import HYPOTHESES_TOGETHER, Waiting, decode, shared_out
 from pellucid.translate.options import Options
 from pellucid.translate.search import Request, Rules
 from pellucid.translate.translation import Translation
@@ -52,18 +60,22 @@ def said(translations: Sequence[Translation]) -> list[Any]:
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 def test_a_result_depends_on_the_sentence_alone(options: dict[str, Any], threads: None) -> None:
-    """Alone, together, permuted, with other neighbours, in small batches, on one thread and on two: ==."""
-    ours, texts = in_int8(), list(dict.fromkeys(sentences(200, longest=40)))
+    """200 sentences of 1 to 80 tokens alone, together, permuted, with other neighbours, in small batches, in
+    little memory, on one thread and on two: ==."""
+    ours, numbers = in_int8(), random.Random(4)
+    size = ours.model.config.vocabulary
+    sources = [[*numbers.choices(range(4, size), k=n % 80), ours.vocabulary.end_id] for n in range(200)]
     torch.set_num_threads(1)
-    together = said(ours.translate(texts, **options))
-    assert len({str(each) for each in together}) > len(texts) // 2
-    permuted = said(ours.translate(texts[::-1], **options))[::-1]
-    small = said(ours.translate(texts, batch_tokens=50, **options))
-    neighbours = said(ours.translate(texts[:20] + sentences(30, seed=9), **options))[:20]
-    alone = said([ours.translate(text, **options) for text in texts[::4]])
-    torch.set_num_threads(2)
-    assert together == permuted == small == said(ours.translate(texts, **options))
-    assert together[::4] == alone and together[:20] == neighbours
+    together = said(ours.translate_ids(sources, **options))
+    assert len({str(each) for each in together}) > 150
+    permuted = said(ours.translate_ids(sources[::-1], **options))[::-1]
+    others = [[*numbers.choices(range(4, size), k=30), ours.vocabulary.end_id] for _ in range(30)]
+    neighbours = said(ours.translate_ids(sources[:90] + others, **options))[:90]
+    alone = said([ours.translate_ids([each], **options)[0] for each in sources])
+    assert together == permuted == alone and together[:90] == neighbours
+    for threads_now, some in ((1, dict(batch_tokens=50)), (1, dict(memory=2)), (2, {}), (2, dict(memory=2))):
+        torch.set_num_threads(threads_now)
+        assert said(ours.translate_ids(sources, **options, **some)) == together
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
@@ -89,19 +101,15 @@ def test_every_kind_of_kernels_translates_alike(kind: str, monkeypatch: pytest.M
 
 
 def found(
-    model: Transformer,
-    width: int,
-    kept: int | None,
-    monkeypatch: pytest.MonkeyPatch,
-    forced_end: bool = False,
+    model: Transformer, width: int, every: bool, monkeypatch: pytest.MonkeyPatch, forced_end: bool = False
 ) -> list[Any]:
-    """What search finds of ten sources, with so many candidates of each row, or with all of them."""
+    """What search finds of ten sources, with a few candidates of each row, or with all of them."""
     engine, read = Engine(model), Engine.read
 
-    def fewer(self: Engine, sources: Any, width: int, longest: int, _: int, *more: Any) -> EngineDecoding:
-        return read(self, sources, width, longest, 0 if kept is None else kept, *more)
+    def whole(self: Engine, sources: Any, room: Room) -> EngineDecoding:
+        return read(self, sources, replace(room, candidates=0) if every else room)
 
-    monkeypatch.setattr(Engine, "read", fewer)
+    monkeypatch.setattr(Engine, "read", whole)
     sources = [[4 + number, 3] for number in range(10)]
     requests = [Request(number, 8 + number, [5] * (number % 3)) for number in range(10)]
     rules = Rules(2, 3, (0, 1, 2, 7), width, min_length=2, forced_end=forced_end)
@@ -124,8 +132,8 @@ def test_the_likeliest_tokens_decide_as_all_of_them(
             assert model.decoder.projection.weight is not None and model.decoder.projection.bias is not None
             model.decoder.projection.weight[8:] = model.decoder.projection.weight[8]
             model.decoder.projection.bias[8:] = 1.0
-    every = found(model, width, None, monkeypatch, forced_end)
-    assert found(model, width, 2 * width, monkeypatch, forced_end) == every
+    every = found(model, width, True, monkeypatch, forced_end)
+    assert found(model, width, False, monkeypatch, forced_end) == every
     assert not forced_end or all(each.finished for sentence in every for each in sentence)
 
 
@@ -138,22 +146,79 @@ def test_a_sentence_in_int8_is_explained_as_it_was_translated() -> None:
 
 
 def test_a_translation_while_another_thread_watches_is_the_same() -> None:
+    """The other thread holds a trace, before and after its pass, and edits; nothing of this is seen here."""
     ours, texts = in_int8(kind="word"), sentences(20)
-    expected, started, done = said(ours.translate(texts)), threading.Event(), threading.Event()
+    expected, reached, go_on = said(ours.translate(texts)), threading.Barrier(2), threading.Barrier(2)
+    seen: list[int] = []
 
     def watch() -> None:
-        while not done.is_set():
-            ours.explain("the dog saw two cat")
-            started.set()
+        with trace(ours.model, edits={"decoder.output": torch.zeros_like}) as records, torch.no_grad():
+            reached.wait(60)
+            go_on.wait(60)
+            ours.model(torch.tensor([[5, 3]]), torch.ones(1, 2, dtype=torch.bool), torch.tensor([[2]]))
+            reached.wait(60)
+            go_on.wait(60)
+        seen.append(int(records["decoder.output"].tensor.count_nonzero()))
 
     watcher = threading.Thread(target=watch)
     watcher.start()
-    started.wait(60)
-    try:
+    for _ in range(2):
+        reached.wait(60)
         assert said(ours.translate(texts)) == expected
-    finally:
-        done.set()
-        watcher.join()
+        go_on.wait(60)
+    watcher.join()
+    assert seen == [0]
+
+
+def needed(rooms: Sequence[tuple[Engine, Room]]) -> int:
+    return sum(engine.bytes(room) for engine, room in rooms)
+
+
+def test_memory_is_limited_before_it_is_used(monkeypatch: pytest.MonkeyPatch, threads: None) -> None:
+    """What a call's threads take together is within the limit, as far as single sentences are."""
+    ours, rooms, read = in_int8(), list[tuple[Engine, Room]](), Engine.read
+
+    def noted(self: Engine, sources: Any, room: Room) -> EngineDecoding:
+        rooms.append((self, room))
+        return read(self, sources, room)
+
+    monkeypatch.setattr(Engine, "read", noted)
+    torch.set_num_threads(2)
+    expected = said(ours.translate(sentences(100), beam=5))
+    assert needed(rooms) > 3 << 20
+    for memory in (3, 2, 1):
+        rooms.clear()
+        assert said(ours.translate(sentences(100), beam=5, memory=memory)) == expected
+        assert needed(rooms) <= memory << 20 or len(rooms[0][1].limits) == 1
+        assert (len(rooms) == 2 and len(rooms[0][1].limits) > 1) or memory == 1
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a signal cannot be sent to one thread there")
+@pytest.mark.parametrize("cause", [KeyboardInterrupt, PellucidError])
+def test_a_call_that_is_cancelled_stops_within_a_step(
+    cause: type[BaseException], monkeypatch: pytest.MonkeyPatch, threads: None
+) -> None:
+    """Ctrl-C, or an error in one thread: the other one ends its step and begins no further one."""
+    torch.set_num_threads(2)
+    ours, begun, in_time, step = in_int8(), list[int](), list[bool](), EngineDecoding.step
+    stopped, both = threading.Event(), threading.Barrier(2)
+    patched = SimpleNamespace(Event=lambda: stopped, Lock=threading.Lock)
+    monkeypatch.setattr(decoding, "threading", patched)
+
+    def interrupted(self: EngineDecoding, *rows: Any) -> Any:
+        begun.append(threading.get_ident())
+        if both.wait(60) == 0:
+            if cause is PellucidError:
+                raise cause("this one")
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+        in_time.append(stopped.wait(60))
+        return step(self, *rows)
+
+    monkeypatch.setattr(EngineDecoding, "step", interrupted)
+    with pytest.raises(cause):
+        ours.translate(sentences(20))
+    assert len(begun) == len(set(begun)) == 2
+    assert all(in_time)
 
 
 def test_a_stream_and_an_ensemble_in_int8() -> None:
@@ -176,6 +241,11 @@ def test_a_model_that_is_broken_is_an_error_that_names_the_sentence() -> None:
         broken.translate(sentences(3))
 
 
+def test_a_model_that_never_ends_stops_at_its_limit() -> None:
+    for each in in_int8(end=-100.0).translate(sentences(5), beam=3, max_length=7, n_best=3):
+        assert [(one.finished, len(one.token_ids)) for one in each.hypotheses] == [(False, 7)] * 3
+
+
 def test_a_loaded_model_keeps_its_weights_once_it_is_packed(tmp_path: Path) -> None:
     ours = translator(end=1.0)
     save_model(tmp_path / "model", ours.model, ours.vocabulary, ours.config, {})
@@ -184,14 +254,23 @@ def test_a_loaded_model_keeps_its_weights_once_it_is_packed(tmp_path: Path) -> N
     assert said(loaded.translate(sentences(5))) == said(in_int8(seed=0).translate(sentences(5)))
 
 
+def waiting(engine: Engine, lengths: Sequence[int], **options: Any) -> tuple[Waiting, int]:
+    sources, requests = [[4] * n for n in lengths], [Request(n, 2 * n + 20) for n in lengths]
+    return shared_out([engine], sources, requests, Options(4, 1.0, **options))
+
+
 def test_sentences_are_shared_out_to_threads(threads: None) -> None:
     torch.set_num_threads(2)
     engine = Engine(translator().model)
-    groups, workers = groups_of([engine], [5] * 7, Options(4, 1.0))
-    assert workers == 2 and [len(group) for group in groups] == [4, 3]
-    groups, workers = groups_of([engine], list(range(1, 200)), Options(4, 1.0))
-    assert max(len(group) for group in groups) == HYPOTHESES_TOGETHER // 4
-    assert sorted(place for group in groups for place in group) == list(range(199))
+    few, workers = waiting(engine, [5] * 7)
+    assert workers == 2 and [few.take([]), few.take([]), few.take([])] == [[0, 1, 2, 3], [4, 5, 6], []]
+    many, workers = waiting(engine, range(1, 200))
+    first = many.take([])
+    assert first == list(range(198, 198 - HYPOTHESES_TOGETHER // 4, -1)) and workers == 2
+    assert many.take(first[2:]) == []  # rather several at once: they are encoded together
+    assert many.take(first[4:]) == list(range(166, 162, -1))
+    by_tokens, _ = waiting(engine, [50, 30, 9, 9, 9, 9, 9], batch_tokens=60)
+    assert by_tokens.take([]) == [0] and by_tokens.take([]) == [1, 2] and by_tokens.take([2]) == [3, 4, 5]
 
 
 def test_no_kernels_are_a_line_and_a_wrong_choice_an_error(

@@ -27,7 +27,7 @@ def sampled(
     options = Options(5, 1.0, sample=True, **cuts)  # type: ignore[arg-type]
     choose = functools.partial(draw, options=options, chance=chance)
     results: dict[int, list[Found]] = {}
-    for step in search(TableDecoding(table, len(requests)), requests, rules(draws), choose):
+    for step in search(TableDecoding(table), requests, rules(draws), choose):
         results |= step.done
     return [results[place] for place in range(len(requests))]
 

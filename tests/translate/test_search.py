@@ -16,11 +16,18 @@ from pellucid.translate.hypotheses import Found, Hypotheses
 from pellucid.translate.search import Request, Rules, SearchStep, search
 
 
-def run(table: Table, requests: Sequence[Request], rules: Rules) -> list[list[Found]]:
+def run(
+    table: Table, requests: Sequence[Request], rules: Rules, together: int | None = None
+) -> list[list[Found]]:
     """What a search finds for each request, and a check that nothing is done twice."""
     choose = functools.partial(best, beam=rules.width)
     results: dict[int, list[Found]] = {}
-    for step in search(TableDecoding(table, len(requests)), requests, rules, choose):
+    waiting = list(range(len(requests)))
+
+    def take(open_places: Sequence[int]) -> list[int]:
+        return [waiting.pop(0) for _ in waiting[: (together or len(requests)) - len(open_places)]]
+
+    for step in search(TableDecoding(table), requests, rules, choose, take):
         assert not results.keys() & step.done.keys()
         results |= step.done
     return [results[place] for place in range(len(requests))]
@@ -159,7 +166,7 @@ def test_an_end_token_counts_only_among_the_best() -> None:
 
 
 def test_a_sentence_is_done_as_soon_as_beam_hypotheses_are_finished() -> None:
-    decoding = TableDecoding(random_table(seed=3, size=8, end=2.0), 6)
+    decoding = TableDecoding(random_table(seed=3, size=8, end=2.0))
     rows = []
     for step in search(
         decoding, [Request(n, 30) for n in range(6)], rules(3), functools.partial(best, beam=3)
@@ -208,13 +215,18 @@ def test_a_prefix_is_forced_and_its_log_probabilities_count() -> None:
         assert_same(found, plain_beam_search(table, sentence, requests[sentence], rules(3)))
 
 
-def test_neighbours_change_nothing() -> None:
+@pytest.mark.parametrize("width", [1, 4])
+def test_neighbours_change_nothing(width: int) -> None:
+    """Together, alone, and where waiting sentences take the places of those that are done."""
     table = random_table(seed=10, size=9, end=1.0)
-    requests = [Request(number, 3 + number % 5) for number in range(10)]
-    together = run(table, requests, rules(4))
+    requests = [Request(number, 3 + number % 5, [5, 6][: number % 3]) for number in range(30)]
+    wanted = rules(width, min_length=2)
+    together = run(table, requests, wanted)
     for number, request in enumerate(requests):
-        (alone,) = run(lambda _, said, number=number: table(number, said), [request], rules(4))
+        (alone,) = run(lambda _, said, number=number: table(number, said), [request], wanted)
         assert alone == together[number]
+    for some in (1, 2, 7):
+        assert run(table, requests, wanted, some) == together
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
@@ -259,7 +271,7 @@ def test_what_the_model_says_where_no_hypothesis_is_does_not_matter() -> None:
 def test_a_step_shows_the_hypotheses_so_far() -> None:
     table = random_table(seed=14, size=8, end=-1e9)
     steps: list[SearchStep] = list(
-        search(TableDecoding(table, 1), [Request(0, 3)], rules(1), functools.partial(best, beam=1))
+        search(TableDecoding(table), [Request(0, 3)], rules(1), functools.partial(best, beam=1))
     )
     assert [step.open.tokens.shape[-1] - 1 for step in steps[:-1]] == [1, 2]
     assert steps[-1].done[0][0].token_ids[:2] == steps[1].open.tokens[0, 0, 1:].tolist()

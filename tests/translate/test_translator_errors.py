@@ -167,7 +167,7 @@ WRONG: dict[str, dict[str, Any]] = {
     'translation has no option "bem". Did you mean "beam"?': dict(bem=3),
     'translation has no option "num_beams". Did you mean "beam"?': dict(num_beams=3),
     'translation has no option "x". The options: beam, n_best, length_penalty, min_length, max_length, '
-    "prefix, sample, temperature, top_k, top_p, seed, batch_tokens.": dict(x=3),
+    "prefix, sample, temperature, top_k, top_p, seed, batch_tokens, memory.": dict(x=3),
     "prefix: 2 prefixes for 1 sentences. Give one for all, or one for each.": dict(prefix=["a", "b"]),
     "prefix: it must not contain <s> (id 2). Leave it out.": dict(prefix=[2, 5]),
     "prefix = 'ж' contains words or characters that the vocabulary does not have, so no translation can "

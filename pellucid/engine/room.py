@@ -1,0 +1,98 @@
+"""What the engine decodes at once: places for sentences, and cells for what hypotheses remember."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Room:
+    """Places, each for a sentence at a time.
+
+    sources, limits: the most tokens of a source, and of a hypothesis, at each place.
+    width: the hypotheses of a sentence.
+    candidates: how many of the likeliest tokens a step gives for each.
+    forbidden: the ids that are never candidates.
+    """
+
+    sources: Array
+    limits: Array
+    width: int = 1
+    candidates: int = 0
+    forbidden: Sequence[int] = ()
+
+    @classmethod
+    def of(
+        cls,
+        lengths: Sequence[int],
+        limits: Sequence[int],
+        together: int,
+        width: int,
+        candidates: int,
+        forbidden: Sequence[int] = (),
+    ) -> "Room":
+        """Room for `together` of these sentences, which come in this order: the nth place never gets one that
+        stands before the nth."""
+        sources, most = (
+            np.maximum.accumulate(np.array(each)[::-1])[::-1][:together] for each in (lengths, limits)
+        )
+        return cls(sources, most, width, candidates, forbidden)
+
+    @property
+    def rows(self) -> int:
+        """The hypotheses of all places."""
+        return len(self.limits) * self.width
+
+    @property
+    def longest(self) -> int:
+        """The most tokens of a hypothesis."""
+        return int(self.limits.max())
+
+    @cached_property
+    def starts(self) -> Array:
+        """The first row of each place's source, and their number."""
+        return sums(self.sources)
+
+    @cached_property
+    def cells(self) -> Array:
+        """The first cell of each place, and their number: one for each position of each hypothesis."""
+        return sums(self.limits * self.width)
+
+
+def sums(counts: Iterable[int]) -> Array:
+    """0 and the sums of the first one, the first two, ..."""
+    return np.cumsum([0, *counts]).astype(np.int32)
+
+
+class Rows(NamedTuple):
+    """The hypotheses of a step, in int32; a session reads them here. Named as in kernels.c."""
+
+    token: Array  # the last one of each
+    position: Array  # of that token
+    place: Array
+    cell: Array  # where its keys and values are remembered
+    ancestor: Array  # R x longest: the cell of each position of its past
+    required: Array  # an id whose logit is asked for, or -1
+
+    @classmethod
+    def of(cls, room: Room) -> "Rows":
+        """Space for the most that a room may have."""
+        shapes = [(room.rows, room.longest) if name == "ancestor" else room.rows for name in cls._fields]
+        return cls._make(np.zeros(shape, np.int32) for shape in shapes)
+
+
+class Said(NamedTuple):
+    """What a step says of each row's next token; named as in kernels.c."""
+
+    value: Array  # R x candidates: the highest logits of ids that are allowed
+    id: Array  # R x candidates, ascending
+    greatest: Array  # R, the highest logit
+    total: Array  # R, the sum of exp(logit - greatest)
+    asked: Array  # R, the logit of the id required
+    logits: Array | None  # R x V, if all were wanted

@@ -1,0 +1,60 @@
+"""Decoding in PyTorch: its memory is known before it is used, and limits how many sentences go together."""
+
+from typing import Any
+
+import pytest
+from random_translator import assert_same, sentences, translator
+from torch.profiler import ProfilerActivity, profile
+
+from pellucid.config.schema import ModelConfig
+from pellucid.model import Transformer
+from pellucid.translate.decoding import bytes_of, decode, shared_out
+from pellucid.translate.options import Options
+from pellucid.translate.search import Request, Rules
+
+SHAPES = [  # a model's, and the tokens of a source, of a translation, and the beam, that make each term great
+    (dict(vocabulary=2000, width=32, hidden=64), 20, 20, 4),
+    (dict(vocabulary=50, width=64, hidden=128), 60, 10, 4),
+    (dict(vocabulary=50, width=64, hidden=128), 10, 60, 4),
+    (dict(vocabulary=5000, width=32, hidden=64), 5, 5, 5),
+]
+
+
+@pytest.mark.parametrize(("shape", "length", "limit", "beam"), SHAPES)
+def test_what_a_sentence_takes_is_no_more_than_was_said(
+    shape: dict[str, Any], length: int, limit: int, beam: int
+) -> None:
+    config = ModelConfig(heads=4, encoder_layers=2, decoder_layers=2, **shape)
+    model, count = Transformer(config).eval(), 6
+    requests, rules = [Request(n, limit) for n in range(count)], Rules(2, 3, (0, 1, 2), beam, 1.0, limit - 1)
+    with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiled:
+        decode([model], [[5] * (length - 1) + [3]] * count, requests, rules, Options(beam, 1.0))
+    assert profiled.profiler is not None and profiled.profiler.kineto_results is not None
+    events = [each for each in profiled.profiler.kineto_results.events() if each.name() == "[memory]"]
+    now = most = 0
+    for event in sorted(events, key=lambda event: event.start_ns()):
+        now += event.nbytes()
+        most = max(most, now)
+    assert 0.2 < most / (count * bytes_of(config, length, limit, beam)) <= 1
+
+
+def test_sentences_that_do_not_fit_wait() -> None:
+    ours, lines = translator(end=1.0), sentences(20)
+    assert_same(ours.translate(lines, memory=1), ours.translate(lines))
+    sources, requests = [[4] * 20] * 50, [Request(n, 60) for n in range(50)]
+    for memory in (1, 2, 4):
+        waiting, _ = shared_out([ours.model], sources, requests, Options(5, 1.0, memory=memory))
+        taken = len(waiting.take([]))
+        each = bytes_of(ours.model.config, 20, 60, 5)
+        assert taken * each <= memory << 20 < (taken + 1) * each
+
+
+def test_a_batch_begins_when_the_one_before_has_ended() -> None:
+    waiting, threads = shared_out(
+        [translator().model],
+        [[4] * 8] * 9,
+        [Request(n, 20) for n in range(9)],
+        Options(1, 1.0, batch_tokens=40),
+    )
+    assert threads == 1 and waiting.take([]) == [0, 1, 2, 3, 4] and waiting.take([2]) == []
+    assert waiting.take([]) == [5, 6, 7, 8] and waiting.take([]) == []
