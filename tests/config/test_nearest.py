@@ -4,12 +4,10 @@ import math
 from typing import Any
 
 import numpy as np
-import pytest
 import torch
 
 from pellucid.config.nearest import did_you_mean, nearest
-from pellucid.config.whole import is_whole, whole_setting
-from pellucid.errors import UsageError
+from pellucid.config.whole import is_whole
 
 
 def test_the_nearest_names_come_first_and_few() -> None:
@@ -29,5 +27,3 @@ def test_whole_numbers_and_their_limits() -> None:
     assert not any(is_whole(value) for value in wrong)
     assert all(is_whole(value) for value in (0, -2, 10**400, np.int64(3), np.uint8(3)))
     assert [is_whole(value, 1, 3) for value in range(5)] == [False, True, True, True, False]
-    with pytest.raises(UsageError, match=r"^seed = -1 must be a whole number from 0 to 1,000\.$"):
-        whole_setting("seed", -1, 0, 1000)
