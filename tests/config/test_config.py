@@ -110,7 +110,7 @@ ERRORS: dict[str, tuple[str, str]] = {
         "[trainning]\nsteps = 3",
         'there is no section [trainning]. Did you mean "training"?',
     ),
-    "capitals in a section's name": (
+    "capitals in a name": (
         "[Training]",
         'there is no section [Training]. Did you mean "training"?',
     ),
