@@ -126,6 +126,8 @@ def test_a_picture_has_its_first_row_on_top_and_no_number_for_infinity(
             assert written == pytest.approx(panel[row, column], abs=5.1e-3)
     scales = {axes.images[0].get_clim() for axes in figure.axes[: len(shown.panels)]}
     assert len(scales) == 1, "a colour means one number in all panels"
+    finite = shown.panels[np.isfinite(shown.panels)]
+    assert all(low <= finite.min() and finite.max() <= high for low, high in scales)
 
 
 def test_what_the_pictures_hold(spanish: Explanation, pieces: Explanation) -> None:
