@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from pellucid.errors import UsageError
-from pellucid.seeing.records import Record, Records, UnknownTensor, no_such_name
+from pellucid.seeing.records import Record, UnknownTensor, no_such_name
 from pellucid.seeing.trace import Edit
 
 Edits = dict[str, Edit]
@@ -105,7 +105,7 @@ def without_residual(part: str) -> Edits:
     }
 
 
-def patch(trace: Records | Mapping[str, Any], *names: str) -> Edits:
+def patch(trace: Mapping[str, Any], *names: str) -> Edits:
     """Replace the tensors of these names (or globs) by those of another run, of the same shapes: a trace, or
     the arrays of `to_npz`, as `numpy.load` reads them."""
     if not names:

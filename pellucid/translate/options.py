@@ -80,23 +80,21 @@ def _digest(value: tuple[Any, ...]) -> int:
 
 
 class TranslationOptions(TypedDict, total=False):
-    """The options of a call. An option that is left out or None is as the model's configuration says."""
+    """The options of a call, as `translate` explains them; None is as the model's configuration says."""
 
-    beam: int | None  # hypotheses that are followed at once; 1 is greedy
-    n_best: int | None  # how many of them are returned
-    length_penalty: float | None  # scores are divided by length ** length_penalty
-    min_length: int | None  # tokens, without the end token
-    max_length: int | None  # tokens, with the end token
-    prefix: (
-        Prefix | Sequence[Prefix | None] | None
-    )  # the beginning of each translation: one for all, or a list
-    sample: bool | None  # draw n_best hypotheses at random, without a beam
-    temperature: float | None  # below 1 favours likely tokens, above 1 unlikely ones
-    top_k: int | None  # draw from this number of the likeliest tokens
-    top_p: float | None  # draw from the likeliest tokens that together have this probability
+    beam: int | None
+    n_best: int | None
+    length_penalty: float | None
+    min_length: int | None
+    max_length: int | None
+    prefix: Prefix | Sequence[Prefix | None] | None
+    sample: bool | None
+    temperature: float | None
+    top_k: int | None
+    top_p: float | None
     seed: int | Seeds | None  # calls that share one Seeds(number) draw as a single call would
-    batch_tokens: int | None  # source tokens that are decoded together; None: what fits and is fast
-    memory: int | None  # MB that decoding may take beside the model; what does not fit waits
+    batch_tokens: int | None
+    memory: int | None
 
 
 @dataclass(frozen=True)

@@ -79,8 +79,8 @@ class TextTranslator:
 
     @property
     def serving(self) -> Transformer:
-        """The model that translates: `model`, its copy in bf16, or in int8 the one that gave the engine its
-        weights."""
+        """The model that translates: `model`, or its copy in bf16. In int8 the engine has the weights that
+        this model had at first."""
         return only_one(self._serving)
 
     @property

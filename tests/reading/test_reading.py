@@ -135,6 +135,8 @@ def test_two_targets_part_where_they_differ(spanish: Explanation) -> None:
     assert f" is {times:,.1f} times as probable as " in difference.verdict
     assert other.against(spanish).log_ratio == -difference.log_ratio
     assert len(difference.searches) == 2 and "The search left it at step" in difference.searches[1]
+    found = translator().explain("I like cats", to="es")
+    assert len(found.against(other).searches) == 1, "only a target that the user chose is searched for"
 
 
 def test_the_same_target_by_another_model(spanish: Explanation) -> None:

@@ -32,7 +32,9 @@ CATS = ["explain", "demo", "I like cats", "--to", "es"]
 
 
 def test_json_holds_every_number_exactly(hindi: Explanation, tmp_path: Path) -> None:
-    hindi.to_json(tmp_path / "a.json")
+    for name in ("a.json", "b.json"):
+        hindi.to_json(tmp_path / name)
+    assert (tmp_path / "a.json").read_bytes() == (tmp_path / "b.json").read_bytes()
 
     def refuse(word: str) -> None:
         raise AssertionError(f"{word} is no JSON")
@@ -49,8 +51,6 @@ def test_json_holds_every_number_exactly(hindi: Explanation, tmp_path: Path) -> 
         assert np.array_equal(values, record.tensor.numpy()), name
         assert entry["axes"] == record.axes and entry["shape"] == list(record.tensor.shape)
         assert all(entry["labels"][axis] == record.labels(axis) for axis in record.axes if axis in "LM")
-    hindi.to_json(tmp_path / "b.json")
-    assert (tmp_path / "a.json").read_bytes() == (tmp_path / "b.json").read_bytes()
 
 
 def test_json_has_what_follows_from_the_pass(spanish: Explanation, tmp_path: Path) -> None:
@@ -95,12 +95,10 @@ def test_a_path_that_is_no_file_is_refused_before_the_work(
     for work in ("page", "as_json", "as_npz", "plot"):
         monkeypatch.setattr(explanation_module, work, None)  # nothing may call it
     for to_file in (hindi.to_html, hindi.to_json, hindi.to_npz, functools.partial(hindi.plot, "looked")):
-        with pytest.raises(UsageError) as error:
+        with pytest.raises(UsageError, match=r"^path = '' is not the name of a file\. Give one, such as"):
             to_file("")
-        assert str(error.value) == "path = '' is not the name of a file. Give one, such as \"page.html\"."
-        with pytest.raises(PellucidError) as folder:
+        with pytest.raises(PellucidError, match=r": cannot be written: it is a folder\. Name a file"):
             to_file(tmp_path)
-        assert str(folder.value) == f"{tmp_path}: cannot be written: it is a folder. Name a file in it."
 
 
 def test_a_page_needs_two_names(hindi: Explanation, tmp_path: Path) -> None:
@@ -128,6 +126,8 @@ def test_a_picture_has_its_first_row_on_top_and_no_number_for_infinity(
             assert written == pytest.approx(panel[row, column], abs=5.1e-3)
     scales = {axes.images[0].get_clim() for axes in figure.axes[: len(shown.panels)]}
     assert len(scales) == 1, "a colour means one number in all panels"
+    finite = shown.panels[np.isfinite(shown.panels)]
+    assert all(low <= finite.min() and finite.max() <= high for low, high in scales)
 
 
 def test_what_the_pictures_hold(spanish: Explanation, pieces: Explanation) -> None:
@@ -226,10 +226,8 @@ def test_the_verb_refuses_one_file_for_two(pellucid: Command, tmp_path: Path) ->
     path, same = tmp_path / "a", tmp_path / "b"
     same.symlink_to(path)
     outcome = pellucid("explain", "demo", "I like cats", "--npz", path, "--json", same)
-    assert outcome.code == 2 and outcome.err == (
-        f"pellucid: --json and --npz both name {path}: the second would replace the first. Give each a file "
-        "of its own.\n"
-    )
+    assert outcome.code == 2
+    assert f"--json and --npz both name {path}: the second would replace the first." in outcome.err
 
 
 def test_the_names_of_two_models_in_a_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

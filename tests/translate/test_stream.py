@@ -42,11 +42,8 @@ def test_a_stream_says_the_greedy_translation_piece_by_piece(kind: str, preparat
             assert all(said)
             pieces += len(said)
     assert pieces > 30
-
-
-def test_a_sampled_stream() -> None:
-    ours, options = translator(end=-1.0), dict(sample=True, seed=3)
-    assert "".join(ours.stream("the dog", **options)) == ours.translate("the dog", **options).text
+    drawn: dict[str, Any] = dict(sample=True, seed=3)
+    assert "".join(ours.stream("the dog", **drawn)) == ours.translate("the dog", **drawn).text
 
 
 @pytest.mark.parametrize("language", ["en", "fr"])
