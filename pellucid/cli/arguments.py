@@ -163,7 +163,5 @@ def minutes(argument: str) -> float:
     return number
 
 
-TYPES = {
-    each.__name__: each
-    for each in (int, float, Path, text, model, device, file, folder, setting, own_setting, steps, minutes)
-}
+KINDS: list[Any] = [int, float, Path, text, model, device, file, folder, setting, own_setting, steps, minutes]
+TYPES = {kind.__name__: kind for kind in KINDS}

@@ -44,11 +44,11 @@ def run(arguments: argparse.Namespace) -> None:
                 show(step)
                 del step  # its trace need not stay in memory
     except Interrupted as interrupted:
-        raise Interrupted(f"{interrupted}\nTo go on: {_resuming(arguments, out)}") from None
+        raise Interrupted(f"{interrupted}\nTo go on: {_resuming(arguments)}") from None
     except KeyboardInterrupt:
         if newest_step(out) is None:
             raise
-        raise Interrupted(f"interrupted at once.\nTo go on: {_resuming(arguments, out)}") from None
+        raise Interrupted(f"interrupted at once.\nTo go on: {_resuming(arguments)}") from None
     tell(f"The model is in {out}. To try it:")
     for line in _next(config, shlex.quote(str(out))):
         tell(f"  {line}")
@@ -92,11 +92,10 @@ def _config(arguments: argparse.Namespace, out: Path) -> tuple[Config, str]:
     return chosen.config, chosen.to_toml(out)
 
 
-def _resuming(arguments: argparse.Namespace, out: Path) -> str:
+def _resuming(arguments: argparse.Namespace) -> str:
     """Return the same command with --resume."""
     words = [str(word) for word in arguments.argv if word != "--resume"]
-    words += ["--resume"] if arguments.out else ["--out", str(out), "--resume"]
-    return shlex.join(["pellucid", *words])
+    return shlex.join(["pellucid", *words, "--resume"])
 
 
 def _next(config: Config, model: str) -> tuple[str, ...]:

@@ -33,8 +33,9 @@ def experiment(explanation: Explanation, *, slip_at: int = 1, slip: str | None =
     word, right = vocabulary.target_tokens([wrong, gold[slip_at - 1]])
     for title in ("The model as it is", f"The same model, {word} fed back for {right}"):
         begun = [*plain[: slip_at - 1], wrong] if plain else []
-        greedy = {"beam": 1, "prefix": begun, "max_length": len(begun) + len(gold) + 20}
-        own = translator.translate(source, explanation.to, **greedy).hypotheses[0].token_ids
+        longest = len(begun) + len(gold) + 20
+        greedy = translator.translate(source, explanation.to, beam=1, prefix=begun, max_length=longest)
+        own = greedy.hypotheses[0].token_ids
         seen = watched_pass(translator.model, vocabulary, explanation.source_ids, own[: len(gold)])
         steps = steps_of(seen, vocabulary, gold[: len(own)])
         plain, unslipped = plain or own, unslipped or steps

@@ -35,13 +35,6 @@ def experiment(explanation: Explanation, *, how: Sequence[str] = HOW) -> Result:
             rows.append([f"{short(part)} {head}", *looks, None if "cross" in part else apart, *silenced])
     header, forms = ["head", "looks most at", "share", "bits", "apart", *how], ["", "", ".2f", ".2f", ".1f"]
     table = Table("", header, rows, form=[*forms, *[4] * len(how)], left=2)
-    panels, names = [], list(map(short, parts))
-    for name in ("bits", *how):
-        grid = torch.tensor(table.column(name)).view(len(parts), -1).tolist()
-        written = [[f"{number:.2f}" for number in row] for row in grid]
-        title, most = ("entropy, bits", None) if name == "bits" else (f"p, silenced: {name}", 1.0)
-        heads = [f"head {head}" for head in range(len(grid[0]))]
-        panels.append(Shades(title, grid, names, heads, written, most))
     worst, (sharp, *_, even) = min(rows, key=lambda row: row[5]), sorted(rows, key=lambda row: row[3])
     worse = f"no head of {len(rows)}, silenced ({how[0]}), makes this translation less probable"
     if worst[5] < whole:
@@ -54,8 +47,17 @@ def experiment(explanation: Explanation, *, how: Sequence[str] = HOW) -> Result:
         f"less than 0.01. The sharpest, {sharp[0]}, has {sharp[3]:.2f} bits and looks most at {sharp[1]!r}; "
         f"the most even, {even[0]}, {even[3]:.2f}.",
         tables=[table],
-        picture=panels,
+        picture=[_panel(table, name, parts) for name in ("bits", *how)],
         note="share: of all its attention. bits: the entropy of its weights. apart: positions between who "
         f"asks and what it looks at. {', '.join(how)}: the translation's probability with the head silenced "
         f"({digits(whole)} with none): its context zero or its mean, or its weights uniform.",
     )
+
+
+def _panel(table: Table, name: str, parts: Sequence[str]) -> Shades:
+    """Draw a column of the table: a row for each attention, a column for each head."""
+    grid = torch.tensor(table.column(name)).view(len(parts), -1).tolist()
+    written = [[f"{number:.2f}" for number in row] for row in grid]
+    title, most = ("entropy, bits", None) if name == "bits" else (f"p, silenced: {name}", 1.0)
+    heads = [f"head {head}" for head in range(len(grid[0]))]
+    return Shades(title, grid, [short(part) for part in parts], heads, written, most)

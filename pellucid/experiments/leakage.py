@@ -15,7 +15,7 @@ from pellucid.cache import NoPast
 from pellucid.data.batch import Batch, pad
 from pellucid.data.corpus import by_language
 from pellucid.experiments.corpus import Corpus, demo_corpus, training_batches
-from pellucid.experiments.result import Result, Table
+from pellucid.experiments.result import Result, Row, Table
 from pellucid.learning.learner import Learner
 from pellucid.learning.validation import validation_loss
 from pellucid.mask import Mask
@@ -64,7 +64,7 @@ def compare(corpus: Corpus, steps: int) -> Result:
     trained = [train(kind, corpus, steps) for kind in (Transformer, LooksAhead)]
     said = [translate(model, corpus, anew=False) for model, _ in trained]
     figures = [measure(*each, corpus, texts) for each, texts in zip(trained, said, strict=True)]
-    rows = [[name, *(each[name] for each in figures)] for name in figures[0]]
+    rows: list[Row] = [[name, *(each[name] for each in figures)] for name in figures[0]]
     ends, forced, exact = rows[0][1:], rows[2][1:], [round(share * count / 100) for share in rows[3][1:]]
     for name, (_, losses) in zip(header[1:], trained, strict=True):
         starts = range(0, steps, GROUP)

@@ -5,6 +5,7 @@ input of the softmax which correspond to illegal connections" (Vaswani et al. 20
 come later, and padding, which fills up the shorter sentences of a batch and is not a word.
 """
 
+import functools
 import math
 from collections.abc import Sequence
 
@@ -40,8 +41,8 @@ def experiment(explanation: Explanation) -> Result:
         ("without the target's padding mask", source, None, None),
         ("without the causal mask", source, target, lift_mask("decoder.layers.*.self_attention")),
     ):
-        masks = {"source_mask": source_mask, "target_mask": target_mask}
-        passes.append(watch(model, sources, targets, edits=edits, vocabulary=vocabulary, **masks))
+        run = functools.partial(watch, source_mask=source_mask, target_mask=target_mask, edits=edits)
+        passes.append(run(model, sources, targets, vocabulary=vocabulary))
         log_p = _log_p(second, passes[-1], 1)
         rows.append([name, float(log_p.sum().exp()), float((log_p - alone).abs().max())])
     tables = [

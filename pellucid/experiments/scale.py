@@ -45,12 +45,6 @@ def experiment(
     wide = [each[-1] for each in _sides(drawn, 4)]
     through, wide_through = ([f"{100 - 100 * each:.0f} %" for each in shares] for shares in (closed, wide))
     title, forms = f"random vectors, components N(0, 1), {KEYS} keys", ("", ".2f", ".2f", 3, ".0%")
-    panels = []
-    for place, drawing in DRAWN.items():  # lines for random vectors, marks for the attentions
-        lines, marks, x, here = _sides(drawn, place), _sides(own, place), list(widths), [d_k] * len(own)
-        series = {"divided by √d_k": (x, lines[0], "o-"), "not divided": (x, lines[1], "s--")}
-        series |= {"this model's, divided": (here, marks[0], "x"), "this model's, not": (here, marks[1], "+")}
-        panels.append(Lines(drawing, "d_k", series, "x"))
     return Result(
         conclusion=f"Dividing by √d_k = {math.sqrt(d_k):.4g} "
         f"{'keeps the softmax open' if closed[0] < closed[1] else 'does not open the softmax here'}: on this "
@@ -62,7 +56,7 @@ def experiment(
             Table("", ["attention", *COLUMNS], own, form=forms),
             Table(title, ["d_k", *COLUMNS], drawn, form=forms),
         ],
-        picture=panels,
+        picture=[_panel(own, drawn, d_k, place) for place in DRAWN],
         note="Each pair: divided | not, of the very same scores. variance: of all undivided scores. entropy: "
         "in bits. gradient: the norm of ∂weights/∂(what the softmax gets), the median. closed: rows where it "
         f"is below {CLOSED}. In the last three, rows that may look at one word alone do not count.",
@@ -87,3 +81,12 @@ def _row(name: str, d_k: int, scores: Tensor, mask: Tensor) -> Row:
 def _sides(rows: Sequence[Row], place: int) -> list[list[float]]:
     """Return a column's numbers with the division, and those without."""
     return [[row[place][side] for row in rows] for side in (0, 2)]
+
+
+def _panel(own: Sequence[Row], drawn: Sequence[Row], d_k: int, place: int) -> Lines:
+    """Draw a column of both tables against d_k: lines for random vectors, marks for the attentions."""
+    widths, here = [float(row[0]) for row in drawn], [float(d_k)] * len(own)
+    lines, marks = _sides(drawn, place), _sides(own, place)
+    series = {"divided by √d_k": (widths, lines[0], "o-"), "not divided": (widths, lines[1], "s--")}
+    series |= {"this model's, divided": (here, marks[0], "x"), "this model's, not": (here, marks[1], "+")}
+    return Lines(DRAWN[place], "d_k", series, "x")

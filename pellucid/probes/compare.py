@@ -150,11 +150,10 @@ def stages_of(model: Transformer) -> list[tuple[str, str]]:
 
 def _encode(model: Transformer, occurrence: Occurrence, first: int) -> Pass:
     """Encode the sentence, the word with the positional encodings of the places from `first` on."""
-    source, edits, config = torch.tensor([occurrence.ids], device=device_of(model)), {}, model.config
-    if first != occurrence.places[0]:
-        places = slice(first, first + len(occurrence.places))
-        table = sinusoids(places.stop, config.width, torch.float64, source.device, config.positions)
-        edits = rewrite("encoder.positions", table[places], at=(occurrence.places,))
+    source, config = torch.tensor([occurrence.ids], device=device_of(model)), model.config
+    places = slice(first, first + len(occurrence.places))
+    table = sinusoids(places.stop, config.width, torch.float64, source.device, config.positions)
+    edits = rewrite("encoder.positions", table[places], at=(occurrence.places,))
     with quietly(model), trace(model, only="encoder.*", edits=edits) as seen:
         model.encode(source, None)
     return Pass(seen, occurrence)
