@@ -73,12 +73,12 @@ def test_a_resume_in_mid_epoch_sees_the_remaining_batches() -> None:
 
 def test_a_batch_is_shifted_padded_and_masked() -> None:
     batch = make_batch(
-        [example([7, 8, 3], [9, 3], 2), example([7, 3], [9, 10, 11, 3], 1)], start_id=2, pad_id=0
+        [example([7, 8, 3], [9, 3], 2), example([7, 3], [9, 10, 11, 3], 1)], start_id=2, pad_id=1
     )
-    assert batch.source.tolist() == [[7, 8, 3], [7, 3, 0]]
+    assert batch.source.tolist() == [[7, 8, 3], [7, 3, 1]]
     assert batch.source_mask.tolist() == [[True, True, True], [True, True, False]]
-    assert batch.target_in.tolist() == [[2, 9, 0, 0], [2, 9, 10, 11]]
-    assert batch.target_out.tolist() == [[9, 3, 0, 0], [9, 10, 11, 3]]
+    assert batch.target_in.tolist() == [[2, 9, 1, 1], [2, 9, 10, 11]]
+    assert batch.target_out.tolist() == [[9, 3, 1, 1], [9, 10, 11, 3]]
     assert batch.target_mask.tolist() == [[True, True, False, False], [True] * 4]
     assert (batch.source.dtype, batch.target_in.dtype) == (torch.int64, torch.int64)
     assert (batch.tokens, batch.origins) == (6, ("train.en:2", "train.en:1"))
