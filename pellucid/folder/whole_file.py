@@ -138,13 +138,13 @@ def check_writable(folder: Path, bytes_needed: int = 0) -> None:
 
 @contextmanager
 def writing(
-    place: Path, remedy: str = "What was saved before is intact. Make room, or choose another folder."
+    path: Path, remedy: str = "What was saved before is intact. Make room, or choose another folder."
 ) -> Iterator[None]:
     """Name the folder or file that could not be written in an error of ours."""
     try:
         yield
     except OSError as error:
-        raise PellucidError(f"{place}: cannot be written: {error.strerror or error}. {remedy}") from None
+        raise PellucidError(f"{path}: cannot be written: {error.strerror or error}. {remedy}") from None
 
 
 def copy(source: Path, target: Path) -> None:
