@@ -110,8 +110,12 @@ def _order(text: str) -> bytes:
 
 
 def _notice(name: str, corpus: Corpus) -> str:
-    lines = [f"{name}: {corpus.about}.", f"Licence: {corpus.licence}."]
-    lines += ["", "From (SHA-256 of the unpacked text):"]
+    lines = [
+        f"{name}: {corpus.about}.",
+        f"Licence: {corpus.licence}.",
+        "",
+        "From (SHA-256 of the unpacked text):",
+    ]
     lines += [f"{file.sha256}  {file.name}  {file.address}" for file in corpus.files]
     if split := corpus.split:
         lines += [

@@ -35,25 +35,25 @@ def obtain(file: File, folder: Path, mirror: Path | None) -> bytes:
         _verify(text, file, str(path), "Move it away to have it fetched again, or give another --out.")
         return text
     place = str(mirror / file.mirror) if mirror else file.address
-    packed = _copied(mirror / file.mirror) if mirror else _downloaded(file)
     try:
-        text = _unpacked(packed, place, file.name)
+        packed = Path(place).read_bytes() if mirror else _downloaded(file)
+    except OSError as error:
+        raise PellucidError(
+            f"{place}: the mirror does not have this file ({error.strerror}). Its folder must be laid out as "
+            "docs/data.md says; without a mirror the file is downloaded."
+        ) from None
+    try:
+        text = gzip.decompress(packed) if place.endswith(".gz") else packed
+        if place.endswith(".zip"):
+            with zipfile.ZipFile(io.BytesIO(packed)) as archive:
+                inside = {PurePosixPath(member).name: member for member in archive.namelist()}
+                text = archive.read(inside[file.name])
     except (EOFError, gzip.BadGzipFile, zlib.error, zipfile.BadZipFile, KeyError) as error:
         raise PellucidError(
             f"{place}: damaged or cut short ({error}). Try again, or another --mirror."
         ) from None
     _verify(text, file, place, "It was changed or damaged on the way. Try again, or another --mirror.")
     return text
-
-
-def _copied(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise PellucidError(
-            f"{path}: the mirror does not have this file ({error.strerror}). Its folder must be laid out as "
-            "docs/data.md says; without a mirror the file is downloaded."
-        ) from None
 
 
 def _downloaded(file: File) -> bytes:
@@ -74,16 +74,6 @@ def _downloaded(file: File) -> bytes:
             f"{file.mirror}: --mirror DIR."
         ) from None
     return packed.getvalue()
-
-
-def _unpacked(packed: bytes, place: str, name: str) -> bytes:
-    if place.endswith(".gz"):
-        return gzip.decompress(packed)
-    if place.endswith(".zip"):
-        with zipfile.ZipFile(io.BytesIO(packed)) as archive:
-            inside = {PurePosixPath(member).name: member for member in archive.namelist()}
-            return archive.read(inside[name])
-    return packed
 
 
 def _verify(text: bytes, file: File, place: str, remedy: str) -> None:

@@ -115,11 +115,11 @@ def phrases_of(chosen: Sequence[Meaning]) -> list[Phrase]:
 
 def variants(phrase: Phrase) -> list[tuple[str, str]]:
     """Return the source with and without capital and final punctuation; the target ends alike."""
+    target = punctuated(phrase.target, phrase.target_language, phrase.kind)
     pairs = []
     for source in (phrase.source, phrase.source[:1].lower() + phrase.source[1:]):
-        pairs.append((source, phrase.target))
         ended = punctuated(source, phrase.source_language, phrase.kind)
-        pairs.append((ended, punctuated(phrase.target, phrase.target_language, phrase.kind)))
+        pairs += [(source, phrase.target), (ended, target)]
     return pairs
 
 

@@ -17,6 +17,7 @@ from pellucid.errors import PellucidError, UsageError
 # replaces its own files and no others.
 MARKS = {".html": " · Pellucid</title>", ".png": "Software\0Pellucid", ".json": '{"pellucid": '}
 BEGINNING = 2000  # bytes
+ELSEWHERE = "Choose another place."
 
 
 @contextmanager
@@ -55,7 +56,7 @@ def write_whole(path: Path, content: bytes) -> None:
 def write(path: Any, content: bytes) -> None:
     """Write a file whole, or raise an error that says why that cannot be."""
     chosen = place(path)
-    with _known_place(chosen):
+    with writing(chosen, ELSEWHERE):
         write_whole(chosen, content)
 
 
@@ -64,21 +65,11 @@ def place(path: Any) -> Path:
     if not isinstance(path, str | os.PathLike) or not os.fspath(path) or "\0" in str(path):
         raise UsageError(f'path = {path!r:.60} is not the name of a file. Give one, such as "page.html".')
     chosen = Path(path)
-    with _known_place(chosen):
+    with writing(chosen, ELSEWHERE):
         if chosen.is_dir():
             raise PellucidError(f"{chosen}: cannot be written: it is a folder. Name a file in it.")
         chosen.parent.stat()
     return chosen
-
-
-@contextmanager
-def _known_place(path: Path) -> Iterator[None]:
-    """Name the file that cannot be written in an error of ours."""
-    try:
-        yield
-    except OSError as error:
-        reason = error.strerror or error
-        raise PellucidError(f"{path}: cannot be written: {reason}. Choose another place.") from None
 
 
 def refuse_foreign(paths: Iterable[Path]) -> None:
@@ -146,15 +137,14 @@ def check_writable(folder: Path, bytes_needed: int = 0) -> None:
 
 
 @contextmanager
-def writing(folder: Path) -> Iterator[None]:
+def writing(
+    path: Path, remedy: str = "What was saved before is intact. Make room, or choose another folder."
+) -> Iterator[None]:
     """Name the folder or file that could not be written in an error of ours."""
     try:
         yield
     except OSError as error:
-        raise PellucidError(
-            f"{folder}: cannot be written: {error.strerror or error}. What was saved before is intact. "
-            "Make room, or choose another folder."
-        ) from None
+        raise PellucidError(f"{path}: cannot be written: {error.strerror or error}. {remedy}") from None
 
 
 def copy(source: Path, target: Path) -> None:

@@ -37,7 +37,9 @@ class Workers:
 
     def __init__(self, model: Transformer, training: TrainingConfig, threads: int) -> None:
         self._seed, self._seeds = training.seed, random.Random(training.seed)
-        count = min(MOST, threads) - 1 if can_share(model) else 0
+        # On a processor, where a child can be handed open files.
+        can_share = next(model.parameters()).device.type == "cpu" and sys.platform != "win32"
+        count = min(MOST, threads) - 1 if can_share else 0
         self.threads, self._of_all = threads // (count + 1), threads
         self._processes: list[subprocess.Popen[bytes]] = []
         self._connections: list[Connection] = []
@@ -52,18 +54,16 @@ class Workers:
             for parameter, weight in zip(parameters, weights, strict=True):
                 parameter.data = weight.copy_(parameter.data)
             for number in range(count):
-                self._connections.append(self._start(memory.fileno(), number))
+                ours, theirs = Pipe()
+                handles = theirs.fileno(), memory.fileno()
+                arguments = [sys.executable, "-c", PROGRAM, *map(str, handles), str(number)]
+                # A session of its own: Ctrl-C stops the training, which then ends its workers.
+                process = subprocess.Popen(arguments, pass_fds=handles, start_new_session=True)
+                self._processes.append(process)
+                self._connections.append(ours)
+                theirs.close()
         dtype = str(parameters[0].dtype).removeprefix("torch.")
         self._send(asdict(model.config), dtype, training.label_smoothing, self.threads)
-
-    def _start(self, memory: int, number: int) -> Connection:
-        ours, theirs = Pipe()
-        handles = theirs.fileno(), memory
-        arguments = [sys.executable, "-c", PROGRAM, *map(str, handles), str(number)]
-        # A session of its own: Ctrl-C stops the training, which then ends its workers.
-        self._processes.append(subprocess.Popen(arguments, pass_fds=handles, start_new_session=True))
-        theirs.close()
-        return ours
 
     def __len__(self) -> int:
         return len(self._connections)
@@ -91,9 +91,10 @@ class Workers:
             arrays = {name: each.numpy() for name, each in vars(part).items() if isinstance(each, Tensor)}
             _send(connection, ("add", arrays, tokens, self._seeds.getrandbits(62)))
         try:
-            with self.own_threads():
-                yield own, losses
+            torch.set_num_threads(self.threads)  # the other cores are the workers'
+            yield own, losses
         finally:
+            torch.set_num_threads(self._of_all)
             answers = [self._answer(connection) for connection in busy]
         for answer in answers:
             if isinstance(answer, MemoryError):
@@ -104,15 +105,6 @@ class Workers:
         """Deal a batch's rows out: the caller's share, then that of each worker that gets a row."""
         count = min(1 + len(self), len(batch.origins))
         return [batch.rows(slice(first, None, count)) for first in range(count)]
-
-    @contextmanager
-    def own_threads(self) -> Iterator[None]:
-        """Leave the other cores to the workers."""
-        torch.set_num_threads(self.threads)
-        try:
-            yield
-        finally:
-            torch.set_num_threads(self._of_all)
 
     def collect(self) -> list[list[Tensor]]:
         """The gradients that each process has added up; each begins anew."""
@@ -142,11 +134,6 @@ class Workers:
                 "memory. The run goes on from its last checkpoint with --resume; with "
                 "--set training.threads=1 --accept training.threads it needs no other process."
             ) from None
-
-
-def can_share(model: Transformer) -> bool:
-    """Whether workers can compute for this model: on a processor, where a child can be handed open files."""
-    return next(model.parameters()).device.type == "cpu" and sys.platform != "win32"
 
 
 def shared_tensors(file: int, like: Sequence[Tensor]) -> list[list[Tensor]]:

@@ -46,7 +46,6 @@ class Renumbered:
         return self.model.decode_pieces([self.id_to_piece(token) for token in ids]).replace("▁", " ").strip()
 
     def get_piece_size(self) -> int:
-        """Return how many ids there are."""
         return len(self.tokens)
 
     def piece_to_id(self, piece: str) -> int:
@@ -54,12 +53,10 @@ class Renumbered:
         return self._ids.get(piece, self.special["unknown_id"])
 
     def id_to_piece(self, token: int) -> str:
-        """Return the token of an id."""
         piece = self.tokens[token]
         return f"<id {token}>" if piece is None else piece
 
     def get_score(self, token: int) -> float:
-        """Return SentencePiece's log-probability of a piece."""
         return self.model.get_score(self._place(token))
 
     def is_unused(self, token: int) -> bool:
@@ -71,7 +68,6 @@ class Renumbered:
         return token in (*self.special.values(), *self.codes.values()) and not self.is_unknown(token)
 
     def is_unknown(self, token: int) -> bool:
-        """Return whether this is the id of what the vocabulary does not know."""
         return token == self.special["unknown_id"]
 
     def is_byte(self, token: int) -> bool:
@@ -79,19 +75,15 @@ class Renumbered:
         return self.model.is_byte(self._place(token))
 
     def pad_id(self) -> int:
-        """Return the id of padding."""
         return self.special["pad_id"]
 
     def unk_id(self) -> int:
-        """Return the id of unknown pieces."""
         return self.special["unknown_id"]
 
     def bos_id(self) -> int:
-        """Return the id that a target starts from."""
         return self.special["start_id"]
 
     def eos_id(self) -> int:
-        """Return the id of the end token."""
         return self.special["end_id"]
 
     def serialized_model_proto(self) -> bytes:

@@ -34,17 +34,8 @@ def train_vocabulary(
     to: the target language of each pair, for the preparation; not needed where there is only one.
     With kind = "word", `size` is an upper limit: every word of a smaller text is a token.
     """
-    if len(config.model) > 2:
-        raise UsageError(
-            f"[vocabulary] model names {len(config.model)} files. Give one, or one for each side."
-        )
     if config.model:
-        try:
-            protos = {name: Path(name).read_bytes() for name in config.model}
-        except OSError as error:
-            cannot = f"the vocabulary cannot be read: {error.strerror}"
-            raise PellucidError(f"{error.filename}: {cannot}.") from None
-        return ready_made(protos, config.kind, data)
+        return _named(config, data)
     if config.kind == "word" and config.sampling:
         raise UsageError(
             f'[vocabulary] sampling = {config.sampling}: with kind = "word" there is nothing to sample, '
@@ -66,6 +57,19 @@ def train_vocabulary(
         source = _train(source_text, "the source side of ", config, tags)
         target = _train(target_text, "the target side of ", config, [])
     return Vocabulary(source, target, data.languages, data.preparation, config.kind)
+
+
+def _named(config: VocabularyConfig, data: DataConfig) -> Vocabulary:
+    """Return the ready-made vocabulary that the configuration names."""
+    if len(config.model) > 2:
+        count = f"[vocabulary] model names {len(config.model)} files"
+        raise UsageError(f"{count}. Give one, or one for each side.")
+    try:
+        protos = {name: Path(name).read_bytes() for name in config.model}
+    except OSError as error:
+        cannot = f"the vocabulary cannot be read: {error.strerror}"
+        raise PellucidError(f"{error.filename}: {cannot}.") from None
+    return ready_made(protos, config.kind, data)
 
 
 def _train(text: list[str], side: str, config: VocabularyConfig, tags: list[str]) -> SentencePieceProcessor:

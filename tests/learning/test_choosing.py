@@ -53,7 +53,7 @@ def chosen(texts: list[tuple[str, str]], minutes: float = 30) -> dict[str, Any]:
         (
             [(source.replace(" ", ""), target) for source, target in short_runs.pairs(500)],
             "characters",
-            5 + 5,
+            4 + 5,
         ),
         (short_runs.pairs(500), "words", 8 + 5),
         (sentences(2000), "subwords", 2000),

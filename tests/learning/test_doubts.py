@@ -7,6 +7,7 @@ import pytest
 import short_runs
 
 import pellucid
+from pellucid.config.toml_file import from_table, to_table
 from pellucid.data.corpus import Pair, Report
 from pellucid.errors import UsageError
 from pellucid.learning import setting_up
@@ -45,7 +46,7 @@ def pairs(*texts: tuple[str, str]) -> list[Pair]:
     return [Pair(source, target, 0, line, "some.in") for line, (source, target) in enumerate(texts, 1)]
 
 
-def test_validation_text_that_is_in_the_training_text_is_counted_and_sides_that_are_equal_warned_of() -> None:
+def test_validation_text_that_is_in_the_training_text_is_counted() -> None:
     training = pairs(("a", "1"), ("b", "2"), ("c", "3"), ("a", "1"), ("d", "4"))
     seen = pairs(("a", "1"), ("a", "1"), ("b", "9"), ("c", "3"), ("e", "4"), ("a", "4"))
     assert overlap(Text(training, Report(), pairs(("e", "1"), ("f", "5")), Report())) == ""
@@ -53,8 +54,16 @@ def test_validation_text_that_is_in_the_training_text_is_counted_and_sides_that_
         "3 of the 6 validation pairs are in the training text, and so is the source of 2 more: on new text "
         "the model is worse than its validations say"
     )
-    warn_if_identical("train", Report(read=10, kept=8, identical=6))
-    with pytest.warns(
-        UserWarning, match=r"in 1,005 of 1,008 pairs the target is the source\. If the model sh"
-    ):
-        warn_if_identical("train", Report(read=1010, kept=1008, identical=1005))
+
+
+def test_one_file_on_both_sides_is_warned_of(tmp_path: Path) -> None:
+    config = short_runs.config(tmp_path / "data", {"training.steps": 1})
+    table = to_table(config)
+    for part in ("train", "validation"):
+        table["data"][part] = [[table["data"][part][0][0]] * 2]
+    with pytest.warns(UserWarning) as warned:
+        pellucid.train(from_table(table), tmp_path / "run")
+    assert [str(each.message).partition(" pairs")[0] for each in warned] == [
+        "[data] train: in 60 of 60",
+        "[data] validation: in 8 of 8",
+    ]

@@ -227,3 +227,14 @@ def test_a_past_belongs_to_a_request() -> None:
     assert_equal(here[:, 0], model(SOURCE, REAL, TARGET)[:, -1])
     assert_equal(there[:, 0], model(SOURCE, REAL, turned)[:, -1])
     assert all(torch.equal(value, before[name]) for name, value in model.state_dict().items())
+
+
+def test_translating_does_not_spoil_training() -> None:
+    """Tables that were made in inference mode may be used where gradients are kept."""
+    model = random_model(width=12, heads=3)  # a width that no other test uses: its positions are made here
+    with torch.inference_mode():
+        model(SOURCE, REAL, TARGET)
+    model(SOURCE, REAL, TARGET).sum().backward()
+    with trace(model, gradients=True) as seen:
+        model(SOURCE, REAL, TARGET)
+    assert seen["decoder.embedded"].tensor.requires_grad

@@ -142,3 +142,17 @@ def test_weights_are_dropped_in_training_only(grad: bool) -> None:
         assert not torch.allclose(model(source, None, target), model(source, None, target), atol=1e-3)
         model.eval()
         assert torch.equal(model(source, None, target), model(source, None, target))
+
+
+def test_dropout_leaves_attention_and_feed_forward_alone_which_have_their_own() -> None:
+    torch.manual_seed(20)
+    settings = dict(vocabulary=11, width=16, heads=2, hidden=32, encoder_layers=1, decoder_layers=1)
+    model = Transformer(ModelConfig(**settings, dropout=0.5)).train()
+    source, target = torch.randint(4, 11, (3, 9)), torch.randint(4, 11, (3, 8))
+    with trace(model) as seen:
+        model(source, source != 0, target)
+    get = lambda name: seen[f"decoder.layers.0.{name}"].tensor  # noqa: E731
+    undropped = get("self_attention.weights") @ get("self_attention.values")
+    torch.testing.assert_close(undropped, get("self_attention.context"))
+    undropped = model.decoder.layers[0].feed_forward.outer(get("feed_forward.activated"))
+    torch.testing.assert_close(undropped, get("feed_forward.output"))
