@@ -145,7 +145,7 @@ def main() -> None:
     text = lines_of(arguments.source)
     lines = text[: arguments.sentences]
     with tempfile.TemporaryDirectory() as folder:
-        text_of = None
+        text_of: Callable[[list[int]], str] | None = None
         if arguments.model:
             made, sources, text_of = trained(lines, arguments.model, Path(folder))
         else:
