@@ -108,9 +108,7 @@ def search(
             too_few = (done & (ended_so_far < rules.width))[:, None] & ~hypotheses.empty
             _collect(collected, extract(hypotheses, too_few, rules.length_penalty, finished=False))
             gone = zip(hypotheses.places[done].tolist(), hypotheses.lengths[done].tolist(), strict=True)
-            closed = {
-                place: _ranked(collected.pop(place, []), requests[place], length) for place, length in gone
-            }
+            closed = {n: _ranked(collected.pop(n, []), requests[n], length) for n, length in gone}
             left = (~done).nonzero()[0]
             hypotheses, ended_so_far, limits = hypotheses.of(left), ended_so_far[left], limits[left]
         if closed or rules.width > 1:
