@@ -1,14 +1,13 @@
 """A process of its own for each engine: seconds from its start to the first translation, and its memory.
 
 transformer-base with random weights, in a model folder and in CTranslate2's; two threads. Then 32 sentences
-are translated with beam 4. Needs `pip install "pellucid[interop]" ctranslate2`.
+are translated with beam 4. Needs Linux and `pip install "pellucid[interop]" ctranslate2`.
 
     python -m benchmarks.decode_process [--rounds 5]
 """
 
 import argparse
 import os
-import resource
 import statistics
 import subprocess
 import sys
@@ -71,8 +70,9 @@ def child(name: str, folder: Path) -> None:
 
 
 def peak() -> float:
-    """The most memory so far, in MB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    """The most memory of this process so far, in MB; getrusage would tell the parent's, if that was more."""
+    status = Path("/proc/self/status").read_text(encoding="utf-8")
+    return int(status.partition("VmHWM:")[2].split()[0]) / 1024
 
 
 def measure(name: str, folder: Path) -> tuple[float, float, float]:

@@ -33,9 +33,11 @@ BEAM = 4
 OURS = [("int8", 2), ("int8", 1), ("fp32", 2)]
 
 
-def random_base(lines: Sequence[str], folder: Path) -> tuple[dict[str, engines.Decoder], list[list[int]]]:
-    """Engines with random weights, and sources as long as the lines."""
-    vocabulary = train_vocabulary(lines, lines, VocabularyConfig(size=8000), DataConfig())
+def random_base(
+    lines: Sequence[str], text: Sequence[str], folder: Path
+) -> tuple[dict[str, engines.Decoder], list[list[int]]]:
+    """Engines with random weights, and sources as long as the lines, in pieces made from the whole text."""
+    vocabulary = train_vocabulary(text, text, VocabularyConfig(size=8000), DataConfig())
     model = engines.our_model()
     folders = engines.convert(engines.marian(model), folder)
     made = {
@@ -140,13 +142,14 @@ def main() -> None:
     option("--rounds", type=int, default=3)
     option("--only", default="")
     arguments = parser.parse_args()
-    lines = lines_of(arguments.source)[: arguments.sentences]
+    text = lines_of(arguments.source)
+    lines = text[: arguments.sentences]
     with tempfile.TemporaryDirectory() as folder:
-        text_of = None
+        text_of: Callable[[list[int]], str] | None = None
         if arguments.model:
             made, sources, text_of = trained(lines, arguments.model, Path(folder))
         else:
-            made, sources = random_base(lines, Path(folder))
+            made, sources = random_base(lines, text, Path(folder))
         only = tuple(filter(None, arguments.only.split(",")))
         made = {name: each for name, each in made.items() if not only or name.startswith(only)}
         speed, said = throughput(made, sources, arguments.rounds)

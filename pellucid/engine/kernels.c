@@ -31,7 +31,8 @@
 #endif
 
 enum { INT8, FP32, BF16 };  enum { RELU, GELU, SILU };
-enum { LANES = 16, BLOCK = 64, CHUNK = 1024 };  /* CHUNK: logits of a row that are looked at together */
+/* CHUNK: logits of a row that are looked at together. AHEAD: keys that are fetched before they are needed. */
+enum { LANES = 16, BLOCK = 64, CHUNK = 1024, AHEAD = 8 };
 
 typedef float f32v __attribute__((vector_size(64), aligned(4)));
 typedef int32_t i32v __attribute__((vector_size(64), aligned(4)));
@@ -72,7 +73,7 @@ typedef struct {  /* room for M rows, and for the scores of one row over `keys` 
     float *x, *normed, *wide, *context, *row_scale, *scores;
     int8_t *quantised;
     void *pairs;        /* M x 2A: keys and values of the rows, in the cache's type */
-    const char **keys;  /* for each position attended to, where its keys and values lie */
+    const char **keys;  /* where the keys and values of each position lie, and then AHEAD of the next row's */
 } Work;
 
 typedef struct {  /* sources, read and remembered: [layer][row of all places][2A] */
@@ -150,27 +151,28 @@ INLINE f32v exponential(f32v x) {
     return p * (f32v)((whole + 127) << 23);
 }
 
-/* ---- Products: tiles of a few rows and WORDS registers of outputs, whose sums stay in registers too. Where
-   registers are few, many rows go in narrow tiles: half the outputs, and up to ROWS rows in place of FEW. */
+/* ---- Products: tiles of up to FEW rows and WORDS registers of outputs, whose sums stay in registers too. More
+   than NARROW_FROM rows, and no more than NARROW_TO, go in narrow tiles: half the outputs, and up to ROWS rows. */
 
 #if defined(__AVX512VNNI__)
 #include <immintrin.h>
 typedef __m512i word;
-enum { WORDS = 4, FEW = 6, ROWS = 6, FLIP = 0x80 };  /* activations are stored + 128: dpbusd wants one side unsigned */
+/* FLIP: activations are stored + 128, because dpbusd wants one side unsigned. */
+enum { WORDS = 4, FEW = 6, ROWS = 8, NARROW_FROM = 6, NARROW_TO = 24, FLIP = 0x80 };
 INLINE word dot(word sum, word weight, int32_t four) {
     return _mm512_dpbusd_epi32(sum, _mm512_set1_epi32(four), weight);
 }
 #elif defined(__AVXVNNI__)
 #include <immintrin.h>
 typedef __m256i word;
-enum { WORDS = 4, FEW = 3, ROWS = 6, FLIP = 0x80 };
+enum { WORDS = 4, FEW = 3, ROWS = 6, NARROW_FROM = 9, NARROW_TO = 1 << 30, FLIP = 0x80 };
 INLINE word dot(word sum, word weight, int32_t four) {
     return _mm256_dpbusd_avx_epi32(sum, _mm256_set1_epi32(four), weight);
 }
 #elif defined(__AVX2__)
 #include <immintrin.h>
 typedef __m256i word;
-enum { WORDS = 4, FEW = 3, ROWS = 3, FLIP = 0 };
+enum { WORDS = 4, FEW = 3, ROWS = 3, NARROW_FROM = 0, NARROW_TO = 0, FLIP = 0 };
 INLINE word dot(word sum, word weight, int32_t four) { /* |w| (sign of w) a: two of them stay within 16 bits */
     __m256i signed_four = _mm256_sign_epi8(_mm256_set1_epi32(four), weight);
     __m256i pairs = _mm256_maddubs_epi16(_mm256_abs_epi8(weight), signed_four);
@@ -179,14 +181,14 @@ INLINE word dot(word sum, word weight, int32_t four) { /* |w| (sign of w) a: two
 #elif defined(__ARM_FEATURE_DOTPROD)
 #include <arm_neon.h>
 typedef int32x4_t word;
-enum { WORDS = 4, FEW = 6, ROWS = 6, FLIP = 0 };
+enum { WORDS = 4, FEW = 6, ROWS = 6, NARROW_FROM = 0, NARROW_TO = 0, FLIP = 0 };
 INLINE word dot(word sum, word weight, int32_t four) {
     return vdotq_s32(sum, vreinterpretq_s8_s32(weight), vreinterpretq_s8_s32(vdupq_n_s32(four)));
 }
 #else
 typedef int32_t word __attribute__((vector_size(16)));
 typedef int8_t bytes __attribute__((vector_size(16)));
-enum { WORDS = 4, FEW = 2, ROWS = 2, FLIP = 0 };
+enum { WORDS = 4, FEW = 2, ROWS = 2, NARROW_FROM = 0, NARROW_TO = 0, FLIP = 0 };
 INLINE word dot(word sum, word weight, int32_t four) {
     bytes w = (bytes)weight, a = (bytes)((word){0} + four);
     for (int i = 0; i < 4; i++)
@@ -289,33 +291,39 @@ INLINE void tile_float(const int rows, const int bf16, const Product *p, size_t 
 /* The tile of so many rows: their number, and that of the lines fetched ahead, are constants in each. */
 static void tile(const int kind, size_t rows, int narrow, int lines, const Product *p, size_t row, size_t column,
                  const char *ahead) {
-#define CASE(n)                                                                        \
-    case n:                                                                            \
-        if (n > ROWS) break;                                                           \
-        if (narrow) tile_int8(n, WORDS / 2, 1, p, row, column, ahead);                 \
-        else if (n > FEW) break;                                                       \
-        else if (kind == FP32) tile_float(n, 0, p, row, column);                       \
-        else if (kind == BF16) tile_float(n, 1, p, row, column);                       \
-        else if (lines == 4) tile_int8(n, WORDS, COLUMNS / 16, p, row, column, ahead); \
-        else if (lines == 2) tile_int8(n, WORDS, 2, p, row, column, ahead);            \
-        else tile_int8(n, WORDS, 1, p, row, column, ahead);                            \
+#define CASE(n)                                                                         \
+    case n:                                                                             \
+        if (n > ROWS) break;                                                            \
+        if (narrow && lines == 1) tile_int8(n, WORDS / 2, 1, p, row, column, ahead);    \
+        else if (narrow) tile_int8(n, WORDS / 2, 2, p, row, column, ahead);             \
+        else if (n > FEW) break;                                                        \
+        else if (kind == FP32) tile_float(n, 0, p, row, column);                        \
+        else if (kind == BF16) tile_float(n, 1, p, row, column);                        \
+        else if (lines == 4) tile_int8(n, WORDS, COLUMNS / 16, p, row, column, ahead);  \
+        else if (lines == 2) tile_int8(n, WORDS, 2, p, row, column, ahead);             \
+        else tile_int8(n, WORDS, 1, p, row, column, ahead);                             \
         break;
-    switch (rows) { CASE(1) CASE(2) CASE(3) CASE(4) CASE(5) CASE(6) }
+    switch (rows) {
+        CASE(1) CASE(2) CASE(3) CASE(4) CASE(5) CASE(6) CASE(7) CASE(8)
+    }
 }
 
 /* Columns `from` to `to` (multiples of BLOCK) of a product over M rows. A panel stays in the nearest cache
-   while all rows use it, and the next one is fetched meanwhile, a share by each group of rows. */
+   while all rows use it, and the next one is fetched meanwhile, a share by each tile. */
 static void multiply(const int kind, const Product *p, size_t M, size_t from, size_t to) {
-    const int narrow = kind == INT8 && FEW < ROWS && M > 3 * FEW, most = narrow ? ROWS : FEW;
-    const size_t groups = (M + most - 1) / most, bytes = (size_t)p->linear->inputs * BLOCK;
-    const int lines = groups == 1 ? 4 : groups < 4 ? 2 : 1;
-    for (size_t column = from; column < to; column += narrow ? COLUMNS / 2 : COLUMNS)
-        for (size_t group = 0; group < groups; group++) {
-            size_t row = M * group / groups, next = M * (group + 1) / groups;
-            const char *panel = (const char *)p->linear->weight + column / BLOCK * bytes;
-            const char *ahead = panel + (groups == 1 ? 4096 + column % BLOCK * 4 : bytes + bytes * group / groups);
-            tile(kind, next - row, narrow, lines, p, row, column, ahead);
+    const int narrow = kind == INT8 && FEW < ROWS && M > NARROW_FROM && M <= NARROW_TO;
+    const size_t most = narrow ? ROWS : FEW, columns = narrow ? COLUMNS / 2 : COLUMNS;
+    const size_t groups = (M + most - 1) / most, tiles = BLOCK / columns * groups;
+    const size_t bytes = (size_t)p->linear->inputs * BLOCK;
+    const int lines = groups == 1 && !narrow ? 4 : tiles < 4 ? 2 : 1;
+    for (size_t panel = from; panel < to; panel += BLOCK) {
+        const char *weight = (const char *)p->linear->weight + panel / BLOCK * bytes;
+        for (size_t i = 0; i < tiles; i++) {
+            const size_t group = i % groups, row = M * group / groups, next = M * (group + 1) / groups;
+            const char *ahead = weight + (lines == 4 ? 4096 + i * columns * 4 : bytes + bytes * i / tiles);
+            tile(kind, next - row, narrow, lines, p, row, panel + i / groups * columns, ahead);
         }
+    }
 }
 
 /* ---- Work on single rows */
@@ -426,15 +434,17 @@ INLINE void attend_to(const int half, const int vectors, const Model *m, const W
                       size_t keys, float *out) {
     const size_t room = (keys + LANES - 1) / LANES * LANES, head = (size_t)vectors * LANES;
     for (size_t t = 0; t < keys; t += 4) {
-        const char *some[4];
+        const char *some[4], *const *soon = w->keys + t + 4;
         for (size_t i = 0; i < 4; i++) some[i] = w->keys[t + i < keys ? t + i : keys - 1];
         for (int h = 0; h < m->heads; h++) {
             f32v p[4] = {all(0.0f), all(0.0f), all(0.0f), all(0.0f)};
             for (size_t k = h * head; k < (h + 1) * head; k += LANES)
                 for (int i = 0; i < 4; i++) p[i] = load(query + k) * read_pair(half, some[i], k) + p[i];
-            for (int i = 0; i < 4; i++) /* the head's values, which are used soon */
-                for (size_t k = 0; k < head; k += half ? 32 : 16)
-                    __builtin_prefetch(some[i] + (m->across + h * head + k) * (half ? 2 : 4), 0, 3);
+            for (int i = 0; i < 4; i++) /* the head's values, and its next keys, are used soon */
+                for (size_t k = h * head; k < (h + 1) * head; k += half ? 32 : 16) {
+                    __builtin_prefetch(some[i] + (m->across + k) * (half ? 2 : 4), 0, 3);
+                    __builtin_prefetch(soon[i] + k * (half ? 2 : 4), 0, 3);
+                }
             *(f32x4 *)(w->scores + h * (room + LANES) + t) = sums(p[0], p[1], p[2], p[3]);
         }
     }
@@ -504,7 +514,8 @@ static void encoder_layer(const Model *m, const Work *w, const Layer *l, const i
     for (size_t r = 0; r < M; r++) remember(m, w->wide + r * 3 * A + A, (char *)w->pairs + r * bytes);
     for (size_t s = 0; s < S; s++) {
         const size_t first = starts[s], keys = starts[s + 1] - first;
-        for (size_t t = 0; t < keys; t++) w->keys[t] = (char *)w->pairs + (first + t) * bytes;
+        for (size_t t = 0; t < keys + AHEAD; t++)
+            w->keys[t] = (char *)w->pairs + (first + (t < keys ? t : 0)) * bytes;
         for (size_t r = first; r < first + keys; r++) attend(m, w, w->wide + r * 3 * A, keys, w->context + r * A);
     }
     project(m, w, &l->self_output, w->context, M, w->x, w->x);
@@ -540,8 +551,10 @@ static void look_back(const Model *m, const Work *w, const Layer *l, const Step 
         remember(m, w->wide + r * 3 * A + A, cache + s->cell[r] * bytes);
     for (size_t r = 0; r < M; r++) {
         const size_t keys = s->position[r] + 1;
-        for (size_t t = 0; t + 1 < keys; t++) w->keys[t] = cache + s->ancestor[r * s->longest + t] * bytes;
+        const int32_t *past = s->ancestor + r * s->longest, *next = past + (r + 1 < M ? s->longest : 0);
+        for (size_t t = 0; t + 1 < keys; t++) w->keys[t] = cache + past[t] * bytes;
         w->keys[keys - 1] = cache + s->cell[r] * bytes;
+        for (size_t t = 0; t < AHEAD; t++) w->keys[keys + t] = cache + next[t + 1 < keys ? t : 0] * bytes;
         attend(m, w, w->wide + r * 3 * A, keys, w->context + r * A);
     }
     project(m, w, &l->self_output, w->context, M, w->x, w->x);
@@ -551,11 +564,14 @@ static void look_back(const Model *m, const Work *w, const Layer *l, const Step 
 static void look_at_source(const Model *m, const Work *w, const Layer *l, const Step *s, const Memory *memory,
                            size_t layer) {
     const size_t A = m->across, bytes = pair_bytes(m), M = s->rows;
+    const char *source = memory->pairs + layer * memory->rows * bytes;
     project(m, w, &l->cross_query, before(m, w, &l->norm[1], M), M, NULL, w->wide);
     for (size_t r = 0; r < M; r++) {
-        const size_t keys = memory->length[s->place[r]];
-        const char *first = memory->pairs + (layer * memory->rows + memory->start[s->place[r]]) * bytes;
-        for (size_t t = 0; t < keys; t++) w->keys[t] = first + t * bytes;
+        const int32_t here = s->place[r], next = s->place[r + 1 < M ? r + 1 : r];
+        const size_t keys = memory->length[here], more = memory->length[next];
+        for (size_t t = 0; t < keys; t++) w->keys[t] = source + (memory->start[here] + t) * bytes;
+        for (size_t t = 0; t < AHEAD; t++)
+            w->keys[keys + t] = source + (memory->start[next] + (t < more ? t : 0)) * bytes;
         attend(m, w, w->wide + r * A, keys, w->context + r * A);
     }
     project(m, w, &l->cross_output, w->context, M, w->x, w->x);

@@ -25,7 +25,7 @@ from pellucid.engine.packing import (
 from pellucid.engine.room import Array, Room, Rows, Said, sums
 from pellucid.model import Transformer, round_up, sinusoids
 
-CHUNK = 1024  # as in kernels.c
+CHUNK, AHEAD = 1024, 8  # as in kernels.c
 ENCODED_TOGETHER = 160  # rows that go through all of the encoder's layers while the nearest caches hold them
 
 Arrays = dict[str, tuple[Any, type]]  # by name, a shape and a type
@@ -188,7 +188,7 @@ def arrays_of(shape: Shape, room: Room, pair: type = np.float16) -> dict[str, Ar
         "scores": (shape.heads * (keys + LANES), number),
         "quantised": (rows * max(shape.padded, shape.across, shape.hidden), np.int8),
         "pairs": (rows * both, pair),
-        "keys": (keys, np.uintp),
+        "keys": (keys + AHEAD, np.uintp),
     }
     memory: Arrays = {"pairs": ((shape.layers, starts, both), pair)}
     memory |= {name: (len(room.limits), whole) for name in ("start", "length")}
@@ -199,10 +199,11 @@ def arrays_of(shape: Shape, room: Room, pair: type = np.float16) -> dict[str, Ar
 
 
 def bytes_of(shape: Shape, room: Room) -> int:
-    """The bytes of a session in this room, with a step's logits, where search may look at all of them."""
+    """The bytes of a session in this room, with a step's logits, which search looks at if it must."""
     arrays = [about for each in arrays_of(shape, room).values() for about in each.values()]
-    logits = 4 * room.rows * shape.vocabulary * np.dtype(np.float32).itemsize
-    return logits + sum(int(np.prod(size)) * np.dtype(kind).itemsize for size, kind in arrays)
+    numbers = 4 * shape.vocabulary + room.longest + len(Rows._fields) - 1  # of each row
+    rows = room.rows * numbers * np.dtype(np.float32).itemsize
+    return rows + sum(int(np.prod(size)) * np.dtype(kind).itemsize for size, kind in arrays)
 
 
 def longest_of(room: Room) -> int:

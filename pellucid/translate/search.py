@@ -1,6 +1,7 @@
 """Search: from what a model says of each next token to whole hypotheses. It knows no Transformer."""
 
 import math
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -82,12 +83,11 @@ def search(
     take = take or all_at_once(len(requests))
     hypotheses = Hypotheses.at_start((), rules.start_id)
     ended_so_far = limits = np.zeros(0, int)
-    collected: dict[int, list[Found]] = {}
+    collected = defaultdict[int, list[Found]](list)
     joining = take([])
     while joining or len(hypotheses.places):
         if joining:
             decoding.join(joining)
-            collected |= {place: [] for place in joining}
             hypotheses = hypotheses.joined_by(Hypotheses.at_start(joining, rules.start_id))
             ended_so_far = np.pad(ended_so_far, (0, len(joining)))
             limits = np.append(limits, [requests[place].max_length for place in joining])
@@ -108,7 +108,7 @@ def search(
             too_few = (done & (ended_so_far < rules.width))[:, None] & ~hypotheses.empty
             _collect(collected, extract(hypotheses, too_few, rules.length_penalty, finished=False))
             gone = zip(hypotheses.places[done].tolist(), hypotheses.lengths[done].tolist(), strict=True)
-            closed = {place: _ranked(collected.pop(place), requests[place], length) for place, length in gone}
+            closed = {n: _ranked(collected.pop(n, []), requests[n], length) for n, length in gone}
             left = (~done).nonzero()[0]
             hypotheses, ended_so_far, limits = hypotheses.of(left), ended_so_far[left], limits[left]
         if closed or rules.width > 1:

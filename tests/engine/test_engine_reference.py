@@ -149,5 +149,6 @@ def test_the_memory_of_a_session_is_known_before(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(native.Session, "_take", lambda *about: taken.append(take(*about)) or taken[-1])
     model = random_model(ModelConfig(vocabulary=70, width=24, heads=3, hidden=40), 1)
     engine, room = Engine(model), room_for([[4] * 30, [5] * 7], 4, 9, 10)
-    native.Session(native.Weights(model, "int8", kinds()[0]), room)
-    assert engine.bytes(room) - sum(each.nbytes for each in taken) == 4 * 8 * 128 * 4
+    session = native.Session(native.Weights(model, "int8", kinds()[0]), room)
+    logits = 4 * 8 * 128 * 4
+    assert engine.bytes(room) == logits + sum(each.nbytes for each in [*taken, *session.rows])
