@@ -68,7 +68,8 @@ def run(arguments: argparse.Namespace) -> None:
 
 def _against(names: tuple[str, str]) -> str:
     """Tell whether two models are the same function, and where they first differ."""
-    from pellucid.interop.against import compare_models, compare_with_ctranslate2, is_ctranslate2
+    from pellucid.interop.against import compare_models, compare_with_ctranslate2
+    from pellucid.interop.foreign import is_ctranslate2
     from pellucid.interop.loading import load_folder
     from pellucid.translator import demo_folder
 

@@ -4,6 +4,8 @@ import copy
 from collections.abc import Iterator, Sequence
 from typing import Unpack, overload
 
+import torch
+
 from pellucid.config.schema import Config
 from pellucid.engine.decoding import Engine
 from pellucid.errors import Setting, UsageError
@@ -35,7 +37,7 @@ class BaseTranslator:
     Several models are an ensemble: a token's probability is the mean of theirs.
 
     Attributes:
-        model: the Transformer, in float32, which measures and explains.
+        model: the Transformer, in float32, which measures and explains; in bf16 where it was read in bf16.
         vocabulary: turns text into token ids and back (encode_source, decode_target, source_tokens, …).
         config: the Config that the model was trained with.
         serving: the model that translates: a copy in bf16 with precision="bf16", else the model itself. With
@@ -62,7 +64,7 @@ class BaseTranslator:
         self.config = config
         self._serving = self._models
         if precision == "bf16":
-            self._serving = tuple(copy.deepcopy(each).bfloat16() for each in self._models)
+            self._serving = tuple(map(in_bfloat16, self._models))
         self.decoders: Sequence[Transformer | Engine] = self._serving
         if precision == "int8":
             self.decoders = tuple(Engine(each, precision) for each in self._models)
@@ -200,3 +202,9 @@ class BaseTranslator:
     def _check_language(self, to: str | None) -> None:
         if to is not None:
             self.vocabulary.target_language(to)
+
+
+def in_bfloat16(model: Transformer) -> Transformer:
+    """Return the model, or a copy of it in bf16."""
+    same = next(model.parameters()).dtype == torch.bfloat16
+    return model if same else copy.deepcopy(model).bfloat16()
