@@ -55,20 +55,16 @@ def test_verbs_that_write_into_a_model_folder_say_to_import_it(
     theirs: Any, tmp_path: Path, pellucid: Command
 ) -> None:
     folder, _ = theirs
-    (tmp_path / "pairs.tsv").write_text(f"{TEXT}\tLe chat\n" * 20, "utf-8")
+    (tmp_path / "pairs.tsv").write_text("".join(f"{text}\tLe chat\n" for text in phrases("en", 20)), "utf-8")
+    config = tmp_path / "train.toml"
+    config.write_text(
+        f'[data]\ntrain = ["pairs.tsv"]\nheld_out = 2\n[training]\nsteps = 1\nstart_from = "{folder}"\n'
+    )
     files = sorted(path.name for path in folder.iterdir())
     for argv in (
         ["set", folder, "translation.beam=2"],
         ["average", tmp_path / "mean", folder],
-        [
-            "train",
-            "--data",
-            tmp_path / "pairs.tsv",
-            "--out",
-            tmp_path / "run",
-            "--set",
-            f"training.start_from={folder}",
-        ],
+        ["train", config, "--out", tmp_path / "run"],
     ):
         said = pellucid(*argv)
         assert said.code == 1 and f"First: pellucid import {folder} OUT" in said.err, said
