@@ -23,6 +23,7 @@ def phrases(language: str, count: int = 350) -> list[str]:
     """Return real sentences from the package's phrasebook, the same ones each time; German from words."""
     if language == "de":
         numbers, words = random.Random(2), GERMAN.split()
+        words += [one + other.lower() for one in words for other in words]  # compounds
         return [" ".join(numbers.choices(words, k=numbers.randint(2, 9))) for _ in range(count)]
     texts = sorted({meaning.text(language) for meaning in meanings()})
     return random.Random(2).sample(texts, count)
