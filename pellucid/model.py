@@ -17,6 +17,7 @@ from pellucid.seeing.watching import Part, name_parts, watched
 
 See = Callable[[str, Tensor], Tensor]
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "gelu": F.gelu, "silu": F.silu}
+EXPORTED_POSITIONS = 2048  # the most tokens that an exported graph can read or write
 
 
 class Transformer(Part):
@@ -357,8 +358,8 @@ def sinusoids(
 
 
 def round_up(length: int) -> int:
-    """The next power of two, so that few tables of positions are made."""
-    return 1 << (length - 1).bit_length()
+    """The next power of two, so that few tables of positions are made; for an exported graph, one table."""
+    return EXPORTED_POSITIONS if torch.compiler.is_exporting() else 1 << (length - 1).bit_length()
 
 
 class Dropout(nn.Module):

@@ -44,13 +44,15 @@ def load(
         package. A list of them is an ensemble, with the [translation] settings of the first.
     device: "auto" (a GPU where PyTorch sees one), "cpu", "cuda", "cuda:1", or a torch.device.
     precision: what `translate` and `stream` compute in: "fp32", "bf16", "int8" (on a processor, several times
-        as fast: docs/performance.md), or "auto", which is "fp32".
+        as fast: docs/performance.md), or "auto", which is "fp32". In "bf16" a folder of transformers is read
+        in bf16, without a copy in fp32.
     """
     paths = [path] if isinstance(path, str | os.PathLike) or not isinstance(path, Sequence) else path
     if not paths or not all(isinstance(each, str | os.PathLike) for each in paths):
         raise UsageError(f'path = {path!r} must be that of a model folder, or "demo".')
     chosen = device_named(device)
-    loaded = [load_folder(folder_of(each), chosen) for each in paths]
+    dtype = torch.bfloat16 if precision == "bf16" else torch.float32
+    loaded = [load_folder(folder_of(each), chosen, dtype) for each in paths]
     check_same_vocabulary(paths, [each.vocabulary for each in loaded])
     return Translator([each.model for each in loaded], loaded[0].vocabulary, loaded[0].config, precision)
 

@@ -88,7 +88,7 @@ def model(argument: str) -> str:
 
 def check_models(arguments: argparse.Namespace) -> None:
     """Raise unless the folder of every model exists, before torch is imported."""
-    for name in ("model", "checkpoints"):
+    for name in ("model", "checkpoints", "path"):
         models = getattr(arguments, name, None) or []
         for each in models if isinstance(models, list) else [models]:
             if each != "demo" and not Path(each).is_dir():

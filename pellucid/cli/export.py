@@ -11,7 +11,7 @@ from pellucid.translator import folder_of
 def run(arguments: argparse.Namespace) -> None:
     """Export the model; the report goes to standard error, the folder's name to standard output."""
     loaded = load_folder(folder_of(arguments.model))
-    check, quantization = not arguments.no_check, arguments.quantization
-    conversion = export(arguments.program, loaded, arguments.out, check, quantization)
+    check, quantization, see = not arguments.no_check, arguments.quantization, arguments.see
+    conversion = export(arguments.program, loaded, arguments.out, check, quantization, see)
     tell(str(conversion))
     put([str(conversion.out)])

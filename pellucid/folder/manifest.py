@@ -79,7 +79,10 @@ def read_manifest(folder: Path, kind: str) -> dict[str, Any]:
         claimed, names = table.pop("sha256"), [Path(name).name for name, _ in table["files"].items()]
         is_ours = (table["format"], table["kind"], list(table["files"])) == (FORMAT, kind, names)
     except OSError as error:
-        raise PellucidError(f"{path}: {error.strerror}. This is not the folder of a {kind}.") from None
+        import_it = f" First: pellucid import {folder} OUT." if (folder / "config.json").is_file() else ""
+        raise PellucidError(
+            f"{path}: {error.strerror}. This is not the folder of a {kind}.{import_it}"
+        ) from None
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise PellucidError(f"{path}: not a manifest, or a damaged one. Copy the folder again.") from None
     _compare(path, _sha256_of(table), claimed)

@@ -8,8 +8,9 @@ import torch
 from pellucid.config.settings import differences
 from pellucid.errors import PellucidError
 from pellucid.folder.load import Loaded
-from pellucid.interop.ctranslate2_export import against_ctranslate2, tokens_of
+from pellucid.interop.ctranslate2_export import against_ctranslate2
 from pellucid.interop.parity import NEAR, Parity, samples
+from pellucid.interop.pieces import tokens_of
 from pellucid.seeing.trace import trace
 
 SHAPE = ("vocabulary", "target_size", "width", "heads", "hidden", "encoder_layers", "decoder_layers", "norm")
@@ -44,11 +45,6 @@ class Comparison:
         lines += [f"Settings that differ: {self.settings}."] if self.settings else []
         lines += [f"They first differ in {self.first}, by {self.first_difference:.1e}."] if self.first else []
         return "\n".join(lines)
-
-
-def is_ctranslate2(folder: Path) -> bool:
-    """Return whether a folder holds a model of CTranslate2."""
-    return (folder / "model.bin").is_file() and not (folder / "MANIFEST.json").exists()
 
 
 def compare_models(one: Loaded, other: Loaded, names: tuple[str, str]) -> Comparison:

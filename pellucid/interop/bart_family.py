@@ -15,6 +15,18 @@ from pellucid.interop.marian_vocabulary import read_vocabulary
 from pellucid.interop.tensors import NOT_AT_ALL, Place, order, places, take
 from pellucid.model import sinusoids
 
+# Our settings of a model by their names; a decoder has as many heads and hidden units as the encoder.
+SETTINGS = {
+    "vocabulary": "vocab_size",
+    "width": "d_model",
+    "heads": "encoder_attention_heads",
+    "hidden": "encoder_ffn_dim",
+    "encoder_layers": "encoder_layers",
+    "decoder_layers": "decoder_layers",
+    "tied": "tie_word_embeddings",
+    "scale_embeddings": "scale_embedding",
+}
+DROPOUTS = ("dropout", "attention_dropout", "activation_dropout")
 ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "swish": "silu", "silu": "silu"}
 # What transformers takes for what config.json leaves out.
 DEFAULTS: dict[str, Any] = dict(
@@ -46,8 +58,8 @@ POSITIONS = ("model.encoder.embed_positions.weight", "model.decoder.embed_positi
 HALF_PRECISION = 2e-3  # how far positions may be off that were stored in 16 bits
 
 
-def read_foreign(foreign: Foreign) -> Loaded:
-    """Return the model in a folder, its weights permuted; an error lists all its faults."""
+def read_foreign(foreign: Foreign, dtype: torch.dtype = torch.float32) -> Loaded:
+    """Return the model in a folder, its weights permuted and of this type; an error lists all its faults."""
     kind = str(foreign.config.get("model_type"))
     theirs = {name: value for name, value in foreign.config.items() if value is not None}
     settings = FAMILIES[kind] | theirs
@@ -57,7 +69,7 @@ def read_foreign(foreign: Foreign) -> Loaded:
         vocabulary = read_languages(foreign, settings)
         settings |= {"share_encoder_decoder_embeddings": True, "decoder_vocab_size": None}
     model = _model_config(foreign, settings, vocabulary.ids() if vocabulary else {})
-    if model is not None:
+    if model is not None and foreign.shapes:
         _check_tensors(foreign, model)
         _check_ties(foreign, model)
         _check_positions(foreign, model)
@@ -69,7 +81,7 @@ def read_foreign(foreign: Foreign) -> Loaded:
     words = VocabularyConfig(model.vocabulary, vocabulary.kind, vocabulary.joint, model=files)
     config = Config(data, words, model, translation=translation_config(foreign.generation, model))
     transformer = without_weights(model)
-    transformer.load_state_dict(dict(_weights(foreign, model)), assign=True)
+    transformer.load_state_dict(dict(_weights(foreign, model, dtype)), assign=True)
     about = {"imported from": kind, "folder": foreign.folder.name}
     return Loaded(transformer.eval(), vocabulary, config, {"files": {}, "provenance": about})
 
@@ -98,30 +110,15 @@ def _model_config(
     if faults:
         return None
     own_target = target if target != size or (settings["tie_word_embeddings"] and not shared) else None
+    given = {ours: settings[name] for ours, name in SETTINGS.items()}
+    given |= {name: settings[name] for name in ("norm", "positions") if name in settings}
+    given["activation"] = ACTIVATIONS[settings["activation_function"]]
     try:
-        return ModelConfig(
-            **_sizes(settings), **ids, target_vocabulary=own_target, output_bias=_has_bias(foreign)
-        )
-    except (UsageError, TypeError) as error:
+        given |= {name: float(settings[name]) for name in DROPOUTS}
+        return ModelConfig(**given, **ids, target_vocabulary=own_target, output_bias=_has_bias(foreign))
+    except (UsageError, TypeError, ValueError) as error:
         foreign.faults.append(f"config.json: {error}")
         return None
-
-
-def _sizes(settings: Mapping[str, Any]) -> dict[str, Any]:
-    return dict(
-        vocabulary=settings["vocab_size"],
-        width=settings["d_model"],
-        heads=settings["encoder_attention_heads"],
-        hidden=settings["encoder_ffn_dim"],
-        encoder_layers=settings["encoder_layers"],
-        decoder_layers=settings["decoder_layers"],
-        activation=ACTIVATIONS[settings["activation_function"]],
-        tied=settings["tie_word_embeddings"],
-        scale_embeddings=settings["scale_embedding"],
-        norm=settings.get("norm", "last"),
-        positions=settings.get("positions", "paper"),
-        **{name: float(settings[name]) for name in ("dropout", "attention_dropout", "activation_dropout")},
-    )
 
 
 def _has_bias(foreign: Foreign) -> bool:
@@ -192,16 +189,16 @@ def _check_positions(foreign: Foreign, model: ModelConfig) -> None:
             and len(foreign.shapes[name]) == 2
             and foreign.shapes[name][1] == model.width
         ):
-            stored = foreign.tensor(name).float()
+            stored = foreign.tensor(name)
             table = sinusoids(len(stored), model.width, torch.float32, stored.device)
             if not torch.allclose(stored[:, order(model.width)], table, atol=HALF_PRECISION):
                 foreign.faults.append(f"{name} does not hold sinusoids: these positions were learned.")
 
 
-def _weights(foreign: Foreign, model: ModelConfig) -> Iterator[tuple[str, Tensor]]:
+def _weights(foreign: Foreign, model: ModelConfig, dtype: torch.dtype) -> Iterator[tuple[str, Tensor]]:
     for name, place in _places(model).items():
         found = next(each for each in place.names if each in foreign.shapes)
-        tensor = take(foreign.tensor(found).float(), place.axis)
+        tensor = take(foreign.tensor(found, dtype), place.axis)
         yield name, tensor.flatten() if name.endswith("projection.bias") else tensor
 
 

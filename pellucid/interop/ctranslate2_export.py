@@ -1,6 +1,5 @@
 """A model of ours for CTranslate2, the C++ engine: its TransformerSpec, its vocabularies, our pieces."""
 
-import importlib
 import math
 from pathlib import Path
 from typing import Any
@@ -8,18 +7,15 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from pellucid.errors import PellucidError
 from pellucid.folder.load import Loaded
-from pellucid.interop.parity import NEAR, Parity, samples
+from pellucid.interop.parity import NEAR, Parity, installed, samples
+from pellucid.interop.pieces import tokens_of, write_sides
 from pellucid.model import Attention, Norm, Transformer, sinusoids
-from pellucid.text.renumbered import Pieces
-from pellucid.text.vocabulary_file import without_paths
 from pellucid.translate.likelihood import log_probabilities
 from pellucid.translate.sentences import TOKENS
 
 # How far a token's log-probability may be off. Fewer bits are another function: the report says how near.
 NEAR_IN = {"float32": NEAR, "int8": math.inf, "int8_float32": math.inf, "int16": math.inf}
-SIDES = ("source.spm", "target.spm")
 
 
 def write_ctranslate2(loaded: Loaded, folder: Path, quantization: str = "float32") -> None:
@@ -27,7 +23,7 @@ def write_ctranslate2(loaded: Loaded, folder: Path, quantization: str = "float32
 
     CTranslate2 reads and writes pieces, not text: `source.spm` and `target.spm` cut and join it.
     """
-    specs = _ctranslate2("ctranslate2.specs")
+    specs = installed("ctranslate2.specs")
     model, shape = loaded.model, loaded.config.model
     activations = {
         "relu": specs.Activation.RELU,
@@ -52,13 +48,7 @@ def write_ctranslate2(loaded: Loaded, folder: Path, quantization: str = "float32
     spec.validate()
     spec.optimize(quantization=None if quantization == "float32" else quantization)
     spec.save(str(folder))
-    for name, side in zip(SIDES, (vocabulary.source, vocabulary.target), strict=True):
-        (folder / name).write_bytes(without_paths(side.serialized_model_proto()))
-
-
-def tokens_of(model: Pieces) -> list[str]:
-    """Return the token of each id; ids without a token have names that no text can have."""
-    return [model.id_to_piece(token) for token in range(model.get_piece_size())]
+    write_sides(vocabulary, folder)
 
 
 def _fill_stacks(spec: Any, model: Transformer, length: int) -> None:
@@ -122,7 +112,7 @@ def _values(tensor: Tensor) -> Any:
 
 def against_ctranslate2(folder: Path, loaded: Loaded, quantization: str, check: bool = True) -> Parity:
     """Compare with what CTranslate2 computes from a folder."""
-    ctranslate2 = _ctranslate2("ctranslate2")
+    ctranslate2 = installed("ctranslate2")
     sources, targets = samples(loaded)
     engine = ctranslate2.Translator(str(folder), device="cpu", compute_type="default")
     pieces = [tokens_of(side) for side in (loaded.vocabulary.source, loaded.vocabulary.target)]
@@ -138,10 +128,3 @@ def against_ctranslate2(folder: Path, loaded: Loaded, quantization: str, check: 
     name = f"ctranslate2 {ctranslate2.__version__} ({quantization})"
     parity = Parity(name, len(sources), len(pairs), max(pairs), NEAR_IN[quantization])
     return parity.check(folder) if check else parity
-
-
-def _ctranslate2(module: str) -> Any:
-    try:
-        return importlib.import_module(module)
-    except ImportError:
-        raise PellucidError('ctranslate2 is not installed. Run pip install "pellucid[interop]".') from None

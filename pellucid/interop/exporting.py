@@ -3,7 +3,7 @@
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -13,21 +13,29 @@ from pellucid.folder.whole_file import writing
 from pellucid.interop.ctranslate2_export import NEAR_IN, against_ctranslate2, write_ctranslate2
 from pellucid.interop.importing import Conversion, refuse_used
 from pellucid.interop.marian_export import write_marian
+from pellucid.interop.onnx_export import against_onnx, write_onnx
 from pellucid.interop.parity import against_transformers
 
 PROGRAMS = {
     "huggingface": "a MarianMT folder, for AutoModelForSeq2SeqLM and MarianTokenizer",
     "ctranslate2": "a folder for ctranslate2.Translator, with the SentencePiece models of both sides",
+    "onnx": "two graphs for onnxruntime, with their tokens and the SentencePiece models of both sides",
 }
 
 
 def export(
-    program: str, loaded: Loaded, out: str | Path, check: bool = True, quantization: str = "float32"
+    program: str,
+    loaded: Loaded,
+    out: str | Path,
+    check: bool = True,
+    quantization: str = "float32",
+    see: Sequence[str] = (),
 ) -> Conversion:
-    """Write a model for a program: "huggingface" (a MarianMT folder) or "ctranslate2".
+    """Write a model for a program: "huggingface" (a MarianMT folder), "ctranslate2" or "onnx".
 
     check: open it with that program and compare; a difference is an error, and nothing is written.
     quantization: of CTranslate2's weights, "float32", "int8", "int8_float32" or "int16".
+    see: globs of tensors, as a trace names them, that ONNX's graphs return too.
     """
     if program not in PROGRAMS:
         raise UsageError(f"{program!r} is not one of {', '.join(PROGRAMS)}. Choose one of these.")
@@ -37,12 +45,17 @@ def export(
             "Leave it out, or choose one of these for ctranslate2.",
             Setting("quantization", quantization),
         )
+    if see and program != "onnx":
+        raise UsageError("{}: only onnx shows tensors. Leave it out.", Setting("see", tuple(see)))
     out = Path(out)
     refuse_used(out)
     with _whole(out) as part:
         if program == "ctranslate2":
             write_ctranslate2(loaded, part, quantization)
             parity = against_ctranslate2(part, loaded, quantization) if check else None
+        elif program == "onnx":
+            write_onnx(loaded, part, see)
+            parity = against_onnx(part, loaded) if check else None
         else:
             write_marian(loaded, part)
             parity = against_transformers(part, loaded) if check else None

@@ -18,6 +18,7 @@ from pellucid.errors import PellucidError
 CONFIG, GENERATION, TOKENIZER = "config.json", "generation_config.json", "tokenizer_config.json"
 SAFE, PICKLED = "model.safetensors", "pytorch_model.bin"
 KINDS = {"F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16, "F64": torch.float64}
+TOGETHER = 2**20  # numbers that are read at once
 SUPPORTED = {"marian": "MarianMT (OPUS-MT)", "m2m_100": "M2M100 and NLLB"}
 
 
@@ -33,10 +34,10 @@ class Foreign:
     faults: list[str] = field(default_factory=list)
     _files: dict[str, Any] = field(default_factory=dict)  # the open file of each tensor
 
-    def tensor(self, name: str) -> Tensor:
-        """Read one tensor."""
+    def tensor(self, name: str, dtype: torch.dtype = torch.float32) -> Tensor:
+        """Read one tensor, as numbers of this type."""
         file = self._files[name]
-        return file[name] if isinstance(file, dict) else file.get_tensor(name)
+        return file[name].to(dtype) if isinstance(file, dict) else file.get_tensor(name, dtype)
 
     def json(self, name: str, optional: bool = False) -> Mapping[str, Any]:
         """Read a JSON file that holds an object; a file that is missing or damaged is a fault."""
@@ -72,10 +73,19 @@ class Foreign:
             )
 
 
-def is_foreign(folder: str | Path) -> bool:
-    """Return whether a folder is a model of transformers and not one of ours."""
-    others = ("MANIFEST.json", "model.bin")  # of ours, of CTranslate2
-    return (Path(folder) / CONFIG).is_file() and not any((Path(folder) / name).exists() for name in others)
+def is_foreign(folder: Path) -> bool:
+    """Return whether a folder is a model of transformers and not one of ours; refuse CTranslate2's."""
+    if is_ctranslate2(folder):
+        raise PellucidError(
+            f"{folder}: this is a model of CTranslate2, which shows no tensors. It can only be compared: "
+            f"pellucid inspect MODEL --against {folder}"
+        )
+    return (folder / CONFIG).is_file() and not (folder / "MANIFEST.json").exists()
+
+
+def is_ctranslate2(folder: Path) -> bool:
+    """Return whether a folder holds a model of CTranslate2."""
+    return (folder / "model.bin").is_file() and not (folder / "MANIFEST.json").exists()
 
 
 def open_foreign(folder: str | Path) -> Foreign:
@@ -134,15 +144,17 @@ class _SafeFile:
         self.header.pop("__metadata__", None)
         self.shapes = {name: tuple(each["shape"]) for name, each in self.header.items()}
 
-    def get_tensor(self, name: str) -> Tensor:
-        """Read one tensor."""
-        first, end = self.header[name]["data_offsets"]
-        content = bytearray(end - first)
-        with self._path.open("rb") as file:
-            file.seek(self._start + first)
-            file.readinto(content)
+    def get_tensor(self, name: str, dtype: torch.dtype) -> Tensor:
+        """Read one tensor, a piece at a time: there is never a second copy of it in the file's type."""
         kind = KINDS[self.header[name]["dtype"]]
-        return torch.frombuffer(content, dtype=kind).view(self.shapes[name])
+        tensor = torch.empty(self.shapes[name], dtype=dtype)
+        with self._path.open("rb") as file:
+            file.seek(self._start + self.header[name]["data_offsets"][0])
+            for piece in tensor.view(-1).split(TOGETHER):
+                content = bytearray(len(piece) * kind.itemsize)
+                file.readinto(content)
+                piece.copy_(torch.frombuffer(content, dtype=kind))
+        return tensor
 
 
 def _open_safe(foreign: Foreign, name: str) -> tuple[Any, dict[str, tuple[int, ...]]]:

@@ -12,12 +12,17 @@ from pellucid.interop.foreign import SUPPORTED, Foreign, is_foreign, open_foreig
 LOG = logging.getLogger("pellucid")
 
 
-def load_folder(folder: Path, device: str | torch.device = "cpu") -> Loaded:
-    """Load a model folder, a checkpoint of a training run, or a folder of transformers; log what that is."""
+def load_folder(
+    folder: Path, device: str | torch.device = "cpu", dtype: torch.dtype = torch.float32
+) -> Loaded:
+    """Load a model folder, a checkpoint of a training run, or a folder of transformers; log what that is.
+
+    dtype: of the weights of a folder of transformers, which may be large; ours are read in float32.
+    """
     if not is_foreign(folder):
         return load_model_or_step(folder, device)
     foreign = open_foreign(folder)
-    loaded = read_foreign(foreign)
+    loaded = read_foreign(foreign, dtype)
     loaded.model.to(device)
     LOG.info("%s.", describe(foreign, loaded))
     return loaded

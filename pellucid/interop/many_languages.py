@@ -5,6 +5,7 @@ from typing import Any
 
 from pellucid.errors import PellucidError
 from pellucid.interop.foreign import TOKENIZER, Foreign
+from pellucid.interop.pieces import by_id, check_table
 from pellucid.text.renumbered import Renumbered
 from pellucid.text.vocabulary import Vocabulary, parse
 from pellucid.text.vocabulary_file import kind_of
@@ -47,12 +48,11 @@ def read_languages(foreign: Foreign, settings: Mapping[str, Any]) -> Vocabulary 
         "start_id": foreign.generation.get("decoder_start_token_id") or settings["decoder_start_token_id"],
         "end_id": settings["eos_token_id"],
     }
-    tokens = _tokens(
-        foreign, table | {f"__{name}__" if m2m100 else name: id_ for name, id_ in codes.items()}, settings
-    )
+    table |= {f"__{name}__" if m2m100 else name: id_ for name, id_ in codes.items()}
+    check_table(foreign, table, settings["vocab_size"], TABLE if m2m100 else PIECES)
     if len(foreign.faults) > faults or model is None or proto is None:
         return None
-    pieces = Renumbered(model, tokens, special, codes)
+    pieces = Renumbered(model, by_id(table, settings["vocab_size"]), special, codes)
     languages = tuple((source, code) for code in codes)
     return Vocabulary(pieces, pieces, languages, "none", kind_of(proto), **special)
 
@@ -75,16 +75,3 @@ def _nllb(foreign: Foreign, first: int) -> dict[str, int]:
     if not codes:
         foreign.faults.append(f"neither {ADDED} nor {SPECIAL} names languages such as eng_Latn.")
     return codes
-
-
-def _tokens(foreign: Foreign, table: Mapping[str, int], settings: Mapping[str, Any]) -> list[str | None]:
-    size = settings["vocab_size"]
-    if table and max(table.values()) >= size:
-        foreign.faults.append(
-            f"ids up to {max(table.values())}, but the model has {size} tokens: another vocabulary."
-        )
-        return []
-    tokens: list[str | None] = [None] * size
-    for token, place in table.items():
-        tokens[place] = token
-    return tokens

@@ -12,13 +12,13 @@ from torch import Tensor
 from pellucid.config.schema import ModelConfig
 from pellucid.errors import PellucidError
 from pellucid.folder.load import Loaded
-from pellucid.interop.bart_family import BIAS
+from pellucid.interop.bart_family import BIAS, DROPOUTS, SETTINGS
 from pellucid.interop.foreign import CONFIG, GENERATION, SAFE, TOKENIZER
-from pellucid.interop.marian_vocabulary import SIDES, TABLE, TARGET_TABLE
+from pellucid.interop.marian_vocabulary import TABLE, TARGET_TABLE
+from pellucid.interop.pieces import tokens_of, write_sides
 from pellucid.interop.tensors import give, places
 from pellucid.text.renumbered import Pieces, Renumbered
 from pellucid.text.vocabulary import Vocabulary
-from pellucid.text.vocabulary_file import without_paths
 from pellucid.translate.request import forbidden_ids
 from pellucid.translate.sentences import TOKENS
 
@@ -40,8 +40,7 @@ def write_marian(loaded: Loaded, folder: Path) -> None:
     files |= tables if separate else {TABLE: tables[TABLE]}
     for name, content in files.items():
         (folder / name).write_text(json.dumps(content, ensure_ascii=False, indent=1), "utf-8")
-    for name, model in zip(SIDES, (loaded.vocabulary.source, loaded.vocabulary.target), strict=True):
-        (folder / name).write_bytes(without_paths(model.serialized_model_proto()))
+    write_sides(loaded.vocabulary, folder)
     safetensors.torch.save_file(dict(_weights(loaded)), folder / SAFE, {"format": "pt"})
 
 
@@ -62,31 +61,26 @@ def ids_of(model: Pieces) -> dict[str, int]:
     """Return the id of each token."""
     if isinstance(model, Renumbered):
         return {token: place for place, token in enumerate(model.tokens) if token is not None}
-    return {model.id_to_piece(token): token for token in range(model.get_piece_size())}
+    return {token: place for place, token in enumerate(tokens_of(model))}
 
 
 def _config(loaded: Loaded) -> dict[str, Any]:
     model, longest = loaded.config.model, loaded.config.translation.max_length + 1
-    table: dict[str, Any] = {
+    table: dict[str, Any] = {name: getattr(model, ours) for ours, name in SETTINGS.items()}
+    table |= {name: getattr(model, name) for name in DROPOUTS} | _special(loaded)
+    return table | {
         "architectures": ["MarianMTModel"],
         "model_type": "marian",
-        "vocab_size": model.vocabulary,
         "decoder_vocab_size": model.target_size,
-        "d_model": model.width,
+        "decoder_attention_heads": model.heads,
+        "decoder_ffn_dim": model.hidden,
         "activation_function": ACTIVATIONS[model.activation],
-        "scale_embedding": model.scale_embeddings,
         "share_encoder_decoder_embeddings": model.tied and model.target_vocabulary is None,
-        "tie_word_embeddings": model.tied,
         "max_position_embeddings": max(TOKENS, loaded.config.data.max_length, longest),
         "is_encoder_decoder": True,
         "bos_token_id": None,
         "dtype": "float32",
     }
-    for stack, layers in (("encoder", model.encoder_layers), ("decoder", model.decoder_layers)):
-        sizes = {"layers": layers, "ffn_dim": model.hidden, "attention_heads": model.heads}
-        table |= {f"{stack}_{name}": size for name, size in sizes.items()}
-    names = ("dropout", "attention_dropout", "activation_dropout")
-    return table | {name: getattr(model, name) for name in names} | _special(loaded)
 
 
 def _special(loaded: Loaded) -> dict[str, Any]:

@@ -6,11 +6,11 @@ from typing import Any
 from pellucid.config.schema import DataConfig
 from pellucid.errors import PellucidError
 from pellucid.interop.foreign import Foreign
+from pellucid.interop.pieces import SIDES, by_id, check_table
 from pellucid.text.renumbered import Renumbered
 from pellucid.text.vocabulary import SOURCE_FILE, TARGET_FILE, Vocabulary, parse, ready_made
 from pellucid.text.vocabulary_file import kind_of
 
-SIDES = ("source.spm", "target.spm")
 TABLE, TARGET_TABLE = "vocab.json", "target_vocab.json"
 NAMES = {"unk_token": "<unk>", "eos_token": "</s>", "pad_token": "<pad>"}
 
@@ -31,7 +31,7 @@ def read_vocabulary(foreign: Foreign, settings: Mapping[str, Any]) -> Vocabulary
     names = (TABLE, TARGET_TABLE if separate else TABLE)
     special = [_special(foreign, table, settings, name) for table, name in zip(tables, names, strict=True)]
     for table, size, name in zip(tables, sizes, names, strict=True):
-        _check_table(foreign, table, size, name)
+        check_table(foreign, table, size, name)
     if len(foreign.faults) > faults or len(models) < 2:
         return None
     for model, table, name in zip(models, tables, SIDES, strict=True):
@@ -40,7 +40,7 @@ def read_vocabulary(foreign: Foreign, settings: Mapping[str, Any]) -> Vocabulary
         foreign.faults.append(f"{TARGET_TABLE}: its special tokens have other ids than those of {TABLE}.")
     languages = _languages(foreign, tables[0])
     kind = kind_of(protos[SIDES[0]])
-    tokens = [_tokens(table, size) for table, size in zip(tables, sizes, strict=True)]
+    tokens = [by_id(table, size) for table, size in zip(tables, sizes, strict=True)]
     plain = _plain(protos, tokens, special[0], kind, languages)
     if plain is not None:
         return plain
@@ -73,19 +73,6 @@ def _special(
     }
 
 
-def _check_table(foreign: Foreign, table: Mapping[str, Any], size: int, name: str) -> None:
-    """Each token has an id of its own, within the model's vocabulary."""
-    ids = [value for value in table.values() if type(value) is int]
-    if len(ids) < len(table):
-        foreign.faults.append(f"{name}: some ids are not whole numbers.")
-    elif len({*ids}) < len(ids):
-        foreign.faults.append(f"{name}: several tokens have the same id.")
-    elif ids and not 0 <= min(ids) <= max(ids) < size:
-        foreign.faults.append(
-            f"{name}: ids from {min(ids)} to {max(ids)}, but the model has {size} tokens: another vocabulary."
-        )
-
-
 def _check_pieces(foreign: Foreign, model: Any, table: Mapping[str, int], name: str) -> None:
     """A table that has few of a model's pieces belongs to another model."""
     known = sum(model.id_to_piece(token) in table for token in range(model.get_piece_size()))
@@ -102,13 +89,6 @@ def _languages(foreign: Foreign, table: Mapping[str, int]) -> tuple[tuple[str, s
     if codes:
         return tuple((str(source or "?"), code) for code in codes)
     return ((str(source), str(target)),) if source and target else ()
-
-
-def _tokens(table: Mapping[str, int], size: int) -> list[str | None]:
-    tokens: list[str | None] = [None] * size
-    for token, place in table.items():
-        tokens[place] = token
-    return tokens
 
 
 def _plain(

@@ -1,14 +1,16 @@
 """Whether a model that was converted is still the same function: sentences, log-probabilities, tokens."""
 
+import importlib
 import os
 import random
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from pellucid.errors import PellucidError
 from pellucid.folder.load import Loaded
@@ -18,6 +20,7 @@ from pellucid.translate.text_translator import TextTranslator
 SENTENCES, PIECES = 8, (3, 12)  # how many, and of how many random pieces
 LONGEST = 40  # tokens of a sample's translation
 NEAR = 1e-4  # of log-probabilities in float32
+Logits = Callable[[Tensor, Tensor], Tensor]  # of source ids and of target ids that begin with the start
 
 
 @dataclass(frozen=True)
@@ -78,10 +81,29 @@ def against_transformers(folder: Path, loaded: Loaded) -> Parity | None:
         tokenizer.src_lang = vocabulary.source_language(to)
     texts = sample_texts(vocabulary)
     cut = sum(tokenizer(tag + text).input_ids == vocabulary.encode_source(text, to) for text in texts)
+
+    def logits(source: Tensor, target: Tensor) -> Tensor:
+        said: Tensor = model(input_ids=source, decoder_input_ids=target).logits
+        return said
+
+    parity = against(logits, loaded, f"transformers {transformers.__version__}")
+    return replace(parity, same_ids=cut).check(folder)
+
+
+@torch.no_grad()
+def against(their_logits: Logits, loaded: Loaded, name: str) -> Parity:
+    """Compare with what another program computes of the samples: each token's log-probabilities."""
+    difference, tokens, same_first = 0.0, 0, 0
     sources, targets = samples(loaded)
-    difference, first = _compare(model, loaded, sources, targets)
-    name, tokens = f"transformers {transformers.__version__}", sum(map(len, targets))
-    return Parity(name, len(texts), tokens, difference, same_ids=cut, same_first=first).check(folder)
+    for source_ids, target_ids in zip(sources, targets, strict=True):
+        source = torch.tensor([source_ids])
+        shifted = torch.tensor([[loaded.model.config.start_id, *target_ids[:-1]]])
+        ours = loaded.model(source, None, shifted).log_softmax(-1)
+        theirs = their_logits(source, shifted).float().log_softmax(-1)
+        difference = max(difference, float((ours - theirs).abs().max()))
+        same_first += int((ours.argmax(-1) == theirs.argmax(-1)).sum())
+        tokens += len(target_ids)
+    return Parity(name, len(sources), tokens, difference, same_first=same_first)
 
 
 def samples(loaded: Loaded) -> tuple[list[list[int]], list[list[int]]]:
@@ -112,17 +134,10 @@ def _language(vocabulary: Vocabulary) -> str | None:
     return next(iter(vocabulary.target_languages), None)
 
 
-@torch.no_grad()
-def _compare(
-    theirs: Any, loaded: Loaded, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
-) -> tuple[float, int]:
-    """Return the largest difference of log-probabilities, and how often the likeliest token is the same."""
-    difference, same_first = 0.0, 0
-    for source_ids, target_ids in zip(sources, targets, strict=True):
-        source = torch.tensor([source_ids])
-        shifted = torch.tensor([[loaded.model.config.start_id, *target_ids[:-1]]])
-        ours = loaded.model(source, None, shifted).log_softmax(-1)
-        their = theirs(input_ids=source, decoder_input_ids=shifted).logits.float().log_softmax(-1)
-        difference = max(difference, float((ours - their).abs().max()))
-        same_first += int((ours.argmax(-1) == their.argmax(-1)).sum())
-    return difference, same_first
+def installed(module: str) -> Any:
+    """Return a module that the extra `interop` installs; raise where it is missing."""
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        name = module.partition(".")[0]
+        raise PellucidError(f'{name} is not installed. Run pip install "pellucid[interop]".') from None

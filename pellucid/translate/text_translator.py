@@ -4,6 +4,8 @@ import copy
 from collections.abc import Iterator, Sequence
 from typing import Unpack, overload
 
+import torch
+
 from pellucid.config.schema import Config
 from pellucid.engine.decoding import Engine
 from pellucid.errors import Setting, UsageError
@@ -58,7 +60,7 @@ class TextTranslator:
         self.config = config
         self._serving = self._models
         if precision == "bf16":
-            self._serving = tuple(copy.deepcopy(each).bfloat16() for each in self._models)
+            self._serving = tuple(map(in_bfloat16, self._models))
         self.decoders: Sequence[Transformer | Engine] = self._serving
         if precision == "int8":
             self.decoders = tuple(Engine(each, precision) for each in self._models)
@@ -74,7 +76,8 @@ class TextTranslator:
 
     @property
     def model(self) -> Transformer:
-        """The model in float32, which measures and explains; an error where there are several."""
+        """The model that measures and explains, in float32 unless it was read in bf16; an error where there are
+        several."""
         return only_one(self._models)
 
     @property
@@ -194,3 +197,9 @@ class TextTranslator:
     def _check_language(self, to: str | None) -> None:
         if to is not None:
             self.vocabulary.target_language(to)
+
+
+def in_bfloat16(model: Transformer) -> Transformer:
+    """Return the model, or a copy of it in bf16."""
+    same = next(model.parameters()).dtype == torch.bfloat16
+    return model if same else copy.deepcopy(model).bfloat16()

@@ -30,6 +30,9 @@ def test_a_model_and_its_exports_are_the_same_function(tmp_path: Path, pellucid:
     assert pellucid("inspect", tmp_path / "ctranslate2", "--against", ours).out == said.out
     said = pellucid("inspect", save(tmp_path / "other", seed=1), "--against", tmp_path / "ctranslate2")
     assert "are different functions: log-probabilities of 8 sentences differ by at most" in said.out
+    for argv in (["inspect", "MODEL"], ["import", "MODEL", tmp_path / "in"], ["translate", "MODEL"]):
+        said = pellucid(*[tmp_path / "ctranslate2" if each == "MODEL" else each for each in argv])
+        assert said.code == 1 and "this is a model of CTranslate2, which shows no tensors" in said.err
 
 
 @pytest.mark.parametrize(

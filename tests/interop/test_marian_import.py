@@ -138,7 +138,7 @@ def test_their_defaults_are_ours(folder: Path) -> None:
     assert (config.beam, config.max_length, config.forced_end) == (4, 23, True)
 
 
-@pytest.mark.parametrize("language", ["en", "fr", "hi"])
+@pytest.mark.parametrize("language", ["en", "de", "fr", "hi"])
 def test_ids_are_those_of_their_tokenizer(language: str, tmp_path: Path) -> None:
     model(
         tmp_path,
@@ -218,6 +218,15 @@ def test_pickled_tensors_are_read_as_tensors(folder: Path, tmp_path: Path) -> No
     assert torch.equal(read.model(source, mask, target), pickled.model(source, mask, target))
 
 
+def test_in_bf16_there_is_no_copy_in_fp32(folder: Path) -> None:
+    whole, rounded = (load(folder, device="cpu", precision=each) for each in ("fp32", "bf16"))
+    assert rounded.serving is rounded.model
+    for name, tensor in rounded.model.state_dict().items():
+        assert torch.equal(tensor, whole.model.state_dict()[name].bfloat16()), name
+    explanation = rounded.explain(phrases("en", 1)[0])  # of the rounded weights, computed in fp32
+    assert explanation.trace["encoder.output"].tensor.dtype == torch.float32
+
+
 class Harmful:
     def __reduce__(self) -> Any:
         return open, ("harm.txt", "w")
@@ -271,6 +280,21 @@ def test_a_damaged_folder_is_refused_with_all_its_faults(tmp_path: Path) -> None
         "Nothing in it was executed. Download the folder again, or ask whoever made it.",
     ]
     assert not (tmp_path / "ours").exists()
+
+
+@pytest.mark.parametrize("left", ["", "version https://git-lfs.github.com/spec/v1", "half"])
+def test_a_folder_that_is_half_there_says_what_is_missing(left: str, tmp_path: Path) -> None:
+    model(tmp_path, tokenizer(tmp_path))
+    weights, content = tmp_path / "model.safetensors", (tmp_path / "model.safetensors").read_bytes()
+    weights.unlink()
+    if left:
+        weights.write_bytes(content[: len(content) // 2] if left == "half" else left.encode())
+    (tmp_path / "source.spm").unlink()
+    with pytest.raises(PellucidError) as caught:
+        load(tmp_path)
+    faults = str(caught.value).split("\n")[1:-1]
+    assert faults[1:] == ["  - source.spm: cannot be read: No such file or directory."]
+    assert ("model.safetensors: this is not" if left else "there are no weights, neither") in faults[0]
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from pellucid.config.toml_file import from_table, to_table
 from pellucid.data.corpus import Pair, Report
 from pellucid.errors import UsageError
 from pellucid.learning import setting_up
-from pellucid.learning.text import Text, overlap, warn_if_identical
+from pellucid.learning.text import Text, overlap
 
 
 @pytest.fixture

@@ -1,0 +1,200 @@
+"""A model of ours as two ONNX graphs: the encoder, and a step of the decoder with its cache.
+
+The graphs are traced from the model's own modules. From one to the other go the keys and values of each
+layer: `memory.0.keys` of the source, and `past.0.keys` of the target, which a step returns as
+`next_past.0.keys`.
+"""
+
+import fnmatch
+import json
+import logging
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from pellucid.cache import GrowingPast, Memory
+from pellucid.errors import UsageError
+from pellucid.folder.load import Loaded
+from pellucid.interop.parity import Parity, against, installed
+from pellucid.interop.pieces import tokens_of, write_sides
+from pellucid.mask import Mask
+from pellucid.model import EXPORTED_POSITIONS, Transformer, sinusoids
+from pellucid.seeing.records import no_such_name
+from pellucid.seeing.trace import trace
+from pellucid.seeing.watching import full_name, parts_of, watching
+from pellucid.translate.request import forbidden_ids
+
+ENCODER, DECODER, TOKENS = "encoder.onnx", "decoder.onnx", "tokens.json"
+IN_ONE_FILE = 2**30  # bytes of weights: a graph file holds 2 GB, so those of a larger model lie beside it
+# Sizes to trace with: no two alike, and none that PyTorch would take for a constant (0 and 1).
+SENTENCES, SOURCE, PAST, NEW = 2, 7, 5, 3
+Axes = Mapping[int, str]  # the names of those that vary
+
+
+def write_onnx(loaded: Loaded, folder: Path, see: Sequence[str] = ()) -> None:
+    """Write encoder.onnx, decoder.onnx, tokens.json and the SentencePiece models; onnx checks the graphs.
+
+    see: globs of the tensors, named as in a trace, that the graphs return too.
+    """
+    _check_globs(loaded.model, see)
+    shape = loaded.model.config
+    mask = torch.ones(SENTENCES, SOURCE, dtype=torch.bool), {0: "sentences", 1: "source"}
+    read = {"source": (mask[0].long(), mask[1]), "source_mask": mask}
+    new = torch.ones(SENTENCES, NEW, dtype=torch.long), {0: "sentences", 1: "new"}
+    write = {"target": new, "source_mask": mask}
+    for what, axis, length in (("memory", "source", SOURCE), ("past", "past", PAST)):
+        keys = torch.zeros(SENTENCES, shape.heads, length, shape.width // shape.heads)
+        write |= {
+            name: (keys.clone(), {0: "sentences", 2: axis}) for name in _names(what, shape.decoder_layers)
+        }
+    # The trace of a graph meets this table as a constant.
+    sinusoids(EXPORTED_POSITIONS, shape.width, torch.float32, mask[0].device, shape.positions)
+    _write_graph(Graph(loaded.model, encode, see), read, folder / ENCODER)
+    _write_graph(Graph(loaded.model, step, see), write, folder / DECODER)
+    (folder / TOKENS).write_text(json.dumps(_tokens(loaded), ensure_ascii=False, indent=0), "utf-8")
+    write_sides(loaded.vocabulary, folder)
+
+
+def against_onnx(folder: Path, loaded: Loaded) -> Parity:
+    """Compare with what onnxruntime computes: each target in two steps, the second with a past."""
+    runtime = installed("onnxruntime")
+    encoder, decoder = (runtime.InferenceSession(str(folder / name)) for name in (ENCODER, DECODER))
+    shape = loaded.model.config
+    nothing = torch.zeros(1, shape.heads, 0, shape.width // shape.heads)
+
+    def logits(source: Tensor, target: Tensor) -> Tensor:
+        given = {"source": source, "source_mask": torch.ones_like(source, dtype=torch.bool)}
+        given |= run(encoder, given) | dict.fromkeys(_names("past", shape.decoder_layers), nothing)
+        rows = []
+        for ids in target.split(max(1, target.shape[1] // 2), dim=1):
+            said = run(decoder, given | {"target": ids})
+            given |= {name.removeprefix("next_"): each for name, each in said.items()}
+            rows.append(said["logits"])
+        return torch.cat(rows, dim=1)
+
+    return against(logits, loaded, f"onnxruntime {runtime.__version__}").check(folder)
+
+
+def run(session: Any, given: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Run a graph on those tensors that it takes; return its results by name."""
+    taken = {each.name: given[each.name].numpy() for each in session.get_inputs()}
+    results = zip(session.get_outputs(), session.run(None, taken), strict=True)
+    return {each.name: torch.from_numpy(array) for each, array in results}
+
+
+class Graph(nn.Module):
+    """A part of the model as a function of plain tensors; the tensors that `see` names are results too."""
+
+    def __init__(
+        self, model: Transformer, compute: Callable[..., dict[str, Tensor]], see: Sequence[str]
+    ) -> None:
+        super().__init__()
+        self.model, self.compute, self.see = model, compute, see
+
+    def forward(self, *given: Tensor) -> tuple[Tensor, ...]:
+        return tuple(self.results(*given).values())
+
+    def results(self, *given: Tensor) -> dict[str, Tensor]:
+        """Return all results by name, in order."""
+        seen: dict[str, Tensor] = {}
+
+        def watch(path: str, name: str, axes: str, tensor: Tensor) -> Tensor:
+            full = full_name(path, name)
+            if any(fnmatch.fnmatchcase(full, glob) for glob in self.see):
+                seen[full] = tensor
+            return tensor
+
+        # Watched, the norm and the attention compute their equations openly: so do all our graphs.
+        with watching(watch, parts_of(self.model)):
+            computed = self.compute(self.model, *given)
+        return computed | seen
+
+
+def encode(model: Transformer, source: Tensor, source_mask: Tensor) -> dict[str, Tensor]:
+    """Ids B M, bool B M -> each decoder layer's keys B H M K and values B H M U of the source."""
+    memory = model.remember(model.encoder(source, OpenMask(source_mask), model.embedding), None)
+    return _by_name("memory", memory.keys_BHMK, memory.values_BHMU)
+
+
+def step(model: Transformer, target: Tensor, source_mask: Tensor, *given: Tensor) -> dict[str, Tensor]:
+    """Ids B L, bool B M, the memory and the past -> logits B L V, and the past of the next step."""
+    half = len(given) // 2
+    memory = Memory([*given[:half:2]], [*given[1:half:2]], OpenMask(source_mask))
+    past = GivenPast(given[half::2], given[half + 1 :: 2])
+    logits = model.logits(model.decoder(target, memory, past, model.embedding))
+    return {"logits": logits} | past.by_name()
+
+
+@dataclass(frozen=True)
+class OpenMask(Mask):
+    """A mask whose rows may be empty: a graph is made before its numbers are known."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "some_row_is_empty", True)
+
+
+class GivenPast(GrowingPast):
+    """A past that begins with each layer's keys and values."""
+
+    def __init__(self, keys_BHMK: Iterable[Tensor], values_BHMU: Iterable[Tensor]) -> None:
+        super().__init__()
+        self._keys, self._values = [*keys_BHMK], [*values_BHMU]
+
+    def by_name(self) -> dict[str, Tensor]:
+        """Return each layer's keys and values, the new ones too."""
+        return _by_name("next_past", self._keys, self._values)
+
+
+def _names(what: str, layers: int) -> list[str]:
+    return [f"{what}.{layer}.{name}" for layer in range(layers) for name in ("keys", "values")]
+
+
+def _by_name(what: str, keys: Sequence[Tensor], values: Sequence[Tensor]) -> dict[str, Tensor]:
+    turns = [tensor for pair in zip(keys, values, strict=True) for tensor in pair]
+    return dict(zip(_names(what, len(keys)), turns, strict=True))
+
+
+@torch.no_grad()
+def _write_graph(graph: Graph, given: Mapping[str, tuple[Tensor, Axes]], path: Path) -> None:
+    checker = installed("onnx").checker
+    installed("onnxscript")
+    tensors, axes = zip(*given.values(), strict=True)
+    weights = sum(each.numel() * each.element_size() for each in graph.parameters())
+    logging.getLogger("torch.onnx").setLevel(logging.ERROR)  # it misses torchvision, which we do not need
+    with warnings.catch_warnings(action="ignore"):  # of PyTorch about its own exporter
+        program = torch.onnx.export(
+            graph,
+            tensors,
+            dynamo=True,
+            dynamic_shapes={"given": axes},
+            input_names=[*given],
+            output_names=[*graph.results(*tensors)],
+            verbose=False,
+        )
+    assert program is not None
+    program.save(str(path), external_data=weights > IN_ONE_FILE)
+    checker.check_model(str(path), full_check=True)
+
+
+@torch.no_grad()
+def _check_globs(model: Transformer, see: Sequence[str]) -> None:
+    """Raise for a glob that names no tensor."""
+    ids = torch.tensor([[model.config.end_id]])
+    with trace(model) as shown:
+        model(ids, None, ids)
+    for glob in see:
+        if not fnmatch.filter(shown, glob):
+            raise UsageError(f"see: {no_such_name(glob, shown)}")
+
+
+def _tokens(loaded: Loaded) -> dict[str, Any]:
+    """Return the special ids, the ids that are never said, and the token of each id on both sides."""
+    vocabulary = loaded.vocabulary
+    never = {*forbidden_ids(loaded.model, vocabulary), *loaded.config.translation.suppressed}
+    sides = {"source": tokens_of(vocabulary.source), "target": tokens_of(vocabulary.target)}
+    return vocabulary.ids() | {"never": sorted(never)} | sides

@@ -1,0 +1,44 @@
+"""Tokens and their ids: tables that come with a model, and what an export takes along of a vocabulary."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pellucid.interop.foreign import Foreign
+from pellucid.text.renumbered import Pieces
+from pellucid.text.vocabulary import Vocabulary
+from pellucid.text.vocabulary_file import without_paths
+
+SIDES = ("source.spm", "target.spm")
+
+
+def tokens_of(model: Pieces) -> list[str]:
+    """Return the token of each id; ids without a token have names that no text can have."""
+    return [model.id_to_piece(token) for token in range(model.get_piece_size())]
+
+
+def write_sides(vocabulary: Vocabulary, folder: Path) -> None:
+    """Write source.spm and target.spm, which cut and join text."""
+    for name, side in zip(SIDES, (vocabulary.source, vocabulary.target), strict=True):
+        (folder / name).write_bytes(without_paths(side.serialized_model_proto()))
+
+
+def check_table(foreign: Foreign, table: Mapping[str, Any], size: int, name: str) -> None:
+    """Each token has an id of its own, within the model's vocabulary."""
+    ids = [value for value in table.values() if type(value) is int]
+    if len(ids) < len(table):
+        foreign.faults.append(f"{name}: some ids are not whole numbers.")
+    elif len({*ids}) < len(ids):
+        foreign.faults.append(f"{name}: several tokens have the same id.")
+    elif ids and not 0 <= min(ids) <= max(ids) < size:
+        foreign.faults.append(
+            f"{name}: ids from {min(ids)} to {max(ids)}, but the model has {size} tokens: another vocabulary."
+        )
+
+
+def by_id(table: Mapping[str, int], size: int) -> list[str | None]:
+    """Return the token of each id; None where an id has none."""
+    tokens: list[str | None] = [None] * size
+    for token, place in table.items():
+        tokens[place] = token
+    return tokens
