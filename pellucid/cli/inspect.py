@@ -8,7 +8,8 @@ from typing import Any
 
 from pellucid.cli.lines import put
 from pellucid.config.toml_file import to_toml
-from pellucid.interop.against import compare_models, compare_with_ctranslate2, is_ctranslate2
+from pellucid.interop.against import compare_models, compare_with_ctranslate2
+from pellucid.interop.foreign import is_ctranslate2
 from pellucid.interop.loading import load_folder
 from pellucid.model import Transformer
 from pellucid.seeing.trace import trace

@@ -76,8 +76,8 @@ class TextTranslator:
 
     @property
     def model(self) -> Transformer:
-        """The model that measures and explains, in float32 unless it was read in bf16; an error where there are
-        several."""
+        """The model that measures and explains, in float32 unless it was read in bf16; it must be the only
+        one."""
         return only_one(self._models)
 
     @property
