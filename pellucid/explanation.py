@@ -13,7 +13,7 @@ from pellucid.reading.alignment import Alignment, align
 from pellucid.reading.beam_path import BeamPath, follow_search, search_verdict
 from pellucid.reading.looking import HeadLook, Merged, find_looks, merge_words
 from pellucid.reading.passes import as_read, watch
-from pellucid.reading.reading import Reading, read
+from pellucid.reading.reading import Reading
 from pellucid.reading.stepwise import Stepwise, decode_stepwise
 from pellucid.seeing.trace import Edit, Trace
 from pellucid.show.files import as_json, as_npz
@@ -123,10 +123,3 @@ class Explanation(Reading):
         print_parts(lambda width: reading_parts(self, width))
         if more:
             print_parts(lambda width: more_parts(self, lambda: self.beam_path, lambda: self.stepwise, width))
-
-
-def explain(
-    translator: TextTranslator, text: str, to: str | None = None, target: str | None = None
-) -> Explanation:
-    """Translate `text`, or take `target` as its translation, and record one pass over both."""
-    return Explanation(**vars(read(translator, text, to, target)), translator=translator)

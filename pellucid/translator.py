@@ -9,9 +9,10 @@ import torch
 
 from pellucid.config.device import device_named
 from pellucid.errors import PellucidError, UsageError
-from pellucid.explanation import Explanation, explain
+from pellucid.explanation import Explanation
 from pellucid.interop.loading import load_folder
 from pellucid.probes.compare import Comparison, compare
+from pellucid.reading.reading import read
 from pellucid.show import registered as registered
 from pellucid.translate.ensemble import check_same_vocabulary
 from pellucid.translate.text_translator import TextTranslator
@@ -25,7 +26,7 @@ class Translator(TextTranslator):
 
     def explain(self, source: str, to: str | None = None, target: str | None = None) -> Explanation:
         """Translate, or take `target` as the translation, and record every matrix of one pass over both."""
-        return explain(self, source, to, target)
+        return Explanation(**vars(read(self, source, to, target)), translator=self)
 
     def compare(
         self, word: str, a: str, b: str, to: str | None = None, which: tuple[int, int] | None = None

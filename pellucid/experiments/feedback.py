@@ -28,14 +28,12 @@ def experiment(explanation: Explanation, *, slip_at: int = 1, slip: str | None =
     gold, vocabulary, forced = explanation.target_ids, explanation.vocabulary, explanation.steps
     if slip_at > len(gold):
         raise UsageError(f"slip_at = {slip_at}: the target has the positions 1 to {len(gold)}.")
-    translator, source, tables, panels = explanation.translator, explanation.translation.source, [], []
+    translator, tables, panels = explanation.translator, [], []
     wrong, plain, unslipped = _slip(explanation, slip_at, slip), list[int](), list[Step]()
     word, right = vocabulary.target_tokens([wrong, gold[slip_at - 1]])
     for title in ("The model as it is", f"The same model, {word} fed back for {right}"):
         begun = [*plain[: slip_at - 1], wrong] if plain else []
-        longest = len(begun) + len(gold) + 20
-        greedy = translator.translate(source, explanation.to, beam=1, prefix=begun, max_length=longest)
-        own = greedy.hypotheses[0].token_ids
+        own = _own_words(explanation, begun)
         seen = watched_pass(translator.model, vocabulary, explanation.source_ids, own[: len(gold)])
         steps = steps_of(seen, vocabulary, gold[: len(own)])
         plain, unslipped = plain or own, unslipped or steps
@@ -51,11 +49,8 @@ def experiment(explanation: Explanation, *, slip_at: int = 1, slip: str | None =
     later = len(gold) - slip_at
     lost = later - sum(step.predicted == step.expected for step in steps[slip_at:])
     already = later - sum(step.predicted == step.expected for step in unslipped[slip_at:])
-    made = (
-        f"makes {lost} of the {later} later words wrong, and without it {already} are"
-        if later
-        else "changes nothing: no word is later"
-    )
+    made = f"makes {lost} of the {later} later words wrong, and without it {already} are"
+    made = made if later else "changes nothing: no word is later"
     return Result(
         conclusion=f"One wrong word fed back ({word} for {right}) {made}; the loss of the {len(steps)} "
         f"position{'s' if len(steps) != 1 else ''} reached is {sum(step.loss for step in steps):.4f}, and "
@@ -64,6 +59,14 @@ def experiment(explanation: Explanation, *, slip_at: int = 1, slip: str | None =
         picture=panels,
         note="On the left the right words are read, on the right the model's own; ✗: not the expected word.",
     )
+
+
+def _own_words(explanation: Explanation, begun: list[int]) -> list[int]:
+    """Return the target ids that greedy decoding finds when the target begins with `begun`."""
+    longest = len(begun) + len(explanation.target_ids) + 20
+    source, to = explanation.translation.source, explanation.to
+    found = explanation.translator.translate(source, to, beam=1, prefix=begun, max_length=longest)
+    return found.hypotheses[0].token_ids
 
 
 def _slip(explanation: Explanation, place: int, word: str | None) -> int:

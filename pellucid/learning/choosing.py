@@ -146,9 +146,6 @@ def choose(corpus: Corpus, minutes: float, faster: float = 1.0) -> list[Chosen]:
     epoch = f"an epoch has about {max(1, round(steps_of_epoch)):,} steps{few}"
     exact = kind != "subwords" or corpus.target_words < SHORT
     held_out = max(1, min(max(50, round(0.02 * corpus.pairs)), 1000, corpus.pairs // 5))
-    rate, why = RATES[preset], f"usual for a width of {PRESETS[preset]['width']}"
-    if kind == "words":  # SCAN: at a rate of 0.002 the loss of held-out commands rose again now and then
-        rate, why = min(0.0007, rate), "low: words follow rules"
     choices = [
         Chosen("data.held_out", held_out, f"of {corpus.pairs:,} pairs: to validate on"),
         *_vocabulary(corpus, kind, size),
@@ -156,7 +153,7 @@ def choose(corpus: Corpus, minutes: float, faster: float = 1.0) -> list[Chosen]:
         Chosen("training.minutes", float(minutes), "these end the training"),
         Chosen("training.steps", 1_000_000_000, "no limit"),
         Chosen("training.batch_tokens", budget, epoch),
-        Chosen("training.peak_rate", rate, why),
+        _rate(kind, preset),
         Chosen("training.label_smoothing", 0.0, "one answer is right, and rare cases count more so"),
         Chosen("training.warmup_steps", _rounded(steps / 10), f"a tenth of about {_rounded(steps):,} steps"),
         Chosen("training.cooldown", COOLDOWN, "the share at the end in which the rate falls to 0"),
@@ -171,6 +168,12 @@ def choose(corpus: Corpus, minutes: float, faster: float = 1.0) -> list[Chosen]:
         "translation.beam": kind == "subwords",
     }
     return [each for each in choices if not unsuited.get(each.name)]
+
+
+def _rate(kind: str, preset: str) -> Chosen:
+    if kind == "words":  # SCAN: at a rate of 0.002 the loss of held-out commands rose again now and then
+        return Chosen("training.peak_rate", min(0.0007, RATES[preset]), "low: words follow rules")
+    return Chosen("training.peak_rate", RATES[preset], f"usual for a width of {PRESETS[preset]['width']}")
 
 
 def kind_of(corpus: Corpus) -> str:

@@ -166,12 +166,18 @@ def _running(
             with stop.during(Doing.END):
                 if average := finish(run):
                     write_metrics(metrics, average)
-        if run.position.step == 0:
-            run.report("nothing was learned: the training ended at step 0 with its first weights")
-        elif run.position.step < settings.warmup_steps:
-            warmup = f"step {run.position.step:,} of {settings.warmup_steps:,} warm-up steps"
-            remedy = "Lower [training] warmup_steps, or train longer."
-            run.report(f"the learning rate was still rising at the end: {warmup}. {remedy}")
+        _report_early_end(run)
+
+
+def _report_early_end(run: Run) -> None:
+    step, warmup = run.position.step, run.config.training.warmup_steps
+    if step == 0:
+        run.report("nothing was learned: the training ended at step 0 with its first weights")
+    elif step < warmup:
+        run.report(
+            f"the learning rate was still rising at the end: step {step:,} of {warmup:,} warm-up steps. "
+            "Lower [training] warmup_steps, or train longer."
+        )
 
 
 def _endless_batches(run: Run) -> Iterator[tuple[int, int, Batch]]:

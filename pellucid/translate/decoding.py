@@ -17,6 +17,7 @@ from pellucid.config.schema import ModelConfig
 from pellucid.data.batch import pad
 from pellucid.engine.decoding import Engine
 from pellucid.engine.room import Room
+from pellucid.mask import Mask
 from pellucid.model import Transformer
 from pellucid.translate.beam import best
 from pellucid.translate.ensemble import EnsembleDecoding
@@ -42,7 +43,7 @@ class TransformerDecoding:
     def join(self, places: Sequence[int]) -> None:
         """Encode sources, after those before them have left."""
         ids, mask = pad([self._sources[place] for place in places], self._model.config.pad_id, self._device)
-        self._memory = self._model.remember(self._model.encode(ids, mask), mask)
+        self._memory = self._model.remember(self._model.encoder(ids, Mask(mask), self._model.embedding), mask)
         self._past = GrowingPast()
 
     @torch.no_grad()
@@ -107,32 +108,40 @@ def decode(
     options: Options,
 ) -> list[list[Found]]:
     """Return the hypotheses of each source, best first, in the order of the sources."""
-    hypotheses: list[list[Found]] = [[] for _ in sources]
     if not sources:
-        return hypotheses
+        return []
+    hypotheses: dict[int, list[Found]] = {}
     seeds = options.seeds.of(sources) if options.sample else [0] * len(sources)
     waiting, threads = shared_out(models, sources, requests, options)
+    begin = functools.partial(decode_batch, models, sources, requests, seeds, rules, options, waiting=waiting)
+    with evaluating(*(model for model in models if isinstance(model, Transformer))):
+        if threads == 1:
+            for step in begin():
+                hypotheses |= step.done
+        else:
+            _decode_in_threads(begin, threads, hypotheses)
+    return [hypotheses[place] for place in range(len(sources))]
+
+
+def _decode_in_threads(
+    begin: Callable[[], Iterator[SearchStep]], threads: int, hypotheses: dict[int, list[Found]]
+) -> None:
+    """Decode in several threads, until all are done or one fails. While the engine computes, other threads
+    run; they share nothing but the weights and the sentences that wait."""
     stop = threading.Event()
 
     def work() -> None:
-        for step in decode_batch(models, sources, requests, seeds, rules, options, waiting=waiting):
-            for place, found in step.done.items():
-                hypotheses[place] = found
+        for step in begin():
+            hypotheses.update(step.done)
             if stop.is_set():
                 return
 
-    with evaluating(*(model for model in models if isinstance(model, Transformer))):
-        if threads == 1:
-            work()
-            return hypotheses
-        # While the engine computes, other threads run; they share nothing but the weights.
-        with ThreadPoolExecutor(threads) as pool:
-            try:
-                for each in as_completed([pool.submit(work) for _ in range(threads)]):
-                    each.result()
-            finally:
-                stop.set()
-    return hypotheses
+    with ThreadPoolExecutor(threads) as pool:
+        try:
+            for each in as_completed([pool.submit(work) for _ in range(threads)]):
+                each.result()
+        finally:
+            stop.set()
 
 
 def decode_batch(

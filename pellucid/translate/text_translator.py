@@ -124,7 +124,9 @@ class TextTranslator:
         texts = [sources] if isinstance(sources, str) else sources
         sentences = self._read_sources(texts, to)
         warn_of_truncation(sentences, self._longest)
-        translations = self._translate(sentences, options)
+        call = self.request(sentences, options)
+        found = decode(self.decoders, call.sources, call.requests, call.rules, call.options)
+        translations = translations_of(call, found, self.vocabulary)
         return translations[0] if isinstance(sources, str) else translations
 
     def translate_ids(
@@ -135,7 +137,9 @@ class TextTranslator:
         each = enumerate(sources)
         sentences = [take_ids(ids, number, to, self.vocabulary, self._longest) for number, ids in each]
         warn_of_truncation(sentences, self._longest)
-        return self._translate(sentences, options)
+        call = self.request(sentences, options)
+        found = decode(self.decoders, call.sources, call.requests, call.rules, call.options)
+        return translations_of(call, found, self.vocabulary)
 
     def stream(
         self, source: str, to: str | None = None, **options: Unpack[TranslationOptions]
@@ -173,11 +177,6 @@ class TextTranslator:
     def _read_sources(self, texts: Sequence[str], to: str | None) -> list[Sentence]:
         self._check_language(to)
         return [read_source(text, to, self.vocabulary, self._longest) for text in texts]
-
-    def _translate(self, sentences: list[Sentence], options: TranslationOptions) -> list[Translation]:
-        call = self.request(sentences, options)
-        found = decode(self.decoders, call.sources, call.requests, call.rules, call.options)
-        return translations_of(call, found, self.vocabulary)
 
     def _stream(self, sentence: Sentence, call: Call) -> Iterator[str]:
         if sentence.empty:

@@ -8,7 +8,8 @@ import pytest
 from opened_page import opened_page
 from tiny import translator
 
-from pellucid.explanation import Explanation, explain
+from pellucid.explanation import Explanation
+from pellucid.reading.reading import read
 
 pytestmark = pytest.mark.browser
 
@@ -38,7 +39,7 @@ def test_parts_of_the_second_model_have_addresses(browser: Any, two: Path, deepe
 
 
 def test_the_chosen_model_reads_what_is_typed(browser: Any, two: Path, deeper: Explanation) -> None:
-    steps = explain(deeper.translator, "I like cats", "es").steps
+    steps = read(deeper.translator, "I like cats", "es").steps
     with opened_page(browser, two, "#?run=1") as opened:
         opened.page.locator("#own-sentence").fill("I like cats")
         opened.page.locator("select[name=to]").select_option("es")

@@ -12,10 +12,11 @@ from tiny import HOSTILE, translator
 
 from pellucid import edits
 from pellucid.config.schema import Config, DataConfig, ModelConfig, VocabularyConfig
-from pellucid.explanation import Explanation, explain
+from pellucid.explanation import Explanation
 from pellucid.model import Transformer
 from pellucid.page import payload
 from pellucid.reading.passes import watched_pass
+from pellucid.reading.reading import read
 from pellucid.text.vocabulary_training import train_vocabulary
 from pellucid.translator import Translator
 
@@ -157,7 +158,7 @@ def test_sentences_of_ones_own_are_translated_as_python_does(
             said = json.dumps(demo.translator.translate(text, to=to).text)
             opened.until(f"document.querySelector('h1 .said-sentence').textContent === {said}")
             opened.settle()
-            steps = explain(demo.translator, text, to).steps
+            steps = read(demo.translator, text, to).steps
             for line, step in zip(opened.texts("#steps tbody tr"), steps, strict=True):
                 assert step.expected in line
                 assert abs(float(NUMBER.findall(line)[0]) - step.probability) < 6e-5
