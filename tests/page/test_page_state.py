@@ -32,7 +32,7 @@ def test_parts_of_the_second_model_have_addresses(browser: Any, two: Path, deepe
     name = "decoder.layers.2.self_attention.weights"
     with opened_page(browser, two, f"#{name}?run=1&cell=1,0") as opened:
         value = deeper.trace[name].tensor[0, 0, 1, 0].item()
-        assert f"{value:z.4f}" in opened.text(".opened .readout") and not opened.is_seen("#fault")
+        assert f"{value:z.4f}" in opened.text(".making-total") and not opened.is_seen("#fault")
         opened.click("run-0")
         assert f'no tensor is called "{name}"' in opened.text("#fault") and opened.is_seen("#drawing")
 
@@ -97,9 +97,9 @@ def test_the_focus_stays_where_one_is(browser: Any, path: Path) -> None:
         opened.press("Enter")
         assert opened.focus == "Reset all" and opened.address in ("", "#")
         opened.go(f"#{SELF}.weights?cell=1,0")
-        opened.page.locator(".opened [role=gridcell][tabindex='0']").focus()
+        opened.page.locator("[data-plate$=weights] [role=gridcell][tabindex='0']").focus()
         opened.press("Escape")
-        assert opened.is_seen("#switches") and opened.address == f"#{SELF}"
+        assert opened.is_seen("#switches") and opened.address == f"#{SELF}.weights"
         opened.go("#")
         opened.page.locator("[data-key=training]").focus()
         opened.press("ArrowRight", "Shift+Tab", "Tab")  # the Tab stop of a group follows the focus
