@@ -31,8 +31,8 @@ def headline(reading: Reading) -> str:
 def purpose(config: ModelConfig) -> str:
     """Say in a line what the page shows and what to do."""
     return (
-        f"A Transformer with {config.encoder_layers} + {config.decoder_layers} layers "
-        "translates this sentence. Press ▶ to watch it write, or open any block to see its numbers."
+        f"A Transformer of {config.encoder_layers} + {config.decoder_layers} layers made this. "
+        "Press ▶ to watch it write, or open any block."
     )
 
 

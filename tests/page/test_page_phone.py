@@ -100,7 +100,8 @@ def test_many_pieces_keep_their_probabilities_and_the_memory_lists_eight(
 def test_a_phone_shows_the_result_first_and_scrolls_sideways_nowhere(browser: Any, path: Path) -> None:
     phone = {"has_touch": True, "is_mobile": True, "device_scale_factor": 2}
     sideways = """[...document.querySelectorAll("#stage, #stage *")].filter((each) =>
-      each.checkVisibility() && each.scrollWidth > each.clientWidth + 1 && /auto|scroll/.test(getComputedStyle(each).overflowX))
+      each.checkVisibility() &&
+      each.scrollWidth > each.clientWidth + 1 && /auto|scroll/.test(getComputedStyle(each).overflowX))
       .map((each) => each.className)"""
     with opened_page(browser, path, f"#{SELF}", 390, 844, **phone) as opened:
         for stage in ("queries", "scores", "masked_scores", "weights", "context", "output"):

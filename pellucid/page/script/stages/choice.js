@@ -20,6 +20,7 @@ export const pinCell = (drawing, cell, isWalk = false) => {
   const { spec } = cell.figure;
   const [row, column] = spec.back?.(cell.row, cell.column) ?? [cell.row, cell.column];
   drawing.isPinned = true;
+  drawing.isToShow = !isWalk;
   drawing.rest = cell;
   frameCells(drawing, cell);
   inspect(drawing, cell);

@@ -8,7 +8,6 @@ import { fitStage } from "./fit.js";
 import { COLUMN, TIMES, resultOf } from "./items.js";
 import { isKept, legendOfMatrix, plateChip, plateFigure } from "./plate.js";
 
-const isBeside = matchMedia("(min-width: 901px)"); // the inspector stands beside the matrices, as the style has it
 const isNarrow = matchMedia("(max-width: 40rem)"); // the result comes first, its operands folded
 
 /** Whether two matrices are multiplied that are both shown: then a row and a column meet in their cell. */
@@ -26,7 +25,7 @@ export const fillField = (drawing) => {
     if (!item.sign)
       item.isFolded = item !== resultOf(stage) && (!isKept(item) || (item.folds && !unfolded.has(item.key)));
   const layout = layoutOf(stage);
-  fitStage(stage, roomOf(drawing, field), layout);
+  fitStage(stage, roomOf(field), layout);
   drawing.plates.clear();
   field.replaceChildren(
     layout === "narrow"
@@ -48,11 +47,9 @@ const noteOfMissing = ({ view: { run }, stage: { items } }) => {
   );
 };
 
-const INSPECTOR = 376; // pixels with the gap, as the style has it
-
 /** How much room the matrices have, in pixels. */
-const roomOf = ({ place }, field) => {
-  const width = (place.clientWidth || innerWidth - 48) - (isBeside.matches ? INSPECTOR : 0);
+const roomOf = (field) => {
+  const width = field.clientWidth || innerWidth - 48;
   const top = field.getBoundingClientRect().top + scrollY;
   const below = (found("dock")?.offsetHeight ?? 0) + 40;
   const height = top > innerHeight / 2 ? innerHeight * 0.6 : innerHeight - top - below;

@@ -27,6 +27,10 @@ export const inspect = (drawing, cell) => {
     redraw(inspector, made);
     if (isOpen) inspector.querySelector(".names").open = true;
     bringStrips(inspector, drawing.place);
+    // Below the matrices, where the window is narrow, it comes up when a cell is pinned.
+    if (drawing.isToShow && getComputedStyle(inspector).position === "static")
+      inspector.scrollIntoView({ block: "start" });
+    drawing.isToShow = false;
   });
 };
 

@@ -2,7 +2,7 @@
 
 import { button, found, redraw, words } from "../base/elements.js";
 import { page } from "../base/page.js";
-import { capitalised, madeOnce, visibleText } from "../base/text.js";
+import { capitalised, madeOnce, quoted, visibleText } from "../base/text.js";
 import { wordsOfSide } from "../words/vocabulary.js";
 import { state } from "./state.js";
 
@@ -73,16 +73,18 @@ export const offerKeys = (event, field) => {
   event.stopPropagation();
 };
 
-/** Show what is wrong with a field's text; a click on a similar word replaces an unknown one. */
-export const tellTyping = (message, field, unknown = null) => {
+/** Show what is wrong with a field's text: every unknown word, with similar ones, of which a click takes one. */
+export const tellTyping = (message, field, unknown = []) => {
   const told = capitalised(message.replace(/^(sentence|target): /, ""));
-  const near = unknown?.near ?? [];
-  const takeNear = (word) =>
-    button(words(word), () => takeInstead(field, unknown.word, word), { type: "button", class: "offer" });
-  const children = near.length
-    ? [told.replace(/Near it: .*$/su, "Near it: "), near.map((word) => [takeNear(word), " "])]
-    : [told];
-  found(`${field.id}-error`).replaceChildren(...children.flat(Infinity));
+  const takeNear = (word, near) =>
+    button(words(near), () => takeInstead(field, word, near), { type: "button", class: "offer" });
+  const nearWords = ({ word, near }, at) => [
+    at ? ` No word ${quoted(word)} either. ${near.length ? "Near it: " : ""}` : null,
+    near.map((each) => [takeNear(word, each), " "]),
+  ];
+  const first = unknown[0]?.near.length ? told.replace(/Near it: .*$/su, "Near it: ") : told;
+  const children = [first, unknown.map(nearWords)].flat(Infinity).filter((child) => child !== null);
+  found(`${field.id}-error`).replaceChildren(...children);
   field.setAttribute("aria-invalid", String(Boolean(message)));
 };
 

@@ -135,7 +135,7 @@ export const checkTokens = ({ ids, unknown, tags, to }, side, { targets = [], ..
   const advice = near.length
     ? `Near it: ${near.join(", ")}.`
     : `It knows ${wordsOfSide(sides[side === "target" ? side : "source"]).length} words, and none is near this one. Say it with others.`;
-  throw ofSide(side, `${side}: the model has no word "${word}". ${advice}`, { unknown: { word, near } });
+  throw ofSide(side, `${side}: the model has no word "${word}". ${advice}`, { unknown });
 };
 
 const tagTooMany = (word, tag, to) =>
