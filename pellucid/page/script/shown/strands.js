@@ -28,6 +28,9 @@ export const drawStrands = async (model, run) => {
 
 const watchSize = new ResizeObserver(() => lightStrands(state.position));
 
+// Paper has another layout than the screen.
+matchMedia("print").addEventListener("change", () => lightStrands(state.position));
+
 /** Draw the lines with this target position lit up. */
 export const lightStrands = (position) => {
   if (!strandsOf?.model.isConnected) return;
@@ -135,7 +138,7 @@ const bridges = (model, box, position) => {
         : `M${memory.left + 10 + shift},${memory.bottom} V${cross.y + shift} H${end}`;
       lines.push(drawn("path", { class: `bridge ${kind}`, d }));
     }
-    const [x, y] = beside ? [cross.left - 12, cross.y] : [memory.left + 10, cross.y - 14];
+    const [x, y] = beside ? [cross.left - 26, cross.y] : [memory.left + 10, cross.y - 14];
     lines.push(letter("K", "keys", x, y - 9), letter("V", "values", x, y + 17));
     if (end === cross.left) return;
     lines.push(drawn("path", { class: "bridge queries", d: `M${end},${cross.bottom - 2} V${cross.y}` }));
