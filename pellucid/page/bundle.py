@@ -56,9 +56,7 @@ def _without_imports(name: str) -> str:
 
 
 def _contents(names: list[str]) -> list[str]:
-    lines = [
-        "// Pellucid's page, to be read: its modules in layers. Search for a file's name."
-    ]
+    lines = ["// Pellucid's page, to be read: its modules in layers. Search for a file's name."]
     for layer, about in LAYERS.items():
         files = ", ".join(name for name in names if dirname(name) == layer)
         lines += [f"// {about}:", *wrap(files, 100, initial_indent="//    ", subsequent_indent="//    ")]
