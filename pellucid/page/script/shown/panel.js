@@ -14,7 +14,11 @@ const TOGGLES = [
 
 export const drawSwitches = (run, place) => {
   const { switches } = state;
-  const change = (changes) => setState({ switches: { ...state.switches, ...changes } });
+  const change = (changes) =>
+    setState({
+      switches: { ...state.switches, ...changes },
+      ...(changes.causal === false && !state.block ? { mode: "training" } : {}), // where one sees what leaks
+    });
   redraw(place, [
     element("div", { class: "switches-head" }, [
       element("h2", {}, "Switches"),

@@ -75,7 +75,7 @@ export const hashOf = (shown) => {
   if (shown.head) add("head", shown.head);
   if (shown.row !== null) add("cell", `${shown.row},${shown.column ?? 0}`);
   const name = shown.tensor ?? shown.block;
-  if (shown.mode !== usualMode(name)) add(shown.mode === "step" ? "step" : "position", shown.position + 1);
+  if (shown.mode !== usualMode(name, shown.switches)) add(shown.mode === "step" ? "step" : "position", shown.position + 1);
   else if (shown.position) add(shown.mode === "step" ? "step" : "position", shown.position + 1);
   if (!shown.cached) add("cache", "off");
   switchesIntoAddress(shown.switches, add);
@@ -86,8 +86,9 @@ export const hashOf = (shown) => {
   return name || query.length ? `#${name}${query.length ? `?${query.join("&")}` : ""}` : "#";
 };
 
-/** The page begins with the first step; inside a part, where a first step is one number, with all positions. */
-const usualMode = (name) => (name ? "training" : "step");
+/** The page begins with the first step; inside a part, where a first step is one number, with all positions; and so
+ *  without the mask, for it is training that leaks. */
+const usualMode = (name, { causal }) => (name || !causal ? "training" : "step");
 
 const switchesIntoAddress = (switches, add) => {
   if (!switches.causal) add("mask", "off");
@@ -121,7 +122,7 @@ export const stateOf = (hash) => {
     head: number("head", 0),
     row,
     column,
-    mode: asked.has("position") ? "training" : asked.has("step") ? "step" : usualMode(name),
+    mode: asked.has("position") ? "training" : asked.has("step") ? "step" : usualMode(name, switchesOf(asked)),
     position: Math.max(0, number(asked.has("position") ? "position" : "step", 1) - 1),
     cached: asked.get("cache") !== "off",
     switches: switchesOf(asked),
