@@ -2,7 +2,7 @@
 
 import { panelOf } from "../base/numbers.js";
 import { page } from "../base/page.js";
-import { blockOf, blocksOf } from "../runs/parts.js";
+import { blockOf, blocksOf, isAttention } from "../runs/parts.js";
 import { noSuchName } from "../runs/runs.js";
 import { UNSWITCHED } from "../runs/switches.js";
 
@@ -75,7 +75,8 @@ export const hashOf = (shown) => {
   if (shown.head) add("head", shown.head);
   if (shown.row !== null) add("cell", `${shown.row},${shown.column ?? 0}`);
   const name = shown.tensor ?? shown.block;
-  if (shown.mode !== usualMode(name, shown.switches)) add(shown.mode === "step" ? "step" : "position", shown.position + 1);
+  if (shown.mode !== usualMode(name, shown.switches))
+    add(shown.mode === "step" ? "step" : "position", shown.position + 1);
   else if (shown.position) add(shown.mode === "step" ? "step" : "position", shown.position + 1);
   if (!shown.cached) add("cache", "off");
   switchesIntoAddress(shown.switches, add);
@@ -125,13 +126,17 @@ export const stateOf = (hash) => {
     mode: asked.has("position") ? "training" : asked.has("step") ? "step" : usualMode(name, switchesOf(asked)),
     position: Math.max(0, number(asked.has("position") ? "position" : "step", 1) - 1),
     cached: asked.get("cache") !== "off",
-    switches: switchesOf(asked),
+    switches: ofOpenPart(switchesOf(asked), place.block),
     beside: ["other", "before", "ways"].includes(asked.get("beside")) ? asked.get("beside") : "",
     open: ["tour", "own"].includes(asked.get("open")) ? asked.get("open") : "",
     stop: number("stop", null),
     form: asked.get("form") ?? state.form,
   };
 };
+
+/** One head alone is a head of the attention that is open, where the address names no other. */
+const ofOpenPart = (switches, block) =>
+  switches.head !== null && switches.where === null && isAttention(block) ? { ...switches, where: block } : switches;
 
 const decodedName = (name) => {
   try {
