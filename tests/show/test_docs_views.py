@@ -37,7 +37,8 @@ OPEN = """async (address) => {
 
 
 CELLS = """() => {
-  const plate = [...document.querySelectorAll("[data-plate]")].find((each) => each.spec.name === state.tensor);
+  const plates = [...document.querySelectorAll("[data-plate]")];
+  const plate = plates.find((each) => each.spec.name === state.tensor);
   const cells = [...plate.querySelectorAll("[role=gridcell]")];
   return [cells.length, cells.filter((cell) => cell.classList.contains("hatched")).length];
 }"""
