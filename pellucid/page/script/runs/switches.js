@@ -72,11 +72,11 @@ const faultOfSwitches = (run, switches) => {
   if (switches.where !== null && !parts.some((part) => isMeant(switches, part))) {
     return `no part of the model is called "${switches.where}". One is "${attentions.at(-1)}".`;
   }
-  if (switches.head !== null && switches.where === null) {
-    return `head ${switches.head} alone is a head of one attention: say of which, such as where=${attentions.at(-1)}.`;
-  }
   if (switches.head !== null && !(switches.head >= 0 && switches.head < heads)) {
     return `there is no head ${switches.head}: there are ${heads}, counted from 0.`;
+  }
+  if (switches.head !== null && switches.where === null) {
+    return `head ${switches.head} alone is a head of one attention: say of which, such as where=${attentions.at(-1)}.`;
   }
   return faultOfPlace(run.model, switches, parts, attentions);
 };

@@ -31,7 +31,9 @@ export const fillField = (drawing) => {
     layout === "narrow"
       ? narrowEquation(drawing)
       : element("div", { class: `equation ${layout}` }, itemsOf(drawing, layout)),
-    isKept(resultOf(stage)) ? legendOfMatrix(resultOf(stage)) : "",
+    isKept(resultOf(stage))
+      ? element("div", { class: `role-${resultOf(stage).role}` }, legendOfMatrix(resultOf(stage)))
+      : "",
     noteOfMissing(drawing) ?? "",
   );
 };

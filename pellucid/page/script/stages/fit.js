@@ -1,22 +1,23 @@
 // How large the cells of a stage's matrices are: as large as the room allows, with their numbers where these fit.
 // The result comes first; operands give way before it does.
 
-const DIGITS = { width: 47, row: 18 }; // the least that four decimals need, in pixels
+const DIGITS = { width: 56, row: 18 }; // the least that four decimals need, in pixels
 const LARGEST = { width: 66, row: 34, painted: 26 };
 const HEADING = 76; // of a plate above its cells
-const GAP = 34; // between two plates, with a sign
+const GAP = 44; // between two plates, with a sign
 const ROW_SUM = 62;
 
 /** Give every plate of a stage its {width, height, numbers}; `room` is {width, height}. */
 export const fitStage = ({ items }, room, layout) => {
   const plates = items.filter((item) => !item.sign && !item.isFolded);
   if (!plates.length) return;
-  if (layout === "product") fitProduct(plates, room);
+  if (layout === "narrow") for (const plate of plates) fitRow([plate], room);
+  else if (layout === "product") fitProduct(plates, room);
   else fitRow(plates, room);
 };
 
 const labelsWidth = (plate) =>
-  Math.min(120, 16 + 8 * Math.max(1, ...plate.rows.map((label) => [...label].length))) +
+  Math.min(120, (plate.asks ? 92 : 0) || 16 + 8 * Math.max(1, ...plate.rows.map((label) => [...label].length))) +
   (plate.rowState?.length ? 70 : 0);
 
 const sumWidth = ({ kind, asks }) => (kind === "weights" && asks ? ROW_SUM : 0);

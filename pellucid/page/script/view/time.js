@@ -31,9 +31,13 @@ export const drawTime = (run, place) => {
       steps,
       stepBy(run, 1, "›", "the next step"),
     ]),
-    timeButton("training", "mode", "All at once (training)", () => setState({ mode: "training" }), {
-      pressed: !isStep,
-    }),
+    timeButton(
+      "training",
+      "mode",
+      ["All at once", element("span", { class: "wide" }, " (training)")],
+      () => setState({ mode: "training" }),
+      { pressed: !isStep },
+    ),
     isStep ? cacheButton() : null,
   ]);
   roam(place);
