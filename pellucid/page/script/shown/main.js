@@ -141,7 +141,9 @@ const showOpenMatrix = () => {
   matrixShown = state.tensor ? `${state.block} ${state.tensor}` : state.open === "tour" ? "the model" : null;
   const stages = found("stage").querySelector(".stage-plates");
   if (!matrixShown || matrixShown === before || stages.contains(document.activeElement)) return;
-  bringUp(state.tensor ? stages : document.querySelector(".headline"));
+  const place = state.tensor ? found("stage") : document.querySelector(".headline");
+  const { top } = place.getBoundingClientRect();
+  if (state.open === "tour" || top < 0 || top > innerHeight / 2) bringUp(place);
 };
 
 /** The tour and the form for one's own matrices, each in its place, drawn by their own files. */
