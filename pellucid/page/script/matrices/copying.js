@@ -22,8 +22,8 @@ export const twinOfMatrix = (title, { panel, rows, columns, pick, kind }) => {
 
 /** On paper the table stands with all its digits; folds that were closed are closed again afterwards. */
 const unfoldForPaper = () => {
-  for (const fold of document.querySelectorAll("details.twin:not([open])")) {
-    fold.fill();
+  for (const fold of document.querySelectorAll("details:is(.names, .twin):not([open])")) {
+    fold.fill?.();
     fold.open = fold.classList.toggle("for-paper", true);
   }
 };
