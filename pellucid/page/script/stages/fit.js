@@ -1,7 +1,7 @@
 // How large the cells of a stage's matrices are: as large as the room allows, with their numbers where these fit.
 // The result comes first; operands give way before it does.
 
-const DIGITS = { width: 56, row: 18 }; // the least that four decimals need, in pixels
+const DIGITS = { width: 54, row: 18 }; // the least that four decimals need, in pixels
 const LARGEST = { width: 66, row: 34, painted: 26 };
 const HEADING = 76; // of a plate above its cells
 const GAP = 44; // between two plates, with a sign
@@ -13,8 +13,11 @@ export const fitStage = ({ items }, room, layout) => {
   if (!plates.length) return;
   if (layout === "narrow") for (const plate of plates) fitRow([plate], room);
   else if (layout === "product") fitProduct(plates, room);
-  else fitRow(plates, room);
+  else fitRow(plates, { ...room, width: room.width - signsWidth(items) });
 };
+
+const signsWidth = (items) =>
+  items.reduce((sum, item) => sum + (item.sign ? 8 * item.sign.length : item.isFolded ? 130 : 0), 0);
 
 const labelsWidth = (plate) =>
   Math.min(120, (plate.asks ? 92 : 0) || 16 + 8 * Math.max(1, ...plate.rows.map((label) => [...label].length))) +
