@@ -33,10 +33,12 @@ CONTRAST = """() => {
   }
   return [...known.values()];
 }"""
+# A finger needs 44 pixels, a mouse 24.
 SMALL_TARGETS = """() => [...document.querySelectorAll("button, select, input, summary, a")]
   .filter((target) => target.checkVisibility() && !target.closest(".unseen"))
   .map((target) => [target.getBoundingClientRect(), target.outerHTML.slice(0, 90)])
-  .filter(([box]) => box.height < 44).map(([box, html]) => `${box.width} × ${box.height}: ${html}`)"""
+  .filter(([box]) => box.height < (matchMedia("(min-width: 901px) and (pointer: fine)").matches ? 24 : 44))
+  .map(([box, html]) => `${box.width} × ${box.height}: ${html}`)"""
 
 
 class Opened:
