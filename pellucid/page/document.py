@@ -40,7 +40,7 @@ def page(
     )
 
 
-def _body(reading: Reading, translator: BaseTranslator) -> str:
+def _body(reading: Reading, translator: TextTranslator) -> str:
     """Fill page.html, which is what one reads on paper and without a script."""
     return Template(page_file("page.html")).substitute(
         headline=headline(reading),
