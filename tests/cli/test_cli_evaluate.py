@@ -145,7 +145,7 @@ def test_unknown_words_are_said(pellucid: Command, files: Files) -> None:
     reference = files("reference", "Me gustan los gatos", "Me gustan los gatos")
     outcome = pellucid("evaluate", "demo", "--to", "es", "--source", source, "--reference", reference)
     assert outcome.err == (
-        f"pellucid: warning: {source}:2: the model has no word 'catts'. Near it: cats, chats, cat.\n"
+        f"pellucid: warning: {source}:2: the model has no word 'catts'. Near it: cats, cat, eats.\n"
     )
 
 

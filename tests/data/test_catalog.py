@@ -103,7 +103,7 @@ def test_what_cannot_be_had_names_the_address_and_the_way_out(
         "the download failed: HTTP Error 404: File not found. Check the network, or give a folder that has "
     )
     for content, message in {
-        None: f"{missing}that has tatoeba/spa.txt.gz: --mirror DIR.",
+        None: f"{missing}tatoeba/spa.txt.gz: --mirror DIR.",
         gzip.compress(TEXT + b"!"): f"{changed} or damaged on the way. Try again, or another --mirror.",
         gzip.compress(TEXT)[:-30]: "damaged or cut short ",
     }.items():

@@ -220,7 +220,10 @@ def test_an_error_that_is_fed_back(demo: Translator) -> None:
 def test_what_is_never_reached_is_wrong(demo: Translator) -> None:
     result = pellucid.experiment("feedback", demo, "How are you", "hi", slip="धन्यवाद")
     assert [row[9] == "–" for row in result.tables[1].rows] == [False, False, True, True]
-    assert "makes 3 of the 3 later words wrong; the loss of the 2 positions" in result.conclusion
+    assert (
+        "makes 3 of the 3 later words wrong, and without it 0 are; the loss of the 2 positions"
+        in result.conclusion
+    )
     ended = pellucid.experiment("feedback", demo, "How are you", "hi", target="")
     assert "changes nothing: no word is later; the loss of the 1 position reached is" in ended.conclusion
 

@@ -46,7 +46,7 @@ def poisoned(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., list[Bat
     def poison(*steps: int) -> list[Batch]:
         batches: list[Batch] = []
 
-        def learn(self: Learner, taken: list[Batch], step: int) -> Any:
+        def learn(self: Learner, taken: list[Batch], step: int, done: float) -> Any:
             batches.extend(taken)
 
             def poisoned_loss(model: Transformer, batch: Batch, smoothing: float) -> Loss:
@@ -54,7 +54,7 @@ def poisoned(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., list[Bat
                 return replace(loss, smoothed=loss.smoothed + math.nan) if step in steps else loss
 
             monkeypatch.setattr(learner_module, "loss_of", poisoned_loss)
-            return original(self, taken, step)
+            return original(self, taken, step, done)
 
         monkeypatch.setattr(Learner, "learn", learn)
         return batches
@@ -89,7 +89,7 @@ def test_too_many_in_a_row_stop_it_with_the_lines(
         "[training] max_skipped = 2: the loss or the gradient was not finite in 3 steps in a row, "
         f"the last of them step 5 with the lines {lines}, ... "
         "Each tensor of their passes forward was finite, so it is a gradient that is not. "
-        "Lower peak_rate, raise warmup_steps, or look at these lines; the checkpoints before it are intact."
+        "Lower peak_rate, raise warmup_steps, or look at these lines; the earlier checkpoints are intact."
     )
     saved = newest_state(tmp_path / "run")
     assert saved and saved.step == 4 and all(tensor.isfinite().all() for tensor in saved.tensors.values())
@@ -102,12 +102,12 @@ def test_the_first_tensor_that_is_not_finite_is_named(
     settings = {"training.max_skipped": 0, "training.accumulate": 2, "training.precision": precision}
     learn = Learner.learn
 
-    def planting(self: Learner, taken: list[Batch], step: int) -> Any:
+    def planting(self: Learner, taken: list[Batch], step: int, done: float) -> Any:
         if step == 2:
             with torch.no_grad():
                 self.model.decoder.layers[0].feed_forward.outer.weight[3, 0] = math.nan
             self.refresh()
-        return learn(self, taken, step)
+        return learn(self, taken, step, done)
 
     monkeypatch.setattr(Learner, "learn", planting)
     message = str(failing(short_runs.config(tmp_path / "data", settings), tmp_path / "run"))

@@ -62,11 +62,11 @@ def test_warnings_and_errors_are_in_the_log_and_shown(
     few = dataclasses.replace(config, vocabulary=dataclasses.replace(config.vocabulary, size=8))
     learn = Learner.learn
 
-    def poisoned(self: Learner, batches: Any, step: int) -> Any:
+    def poisoned(self: Learner, batches: Any, step: int, done: float) -> Any:
         if step == 2:
             warnings.warn("of a step", stacklevel=1)
             monkeypatch.setattr(Learner, "_collect_gradients", lambda _: float("nan"))
-        return learn(self, batches, step)
+        return learn(self, batches, step, done)
 
     monkeypatch.setattr(Learner, "learn", poisoned)
     with pytest.warns(UserWarning) as warned, pytest.raises(PellucidError) as error:

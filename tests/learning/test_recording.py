@@ -55,9 +55,9 @@ def test_what_is_recorded_is_the_pass_that_learned(
     """The loss of the recorded logits is the step's loss: the same batch, weights and dropout."""
     learn, batches = Learner.learn, []
 
-    def noted(self: Learner, taken: list[Batch], step: int) -> Any:
+    def noted(self: Learner, taken: list[Batch], step: int, done: float) -> Any:
         batches.append(taken[0])
-        return learn(self, taken, step)
+        return learn(self, taken, step, done)
 
     monkeypatch.setattr(Learner, "learn", noted)
     for step, batch in zip(
@@ -101,7 +101,10 @@ SIZES = r"has (\S+) MB in (\d+) tensors \(the largest, (\S+), (\S+) MB\), more t
 def test_steps_too_large_to_record_are_refused_before_the_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(watched_step, "RECORDED_AT_MOST", 40_000)
+    first = trained(tmp_path, "all", record=(1,))[0].trace
+    assert first is not None
+    whole = sum(record.tensor.nbytes for record in first.values())
+    monkeypatch.setattr(watched_step, "RECORDED_AT_MOST", whole - 1)
     with pytest.raises(UsageError, match=f"^record: the first batch {SIZES}only, as only="):
         trained(tmp_path, "run", record=(6,))
     assert not (tmp_path / "run" / "checkpoints").exists()

@@ -46,7 +46,7 @@ def test_resumed_is_uninterrupted(tmp_path: Path, settings: dict[str, Any]) -> N
     pellucid.train(config, tmp_path / "whole")
     epochs = [entry["epoch"] for entry in short_runs.metrics(tmp_path / "whole")]
     end = epochs.count(0)  # the last step of an epoch
-    assert 4 < end < 14
+    assert settings or 4 < end < 14
     for number, after in enumerate([4] if settings else [3, end]):
         stop(config, tmp_path / "parts", after, resume=number > 0)
         saved = newest_state(tmp_path / "parts")

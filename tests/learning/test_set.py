@@ -1,6 +1,7 @@
 """`pellucid set`: the settings of a finished model, changed and sealed again."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -86,3 +87,20 @@ def test_a_model_in_training_is_left_alone(pellucid: Command, tmp_path: Path, of
         assert contents(model) == files
     assert pellucid("set", model, "translation.beam=1").code == 0
     assert load(model).config.translation.beam == 1
+
+
+def test_a_damaged_model_is_not_sealed(pellucid: Command, folder: Path) -> None:
+    (folder / "config.toml").write_bytes((folder / "config.toml").read_bytes() + b"\n")
+    outcome = pellucid("set", folder, "translation.beam=1")
+    assert outcome.code == 1 and "config.toml: its SHA-256 is " in outcome.err
+
+
+def test_a_change_that_was_cut_off_after_its_seal_is_kept(pellucid: Command, folder: Path) -> None:
+    other = folder.with_name("other")
+    shutil.copytree(folder, other)
+    assert pellucid("set", other, "translation.beam=8").code == 0
+    shutil.copytree(other, folder / ".new")  # sealed, and not yet copied over the old files
+    outcome = pellucid("set", folder, "translation.length_penalty=0.5")
+    assert outcome.code == 0 and not (folder / ".new").exists()
+    now = load(folder).config.translation
+    assert (now.beam, now.length_penalty) == (8, 0.5)

@@ -88,7 +88,8 @@ def random_example(seed: int) -> Example:
         {"weights": np.abs(draw(heads, rows, columns))},
     )[seed % 4]
     if seed % 4 < 3:
-        given["mask"] = ("causal", hidden, hidden == 0)[seed % 3]
+        # A causal mask is for self-attention, where those who ask are those who are asked.
+        given["mask"] = ("causal" if rows == columns else hidden, hidden, hidden == 0)[seed % 3]
     if seed % 5 == 0:
         next(iter(given.values())).flat[0] = math.nan
     claims = {}
@@ -126,6 +127,11 @@ def test_the_page_refuses_what_python_refuses(script: Any) -> None:
             attention(**given, heads=heads)
         (seen,) = script.evaluate(WORKED, [{"given": given} | ({"heads": heads} if heads else {})])
         assert seen["error"].split(":")[0] == str(error.value).split(":")[0]
+    crossed = {"queries": [[1.0]], "keys": [[1.0], [2.0]]}
+    with pytest.raises(UsageError) as error:
+        attention(**crossed, mask="causal")
+    (seen,) = script.evaluate(WORKED, [{"given": crossed, "mask": "causal"}])
+    assert seen["error"] == str(error.value)
 
 
 COMMA = 'w_key: "%s" has a comma. Decimals come after a point; write numbers apart by spaces.'

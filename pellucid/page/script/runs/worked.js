@@ -101,6 +101,10 @@ const givenOf = (asked) => {
     product("output", "concatenated", new Matrix(given.rows, width), "w_output", toMatrix(given.wOutput));
   given.divisor = divisorOf(asked.scale, given);
   given.causal = asked.mask === "causal";
+  if (given.causal && given.rows !== given.columns) {
+    const why = "It is for self-attention, where those who ask are those who are asked. Give an array of 0 and -inf.";
+    throw new UsageError(`mask = "causal": the scores are ${given.rows}×${given.columns}. ${why}`, "mask");
+  }
   if (Array.isArray(asked.mask)) readMask(asked.mask, given);
   given.tokens = tokensAlong(asked, given);
   given.reached = reachedStages(given);

@@ -2,7 +2,7 @@
 
 import { button, found, redraw, words } from "../base/elements.js";
 import { page } from "../base/page.js";
-import { capitalised, madeOnce, quoted, visibleText } from "../base/text.js";
+import { capitalised, madeOnce, visibleText } from "../base/text.js";
 import { wordsOfSide } from "../words/vocabulary.js";
 import { state } from "./state.js";
 
@@ -75,15 +75,16 @@ export const offerKeys = (event, field) => {
 
 /** Show what is wrong with a field's text: every unknown word, with similar ones, of which a click takes one. */
 export const tellTyping = (message, field, unknown = []) => {
-  const told = capitalised(message.replace(/^(sentence|target): /, ""));
-  const takeNear = (word, near) =>
-    button(words(near), () => takeInstead(field, word, near), { type: "button", class: "offer" });
-  const nearWords = ({ word, near }, at) => [
-    at ? ` No word ${quoted(word)} either. ${near.length ? "Near it: " : ""}` : null,
-    near.map((each) => [takeNear(word, each), " "]),
-  ];
-  const first = unknown[0]?.near.length ? told.replace(/Near it: .*$/su, "Near it: ") : told;
-  const children = [first, unknown.map(nearWords)].flat(Infinity).filter((child) => child !== null);
+  const children = [];
+  let rest = capitalised(message.replace(/^(sentence|target): /, ""));
+  for (const { word, near } of unknown.filter((each) => each.near.length)) {
+    const [before, ...after] = rest.split(`${near.join(", ")}.`); // these words become buttons
+    const takeNear = (known) =>
+      button(words(known), () => takeInstead(field, word, known), { type: "button", class: "offer" });
+    children.push(before, ...near.flatMap((known) => [takeNear(known), " "]));
+    rest = after.join(`${near.join(", ")}.`);
+  }
+  children.push(rest);
   found(`${field.id}-error`).replaceChildren(...children);
   field.setAttribute("aria-invalid", String(Boolean(message)));
 };

@@ -129,13 +129,20 @@ export const checkTokens = ({ ids, unknown, tags, to }, side, { targets = [], ..
   }
   if (ids.length > MOST_TOKENS) throw tooLong(side);
   if (!unknown.length) return;
-  const [{ word, near }] = unknown;
+  const [{ word }] = unknown;
   const tag = /^>>([^<>]+)<<$/u.exec(word)?.[1];
   if (side === "sentence" && targets.includes(tag)) throw ofSide(side, tagTooMany(word, tag, to));
-  const advice = near.length
-    ? `Near it: ${near.join(", ")}.`
-    : `It knows ${wordsOfSide(sides[side === "target" ? side : "source"]).length} words, and none is near this one. Say it with others.`;
-  throw ofSide(side, `${side}: the model has no word "${word}". ${advice}`, { unknown });
+  const known = wordsOfSide(sides[side === "target" ? side : "source"]).length;
+  const advice = (each) =>
+    each.near.length
+      ? `Near it: ${each.near.join(", ")}.`
+      : `It knows ${known} words, and none is near this one. Say it with others.`;
+  const message =
+    unknown.length === 1
+      ? `the model has no word "${word}". ${advice(unknown[0])}`
+      : `the model does not have ${unknown.length} of these words. ` +
+        unknown.map((each) => `"${each.word}": ${advice(each)}`).join(" ");
+  throw ofSide(side, `${side}: ${message}`, { unknown });
 };
 
 const tagTooMany = (word, tag, to) =>
