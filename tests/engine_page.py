@@ -11,7 +11,7 @@ from torch import Tensor
 
 from pellucid.explanation import Explanation
 from pellucid.page.assembly import html_page
-from pellucid.page.chapters import CARRIED, CELL, MODEL, RUN, WORDS, WORKED, script
+from pellucid.page.bundle import script
 from pellucid.page.payload import payload
 from pellucid.seeing.trace import Edit
 
@@ -30,9 +30,12 @@ NUMBERS = """async (run) => {
 @contextmanager
 def engine_page(browser: Any, explanations: Sequence[Explanation], folder: Path) -> Iterator[Any]:
     """An open page of these explanations; no request but for the file, and no complaint, is allowed."""
-    chapters = [MODEL, WORDS, RUN, CARRIED, CELL, WORKED]
     html = html_page(
-        "engine", "", "", script(chapters), payload([(each, each.translator) for each in explanations]).html()
+        "engine",
+        "",
+        "",
+        script("runs/open_page.js", "runs/stepping.js", "cells/makings.js", "own/judge.js"),
+        payload([(each, each.translator) for each in explanations]).html(),
     )
     path = folder / "engine.html"
     path.write_text(html, encoding="utf-8")

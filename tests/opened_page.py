@@ -33,10 +33,12 @@ CONTRAST = """() => {
   }
   return [...known.values()];
 }"""
+# A finger needs 44 pixels, a mouse 24.
 SMALL_TARGETS = """() => [...document.querySelectorAll("button, select, input, summary, a")]
   .filter((target) => target.checkVisibility() && !target.closest(".unseen"))
   .map((target) => [target.getBoundingClientRect(), target.outerHTML.slice(0, 90)])
-  .filter(([box]) => box.height < 44).map(([box, html]) => `${box.width} × ${box.height}: ${html}`)"""
+  .filter(([box]) => box.height < (matchMedia("(min-width: 901px) and (pointer: fine)").matches ? 24 : 44))
+  .map(([box, html]) => `${box.width} × ${box.height}: ${html}`)"""
 
 
 class Opened:
@@ -104,18 +106,23 @@ class Opened:
 
     def tab_to(self, what: str) -> None:
         """Press Tab until the focus is on an element whose label or text begins with this."""
-        for _ in range(60):
-            self.press("Tab")
-            if self.focus.startswith(what):
-                return
-        raise AssertionError(f"Tab never came to {what!r}")
+        self.press_until(what, "Tab")
+
+    def press_until(self, what: str, key: str) -> None:
+        """Press this key until the focus is on an element whose label or text begins with this."""
+        came = [self.focus]
+        while not came[-1].startswith(what):
+            assert len(came) < 60, f"{key} never came to {what!r}, but to {came}"
+            self.press(key)
+            came.append(self.focus)
 
     def assert_fits(self, width: int) -> None:
         """Nothing scrolls sideways, every text can be read, and every target can be touched."""
         assert self.page.evaluate("document.documentElement.scrollWidth") == width, self.address
         ratios = self.page.evaluate(CONTRAST)
         assert len(ratios) > 5 and min(ratios)[0] >= 4.5, (self.address, min(ratios))
-        assert self.page.evaluate(SMALL_TARGETS) == [], self.address
+        small = self.page.evaluate(SMALL_TARGETS)
+        assert small == [], (self.address, small)
 
 
 @contextmanager

@@ -6,15 +6,24 @@ from string import Template
 
 from pellucid.folder.version import __version__
 from pellucid.page.assembly import html_page, page_file, styles
-from pellucid.page.chapters import TRANSLATION_PAGE, script
+from pellucid.page.bundle import TRANSLATION_PAGE, script
 from pellucid.page.payload import payload
-from pellucid.page.summary import alignment_table, headline, steps_table
+from pellucid.page.summary import alignment_table, headline, purpose, steps_table
 from pellucid.page.worked_document import own_payload
 from pellucid.reading.reading import Reading
 from pellucid.reading.words import visible
 from pellucid.translate.text_translator import TextTranslator
 
-STYLES = ("style.css", "drawing.css", "stage.css", "dock.css", "plates.css", "own.css", "tour.css")
+STYLES = (
+    "style.css",
+    "drawing.css",
+    "stage.css",
+    "dock.css",
+    "matrices.css",
+    "stages.css",
+    "own.css",
+    "tour.css",
+)
 
 
 def page(
@@ -22,18 +31,20 @@ def page(
     names: Sequence[str] = ("this one", "the other"),
 ) -> str:
     """Return the whole page as HTML: one reading with its translator, or two with these names."""
-    reading, carried = shown[0][0], payload(shown)
+    (reading, translator), carried = shown[0], payload(shown)
     for run, name in zip(carried.header["runs"], names, strict=False):
         run["name"] = visible(name)
     carried.header["own"] = own_payload()
-    return html_page(reading.title, _body(reading), styles(STYLES), script(TRANSLATION_PAGE), carried.html())
+    return html_page(
+        reading.title, _body(reading, translator), styles(STYLES), script(TRANSLATION_PAGE), carried.html()
+    )
 
 
-def _body(reading: Reading) -> str:
+def _body(reading: Reading, translator: TextTranslator) -> str:
     """Fill page.html, which is what one reads on paper and without a script."""
     return Template(page_file("page.html")).substitute(
-        every="Given, not found by the model: every number" if reading.forced else "Every number",
         headline=headline(reading),
+        purpose=purpose(translator.model.config),
         steps=steps_table(reading.steps),
         looked=alignment_table(reading),
         version=escape(__version__),

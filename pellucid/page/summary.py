@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from html import escape
 
+from pellucid.config.schema import ModelConfig
 from pellucid.reading.reading import Reading
 from pellucid.reading.steps import Step
 from pellucid.reading.words import visible
@@ -25,6 +26,14 @@ def headline(reading: Reading) -> str:
     return f"""<h1 id=sentence><bdi>{escape(visible(translation.source))}</bdi>
 <span class=arrow role=img aria-label=becomes>→</span>
 <bdi class=said-sentence{language}>{escape(visible(translation.text))}</bdi></h1>"""
+
+
+def purpose(config: ModelConfig) -> str:
+    """Say in a line what the page shows and what to do."""
+    return (
+        f"A Transformer of {config.encoder_layers} + {config.decoder_layers} layers made this. "
+        "Press ▶ to watch it write, or open any block."
+    )
 
 
 def steps_table(steps: Sequence[Step]) -> str:

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from pellucid.folder.version import __version__
 from pellucid.page.assembly import html_page, json_block, styles
-from pellucid.page.chapters import EXAMPLE_PAGE, script
+from pellucid.page.bundle import EXAMPLE_PAGE, script
 from pellucid.page.payload import VERSION
 from pellucid.reading.tensors import describe
 from pellucid.reading.words import visible
@@ -26,7 +26,7 @@ from pellucid.worked.slips import slip_table
 from pellucid.worked.stages import SHAPES, STAGES, size
 from pellucid.worked.worked_example import WorkedAttention
 
-STYLES = ("style.css", "plates.css", "own.css")
+STYLES = ("style.css", "matrices.css", "stages.css", "own.css")
 NARROW = """
 .wide-table { width: fit-content; max-width: 100%; }
 .wide-table :is(th, td):not(:first-child) { text-align: right; }

@@ -12,7 +12,7 @@ from tiny import HOSTILE, translator
 
 from pellucid.cli import main
 from pellucid.explanation import Explanation
-from pellucid.page import assembly, chapters, document, worked_document
+from pellucid.page import bundle, document, worked_document
 
 
 class Page(HTMLParser):
@@ -117,24 +117,38 @@ def test_what_no_page_can_hold_is_replaced(tmp_path: Path) -> None:
     assert "cats� ��" in html and "\x00" not in html and "\x1b" not in html
 
 
-def test_every_script_and_style_is_in_a_page_once() -> None:
-    folder = Path(assembly.__file__).parent
-    pages = chapters.TRANSLATION_PAGE, chapters.EXAMPLE_PAGE
-    for listed, files in (
-        ([[name for chapter in page for name in chapter.files] for page in pages], "script/*.js"),
-        ([document.STYLES, worked_document.STYLES], "*.css"),
-    ):
-        assert set().union(*listed) == {path.name for path in folder.glob(files)}
-        assert all(len(each) == len(set(each)) for each in listed)
+FOLDER = Path(bundle.__file__).parent
+MODULES = sorted(str(path.relative_to(FOLDER / "script")) for path in FOLDER.glob("script/**/*.js"))
 
 
-def test_the_script_begins_with_its_contents_and_each_file_with_its_idea() -> None:
-    contents, *files = re.split(
-        r"^// =+ (\w+\.js) =+\n", chapters.script(chapters.TRANSLATION_PAGE), flags=re.M
-    )
-    assert contents.startswith('"use strict";\n// ')
-    assert re.findall(r"\w+\.js", contents) == files[::2]
-    assert all(text.startswith("// ") for text in files[1::2])
+def test_every_module_and_style_is_in_a_page() -> None:
+    pages = [bundle.script(entry) for entry in (bundle.TRANSLATION_PAGE, bundle.EXAMPLE_PAGE)]
+    parts = [re.findall(r"^// =+ (\S+\.js) =+$", page, re.MULTILINE) for page in pages]
+    assert sorted({name for page in parts for name in page}) == MODULES
+    assert all(page.startswith('"use strict";\n// ') and "\nimport " not in page for page in pages)
+    styles = {*document.STYLES, *worked_document.STYLES}
+    assert styles == {path.name for path in FOLDER.glob("*.css")}
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_a_module_says_its_idea_and_imports_from_its_layer_or_below(name: str) -> None:
+    layers = list(bundle.LAYERS)
+    layer = layers.index(name.partition("/")[0])
+    assert all(layers.index(each.partition("/")[0]) <= layer for each in bundle.imports(name))
+    assert (FOLDER / "script" / name).read_text(encoding="utf-8").startswith("// ")
+
+
+def test_a_circle_of_modules_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    modules = {f"script/{one}.js": f'import {{ x }} from "./{other}.js";\n' for one, other in ("ab", "ba")}
+    monkeypatch.setattr(bundle, "page_file", modules.__getitem__)
+    with pytest.raises(ValueError, match=r"a circle of imports: a\.js → b\.js → a\.js"):
+        bundle.script("a.js")
+
+
+def test_the_script_is_not_longer_than_it_may_be() -> None:
+    lines = [(FOLDER / "script" / name).read_text(encoding="utf-8").count("\n") for name in MODULES]
+    assert max(lines) <= 330
+    assert sum(path.read_text(encoding="utf-8").count("\n") for path in FOLDER.glob("*.css")) <= 900
 
 
 def test_a_model_beside_another_needs_a_page(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ def cells(opened: Opened, selector: str) -> list[list[str]]:
 def test_rows_and_numbers_of_both_ways_stand_next_to_each_other(
     browser: Any, hindi: Explanation, path: Path
 ) -> None:
-    with opened_page(browser, path, width=390) as opened:
+    with opened_page(browser, path, "#?position=1", width=390) as opened:
         assert not opened.is_seen("#both-ways")
         for t in range(1, len(hindi.steps) + 1):
             opened.go(f"#?step={t}")
@@ -58,21 +58,22 @@ def test_every_matrix_shows_both_ways(browser: Any, hindi: Explanation, path: Pa
         opened.until("document.querySelector('#both-ways button') !== null")
         opened.click("both-ways")
         assert "beside=ways" in opened.address
-        assert opened.texts(".opened .opened-matrix .which-run") == ["with a cache", "without a cache"]
+        plate = f"[data-plate='{SELF}.{name}']"
+        assert opened.texts(f"{plate} .which-run") == ["with a cache", "without a cache"]
         tensor = hindi.trace[f"{SELF}.{name}"].tensor[0]
         expected = (tensor[0] if tensor.dim() == 3 else tensor)[:t]
-        if name in ("weights", "scores"):
+        if name == "weights":
             expected = expected[:, :t]
-        for place in (0, 1):
-            grid = f".opened .opened-matrix .matrix:nth-of-type({place + 1})"
-            shown = cells(opened, f"{grid} tbody tr")
-            assert len(shown) == t, opened.text(".opened-matrix")
-            states = [re.sub(r"^\S+\s*", "", row[0]) for row in shown]
+        for place, panel in enumerate(("panel", "other")):
+            states = (
+                opened.page.locator(f"{plate} .matrix").nth(place).locator(".row-state").all_inner_texts()
+            )
             before = ["cached" if name == "keys" else "earlier", "made again"][place]
             assert states == [before, before, "new"]
-            new = [float(each) for each in shown[-1][1 : 1 + expected.shape[1]]]
-            assert torch.tensor(new) == pytest.approx(expected[-1], abs=6e-5)
-        difference = re.search(r"largest difference (\S+)", opened.text(".opened .largest-difference"))
+            numbers = f"(plate) => Array.from(numbersOf(plate.spec.{panel}))"
+            shown = torch.tensor(opened.page.locator(plate).evaluate(numbers)).reshape(t, -1)
+            assert torch.allclose(shown, expected, atol=1e-5)
+        difference = re.search(r"largest difference (\S+)", opened.text(f"{plate} .largest-difference"))
         assert difference is not None and float(difference[1].rstrip(",")) < 1e-4
 
 
@@ -102,7 +103,7 @@ def test_without_its_mask_a_step_is_decoded_by_itself(
     steps = decoded(hindi, t, cached)
     address = f"#{SELF}.weights?step={t}&mask=off&head=1" + ("" if cached else "&cache=off")
     with opened_page(browser, path, address) as opened:
-        shown = cells(opened, ".opened .opened-matrix tbody tr")
+        shown = cells(opened, "[data-plate$=weights] tbody tr")
         rows = torch.tensor([[float(cell) for cell in row[1:]] for row in shown])
         assert rows.shape == (t, t + 1)
         assert torch.allclose(rows[:, -1], torch.ones(t), atol=2e-4), "the sums of the rows"
@@ -126,7 +127,7 @@ def test_without_its_mask_a_step_is_decoded_by_itself(
         opened.until("document.querySelector('#both-ways h2') !== null")
         assert word in cells(opened, "#both-ways tbody tr")[4][1 if cached else 2]
         opened.go(address.replace(f"{SELF}.weights", f"{SELF}.context") + "&cell=1,1")
-        terms = opened.page.locator(".making table tbody tr").count()
+        terms = opened.page.locator(".inspector .terms tbody tr").count()
         assert terms == t
         opened.go(address.replace(f"{SELF}.weights", ""))
         assert word in opened.text("#drawing .next .best li:first-child")

@@ -56,7 +56,7 @@ def test_the_six_tokens_of_the_notes_are_one_address(
     given = demo.translator.explain(text, to=to, target=target)
     address = f"#{SELF}.weights?text={quote(text)}&to={to}&target={quote(target)}"
     with opened_page(browser, demo_path, address) as opened:
-        rows = opened.texts(".opened .matrix tbody tr")
+        rows = opened.texts("[data-plate$=weights] tbody tr")
         weights = given.trace[f"{SELF}.weights"].tensor[0, 0].tolist()
         assert len(rows) == 6
         for row, token, numbers in zip(rows, given.target_tokens, weights, strict=False):

@@ -61,16 +61,18 @@ def test_forced_colours_keep_the_shades_the_hatching_and_the_bars(
     browser: Any, hindi: Explanation, path: Path
 ) -> None:
     with opened_page(browser, path, f"#{SELF}.weights?cell=2,1", forced_colors="active") as opened:
-        cells = ".opened td[role=gridcell]:not(.sum)"
+        cells = f"[data-plate='{SELF}.weights'] td[role=gridcell]:not(.sum)"
         masked = hindi.trace[f"{SELF}.masked_scores"].tensor[0, 0].flatten() == float("-inf")
         hatched = ["gradient" in image for image in styles_of(opened, cells, "backgroundImage")]
         assert hatched == masked.tolist() and any(hatched) and not all(hatched)
         grounds = styles_of(opened, cells, "backgroundColor")
         assert len({ground for ground, no in zip(grounds, masked, strict=True) if not no}) > 5
-        assert len(set(styles_of(opened, ".opened .legend-scale i:not(.hatched)", "backgroundColor"))) == 5
-        opened.until("document.querySelector('.opened .making') !== null")
+        assert (
+            len(set(styles_of(opened, ".stage-field .legend-scale i:not(.hatched)", "backgroundColor"))) == 5
+        )
+        opened.until("document.querySelector('.inspector .making') !== null")
         canvas = styles_of(opened, "body", "backgroundColor")[0]
-        assert set(styles_of(opened, ".opened .terms .term-bar", "backgroundColor")) - {canvas}
+        assert set(styles_of(opened, ".inspector .terms .term-bar", "backgroundColor")) - {canvas}
         opened.go("#decoder.layers.0")
         assert "gradient" in styles_of(opened, ".length-bar", "backgroundImage")[0]
         opened.go("#")
@@ -81,8 +83,8 @@ def test_forced_colours_keep_the_shades_the_hatching_and_the_bars(
 def strips(opened: Opened, address: str) -> list[tuple[str, list[float]]]:
     """Return what each strip is called, and its numbers."""
     opened.go(address)
-    opened.until("document.querySelector('.opened .strips') !== null")
-    lines = opened.page.locator(".opened .strip-line:has([role=img])").all()
+    opened.until("document.querySelector('.inspector .strips') !== null")
+    lines = opened.page.locator(".inspector .strip-line:has([role=img])").all()
     names = [line.locator(".strip-name").inner_text().replace("\n", " ") for line in lines]
     numbers = [line.locator("[role=img]").get_attribute("aria-label").split(", ") for line in lines]
     return [
@@ -118,13 +120,13 @@ def test_motion_takes_less_than_300_milliseconds_or_is_left_out(
     browser: Any, path: Path, motion: str, moves: bool
 ) -> None:
     with opened_page(browser, path, f"#{SELF}.scores?cell=2,1", reduced_motion=motion) as opened:
-        opened.until("document.querySelector('.opened .making') !== null")
+        opened.until("document.querySelector('.inspector .making') !== null")
         opened.page.evaluate("""() => {
           globalThis.times = [];
           const before = Element.prototype.animate;
           Element.prototype.animate = function (frames, timing) {
             times.push(timing.duration ?? timing); return before.call(this, frames, timing); };
-          document.querySelectorAll(".opened .stepper button")[3].click(); }""")
-        opened.until("document.querySelector('.opened .making h5').textContent.includes('कैसे is attended')")
+          document.querySelectorAll("[data-plate$=scores] td[role=gridcell]")[12].click(); }""")
+        opened.until("document.querySelector('.inspector h3').textContent.includes('कैसे is attended')")
         times = opened.page.evaluate("times")
         assert bool(times) == moves and all(time < 300 for time in times)

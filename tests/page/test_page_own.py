@@ -228,10 +228,13 @@ def test_claims_typed_in_are_judged_at_once(opened: Open) -> None:
     texts = [row.inner_text().split() for row in table.locator("tbody").nth(0).locator("tr").all()]
     assert texts[1][-2:] == ["0.73", "0.27"] and texts[4][-2:] == ["✗", "wrong"]
     assert texts[2][-2:] == texts[3][-2:] == ["1.0000", "0.0000"]
-    assert page.locator(".own-claims .rules").inner_text() == "✗ 0: softmax without the mask gives this"
+    assert (
+        page.locator(".claimed-stage[data-stage=weights] .rules").inner_text()
+        == "✗ 0: softmax without the mask gives this"
+    )
     claimed.get_by_role("button", name="context", exact=True).click()
     fill(page, "claims.context", "0.208 0.308\n0.452 0.552")
-    page.locator('[data-plate="context"]', has_text="↳ 2 follow").wait_for()
+    page.locator('[data-key="stage-context"]', has_text="↳ 2 follow").wait_for()
 
 
 def test_what_is_wrong_is_said_beside_the_field_and_nothing_is_lost(opened: Open) -> None:
@@ -270,7 +273,7 @@ def test_examples_and_back_and_the_address(opened: Open) -> None:
     page = opened(example("004-self"))
     assert page.evaluate("location.hash") == "", "nothing was changed"
     page.select_option("#own-example", "000-masked")
-    page.locator('[data-plate="output"]').wait_for()
+    page.locator('[data-key="stage-output"]').wait_for()
     assert page.locator(".own-about").inner_text().startswith("000-masked masked attention on six words")
     assert page.locator('[data-place="tokens"]').input_value() == "START The cat sat on mat"
     page.get_by_role("button", name="Back to what I had").click()
@@ -333,8 +336,8 @@ def test_every_example_is_drawn(opened: Open) -> None:
         page.select_option("#own-example", name)
         stages = list(example(name).worked())
         page.wait_for_function(
-            "(stages) => stages.every((each) => document.querySelector(`.own-plates [data-plate^=${each}]`))",
-            arg=stages,
+            "(stages) => stages.every((each) => document.querySelector(`[data-key='stage-${each}']`))",
+            arg=[stage for stage in stages if stage != "mask"],
         )
         assert page.locator(".own-products li").count() == len(example(name).products)
         assert page.locator(".own-status").inner_text() == ""
@@ -349,7 +352,10 @@ def test_it_fits_and_can_be_read_and_touched(opened: Open, width: int, scheme: s
         ratios = page.evaluate(CONTRAST)
         assert len(ratios) > 10 and min(ratios)[0] >= 4.5, min(ratios)
         for query, fault in (
-            (":is(button, select, input, textarea, summary)", "e.getBoundingClientRect().height < 44"),
+            (
+                ":is(button, select, input, textarea, summary)",
+                f"e.getBoundingClientRect().height < {44 if width == 390 else 24}",
+            ),
             (":is(input, textarea, select)", "!e.labels.length"),
         ):
             found = f"[...document.querySelectorAll('.own {query}')].filter((e) => e.offsetParent && {fault})"

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from opened_page import SMALL_TARGETS, Opened, opened_page
+from opened_page import Opened, opened_page
 from tiny import translator
 
 pytestmark = pytest.mark.browser
@@ -57,20 +57,18 @@ def test_on_a_phone_a_level_is_a_sheet_over_the_page(browser: Any, path: Path) -
         assert opened.page.evaluate("document.activeElement.dataset.block") == SELF
 
 
-@pytest.mark.parametrize(("width", "height"), [(720, 450), (390, 844)])
-def test_the_tour_leaves_room_for_what_it_speaks_of(
+@pytest.mark.parametrize(("width", "height"), [(720, 450), (390, 844), (1440, 900)])
+def test_the_tour_shows_its_whole_text_and_what_it_speaks_of(
     browser: Any, path: Path, width: int, height: int
 ) -> None:
     with opened_page(browser, path, "#?open=tour&stop=5", width, height) as opened:
-        opened.click("tour-next")
-        card, dock = box(opened, "#tour-place"), box(opened, "#dock")[0]
-        assert card[0] == 0 and card[1] < max(60, 0.3 * height)
-        for place in (".opened-matrix td[aria-selected=true]", ".opened-matrix .cells tbody tr:last-child"):
-            top, bottom = box(opened, place)
-            assert card[1] <= top and bottom <= dock, place
-        opened.click("tour-more")
-        assert opened.is_seen(".tour-text") and box(opened, "#tour-place")[1] <= 0.5 * height + 1
-        assert opened.page.evaluate(SMALL_TARGETS) == []
+        for _ in range(3):
+            opened.click("tour-next")
+            card = box(opened, "#tour-place")
+            assert card[0] == 0 and card[1] < 0.6 * height
+            text = "document.querySelector('.tour-text')"
+            assert opened.page.evaluate(f"{text}.scrollHeight <= {text}.clientHeight + 1"), "nothing is cut"
+            assert card[1] <= box(opened, ".stage-title")[0] + 1
 
 
 @pytest.mark.parametrize("width", [1440, 390])
@@ -78,6 +76,9 @@ def test_short_words_stand_upright_with_their_probabilities(browser: Any, path: 
     with opened_page(browser, path, width=width) as opened:
         assert opened.page.evaluate(CUT) == []
         assert opened.page.locator(".token-row.turned").count() == 0
+        seen = [each.is_visible() for each in opened.page.locator(".said .probability").all()]
+        assert seen == [True] + [False] * (len(seen) - 1), "at step 1, of the word that is said"
+        opened.go("#?position=1")
         assert all(each.is_visible() for each in opened.page.locator(".said .probability").all())
 
 
@@ -89,7 +90,7 @@ def test_many_pieces_keep_their_probabilities_and_the_memory_lists_eight(
     )
     assert len(given.source_tokens) > 16 and len(given.target_tokens) > 16
     given.to_html(tmp_path / "page.html")
-    with opened_page(browser, tmp_path / "page.html") as opened:
+    with opened_page(browser, tmp_path / "page.html", "#?position=1") as opened:
         assert opened.page.locator(".expected.turned").count() == 1
         assert all(each.is_visible() for each in opened.page.locator(".said .probability").all())
         rows = opened.page.locator(".memory-tokens li")
@@ -99,19 +100,16 @@ def test_many_pieces_keep_their_probabilities_and_the_memory_lists_eight(
         assert f"… {len(shares) - 8} more" in opened.text(".memory-more")
 
 
-def test_a_phone_shows_one_plate_at_a_time_and_the_whole_sum(browser: Any, path: Path) -> None:
+def test_a_phone_shows_the_result_first_and_scrolls_sideways_nowhere(browser: Any, path: Path) -> None:
     phone = {"has_touch": True, "is_mobile": True, "device_scale_factor": 2}
+    sideways = """[...document.querySelectorAll("#stage, #stage *")].filter((each) =>
+      each.checkVisibility() &&
+      each.scrollWidth > each.clientWidth + 1 && /auto|scroll/.test(getComputedStyle(each).overflowX))
+      .map((each) => each.className)"""
     with opened_page(browser, path, f"#{SELF}", 390, 844, **phone) as opened:
-        parts = opened.page.locator(".equation-part").evaluate_all(
-            "all => all.map((each) => each.getBoundingClientRect().width)"
-        )
-        assert all(0.85 * 390 <= part <= 390 for part in parts)
-        plate = opened.page.locator(f"[data-plate='{SELF}.weights']")
-        plate.scroll_into_view_if_needed()
-        plate.locator(".matrix-box").tap()
-        opened.until("document.querySelector('.opened .making') !== null")
-        assert opened.page.locator(".opened").get_attribute("data-open") == f"{SELF}.weights"
-        inside = opened.page.locator(".opened .terms-box").bounding_box()
-        last = opened.page.locator(".opened .terms tbody tr").first.locator("td:not(.bar-cell)").last
-        place = last.bounding_box()
-        assert place["x"] + place["width"] <= inside["x"] + inside["width"] <= 390
+        for stage in ("queries", "scores", "masked_scores", "weights", "context", "output"):
+            opened.go(f"#{SELF}.{stage}")
+            assert not opened.is_seen(".operands .plate") and opened.is_seen(f"[data-plate='{SELF}.{stage}']")
+            assert opened.page.evaluate(sideways) == []
+        opened.page.locator(".operands summary").tap()
+        assert opened.is_seen(".operands .plate")

@@ -14,11 +14,12 @@ from pellucid.page import payload
 pytestmark = pytest.mark.browser
 
 SELF, CROSS = "decoder.layers.0.self_attention", "decoder.layers.0.cross_attention"
+LAST = "decoder.layers.1.cross_attention"
 # Each stop: where its view is, and what its address says after its trial.
 STOPS = [
-    ("", "position=3"),
+    ("", "position=4"),
     ("encoder.embedded", "#encoder.positions"),
-    ("encoder.layers.0.self_attention.weights", "head=1"),
+    ("encoder.layers.0.self_attention.weights", "?cell="),  # of head 0, after the last
     ("encoder.output", f"#{CROSS}.keys"),
     (f"{SELF}.queries", "cell=0,0"),
     (f"{SELF}.scores", "scale=off"),
@@ -26,10 +27,10 @@ STOPS = [
     (f"{SELF}.weights", f"#{SELF}.context?cell=1,0"),
     (f"{SELF}.concatenated", f"silent={SELF}:0"),
     ("decoder.layers.0.residual_1.sum", "residual=off"),
-    (f"{CROSS}.weights", "step=2"),
+    (f"{LAST}.weights", "step=2"),
     ("decoder.probabilities", "#decoder.logits"),
     (f"{SELF}.weights", "cache=off"),
-    (f"{SELF}.weights", "#?open=tour"),
+    (f"{SELF}.weights", "#?position=1&open=tour"),
 ]
 
 
@@ -40,31 +41,33 @@ def count(number: int) -> str:
 def told(demo: Explanation) -> dict[int, list[str]]:
     """What some of the stops have to say: words and numbers from Python's trace."""
 
-    def row_of(name: str) -> list[float]:
-        """The second row of the first head."""
-        numbers: list[float] = demo.trace[name].tensor[0, 0, 1].tolist()
-        return numbers
+    def most(name: str, diagonal: int | None = None) -> str:
+        """The largest number of all heads: above the diagonal (1), or below it (-1)."""
+        numbers = demo.trace[name].tensor[0]
+        sizes = numbers.abs()
+        if diagonal is not None:
+            sizes = sizes.triu(1) if diagonal > 0 else sizes.tril(-1)
+        return f"{numbers.flatten()[sizes.argmax()].item():z.4f}"
 
-    def most(name: str, tokens: tuple[str, ...]) -> list[str]:
-        row = row_of(name)
-        return [tokens[row.index(max(row))], f"({max(row):.4f})"]
+    def scaled() -> str:
+        sizes = demo.trace[f"{SELF}.scores"].tensor[0].abs().tril(-1)
+        return f"{demo.trace[f'{SELF}.scaled_scores'].tensor[0].flatten()[sizes.argmax()].item():z.4f}"
 
     config, norm = demo.translator.model.config, "decoder.layers.0.residual_1.norm"
-    source, target = tuple(demo.source_tokens), tuple(demo.target_tokens)
+    source = tuple(demo.source_tokens)
     words, length = [step.expected for step in demo.steps], len(demo.steps)
-    weights = row_of(f"{SELF}.weights")
     return {
         1: [*source, *words],
         2: [f"{config.vocabulary} × {config.width}", f"√{config.width} = {config.width**0.5:.4f}"],
-        3: most("encoder.layers.0.self_attention.weights", source),
+        3: [most("encoder.layers.0.self_attention.weights", 1)],
         4: [f"{len(source)} × {config.width}"],
         5: [f"({length}×{config.width})·({config.width}×{config.width})", f"{config.heads} heads"],
-        6: [f"{row_of(f'{SELF}.{name}')[0]:z.4f}" for name in ("scores", "scaled_scores")],
+        6: [most(f"{SELF}.scores", -1), scaled()],
         7: [f"{length * (length - 1) // 2} of the {length**2} scores"],
-        8: [target[weights.index(max(weights))], f"{max(weights):.4f}"],
+        8: [most(f"{SELF}.weights", -1)],
         9: [f"{config.heads} heads"],
         10: [f"{demo.trace[f'{norm}.{name}'].tensor[0, 0].item():z.4f}" for name in ("mean", "variance")],
-        11: [f"{length} × {len(source)}", *most(f"{CROSS}.weights", source)],
+        11: [f"{length} × {len(source)}"],
         12: [words[0], f"{demo.steps[0].probability:.4f}"],
         13: [words[0]],
         14: ["largest difference"],
@@ -74,7 +77,7 @@ def told(demo: Explanation) -> dict[int, list[str]]:
 def test_the_tour_from_start_to_end_by_keyboard(browser: Any, demo: Explanation, demo_path: Path) -> None:
     says = told(demo)
     with opened_page(browser, demo_path) as opened:
-        opened.tab_to("Show me how")
+        opened.tab_to("Tour")
         opened.press("Enter")
         for number, (view, tried) in enumerate(STOPS, 1):
             opened.until(f"document.querySelector('.tour-count')?.textContent.startsWith('{count(number)}')")
@@ -85,7 +88,8 @@ def test_the_tour_from_start_to_end_by_keyboard(browser: Any, demo: Explanation,
             for expected in says[number]:
                 assert expected in opened.text(".tour-text"), (number, expected)
             if view:
-                assert view in opened.text(".opened .opened-facts")
+                names = "[...document.querySelectorAll('[data-plate]')].map((each) => each.spec.name)"
+                assert view in opened.page.evaluate(names)
             opened.page.locator("[data-key=tour-try]").focus()
             opened.press("Enter")
             after = opened.address
@@ -104,7 +108,7 @@ def test_a_stop_forgets_what_was_tried_and_its_address_leads_back(browser: Any, 
         opened.click("tour-back")
         assert count(6) in opened.text(".tour-count") and not opened.is_seen("#effect")
         opened.click("tour-leave")
-        assert not opened.is_seen(".tour") and opened.is_seen(".opened"), "the view of the stop stays"
+        assert not opened.is_seen(".tour") and opened.is_seen(".inspector"), "the view of the stop stays"
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,9 @@ OPEN = """async (address) => {
 
 
 CELLS = """() => {
-  const cells = [...document.querySelectorAll(".opened [role=gridcell]")];
+  const plates = [...document.querySelectorAll("[data-plate]")];
+  const plate = plates.find((each) => each.spec.name === state.tensor);
+  const cells = [...plate.querySelectorAll("[role=gridcell]")];
   return [cells.length, cells.filter((cell) => cell.classList.contains("hatched")).length];
 }"""
 SELF, CROSS = "decoder.layers.0.self_attention", "decoder.layers.0.cross_attention"

@@ -1,0 +1,75 @@
+// Matrices of doubles, a row for each position, and what the model does with them.
+
+export class Matrix {
+  constructor(rows, columns, data = new Float64Array(rows * columns)) {
+    Object.assign(this, { rows, columns, data });
+  }
+
+  at(row, column) {
+    return this.data[row * this.columns + column];
+  }
+
+  row(row) {
+    return this.data.subarray(row * this.columns, (row + 1) * this.columns);
+  }
+
+  /** Each number as f makes it of the number, its row and its column. */
+  map(f) {
+    const made = new Matrix(this.rows, this.columns);
+    for (let place = 0, row = 0; row < this.rows; row++) {
+      for (let column = 0; column < this.columns; column++, place++)
+        made.data[place] = f(this.data[place], row, column);
+    }
+    return made;
+  }
+
+  plus(other) {
+    return this.map((x, row, column) => x + other.at(row, column));
+  }
+
+  /** A · B: each number is the sum of a row of A times a column of B. */
+  times(other) {
+    return this.timesTransposed(other.transposed());
+  }
+
+  /** A · Bᵀ: each number is the sum of a row of A times a row of B. */
+  timesTransposed(other) {
+    const made = new Matrix(this.rows, other.rows);
+    for (let place = 0, row = 0; row < this.rows; row++) {
+      for (let column = 0; column < other.rows; column++, place++) {
+        let sum = 0;
+        for (let i = row * this.columns, j = column * this.columns, end = i + this.columns; i < end; i++, j++) {
+          sum += this.data[i] * other.data[j];
+        }
+        made.data[place] = sum;
+      }
+    }
+    return made;
+  }
+
+  transposed() {
+    return new Matrix(this.columns, this.rows).map((_, row, column) => this.at(column, row));
+  }
+
+  /** The columns cut into `parts` matrices of equal width. */
+  split(parts) {
+    const width = this.columns / parts;
+    const slice = (part) => new Matrix(this.rows, width).map((_, row, column) => this.at(row, part * width + column));
+    return Array.from({ length: parts }, (_, part) => slice(part));
+  }
+
+  /** The opposite: matrices side by side. */
+  static besideEachOther(parts) {
+    const width = parts[0].columns;
+    const made = new Matrix(parts[0].rows, width * parts.length);
+    return made.map((_, row, column) => parts[Math.floor(column / width)].at(row, column % width));
+  }
+
+  /** Other rows under these. */
+  above(other) {
+    const made = new Matrix(this.rows + other.rows, this.columns);
+    made.data.set(this.data);
+    made.data.set(other.data, this.data.length);
+    return made;
+  }
+}

@@ -1,0 +1,78 @@
+// Numbers: tensors with named axes, tensors as matrices, and numbers as text.
+
+/** A tensor: its axes ("BHLM"; see the page's legend), its shape, and its numbers in float32, the last axis fastest. */
+export const makeTensor = (axes, shape, data = new Float32Array(sizeOfShape(shape))) => ({ axes, shape, data });
+export const sizeOfShape = (shape) => shape.reduce((size, length) => size * length, 1);
+
+/**
+ * A tensor as one matrix, of its first sentence and of one head: {rows, columns, at(row, column)}. Without a second
+ * axis (a mean for each position) it is one column.
+ */
+export const panelOf = (tensor, head = 0) => {
+  const sizes = tensor.shape.filter((_, place) => !"BH".includes(tensor.axes[place] ?? "?"));
+  const [rows, columns = 1] = sizes;
+  const heads = headsOfTensor(tensor);
+  if (!(head >= 0 && head < heads)) {
+    throw new Error(`head ${head} is not there: there are ${heads}, counted from 0. Choose one of these.`);
+  }
+  const start = head * rows * columns;
+  return { rows, columns, at: (row, column) => tensor.data[start + row * columns + column] };
+};
+
+export const headsOfTensor = ({ axes, shape }) => (axes.includes("H") ? shape[axes.indexOf("H")] : 1);
+
+/** A row of a panel as a list. */
+export const rowOfPanel = ({ columns, at }, row) => Array.from({ length: columns }, (_, column) => at(row, column));
+export const columnOfPanel = ({ rows, at }, column) => Array.from({ length: rows }, (_, row) => at(row, column));
+
+/** The places of the highest numbers, the best first; of equals, the earlier. */
+export const bestPlaces = (numbers, count) =>
+  Array.from(numbers.keys())
+    .sort((one, other) => numbers[other] - numbers[one] || one - other)
+    .slice(0, count);
+
+/** All numbers of a panel, row by row. */
+export const numbersOf = (panel) => {
+  const numbers = new Float32Array(panel.rows * panel.columns);
+  for (let row = 0; row < panel.rows; row++) numbers.set(rowOfPanel(panel, row), row * panel.columns);
+  return numbers;
+};
+
+/** How far apart two numbers are; equal ones, infinities too, not at all. */
+export const apart = (x, y) => (x === y ? 0 : Math.abs(x - y));
+
+/** The mean of a tensor's heads, as a panel. */
+export const meanOfHeads = (tensor) => {
+  const heads = Array.from({ length: headsOfTensor(tensor) }, (_, head) => panelOf(tensor, head));
+  const at = (row, column) => heads.reduce((sum, head) => sum + head.at(row, column), 0) / heads.length;
+  return { ...heads[0], at };
+};
+
+/** Four decimals, as every table has them: "0.4502", "−∞". Equally near ones go to the even digit, as in Python. */
+export const fourDecimals = (x) => {
+  if (!Number.isFinite(x)) return Number.isNaN(x) ? "?" : allDigits(x);
+  if (Math.abs(x) >= 1e21) return allDigits(x); // too large for decimals
+  const size = Math.abs(x) * 10000;
+  const isExact = Number.isInteger(Math.abs(x) * 32); // as every number is that lies between two such
+  const tied = isExact && size % 1 === 0.5 && Math.floor(size) % 2 === 0;
+  const digits = (tied ? Math.floor(size) / 10000 : Math.abs(x)).toFixed(4);
+  return x < 0 && Number(digits) !== 0 ? `-${digits}` : digits;
+};
+
+/** How many there are, as one says it: "1.4 million", "312,400". */
+export const countInWords = (count) =>
+  count >= 1e6 ? `${(count / 1e6).toFixed(1)} million` : String(count).replace(/\B(?=(\d{3})+$)/g, ",");
+
+/** The fewest digits that give the same float32: "0.45019999", "1e-7". */
+export const allDigits = (x) => {
+  if (!Number.isFinite(x)) return Number.isNaN(x) ? "not a number" : x > 0 ? "∞" : "−∞";
+  if (Math.fround(x) !== x) return String(x); // a number in double precision
+  for (let digits = 1; digits < 9; digits++) {
+    const shorter = Number(x.toPrecision(digits));
+    if (Math.fround(shorter) === x) return String(shorter);
+  }
+  return String(Number(x.toPrecision(9)));
+};
+
+export const inExponents = (value) => (value === 0 ? "0" : value.toExponential(1));
+export const numbered = (count) => Array.from({ length: count }, (_, place) => String(place));

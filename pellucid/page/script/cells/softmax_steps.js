@@ -1,0 +1,56 @@
+// The softmax of one row, step by step: x, x − max, exp, the sum, the ratio.
+
+import { fourDecimals } from "../base/numbers.js";
+import { inSum, sumOfTerms } from "./making.js";
+
+/** The softmax of a row, in numbers: {columns: [{x, less, power, share}], most, sum}. */
+export const softmaxSteps = (numbers) => {
+  const most = numbers.reduce((left, right) => Math.max(left, right), -Infinity);
+  const isEmpty = most === -Infinity; // a row that may look nowhere has weights of 0
+  const columns = numbers.map((x) => ({
+    x,
+    less: isEmpty ? -Infinity : x - most,
+    power: isEmpty ? 0 : Math.exp(x - most),
+  }));
+  const sum = columns.reduce((total, { power }) => total + power, 0);
+  return { most, sum, columns: columns.map((each) => ({ ...each, share: isEmpty ? 0 : each.power / sum })) };
+};
+
+/** How one share of a softmax was made. With `best`, only that many words are terms, with the chosen one and the rest. */
+export const softmaxMaking = (numbers, chosen, { labels, headings, said, over, best = Infinity }) => {
+  const { most, sum, columns } = softmaxSteps(numbers);
+  const { x, less, power, share } = columns[chosen];
+  const all = fourDecimals(sum);
+  return {
+    equation: "exp(x − max) ÷ Σ exp",
+    headings: [...headings, "x − max", "exp(x − max)"],
+    afterHeading: "exp ÷ Σ",
+    terms: softmaxTerms(columns, sum, labels, chosen, best),
+    sum,
+    steps: {
+      [said]: x,
+      [`x − max, the max being ${fourDecimals(most)}`]: less,
+      exp: power,
+      [over]: sum,
+      "exp ÷ Σ": share,
+    },
+    total: share,
+    filled: `exp(${inSum(x)} − ${inSum(most)}) ÷ ${all} = ${fourDecimals(power)} ÷ ${all} = ${fourDecimals(share)}`,
+  };
+};
+
+const softmaxTerms = (columns, sum, labels, chosen, best) => {
+  const all = columns.map(({ x, less, power, share }, place) => ({
+    label: labels[place],
+    numbers: [x, less],
+    value: power,
+    after: share,
+    chosen: place === chosen,
+  }));
+  if (all.length <= best) return all;
+  const sorted = [...all].sort((one, other) => other.numbers[0] - one.numbers[0]); // stable: of equals, the lower id
+  const shown = sorted.filter((term, rank) => rank < best || term.chosen);
+  const rest = sum - sumOfTerms(shown);
+  const label = `${all.length - shown.length} other words`;
+  return [...shown, { label, numbers: [null, null], value: rest, after: rest / sum }];
+};

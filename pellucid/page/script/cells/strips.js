@@ -1,0 +1,93 @@
+// What a cell was made from, drawn again above its sum: the row and the column as strips of colour, each number above
+// the one it meets. A strip: {symbol, label, role, numbers, scale, sign before it, `of`: the plate where it stands}.
+
+import { animate, element, words } from "../base/elements.js";
+import { columnOfPanel, fourDecimals, panelOf, rowOfPanel } from "../base/numbers.js";
+import { withScripts } from "../base/scripted.js";
+import { depthOf, scaleOf, scaleOfTensor, shadeOf } from "../matrices/scales.js";
+import { softmaxSteps } from "./softmax_steps.js";
+
+/** The row of a tensor that goes into a cell: {numbers, scale, of}. */
+export const rowOfTensor = async (run, name, head, row) => {
+  const tensor = await run.get(name);
+  return { numbers: rowOfPanel(panelOf(tensor, head), row), scale: await scaleOfTensor(run, name, tensor), of: name };
+};
+
+export const columnOfTensor = async (run, name, head, column) => {
+  const tensor = await run.get(name);
+  return {
+    numbers: columnOfPanel(panelOf(tensor, head), column),
+    scale: await scaleOfTensor(run, name, tensor),
+    of: name,
+  };
+};
+
+/** A row, a column, and what they give, one by one. */
+export const productStrips = (left, right, role) => {
+  const numbers = left.numbers.map((number, place) => number * right.numbers[place]);
+  const products = { symbol: "", label: "their products", role, numbers, scale: scaleOf("numbers", { data: numbers }) };
+  return [left, { sign: "·", ...right }, { sign: "=", ...products }];
+};
+
+/** A row of scores, its powers, and the weights that come of them; one of these is the chosen cell. */
+export const softmaxStrips = (scores, chosen) => {
+  const { columns } = softmaxSteps(scores.numbers);
+  const strip = (sign, label, step) => ({
+    sign,
+    symbol: "",
+    label,
+    role: "w",
+    numbers: columns.map((each) => each[step]),
+    scale: scaleOf("weights"),
+  });
+  return [{ role: "w", ...scores }, strip("→", "exp(x − max)", "power"), { ...strip("→", "exp ÷ Σ", "share"), chosen }];
+};
+
+/** The strips of a making; null where it has none, or a number of them is not known. */
+export const stripsOfMaking = ({ strips, missing }) => {
+  if (!strips.length || missing) return null;
+  const { labels = [] } = strips[0];
+  const heading = labels.length && labels.length <= 12 ? stripLabels(labels) : null;
+  return element("div", { class: "strips", role: "group", "aria-label": "what it was made from" }, [
+    heading,
+    strips.map(stripElement),
+  ]);
+};
+
+const stripLabels = (labels) =>
+  element("div", { class: "strip-line", "aria-hidden": "true" }, [
+    element("span"),
+    element("span", { class: "strip-cells names" }, [labels.map((label) => words(label))]),
+  ]);
+
+const stripElement = ({ sign = "", symbol, label, role, numbers, scale, of, chosen }) =>
+  element("div", { class: `strip-line role-${role}`, "data-from": of }, [
+    element("span", { class: "strip-name" }, [
+      element("span", { class: "strip-sign" }, sign),
+      symbol ? element("b", { class: "symbol" }, withScripts(symbol)) : null,
+      words(label),
+    ]),
+    element("span", { class: "strip-cells", role: "img", "aria-label": numbers.map(fourDecimals).join(", ") }, [
+      numbers.map((number, place) => stripCell(number, scale, place === chosen)),
+    ]),
+  ]);
+
+const stripCell = (number, scale, isChosen) => {
+  const { class: shade, ...level } = shadeOf(depthOf(scale, number));
+  return element("i", { class: isChosen ? `${shade} chosen` : shade, title: fourDecimals(number), ...level });
+};
+
+const FARTHEST = 90; // pixels that a strip comes from, however far its plate is
+
+/** Each strip comes from where its plate stands. */
+export const bringStrips = (making, plates) => {
+  for (const line of making.querySelectorAll("[data-from]")) {
+    const plate = [...plates.querySelectorAll("[data-plate]")].find((each) => each.dataset.plate === line.dataset.from);
+    if (!plate) continue;
+    const [from, to] = [plate.getBoundingClientRect(), line.lastChild.getBoundingClientRect()];
+    const [across, down] = [from.left - to.left, from.top - to.top];
+    const part = Math.min(1, FARTHEST / Math.max(1, Math.hypot(across, down)));
+    const start = `translate(${across * part}px, ${down * part}px)`;
+    animate(line.lastChild, { transform: [start, "none"], opacity: [0.2, 1] });
+  }
+};

@@ -1,0 +1,71 @@
+// How a number becomes a colour. The scales are fixed: weights from 0 to 1, everything else around 0, up to
+// a round number that holds for all heads of a tensor; so the same shade is the same number. There is one ramp, from
+// nothing at 0 to the whole hue at 1: DEEPEST for what is painted, 100% in `.shade` of plates.css for elements.
+
+import { element } from "../base/elements.js";
+import { splitName } from "../runs/parts.js";
+
+export const DEEPEST = 255; // how opaque the hue is at depth 1
+
+/** What a tensor of this name holds: "weights" lie between 0 and 1, a "mask" is 0 or −∞, the rest "numbers". */
+export const kindOfNumbers = (name) => {
+  const { last } = splitName(name);
+  if (last === "mask") return "mask";
+  return last === "weights" || last === "probabilities" ? "weights" : "numbers";
+};
+
+/** The scale for these numbers: {kind, most}; of several tensors that are shown side by side, give all. */
+export const scaleOf = (kind, ...tensors) => {
+  if (kind !== "numbers") return { kind, most: 1 };
+  let most = 0;
+  for (const tensor of tensors) {
+    for (const value of tensor.data) if (Number.isFinite(value) && Math.abs(value) > most) most = Math.abs(value);
+  }
+  return { kind, most: roundNumber(most) };
+};
+
+/** The next of 1, 1.5, 2, 3, 5, 7 times a power of ten. */
+const roundNumber = (value) => {
+  if (!(value > 0)) return 1;
+  const power = 10 ** Math.floor(Math.log10(value));
+  const digit = [1, 1.5, 2, 3, 5, 7, 10].find((step) => step * power >= value * (1 - 1e-9));
+  return digit * power;
+};
+
+/** How deep the colour is, from −1 (the least) over 0 to 1 (the most); null for −∞, NaN for what is not known. */
+export const depthOf = (scale, value) => {
+  if (Number.isNaN(value)) return NaN;
+  if (!Number.isFinite(value)) return null;
+  return Math.max(-1, Math.min(1, value / scale.most));
+};
+
+/** The legend of a scale, in words and shades; `hatched` says whether some cells are, or what they are. */
+export const legendOf = (scale, hatched) => {
+  const shades = scale.kind === "numbers" ? [-1, -0.6, -0.25, 0, 0.25, 0.6, 1] : [0, 0.25, 0.5, 0.75, 1];
+  const swatches = shades.map((depth) => element("i", shadeOf(depth)));
+  const ends = scale.kind === "numbers" ? [`−${plainNumber(scale.most)}`, plainNumber(scale.most)] : ["0", "1"];
+  const colours = element("span", { class: "legend-scale" }, ends[0], " ", ...swatches, " ", ends[1]);
+  const no = element("span", { class: "legend-scale" }, [
+    element("i", { class: "hatched" }),
+    ` ${hatched === "masked" ? "masked" : "−∞"}`,
+  ]);
+  if (scale.kind === "mask") return element("p", { class: "legend" }, "blank: 0 · ", no);
+  return element("p", { class: "legend" }, colours, hatched ? " · " : null, hatched ? no : null);
+};
+
+/** Attributes that give an element its shade. */
+export const shadeOf = (depth) => {
+  if (depth === null) return { class: "hatched" };
+  if (Number.isNaN(depth)) return { class: "unknown" };
+  return { class: depth < 0 ? "shade below" : "shade", "--level": Math.abs(depth).toFixed(3) };
+};
+
+/** A round number as people write it: 0.5, 20, 3000. */
+export const plainNumber = (value) => String(Number(value.toPrecision(6)));
+
+/** The scale of a tensor's colours. With switches on it is the run's without them: the same shade stays the same number. */
+export const scaleOfTensor = async (run, name, tensor, other) => {
+  const before = await run.unswitched?.get(name);
+  const shown = before && !before.unknown ? [before] : [tensor, other].filter(Boolean);
+  return scaleOf(kindOfNumbers(name), ...shown);
+};

@@ -1,0 +1,61 @@
+// What decoding remembers, as pellucid/cache.py has it: training's past is empty, decoding's grows by a row a step.
+
+/** Who may look at whom. allowed: true where a key is a real token (null: all are). firstQuery: the position of the
+ *  first query if the mask is causal, else null: a query may look at keys up to and including its own position. */
+export class Mask {
+  constructor(allowed = null, firstQuery = null) {
+    Object.assign(this, { allowed, firstQuery });
+  }
+
+  /** What is added to a score: 0 where the query may look, −∞ where not. */
+  added(query, key) {
+    const isReal = this.allowed === null || this.allowed[key];
+    const isPast = this.firstQuery === null || key <= this.firstQuery + query;
+    return isReal && isPast ? 0 : -Infinity;
+  }
+}
+
+/** Training's past: all positions at once, nothing remembered. */
+export class NoPast {
+  position = 0;
+
+  /** The keys and values to attend to: those just made. */
+  extend(layer, pair) {
+    return pair;
+  }
+
+  /** Causal from position 0. */
+  mask() {
+    return new Mask(null, 0);
+  }
+}
+
+/** Decoding's past: each step appends its keys and values, layer by layer. */
+export class GrowingPast {
+  constructor(pairs = []) {
+    this.pairs = pairs;
+  }
+
+  /** The position of the next token. */
+  get position() {
+    return this.pairs.length ? this.pairs[0].keys[0].rows : 0;
+  }
+
+  /** Remember a layer's new keys and values; returns all of them, the past's first. */
+  extend(layer, { keys, values }) {
+    const before = this.pairs[layer];
+    const join = (past, made) => (before ? made.map((head, h) => past[h].above(head)) : made);
+    this.pairs[layer] = { keys: join(before?.keys, keys), values: join(before?.values, values) };
+    return this.pairs[layer];
+  }
+
+  /** Causal from the next position. */
+  mask() {
+    return new Mask(null, this.position);
+  }
+
+  /** Another past that begins with this one: what beam search does when a hypothesis goes on in two ways. */
+  copy() {
+    return new GrowingPast([...this.pairs]);
+  }
+}

@@ -1,0 +1,251 @@
+// The Transformer in the paper's order, with its symbols (Vaswani et al. 2017, Attention Is All You Need): the
+// forward pass of pellucid/model.py again, with its names, for one sentence. A matrix has a row for each
+// position. What Python keeps in one tensor for all heads (H in its axes) is a list of matrices here, one for
+// each head.
+
+import { Matrix } from "../base/matrix.js";
+import { Mask, NoPast } from "./cache.js";
+
+export class Transformer {
+  /**
+   * config: the fields of ModelConfig. parameters: a map of the model's state_dict, weights (out, in).
+   * see(path, name, axes, value): told of every tensor where it is computed; what it returns is used from there
+   * on.
+   */
+  constructor(config, parameters, see = (path, name, axes, value) => value) {
+    Object.assign(this, { config, parameters, see });
+  }
+
+  /** Source ids and target ids in, the logits of each next token out: teacher forcing, all at once. */
+  forward(source, sourceMask, target) {
+    const memory = this.remember(this.encode(source, sourceMask), sourceMask);
+    return this.decode(target, memory, new NoPast());
+  }
+
+  // The stacks (section 3.1)
+
+  /** Ids -> what leaves the encoder's stack. sourceMask: true at real tokens. */
+  encode(ids, sourceMask) {
+    const mask = new Mask(sourceMask);
+    let x = this.embed("encoder", ids, 0);
+    for (let layer = 0; layer < this.config.encoder_layers; layer++) {
+      x = this.encoderLayer(`encoder.layers.${layer}`, x, mask);
+    }
+    return this.see("encoder", "output", "BLD", this.normFirst ? this.norm("encoder.norm", x) : x);
+  }
+
+  /** Each decoder layer's keys and values of the source: computed once, used at every step. */
+  remember(encoded, sourceMask) {
+    const layers = [...Array(this.config.decoder_layers).keys()];
+    const pairs = layers.map((layer) => this.keysAndValues(`decoder.layers.${layer}.cross_attention`, encoded));
+    return { pairs, mask: new Mask(sourceMask) };
+  }
+
+  /** The logits after each of the next ids, given the memory and the past. */
+  decode(ids, memory, past) {
+    const mask = past.mask();
+    let x = this.embed("decoder", ids, past.position);
+    for (let layer = 0; layer < this.config.decoder_layers; layer++) {
+      x = this.decoderLayer(layer, x, mask, memory, past);
+    }
+    const output = this.see("decoder", "output", "BLD", this.normFirst ? this.norm("decoder.norm", x) : x);
+    return this.logits(output);
+  }
+
+  /** The linear layer before the softmax; tied, it is the embedding matrix (section 3.4). */
+  logits(output) {
+    const matrices = ["decoder.projection.weight", "embedding.weight", "decoder.embedding.weight"];
+    const weight = matrices.find((name) => this.has(name));
+    const product = this.linear(output, weight, "decoder.projection.bias");
+    const logits = this.see("decoder", "logits", "BLV", product);
+    this.see("decoder", "probabilities", "BLV", softmaxOfRows(logits));
+    return logits;
+  }
+
+  /** Self-attention and feed-forward, each with Add & Norm. */
+  encoderLayer(path, x, mask) {
+    const lookAround = (y) => {
+      const attention = `${path}.self_attention`;
+      return this.attention(attention, y, this.keysAndValues(attention, y), mask);
+    };
+    x = this.residual(`${path}.residual_1`, x, lookAround);
+    return this.residual(`${path}.residual_2`, x, (y) => this.feedForward(`${path}.feed_forward`, y));
+  }
+
+  /** Masked self-attention, cross-attention and feed-forward, each with Add & Norm. */
+  decoderLayer(layer, x, mask, memory, past) {
+    const path = `decoder.layers.${layer}`;
+    const lookBack = (y) => {
+      const attention = `${path}.self_attention`;
+      return this.attention(attention, y, past.extend(layer, this.keysAndValues(attention, y)), mask);
+    };
+    const lookAtSource = (y) => this.attention(`${path}.cross_attention`, y, memory.pairs[layer], memory.mask);
+    x = this.residual(`${path}.residual_1`, x, lookBack);
+    x = this.residual(`${path}.residual_2`, x, lookAtSource);
+    return this.residual(`${path}.residual_3`, x, (y) => this.feedForward(`${path}.feed_forward`, y));
+  }
+
+  // Attention: MultiHead(Q, K, V) = Concat(head_1, …, head_h) W^O (section 3.2.2)
+
+  /** The keys and values of what is attended to, for each head. */
+  keysAndValues(path, y) {
+    return { keys: this.split(this.project(`${path}.key`, y)), values: this.split(this.project(`${path}.value`, y)) };
+  }
+
+  /** Each position of x asks the keys, with its query, and gets a weighted sum of the values. */
+  attention(path, x, remembered, mask) {
+    const queries = this.see(path, "queries", "BHLK", this.split(this.project(`${path}.query`, x)));
+    const keys = this.see(path, "keys", "BHMK", remembered.keys);
+    const values = this.see(path, "values", "BHMU", remembered.values);
+    const context = this.attend(path, queries, keys, values, mask);
+    const concatenated = this.see(path, "concatenated", "BLD", Matrix.besideEachOther(context));
+    return this.see(path, "output", "BLD", this.project(`${path}.output`, concatenated));
+  }
+
+  /** One slice of the columns for each head. */
+  split(x) {
+    return x.split(this.config.heads);
+  }
+
+  /** Attention(Q, K, V) = softmax(Q Kᵀ / √d_k) V (equation 1), for each head. */
+  attend(path, queries, keys, values, mask, scale = 1 / Math.sqrt(queries[0].columns)) {
+    const see = (name, axes, heads) => this.see(path, name, axes, heads);
+    const additive = (head) => head.map((_, query, key) => mask.added(query, key));
+    const scores = see(
+      "scores",
+      "BHLM",
+      queries.map((head, h) => head.timesTransposed(keys[h])),
+    );
+    const scaledScores = see(
+      "scaled_scores",
+      "BHLM",
+      scores.map((head) => head.map((score) => score * scale)),
+    );
+    const masks = see("mask", "BHLM", scores.map(additive));
+    const maskedScores = see(
+      "masked_scores",
+      "BHLM",
+      scaledScores.map((head, h) => head.plus(masks[h])),
+    );
+    const weights = see("weights", "BHLM", maskedScores.map(softmaxOfRows));
+    return see(
+      "context",
+      "BHLU",
+      weights.map((head, h) => head.times(values[h])),
+    );
+  }
+
+  // The other parts of a layer
+
+  /** FFN(x) = max(0, x W_1 + b_1) W_2 + b_2 (equation 2), or another activation than max(0, ·). */
+  feedForward(path, x) {
+    const hidden = this.see(path, "hidden", "BLF", this.project(`${path}.inner`, x));
+    const activated = this.see(path, "activated", "BLF", hidden.map(ACTIVATIONS[this.config.activation]));
+    return this.see(path, "output", "BLD", this.project(`${path}.outer`, activated));
+  }
+
+  /** Add & Norm: LayerNorm(x + Sublayer(x)), or x + Sublayer(LayerNorm(x)) when the norm comes first. */
+  residual(path, x, sublayer) {
+    const added = sublayer(this.normFirst ? this.norm(`${path}.norm`, x) : x);
+    const total = this.see(path, "sum", "BLD", x.plus(added));
+    return this.see(path, "output", "BLD", this.normFirst ? total : this.norm(`${path}.norm`, total));
+  }
+
+  /** LayerNorm: each position's vector to mean 0 and variance 1, times a weight plus a bias (Ba et al. 2016). */
+  norm(path, x) {
+    const [weight, bias] = ["weight", "bias"].map((name) => this.parameters.get(`${path}.${name}`).data);
+    const mean = this.see(path, "mean", "BL", meanOfRows(x));
+    const squares = x.map((value, position) => (value - mean.at(position, 0)) ** 2);
+    const variance = this.see(path, "variance", "BL", meanOfRows(squares));
+    const deviation = variance.map((value) => Math.sqrt(value + NORM_EPSILON));
+    const divided = x.map((value, position) => (value - mean.at(position, 0)) / deviation.at(position, 0));
+    const standardized = this.see(path, "standardized", "BLD", divided);
+    return this.see(
+      path,
+      "output",
+      "BLD",
+      standardized.map((value, _, d) => value * weight[d] + bias[d]),
+    );
+  }
+
+  /** Token embeddings times √D (section 3.4) plus positions (section 3.5); the first id stands at `first`. */
+  embed(stack, ids, first) {
+    const shared = this.has("embedding.weight");
+    const table = this.parameters.get(shared ? "embedding.weight" : `${stack}.embedding.weight`);
+    const width = this.config.width;
+    const scale = this.config.scale_embeddings ? Math.sqrt(width) : 1;
+    const empty = new Matrix(ids.length, width);
+    const vectors = empty.map((_, row, column) => table.data[ids[row] * width + column] * scale);
+    const embeddings = this.see(stack, "token_embeddings", "BLD", vectors);
+    const waves = empty.map((_, row, column) => sinusoid(first + row, column, width));
+    const positions = this.see(stack, "positions", "LD", waves);
+    return this.see(stack, "embedded", "BLD", embeddings.plus(positions));
+  }
+
+  // Parameters
+
+  get normFirst() {
+    return this.config.norm === "first";
+  }
+
+  has(name) {
+    return this.parameters.has(name);
+  }
+
+  /** x · Wᵀ + b with the weight and bias at this path. */
+  project(path, x) {
+    return this.linear(x, `${path}.weight`, `${path}.bias`);
+  }
+
+  /** x · Wᵀ + b: row by row, a sum of products for each row of W. A bias that the model lacks is 0. */
+  linear(x, weightName, biasName) {
+    const { shape, data } = this.parameters.get(weightName);
+    const product = x.timesTransposed(new Matrix(shape[0], shape[1], data));
+    const bias = this.parameters.get(biasName)?.data;
+    return bias ? product.map((value, _, column) => value + bias[column]) : product;
+  }
+}
+
+export const NORM_EPSILON = 1e-5;
+
+export const ACTIVATIONS = {
+  relu: (x) => Math.max(0, x),
+  gelu: (x) => (x * (1 + errorFunction(x / Math.SQRT2))) / 2,
+  silu: (x) => x / (1 + Math.exp(-x)),
+};
+
+/** softmax of each row: exp(x − the largest), as a share of their sum. A row of −∞ alone gives zeros. */
+export const softmaxOfRows = (x) => {
+  const made = new Matrix(x.rows, x.columns);
+  for (let row = 0; row < x.rows; row++) {
+    const largest = x.row(row).reduce((most, value) => Math.max(most, value), -Infinity);
+    if (largest === -Infinity) continue;
+    const powers = x.row(row).map((value) => Math.exp(value - largest));
+    const sum = powers.reduce((total, power) => total + power, 0);
+    made.row(row).set(powers.map((power) => power / sum));
+  }
+  return made;
+};
+
+/** The mean of each row, as one column. */
+const meanOfRows = (x) => {
+  const sum = (row) => x.row(row).reduce((total, value) => total + value, 0);
+  return new Matrix(x.rows, 1).map((_, row) => sum(row) / x.columns);
+};
+
+/** PE(i, 2j) = sin(i / 10000^(2j/D)), PE(i, 2j+1) = cos(…): positions from 0 (section 3.5). */
+export const sinusoid = (position, column, width) => {
+  const angle = position / 10000 ** ((column - (column % 2)) / width);
+  return column % 2 ? Math.cos(angle) : Math.sin(angle);
+};
+
+/** erf(x) = 2/√π · e^(−x²) · (x + 2x³/3 + 4x⁵/15 + …): all terms of one sign, so nothing cancels. */
+const errorFunction = (x) => {
+  if (Math.abs(x) > 6) return Math.sign(x);
+  let [term, sum] = [x, x];
+  for (let n = 1; Math.abs(term) > 1e-17 * Math.abs(sum); n++) {
+    term *= (2 * x * x) / (2 * n + 1);
+    sum += term;
+  }
+  return (2 / Math.sqrt(Math.PI)) * Math.exp(-x * x) * sum;
+};

@@ -1,0 +1,209 @@
+// One's own matrices: a form, and at once what comes of it. Nothing that was typed is lost, whatever is wrong.
+
+import { button, element, redraw, say } from "../base/elements.js";
+import { page } from "../base/page.js";
+import { UsageError, workedExample } from "../runs/worked.js";
+import { copyText } from "../matrices/copying.js";
+import { checkClaims } from "./judge.js";
+import { ownFields, showFieldError, showFieldSizes } from "./own_fields.js";
+import { VERDICT_SIGNS, ownResults, verdictClass, verdictSentence } from "./own_results.js";
+import {
+  EMPTY_FORM,
+  formFromAddress,
+  formIntoAddress,
+  formOfTable,
+  numbersOfTable,
+  tableOfForm,
+  withoutSource,
+} from "./own_state.js";
+
+const TYPING_PAUSE = 200; // milliseconds after the last letter until all is computed again
+const FIRST_EXAMPLE = "000-masked"; // which is right
+
+/**
+ * Draws the form and its results into a place, once: what is typed stays. `first` is the table of the example that
+ * it begins with, and then what comes of it stands before the form; an address that carries a form goes before it.
+ * `remember(letters)` keeps the form in the address.
+ */
+export const drawOwnForm = (place, { first = null, carried = "", remember = () => {} } = {}) => {
+  if (place.querySelector(":scope > .own")) return undefined;
+  const examples = page.header.own.examples;
+  const begun = formOfTable(first ?? examples.find(({ name }) => name === FIRST_EXAMPLE));
+  const own = { place, begun, form: (carried && formFromAddress(carried)) || begun, namesIt: first !== null };
+  own.before = []; // forms that an example or a file has replaced
+  place.replaceChildren(ownPlaces(own, first !== null));
+  own.change = (changes, again = false) => {
+    own.form = changedForm(own.form, changes);
+    if (again) drawOwnFields(own);
+    clearTimeout(own.waiting);
+    own.waiting = setTimeout(() => workOut(own, remember), again ? 0 : TYPING_PAUSE);
+  };
+  own.replace = (form, told, before = [...own.before, own.form]) => {
+    Object.assign(own, { form, before });
+    drawOwnFields(own);
+    drawOwnTools(own, examples);
+    say(told);
+    return workOut(own, remember);
+  };
+  drawOwnTools(own, examples);
+  drawOwnFields(own);
+  return workOut(own, remember);
+};
+
+/** The form and what comes of it, side by side; the one that comes first is read first. */
+const ownPlaces = (own, outcomeFirst) => {
+  const part = (name, properties = {}) => (own[name] = element("div", { class: `own-${name}`, ...properties }));
+  own.about = element("p", { class: "own-about" });
+  own.status = element("p", { class: "own-status", role: "status" });
+  const file = element("div", { class: "own-file" }, jsonToTake(own), jsonToBring(own));
+  const typed = [part("tools"), part("fields"), file, part("brief", { hidden: true })];
+  const form = element("section", { class: "own-form", "aria-label": "the numbers" }, typed);
+  const made = [own.about, own.status, part("results")];
+  const outcome = element("section", { class: "own-outcome", "aria-label": "what comes of them" }, made);
+  if (outcomeFirst) return element("div", { class: "own outcome-first" }, outcome, form);
+  return element("div", { class: "own" }, form, outcome);
+};
+
+/** Texts and claims are changed one by one; what was said about the example holds no longer. */
+const changedForm = (form, changes) => ({
+  ...(changes.start || changes.claimed ? form : withoutSource(form)),
+  ...changes,
+  texts: { ...form.texts, ...changes.texts },
+  claims: { ...form.claims, ...changes.claims },
+});
+
+const drawOwnFields = (own) => {
+  redraw(own.fields, ownFields(own.form, own.change));
+  showFieldSizes(own.fields);
+};
+
+/** Choosing an example, the way back to what was there before, and an empty form. */
+const drawOwnTools = (own, examples) => {
+  const choose = (event) => {
+    const example = examples.find(({ name }) => name === event.target.value);
+    if (example) own.replace(formOfTable(example), `${example.name}: ${example.about}`);
+  };
+  const options = examples.map(({ name, about }) =>
+    element("option", { value: name, selected: name === own.form.name }, `${name}: ${about}`),
+  );
+  const first = element("option", { value: "" }, "choose one of these …");
+  const select = element("select", { id: "own-example", "data-key": "own-example", change: choose }, first, options);
+  const label = element("label", { for: "own-example" }, "An example to begin with");
+  const back = () => own.replace(own.before.at(-1), "As it was before.", own.before.slice(0, -1));
+  const clear = () => own.replace({ ...EMPTY_FORM, start: own.form.start }, "The form is empty.");
+  redraw(
+    own.tools,
+    element("div", { class: "own-field" }, label, select),
+    own.before.length ? button("Back to what I had", back, { type: "button", "data-key": "own-back" }) : null,
+    button("Empty the form", clear, { type: "button", "data-key": "own-clear" }),
+  );
+};
+
+/** Computes everything from what is typed; where that cannot be, says why, and leaves what was there. */
+const workOut = async (own, remember) => {
+  const isAsBegun = JSON.stringify(own.form) === JSON.stringify(own.begun);
+  const carried = isAsBegun ? "" : formIntoAddress(own.form);
+  remember(carried ?? "");
+  showAbout(own, isAsBegun, carried === null);
+  showFieldSizes(own.fields);
+  if (isEmptyForm(own.form)) return showNothing(own);
+  try {
+    const table = tableOfForm(own.form);
+    const worked = workedExample(numbersOfTable(table));
+    const report = checkClaims(worked, table.claims, table.decimals);
+    showFieldError(own.place, null);
+    own.json.value = JSON.stringify(table, null, 1);
+    own.status.textContent = "";
+    showOutcome(own, report);
+    if (own.json.value === own.drawn) return;
+    own.drawn = own.json.value;
+    const results = await ownResults({ ...table, name: own.form.name }, worked, report);
+    if (own.json.value === own.drawn) own.results.replaceChildren(results);
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    const below = showFieldError(own.place, error);
+    const old = below && own.drawn ? "Below is what came before the last change. " : "";
+    own.status.textContent = `${old}${error.message}`;
+    showOutcome(own, null, error.message);
+  }
+};
+
+const isEmptyForm = ({ texts, claims }) =>
+  [...Object.values(texts), ...Object.values(claims)].every((text) => !text?.trim());
+
+/** An empty form is no mistake. */
+const showNothing = (own) => {
+  showFieldError(own.place, null);
+  own.status.textContent = "Type or paste a matrix, or choose an example.";
+  own.status.classList.remove("is-wrong");
+  own.brief.hidden = true;
+  own.drawn = "";
+  own.results.replaceChildren();
+};
+
+/** Which example this is, where the page's own heading does not say it. */
+const showAbout = ({ about, form, begun, namesIt }, isAsBegun, isTooLarge) => {
+  const lines = form.note ? element("small", {}, ` note ${form.note}, lines ${form.lines}`) : "";
+  const own = namesIt && begun.name ? `Changed: no longer ${begun.name}.` : "Your own numbers.";
+  about.hidden = namesIt && isAsBegun;
+  about.replaceChildren(...(form.name ? [element("b", {}, form.name), ` ${form.about} `, lines] : [own]));
+  const loss = " Too large for the address of this page: it is gone when the page is closed. Keep it as a file, below.";
+  if (isTooLarge) about.append(loss);
+};
+
+/** The verdict once more, small, where one types; it is also what is said aloud. */
+const showOutcome = (own, report, fault = "") => {
+  own.status.classList.toggle("is-wrong", fault !== "");
+  own.results.classList.toggle("is-old", fault !== "");
+  const judged = report?.cells.length
+    ? verdictSentence(report)
+    : { verdict: "right", text: "Computed. Nothing is claimed." };
+  const [verdict, told] = fault ? ["wrong", fault] : [judged.verdict, judged.text];
+  const show = () => own.place.querySelector(".own-outcome").scrollIntoView({ block: "start" });
+  const sign = element("span", { class: "verdict-sign", "aria-hidden": "true" }, fault ? "!" : VERDICT_SIGNS[verdict]);
+  own.brief.hidden = false;
+  own.brief.className = `own-brief ${verdictClass(verdict)}`;
+  redraw(
+    own.brief,
+    element("p", {}, sign, " ", told),
+    button("Show", show, { type: "button", "data-key": "own-show" }),
+  );
+  if (own.said !== undefined && own.said !== told) say(told);
+  own.said = told;
+};
+
+const fold = (title, ...children) => element("details", {}, element("summary", {}, title), children);
+
+/** The form as the file that `pellucid example --file` reads. */
+const jsonToTake = (own) => {
+  own.json = element("textarea", { id: "own-json", class: "own-matrix", wrap: "off", readonly: true, rows: 8 });
+  const done = element("span", { role: "status" });
+  const copy = async () =>
+    (done.textContent = (await copyText(own.json.value)) ? "Copied." : "Select the text and copy it.");
+  const download = () => {
+    const address = URL.createObjectURL(new Blob([own.json.value], { type: "application/json" }));
+    element("a", { href: address, download: "example.json" }).click();
+    setTimeout(() => URL.revokeObjectURL(address), 1000);
+  };
+  const label = element("label", { for: "own-json" }, "What is in the form, for pellucid example --file");
+  const buttons = [button("Copy", copy), button("Download", download), done];
+  return fold("As a file", label, own.json, element("div", { class: "own-buttons" }, buttons));
+};
+
+/** The form as a pasted file says; where something is wrong with it, the text stays, and the form too. */
+const jsonToBring = (own) => {
+  const pasted = element("textarea", { id: "own-json-in", class: "own-matrix", rows: 4, spellcheck: "false" });
+  const fault = element("p", { class: "own-error", role: "alert" });
+  const bring = () => {
+    fault.textContent = "";
+    try {
+      const form = formOfTable({ ...JSON.parse(pasted.value), name: "" });
+      numbersOfTable(tableOfForm(form));
+      own.replace(form, "The form is as the file says.");
+    } catch (error) {
+      fault.textContent = `This is no example that the form takes: ${error.message}`;
+    }
+  };
+  const label = element("label", { for: "own-json-in" }, "Paste such a file");
+  return fold("From a file", label, pasted, fault, element("div", { class: "own-buttons" }, button("Use it", bring)));
+};

@@ -1,0 +1,16 @@
+// The page of a worked example comes alive: its form is filled, and what comes of it stands above.
+
+import { found } from "../base/elements.js";
+import { page } from "../base/page.js";
+import { drawOwnForm } from "./own.js";
+
+const startWorkedPage = async () => {
+  page.header = JSON.parse(found("payload").textContent);
+  document.body.classList.add("alive");
+  const carried = new URLSearchParams(location.hash.replace(/^#\??/, "")).get("form") ?? "";
+  const remember = (form) =>
+    history.replaceState(null, "", form ? `#?form=${form}` : location.pathname + location.search);
+  await drawOwnForm(found("own-place"), { first: page.header.worked, carried, remember });
+};
+
+startWorkedPage();

@@ -1,0 +1,130 @@
+// Runs that the page computes itself: of another sentence, or with other switches.
+
+import { makeTensor } from "../base/numbers.js";
+import { page } from "../base/page.js";
+import { Transformer } from "../model/model.js";
+import { logSumExp, searchBeam } from "../model/search.js";
+import { checkTokens, textOfTarget, tokenise, tokeniseTarget } from "../words/vocabulary.js";
+import { recordedVariant } from "./recorded.js";
+import { finishRun, mostProbable } from "./runs.js";
+import { UNSWITCHED, cannotSwitch, isSwitched, seeSwitched, variantOf } from "./switches.js";
+
+/** Translate a sentence: {text, tokens, ids, score, hypotheses, source: {ids, tokens}, to}. */
+const translateText = async (text, to, model = page.runs[0].model) => {
+  const source = tokenise(text, to, model);
+  checkTokens({ ...source, unknown: [] }, "sentence");
+  const { config, vocabulary, translation } = model;
+  const limit = Math.min(2 * source.ids.length + 20, translation.max_length);
+  const tags = vocabulary.targets.map((language) => vocabulary.target.pieces.indexOf(`>>${language}<<`));
+  const forbidden = new Set([config.pad_id, config.start_id, config.unknown_id, ...tags]);
+  const found = searchBeam(new Transformer(config, model.parameters), source.ids, { ...translation, limit, forbidden });
+  const hypotheses = found.map((each) => ({
+    ...each,
+    text: textOfTarget(each.ids, source.to, model),
+    tokens: each.ids.map((id) => vocabulary.tokens.target[id]),
+  }));
+  return { ...hypotheses[0], hypotheses, source, to: source.to };
+};
+
+/** A run over a sentence of the reader's own: translated, unless the target says what it is to become. */
+export const explainText = async (text, to, target = null, model = page.runs[0].model) => {
+  const source = tokenise(text, to, model);
+  checkTokens(source, "sentence", model.vocabulary);
+  const sentence = { text, to: source.to, forced: target !== null, source: source.ids };
+  if (target === null) {
+    const translated = await translateText(text, to, model);
+    return computedRun(model, { ...sentence, translation: translated.text, expected: translated.ids });
+  }
+  const wanted = tokeniseTarget(target, source.to, model);
+  checkTokens(wanted, "target", model.vocabulary);
+  return computedRun(model, {
+    ...sentence,
+    translation: textOfTarget(wanted.ids, source.to, model),
+    expected: wanted.ids,
+  });
+};
+
+/** The same sentence and target with switches in effect; where the page cannot compute, the run that was precomputed. */
+export const switchedRun = async (run, switches) => {
+  const reason = cannotSwitch(run, switches);
+  if (reason) throw new Error(reason);
+  if (!isSwitched(switches) && !isSwitched(run.switches)) return run;
+  const switched = run.computes
+    ? await computedRun(run.model, run.sentence, switches)
+    : await recordedVariant(run, variantOf(run, switches));
+  return Object.assign(switched, { name: run.name, unswitched: run });
+};
+
+/** One teacher-forced pass over a sentence: {text, to, translation, forced, source: ids, expected: ids}. */
+export const computedRun = (model, sentence, switches = UNSWITCHED) => {
+  const { config, vocabulary } = model;
+  const padding = switches.padding === "none" ? [] : [config.pad_id, config.pad_id];
+  const source = [...sentence.source, ...padding];
+  const mask = realTokens(source, sentence, switches);
+  const target = [config.start_id, ...sentence.expected.slice(0, -1)];
+  const tensors = new Map();
+  new Transformer(config, model.parameters, recording(tensors, seeSwitched(model, switches))).forward(
+    source,
+    mask,
+    target,
+  );
+  return finishRun({
+    title: `${sentence.text} → ${sentence.translation}`,
+    text: sentence.text,
+    translation: sentence.translation,
+    to: sentence.to,
+    forced: sentence.forced,
+    source: source.map((id) => vocabulary.tokens.source[id]),
+    target: target.map((id) => vocabulary.tokens.target[id]),
+    expected: sentence.expected.map((id) => vocabulary.tokens.target[id]),
+    sourceIds: source,
+    targetIds: target,
+    sentence,
+    model,
+    switches,
+    shapes: Object.fromEntries(tensors),
+    get: async (name) => tensors.get(name),
+    origin: () => "computed",
+    steps: stepsOf(model, sentence, target, tensors),
+  });
+};
+
+/** Return for each source position whether attention may look at it: the sentence's tokens, and unmasked padding. */
+export const realTokens = (sourceIds, sentence, switches) =>
+  sourceIds.map((_, place) => place < sentence.source.length || switches.padding !== "masked");
+
+/** A `see` that keeps each tensor as it is used, in float32. */
+export const recording = (tensors, edit) => (path, name, axes, value) => {
+  const used = edit(path, name, axes, value);
+  const parts = Array.isArray(used) ? used : [used];
+  const data = new Float32Array(parts.length * parts[0].data.length);
+  parts.forEach((part, place) => data.set(part.data, place * part.data.length));
+  const sizes = { B: 1, H: parts.length, L: parts[0].rows };
+  const ends = axes.endsWith("BL") ? [] : [parts[0].rows, parts[0].columns];
+  const shape = [...axes].slice(0, axes.length - ends.length).map((axis) => sizes[axis]);
+  tensors.set(`${path}.${name}`, makeTensor(axes, [...shape, ...ends], data));
+  return used;
+};
+
+/** What went in at each position, what was expected, and what the model held probable. */
+export const stepsOf = (model, sentence, target, tensors) => {
+  const [logits, probabilities] = [tensors.get("decoder.logits"), tensors.get("decoder.probabilities")];
+  const size = logits.shape[2];
+  const label = model.vocabulary.tokens.target;
+  return sentence.expected.map((id, row) => {
+    const alternatives = mostProbable(probabilities, row, 5, label).map(({ token, probability }) => [
+      token,
+      probability,
+    ]);
+    const loss =
+      logSumExp(Array.from(logits.data.subarray(row * size, (row + 1) * size))) - logits.data[row * size + id];
+    return {
+      input: label[target[row]],
+      expected: label[id],
+      predicted: alternatives[0][0],
+      probability: probabilities.data[row * size + id],
+      loss,
+      alternatives,
+    };
+  });
+};

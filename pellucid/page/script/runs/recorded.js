@@ -1,0 +1,72 @@
+// Runs as they were recorded when the file was written: a tensor is in a block of the file, or made again of others.
+
+import { makeTensor, sizeOfShape } from "../base/numbers.js";
+import { page } from "../base/page.js";
+import { numbersIn, openBlock } from "./blocks.js";
+import { derive } from "./derived.js";
+import { stackOf } from "./parts.js";
+import { finishRun } from "./runs.js";
+import { UNSWITCHED } from "./switches.js";
+
+/** An explanation of the header as a run. */
+export const recordedRun = (recorded) => {
+  const model = page.models[recorded.model];
+  const { source_ids, target_ids, tensors, steps, ...run } = recorded;
+  const targetIds = [model.config.start_id, ...target_ids.slice(0, -1)];
+  const { text, to, translation, forced } = run;
+  return finishRun({
+    ...run,
+    ...readerOf(tensors, model, { encoder: source_ids, decoder: targetIds }),
+    model,
+    sourceIds: source_ids,
+    targetIds,
+    switches: UNSWITCHED,
+    steps: steps.map(readStep),
+    sentence: { text, to, translation, forced, source: source_ids, expected: target_ids },
+  });
+};
+
+/** The run that was precomputed with some switches: the file does not have all of its tensors. */
+export const recordedVariant = (run, { switches, steps, title, tensors }) => {
+  const all = run.names.map((name) => [name, tensors[name] ?? { ...run.shapes[name], unknown: true }]);
+  return finishRun({
+    ...run,
+    ...readerOf(Object.fromEntries(all), run.model, { encoder: run.sourceIds, decoder: run.targetIds }),
+    switches,
+    steps: steps.map(readStep),
+    title: `${run.title}, ${title}`,
+    variants: [],
+  });
+};
+
+/** A step with its numbers; JSON has none for what is infinite or no number, so these are words in it. */
+const readStep = (step) => ({
+  ...step,
+  probability: numberSaid(step.probability),
+  loss: numberSaid(step.loss),
+  alternatives: step.alternatives.map(([token, probability]) => [token, numberSaid(probability)]),
+});
+
+const numberSaid = (said) => (typeof said === "number" ? said : ({ inf: Infinity, "-inf": -Infinity }[said] ?? NaN));
+
+/** How the tensors of a run are read; each is unpacked or derived once. */
+const readerOf = (tensors, model, ids) => {
+  const opened = new Map();
+  const get = (name) => {
+    if (!opened.has(name)) opened.set(name, read(name));
+    return opened.get(name);
+  };
+  const read = async (name) => {
+    const { axes, shape, how, kept, unknown, ...place } = tensors[name];
+    if (unknown) return { ...makeTensor(axes, shape, new Float32Array(sizeOfShape(shape)).fill(NaN)), unknown };
+    if (how) {
+      const [of, parameters] = model.made_of[name];
+      const sources = [...(await Promise.all(of.map(get))), ...parameters.map((each) => model.parameters.get(each))];
+      return derive({ axes, shape, how }, sources, model.config, ids[stackOf(name)]);
+    }
+    const tensor = makeTensor(axes, shape, numbersIn(await openBlock(place.block), place, sizeOfShape(shape)));
+    return kept ? { ...tensor, kept } : tensor;
+  };
+  const origin = (name) => (tensors[name].unknown ? "not in the page" : tensors[name].how ? "derived" : "recorded");
+  return { shapes: tensors, get, origin };
+};

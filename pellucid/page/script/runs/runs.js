@@ -1,0 +1,75 @@
+// Runs: a pass through the model, with every tensor by its name. What the page shows, it asks a run for.
+//
+// A run: {title, text, translation, to, forced, source, target (what the decoder read), expected: tokens, sourceIds,
+// targetIds, steps, names, model, config, switches, computes (whether the page can compute others of this model),
+// await get(name) -> tensor (where its numbers are not in the page, {unknown: true} and NaN), origin(name) ->
+// "recorded" | "derived" | "computed" | "not in the page", labels(name, axis) -> [string],
+// parameter(name) -> tensor or null}.
+
+import { closeMatches } from "../base/nearest.js";
+import { bestPlaces } from "../base/numbers.js";
+import { page } from "../base/page.js";
+
+/** What tensors of the same kind have in common: "attention.weights", "residual.sum". */
+const kindOfTensor = (name) => {
+  if (!name.includes(".")) return `attention.${name}`; // a stage of a worked example
+  const [part, last] = name.split(".").slice(-2);
+  return `${part.endsWith("_attention") ? "attention" : part.replace(/_\d+$/, "")}.${last}`;
+};
+
+/** Add what every run has, whether recorded or computed; `shapes` has the axes and shape of each tensor. */
+export const finishRun = (run) => {
+  const { model, shapes } = run;
+  const known = (name) => {
+    if (!Object.hasOwn(shapes, name)) throw new Error(noSuchName(name, Object.keys(shapes)));
+    return shapes[name];
+  };
+  return {
+    ...run,
+    config: model.config,
+    computes: model.computes,
+    names: Object.keys(shapes),
+    get: async (name) => run.get(known(name) && name),
+    origin: (name) => run.origin(known(name) && name),
+    labels: (name, axis) => labelsAlong(run, known(name), name, axis),
+    parameter: (name) => model.parameters.get(name) ?? null,
+  };
+};
+
+/** The run that a step belongs to: of all positions at once. */
+export const wholeOf = (run) => run.whole ?? run;
+
+/** The words along an axis: tokens for L and M, words for V, numbers for the others. */
+const labelsAlong = (run, { axes, shape, kept }, name, axis) => {
+  const place = axes.indexOf(axis);
+  if (place < 0) throw new Error(`${name} has no axis "${axis}". Its axes are ${axes}.`);
+  const counted = Array.from({ length: shape[place] }, (_, index) => String(index));
+  if (kept && axis === "V") return [...counted.slice(1), "expected"]; // the best words, from 1, and the expected one
+  const own = name.startsWith("encoder") ? run.source : run.target;
+  const asked = name.includes(".cross_attention.") ? run.source : own;
+  const words = { L: own, M: asked, V: run.model.vocabulary.tokens.target }[axis];
+  return words?.length === shape[place] ? words : counted;
+};
+
+/** The most probable tokens of a row, the best first; of equals, the lower id. */
+export const mostProbable = (probabilities, row, count, tokens) => {
+  const size = probabilities.shape[2];
+  const numbers = probabilities.data.subarray(row * size, (row + 1) * size);
+  if (probabilities.kept) {
+    const best = probabilities.kept.tokens[row].slice(0, Math.min(count, size - 1));
+    return best.map((token, rank) => ({ token, probability: numbers[rank] }));
+  }
+  return bestPlaces(numbers, count).map((id) => ({ token: tokens[id], probability: numbers[id] }));
+};
+
+export const noSuchName = (name, known) => {
+  const near = closeMatches(name, known, 3, 0.5);
+  const advice = near.length ? `Nearest: ${near.join(", ")}.` : `There are ${known.length}, such as ${known.at(-1)}.`;
+  return `no tensor is called "${name}". ${advice}`;
+};
+
+/** The row of a tensor in the table of tensors: its symbol, names, equation, role, operation and inputs. */
+export const captionOfTensor = (name) => page.header.captions[kindOfTensor(name)];
+
+/** The line of our code that computes a tensor: {file, line, text}; null for a stage that no line computes. */
+export const codeOfTensor = (name) => page.header.code[kindOfTensor(name)] ?? null;

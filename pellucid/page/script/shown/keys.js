@@ -1,0 +1,80 @@
+// Everything by keyboard: arrows among the parts of a drawing, Enter down a level, Escape up, brackets for heads,
+// comma and full stop for layers, space to play.
+
+import { found, say, stillness } from "../base/elements.js";
+import { blockAbove, fullTitleOf, isAttention, layerOf, layersOf, stackOf } from "../runs/parts.js";
+import { CLOSED } from "../view/levels.js";
+import { setState, state } from "../view/state.js";
+import { playOrPause } from "../view/time.js";
+import { current } from "../view/view.js";
+import { foldDock } from "./panel.js";
+import { changeLayer, isSheet } from "./stage.js";
+
+addEventListener("keydown", (event) => {
+  const bracket = "[]".includes(event.key); // which some keyboards have with Alt or AltGr alone
+  if (event.defaultPrevented || (!bracket && (event.altKey || event.ctrlKey || event.metaKey))) return;
+  const typing = event.target.closest?.("input, textarea, select, [contenteditable]");
+  if (event.key === "Escape") return goUp(event);
+  if (typing) return;
+  if (event.key === " " && !event.target.closest?.("button, a, summary")) playOrPause();
+  else if (bracket) stepHead(event.key === "]" ? 1 : -1);
+  else if (",.".includes(event.key)) stepLayer(event.key === "." ? 1 : -1);
+  else return;
+  event.preventDefault();
+});
+
+/** One level up: from a matrix to its part, from a part to its layer, from a layer to the model. */
+const goUp = (event) => {
+  if (found("switches").contains(event.target)) return foldDock();
+  if (state.row !== null) setState({ row: null, column: null });
+  else if (state.block) setState({ ...CLOSED, block: blockAbove(state.block) }, { left: state.block });
+  else return;
+  event.preventDefault();
+};
+
+const stepHead = (by) => {
+  if (!isAttention(state.block)) return;
+  const head = (state.head + by + current.heads) % current.heads;
+  say(`head ${head}`);
+  setState({ head });
+};
+
+const stepLayer = (by) => {
+  const layer = layerOf(state.block);
+  if (!layer) return;
+  const layers = layersOf(current.run, stackOf(layer));
+  const next = layers[layers.indexOf(layer) + by];
+  if (!next) return;
+  say(fullTitleOf(next));
+  changeLayer(next);
+};
+
+/** After a change of level, move the focus into the new level. */
+export const focusLevel = (left) => {
+  const stage = found("stage");
+  const inStage = (selector) => [...stage.querySelectorAll(selector)].find((place) => place.offsetParent !== null);
+  const byBlock = (place, block) =>
+    [...place.querySelectorAll("[data-block]")].find((button) => button.dataset.block === block);
+  let place;
+  if (!state.block) place = byBlock(found("drawing"), left) ?? inStage("button");
+  else if (state.block === layerOf(state.block))
+    place = (left && byBlock(stage.querySelector(".stage-row"), left)) || inStage(".sublayers button");
+  else place = inStage('.stage-bar [aria-current="step"]') ?? inStage(".way [aria-current]");
+  place?.focus({ preventScroll: true });
+  scrollToLevel();
+};
+
+const scrollToLevel = () => {
+  if (isSheet.matches) return (found("stage").scrollTop = 0); // the page behind it stays where it was
+  const top = state.block ? found("stage") : found("drawing");
+  const box = top.getBoundingClientRect();
+  if (state.block || box.top < 0 || box.top > innerHeight * 0.6) bringUp(top);
+};
+
+/** Scroll a place to the top: at once where it is further than one window, for the way would be long motion. */
+export const bringUp = (place) => {
+  const isNear = Math.abs(place.getBoundingClientRect().top) < innerHeight;
+  const isFirst = document.body.dataset.shown === undefined;
+  const behavior = isNear && !isFirst && !stillness.matches ? "smooth" : "instant";
+  place.scrollIntoView({ block: "start", behavior });
+};

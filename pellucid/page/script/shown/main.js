@@ -1,0 +1,208 @@
+// The page comes alive: reads what the file carries, then shows the view of its address, and each one after it.
+
+import { animate, found } from "../base/elements.js";
+import { page } from "../base/page.js";
+import { openPage } from "../runs/open_page.js";
+import { UNSWITCHED, isSwitched } from "../runs/switches.js";
+import { drawOwnForm } from "../own/own.js";
+import { lightHeadline } from "../view/arcs.js";
+import { NO_SENTENCE, hashOf, replaceState, setState, state, stateOf, whenChanged, withinRuns } from "../view/state.js";
+import { drawMoment, drawTime, playing, stopIfLeft } from "../view/time.js";
+import { drawTyping, keepToMend, ownRun, showTyped } from "../view/typing.js";
+import { cannotShow, current, runInTime, runSwitched, showRuns } from "../view/view.js";
+import { besideOf, drawBeside, drawChoiceOfRuns } from "./beside.js";
+import { drawBothWays } from "./both_ways.js";
+import { drawModel } from "./drawing.js";
+import { drawEffect, drawRefusal } from "./effect.js";
+import { drawGiven } from "./given.js";
+import { bringUp, focusLevel } from "./keys.js";
+import { countSwitched, drawSwitches, foldDock } from "./panel.js";
+import { drawAlignment, drawHeadline, drawSteps } from "./sentence.js";
+import { drawStage, holdBehind } from "./stage.js";
+import { drawTour, goToStop } from "./tour.js";
+
+let viewsAsked = 0;
+
+/** Draw what the state says. Of several asked for in a row, the last is drawn. */
+const showView = async (focus = null) => {
+  const asked = (viewsAsked += 1);
+  try {
+    const runs = await runsToShow(() => asked === viewsAsked);
+    if (!runs) return;
+    const changed = current && current.whole !== runs.whole;
+    showRuns(runs);
+    replaceState(withinRuns(state, runs));
+    if (!state.fault) writeAddress();
+    stopIfLeft();
+    tellFault(state.fault);
+    await drawView(runs, changed);
+    if (asked !== viewsAsked) return;
+    if (focus) focusLevel(focus.left);
+    document.body.dataset.shown = location.hash; // the view that is drawn; tests wait for it
+  } catch (error) {
+    if (asked !== viewsAsked) return; // what was being drawn is no longer wanted
+    tellFault(error.message);
+    throw error;
+  }
+};
+
+/** The address says what is shown, where it asked for what there is not. */
+const writeAddress = () => {
+  const hash = hashOf(state);
+  if (location.hash !== (hash === "#" ? "" : hash))
+    history.replaceState(null, "", `${location.pathname}${location.search}${hash}`);
+};
+
+/** The runs of the state; where an address asks for a sentence that cannot be explained, those of the page's own, and
+ *  the sentence stays in its field. Null if meanwhile another view is wanted. */
+const runsToShow = async (isWanted) => {
+  try {
+    const runs = await runsOfView();
+    return isWanted() ? runs : null;
+  } catch (error) {
+    if (state.text === null) throw error;
+    if (!isWanted()) return null;
+    keepToMend(state);
+    replaceState({ ...state, ...NO_SENTENCE, switches: UNSWITCHED, fault: error.message });
+    const runs = await runsOfView();
+    return isWanted() ? runs : null;
+  }
+};
+
+/** The runs that the state asks for: the sentence, switched or not, as all positions at once and as this step has it,
+ *  and what stands beside it. */
+const runsOfView = async () => {
+  const chosen = page.runs[state.run];
+  const base = state.text === null ? chosen : await ownRun(state.text, state.to, state.target, chosen.model);
+  const reason = isSwitched(state.switches) ? cannotShow(base, state.switches) : "";
+  const whole = isSwitched(state.switches) && !reason ? await runSwitched(base, state.switches) : base;
+  const [run, before] = [runInTime(whole), whole === base ? null : runInTime(base)];
+  return { base, whole, run, before, reason, beside: await besideOf(before), heads: run.config.heads };
+};
+
+const drawnFor = new Map();
+
+/** Draw a place again only if its facts have changed; a second call during the drawing waits for the same drawing. A
+ *  failed drawing shows its message, and the next call tries again. */
+const drawFor = (name, facts, draw) => {
+  const known = drawnFor.get(name);
+  if (known?.facts.length === facts.length && known.facts.every((fact, at) => fact === facts[at])) return known.drawing;
+  drawnFor.delete(name);
+  const drawing = Promise.resolve(draw());
+  drawnFor.set(name, { facts, drawing });
+  drawing.catch((error) => {
+    if (drawnFor.get(name)?.drawing === drawing) drawnFor.delete(name);
+    tellFault(error.message);
+    throw error;
+  });
+  return drawing;
+};
+
+const drawView = async ({ base, whole, run, before, beside, reason }, changed) => {
+  const { block, head, position, mode, cached, switches, open, stop, beside: besideAsked } = state;
+  document.body.classList.toggle("deep", block !== "" || open === "own");
+  document.body.classList.toggle("own-open", open === "own");
+  found("drawing-place").hidden = block !== "";
+  found("stage").hidden = block === "";
+  holdBehind(block !== "" && open !== "own");
+  await drawFor("headline", [whole, base], () => drawHeadline(whole, whole === base ? null : base, found("sentence")));
+  lightHeadline(position);
+  drawFor("given", [base], () => drawGiven(base, found("given")));
+  drawFor("typing", [whole.model], () => drawTyping(whole.model, found("typing")));
+  drawFor("typed", [state.text, state.to, state.target, whole.model, state.fault], showTyped);
+  drawFor("runs", [state.run, state.text, besideAsked], () => drawChoiceOfRuns(found("runs")));
+  drawFor("time", [whole, mode, position, cached, playing], () => drawTime(whole, found("time")));
+  drawFor("moment", [run, mode, position, cached], () => drawMoment(run, found("moment")));
+  drawFor("switches", [whole, switches, mode, besideAsked, block, head], () => drawSwitches(whole, found("switches")));
+  found("unfold").querySelector(".count").textContent = countSwitched(switches) || "";
+  drawFor("steps", [run, before, position], () => drawSteps(run, before, found("steps")));
+  found("difference").hidden = base !== page.runs[0]; // it is of the recording alone
+  drawFor("looked", [run], () => drawAlignment(run, found("looked")));
+  drawFor("ways", [whole, mode, position, besideAsked], () => drawBothWays(whole, found("both-ways")));
+  drawFor("beside", [run, beside, block, switches], () => drawBeside(run, beside, found("beside")));
+  if (block === "") {
+    await drawFor("drawing", [run, mode, position, cached], () => drawModel(run, found("drawing")));
+  } else {
+    await drawStage(run, beside, found("stage"));
+  }
+  await drawFor("open", [open, stop, open === "tour" && run, open === "tour" && hashOf(state)], () => drawOpened(open));
+  showOpenMatrix();
+  await drawFor("effect", [run, before, block, head, position, reason], () =>
+    reason ? drawRefusal(reason, found("effect")) : drawEffect(run, before, found("effect")),
+  );
+  if (changed && before) pulseChanges();
+};
+
+let matrixShown = null;
+
+/** A stage that an address or the tour opens comes into view; one that was opened by hand is where it is. */
+const showOpenMatrix = () => {
+  const before = matrixShown;
+  matrixShown = state.tensor ? `${state.block} ${state.tensor}` : state.open === "tour" ? "the model" : null;
+  const stages = found("stage").querySelector(".stage-plates");
+  if (!matrixShown || matrixShown === before || stages.contains(document.activeElement)) return;
+  const place = state.tensor ? found("stage") : document.querySelector(".headline");
+  const { top } = place.getBoundingClientRect();
+  if (state.open === "tour" || top < 0 || top > innerHeight / 2) bringUp(place);
+};
+
+/** The tour and the form for one's own matrices, each in its place, drawn by their own files. */
+const drawOpened = async (open) => {
+  const places = {
+    tour: drawTour,
+    own: (place) => drawOwnForm(place, { carried: state.form, remember: (form) => setState({ form }) }),
+  };
+  for (const [name, draw] of Object.entries(places)) {
+    const place = found(`${name}-place`);
+    place.hidden = open !== name;
+    found(`open-${name}`).setAttribute("aria-expanded", String(open === name));
+    if (open === name) await draw(place);
+  }
+  found("open-own").textContent = open === "own" ? "← Back" : "Own matrices";
+};
+
+const openOrClose = async (name) => {
+  const open = state.open === name ? "" : name;
+  if (open === "tour") await goToStop(0);
+  else await setState({ open, stop: null });
+  found(`${name}-place`)
+    .querySelector(name === "tour" ? ".primary" : "select, textarea, input, button")
+    ?.focus();
+};
+
+/** What a switch changed is lit for a moment: words, and the plates whose numbers are others now. */
+const pulseChanges = () => {
+  const changed = "#drawing .said, #effect .changed, .stage-bar button:has(.plate-changed)";
+  const frames = [
+    { outline: "3px solid var(--link)", outlineOffset: "0" },
+    { outline: "3px solid transparent", outlineOffset: "8px" },
+  ];
+  for (const place of document.querySelectorAll(changed)) animate(place, frames, 900);
+};
+
+/** Show why something cannot be shown; "" hides the message. */
+const tellFault = (message) => {
+  found("fault").hidden = !message;
+  found("fault").textContent = message;
+};
+
+const showAddress = () => {
+  replaceState(stateOf(location.hash));
+  return showView();
+};
+
+const startPage = async () => {
+  await openPage();
+  document.body.classList.add("alive");
+  found("open-tour").addEventListener("click", () => openOrClose("tour"));
+  found("open-own").addEventListener("click", () => openOrClose("own"));
+  found("unfold").addEventListener("click", () => foldDock(found("switches").hidden));
+  found("dock").hidden = false;
+  addEventListener("popstate", showAddress);
+  addEventListener("hashchange", () => location.hash !== hashOf(state) && showAddress());
+  await showAddress();
+};
+
+whenChanged(showView);
+
+startPage();

@@ -1,0 +1,129 @@
+// The field of a stage: its operands and its result, as large as the window lets them be.
+
+import { button, element, found } from "../base/elements.js";
+import { countInWords } from "../base/numbers.js";
+import { withScripts } from "../base/scripted.js";
+import { giveFocusBack, heldFocus, lookAt, pinCell, showChoice } from "./choice.js";
+import { fitStage } from "./fit.js";
+import { COLUMN, TIMES, resultOf } from "./items.js";
+import { isKept, legendOfMatrix, plateChip, plateFigure } from "./plate.js";
+
+const isNarrow = matchMedia("(max-width: 40rem)"); // the result comes first, its operands folded
+
+/** Whether two matrices are multiplied that are both shown: then a row and a column meet in their cell. */
+const layoutOf = ({ items }) => {
+  if (isNarrow.matches) return "narrow";
+  const [, times, right] = items;
+  const isProduct = times === TIMES && !right.isFolded && right.frames === COLUMN && right.panel.rows > 1;
+  return isProduct && items.filter(({ sign: text, isFolded }) => !text && !isFolded).length === 3 ? "product" : "row";
+};
+
+export const fillField = (drawing) => {
+  const { place, stage, unfolded } = drawing;
+  const field = place.querySelector(".stage-field");
+  for (const item of stage.items)
+    if (!item.sign)
+      item.isFolded = item !== resultOf(stage) && (!isKept(item) || (item.folds && !unfolded.has(item.key)));
+  const layout = layoutOf(stage);
+  fitStage(stage, roomOf(field), layout);
+  drawing.plates.clear();
+  field.replaceChildren(
+    layout === "narrow"
+      ? narrowEquation(drawing)
+      : element("div", { class: `equation ${layout}` }, itemsOf(drawing, layout)),
+    isKept(resultOf(stage))
+      ? element("div", { class: `role-${resultOf(stage).role}` }, legendOfMatrix(resultOf(stage)))
+      : "",
+    noteOfMissing(drawing) ?? "",
+  );
+};
+
+/** Why a matrix of the stage is an outline. */
+const noteOfMissing = ({ view: { run }, stage: { items } }) => {
+  if (!items.some((item) => !item.sign && item.isParameter && !isKept(item))) return null;
+  const count = countInWords(run.model.parameter_count);
+  return element(
+    "p",
+    { class: "note outlines" },
+    `${count} parameters: weight matrices are not in this page, their products are.`,
+  );
+};
+
+/** How much room the matrices have, in pixels. */
+const roomOf = (field) => {
+  const width = field.clientWidth || innerWidth - 48;
+  const top = field.getBoundingClientRect().top + scrollY;
+  const below = (found("dock")?.offsetHeight ?? 0) + 40;
+  const height = top > innerHeight / 2 ? innerHeight * 0.6 : innerHeight - top - below;
+  return { width: Math.max(200, width), height: Math.max(260, height) };
+};
+
+const itemsOf = (drawing, layout) => {
+  const { items } = drawing.stage;
+  if (layout !== "product") return items.map((item) => itemElement(drawing, item));
+  const [left, , right] = items;
+  const plates = [left, right, items.at(-1)].map((item) => placedPlate(drawing, item));
+  ["left", "right", "result"].forEach((area, at) => plates[at].classList.add(`at-${area}`));
+  const symbols = items.map((item) => (item.sign ? signElement(item) : itemSymbol(drawing, item)));
+  return [element("div", { class: "corner" }, symbols), plates];
+};
+
+/** An item as its symbol alone; a parameter's folds it again. */
+const itemSymbol = (drawing, item) => {
+  if (item.isFolded) return plateChip(item, () => unfold(drawing, item));
+  const symbol = element("b", { class: `symbol role-${item.role}` }, withScripts(item.caption.symbol));
+  if (!item.folds) return symbol;
+  return button([symbol, " ▾"], () => unfold(drawing, item), {
+    class: "plate-chip",
+    "data-key": `chip-${item.key}`,
+    "aria-expanded": "true",
+    "aria-label": `fold ${item.caption.title}`,
+  });
+};
+
+const itemElement = (drawing, item) => {
+  if (item.sign) return signElement(item);
+  if (item.isFolded) return plateChip(item, () => unfold(drawing, item));
+  const figure = placedPlate(drawing, item);
+  if (item.folds) figure.querySelector(".plate-title").append(itemSymbol(drawing, item));
+  return figure;
+};
+
+const unfold = (drawing, { key }) => {
+  if (!drawing.unfolded.delete(key)) drawing.unfolded.add(key);
+  const held = heldFocus(drawing.place);
+  fillField(drawing);
+  showChoice(drawing);
+  giveFocusBack(drawing, held);
+};
+
+/** On a narrow screen the result comes first; what it was made from unfolds under it. */
+const narrowEquation = (drawing) => {
+  const { stage, unfolded } = drawing;
+  const result = placedPlate(drawing, resultOf(stage));
+  const operands = stage.items.slice(0, -1);
+  if (!operands.some(({ sign: text }) => !text)) return element("div", { class: "equation narrow" }, result);
+  const title = operands.map((item) => (item.sign ? ` ${item.sign} ` : withScripts(item.caption.symbol)));
+  const fold = element("details", { class: "operands", open: unfolded.has("operands") }, [
+    element("summary", { class: "symbol" }, "from ", title),
+    operands.map((item) => itemElement(drawing, item)),
+  ]);
+  fold.addEventListener("toggle", () => unfolded[fold.open ? "add" : "delete"]("operands"));
+  return element("div", { class: "equation narrow" }, result, fold);
+};
+
+const signElement = ({ sign: text, words: said }) =>
+  element("span", { class: "sign" }, [
+    element("span", { "aria-hidden": "true" }, text),
+    element("span", { class: "unseen" }, said),
+  ]);
+
+const placedPlate = (drawing, spec) => {
+  const figure = plateFigure(drawing.view, spec, (each) => ({
+    onLook: (row, column, how) => lookAt(drawing, { figure: each, row, column }, how),
+    onLeave: () => lookAt(drawing, drawing.rest, "rest"),
+    onPin: (row, column) => pinCell(drawing, { figure: each, row, column }),
+  }));
+  drawing.plates.set(spec.key, figure);
+  return figure;
+};

@@ -1,0 +1,80 @@
+// How large the cells of a stage's matrices are: as large as the room allows, with their numbers where these fit.
+// The result comes first; operands give way before it does.
+
+const DIGITS = { width: 54, row: 18 }; // the least that four decimals need, in pixels
+const LARGEST = { width: 66, row: 34, painted: 26 };
+const HEADING = 76; // of a plate above its cells
+const GAP = 44; // between two plates, with a sign
+const ROW_SUM = 62;
+
+/** Give every plate of a stage its {width, height, numbers}; `room` is {width, height}. */
+export const fitStage = ({ items }, room, layout) => {
+  const plates = items.filter((item) => !item.sign && !item.isFolded);
+  if (!plates.length) return;
+  if (layout === "narrow") for (const plate of plates) fitRow([plate], room);
+  else if (layout === "product") fitProduct(plates, room);
+  else fitRow(plates, { ...room, width: room.width - signsWidth(items) });
+};
+
+const signsWidth = (items) =>
+  items.reduce((sum, item) => sum + (item.sign ? 8 * item.sign.length : item.isFolded ? 130 : 0), 0);
+
+const labelsWidth = (plate) =>
+  Math.min(120, (plate.asks ? 92 : 0) || 16 + 8 * Math.max(1, ...plate.rows.map((label) => [...label].length))) +
+  (plate.rowState?.length ? 70 : 0);
+
+const sumWidth = ({ kind, asks }) => (kind === "weights" && asks ? ROW_SUM : 0);
+const within = (least, value, most) => Math.max(least, Math.min(most, Math.floor(value)));
+const needed = (plate) => (plate.kind === "mask" ? 28 : plate.pick ? 104 : DIGITS.width);
+
+/** The size of a cell of this width and height: digits where they fit. */
+const cellOfSize = (plate, width, height) => {
+  const numbers = width >= needed(plate) && height >= DIGITS.row;
+  return { width: numbers ? width : Math.min(width, LARGEST.painted), height, numbers };
+};
+
+/** Left operand, right operand above the result: a row and a column meet in their cell. */
+const fitProduct = ([left, right, result], room) => {
+  const labels = labelsWidth(left) + Math.max(labelsWidth(right), labelsWidth(result));
+  const width = room.width - labels - GAP - sumWidth(result) - sumWidth(left);
+  const [inner, outer, rows] = [left.panel.columns, result.panel.columns, result.panel.rows];
+  const inDigits = inner * needed(left);
+  const forLeft =
+    left.asks && inDigits <= width / 2 ? inDigits : Math.max(inner * 4, Math.min(width * 0.4, inner * 14));
+  let across = within(2, (width - forLeft) / outer, LARGEST.width);
+  if (across < needed(result)) across = Math.min(across, LARGEST.painted);
+  const along = within(1, (width - outer * across) / inner, LARGEST.width);
+  const height = room.height - 2 * HEADING;
+  const least = Math.min(height * 0.35, inner * (rows > 12 ? 2 : 9));
+  const down = within(4, (height - least) / rows, LARGEST.row);
+  const above = within(2, (height - rows * down) / inner, 22);
+  result.size = { ...cellOfSize(result, across, down), width: across };
+  left.size = cellOfSize(left, along, down);
+  right.size = { ...cellOfSize(right, across, above), width: across };
+};
+
+/** One after the other: all with their numbers, else the result alone, else none; in the worst case one a line.
+ *  A mask needs little room, and has it first. */
+const fitRow = (all, room) => {
+  const result = all.at(-1);
+  const inDigits = (list) => list.reduce((sum, plate) => sum + plate.panel.columns * needed(plate), 0);
+  const columns = (list) => list.reduce((sum, { panel }) => sum + panel.columns, 0);
+  const allWidth = room.width - all.reduce((sum, plate) => sum + labelsWidth(plate) + sumWidth(plate) + GAP, 0);
+  const masks = all.filter((plate) => plate !== result && plate.kind === "mask" && inDigits([plate]) <= allWidth / 2);
+  const plates = all.filter((plate) => !masks.includes(plate));
+  const others = plates.slice(0, -1);
+  const width = allWidth - inDigits(masks);
+  const down = (plate) =>
+    within(2, (room.height - HEADING) / (plate.panel.rows * (plate.other ? 2.4 : 1)), LARGEST.row);
+  const even = within(1, width / columns(plates), LARGEST.width);
+  const resultWidth = inDigits([result]) <= width - columns(others) * 3 ? inDigits([result]) : width / 2;
+  const small = within(1, (width - Math.min(resultWidth, result.panel.columns * LARGEST.width)) / columns(others), 26);
+  for (const plate of masks) plate.size = cellOfSize(plate, needed(plate), down(plate));
+  for (const plate of plates) {
+    let across = small;
+    if (inDigits(plates) <= width) across = Math.max(even, needed(plate));
+    else if (even < 2) across = (room.width - labelsWidth(plate) - sumWidth(plate)) / plate.panel.columns;
+    else if (plate === result) across = (width - columns(others) * small) / result.panel.columns;
+    plate.size = cellOfSize(plate, within(1, across, LARGEST.width), down(plate));
+  }
+};

@@ -1,0 +1,30 @@
+// The runs that are on the screen, made from what the state asks for: with its switches, in its time.
+
+import { madeOnce } from "../base/text.js";
+import { switchedRun } from "../runs/computed.js";
+import { runOfStep } from "../runs/stepping.js";
+import { cannotSwitch, cannotSwitchSteps } from "../runs/switches.js";
+import { state } from "./state.js";
+
+export let current = null; // {base, whole, run, before, beside, heads}: what is on the screen
+
+export const showRuns = (runs) => {
+  current = runs;
+};
+
+/** Why a run cannot be shown with these switches in the view's time; "" if it can. */
+export const cannotShow = (run, switches) => (state.mode === "step" ? cannotSwitchSteps : cannotSwitch)(run, switches);
+
+/** A run as the view's time has it: where the mask is lifted, the run of this step alone. */
+export const runInTime = (run) =>
+  state.mode === "step" && !state.switches.causal && run.computes
+    ? runOfStep(run, state.position + 1, state.cached)
+    : run;
+
+const switchedRuns = new WeakMap();
+
+/** The run with these switches, made once. */
+export const runSwitched = (base, switches) => {
+  const known = madeOnce(switchedRuns, base, () => new Map());
+  return madeOnce(known, JSON.stringify(switches), () => switchedRun(base, switches));
+};

@@ -1,0 +1,47 @@
+// Text made ready for a vocabulary and back, as pellucid/text/preparation.py does it for the recipe "words".
+
+// What Python calls white space, and what is part of a word there: the letters \s and \w mean less in JavaScript.
+export const SPACE = "\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000";
+const WORD = "\\p{L}\\p{N}_";
+
+// Punctuation that belongs to the word around it: don't, t-shirt, and/or, R&D, a@b.org; in numbers: 1,000.
+const INSIDE_WORDS = "'-/&@.";
+const INSIDE_NUMBERS = ",:";
+const OPENING = "¿¡([{“„‘#";
+const CLOSING = ".,;:!?…)]}”’'\"।॥%";
+const SPACED_IN_FRENCH = "?!:;»%";
+
+/** Words and punctuation with a space between them. */
+export const prepareWords = (text, language) => {
+  const plain = text.normalize("NFC").replaceAll("’", "'");
+  const marks = new RegExp(`([^${WORD}${SPACE}])\\1*`, "gu");
+  return splitAtSpaces(plain.replace(marks, (run, mark, start) => setApart(plain, run, mark, start, language))).join(
+    " ",
+  );
+};
+
+export const splitAtSpaces = (text) => text.split(new RegExp(`[${SPACE}]+`)).filter(Boolean);
+
+/** Spaces around punctuation that is not inside a word; French elision ends its own token: l' amie. */
+const setApart = (text, run, mark, start, language) => {
+  const before = /.?$/su.exec(text.slice(0, start))[0];
+  const after = /^.?/su.exec(text.slice(start + run.length))[0];
+  if (!/\p{P}/u.test(mark)) return run; // a vowel sign or a virama is part of its word, and so is a symbol
+  if (/\p{Nd}/u.test(before) && /\p{Nd}/u.test(after) && INSIDE_NUMBERS.includes(run)) return run;
+  if (language === "fr" && run === "'" && inWord(before) && (inWord(after) || after === " ")) return "' ";
+  return inWord(before) && inWord(after) && INSIDE_WORDS.includes(run) ? run : ` ${run} `;
+};
+
+const inWord = (character) => /[\p{L}\p{M}\p{N}]/u.test(character);
+
+/** Join punctuation to its words again, as people write it. */
+export const joinWords = (text, language) => {
+  const begins = `(?<![^${SPACE}])`;
+  const ends = `(?![^${SPACE}])`;
+  const oneOf = (marks) => `[${marks.replace(/[\][\\^-]/g, "\\$&")}]`;
+  let joined = text.replace(new RegExp(`${begins}(["']) ([^\\n]*?) \\1${ends}`, "gu"), "$1$2$1"); // straight quotation marks
+  joined = joined.replace(new RegExp(`${begins}(${oneOf(OPENING)}+) `, "gu"), "$1");
+  if (language === "fr") joined = joined.replace(new RegExp(`(?<=[${WORD}])' (?=[${WORD}])`, "gu"), "'");
+  const closing = [...CLOSING].filter((mark) => language !== "fr" || !SPACED_IN_FRENCH.includes(mark)).join("");
+  return joined.replace(new RegExp(` (${oneOf(closing)}+)${ends}`, "gu"), "$1");
+};

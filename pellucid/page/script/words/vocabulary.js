@@ -1,0 +1,160 @@
+// A vocabulary: text to tokens to ids, and back, as pellucid/text/vocabulary.py and pellucid/translate/sentences.py do it.
+
+import { closeMatches } from "../base/nearest.js";
+import { page } from "../base/page.js";
+import { visibleText } from "../base/text.js";
+import { idsOfText, openPieces, textOfIds } from "./pieces.js";
+import { SPACE, joinWords, prepareWords, splitAtSpaces } from "./preparation.js";
+
+const MOST_TOKENS = 256; // of a source or a given target: a matrix of attention grows with the square
+const MOST_CHARACTERS = 20 * MOST_TOKENS; // no vocabulary should spend time on more
+
+/** A model's vocabulary as the header has it, with its sides ready to use. */
+export const openVocabulary = (vocabulary, config) => {
+  const label = labelsOfPieces(vocabulary, config);
+  const sides = { source: vocabulary.source, target: vocabulary.target ?? vocabulary.source };
+  const tokens = { source: sides.source?.pieces.map(label), target: sides.target?.pieces.map(label) };
+  if (vocabulary.cannot || !vocabulary.source) return { ...vocabulary, tokens };
+  const source = openPieces(vocabulary.source, vocabulary, config.unknown_id);
+  const target = vocabulary.target ? openPieces(vocabulary.target, vocabulary, config.unknown_id) : source;
+  const targets = [...new Set(vocabulary.languages.map(([, to]) => to))];
+  return { ...vocabulary, tokens, source, target, targets };
+};
+
+/** What a piece is called where people read it. */
+const labelsOfPieces = ({ kind }, config) => {
+  const ids = [config.end_id, config.start_id, config.unknown_id, config.pad_id]; // of equal ids, the last is named
+  const special = Object.fromEntries(ids.map((id, place) => [id, ["</s>", "<s>", "<unk>", "<pad>"][place]]));
+  const stripped = (piece) => (kind === "word" ? piece.replace(/^▁/, "") : piece);
+  return (piece, id) => stripped(special[id] ?? piece);
+};
+
+/** The tokens of a source sentence: {ids, tokens, unknown: [{word, near: [words]}]}; its end token is the last. */
+export const tokenise = (text, to, model = page.runs[0].model) => {
+  const vocabulary = vocabularyThatCuts(model);
+  if (text.length > MOST_CHARACTERS) throw tooLong("sentence");
+  const [untagged, language] = directionOf(vocabulary, text, to);
+  const tag = vocabulary.targets.length > 1 ? [vocabulary.source.pieces.indexOf(`>>${language}<<`)] : [];
+  const from = sourceLanguageOf(vocabulary, language);
+  const ids = [...tag, ...idsOfText(vocabulary.source, prepared(vocabulary, untagged, from)), model.config.end_id];
+  const unknown = unknownWords(vocabulary, vocabulary.source, prepared(vocabulary, visibleText(untagged), from), ids);
+  return { ids, tokens: ids.map((id) => vocabulary.tokens.source[id]), unknown, to: language, tags: tag.length };
+};
+
+/** The tokens of a target, which has no start token here. */
+export const tokeniseTarget = (text, to, model = page.runs[0].model) => {
+  const vocabulary = vocabularyThatCuts(model);
+  if (text.length > MOST_CHARACTERS) throw tooLong("target");
+  const language = targetLanguageOf(vocabulary, to);
+  const ids = [...idsOfText(vocabulary.target, prepared(vocabulary, text, language)), model.config.end_id];
+  const unknown = unknownWords(vocabulary, vocabulary.target, prepared(vocabulary, visibleText(text), language), ids);
+  return { ids, tokens: ids.map((id) => vocabulary.tokens.target[id]), unknown, to: language, tags: 0 };
+};
+
+/** The text of target ids. */
+export const textOfTarget = (ids, to, model = page.runs[0].model) => {
+  const { vocabulary, config } = model;
+  const silent = [config.pad_id, config.start_id, config.end_id];
+  const text = textOfIds(
+    vocabulary.target,
+    ids.filter((id) => !silent.includes(id)),
+  );
+  const restored = vocabulary.preparation === "words" ? joinWords(text, targetLanguageOf(vocabulary, to)) : text;
+  return restored.replaceAll("\n", " "); // a byte token can be a line feed, and a translation is one line
+};
+
+const vocabularyThatCuts = ({ vocabulary, computes }) => {
+  if (!computes) {
+    throw new Error(`This page holds a recording, not the model: it cannot read another sentence. ${IN_PYTHON}`);
+  }
+  if (vocabulary.cannot) throw new Error(`${vocabulary.cannot} ${IN_PYTHON}`);
+  return vocabulary;
+};
+
+const IN_PYTHON = 'In Python, pellucid.load(model).explain("…").to_html(path) makes a page of it.';
+
+/** Normalize text for the vocabulary. Half a surrogate pair is no character and becomes a question mark. */
+const prepared = ({ preparation }, text, language) => {
+  const valid = text.replace(/\p{Cs}/gu, "?");
+  return preparation === "words" ? prepareWords(valid, language) : valid;
+};
+
+/** Split text into the sentence and its target language, which a leading >>xx<< may name. */
+const directionOf = (vocabulary, text, to) => {
+  const tagged = new RegExp(`^[${SPACE}]*>>([^<>${SPACE}]+)<<[${SPACE}]*`, "u");
+  const tag = vocabulary.targets.length > 1 ? tagged.exec(text) : null;
+  if (tag && (!to || to === tag[1])) return [text.slice(tag[0].length), targetLanguageOf(vocabulary, tag[1])];
+  return [text, targetLanguageOf(vocabulary, to)];
+};
+
+const targetLanguageOf = ({ targets }, to) => {
+  const names = targets.join(", ");
+  if (!to && targets.length > 1) throw new Error(`the model translates to ${names}: say which.`);
+  if (!to) return targets[0] ?? null;
+  if (!targets.length) throw new Error(`the model does not name its languages, so it takes no "${to}". Leave it out.`);
+  if (!targets.includes(to))
+    throw new Error(`the model translates to ${names}, not "${to}". Ask for one that it knows.`);
+  return to;
+};
+
+/** The language that is translated to `to`, or null where it could be one of several. */
+const sourceLanguageOf = ({ languages }, to) => {
+  const possible = new Set(languages.filter(([, target]) => target === to).map(([source]) => source));
+  return possible.size === 1 ? [...possible][0] : null;
+};
+
+/** Where a word is one token: those that the vocabulary does not have, each with the nearest, found when asked for. */
+const unknownWords = (vocabulary, side, text, ids) => {
+  if (vocabulary.kind !== "word" || !ids.includes(side.unknownId)) return [];
+  const unknown = splitAtSpaces(text).filter((word) => idsOfText(side, word).includes(side.unknownId));
+  return [...new Set(unknown)].map((word) => ({
+    word,
+    get near() {
+      return nearestWords(side, word);
+    },
+  }));
+};
+
+const nearestWords = (side, word) => {
+  const byLetters = new Map(wordsOfSide(side).map((known) => [known.toLowerCase(), known]));
+  return closeMatches(word.toLowerCase(), [...byLetters.keys()], 3, 0.6).map((letters) => byLetters.get(letters));
+};
+
+export const wordsOfSide = ({ pieces }) => pieces.filter((piece) => /^▁./u.test(piece)).map((piece) => piece.slice(1));
+
+/** Raises for what cannot be explained: an empty sentence, one that is too long, a word that the model does not have. */
+export const checkTokens = ({ ids, unknown, tags, to }, side, { targets = [], ...sides } = {}) => {
+  if (side === "sentence" && ids.length === tags + 1) {
+    throw new Error('the sentence is empty: nothing to explain. Give one, such as "How are you".');
+  }
+  if (ids.length > MOST_TOKENS) throw tooLong(side);
+  if (!unknown.length) return;
+  const [{ word }] = unknown;
+  const tag = /^>>([^<>]+)<<$/u.exec(word)?.[1];
+  if (side === "sentence" && targets.includes(tag)) throw ofSide(side, tagTooMany(word, tag, to));
+  const known = wordsOfSide(sides[side === "target" ? side : "source"]).length;
+  const advice = (each) =>
+    each.near.length
+      ? `Near it: ${each.near.join(", ")}.`
+      : `It knows ${known} words, and none is near this one. Say it with others.`;
+  const message =
+    unknown.length === 1
+      ? `the model has no word "${word}". ${advice(unknown[0])}`
+      : `the model does not have ${unknown.length} of these words. ` +
+        unknown.map((each) => `"${each.word}": ${advice(each)}`).join(" ");
+  throw ofSide(side, `${side}: ${message}`, { unknown });
+};
+
+const tagTooMany = (word, tag, to) =>
+  `sentence: the tag ${word} asks for ${tag}, but the translation goes to ${to}. A tag counts only at the start ` +
+  "of the sentence, and only if no other language is chosen. Remove the tag, or choose its language.";
+
+/** An error that knows whether it is about the sentence or the target: it stands beside that field. */
+const ofSide = (side, message, more = {}) => Object.assign(new Error(message), { side, ...more });
+
+const tooLong = (side) =>
+  ofSide(
+    side,
+    `the ${side} is longer than the ${MOST_TOKENS} tokens that an explanation shows: ` +
+      "its matrices grow with the square of the length. Give a shorter one.",
+  );
