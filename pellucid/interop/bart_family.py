@@ -61,8 +61,7 @@ HALF_PRECISION = 2e-3  # how far positions may be off that were stored in 16 bit
 def read_foreign(foreign: Foreign, dtype: torch.dtype = torch.float32) -> Loaded:
     """Return the model in a folder, its weights permuted and of this type; an error lists all its faults."""
     kind = str(foreign.config.get("model_type"))
-    theirs = {name: value for name, value in foreign.config.items() if value is not None}
-    settings = FAMILIES[kind] | theirs
+    settings = FAMILIES[kind] | dict(foreign.config)
     if kind == "marian":
         vocabulary = read_vocabulary(foreign, settings)
     else:
@@ -177,7 +176,7 @@ def _check_ties(foreign: Foreign, model: ModelConfig) -> None:
     names += ["model.shared.weight", "model.encoder.embed_tokens.weight"] if shared else []
     there = [name for name in names if name in foreign.shapes]
     for name in there[1:]:
-        if not torch.equal(foreign.tensor(there[0]), foreign.tensor(name)):
+        if not foreign.equal(there[0], name):
             foreign.faults.append(f"{name} differs from {there[0]}, but config.json ties the two.")
 
 

@@ -66,7 +66,11 @@ def _m2m100(foreign: Foreign, table: Mapping[str, int]) -> dict[str, int]:
 def _nllb(foreign: Foreign, first: int) -> dict[str, int]:
     """Return the ids of languages: as tokenizer.json has them, or one after the other after the pieces."""
     content = foreign.json(ADDED, optional=True).get("added_tokens") or []
-    added = {each["content"]: each["id"] for each in content if isinstance(each, dict)}
+    try:
+        added = {str(each["content"]): int(each["id"]) for each in content}
+    except (KeyError, TypeError, ValueError):
+        foreign.faults.append(f"{ADDED}: its added_tokens are not tokens with their ids.")
+        return {}
     if not added:
         special = foreign.json(SPECIAL, optional=True) or foreign.tokenizer
         names = special.get("additional_special_tokens") or []

@@ -75,7 +75,7 @@ def _steps_parts(reading: Reading) -> list[Part]:
     header = ["", "input", "expected", "probability", "loss", "most probable", *[""] * (NAMED - 1)]
     return [
         Note(reading.title, "bold"),
-        Note(f"{by}score {score}, loss {loss} in {len(reading.steps)} steps", "dim"),
+        Note(f"{by}score {score}, loss {loss} in {len(steps)} step{'s' * (len(steps) != 1)}", "dim"),
         "",
         Table(header, steps, left=3),
     ]
