@@ -92,6 +92,18 @@ def measure(folder: Path, precision: str) -> None:
     print(json.dumps([[where, *row] for row in rows]))
 
 
+def measure_import(folder: Path) -> None:
+    """Print a row for the import, without the comparison: transformers would load the model once more."""
+    from pellucid.interop.importing import import_model
+
+    start = time.perf_counter()
+    conversion = import_model(folder, folder / "ours", check=False)
+    seconds, most = time.perf_counter() - start, peak()
+    weights = (conversion.out / "weights.safetensors").stat().st_size / 1e6
+    row = ["import, without the comparison", f"{seconds:.1f}", f"{most:,.0f}", f"{most / weights:.2f}"]
+    print(json.dumps([[f"{folder.name}, fp32, {weights:,.0f} MB", *row]]))
+
+
 def explain(translator: Any, text: str, folder: Path) -> None:
     """Explain a sentence, and write the page."""
     target = translator.translate(text, to=LANGUAGES[1], beam=1, max_length=LONGEST).text
@@ -103,11 +115,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("what", nargs="?", choices=("make", "fp32", "bf16"), help=argparse.SUPPRESS)
+    parser.add_argument("what", nargs="?", choices=("make", "fp32", "bf16", "import"), help=argparse.SUPPRESS)
     parser.add_argument("folder", nargs="?", type=Path, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.what == "make":
         make(arguments.folder)
+    elif arguments.what == "import":
+        measure_import(arguments.folder)
     elif arguments.what:
         measure(arguments.folder, arguments.what)
     else:
@@ -120,10 +134,8 @@ def report() -> None:
     with tempfile.TemporaryDirectory() as folder:
         itself = [sys.executable, "-m", "benchmarks.large_import"]
         subprocess.run([*itself, "make", folder], check=True)
-        for file, precision in itertools.product((SAFE, PICKLED), ("fp32", "bf16")):
-            said = subprocess.run(
-                [*itself, precision, f"{folder}/{file}"], check=True, stdout=subprocess.PIPE
-            )
+        for file, what in itertools.product((SAFE, PICKLED), ("fp32", "bf16", "import")):
+            said = subprocess.run([*itself, what, f"{folder}/{file}"], check=True, stdout=subprocess.PIPE)
             rows += json.loads(said.stdout.decode().splitlines()[-1])
         size = (Path(folder) / SAFE / "page.html").stat().st_size
     about = (

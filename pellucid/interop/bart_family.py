@@ -114,15 +114,18 @@ def _model_config(
     given["activation"] = ACTIVATIONS[settings["activation_function"]]
     try:
         given |= {name: float(settings[name]) for name in DROPOUTS}
-        return ModelConfig(**given, **ids, target_vocabulary=own_target, output_bias=_has_bias(foreign))
+        return ModelConfig(
+            **given, **ids, target_vocabulary=own_target, output_bias=_has_bias(foreign, target)
+        )
     except (UsageError, TypeError, ValueError) as error:
         foreign.faults.append(f"config.json: {error}")
         return None
 
 
-def _has_bias(foreign: Foreign) -> bool:
-    """Return whether the logits have a bias that does something."""
-    return BIAS in foreign.shapes and bool(foreign.tensor(BIAS).any())
+def _has_bias(foreign: Foreign, size: int) -> bool:
+    """Return whether the logits have a bias that is not zero, or one of a wrong shape, which is a fault."""
+    shape = foreign.shapes.get(BIAS)
+    return shape is not None and (shape != (1, size) or bool(foreign.tensor(BIAS).any()))
 
 
 def translation_config(generation: Mapping[str, Any], model: ModelConfig) -> TranslationConfig:

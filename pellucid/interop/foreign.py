@@ -26,6 +26,7 @@ class Foreign:
     config: Mapping[str, Any] = field(default_factory=dict)
     generation: Mapping[str, Any] = field(default_factory=dict)
     tokenizer: Mapping[str, Any] = field(default_factory=dict)
+    source_language: str | None = None  # that the user chose
     shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)
     faults: list[str] = field(default_factory=list)
     _files: dict[str, TensorFile] = field(default_factory=dict)  # the one that holds each tensor

@@ -43,7 +43,7 @@ def import_model(
                 f"{path}: this model has one source language, so {source_language!r} cannot be chosen. Leave "
                 "it out: only M2M100 and NLLB have several."
             )
-        foreign.tokenizer = {**foreign.tokenizer, "src_lang": source_language}
+        foreign.source_language = source_language
     loaded = read_foreign(foreign)
     parity = against_transformers(path, loaded) if check else None
     check_writable(out, 5 * sum(each.numel() for each in loaded.model.parameters()))

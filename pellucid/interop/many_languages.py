@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from pellucid.errors import PellucidError
+from pellucid.config.nearest import listed
+from pellucid.errors import PellucidError, UsageError
 from pellucid.interop.foreign import TOKENIZER, Foreign
 from pellucid.interop.pieces import by_id, check_table
 from pellucid.text.renumbered import Renumbered
@@ -39,7 +40,11 @@ def read_languages(foreign: Foreign, settings: Mapping[str, Any]) -> Vocabulary 
         spoken = [model.id_to_piece(token) for token in range(3, model.get_piece_size())]
         table = {token: place for place, token in enumerate((*FIRST, *spoken))}
     codes = _m2m100(foreign, table) if m2m100 else _nllb(foreign, len(table))
-    source = foreign.tokenizer.get("src_lang") or ("en" if m2m100 else "eng_Latn")
+    chosen = foreign.source_language
+    source = chosen or foreign.tokenizer.get("src_lang") or ("en" if m2m100 else "eng_Latn")
+    if chosen and codes and chosen not in codes:
+        names = listed([*codes], chosen)
+        raise UsageError(f"{foreign.folder}: there is no language {chosen!r} in it. Choose one of {names}.")
     if codes and source not in codes:
         foreign.faults.append(f"{TOKENIZER}: src_lang = {source!r} is none of its {len(codes)} languages.")
     special = {

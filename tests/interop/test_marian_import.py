@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import torch
+from command import Command
 from marian_folders import check_attention, model, phrases, tokenizer
 from transformers import MarianMTModel, MarianTokenizer
 
@@ -195,6 +196,17 @@ def test_an_imported_model_is_trained_on(tmp_path: Path) -> None:
     again = load(run, device="cpu")
     assert again.vocabulary.source_tokens([0, 1]) == ["</s>", "<unk>"]
     assert again.model.config.start_id == again.model.config.pad_id
+
+
+def test_an_imported_model_is_averaged_and_described(tmp_path: Path, pellucid: Command) -> None:
+    (tmp_path / "opus").mkdir()
+    model(tmp_path / "opus", tokenizer(tmp_path / "opus"))
+    import_model(tmp_path / "opus", tmp_path / "ours", check=False)
+    said = pellucid("average", tmp_path / "mean", tmp_path / "ours", tmp_path / "ours")
+    assert (said.code, said.err) == (0, "average of imported opus; imported opus\n")
+    for folder in ("opus", "ours"):
+        said = pellucid("inspect", tmp_path / folder)
+        assert "[translation]" in said.out and "[training]" not in said.out  # which nobody knows
 
 
 def test_pickled_tensors_are_read_as_tensors(folder: Path, tmp_path: Path) -> None:
