@@ -199,7 +199,7 @@ def _rival(candidate: Candidate, survivor: Candidate | None) -> str:
 
 @view(Stepwise)
 def stepwise_parts(steps: Stepwise, width: int) -> list[Part]:
-    """Show both ways side by side: rows, and the largest difference from the parallel pass."""
+    """Show each step with a cache and without one: its rows, and how far it is from the parallel pass."""
     header = ["step", "reads", "cache: rows", "differs", "none: rows", "differs"]
     rows = [
         [
