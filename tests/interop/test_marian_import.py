@@ -25,7 +25,7 @@ from pellucid.translator import Translator, load
 
 SHAPES: dict[str, dict[str, Any]] = {
     "OPUS-MT": {},
-    "trained": dict(d_model=32, steps=300),
+    "trained": dict(d_model=32, steps=200),
     "gelu, not scaled, deep encoder": dict(
         activation_function="gelu", scale_embedding=False, encoder_layers=5, decoder_layers=1
     ),
@@ -295,6 +295,16 @@ def test_a_damaged_folder_is_refused_with_all_its_faults(tmp_path: Path) -> None
         "Nothing in it was executed. Download the folder again, or ask whoever made it.",
     ]
     assert not (tmp_path / "ours").exists()
+
+
+def test_the_pieces_of_another_model_are_refused(tmp_path: Path) -> None:
+    for name, languages in (("opus", ("en", "fr")), ("other", ("hi", "fr"))):
+        (tmp_path / name).mkdir()
+        sizes = tokenizer(tmp_path / name, languages)
+        model(tmp_path / name, sizes)
+    (tmp_path / "other" / "source.spm").replace(tmp_path / "opus" / "source.spm")
+    with pytest.raises(PellucidError, match=r"source\.spm: only \d+ of its 120 pieces have an id: an"):
+        load(tmp_path / "opus")
 
 
 @pytest.mark.parametrize("left", ["", "version https://git-lfs.github.com/spec/v1", "half"])

@@ -35,7 +35,10 @@ VERBS = {
     "experiment": ["experiment", "heads", "MODEL", TEXT],
     "attribution": ["experiment", "attribution", "MODEL", TEXT, "--set", "steps=8"],
     "dimensions": ["experiment", "positions", "MODEL"],
+    "inspect": ["inspect", "MODEL"],
+    "export": ["export", "ctranslate2", "MODEL", "out"],
 }
+WITHOUT_LANGUAGE = ("dimensions", "inspect", "export")
 
 
 @pytest.mark.parametrize("name", VERBS)
@@ -46,7 +49,7 @@ def test_verbs_that_read_a_model_take_it(
     monkeypatch.chdir(tmp_path)
     Path("pairs.tsv").write_text(f"{TEXT}\tLe chat\n", "utf-8")
     argv = [folder if each == "MODEL" else each for each in VERBS[name]]
-    said = pellucid(*argv, *([] if name == "dimensions" else to), stdin=f"{TEXT}\n".encode())
+    said = pellucid(*argv, *([] if name in WITHOUT_LANGUAGE else to), stdin=f"{TEXT}\n".encode())
     assert said.code == 0, said.err
     assert said.out.strip() and "Traceback" not in said.err
 
