@@ -17,7 +17,7 @@ from pellucid.explanation import Explanation
 
 ROOT = Path(__file__).parents[1]
 LEARN = ROOT / "docs" / "learn"
-STATE = ROOT / "pellucid" / "page" / "script" / "state.js"
+STATE = ROOT / "pellucid" / "page" / "script" / "view" / "state.js"
 BLOCK = re.compile(r"^```(.*)\n((?:.*\n)*?)```$", re.MULTILINE)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 NUMBER = re.compile(r"^([-+]?\d*\.?\d+(?:e[-+]?\d+)?)$")

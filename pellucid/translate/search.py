@@ -105,8 +105,7 @@ def search(
     """Decode sentences, a token a step; a sentence is done when `width` hypotheses ended, or at its limit. It
     leaves, and `take` says which ones come in its place (None: all are decoded together)."""
     take = take or all_at_once(len(requests))
-    hypotheses = Hypotheses.at_start((), rules.start_id)
-    counts = Counts.of([])
+    hypotheses, counts = Hypotheses.at_start((), rules.start_id), Counts.of([])
     collected = defaultdict[int, list[Found]](list)
     joining = take([])
     while joining or len(hypotheses.places):
@@ -114,9 +113,7 @@ def search(
             decoding.join(joining)
             hypotheses = hypotheses.joined_by(Hypotheses.at_start(joining, rules.start_id))
             counts = counts.joined_by(Counts.of([requests[place] for place in joining]))
-        required = _required(hypotheses, requests, counts, rules)
-        candidates = _continue(decoding, hypotheses, requests, required, rules, choose)
-
+        candidates = _continue(decoding, hypotheses, requests, counts, rules, choose)
         hypotheses = candidates.first(rules.width)
         ended = candidates.tokens[:, :, -1] == rules.end_id
         if ended.any():
@@ -147,11 +144,12 @@ def _continue(
     decoding: Decoding,
     hypotheses: Hypotheses,
     requests: Sequence[Request],
-    required: Array | None,
+    counts: Counts,
     rules: Rules,
     choose: Choose,
 ) -> Hypotheses:
     """Return the candidates of a step, chosen from the likeliest tokens if these decide, or from all."""
+    required = _required(hypotheses, requests, counts, rules)
     said = log_probabilities(decoding.step(hypotheses.tokens[:, :, -1].ravel(), required))
     while True:
         _check(said, hypotheses, requests)
@@ -164,7 +162,7 @@ def _continue(
 
 
 def _required(
-    hypotheses: Hypotheses, requests: Sequence[Request], counts: "Counts", rules: Rules
+    hypotheses: Hypotheses, requests: Sequence[Request], counts: Counts, rules: Rules
 ) -> Array | None:
     """For each row, the token that must come next, of the prefix or the end at the limit; FREE where any may.
     None where any may everywhere."""
