@@ -87,7 +87,7 @@ def _check_language(text: str, to: str | None, vocabulary: Vocabulary) -> None:
     others = [name for name, of in known.items() if words and name != language and of.issuperset(words)]
     if others and not any(word in known[language] for word in words):
         ways = [pair[1] for pair in vocabulary.languages or () if pair[0] == others[0]]
-        remedy = f", or ask for {' or '.join(ways)}" if ways else ""
+        remedy = f", or translate to {' or '.join(ways)}" if ways else ""
         raise UsageError(
             f'sentence: this is "{others[0]}", and to "{to}" the model reads "{language}". Write it '
             f'in "{language}"{remedy}.'
