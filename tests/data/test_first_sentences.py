@@ -32,11 +32,7 @@ def test_most_are_translated_rightly_and_the_others_answered() -> None:
 def test_what_it_does_not_know_is_answered_by_words_of_the_same_language() -> None:
     demo = pellucid.load("demo", "cpu")
     with pytest.raises(UsageError) as error:
-<<<<<<< HEAD
-        demo.explain("I have carss and zebras", to="es")
-=======
         demo.explain("I have carss zebras", to="es")
->>>>>>> ba53e2a (A text in another language says to which it can be translated)
     assert str(error.value).startswith(
         "sentence: the model does not have 2 of these words. 'carss': Near it: "
     )
