@@ -60,13 +60,13 @@ def test_it_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     nbformat = pytest.importorskip("nbformat")
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))  # nobody's own settings
     notebook = nbformat.read(path, as_version=4)
+    stands = [texts(cell) for cell in notebook.cells]
     resources = {"metadata": {"path": str(tmp_path)}}
     client = nbclient.NotebookClient(notebook, timeout=120, kernel_name="python3", resources=resources)
     asyncio.run(client.async_execute())
     printed = "\n".join(text for cell in notebook.cells for text in texts(cell))
     if path.stem in SHOWN:
         assert [texts(cell) for cell in notebook.cells] == stands, "run it again, and keep its outputs"
-    stands = [texts(cell) for cell in notebook.cells]
     for expected in PRINTED[path.stem]:
         assert expected in printed, printed
     assert "Error" not in printed
