@@ -60,6 +60,12 @@ def test_every_link_leads_somewhere(path: Path) -> None:
         check_link(link, path)
 
 
+@pytest.mark.usefixtures("eighty_columns")
+def test_the_first_command_prints_a_dozen_lines(pellucid: Command) -> None:
+    first = next(block for block in blocks(CHAPTERS[0]) if block.commands)
+    assert len(run_line(first.commands[0], pellucid).out.splitlines()) == 12
+
+
 def test_lines_are_short_and_chapters_listed() -> None:
     index = (LEARN / "README.md").read_text(encoding="utf-8")
     for path in CHAPTERS:
