@@ -81,9 +81,11 @@ def _stack(explanation: Explanation, stack: str, parts: list[str], x: float, bot
     """The layers of a stack from the bottom up, with the size of what leaves each."""
     config, y = explanation.translator.model.config, bottom
     ids = "encoder" if stack == "encoder" else "decoder"
+    layers = config.encoder_layers if stack == "encoder" else config.decoder_layers
+    yield from arrow(x + 85, bottom, x + 85, bottom - layers * (24 + 28 * len(parts)) + 4, LINE)
     yield from box(x, y, 170, 22, "embedding + positions", "#e0f2fe")
     yield text(x + 176, y + 15, _size(explanation, f"{ids}.embedded"), PALE, size=10)
-    for layer in range(config.encoder_layers if stack == "encoder" else config.decoder_layers):
+    for layer in range(layers):
         yield text(x, y - 10, f"{stack} layer {layer}", PALE, size=10)
         y -= 16
         for part in parts:
@@ -92,8 +94,9 @@ def _stack(explanation: Explanation, stack: str, parts: list[str], x: float, bot
             yield from box(x, y, 170, 22, _named(stack, part), fill)
             size = _size(explanation, f"{stack}.layers.{layer}.{part}.output")
             yield text(x + 176, y + 15, size, PALE, size=10)
+            if part.startswith("residual"):  # what came in goes past the sublayer
+                yield f'<path d="M{x + 85} {y + 54} H{x - 8} V{y + 11} H{x}" stroke="{LINE}" fill="none"/>'
         y -= 8
-    yield from arrow(x + 85, bottom, x + 85, y + 4, LINE)
 
 
 def _whole(explanation: Explanation, encoder: list[str], decoder: list[str], height: int) -> Drawn:
@@ -110,7 +113,7 @@ def _whole(explanation: Explanation, encoder: list[str], decoder: list[str], hei
     for row, (token, numbers) in enumerate(zip(explanation.source_tokens, memory, strict=True)):
         yield from strip(258, top + 8 + 15 * row, numbers[:16], float(memory.abs().max()))
         yield text(376, top + 17 + 15 * row, token, size=10)
-    yield from arrow(190, top + 40, 254, top + 40)
+    yield f'<path d="M105 {top} V{top - 14} H236 V{top + 40} H252" stroke="{INK}" fill="none"/>'
     crossing = decoder.index("cross_attention") + 1
     for layer in range(explanation.translator.model.config.decoder_layers):
         y = bottom - (16 + 28 * len(decoder) + 8) * layer - 16 - 28 * crossing + 11
@@ -131,7 +134,7 @@ def _said(explanation: Explanation) -> Drawn:
 
 def time(explanation: Explanation, steps: int = 3) -> str:
     """Steps beside each other: the new row, the rows in the cache, and the source's keys and values."""
-    return svg(760, 300, (line for step in range(steps) for line in _step(explanation, step)))
+    return svg(760, 360, (line for step in range(steps) for line in _step(explanation, step)))
 
 
 def _step(explanation: Explanation, step: int) -> Drawn:
@@ -165,8 +168,8 @@ def _step(explanation: Explanation, step: int) -> Drawn:
         made = "made now, once" if step == 0 else "the same"
         yield text(x, y, f"{label}: {made}", NEW if step == 0 else PALE, size=10)
         for row, token in enumerate(explanation.source_tokens):
-            yield from strip(x, y + 3 + 9 * row, rows[row], float(rows.abs().max()), pale=step > 0)
+            yield from strip(x, y + 4 + 12 * row, rows[row], float(rows.abs().max()), pale=step > 0)
             if name.endswith("keys"):
-                yield text(x + 118, y + 12 + 9 * row, token, PALE, size=9)
-        y += 56
-    yield text(x, 296, f"says {explanation.steps[step].expected}", size=13)
+                yield text(x + 118, y + 13 + 12 * row, token, PALE, size=9)
+        y += 24 + 12 * len(explanation.source_tokens)
+    yield text(x, 352, f"says {explanation.steps[step].expected}", size=13)

@@ -12,7 +12,8 @@ from pellucid.demo import plain
 from pellucid.errors import UsageError
 
 PATH = Path(__file__).parent / "first_sentences.tsv"
-ROWS = list(csv.DictReader(PATH.open(encoding="utf-8"), delimiter="\t", quoting=csv.QUOTE_NONE))
+LINES = PATH.read_text(encoding="utf-8").splitlines()
+ROWS = list(csv.DictReader(LINES, delimiter="\t", quoting=csv.QUOTE_NONE))
 
 
 def test_forty_sentences_of_ten_readers() -> None:

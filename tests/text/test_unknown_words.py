@@ -8,18 +8,18 @@ def test_translate_goes_on_and_says_which_word_was_unknown(pellucid: Command) ->
     stdin = b"I like cats\n\nI like catts\n>>fr<< I like dogss\n"
     outcome = pellucid("translate", "demo", "--to", "es", stdin=stdin)
     assert outcome.code == 0 and outcome.out.startswith("Me gustan los gatos\n\n")
-    assert outcome.err == (
-        "pellucid: warning: standard input:3 and 1 more: the model has no word 'catts'. "
-        "Near it: cats, chats, cat.\n"
+    assert outcome.err.startswith(
+        "pellucid: warning: standard input:3 and 1 more: the model has no word 'catts'. Near it: cats, cat, "
     )
+    assert "chats" not in outcome.err, "the sentence is English"
 
 
 @pytest.mark.parametrize(
     "verb",
     [
         ("explain", "demo", "I like catts", "--to", "es"),
-        ("explain", "demo", "I like cats", "--to", "es", "--target", "catts"),
-        ("explain", "demo", "I like cats", "--to", "es", "--against", "catts"),
+        ("explain", "demo", "I like cats", "--to", "es", "--target", "gattos"),
+        ("explain", "demo", "I like cats", "--to", "es", "--against", "gattos"),
         ("compare", "demo", "catts", "I like cats", "cats", "--to", "es"),
         ("compare", "demo", "cats", "I like cats", "I catts cats", "--to", "es"),
     ],
@@ -27,4 +27,5 @@ def test_translate_goes_on_and_says_which_word_was_unknown(pellucid: Command) ->
 def test_what_explains_refuses_it(pellucid: Command, verb: tuple[str, ...]) -> None:
     outcome = pellucid(*verb)
     assert (outcome.code, outcome.out) == (2, "")
-    assert "the model has no word 'catts'. Near it: cats, " in outcome.err
+    near = ("'gattos'. Near it: gatos", "'catts'. Near it: cats, ")["catts" in " ".join(verb)]
+    assert f"the model has no word {near}" in outcome.err

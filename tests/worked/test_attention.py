@@ -63,7 +63,8 @@ def causal(rows: int, columns: int) -> Array:
 )
 @pytest.mark.parametrize("mask", [None, "causal", "array", "bools"])
 def test_every_scale_and_mask_from_inputs(scale: Any, divisor: float, mask: str | None) -> None:
-    hidden = {None: None, "causal": causal(3, 4)}.get(mask, np.array([[0, -np.inf, 0, 0]] * 3))
+    memory = X if mask == "causal" else MEMORY  # a causal mask has as many columns as rows
+    hidden = {None: None, "causal": causal(3, 3)}.get(mask, np.array([[0, -np.inf, 0, 0]] * 3))
     given = {
         None: None,
         "causal": "causal",
@@ -71,9 +72,9 @@ def test_every_scale_and_mask_from_inputs(scale: Any, divisor: float, mask: str 
         "bools": None if hidden is None else hidden == 0,
     }
     seen = attention(
-        inputs=X, memory=MEMORY, w_query=W_QUERY, w_key=W_KEY, w_value=W_VALUE, scale=scale, mask=given[mask]
+        inputs=X, memory=memory, w_query=W_QUERY, w_key=W_KEY, w_value=W_VALUE, scale=scale, mask=given[mask]
     )
-    expected = by_hand(X @ W_QUERY, MEMORY @ W_KEY, MEMORY @ W_VALUE, divisor, hidden)
+    expected = by_hand(X @ W_QUERY, memory @ W_KEY, memory @ W_VALUE, divisor, hidden)
     assert_equal(seen, expected)
     assert list(seen) == NAMES[:-1], "without W^O there is no output"
     np.testing.assert_array_equal(seen["mask"].tensor[0, 0], np.zeros((3, 4)) if hidden is None else hidden)

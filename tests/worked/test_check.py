@@ -9,6 +9,7 @@ import torch
 
 from pellucid import attention
 from pellucid.errors import UsageError
+from pellucid.seeing.viewed import lines
 from pellucid.show.worked_text import first_wrong
 from pellucid.worked.check import FROM_THE_START, Report
 
@@ -320,9 +321,10 @@ def test_true_numbers_rounded_are_right_and_break_no_rule(digits: int, seed: int
 
 
 def test_a_row_that_is_all_masked_is_explained() -> None:
-    shown = str(attention(scores=[[1.0, 2.0], [3.0, 4.0]], mask=[[-math.inf, -math.inf], [0.0, 0.0]]))
+    scores = [[1.0, 2.0], [3.0, 4.0]]
+    shown = "\n".join(lines(attention(scores=scores, mask=[[-math.inf, -math.inf], [0.0, 0.0]])))
     assert "A row of −∞ alone has no softmax" in shown
-    assert "A row of −∞" not in str(attention(scores=[[1.0, 2.0], [3.0, 4.0]], mask="causal"))
+    assert "A row of −∞" not in "\n".join(lines(attention(scores=scores, mask="causal")))
 
 
 def test_a_causal_mask_is_for_as_many_keys_as_queries() -> None:
