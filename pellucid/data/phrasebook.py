@@ -108,7 +108,7 @@ def split() -> Split:
 @cache
 def words() -> dict[str, frozenset[str]]:
     """Return the words of each language, as the preparation "words" sets them apart."""
-    found: dict[str, set[str]] = {language: set() for language in LANGUAGES}
+    found: dict[str, set[str]] = {language: set(".,?!¿¡।") for language in LANGUAGES}
     for meaning in meanings():
         for language, text in zip(LANGUAGES, meaning.texts, strict=True):
             for written in {text, shortened(text)} if language == "en" else (text,):
