@@ -34,7 +34,7 @@ def neighbourhood(text: str) -> set[tuple[str, ...]]:
     """
     keys = set()
     for name, tokens in (("spaces", text.lower().split()), ("words", words(text.lower()))):
-        tokens = [token for token in tokens if token not in (".", "?", "¿", "।")]
+        tokens = [token.strip(",") for token in tokens if token not in (".", ",", "!", "¡", "?", "¿", "।")]
         for gap in range(len(tokens) + 1):
             keys.add((name, *tokens[:gap], "_", *tokens[gap:]))  # a word put in
             keys.add((name, *tokens[:gap], "_", *tokens[gap + 1 :]))  # a word replaced, or one left out

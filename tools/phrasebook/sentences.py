@@ -1,6 +1,7 @@
 """The phrasebook's sentences, each in four languages, and the variants in which people type them."""
 
 import hashlib
+import math
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -103,9 +104,7 @@ def meanings() -> tuple[Meaning, ...]:
             some = list(islice(new, choice))
             if not some:
                 break
-            best = max(
-                some, key=lambda meaning: sum(1 / (1 + met[word]) ** 2 for word in word_forms(meaning))
-            )
+            best = max(some, key=lambda meaning: _rarity(meaning, met))
             if (
                 best.text("fr") in french
             ):  # two English sentences are one in French: the first is its translation
@@ -114,6 +113,11 @@ def meanings() -> tuple[Meaning, ...]:
             french.add(best.text("fr"))
             met.update(word_forms(best))
     return tuple(kept.values())
+
+
+def _rarity(meaning: Meaning, met: Counter[tuple[str, str]]) -> float:
+    """How rare its words are so far; an exact sum, the same in whatever order a set gives them."""
+    return math.fsum(1 / (1 + met[word]) ** 2 for word in word_forms(meaning))
 
 
 def _key(meaning: Meaning) -> str:
