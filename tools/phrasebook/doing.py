@@ -106,7 +106,7 @@ _BALL_GAMES: list[Where] = [
     Adverbial("football", "au football", "al fútbol", "फ़ुटबॉल"),
     Adverbial("tennis", "au tennis", "al tenis", "टेनिस"),
 ]
-_LEARNT: list[Where] = [  # learnt and understood with the article in French, spoken without
+_LEARNT: list[Where | None] = [  # learnt and understood with the article in French, spoken without
     Adverbial(name, f"le {said.french}", said.spanish, said.hindi) for name, said in LANGUAGES.items()
 ]
 _OUT: list[Where | None] = [

@@ -135,7 +135,7 @@ class Saying:
 class Filled:
     """A sentence with gaps: {0} is the first thing, {o0} its oblique in Hindi, {is0} the है that agrees."""
 
-    texts: tuple[str, str, str, str]
+    texts: tuple[str, ...]  # one for each language
     things: tuple[Thing | Pair | Adverbial, ...]
     mood: str = "statement"
     sources: tuple[str, ...] = ("en", "fr")

@@ -59,13 +59,13 @@ def having() -> Iterator[Frame]:
         texts = (f"{en} {has} {{0}}", f"{fr} {a} {{0}}", f"{es} {tiene} {{0}}", f"{hi} {{0}} {{is0}}")
         yield Filled(texts, (thing,))
         if not thing.determiner.startswith("t"):
-            texts = (f"{en} {do} not have {{0}}", f"{fr} ne {a} pas {{no0}}", f"{es} no {tiene} {{0}}")
-            yield Filled((*texts, f"{hi} {{0}} नहीं {{is0}}"), (thing,), "not")
+            western = (f"{en} {do} not have {{0}}", f"{fr} ne {a} pas {{no0}}", f"{es} no {tiene} {{0}}")
+            yield Filled((*western, f"{hi} {{0}} नहीं {{is0}}"), (thing,), "not")
     for ((en, _, do), (fr, a, *_), (es, tiene, *_), (_, hi, *_)), thing in product(
         _ASKING, [*_OWNED, *_MASS]
     ):
-        texts = (f"{do} {en} have {{0}}", f"est-ce que {fr} {a} {{0}}", f"{es} {tiene} {{0}}")
-        yield Filled((*texts, f"{hi} {{0}} {{is0}}"), (thing,), "question")
+        western = (f"{do} {en} have {{0}}", f"est-ce que {fr} {a} {{0}}", f"{es} {tiene} {{0}}")
+        yield Filled((*western, f"{hi} {{0}} {{is0}}"), (thing,), "question")
 
 
 _WANTED = [
@@ -108,14 +108,10 @@ def wanting() -> Iterator[Frame]:
             yield Filled((*texts, f"{hi} {{0}} चाहिए"), (thing,), "question")
     for who, word in product(_ASKING, ("or", "and")):
         (en, _, do), (fr, _, veut, *_), (es, _, quiere, *_), (hi, *_) = who
-        texts = (
-            f"{do} {en} want {{0}}",
-            f"est-ce que {fr} {veut} {{0}}",
-            f"{es} {quiere} {{0}}",
-            f"{hi} {{0}} चाहिए",
-        )
+        texts = (f"{do} {en} want {{0}}", f"est-ce que {fr} {veut} {{0}}", f"{es} {quiere} {{0}}")
         for first, second in (("tea", "coffee"), ("water", "wine"), ("milk", "juice"), ("meat", "fish")):
-            yield Filled(texts, (Pair(_thing(first, "some"), _thing(second, "some"), word),), "question")
+            choice = (Pair(_thing(first, "some"), _thing(second, "some"), word),)
+            yield Filled((*texts, f"{hi} {{0}} चाहिए"), choice, "question")
 
 
 _STATES = [

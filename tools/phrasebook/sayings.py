@@ -172,10 +172,10 @@ Coucou | Hi
 
 
 def _saying(row: str) -> Saying:
-    english, *others = (cell.strip() for cell in row.split("|"))
+    english, french, spanish, hindi = (cell.strip() for cell in row.split("|"))
     sources = ("en",) if english.startswith("=") else ("en", "fr")
     mood = "question" if english.endswith("?") else "statement"
-    return Saying(english.strip("=?"), *others, mood, sources)
+    return Saying(english.strip("=?"), french, spanish, hindi, mood, sources)
 
 
 def _from_french(row: str) -> Saying:

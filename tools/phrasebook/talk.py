@@ -16,6 +16,7 @@ from tools.phrasebook.frames import (
     Subject,
     Thing,
     Two,
+    Where,
 )
 from tools.phrasebook.lexicon import ADJECTIVES, AT_HOME, HERE, PROFESSIONS, TIMES, VERBS
 from tools.phrasebook.nouns import NAMES, NOUNS
@@ -109,9 +110,8 @@ def asking_who() -> Iterator[Frame]:
         yield Act(WHO, VERBS[verb], where=where, form="progressive", mood="who")
     yield from (Be(WHO, Quality(ADJECTIVES[name]), "who") for name in FEELINGS)
     yield from (Be(WHO, Profession(PROFESSIONS[name]), "who") for name in PROFESSIONS)
-    yield from (
-        Be(WHO, where, "who") for where in (HERE, AT_HOME, *places("in", "house kitchen garden room"))
-    )
+    rooms: list[Where] = [HERE, AT_HOME, *places("in", "house kitchen garden room")]
+    yield from (Be(WHO, room, "who") for room in rooms)
 
 
 def asking_why() -> Iterator[Frame]:
@@ -152,7 +152,8 @@ def asking_why() -> Iterator[Frame]:
 
 def characters() -> Iterator[Frame]:
     """She is kind, my father is tall."""
-    for subject, name in product((*PEOPLE, *YOURS, *PAIRS[:3]), _CHARACTERS):
+    subjects: list[Subject] = [*PEOPLE, *YOURS, *PAIRS[:3]]
+    for subject, name in product(subjects, _CHARACTERS):
         if not (name in ("young", "lazy") and getattr(subject, "plural", False)):
             for mood in moods(subject, "question"):
                 yield Be(subject, Quality(ADJECTIVES[name]), mood)
@@ -191,13 +192,9 @@ def _short(subject: Subject) -> list[Act]:
 
 def clauses() -> Iterator[Frame]:
     """She is reading and he is sleeping; I am tired but I am happy; he sleeps because he is tired."""
-    who = [PRONOUNS[name] for name in ("I", "he", "she", "they", "we", "you")]
-    who += [
-        Thing(NOUNS["boy"]),
-        Thing(NOUNS["girl"]),
-        Thing(NOUNS["brother"], "my"),
-        Thing(NOUNS["sister"], "my"),
-    ]
+    who: list[Subject] = [PRONOUNS[name] for name in ("I", "he", "she", "they", "we", "you")]
+    who += [Thing(NOUNS["boy"]), Thing(NOUNS["girl"])]
+    who += [Thing(NOUNS["brother"], "my"), Thing(NOUNS["sister"], "my")]
     who += [Thing(NOUNS["cat"]), Thing(NOUNS["dog"])]
     for one, other in product(who, who):
         if one == other:
@@ -205,18 +202,18 @@ def clauses() -> Iterator[Frame]:
         for number, (first, second) in enumerate(product(_short(one), _short(other))):
             if first.form == second.form and first.verb != second.verb and number % 7 == 0:
                 yield Two(first, second, "and")
-        for first, second in product(FEELINGS[:5], FEELINGS[:5]):
-            if first != second:
-                yield Two(_feels(one, first), _feels(other, second), "and")
+        for feeling, another in product(FEELINGS[:5], FEELINGS[:5]):
+            if feeling != another:
+                yield Two(_feels(one, feeling), _feels(other, another), "and")
     pronoun = [(one, one) for one in who[:5]] + [(who[6], PRONOUNS["he"]), (who[7], PRONOUNS["she"])]
     for (one, again), feeling in product(pronoun, FEELINGS):
         for act in _short(one):
             yield Two(act, _feels(again, feeling), "because")
             yield Two(_negated(act), _feels(again, feeling), "because")
-        for other in FEELINGS:
-            if other != feeling:
-                yield Two(_feels(one, feeling), _feels(again, other), "but")
-                yield Two(_feels(one, feeling, "not"), _feels(again, other), "because")
+        for another in FEELINGS:
+            if another != feeling:
+                yield Two(_feels(one, feeling), _feels(again, another), "but")
+                yield Two(_feels(one, feeling, "not"), _feels(again, another), "because")
     raining = Filled(("it is raining", "il pleut", "está lloviendo", "बारिश हो रही है"), ())
     for one, feeling in product(who, FEELINGS[:3]):
         yield Two(_feels(one, feeling), raining, "because")
