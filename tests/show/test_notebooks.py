@@ -27,9 +27,9 @@ PRINTED = {
         "1 + 2 + 3 + 3 + 3",
     ],
     "see-a-translation": [
-        "reads <s>, is to say आप: 0.97",
+        "reads <s>, is to say आप: 0.96",
         "decoder.layers.0.self_attention.weights         BHLM  (1, 4, 4, 4)",
-        "0-1 0-2 2-0",
+        "0-1 1-2 2-0",
         "4 with a cache, 10 without",
         "without head 3:",
     ],
