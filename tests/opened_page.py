@@ -106,18 +106,23 @@ class Opened:
 
     def tab_to(self, what: str) -> None:
         """Press Tab until the focus is on an element whose label or text begins with this."""
-        for _ in range(60):
-            self.press("Tab")
-            if self.focus.startswith(what):
-                return
-        raise AssertionError(f"Tab never came to {what!r}")
+        self.press_until(what, "Tab")
+
+    def press_until(self, what: str, key: str) -> None:
+        """Press this key until the focus is on an element whose label or text begins with this."""
+        came = [self.focus]
+        while not came[-1].startswith(what):
+            assert len(came) < 60, f"{key} never came to {what!r}, but to {came}"
+            self.press(key)
+            came.append(self.focus)
 
     def assert_fits(self, width: int) -> None:
         """Nothing scrolls sideways, every text can be read, and every target can be touched."""
         assert self.page.evaluate("document.documentElement.scrollWidth") == width, self.address
         ratios = self.page.evaluate(CONTRAST)
         assert len(ratios) > 5 and min(ratios)[0] >= 4.5, (self.address, min(ratios))
-        assert self.page.evaluate(SMALL_TARGETS) == [], self.address
+        small = self.page.evaluate(SMALL_TARGETS)
+        assert small == [], (self.address, small)
 
 
 @contextmanager

@@ -29,7 +29,7 @@ def cells(opened: Opened, selector: str) -> list[list[str]]:
 def test_rows_and_numbers_of_both_ways_stand_next_to_each_other(
     browser: Any, hindi: Explanation, path: Path
 ) -> None:
-    with opened_page(browser, path, width=390) as opened:
+    with opened_page(browser, path, "#?position=1", width=390) as opened:
         assert not opened.is_seen("#both-ways")
         for t in range(1, len(hindi.steps) + 1):
             opened.go(f"#?step={t}")

@@ -65,12 +65,15 @@ def test_in_three_actions_by_pointer_or_touch(opened: Opened, demo: Explanation)
 def test_by_keyboard(browser: Any, demo_path: Path, demo: Explanation) -> None:
     with opened_page(browser, demo_path) as opened:
         opened.tab_to("encoder: embedding")
-        while opened.focus != "decoder, layer 0: masked self-attention":
-            opened.press("ArrowRight" if opened.focus.startswith(("encoder", "memory")) else "ArrowDown")
+        opened.press_until("decoder", "ArrowRight")
+        opened.press_until("decoder, layer 0: masked self-attention", "ArrowDown")
         opened.press("Enter")
         grid = "document.activeElement.closest('[role=grid]')?.ariaLabel ?? ''"
+        came = [opened.focus]
         while "Scores" not in opened.page.evaluate(grid):
+            assert len(came) < 30, f"Tab never came to the scores, but to {came}"
             opened.press("Tab")
+            came.append(opened.focus)
         opened.press("Enter")
         assert_shows_the_dot_product(opened, demo)
         box, dock = opened.page.evaluate(

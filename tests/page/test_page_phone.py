@@ -76,6 +76,9 @@ def test_short_words_stand_upright_with_their_probabilities(browser: Any, path: 
     with opened_page(browser, path, width=width) as opened:
         assert opened.page.evaluate(CUT) == []
         assert opened.page.locator(".token-row.turned").count() == 0
+        seen = [each.is_visible() for each in opened.page.locator(".said .probability").all()]
+        assert seen == [True] + [False] * (len(seen) - 1), "at step 1, of the word that is said"
+        opened.go("#?position=1")
         assert all(each.is_visible() for each in opened.page.locator(".said .probability").all())
 
 
@@ -87,7 +90,7 @@ def test_many_pieces_keep_their_probabilities_and_the_memory_lists_eight(
     )
     assert len(given.source_tokens) > 16 and len(given.target_tokens) > 16
     given.to_html(tmp_path / "page.html")
-    with opened_page(browser, tmp_path / "page.html") as opened:
+    with opened_page(browser, tmp_path / "page.html", "#?position=1") as opened:
         assert opened.page.locator(".expected.turned").count() == 1
         assert all(each.is_visible() for each in opened.page.locator(".said .probability").all())
         rows = opened.page.locator(".memory-tokens li")

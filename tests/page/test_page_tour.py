@@ -19,7 +19,7 @@ LAST = "decoder.layers.1.cross_attention"
 STOPS = [
     ("", "position=4"),
     ("encoder.embedded", "#encoder.positions"),
-    ("encoder.layers.0.self_attention.weights", "head=1"),
+    ("encoder.layers.0.self_attention.weights", "?cell="),  # of head 0, after the last
     ("encoder.output", f"#{CROSS}.keys"),
     (f"{SELF}.queries", "cell=0,0"),
     (f"{SELF}.scores", "scale=off"),

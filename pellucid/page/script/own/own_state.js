@@ -137,14 +137,14 @@ export const formIntoAddress = (form) => {
   return letters.length > ADDRESS_HOLDS ? null : letters;
 };
 
-/** The form that an address carries, or null: addresses come from anywhere, so every part of it is looked at. */
+/** The form that an address carries, null where it carries none: addresses come from anywhere, so every part of it is
+ *  looked at. */
 export const formFromAddress = (letters) => {
   try {
     const plain = atob(letters.replace(/-/g, "+").replace(/_/g, "/"));
     const read = JSON.parse(new TextDecoder().decode(Uint8Array.from(plain, (letter) => letter.charCodeAt(0))));
-    const form = { ...EMPTY_FORM };
-    for (const [key, value] of Object.entries(read)) if (isPartOfForm(key, value)) form[key] = value;
-    return form;
+    const taken = Object.entries(read).filter(([key, value]) => isPartOfForm(key, value));
+    return taken.length ? { ...EMPTY_FORM, ...Object.fromEntries(taken) } : null;
   } catch {
     return null;
   }

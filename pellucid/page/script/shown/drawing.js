@@ -75,7 +75,7 @@ const blockRows = (run, stack) => {
 const layerBox = (run, layer) => {
   const { sublayers } = sublayersOf(run, layer);
   return element("div", { class: "layer", "data-layer": layer, role: "group", "aria-label": fullTitleOf(layer) }, [
-    openingButton(layer, "layer-name", titleOf(layer), { says: null }),
+    openingButton(layer, "layer-name", titleOf(layer)),
     sublayers.map(({ part, residual }) =>
       element("div", { class: `sub ${kindOf(part)}` }, [
         blockButton(part, kindOf(part)),
@@ -86,12 +86,12 @@ const layerBox = (run, layer) => {
 };
 
 /** A button that opens a block, or a layer, of the model. */
-export const openingButton = (block, kind, children, { key = block, says = fullTitleOf(block), ...properties } = {}) =>
+export const openingButton = (block, kind, children, { key = block, ...properties } = {}) =>
   button(children, () => goToBlock(block), {
     class: kind,
     "data-block": block,
     "data-key": key,
-    "aria-label": says,
+    "aria-label": fullTitleOf(block),
     ...properties,
   });
 

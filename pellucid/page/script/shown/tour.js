@@ -55,7 +55,7 @@ const trialOf = async (run, stop, number) => {
 
 const reasonAgainst = (run, wanted, own) => {
   if (wanted.missing) return "this model has no such part.";
-  if (wanted.head >= current.heads) return "this model has one head.";
+  if (current.heads === 1 && "head" in wanted) return "this model has one head.";
   if (hashOf({ ...own, ...wanted }) === hashOf(own)) return "here it is already.";
   if (!wanted.switches || !cannotSwitch(run, wanted.switches)) return "";
   return "this page holds a recording, and none was made of that.";
@@ -108,10 +108,10 @@ const tourButton = (key, label, action, properties = {}) =>
   button(label, action, { type: "button", "data-key": `tour-${key}`, ...properties });
 
 /** What there is to try; pressed again, it is undone. */
-const trialButton = (label, { wanted, reason }, number) => {
+const trialButton = (label, { wanted, own, reason }, number) => {
   if (reason) return element("p", { class: "tour-reason" }, `${label}: ${reason}`);
   const pressed = isTried(wanted);
-  const change = () => (pressed ? goToStop(number) : setState(wanted));
+  const change = () => (pressed ? goToStop(number) : setState({ ...own, ...wanted }));
   return tourButton("try", label, change, { class: "try", pressed });
 };
 

@@ -53,18 +53,23 @@ const fitProduct = ([left, right, result], room) => {
   right.size = { ...cellOfSize(right, across, above), width: across };
 };
 
-/** One after the other: all with their numbers, else the result alone, else none; in the worst case one a line. */
-const fitRow = (plates, room) => {
-  const result = plates.at(-1);
-  const others = plates.slice(0, -1);
-  const width = room.width - plates.reduce((sum, plate) => sum + labelsWidth(plate) + sumWidth(plate) + GAP, 0);
-  const columns = (list) => list.reduce((sum, { panel }) => sum + panel.columns, 0);
+/** One after the other: all with their numbers, else the result alone, else none; in the worst case one a line.
+ *  A mask needs little room, and has it first. */
+const fitRow = (all, room) => {
+  const result = all.at(-1);
   const inDigits = (list) => list.reduce((sum, plate) => sum + plate.panel.columns * needed(plate), 0);
+  const columns = (list) => list.reduce((sum, { panel }) => sum + panel.columns, 0);
+  const allWidth = room.width - all.reduce((sum, plate) => sum + labelsWidth(plate) + sumWidth(plate) + GAP, 0);
+  const masks = all.filter((plate) => plate !== result && plate.kind === "mask" && inDigits([plate]) <= allWidth / 2);
+  const plates = all.filter((plate) => !masks.includes(plate));
+  const others = plates.slice(0, -1);
+  const width = allWidth - inDigits(masks);
   const down = (plate) =>
     within(2, (room.height - HEADING) / (plate.panel.rows * (plate.other ? 2.4 : 1)), LARGEST.row);
   const even = within(1, width / columns(plates), LARGEST.width);
   const resultWidth = inDigits([result]) <= width - columns(others) * 3 ? inDigits([result]) : width / 2;
   const small = within(1, (width - Math.min(resultWidth, result.panel.columns * LARGEST.width)) / columns(others), 26);
+  for (const plate of masks) plate.size = cellOfSize(plate, needed(plate), down(plate));
   for (const plate of plates) {
     let across = small;
     if (inDigits(plates) <= width) across = Math.max(even, needed(plate));
