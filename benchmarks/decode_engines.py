@@ -31,10 +31,10 @@ Sources = Sequence[Sequence[int]]
 Decoder = Callable[[Sources, int], list[list[int]]]  # (sources, beam) -> the ids of each translation
 
 
-def our_model() -> Transformer:
-    """The model that all compare."""
+def our_model(size: str = "base") -> Transformer:
+    """The model that all compare, of a preset's shape."""
     torch.manual_seed(0)
-    model = Transformer(ModelConfig(vocabulary=VOCABULARY, output_bias=True, **PRESETS["base"])).eval()
+    model = Transformer(ModelConfig(vocabulary=VOCABULARY, output_bias=True, **PRESETS[size])).eval()
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             if name.endswith("bias") and "norm" not in name:
@@ -133,7 +133,7 @@ def generate(theirs: Any, threads: int) -> Decoder:
 
     def run(sources: Sources, beam: int) -> list[list[int]]:
         torch.set_num_threads(threads)
-        ids = (torch.tensor(sources) - 1) % VOCABULARY
+        ids = (torch.tensor(sources, device=theirs.device) - 1) % VOCABULARY
         with torch.inference_mode():
             out = theirs.generate(
                 input_ids=ids,

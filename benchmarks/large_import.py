@@ -1,13 +1,16 @@
 """A model of NLLB-200-distilled-600M's shape, with random weights: memory and time to load it, to translate
-ten lines, and to write an explanation of one as a page.
+ten lines, and to write an explanation of one as a page; from model.safetensors and from pytorch_model.bin.
 
-Each row is a process of its own. Linux only. Needs transformers, which makes the model, and 3 GB of disk.
+Each file and precision is a process of its own. Linux only. Needs transformers, which makes the model, and
+5 GB of disk.
 
     python -m benchmarks.large_import
 """
 
 import argparse
+import itertools
 import json
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -17,25 +20,28 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.report import machine, write_report
-from benchmarks.training_memory import peak
+from benchmarks.training_memory import megabytes
 
 LANGUAGES = ("eng_Latn", "fra_Latn")
 SHAPE: dict[str, Any] = dict(
     vocab_size=256_206, d_model=1024, encoder_layers=12, decoder_layers=12, encoder_ffn_dim=4096,
     decoder_ffn_dim=4096, encoder_attention_heads=16, decoder_attention_heads=16,
 )  # fmt: skip
+SAFE, PICKLED = "model.safetensors", "pytorch_model.bin"
 LONGEST = 20  # tokens of a translation: a model with random weights does not end
 
 
 def make(folder: Path) -> None:
-    """Write the folder: random weights, and the tokens of a small SentencePiece model."""
+    """Write a folder for each file of weights: random ones, and the tokens of a small SentencePiece model."""
     import sentencepiece
     import torch
     from transformers import M2M100Config, M2M100ForConditionalGeneration
 
     torch.manual_seed(0)
-    M2M100ForConditionalGeneration(M2M100Config(**SHAPE)).save_pretrained(folder)
-    with (folder / "sentencepiece.bpe.model").open("wb") as file:
+    safe, pickled = folder / SAFE, folder / PICKLED
+    model = M2M100ForConditionalGeneration(M2M100Config(**SHAPE))
+    model.save_pretrained(safe)
+    with (safe / "sentencepiece.bpe.model").open("wb") as file:
         sentencepiece.SentencePieceTrainer.train(
             sentence_iterator=iter(lines()),
             model_writer=file,
@@ -44,7 +50,9 @@ def make(folder: Path) -> None:
             minloglevel=2,
         )
     about = {"src_lang": LANGUAGES[0], "additional_special_tokens": LANGUAGES}
-    (folder / "tokenizer_config.json").write_text(json.dumps(about))
+    (safe / "tokenizer_config.json").write_text(json.dumps(about))
+    shutil.copytree(safe, pickled, ignore=shutil.ignore_patterns(SAFE))
+    torch.save(model.state_dict(), pickled / PICKLED)
 
 
 def lines() -> list[str]:
@@ -52,6 +60,11 @@ def lines() -> list[str]:
     from pellucid.data.phrasebook import meanings
 
     return sorted({meaning.text("en") for meaning in meanings()})
+
+
+def peak() -> float:
+    """Return the most memory of this process so far, in MB."""
+    return megabytes("self", "VmHWM")
 
 
 def measure(folder: Path, precision: str) -> None:
@@ -75,7 +88,20 @@ def measure(folder: Path, precision: str) -> None:
     timed("explain one", lambda: explain(translator, texts[0], folder))
     for row in rows:
         row[3] = f"{float(row[2].replace(',', '')) / weights:.2f}"
-    print(json.dumps([[f"{precision}, weights of {weights:,.0f} MB: {row[0]}", *row[1:]] for row in rows]))
+    where = f"{folder.name}, {precision}, {weights:,.0f} MB"
+    print(json.dumps([[where, *row] for row in rows]))
+
+
+def measure_import(folder: Path) -> None:
+    """Print a row for the import, without the comparison: transformers would load the model once more."""
+    from pellucid.interop.importing import import_model
+
+    start = time.perf_counter()
+    conversion = import_model(folder, folder / "ours", check=False)
+    seconds, most = time.perf_counter() - start, peak()
+    weights = (conversion.out / "weights.safetensors").stat().st_size / 1e6
+    row = ["import, without the comparison", f"{seconds:.1f}", f"{most:,.0f}", f"{most / weights:.2f}"]
+    print(json.dumps([[f"{folder.name}, fp32, {weights:,.0f} MB", *row]]))
 
 
 def explain(translator: Any, text: str, folder: Path) -> None:
@@ -89,11 +115,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("what", nargs="?", choices=("make", "fp32", "bf16"), help=argparse.SUPPRESS)
+    parser.add_argument("what", nargs="?", choices=("make", "fp32", "bf16", "import"), help=argparse.SUPPRESS)
     parser.add_argument("folder", nargs="?", type=Path, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.what == "make":
         make(arguments.folder)
+    elif arguments.what == "import":
+        measure_import(arguments.folder)
     elif arguments.what:
         measure(arguments.folder, arguments.what)
     else:
@@ -106,16 +134,16 @@ def report() -> None:
     with tempfile.TemporaryDirectory() as folder:
         itself = [sys.executable, "-m", "benchmarks.large_import"]
         subprocess.run([*itself, "make", folder], check=True)
-        for precision in ("fp32", "bf16"):
-            said = subprocess.run([*itself, precision, folder], check=True, stdout=subprocess.PIPE).stdout
-            rows += json.loads(said.decode().splitlines()[-1])
-        size = (Path(folder) / "page.html").stat().st_size
+        for file, what in itertools.product((SAFE, PICKLED), ("fp32", "bf16", "import")):
+            said = subprocess.run([*itself, what, f"{folder}/{file}"], check=True, stdout=subprocess.PIPE)
+            rows += json.loads(said.stdout.decode().splitlines()[-1])
+        size = (Path(folder) / SAFE / "page.html").stat().st_size
     about = (
         "Random weights in the shape of NLLB-200-distilled-600M (12+12 layers, width 1,024, 256,206 tokens), "
         "saved in float32. The peak is that of the process so far, also by the weights in memory. "
         f"The page of the explanation has {size / 1e6:,.1f} MB. {machine()}.",
     )
-    columns = ("what", "seconds", "peak so far, MB", "by the weights")
+    columns = ("weights", "what", "seconds", "peak so far, MB", "by the weights")
     write_report("large_import", "A large model, taken in", about, columns, rows)
 
 

@@ -20,7 +20,7 @@ from pellucid.config.toml_file import from_table
 def megabytes(process: int | str, field: str) -> float:
     """One of /proc's figures of a process, in MB: VmRSS is resident memory now, VmHWM the most so far."""
     status = Path(f"/proc/{process}/status").read_text(encoding="ascii")
-    return int(status.partition(f"{field}:")[2].split()[0]) / 1000
+    return int(status.partition(f"{field}:")[2].split()[0]) * 1024 / 1e6  # its kB are 1,024 bytes
 
 
 def workers() -> list[str]:

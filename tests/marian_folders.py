@@ -2,7 +2,7 @@
 
 import json
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -45,12 +45,13 @@ def tokenizer(
     separate: bool = False,
     size: int = SIZE,
     codes: Sequence[str] = (),
+    texts: tuple[Sequence[str], Sequence[str]] | None = None,
 ) -> tuple[int, int]:
     """Write source.spm, target.spm and vocab.json, with ids that are not SentencePiece's; return the sizes.
 
     Every tenth piece of the source has no id, as in OPUS-MT, whose tables come from other text.
     """
-    source, target = map(phrases, languages)
+    source, target = texts or map(phrases, languages)
     sides = [pieces(folder, "source.spm", source, size)]
     sides += [pieces(folder, "target.spm", target, size, model_type="bpe")]
     sides[0] = [piece for number, piece in enumerate(sides[0]) if number % 10 or piece.startswith("<")]
@@ -81,6 +82,7 @@ def model(
     seed: int = 0,
     steps: int = 0,
     generation: dict[str, Any] | None = None,
+    pairs: Sequence[tuple[str, str]] | None = None,
     **settings: Any,
 ) -> Any:
     """Write a random model for these sizes of vocabulary, biases, norms and all; train it for some steps."""
@@ -93,25 +95,31 @@ def model(
     )  # fmt: skip
     config = transformers.MarianConfig(**(shape | settings), attn_implementation="eager")
     transformer = transformers.MarianMTModel(config).eval()
-    with torch.no_grad():
-        for name, parameter in transformer.named_parameters():
-            if "embed_positions" not in name:
-                spread = 0.4 if "encoder_attn" in name else 0.25
-                parameter.add_(torch.randn_like(parameter) * spread)
-        transformer.final_logits_bias.normal_()[:, 0] += 2
+    if not pairs:  # real text is learned from the usual start
+        roughen(transformer)
     unsaid = [[sizes[0] - 1], [1]]
     usual = dict(num_beams=4, max_length=24, bad_words_ids=unsaid, early_stopping=True, length_penalty=1.0)
     if steps:
-        train(transformer, folder, steps)
+        train(transformer, folder, steps, pairs)
     transformer.generation_config.update(**(usual | (generation or {})))
     transformer.save_pretrained(folder)
     return transformer
 
 
-def train(transformer: Any, folder: Path, steps: int) -> None:
-    """Train on the phrasebook, English to French, so that it says different things of different sentences."""
+@torch.no_grad()
+def roughen(transformer: Any) -> None:
+    """Make all parameters random, also biases and norms."""
+    for name, parameter in transformer.named_parameters():
+        if "embed_positions" not in name:
+            spread = 0.4 if "encoder_attn" in name else 0.25
+            parameter.add_(torch.randn_like(parameter) * spread)
+    transformer.final_logits_bias.normal_()[:, 0] += 2
+
+
+def train(transformer: Any, folder: Path, steps: int, pairs: Sequence[tuple[str, str]] | None) -> None:
+    """Train on pairs, or on the phrasebook, so that it says different things of different sentences."""
     tokens = transformers.MarianTokenizer.from_pretrained(folder)
-    pairs = sorted({(meaning.text("en"), meaning.text("fr")) for meaning in meanings()})
+    pairs = pairs or sorted({(meaning.text("en"), meaning.text("fr")) for meaning in meanings()})
     numbers, optimizer = random.Random(5), torch.optim.Adam(transformer.parameters(), lr=0.005)
     for _ in range(steps):
         sources, targets = zip(*numbers.sample(pairs, 32), strict=True)
@@ -155,3 +163,18 @@ def many_languages(folder: Path, kind: str) -> Any:
     model.generation_config.update(num_beams=4, max_length=24, early_stopping=True)
     model.save_pretrained(folder)
     return tokens
+
+
+def check_attention(seen: Mapping[str, Any], said: Any, mask: torch.Tensor) -> None:
+    """All attention weights that we saw are those that transformers returned, in every layer and head."""
+    parts = {
+        "encoder.layers.{}.self_attention.weights": said.encoder_attentions,
+        "decoder.layers.{}.self_attention.weights": said.decoder_attentions,
+        "decoder.layers.{}.cross_attention.weights": said.cross_attentions,
+    }
+    theirs = {name.format(index): each for name, layers in parts.items() for index, each in enumerate(layers)}
+    assert {*theirs} == {*seen}
+    for name, weights in theirs.items():
+        real = mask[:, None, :, None] if name.startswith("encoder") else torch.tensor(True)
+        assert seen[name].tensor.shape == weights.shape
+        assert ((seen[name].tensor - weights).abs() * real).max() < 1e-5, name

@@ -28,11 +28,13 @@ def vocabulary(kind: str, **data: Any) -> Vocabulary:
     return train_vocabulary(lines, lines, config, DataConfig(**data), to)
 
 
-def translator(kind: str = "unigram", seed: int = 0, end: float = 0.0, **data: Any) -> Translator:
+def translator(
+    kind: str = "unigram", seed: int = 0, end: float = 0.0, layers: int = 2, **data: Any
+) -> Translator:
     """A random model; `end` makes its translations shorter."""
     torch.manual_seed(seed)
     chosen = vocabulary(kind, **data)
-    shape = dict(width=16, heads=2, hidden=32, encoder_layers=2, decoder_layers=2)
+    shape = dict(width=16, heads=2, hidden=32, encoder_layers=layers, decoder_layers=layers)
     config = ModelConfig(vocabulary=chosen.source_size, dropout=0.3, tied=False, output_bias=True, **shape)  # type: ignore[arg-type]
     model = Transformer(config).eval()
     with torch.no_grad():

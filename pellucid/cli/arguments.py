@@ -92,7 +92,10 @@ def check_models(arguments: argparse.Namespace) -> None:
         models = getattr(arguments, name, None) or []
         for each in models if isinstance(models, list) else [models]:
             if each != "demo" and not Path(each).is_dir():
-                raise PellucidError(f"{each}: no such folder. Name a model folder, or write demo.")
+                what = "this is a file" if Path(each).exists() else "no such folder"
+                raise PellucidError(
+                    f"{each}: {what}. Name a model folder (none is downloaded), or write demo."
+                )
 
 
 def device(argument: str) -> str:

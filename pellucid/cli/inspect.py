@@ -8,6 +8,7 @@ from typing import Any
 
 from pellucid.cli.lines import put
 from pellucid.config.toml_file import to_toml
+from pellucid.folder.load import Loaded
 from pellucid.interop.against import compare_models, compare_with_ctranslate2
 from pellucid.interop.foreign import is_ctranslate2
 from pellucid.interop.loading import load_folder
@@ -40,7 +41,7 @@ def run(arguments: argparse.Namespace) -> None:
         "tensors that a trace shows, and their axes ({l} is a layer)": _table(
             {LAYER.sub(".layers.{l}.", name): axes for name, axes in tensors.items()}
         ),
-        "configuration": to_toml(loaded.config).strip().split("\n"),
+        "configuration": _configuration(loaded),
     }
     for title, lines in sections.items():
         put(["", title, *_indent(lines)])
@@ -84,6 +85,14 @@ def _tree(table: Mapping[str, Any]) -> Iterator[str]:
             yield from _indent(_tree(value))
         else:
             yield f"{name}: {value if value != '' else 'not said'}"
+
+
+def _configuration(loaded: Loaded) -> list[str]:
+    """Return the settings as TOML; of an imported model nobody knows how it was trained."""
+    imported = "imported from" in loaded.manifest.get("provenance", {})
+    sections = to_toml(loaded.config).strip().split("\n\n")
+    known = [each for each in sections if not (imported and each.startswith("[training]"))]
+    return "\n\n".join(known).split("\n")
 
 
 def _vocabulary(vocabulary: Vocabulary) -> Iterator[str]:

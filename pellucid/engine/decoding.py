@@ -109,10 +109,10 @@ class EngineDecoding:
         normaliser = (said.greatest + np.log(said.total, dtype=np.float64)).astype(np.float32)
         if said.logits is not None:
             return NextTokens(torch.from_numpy((said.logits[:, : self._size] - normaliser[:, None])[again]))
-        log_p, asked = said.value - normaliser[:, None], said.asked - normaliser
-        return NextTokens(
-            log_p[again], said.id[again], asked[again], lambda: self._next(count, some, again, whole=True)
-        )
+        log_p, ids, asked = said.value - normaliser[:, None], said.id, said.asked - normaliser
+        if some is not None:
+            log_p, ids, asked = log_p[again], ids[again], asked[again]
+        return NextTokens(log_p, ids, asked, lambda: self._next(count, some, again, whole=True))
 
     def _of(self, count: int, some: Array | None, whole: bool) -> Said:
         if some is None:

@@ -196,6 +196,12 @@ INLINE word dot(word sum, word weight, int32_t four) {
     return sum;
 }
 #endif
+#ifdef __clang__
+#define UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define UNROLL
+#endif
+
 /* SPAN: vectors of sums that registers hold; COLUMNS divides BLOCK. */
 enum { SPAN = sizeof(word) == 64 ? 16 : 4, COLUMNS = WORDS * sizeof(word) / 4, VECTORS = COLUMNS / LANES };
 
@@ -420,14 +426,14 @@ INLINE void weigh_values(const int half, const int span, const int vectors, cons
                          int first, size_t keys, size_t room, float *out) {
     const float *weights[SPAN];
     f32v total[SPAN];
-    for (int i = 0; i < span; i++) {
+    UNROLL for (int i = 0; i < span; i++) {
         weights[i] = w->scores + (size_t)((first + i) / vectors) * (room + LANES);
         total[i] = all(0.0f);
     }
     for (size_t t = 0; t < keys; t++)
-        for (int i = 0; i < span; i++)
+        UNROLL for (int i = 0; i < span; i++) /* otherwise the sums lie in memory */
             total[i] += weights[i][t] * read_pair(half, w->keys[t], m->across + (size_t)(first + i) * LANES);
-    for (int i = 0; i < span; i++) store(out + (size_t)(first + i) * LANES, total[i] * weights[i][room]);
+    UNROLL for (int i = 0; i < span; i++) store(out + (size_t)(first + i) * LANES, total[i] * weights[i][room]);
 }
 
 INLINE void attend_to(const int half, const int vectors, const Model *m, const Work *w, const float *query,

@@ -1,8 +1,10 @@
 """The engine by the compiled kernels: weights packed once, memory for each batch, one call for each step."""
 
 import ctypes
+import math
 import mmap
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -27,26 +29,32 @@ from pellucid.model import Transformer, round_up, sinusoids
 
 CHUNK, AHEAD = 1024, 8  # as in kernels.c
 ENCODED_TOGETHER = 160  # rows that go through all of the encoder's layers while the nearest caches hold them
+SPARE = 256 << 20  # bytes of a session's memory that are kept for the next one; a thread has one at most
 
 Arrays = dict[str, tuple[Any, type]]  # by name, a shape and a type
 
 
 class Arena:
-    """One block of memory for all weights, in huge pages where the system has them."""
+    """One block of memory, at first zeros, in huge pages where the system has them."""
 
     def __init__(self, size: int) -> None:
-        self._block = mmap.mmap(-1, up(size, 2 << 20) + (2 << 20))
+        self.size = up(size, 2 << 20)
+        block = mmap.mmap(-1, self.size + (2 << 20))
         if hasattr(mmap, "MADV_HUGEPAGE"):
-            self._block.madvise(mmap.MADV_HUGEPAGE)
-        self._bytes = np.frombuffer(self._block, np.uint8)
+            block.madvise(mmap.MADV_HUGEPAGE)
+        self._bytes = np.frombuffer(block, np.uint8)
+        self.clear()
+
+    def clear(self) -> None:
+        """Give all of it again, with what was written there."""
         self._used = -self._bytes.ctypes.data % BLOCK
 
-    def take(self, count: int, dtype: type) -> Array:
-        """So many zeros."""
-        size = count * np.dtype(dtype).itemsize
+    def take(self, shape: int | tuple[int, ...], dtype: type) -> Array:
+        """An array that begins at a line of the cache."""
+        size = bytes_in(shape, dtype)
         part = self._bytes[self._used : self._used + size]
         self._used += up(size)
-        return part.view(dtype)
+        return part.view(dtype).reshape(shape)
 
 
 class Weights:
@@ -56,6 +64,7 @@ class Weights:
         self.shape, self.kernels, config = Shape.of(model.config), kernels, model.config
         self._kind, self._model = KINDS[precision], model  # its embeddings are read where they are
         self._arena = Arena(self._room(model))
+        self._spare: list[Arena] = []
         self.structure, shape = Model(), self.shape
         about = vars(config) | vars(shape) | dict(kind=self._kind, norm_first=config.norm == "first")
         about |= dict(scale=model.decoder.scale, activation=ACTIVATIONS[config.activation], positions=None)
@@ -74,6 +83,20 @@ class Weights:
     def pair_type(self) -> type:
         """The type of remembered keys and values."""
         return np.float32 if self._kind == KINDS["fp32"] else np.float16
+
+    def lend(self, size: int) -> Arena:
+        """Memory of an earlier session, because the system clears what it gives anew; or new memory."""
+        with suppress(IndexError):  # several threads may look for the last one
+            arena = self._spare.pop()
+            if arena.size >= size:
+                arena.clear()
+                return arena
+        return Arena(size)
+
+    def take_back(self, arena: Arena) -> None:
+        """Keep a session's memory for the next one, if it is not too large."""
+        if arena.size <= SPARE:
+            self._spare.append(arena)
 
     def _room(self, model: Transformer) -> int:
         """The bytes that all parts take."""
@@ -124,7 +147,10 @@ class Session:
         self._step.candidates, self._step.longest = room.candidates, room.longest
         self._step.cells = room.cells[-1]
         self._kept: dict[str, Array] = {}
-        for structure, arrays in arrays_of(shape, room, weights.pair_type).items():
+        arrays_by_structure = arrays_of(shape, room, weights.pair_type)
+        every = [about for arrays in arrays_by_structure.values() for about in arrays.values()]
+        self._arena = weights.lend(sum(up(bytes_in(*about)) for about in every))
+        for structure, arrays in arrays_by_structure.items():
             for name, about in arrays.items():
                 array = self._kept[f"{structure}.{name}"] = self._take(*about)
                 setattr(structures[structure], name, array.ctypes.data)
@@ -167,11 +193,11 @@ class Session:
         return Said._make([*(each[:count] for each in self._says), logits])
 
     def _take(self, shape: int | tuple[int, ...], dtype: type) -> Array:
-        """Memory that begins at a line of the cache; the system gives its pages when they are written."""
-        size = int(np.prod(shape)) * np.dtype(dtype).itemsize
-        block = np.empty(size + BLOCK, np.uint8)
-        start = -block.ctypes.data % BLOCK
-        return block[start : start + size].view(dtype).reshape(shape)
+        return self._arena.take(shape, dtype)
+
+    def __del__(self) -> None:
+        if hasattr(self, "_arena"):
+            self._weights.take_back(self._arena)
 
 
 def arrays_of(shape: Shape, room: Room, pair: type = np.float16) -> dict[str, Arrays]:
@@ -203,7 +229,12 @@ def bytes_of(shape: Shape, room: Room) -> int:
     arrays = [about for each in arrays_of(shape, room).values() for about in each.values()]
     numbers = 4 * shape.vocabulary + room.longest + len(Rows._fields) - 1  # of each row
     rows = room.rows * numbers * np.dtype(np.float32).itemsize
-    return rows + sum(int(np.prod(size)) * np.dtype(kind).itemsize for size, kind in arrays)
+    return rows + sum(bytes_in(*about) for about in arrays)
+
+
+def bytes_in(shape: int | tuple[int, ...], dtype: type) -> int:
+    """The bytes of an array."""
+    return math.prod(shape if isinstance(shape, tuple) else (shape,)) * np.dtype(dtype).itemsize
 
 
 def longest_of(room: Room) -> int:

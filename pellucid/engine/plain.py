@@ -44,7 +44,7 @@ class Weights:
 
 
 class Session:
-    """As native.Session: the sources read, and the cells of the past."""
+    """The sources that were read and the cells of the past, as in native.Session but computed by torch."""
 
     def __init__(self, weights: Weights, room: Room) -> None:
         self._weights, self._room, shape = weights, room, weights.shape
@@ -56,13 +56,13 @@ class Session:
 
     @torch.no_grad()
     def read(self, places: Sequence[int], sources: Sequence[Sequence[int]]) -> None:
-        """As native.Session.read."""
+        """Encode sources, and remember at their places what the decoder looks at."""
         for place, ids in zip(places, sources, strict=True):
             self._memory[place] = self._read(ids)
 
     @torch.no_grad()
     def step(self, count: int, whole: bool) -> Said:
-        """As native.Session.step."""
+        """Compute the step of the first rows; if `whole`, with all logits."""
         rows = Rows._make(each[:count] for each in self.rows)
         x = self._embed("decoder", torch.as_tensor(rows.token), torch.as_tensor(rows.position))
         for number, layer in enumerate(self._weights.layers["decoder"]):

@@ -82,7 +82,7 @@ class Rows(NamedTuple):
 
     @classmethod
     def of(cls, room: Room) -> "Rows":
-        """Space for the most that a room may have."""
+        """Return arrays that are long enough for the most rows of a room."""
         shapes = [(room.rows, room.longest) if name == "ancestor" else room.rows for name in cls._fields]
         return cls._make(np.zeros(shape, np.int32) for shape in shapes)
 

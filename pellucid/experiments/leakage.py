@@ -40,7 +40,7 @@ class WholeTarget(NoPast):
 
 
 class LooksAhead(Transformer):
-    """The same model in all but one thing: in training each target position may look at all the others."""
+    """The same model with one difference: in training, each target position may look at all the others."""
 
     def read(
         self, source: Tensor, source_mask: Tensor | None, target: Tensor, target_mask: Tensor | None = None

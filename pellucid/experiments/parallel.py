@@ -76,7 +76,7 @@ def step_by_step(model: Transformer, batch: Batch) -> Tensor:
 
 
 def compare(model: Transformer, batch: Batch) -> list[str | float]:
-    """Return the precision, the loss both ways, their difference and the largest one of a gradient."""
+    """Return the precision, both losses, and by how much the losses and any gradient differ."""
     losses = [way(model, batch) for way in (all_at_once, step_by_step)]
     of_one, of_other = (
         torch.autograd.grad(loss, list(model.parameters()), allow_unused=True) for loss in losses
@@ -102,8 +102,8 @@ def random_batch(model: Transformer, lengths: Sequence[int], seed: int) -> Batch
 
 
 def _milliseconds(model: Transformer, batch: Batch, repeats: int) -> list[float]:
-    """Return the times of both ways. They take turns, so that other work of the computer falls on both; the
-    first turn warms up."""
+    """Return the time all at once and the time step by step. They take turns, so that other work of the
+    computer falls on both; the first turn warms up."""
     seconds: list[list[float]] = [[], []]
     for _ in range(repeats + 1):
         for way, measured in zip((all_at_once, step_by_step), seconds, strict=True):

@@ -40,7 +40,7 @@ def _seal(folder: Path, kind: str, about: Mapping[str, Any]) -> None:
     paths = sorted(folder.iterdir())
     for path in paths:
         to_disk(path)
-    hashes = {path.name: _sha256(path.read_bytes()) for path in paths}
+    hashes = {path.name: _sha256_of_file(path) for path in paths}
     table = jsonable({"format": FORMAT, "kind": kind, "files": hashes, **about})
     unsealed = folder / UNSEALED
     unsealed.write_bytes(json.dumps(table | {"sha256": _sha256_of(table)}, indent=2).encode())
@@ -128,6 +128,12 @@ def _compare(path: Path, found: str, expected: str) -> None:
 
 def _sha256(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
+
+
+def _sha256_of_file(path: Path) -> str:
+    """Hash a file piece by piece: a model's weights may be as large as the memory that is left."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _sha256_of(table: Mapping[str, Any]) -> str:

@@ -61,8 +61,7 @@ HALF_PRECISION = 2e-3  # how far positions may be off that were stored in 16 bit
 def read_foreign(foreign: Foreign, dtype: torch.dtype = torch.float32) -> Loaded:
     """Return the model in a folder, its weights permuted and of this type; an error lists all its faults."""
     kind = str(foreign.config.get("model_type"))
-    theirs = {name: value for name, value in foreign.config.items() if value is not None}
-    settings = FAMILIES[kind] | theirs
+    settings = FAMILIES[kind] | dict(foreign.config)
     if kind == "marian":
         vocabulary = read_vocabulary(foreign, settings)
     else:
@@ -115,15 +114,18 @@ def _model_config(
     given["activation"] = ACTIVATIONS[settings["activation_function"]]
     try:
         given |= {name: float(settings[name]) for name in DROPOUTS}
-        return ModelConfig(**given, **ids, target_vocabulary=own_target, output_bias=_has_bias(foreign))
+        return ModelConfig(
+            **given, **ids, target_vocabulary=own_target, output_bias=_has_bias(foreign, target)
+        )
     except (UsageError, TypeError, ValueError) as error:
         foreign.faults.append(f"config.json: {error}")
         return None
 
 
-def _has_bias(foreign: Foreign) -> bool:
-    """Return whether the logits have a bias that does something."""
-    return BIAS in foreign.shapes and bool(foreign.tensor(BIAS).any())
+def _has_bias(foreign: Foreign, size: int) -> bool:
+    """Return whether the logits have a bias that is not zero, or one of a wrong shape, which is a fault."""
+    shape = foreign.shapes.get(BIAS)
+    return shape is not None and (shape != (1, size) or bool(foreign.tensor(BIAS).any()))
 
 
 def translation_config(generation: Mapping[str, Any], model: ModelConfig) -> TranslationConfig:
@@ -177,7 +179,7 @@ def _check_ties(foreign: Foreign, model: ModelConfig) -> None:
     names += ["model.shared.weight", "model.encoder.embed_tokens.weight"] if shared else []
     there = [name for name in names if name in foreign.shapes]
     for name in there[1:]:
-        if not torch.equal(foreign.tensor(there[0]), foreign.tensor(name)):
+        if not foreign.equal(there[0], name):
             foreign.faults.append(f"{name} differs from {there[0]}, but config.json ties the two.")
 
 

@@ -1,24 +1,20 @@
 """A model folder as transformers writes it: JSON and weights; nothing in it is ever executed."""
 
 import json
-import pickle
-import warnings
-import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
 from pellucid.errors import PellucidError
+from pellucid.interop import kinds
+from pellucid.interop.tensor_files import TensorFile, open_tensors
 
 CONFIG, GENERATION, TOKENIZER = "config.json", "generation_config.json", "tokenizer_config.json"
 SAFE, PICKLED = "model.safetensors", "pytorch_model.bin"
-KINDS = {"F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16, "F64": torch.float64}
-TOGETHER = 2**20  # numbers that are read at once
 SUPPORTED = {"marian": "MarianMT (OPUS-MT)", "m2m_100": "M2M100 and NLLB"}
 
 
@@ -30,14 +26,20 @@ class Foreign:
     config: Mapping[str, Any] = field(default_factory=dict)
     generation: Mapping[str, Any] = field(default_factory=dict)
     tokenizer: Mapping[str, Any] = field(default_factory=dict)
-    shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    source_language: str | None = None  # that the user chose
+    shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)
     faults: list[str] = field(default_factory=list)
-    _files: dict[str, Any] = field(default_factory=dict)  # the open file of each tensor
+    _files: dict[str, TensorFile] = field(default_factory=dict)  # the one that holds each tensor
 
     def tensor(self, name: str, dtype: torch.dtype = torch.float32) -> Tensor:
         """Read one tensor, as numbers of this type."""
-        file = self._files[name]
-        return file[name].to(dtype) if isinstance(file, dict) else file.get_tensor(name, dtype)
+        return self._files[name].read(name, dtype)
+
+    def equal(self, one: str, other: str) -> bool:
+        """Return whether two tensors are the same; two names of one tensor are, without reading it."""
+        if self._files[one].place(one) == self._files[other].place(other):
+            return True
+        return torch.equal(self.tensor(one), self.tensor(other))
 
     def json(self, name: str, optional: bool = False) -> Mapping[str, Any]:
         """Read a JSON file that holds an object; a file that is missing or damaged is a fault."""
@@ -54,6 +56,13 @@ class Foreign:
         except (ValueError, RecursionError):
             self.faults.append(f"{name}: this is not JSON.")
         return {}
+
+    def settings(self, name: str, expected: Mapping[str, Any], optional: bool = True) -> Mapping[str, Any]:
+        """Read a JSON file of settings, without those that are null; one of the wrong kind is a fault."""
+        content = self.json(name, optional)
+        table = {setting: value for setting, value in content.items() if value is not None}
+        self.faults += [f"{name}: {fault}" for fault in kinds.faults_of(table, expected)]
+        return table
 
     def bytes(self, name: str) -> bytes | None:
         """Read a file; one that is missing is a fault."""
@@ -91,28 +100,33 @@ def is_ctranslate2(folder: Path) -> bool:
 def open_foreign(folder: str | Path) -> Foreign:
     """Open a folder, list its tensors and read its JSON; refuse the model of another architecture."""
     foreign = Foreign(Path(folder))
-    foreign.config = foreign.json(CONFIG)
+    foreign.config = foreign.settings(CONFIG, kinds.MODEL | kinds.SEARCH, optional=False)
     kind = foreign.config.get("model_type")
     if not foreign.faults and kind not in SUPPORTED:
         raise PellucidError(
             f"{folder}: {CONFIG} says model_type = {kind!r}, which is another architecture. Pellucid takes "
             f"in {', '.join(SUPPORTED.values())}. Choose such a folder."
         )
-    foreign.generation = foreign.json(GENERATION, optional=True) or foreign.config
-    foreign.tokenizer = foreign.json(TOKENIZER, optional=True)
+    foreign.generation = foreign.settings(GENERATION, kinds.SEARCH) or foreign.config
+    foreign.tokenizer = foreign.settings(TOKENIZER, kinds.TOKENIZER)
+    readable = not foreign.faults
     _open_weights(foreign)
+    if not readable:  # whatever else is wrong shows only once the settings are right
+        foreign.check()
     return foreign
 
 
 def _open_weights(foreign: Foreign) -> None:
-    found = _weight_files(foreign)
-    shapes: dict[str, tuple[int, ...]] = {}
-    for name in found:
-        opened = _open_safe(foreign, name) if name.endswith(".safetensors") else _open_pickled(foreign, name)
-        for tensor, shape in opened[1].items():
-            shapes[tensor] = shape
-            foreign._files[tensor] = opened[0]
-    foreign.shapes = shapes
+    for name in _weight_files(foreign):
+        try:
+            opened = open_tensors(foreign.folder / name)
+        except OSError as error:
+            foreign.faults.append(f"{name}: cannot be read: {error.strerror}.")
+        except PellucidError as error:
+            foreign.faults.append(f"{name}: {error}")
+        else:
+            foreign.shapes |= opened.shapes
+            foreign._files |= dict.fromkeys(opened.shapes, opened)
 
 
 def _weight_files(foreign: Foreign) -> Sequence[str]:
@@ -129,54 +143,3 @@ def _weight_files(foreign: Foreign) -> Sequence[str]:
             return []
     foreign.faults.append(f"there are no weights, neither {SAFE} nor {PICKLED}.")
     return []
-
-
-class _SafeFile:
-    """A safetensors file that is read tensor by tensor: mapped into memory, all of it would stay there."""
-
-    def __init__(self, path: Path) -> None:
-        with safe_open(path, "pt"):  # which checks it
-            pass
-        with path.open("rb") as file:
-            length = int.from_bytes(file.read(8), "little")
-            self.header = json.loads(file.read(length))
-        self._path, self._start = path, 8 + length
-        self.header.pop("__metadata__", None)
-        self.shapes = {name: tuple(each["shape"]) for name, each in self.header.items()}
-
-    def get_tensor(self, name: str, dtype: torch.dtype) -> Tensor:
-        """Read one tensor, a piece at a time: there is never a second copy of it in the file's type."""
-        kind = KINDS[self.header[name]["dtype"]]
-        tensor = torch.empty(self.shapes[name], dtype=dtype)
-        with self._path.open("rb") as file:
-            file.seek(self._start + self.header[name]["data_offsets"][0])
-            for piece in tensor.view(-1).split(TOGETHER):
-                content = bytearray(len(piece) * kind.itemsize)
-                file.readinto(content)
-                piece.copy_(torch.frombuffer(content, dtype=kind))
-        return tensor
-
-
-def _open_safe(foreign: Foreign, name: str) -> tuple[Any, dict[str, tuple[int, ...]]]:
-    try:
-        file = _SafeFile(foreign.folder / name)
-        strange = sorted({each["dtype"] for each in file.header.values()} - KINDS.keys())
-        if strange:
-            foreign.faults.append(f"{name}: tensors of {', '.join(strange)}, not of {', '.join(KINDS)}.")
-        return file, file.shapes
-    except (OSError, SafetensorError) as error:
-        foreign.faults.append(f"{name}: this is not a safetensors file: {error}.")
-        return None, {}
-
-
-def _open_pickled(foreign: Foreign, name: str) -> tuple[Any, dict[str, tuple[int, ...]]]:
-    """Read a file of pickled tensors; torch refuses one that holds anything but tensors, and runs nothing."""
-    path = foreign.folder / name
-    try:
-        with warnings.catch_warnings(action="ignore"):  # of a pickle that torch did not write
-            mapped = zipfile.is_zipfile(path)  # a file of before torch 1.6 cannot be mapped into memory
-            tensors = torch.load(path, map_location="cpu", weights_only=True, mmap=mapped)
-        return tensors, {each: tuple(tensor.shape) for each, tensor in tensors.items()}
-    except (OSError, RuntimeError, ValueError, EOFError, AttributeError, pickle.UnpicklingError):
-        foreign.faults.append(f"{name}: it holds other things than tensors, or is damaged: not opened.")
-        return {}, {}

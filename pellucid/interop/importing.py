@@ -5,6 +5,7 @@ from pathlib import Path
 
 from pellucid.errors import PellucidError, UsageError
 from pellucid.folder.checkpoint import save_model
+from pellucid.folder.manifest import is_sealed
 from pellucid.folder.whole_file import check_writable
 from pellucid.interop.bart_family import read_foreign
 from pellucid.interop.foreign import is_foreign, open_foreign
@@ -33,20 +34,33 @@ def import_model(
     check: compare both models (needs transformers); a difference is an error, and nothing is written.
     """
     path, out = Path(path), Path(out)
-    if not is_foreign(path):
-        raise PellucidError(
-            f"{path}: there is no config.json, so this is no model of transformers. Name the folder that "
-            "holds config.json, the weights and the vocabulary."
-        )
+    _refuse_others(path)
     refuse_used(out)
     foreign = open_foreign(path)
     if source_language is not None:
-        foreign.tokenizer = {**foreign.tokenizer, "src_lang": source_language}
+        if foreign.config["model_type"] == "marian":
+            raise UsageError(
+                f"{path}: this model has one source language, so {source_language!r} cannot be chosen. Leave "
+                "it out: only M2M100 and NLLB have several."
+            )
+        foreign.source_language = source_language
     loaded = read_foreign(foreign)
     parity = against_transformers(path, loaded) if check else None
     check_writable(out, 5 * sum(each.numel() for each in loaded.model.parameters()))
     save_model(out, loaded.model, loaded.vocabulary, loaded.config, loaded.manifest["provenance"])
     return Conversion(describe(foreign, loaded), out, parity)
+
+
+def _refuse_others(path: Path) -> None:
+    """Raise for a folder of ours, and for one that is no model at all."""
+    if is_foreign(path):
+        return
+    if is_sealed(path):
+        raise PellucidError(f"{path}: this is a model of Pellucid already. Use it as it is.")
+    raise PellucidError(
+        f"{path}: there is no config.json, so this is no model of transformers. Name the folder that "
+        "holds config.json, the weights and the vocabulary."
+    )
 
 
 def refuse_used(out: Path) -> None:

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from pellucid.errors import PellucidError
+from pellucid.config.nearest import listed
+from pellucid.errors import PellucidError, UsageError
 from pellucid.interop.foreign import TOKENIZER, Foreign
 from pellucid.interop.pieces import by_id, check_table
 from pellucid.text.renumbered import Renumbered
@@ -39,7 +40,11 @@ def read_languages(foreign: Foreign, settings: Mapping[str, Any]) -> Vocabulary 
         spoken = [model.id_to_piece(token) for token in range(3, model.get_piece_size())]
         table = {token: place for place, token in enumerate((*FIRST, *spoken))}
     codes = _m2m100(foreign, table) if m2m100 else _nllb(foreign, len(table))
-    source = foreign.tokenizer.get("src_lang") or ("en" if m2m100 else "eng_Latn")
+    chosen = foreign.source_language
+    source = chosen or foreign.tokenizer.get("src_lang") or ("en" if m2m100 else "eng_Latn")
+    if chosen and codes and chosen not in codes:
+        names = listed([*codes], chosen)
+        raise UsageError(f"{foreign.folder}: there is no language {chosen!r} in it. Choose one of {names}.")
     if codes and source not in codes:
         foreign.faults.append(f"{TOKENIZER}: src_lang = {source!r} is none of its {len(codes)} languages.")
     special = {
@@ -66,7 +71,11 @@ def _m2m100(foreign: Foreign, table: Mapping[str, int]) -> dict[str, int]:
 def _nllb(foreign: Foreign, first: int) -> dict[str, int]:
     """Return the ids of languages: as tokenizer.json has them, or one after the other after the pieces."""
     content = foreign.json(ADDED, optional=True).get("added_tokens") or []
-    added = {each["content"]: each["id"] for each in content if isinstance(each, dict)}
+    try:
+        added = {str(each["content"]): int(each["id"]) for each in content}
+    except (KeyError, TypeError, ValueError):
+        foreign.faults.append(f"{ADDED}: its added_tokens are not tokens with their ids.")
+        return {}
     if not added:
         special = foreign.json(SPECIAL, optional=True) or foreign.tokenizer
         names = special.get("additional_special_tokens") or []

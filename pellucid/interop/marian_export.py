@@ -1,6 +1,7 @@
 """A model of ours as a MarianMT folder, which AutoModelForSeq2SeqLM and MarianTokenizer open."""
 
 import json
+import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -42,6 +43,7 @@ def write_marian(loaded: Loaded, folder: Path) -> None:
         (folder / name).write_text(json.dumps(content, ensure_ascii=False, indent=1), "utf-8")
     write_sides(loaded.vocabulary, folder)
     safetensors.torch.save_file(dict(_weights(loaded)), folder / SAFE, {"format": "pt"})
+    shutil.copymode(folder / CONFIG, folder / SAFE)  # safetensors lets only its user read it
 
 
 def obstacles(loaded: Loaded) -> Iterator[str]:

@@ -43,12 +43,12 @@ class Parity:
     def __str__(self) -> str:
         rounded = " but for the rounding" if self.near > NEAR else ""
         verdict = f"the same function{rounded}" if self.same else "NOT the same function"
-        cut = "" if self.same_ids is None else f" {self.same_ids} of them are cut into the same ids."
-        first = "" if self.same_first is None else f", and {self.same_first} times the likeliest is the same"
+        best = f" The most likely token is the same {self.same_first} times." if self.same_first else ""
+        cut = "" if self.same_ids is None else f" {self.same_ids} of the sentences are cut into the same ids."
         return (
             f"Compared with {self.with_what}: {verdict}. On {self.sentences} sentences of random pieces and "
             f"their translations, {self.tokens} tokens, log-probabilities differ by at most "
-            f"{self.difference:.1e}{first}.{cut}"
+            f"{self.difference:.1e}.{best}{cut}"
         )
 
     def check(self, folder: Path) -> "Parity":

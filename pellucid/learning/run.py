@@ -85,7 +85,7 @@ def training(
     Between two steps Ctrl-C, torch's random numbers and its number of threads are the caller's.
     """
     if not str(out):
-        raise UsageError("out is empty: name the folder that becomes the model's.")
+        raise UsageError("out is empty: name the folder to write the model into.")
     config = as_config(config)
     text = check_text(pairs, validation_pairs, config.data)
     asked = Request(config, Path(out), resume, accept, device, text, report)

@@ -121,10 +121,12 @@ def mean(states: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:
 
 
 def what_is(manifest: Mapping[str, Any]) -> str:
-    """Name a model by its manifest: "step 1747", or "average of steps 1500, 1747"."""
+    """Name a model by its manifest: "step 1747", "average of steps 1500, 1747", "imported opus-mt-en-de"."""
     if "step" in manifest:  # a checkpoint
         return f"step {manifest['step']}"
     provenance = manifest["provenance"]
+    if "imported from" in provenance:
+        return f"imported {provenance['folder']}"
     return str(provenance.get("what") or f"step {provenance['steps']}")
 
 

@@ -32,7 +32,7 @@ class Computed:
 
 @dataclass(frozen=True)
 class TokenStep:
-    """A step of decoding: the token that it reads, and the result of both ways."""
+    """A step of decoding: the token that it reads, and its results with a cache and without one."""
 
     number: int  # from 0
     input: str
@@ -42,12 +42,12 @@ class TokenStep:
 
 @dataclass(frozen=True)
 class Stepwise(Viewed):
-    """All steps in both ways, and the encoder's tensors, which are computed once."""
+    """All steps of decoding, with a cache and without one; the encoder's tensors are computed once."""
 
     steps: list[TokenStep]
     encoder: Computed
     tensors: int  # that were compared
-    numbers: int  # that were compared, in all steps and both ways
+    numbers: int  # that were compared: in all steps, with a cache and without
 
     @property
     def largest_difference(self) -> float:
@@ -84,7 +84,7 @@ class Stepwise(Viewed):
 
 
 def decode_stepwise(model: Transformer, reading: Reading) -> Stepwise:
-    """Decode a reading's target token by token in both ways, and compare every tensor with its trace."""
+    """Decode a reading's target token by token, with a cache and without one; compare all with its trace."""
     model, parallel = in_float32(model), reading.trace
     source = torch.tensor([reading.source_ids], device=device_of(model))
     target = torch.tensor([reading.read_ids], device=device_of(model))

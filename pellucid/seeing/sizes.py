@@ -28,7 +28,7 @@ def tensor_bytes(
     sentences: int = 1,
     only: str | Sequence[str] = "*",
 ) -> dict[str, int]:
-    """Return the bytes of each tensor by its name, as `trace_bytes` counts them."""
+    """Return the size in bytes of each tensor that `trace_bytes` counts, by its name."""
     parts_of(model)
     sizes: dict[str, int] = {}
 

@@ -192,5 +192,8 @@ def editing(model: nn.Module, edits: Mapping[str, Edit]) -> Iterator[None]:
     with watching(watch, parts_of(model)):
         yield
     if not shown:
-        raise UsageError("no pass of this model ran inside the `with`. Of a translator, edit its .serving.")
+        raise UsageError(
+            "no pass of this model ran inside the `with`. A translator translates with translator.serving: "
+            "to change translations, edit that model."
+        )
     check_found("edits", edits, shown)

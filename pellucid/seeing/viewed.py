@@ -43,7 +43,7 @@ class InNotebook:
 
 
 class Viewed(InNotebook):
-    """Data with a view as text too: `show()` prints it, `lines(width)` returns it."""
+    """Data that can also be shown as text: `show()` prints it, `lines(width)` returns it."""
 
     def lines(self, width: int = 80) -> list[str]:
         """Return the text, line by line."""

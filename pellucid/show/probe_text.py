@@ -94,7 +94,8 @@ def _movers(layer: LayerChange) -> Table:
     others = [mover for mover in layer.movers if mover not in named]
     if others:
         rest = [sum(shares) for shares in zip(*(mover.shares for mover in others), strict=True)]
-        rows.append([f"{len(others)} others", "", *map(_signed, (sum(rest), *rest))])
+        count = f"{len(others)} other{'s' * (len(others) != 1)}"
+        rows.append([count, "", *map(_signed, (sum(rest), *rest))])
     heads = [f"head {head}" for head in range(len(layer.movers[0].shares))]
     return Table(["moved by", "in", "all", *heads], rows, left=2)
 

@@ -75,7 +75,7 @@ def _steps_parts(reading: Reading) -> list[Part]:
     header = ["", "input", "expected", "probability", "loss", "most probable", *[""] * (NAMED - 1)]
     return [
         Note(reading.title, "bold"),
-        Note(f"{by}score {score}, loss {loss} in {len(reading.steps)} steps", "dim"),
+        Note(f"{by}score {score}, loss {loss} in {len(steps)} step{'s' * (len(steps) != 1)}", "dim"),
         "",
         Table(header, steps, left=3),
     ]
@@ -199,7 +199,7 @@ def _rival(candidate: Candidate, survivor: Candidate | None) -> str:
 
 @view(Stepwise)
 def stepwise_parts(steps: Stepwise, width: int) -> list[Part]:
-    """Show both ways side by side: rows, and the largest difference from the parallel pass."""
+    """Show each step with a cache and without one: its rows, and how far it is from the parallel pass."""
     header = ["step", "reads", "cache: rows", "differs", "none: rows", "differs"]
     rows = [
         [

@@ -15,8 +15,9 @@ from pathlib import Path
 
 from sentencepiece import SentencePieceProcessor
 
+from pellucid.config.nearest import listed
 from pellucid.config.schema import Config, DataConfig
-from pellucid.errors import PellucidError, UsageError
+from pellucid.errors import PellucidError, Setting, UsageError
 from pellucid.text.preparation import prepare, restore
 from pellucid.text.renumbered import IDS_FILE, Pieces, Renumbered, ids_file, renumber, table_of
 from pellucid.text.subwords import sampler
@@ -81,10 +82,11 @@ class Vocabulary:
     def target_language(self, to: str | None = None) -> str | None:
         """Return the language to translate to, checked; None if the model's only one has no name."""
         offered = self.target_languages
-        names = ", ".join(offered)
+        names = listed(offered, to)
         if to is None:
             if len(offered) > 1:
-                raise UsageError(f"the model translates to {names}: say which, with to={offered[0]!r}.")
+                choice = Setting("to", offered[0])
+                raise UsageError("the model translates to {}: say which, with {}.", names, choice)
             return offered[0] if offered else None
         if not offered:
             raise UsageError(f"the model does not name its languages, so it takes no {to!r}. Leave it out.")

@@ -28,20 +28,19 @@ def best(said: NextTokens, hypotheses: Hypotheses, beam: int) -> Candidates:
     sums = log_p + so_far
     if len(sums) > 1:  # a place may hold no hypothesis, whatever the model says there
         sums[so_far[:, 0] == NONE] = NONE
-    sentences, each = len(hypotheses.places), ids.shape[1]
+    sentences, each = hypotheses.totals.shape[0], ids.shape[1]
     ids, log_p, sums = (array.reshape(sentences, -1) for array in (ids, log_p, sums))
-    order = (-sums).argsort(axis=1, kind="stable")[:, :count]
-    missing = count - order.shape[1]
-    if missing > 0:
-        none = ((0, 0), (0, missing))
-        order, sums = (
-            np.pad(order, none, constant_values=sums.shape[1]),
-            np.pad(sums, none, constant_values=NONE),
+    if sums.shape[1] < count:
+        missing = ((0, 0), (0, count - sums.shape[1]))
+        ids, log_p, sums = (
+            np.pad(ids, missing),
+            np.pad(log_p, missing),
+            np.pad(sums, missing, constant_values=NONE),
         )
-        ids, log_p = np.pad(ids, none), np.pad(log_p, none)
-    sentence = np.arange(sentences)[:, None]
+    order = (-sums).argsort(axis=1, kind="stable")[:, :count]
+    places = order + np.arange(0, sums.size, sums.shape[1])[:, None]
     parents = np.minimum(order // each, hypotheses.totals.shape[1] - 1)
-    return Candidates(parents, ids[sentence, order], sums[sentence, order], log_p[sentence, order])
+    return Candidates(parents, ids.take(places), sums.take(places), log_p.take(places))
 
 
 def best_of_each(log_p_RV: Tensor, so_far_R: Tensor, count: int) -> tuple[Tensor, Tensor]:

@@ -41,7 +41,7 @@ class TransformerDecoding:
 
     @torch.no_grad()
     def join(self, places: Sequence[int]) -> None:
-        """Encode sources, after those before them have left."""
+        """Encode the next sources, once all earlier ones are done."""
         ids, mask = pad([self._sources[place] for place in places], self._model.config.pad_id, self._device)
         self._memory = self._model.remember(self._model.encoder(ids, Mask(mask), self._model.embedding), mask)
         self._past = GrowingPast()

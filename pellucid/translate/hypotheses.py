@@ -4,11 +4,10 @@ Axes: S sentence, W hypothesis of a sentence, L position. Sentences begin at dif
 aligned at their ends. All of it is small, so it is NumPy on the processor, wherever the model computes.
 """
 
-import dataclasses
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +15,7 @@ from numpy.typing import NDArray
 Array = NDArray[Any]
 
 
-@dataclass(frozen=True)
-class Candidates:
+class Candidates(NamedTuple):
     """Continuations, S W, best first: the hypothesis that each continues, its token, the sum with it, and its
     own log-probability."""
 
@@ -27,8 +25,7 @@ class Candidates:
     log_probabilities: Array
 
 
-@dataclass(frozen=True)
-class Hypotheses:
+class Hypotheses(NamedTuple):
     """The open hypotheses of each sentence, best first; a place whose sum is -inf holds none."""
 
     places: Array  # S, the sentence's place in the caller's list
@@ -66,8 +63,7 @@ class Hypotheses:
             np.pad(others.log_probabilities, longer),
             np.pad(others.rows, more),
         )
-        ours = vars(self).values()
-        return Hypotheses(*(np.concatenate(both) for both in zip(ours, beside, strict=True)))
+        return Hypotheses(*(np.concatenate(both) for both in zip(self, beside, strict=True)))
 
     @property
     def empty(self) -> Array:
@@ -77,15 +73,18 @@ class Hypotheses:
     def extend(self, chosen: Candidates) -> "Hypotheses":
         """Return the candidates as hypotheses, each longer by its token."""
         sentences, width = self.totals.shape
-        first_rows = np.arange(0, sentences * width, width)[:, None]
-        tokens, log_p = pick(self.tokens, chosen.parents), pick(self.log_probabilities, chosen.parents)
+        rows = chosen.parents + np.arange(0, sentences * width, width)[:, None]
+        tokens, log_p = (
+            each.reshape(sentences * width, -1).take(rows, axis=0)
+            for each in (self.tokens, self.log_probabilities)
+        )
         return Hypotheses(
             self.places,
             self.lengths + 1,
             chosen.totals,
             np.concatenate((tokens, chosen.tokens[..., None]), -1),
             np.concatenate((log_p, chosen.log_probabilities[..., None]), -1),
-            first_rows + chosen.parents,
+            rows,
         )
 
     def keep(self, kept: Array) -> "Hypotheses":
@@ -98,13 +97,13 @@ class Hypotheses:
 
     def of(self, sentences: Array) -> "Hypotheses":
         """Keep the hypotheses of these sentences only, as long as the longest of them."""
-        places, lengths, totals, tokens, log_p, rows = (each[sentences] for each in vars(self).values())
+        places, lengths, totals, tokens, log_p, rows = (each[sentences] for each in self)
         surplus = log_p.shape[-1] - lengths.max(initial=0)
         return Hypotheses(places, lengths, totals, tokens[..., surplus:], log_p[..., surplus:], rows)
 
     def without(self, gone: Array) -> "Hypotheses":
         """Remove the hypotheses that are marked in S W."""
-        return dataclasses.replace(self, totals=np.where(gone, np.float32(-math.inf), self.totals))
+        return self._replace(totals=np.where(gone, np.float32(-math.inf), self.totals))
 
     def _of_each_hypothesis(self) -> tuple[Array, ...]:
         return self.totals, self.tokens, self.log_probabilities, self.rows

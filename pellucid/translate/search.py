@@ -55,6 +55,30 @@ class Rules:
     forced_end: bool = False  # at its limit a hypothesis ends
 
 
+@dataclass
+class Counts:
+    """For each open sentence: its limit, the tokens of its prefix, and its hypotheses that ended so far."""
+
+    limits: Array
+    given: Array
+    ended: Array
+
+    @classmethod
+    def of(cls, requests: Sequence[Request]) -> "Counts":
+        """Counts at the start."""
+        limits, given = ([each.max_length for each in requests], [len(each.prefix) for each in requests])
+        return cls(np.array(limits, int), np.array(given, int), np.zeros(len(requests), int))
+
+    def joined_by(self, others: "Counts") -> "Counts":
+        """Return these and, behind them, others."""
+        both = zip(vars(self).values(), vars(others).values(), strict=True)
+        return Counts(*(np.concatenate(each) for each in both))
+
+    def of_these(self, sentences: Array) -> "Counts":
+        """Keep those of some sentences."""
+        return Counts(*(each[sentences] for each in vars(self).values()))
+
+
 @dataclass(frozen=True)
 class SearchStep:
     """What a step left: the open hypotheses, and by place in the batch what was found for those now done."""
@@ -82,35 +106,37 @@ def search(
     leaves, and `take` says which ones come in its place (None: all are decoded together)."""
     take = take or all_at_once(len(requests))
     hypotheses = Hypotheses.at_start((), rules.start_id)
-    ended_so_far = limits = np.zeros(0, int)
+    counts = Counts.of([])
     collected = defaultdict[int, list[Found]](list)
     joining = take([])
     while joining or len(hypotheses.places):
         if joining:
             decoding.join(joining)
             hypotheses = hypotheses.joined_by(Hypotheses.at_start(joining, rules.start_id))
-            ended_so_far = np.pad(ended_so_far, (0, len(joining)))
-            limits = np.append(limits, [requests[place].max_length for place in joining])
-        candidates = _continue(decoding, hypotheses, requests, rules, choose)
+            counts = counts.joined_by(Counts.of([requests[place] for place in joining]))
+        required = _required(hypotheses, requests, counts, rules)
+        candidates = _continue(decoding, hypotheses, requests, required, rules, choose)
 
         hypotheses = candidates.first(rules.width)
-        ended = (candidates.tokens[:, :, -1] == rules.end_id) & ~candidates.empty
+        ended = candidates.tokens[:, :, -1] == rules.end_id
         if ended.any():
+            ended &= ~candidates.empty
             counted = ended[:, : rules.width]
             _collect(collected, extract(candidates, counted, rules.length_penalty, finished=True))
-            ended_so_far += counted.sum(1)
+            counts.ended += counted.sum(1)
             open_first = ended.argsort(axis=1, kind="stable")[:, : rules.width]
             hypotheses = candidates.without(ended).keep(open_first)
 
-        done = (ended_so_far >= rules.width) | (limits <= hypotheses.lengths) | hypotheses.empty.all(1)
+        enough = counts.ended >= rules.width
+        done = enough | (counts.limits <= hypotheses.lengths) | hypotheses.empty.all(1)
         closed, left = {}, None
         if done.any():
-            too_few = (done & (ended_so_far < rules.width))[:, None] & ~hypotheses.empty
+            too_few = (done & ~enough)[:, None] & ~hypotheses.empty
             _collect(collected, extract(hypotheses, too_few, rules.length_penalty, finished=False))
             gone = zip(hypotheses.places[done].tolist(), hypotheses.lengths[done].tolist(), strict=True)
             closed = {n: _ranked(collected.pop(n, []), requests[n], length) for n, length in gone}
             left = (~done).nonzero()[0]
-            hypotheses, ended_so_far, limits = hypotheses.of(left), ended_so_far[left], limits[left]
+            hypotheses, counts = hypotheses.of(left), counts.of_these(left)
         if closed or rules.width > 1:
             decoding.select(hypotheses.rows.ravel(), left)
         yield SearchStep(hypotheses, closed)
@@ -118,10 +144,14 @@ def search(
 
 
 def _continue(
-    decoding: Decoding, hypotheses: Hypotheses, requests: Sequence[Request], rules: Rules, choose: Choose
+    decoding: Decoding,
+    hypotheses: Hypotheses,
+    requests: Sequence[Request],
+    required: Array | None,
+    rules: Rules,
+    choose: Choose,
 ) -> Hypotheses:
     """Return the candidates of a step, chosen from the likeliest tokens if these decide, or from all."""
-    required = _required(hypotheses, requests, rules)
     said = log_probabilities(decoding.step(hypotheses.tokens[:, :, -1].ravel(), required))
     while True:
         _check(said, hypotheses, requests)
@@ -133,17 +163,20 @@ def _continue(
         said = said.all()
 
 
-def _required(hypotheses: Hypotheses, requests: Sequence[Request], rules: Rules) -> Array | None:
+def _required(
+    hypotheses: Hypotheses, requests: Sequence[Request], counts: "Counts", rules: Rules
+) -> Array | None:
     """For each row, the token that must come next, of the prefix or the end at the limit; FREE where any may.
     None where any may everywhere."""
+    lengths = hypotheses.lengths
+    if not (lengths < counts.given).any() and not (rules.forced_end and (lengths + 1 == counts.limits).any()):
+        return None
     required = []
-    for place, length in zip(hypotheses.places.tolist(), hypotheses.lengths.tolist(), strict=True):
+    for place, length in zip(hypotheses.places.tolist(), lengths.tolist(), strict=True):
         request = requests[place]
         at_limit = rules.forced_end and length + 1 == request.max_length
         free = rules.end_id if at_limit else FREE
         required.append(request.prefix[length] if length < len(request.prefix) else free)
-    if all(each == FREE for each in required):
-        return None
     return np.repeat(required, hypotheses.totals.shape[1])
 
 
@@ -170,10 +203,9 @@ def _decided(least_R: Array, chosen: Candidates, hypotheses: Hypotheses, require
 def _check(said: NextTokens, hypotheses: Hypotheses, requests: Sequence[Request]) -> None:
     """Raise for probabilities that are not numbers: nothing sensible can follow, and perhaps no end."""
     highest = said.log_p.max(-1) if said.ids is not None else said.log_p.amax(-1).cpu().numpy()
-    finite = np.isfinite(highest)
-    if finite.all():
+    if math.isfinite(highest.sum()):
         return
-    wrong = ~(finite.reshape(hypotheses.totals.shape) | hypotheses.empty).all(1)
+    wrong = ~(np.isfinite(highest).reshape(hypotheses.totals.shape) | hypotheses.empty).all(1)
     if wrong.any():
         request, length = requests[int(hypotheses.places[wrong][0])], hypotheses.lengths[wrong][0]
         raise PellucidError(
@@ -185,22 +217,24 @@ def _check(said: NextTokens, hypotheses: Hypotheses, requests: Sequence[Request]
 
 def _keep_to_rules(said: NextTokens, hypotheses: Hypotheses, required: Array | None, rules: Rules) -> None:
     """Set the tokens to -inf, in place, that the rules and the prefixes exclude at this step."""
-    log_p, free = said.log_p, np.array([], int)
-    forced = free if required is None else (required != FREE).nonzero()[0]
-    ids = free if required is None else required[forced]
-    short = np.repeat(hypotheses.lengths < rules.min_length, hypotheses.totals.shape[1]).nonzero()[0]
-    if said.ids is not None:  # the likeliest tokens that are not forbidden
-        log_p[short] = np.where(said.ids[short] == rules.end_id, NONE, log_p[short])
-        if len(forced):
-            log_p[forced], said.ids[forced, 0] = NONE, ids
-            log_p[forced, 0] = said.required[forced]
-        return
-    kept = log_p[forced, ids]
-    log_p[:, list(rules.forbidden)] = NONE
-    log_p[short, rules.end_id] = NONE
-    if len(forced):
+    log_p, ids = said.log_p, said.ids
+    if required is not None:
+        forced = (required != FREE).nonzero()[0]
+        kept = log_p[forced, required[forced]] if ids is None else said.required[forced]
+    if ids is None:  # otherwise they are not forbidden
+        log_p[:, list(rules.forbidden)] = NONE
+    if rules.min_length:
+        short = np.repeat(hypotheses.lengths < rules.min_length, hypotheses.totals.shape[1])
+        if ids is None:
+            log_p[short.nonzero()[0], rules.end_id] = NONE
+        else:
+            log_p[short[:, None] & (ids == rules.end_id)] = NONE
+    if required is not None:
         log_p[forced] = NONE
-        log_p[forced, ids] = kept
+        if ids is None:
+            log_p[forced, required[forced]] = kept
+        else:
+            ids[forced, 0], log_p[forced, 0] = required[forced], kept
 
 
 def _collect(collected: dict[int, list[Found]], arrived: list[tuple[int, Found]]) -> None:

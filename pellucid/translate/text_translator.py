@@ -171,7 +171,7 @@ class TextTranslator:
         return score_texts(self._models, pairs, self.vocabulary)
 
     def request(self, sentences: Sequence[Sentence], options: TranslationOptions) -> Call:
-        """Return what these options ask of the search."""
+        """Return what the search needs: the sources, a request for each sentence, rules and options."""
         return make_call(sentences, options, self._models[0], self.vocabulary, self.config.translation)
 
     def _read_sources(self, texts: Sequence[str], to: str | None) -> list[Sentence]:

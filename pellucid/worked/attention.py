@@ -214,7 +214,8 @@ def _read_divisor(scale: Scale, start: Start) -> float | None:
         whole = start.arrays["inputs"].shape[1] if "inputs" in start.arrays else width and width * start.heads
         if whole is None:
             raise UsageError(
-                'scale = "sqrt_dmodel": no inputs or queries say d_model. Give its root, a number.'
+                'scale = "sqrt_dmodel" needs inputs or queries, whose width is d_model. Give them, or give '
+                "the square root of d_model as a number."
             )
         return math.sqrt(whole)
     try:

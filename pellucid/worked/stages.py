@@ -44,7 +44,7 @@ SHAPES = {
 
 @dataclass(frozen=True)
 class Start:
-    """What an attention starts from."""
+    """What an attention is computed from: inputs and matrices, or a later stage such as queries and keys."""
 
     arrays: Mapping[str, Tensor]  # by the names of `attention`: a matrix, or one for each head
     matrices: Mapping[str, Tensor]  # stages before `attend`, and stages in the arguments, H × rows × columns

@@ -43,8 +43,10 @@ def test_a_folder_without_a_model(pellucid: Command, tmp_path: Path) -> None:
     assert outcome.err.startswith(f"pellucid: {manifest}: No such file or directory. This is not the folder")
     for words in (["translate"], ["average", tmp_path / "out"]):
         outcome = pellucid(*words, tmp_path / "nowhere")
-        message = f"pellucid: {tmp_path / 'nowhere'}: no such folder. Name a model folder, or write demo.\n"
-        assert outcome == (1, "", message)
+        remedy = "Name a model folder (none is downloaded), or write demo.\n"
+        assert outcome == (1, "", f"pellucid: {tmp_path / 'nowhere'}: no such folder. {remedy}")
+        manifest.write_text("")
+        assert f"{manifest}: this is a file. {remedy}" in pellucid(*words, manifest).err
     outcome = pellucid("explain", "", "a b c")
     assert outcome.code == 2
     assert outcome.err.endswith("error: argument MODEL: it is empty: name a model folder, or write demo\n")

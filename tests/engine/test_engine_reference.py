@@ -110,6 +110,25 @@ def test_nothing_beyond_the_buffers_is_read_or_written(monkeypatch: pytest.Monke
     assert walls and all((wall == 0xFF).all() for wall in walls)
 
 
+def test_memory_that_an_earlier_session_left_changes_nothing() -> None:
+    config = ModelConfig(vocabulary=70, width=24, heads=3, hidden=40)
+    numbers, model = np.random.default_rng(3), random_model(config, 3)
+    sources = random_sources(config, numbers)
+    room = room_for(sources, 2, 4, 6)
+    given_steps = steps(config, room, numbers)
+    expected = run(plain.Session(plain.Weights(model), room), sources, given_steps)
+    for kernels in kinds():
+        weights = native.Weights(model, "int8", kernels)
+        native.Session(weights, room)  # comes and goes
+        (left,) = weights._spare
+        left.clear()
+        left.take(left.size, np.uint8)[:] = 0xFF
+        again = native.Session(weights, room)
+        assert not weights._spare  # it has that memory
+        for ours, reference in zip(run(again, sources, given_steps), expected, strict=True):
+            assert all(np.array_equal(ours[name], reference[name]) for name in Said._fields)
+
+
 def test_numbers_that_are_not_finite_stay_visible() -> None:
     config = ModelConfig(
         vocabulary=50, width=32, heads=2, hidden=40, encoder_layers=1, decoder_layers=1, tied=False

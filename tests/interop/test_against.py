@@ -45,9 +45,11 @@ def test_a_model_and_its_exports_are_the_same_function(tmp_path: Path, pellucid:
 def test_the_first_tensor_that_differs_is_named(
     changed: str, first: str, tmp_path: Path, pellucid: Command
 ) -> None:
-    ours = save(tmp_path / "ours")
-    said = pellucid("inspect", ours, "--against", save(tmp_path / "other", change=changed))
-    assert f"They first differ in {first}, by " in said.out
+    ours, other = save(tmp_path / "ours"), save(tmp_path / "other", change=changed)
+    assert pellucid("export", "huggingface", other, tmp_path / "marian", "--no-check").code == 0
+    for folder in (other, tmp_path / "marian"):
+        said = pellucid("inspect", ours, "--against", folder)
+        assert f"They first differ in {first}, by " in said.out
 
 
 def test_other_shapes_and_tokens_are_other_functions(tmp_path: Path, pellucid: Command) -> None:

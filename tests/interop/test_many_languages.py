@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 import torch
-from marian_folders import CODES, many_languages, phrases
+from marian_folders import CODES, check_attention, many_languages, phrases
 from transformers import M2M100ForConditionalGeneration
 
 from pellucid.data.batch import pad
@@ -24,8 +24,9 @@ def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 def test_ids_are_those_of_their_tokenizer(made: Any) -> None:
     kind, folder, tokens = made
     vocabulary, to = load(folder, device="cpu").vocabulary, CODES[kind][1]
-    for text in [*phrases("en", 1000), *phrases("fr", 500)]:
-        assert vocabulary.encode_source(text, to) == tokens(text).input_ids
+    for language in ("en", "de", "fr", "hi"):
+        for text in phrases(language, 1000):
+            assert vocabulary.encode_source(text, to) == tokens(text).input_ids
     tokens.tgt_lang = to
     for text in phrases("fr", 200):
         ids = vocabulary.encode_target(text, to)
@@ -49,15 +50,7 @@ def test_logits_attention_and_translations_are_those_of_transformers(made: Any) 
             input_ids=source, attention_mask=mask.long(), decoder_input_ids=target, output_attentions=True
         )
     assert (logits - said.logits).abs().max() < 1e-4
-    parts = {
-        "encoder.layers.{}.self_attention.weights": said.encoder_attentions,
-        "decoder.layers.{}.self_attention.weights": said.decoder_attentions,
-        "decoder.layers.{}.cross_attention.weights": said.cross_attentions,
-    }
-    for name, layers in parts.items():
-        for index, weights in enumerate(layers):
-            real = mask[:, None, :, None] if name.startswith("encoder") else torch.tensor(True)
-            assert ((seen[name.format(index)].tensor - weights).abs() * real).max() < 1e-5, name
+    check_attention(seen, said, mask)
 
     for beam in (1, 4):
         generated = theirs.generate(

@@ -11,16 +11,18 @@ import random_translator
 import tiny
 import torch
 from command import Command
-from marian_folders import model, phrases, tokenizer
+from marian_folders import check_attention, model, phrases, tokenizer
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
 import pellucid as package
+from pellucid.data.batch import pad
 from pellucid.errors import PellucidError, UsageError
 from pellucid.folder.checkpoint import save_model
 from pellucid.folder.load import Loaded
 from pellucid.interop.bart_family import read_foreign
 from pellucid.interop.exporting import export
 from pellucid.interop.foreign import open_foreign
+from pellucid.seeing.trace import trace
 from pellucid.translator import Translator
 
 OURS: dict[str, Callable[[], Translator]] = {
@@ -56,6 +58,23 @@ def test_transformers_opens_it_and_computes_the_same(name: str, tmp_path: Path) 
                 continue
             row = row[: row.index(tokens.eos_token_id) + 1]
             assert ours.token_ids == row or ours.score >= mean_of(translator, ids, row) - 1e-4
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("name", OURS)
+def test_its_logits_and_all_its_attention_weights_are_ours(name: str, tmp_path: Path) -> None:
+    translator, out = OURS[name](), tmp_path / "marian"
+    export("huggingface", loaded(translator), out, check=False)
+    theirs = AutoModelForSeq2SeqLM.from_pretrained(out, attn_implementation="eager").eval()
+    numbers, config = random.Random(2), translator.model.config
+    sources = [numbers.choices(range(4, config.vocabulary), k=length) for length in (9, 4, 1, 7)]
+    source, mask = pad(sources, config.pad_id)
+    target = torch.tensor([[config.start_id, *numbers.choices(range(4, config.target_size), k=6)]] * 4)
+    with trace(translator.model, only="*.weights") as seen:
+        logits = translator.model(source, mask, target)
+    said = theirs(source, mask.long(), decoder_input_ids=target, output_attentions=True)
+    assert (logits - said.logits).abs().max() < 1e-4
+    check_attention(seen, said, mask)
 
 
 @torch.no_grad()

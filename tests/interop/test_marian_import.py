@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 import torch
-from marian_folders import model, phrases, tokenizer
+from command import Command
+from marian_folders import check_attention, model, phrases, tokenizer
 from transformers import MarianMTModel, MarianTokenizer
 
 from pellucid.data.batch import pad
@@ -16,6 +17,7 @@ from pellucid.errors import PellucidError
 from pellucid.interop.bart_family import left_out, read_foreign
 from pellucid.interop.foreign import open_foreign
 from pellucid.interop.importing import import_model
+from pellucid.interop.tensor_files import open_tensors
 from pellucid.interop.tensors import give, order, take
 from pellucid.learning.run import train
 from pellucid.seeing.trace import trace
@@ -23,7 +25,7 @@ from pellucid.translator import Translator, load
 
 SHAPES: dict[str, dict[str, Any]] = {
     "OPUS-MT": {},
-    "trained": dict(d_model=32, steps=300),
+    "trained": dict(d_model=32, steps=200),
     "gelu, not scaled, deep encoder": dict(
         activation_function="gelu", scale_embedding=False, encoder_layers=5, decoder_layers=1
     ),
@@ -72,19 +74,7 @@ def test_logits_and_all_attention_weights_are_those_of_transformers(folder: Path
     unwatched = translator.model(source, mask, target)
     assert (unwatched - said.logits).abs().max() < 1e-4
     assert (logits - said.logits).abs().max() < 1e-4
-    parts = {
-        "encoder.layers.{}.self_attention.weights": said.encoder_attentions,
-        "decoder.layers.{}.self_attention.weights": said.decoder_attentions,
-        "decoder.layers.{}.cross_attention.weights": said.cross_attentions,
-    }
-    compared = 0
-    for name, layers in parts.items():
-        for index, weights in enumerate(layers):
-            real = mask[:, None, :, None] if name.startswith("encoder") else torch.tensor(True)
-            difference = (seen[name.format(index)].tensor - weights).abs() * real
-            assert difference.max() < 1e-5, name
-            compared += 1
-    assert compared == len(seen)
+    check_attention(seen, said, mask)
 
 
 @pytest.mark.parametrize("beam", [1, 4])
@@ -208,6 +198,17 @@ def test_an_imported_model_is_trained_on(tmp_path: Path) -> None:
     assert again.model.config.start_id == again.model.config.pad_id
 
 
+def test_an_imported_model_is_averaged_and_described(tmp_path: Path, pellucid: Command) -> None:
+    (tmp_path / "opus").mkdir()
+    model(tmp_path / "opus", tokenizer(tmp_path / "opus"))
+    import_model(tmp_path / "opus", tmp_path / "ours", check=False)
+    said = pellucid("average", tmp_path / "mean", tmp_path / "ours", tmp_path / "ours")
+    assert (said.code, said.err) == (0, "average of imported opus; imported opus\n")
+    for folder in ("opus", "ours"):
+        said = pellucid("inspect", tmp_path / folder)
+        assert "[translation]" in said.out and "[training]" not in said.out  # which nobody knows
+
+
 def test_pickled_tensors_are_read_as_tensors(folder: Path, tmp_path: Path) -> None:
     for file in folder.iterdir():
         if file.name != "model.safetensors":
@@ -248,6 +249,20 @@ def test_a_pickle_with_code_is_refused_and_nothing_runs(
     assert not (tmp_path / "harm.txt").exists()
 
 
+def test_a_pickle_has_tied_tensors_parts_of_tensors_and_transposed_ones(tmp_path: Path) -> None:
+    rows, path = torch.arange(12.0).view(4, 3), tmp_path / "straight.bin"
+    torch.save({"rows": rows, "again": rows, "part": rows[2:]}, path)
+    torch.save({"rows": rows, "again": rows, "part": rows[2:], "turned": rows.T}, tmp_path / "turned.bin")
+    straight, turned = open_tensors(path), open_tensors(tmp_path / "turned.bin")
+    assert torch.equal(turned.read("turned", torch.float32), rows.T)
+    for file in (straight, turned):
+        assert torch.equal(file.read("part", torch.bfloat16), rows[2:].bfloat16())
+        assert file.place("rows") == file.place("again") != file.place("part")
+    path.write_bytes(path.read_bytes()[:-200])
+    with pytest.raises(PellucidError, match="it holds other things than tensors, or is damaged"):
+        open_tensors(path)
+
+
 def test_a_damaged_folder_is_refused_with_all_its_faults(tmp_path: Path) -> None:
     transformer = model(tmp_path, tokenizer(tmp_path))
     state = {
@@ -282,6 +297,16 @@ def test_a_damaged_folder_is_refused_with_all_its_faults(tmp_path: Path) -> None
     assert not (tmp_path / "ours").exists()
 
 
+def test_the_pieces_of_another_model_are_refused(tmp_path: Path) -> None:
+    for name, languages in (("opus", ("en", "fr")), ("other", ("hi", "fr"))):
+        (tmp_path / name).mkdir()
+        sizes = tokenizer(tmp_path / name, languages)
+        model(tmp_path / name, sizes)
+    (tmp_path / "other" / "source.spm").replace(tmp_path / "opus" / "source.spm")
+    with pytest.raises(PellucidError, match=r"source\.spm: only \d+ of its 120 pieces have an id: an"):
+        load(tmp_path / "opus")
+
+
 @pytest.mark.parametrize("left", ["", "version https://git-lfs.github.com/spec/v1", "half"])
 def test_a_folder_that_is_half_there_says_what_is_missing(left: str, tmp_path: Path) -> None:
     model(tmp_path, tokenizer(tmp_path))
@@ -294,7 +319,12 @@ def test_a_folder_that_is_half_there_says_what_is_missing(left: str, tmp_path: P
         load(tmp_path)
     faults = str(caught.value).split("\n")[1:-1]
     assert faults[1:] == ["  - source.spm: cannot be read: No such file or directory."]
-    assert ("model.safetensors: this is not" if left else "there are no weights, neither") in faults[0]
+    said = {
+        "": "there are no weights, neither",
+        "half": "model.safetensors: this is not a safetensors file: ",
+    }
+    pointer = "model.safetensors: only a pointer of Git LFS is there. Run git lfs pull in its folder."
+    assert said.get(left, pointer) in faults[0]
 
 
 @pytest.mark.parametrize(
@@ -320,6 +350,31 @@ def test_what_our_model_cannot_be_is_refused(tmp_path: Path, change: dict[str, A
     with pytest.raises(PellucidError) as caught:
         read_foreign(open_foreign(tmp_path))
     assert message in str(caught.value)
+
+
+def test_settings_of_the_wrong_kind_are_named_all_at_once(tmp_path: Path) -> None:
+    model(tmp_path, tokenizer(tmp_path))
+    config = json.loads((tmp_path / "config.json").read_text())
+    names = ("d_model", "dropout", "scale_embedding", "activation_function")
+    wrong = {name: ["x"] for name in names}
+    (tmp_path / "config.json").write_text(json.dumps(config | wrong))
+    search = {"bad_words_ids": [["x"]], "num_beams": True, "max_length": None, "eos_token_id": [0]}
+    (tmp_path / "generation_config.json").write_text(json.dumps(search))
+    (tmp_path / "tokenizer_config.json").write_text('{"source_lang": 1')
+    with pytest.raises(PellucidError) as caught:
+        load(tmp_path)
+    assert str(caught.value).split("\n")[1:-1] == [
+        "  - config.json: d_model = ['x'] is not a whole number.",
+        "  - config.json: dropout = ['x'] is not a number.",
+        "  - config.json: scale_embedding = ['x'] is not true or false.",
+        "  - config.json: activation_function = ['x'] is not a text.",
+        "  - generation_config.json: num_beams = True is not a whole number.",
+        "  - generation_config.json: bad_words_ids = [['x']] is not a list of lists of whole numbers.",
+        "  - tokenizer_config.json: this is not JSON.",
+    ]
+    (tmp_path / "config.json").write_text('{"model_type": "marian",')
+    with pytest.raises(PellucidError, match=r"config\.json: this is not JSON\."):
+        load(tmp_path)
 
 
 def test_learned_positions_and_untied_copies_are_refused(tmp_path: Path) -> None:

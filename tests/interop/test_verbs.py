@@ -35,7 +35,10 @@ VERBS = {
     "experiment": ["experiment", "heads", "MODEL", TEXT],
     "attribution": ["experiment", "attribution", "MODEL", TEXT, "--set", "steps=8"],
     "dimensions": ["experiment", "positions", "MODEL"],
+    "inspect": ["inspect", "MODEL"],
+    "export": ["export", "ctranslate2", "MODEL", "out"],
 }
+WITHOUT_LANGUAGE = ("dimensions", "inspect", "export")
 
 
 @pytest.mark.parametrize("name", VERBS)
@@ -46,7 +49,7 @@ def test_verbs_that_read_a_model_take_it(
     monkeypatch.chdir(tmp_path)
     Path("pairs.tsv").write_text(f"{TEXT}\tLe chat\n", "utf-8")
     argv = [folder if each == "MODEL" else each for each in VERBS[name]]
-    said = pellucid(*argv, *([] if name == "dimensions" else to), stdin=f"{TEXT}\n".encode())
+    said = pellucid(*argv, *([] if name in WITHOUT_LANGUAGE else to), stdin=f"{TEXT}\n".encode())
     assert said.code == 0, said.err
     assert said.out.strip() and "Traceback" not in said.err
 
@@ -88,4 +91,12 @@ def test_what_cannot_be_imported_is_refused_in_plain_words(
     ):
         said = pellucid("import", path, out, "--no-check")
         assert said.code and message in said.err, said
+    said = pellucid("import", "demo", tmp_path / "out")
+    assert said.code == 1 and "demo: " in said.err
+    said = pellucid("import", theirs[0], tmp_path / "out", "--from", "spa_Latn")
+    if theirs[1]:
+        names = "eng_Latn, fra_Latn, hin_Deva"
+        assert f"there is no language 'spa_Latn' in it. Choose one of {names}." in said.err
+    else:
+        assert said.code == 2 and "one source language, so 'spa_Latn' cannot be chosen" in said.err
     assert not (tmp_path / "out").exists() and (tmp_path / "mine" / "notes.txt").read_text() == "mine"

@@ -2,6 +2,8 @@
 
 import pickle
 import re
+import string
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -102,13 +104,18 @@ def test_an_unknown_language_is_an_error_that_says_what_there_is() -> None:
     several, one = learn(DataConfig(languages=THREE)), learn()
     for vocabulary, to, message in (
         (several, "de", "the model translates to hi, en, es, not 'de'. Ask for one that it knows."),
-        (several, None, "the model translates to hi, en, es: say which, with to='hi'."),
+        (several, None, "the model translates to hi, en, es: say which, with to = 'hi'."),
         (one, "de", "the model does not name its languages, so it takes no 'de'. Leave it out."),
     ):
         with pytest.raises(UsageError, match=f"^{re.escape(message)}$"):
             vocabulary.encode_source("the dog", to=to)
     with pytest.raises(UsageError, match="not 'de'"):
         several.direction(">>de<< the")
+    many = replace(several, languages=tuple(("en", f"{letter}_Latn") for letter in string.ascii_lowercase))
+    with pytest.raises(UsageError, match=r"^the model translates to z_Latn, .* and 6 more, not 'z'\."):
+        many.target_language("z")
+    with pytest.raises(UsageError, match=r"^the model translates to a_Latn, .* and 6 more: say which, with"):
+        many.target_language()
 
 
 def test_text_cannot_spell_a_special_token() -> None:

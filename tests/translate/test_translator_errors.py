@@ -63,7 +63,7 @@ def test_an_unknown_language(lines: str | list[str]) -> None:
 
 
 def test_no_language_where_there_are_several() -> None:
-    with pytest.raises(UsageError, match=r"^the model translates to fr, es: say which, with to='fr'\.$"):
+    with pytest.raises(UsageError, match=r"^the model translates to fr, es: say which, with to = 'fr'\.$"):
         translator("word", languages=LANGUAGES).translate("the dog")
 
 

@@ -1,0 +1,135 @@
+"""Files of tensors, read one tensor at a time: safetensors, and pickles that hold nothing but tensors."""
+
+import json
+import pickle
+import warnings
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+import torch
+from safetensors import SafetensorError, safe_open
+from torch import Tensor
+
+from pellucid.errors import PellucidError
+
+KINDS = {"F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16, "F64": torch.float64}
+TOGETHER = 2**20  # numbers that are read at once
+POINTER = b"version https://git-lfs"  # how a file begins that Git has not fetched
+
+
+class TensorFile(Protocol):
+    """An open file of tensors."""
+
+    @property
+    def shapes(self) -> Mapping[str, tuple[int, ...]]:
+        """The shape of each tensor."""
+
+    def read(self, name: str, dtype: torch.dtype) -> Tensor:
+        """Read one tensor, as numbers of this type."""
+
+    def place(self, name: str) -> object:
+        """Return where its numbers are: two names of one tensor have the same place."""
+
+
+class Stored(NamedTuple):
+    """Where the numbers of a tensor begin in a file, and what they are."""
+
+    start: int
+    shape: tuple[int, ...]
+    dtype: torch.dtype
+
+
+class OnDisk:
+    """Tensors that stay on the disk until they are read; mapped into memory, all of the file would stay."""
+
+    def __init__(self, path: Path, stored: Mapping[str, Stored]) -> None:
+        self._path, self._stored = path, stored
+        self.shapes = {name: each.shape for name, each in stored.items()}
+
+    def read(self, name: str, dtype: torch.dtype) -> Tensor:
+        """Read one tensor, a piece at a time: there is never a second copy of it in the file's type."""
+        start, shape, kind = self._stored[name]
+        tensor = torch.empty(shape, dtype=dtype)
+        with self._path.open("rb") as file:
+            file.seek(start)
+            for piece in tensor.view(-1).split(TOGETHER):
+                content = bytearray(len(piece) * kind.itemsize)
+                if file.readinto(content) < len(content):
+                    raise PellucidError(f"{self._path}: it ends within {name}. Copy the file again.")
+                piece.copy_(torch.frombuffer(content, dtype=kind))
+        return tensor
+
+    def place(self, name: str) -> object:
+        """Return the file and the place in it."""
+        return self._path, self._stored[name]
+
+
+class InMemory:
+    """Tensors that were read all at once."""
+
+    def __init__(self, tensors: Mapping[str, Tensor]) -> None:
+        self._tensors = tensors
+        self.shapes = {name: tuple(each.shape) for name, each in tensors.items()}
+
+    def read(self, name: str, dtype: torch.dtype) -> Tensor:
+        """Return one tensor, as numbers of this type."""
+        return self._tensors[name].to(dtype)
+
+    def place(self, name: str) -> object:
+        """Return the address of the first number, and the shape."""
+        return self._tensors[name].data_ptr(), self.shapes[name]
+
+
+def open_tensors(path: Path) -> TensorFile:
+    """Open a file of tensors by its ending; an error says in a few words what is wrong with it."""
+    with path.open("rb") as file:
+        if file.read(len(POINTER)) == POINTER:
+            raise PellucidError("only a pointer of Git LFS is there. Run git lfs pull in its folder.")
+    return _open_safe(path) if path.suffix == ".safetensors" else _open_pickled(path)
+
+
+def _open_safe(path: Path) -> TensorFile:
+    try:
+        with safe_open(path, "pt"):  # which checks it
+            pass
+    except SafetensorError as error:
+        raise PellucidError(f"this is not a safetensors file: {error}.") from None
+    with path.open("rb") as file:
+        length = int.from_bytes(file.read(8), "little")
+        header = json.loads(file.read(length))
+    header.pop("__metadata__", None)
+    if strange := sorted({each["dtype"] for each in header.values()} - KINDS.keys()):
+        raise PellucidError(f"tensors of {', '.join(strange)}, not of {', '.join(KINDS)}.")
+    stored = {
+        name: Stored(8 + length + each["data_offsets"][0], tuple(each["shape"]), KINDS[each["dtype"]])
+        for name, each in header.items()
+    }
+    return OnDisk(path, stored)
+
+
+def _open_pickled(path: Path) -> TensorFile:
+    """Open a file of pickled tensors; torch refuses one that holds anything but tensors, and runs nothing."""
+    modern = zipfile.is_zipfile(path)  # a file of before torch 1.6 can only be read as a whole
+    try:
+        with warnings.catch_warnings(action="ignore"):  # of a pickle that torch did not write
+            tensors: dict[str, Any] = torch.load(
+                path, map_location="meta" if modern else "cpu", weights_only=True
+            )
+        if not all(type(name) is str for name in tensors):
+            raise ValueError
+        if not modern:
+            return InMemory(tensors)
+        if all(tensor.is_contiguous() for tensor in tensors.values()):
+            return OnDisk(path, {name: _stored(tensor) for name, tensor in tensors.items()})
+        return InMemory(torch.load(path, map_location="cpu", weights_only=True, mmap=True))
+    except (OSError, RuntimeError, ValueError, EOFError, AttributeError, pickle.UnpicklingError):
+        raise PellucidError("it holds other things than tensors, or is damaged: not opened.") from None
+
+
+def _stored(tensor: Tensor) -> Stored:
+    """Return where torch found a tensor in its file."""
+    begin: int = tensor.untyped_storage()._checkpoint_offset  # type: ignore[assignment]
+    skipped = int(tensor.storage_offset()) * tensor.element_size()
+    return Stored(begin + skipped, tuple(tensor.shape), tensor.dtype)
