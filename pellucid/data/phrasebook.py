@@ -4,6 +4,7 @@ The grammar that writes the file, and decides which sentences are held out, is t
 """
 
 import gzip
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -16,6 +17,19 @@ from pellucid.text.preparation import prepare
 LANGUAGES = ("en", "fr", "es", "hi")
 DIRECTIONS = (("en", "hi"), ("fr", "en"), ("en", "es"), ("en", "fr"))
 PINNED = ("pinned", "tour")  # parts that are always in training: people ask for these sentences first
+EXCLAIMED = 6  # a statement of fewer words is also learnt with !
+# The short forms of English, each after the words it shortens; in this order.
+SHORT_FORMS = {
+    r"will not": "won't",
+    r"cannot": "can't",
+    r"Let us": "Let's",
+    r"(do|does|did|is|are|was|were) not": r"\1n't",
+    r"I am": "I'm",
+    r"(He|She|It|What|Where|Who|he|she|it) is": r"\1's",
+    r"(You|We|They|you|we|they) are": r"\1're",
+    r"(I|He|She|It|You|We|They|he|she|it|we|they) will": r"\1'll",
+    r"(I|We) would": r"\1'd",
+}
 REPEATED = 8  # times that each variant of a pinned sentence stands in the training files
 
 
@@ -25,6 +39,7 @@ class Meaning:
 
     part: str  # "tour", "pinned", "train", "validation", "held-out" or "left-out"
     kind: str  # "statement" or "question"
+    sources: tuple[str, ...]  # the languages that it is translated from
     texts: tuple[str, ...]  # one for each of LANGUAGES
 
     def text(self, language: str) -> str:
@@ -74,10 +89,12 @@ NOTES = (
 
 @cache
 def meanings() -> tuple[Meaning, ...]:
-    """Read the file: a line for each meaning, with its part, its kind and a column for each language."""
+    """Read the file: for each meaning its part, its kind, its source languages, its text in each language."""
     packed = files("pellucid.data").joinpath("phrasebook.tsv.gz").read_bytes()
     rows = (line.split("\t") for line in gzip.decompress(packed).decode().splitlines())
-    return tuple(Meaning(part, kind, tuple(texts)) for part, kind, *texts in rows)
+    return tuple(
+        Meaning(part, kind, tuple(sources.split(",")), tuple(texts)) for part, kind, sources, *texts in rows
+    )
 
 
 @cache
@@ -91,11 +108,12 @@ def split() -> Split:
 @cache
 def words() -> dict[str, frozenset[str]]:
     """Return the words of each language, as the preparation "words" sets them apart."""
-    found: dict[str, set[str]] = {language: set(".?¿।") for language in LANGUAGES}
+    found: dict[str, set[str]] = {language: set(".,?!¿¡।") for language in LANGUAGES}
     for meaning in meanings():
         for language, text in zip(LANGUAGES, meaning.texts, strict=True):
-            found[language].update(prepare(f"{text} {text[:1].lower()}{text[1:]}", "words", language).split())
-    found["fr"].update(JE_SUIS_STUDENT.source.split())
+            for written in {text, shortened(text)} if language == "en" else (text,):
+                both = f"{written} {written[:1].lower()}{written[1:]}"
+                found[language].update(prepare(both, "words", language).split())
     return {language: frozenset(each) for language, each in found.items()}
 
 
@@ -110,21 +128,39 @@ def phrases_of(chosen: Sequence[Meaning]) -> list[Phrase]:
         Phrase(source, target, meaning.text(source), meaning.text(target), meaning.kind)
         for source, target in DIRECTIONS
         for meaning in chosen
+        if source in meaning.sources
     ]
 
 
 def variants(phrase: Phrase) -> list[tuple[str, str]]:
-    """Return the source with and without capital and final punctuation; the target ends alike."""
+    """Return the source with and without capital and final punctuation; the target ends alike.
+
+    English also with its short forms: I'm, don't.
+    """
     target = punctuated(phrase.target, phrase.target_language, phrase.kind)
+    short = shortened(phrase.source) if phrase.source_language == "en" else phrase.source
     pairs = []
-    for source in (phrase.source, phrase.source[:1].lower() + phrase.source[1:]):
-        ended = punctuated(source, phrase.source_language, phrase.kind)
-        pairs += [(source, phrase.target), (ended, target)]
+    for text in dict.fromkeys((phrase.source, short)):
+        for source in (text, text[:1].lower() + text[1:]):
+            ended = punctuated(source, phrase.source_language, phrase.kind)
+            pairs += [(source, phrase.target), (ended, target)]
+    if phrase.kind == "statement" and len(phrase.source.split()) < EXCLAIMED:
+        exclaimed = punctuated(phrase.target, phrase.target_language, "exclamation")
+        pairs.append((punctuated(phrase.source, phrase.source_language, "exclamation"), exclaimed))
     return pairs
 
 
+def shortened(text: str) -> str:
+    """Return an English sentence in its short forms: I'm, isn't, don't."""
+    for full, short in SHORT_FORMS.items():
+        text = re.sub(rf"\b{full}\b", short, text)
+    return text
+
+
 def punctuated(text: str, language: str, kind: str) -> str:
-    """Add the language's final punctuation: ।, ¿…? and the French space before a question mark."""
+    """Add the language's final punctuation: ।, ¿…?, ¡…! and the French space before ? and !."""
+    if kind == "exclamation":
+        return {"es": f"¡{text}!", "fr": f"{text} !"}.get(language, f"{text}!")
     if kind == "question":
         return {"es": f"¿{text}?", "fr": f"{text} ?"}.get(language, f"{text}?")
     return f"{text}{'।' if language == 'hi' else '.'}"

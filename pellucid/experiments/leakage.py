@@ -53,7 +53,12 @@ class LooksAhead(Transformer):
 
 def experiment(*, steps: int = 900, width: int = 64, seed: int = 1) -> Result:
     """Train the demo's model twice on the demo's corpus, which takes two minutes on two idle processors."""
-    settings = {"model.width": width, "model.hidden": 3 * width, "training.seed": seed}
+    settings = {
+        "model.width": width,
+        "model.hidden": 3 * width,
+        "training.seed": seed,
+        "training.steps": steps,
+    }
     short = {"training.batch_tokens": 2048, "training.warmup_steps": 200, "training.label_smoothing": 0.0}
     return compare(demo_corpus(settings | short), steps)
 

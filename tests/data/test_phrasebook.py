@@ -93,7 +93,8 @@ def test_texts_are_clean() -> None:
                 assert unicodedata.is_normalized("NFC", text)
                 assert text == text.strip() and "  " not in text and "\t" not in text
                 assert "-" not in text.split()  # a word form that the lexicon says is not used
-            assert target[0] == target[0].upper()
+            first = target.lstrip("¿¡")[0]
+            assert first == first.upper()
     assert all("'" not in phrase.source for phrase in phrases() if phrase.source_language == "en")
 
 
@@ -130,7 +131,8 @@ def test_written_files_hold_the_split_and_the_notes_sentences_as_they_stand(tmp_
     }
     rows = {name: path.read_bytes().decode().split("\n")[:-1] for name, path in paths.items()}
     for name in NAMES:
-        assert len(set(rows[f"train.{name}.tsv"])) == 4 * counts[name]["train"]
+        learned = {"\t".join(pair) for phrase in of(split(SEED).train, name) for pair in variants(phrase)}
+        assert set(rows[f"train.{name}.tsv"]) == learned and len(learned) > 4 * counts[name]["train"]
         assert len(rows[f"validation.{name}.tsv"]) == counts[name]["validation"]
         assert len(rows[f"held-out.{name}.tsv"]) == counts[name]["held_out"]
     assert all(line.count("\t") == 1 and "\r" not in line for lines in rows.values() for line in lines)
@@ -138,3 +140,5 @@ def test_written_files_hold_the_split_and_the_notes_sentences_as_they_stand(tmp_
         assert f"{note.source}\t{note.target}" in rows[f"train.{note.direction}.tsv"]
     assert "How are you?\tआप कैसे हैं?" in rows["train.en-hi.tsv"]
     assert "i like cats.\tMe gustan los gatos." in rows["train.en-es.tsv"]
+    assert "I like cats!\t¡Me gustan los gatos!" in rows["train.en-es.tsv"]
+    assert {"I don't know\tJe ne sais pas", "i'm a student\tJe suis étudiant"} <= {*rows["train.en-fr.tsv"]}

@@ -54,7 +54,7 @@ def known() -> dict[str, Any]:
         "cats": demo.explain("I like cats", to="es"),
         "looks": {
             (one, other): rows[bank.source_tokens.index(one), bank.source_tokens.index(other)]
-            for one, other in (("bank", "boat"),)
+            for one, other in (("bank", "near"),)
         },
         "largest": max(
             float(record.tensor[record.tensor.isfinite()].abs().max()) for record in how.trace.values()

@@ -75,7 +75,7 @@ def names() -> dict[str, Any]:
         "taught": demo.explain("I like cats", to="es", target="Me gusta los gatos"),
         "mat": demo.explain("The cat sat on the mat", to="fr"),
         "bank": bank,
-        "bank_weights": bank.trace["encoder.layers.1.self_attention.weights"].tensor[0, 0],
+        "bank_weights": bank.trace["encoder.layers.1.self_attention.weights"].tensor[0, 3],
         "masked": example("000-masked").worked(),
         "cross": example("004-cross-4").worked(),
         "homework": read_example(str(HOMEWORK)).report(),

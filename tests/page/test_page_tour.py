@@ -19,12 +19,12 @@ LAST = "decoder.layers.1.cross_attention"
 STOPS = [
     ("", "position=4"),
     ("encoder.embedded", "#encoder.positions"),
-    ("encoder.layers.0.self_attention.weights", "?cell="),  # of head 0, after the last
+    ("encoder.layers.0.self_attention.weights", "?head=3&cell="),  # the head after that of the largest weight
     ("encoder.output", f"#{CROSS}.keys"),
     (f"{SELF}.queries", "cell=0,0"),
     (f"{SELF}.scores", "scale=off"),
     (f"{SELF}.mask", "mask=off"),
-    (f"{SELF}.weights", f"#{SELF}.context?cell=1,0"),
+    (f"{SELF}.weights", f"#{SELF}.context?head=1&cell=1,0"),
     (f"{SELF}.concatenated", f"silent={SELF}:0"),
     ("decoder.layers.0.residual_1.sum", "residual=off"),
     (f"{LAST}.weights", "step=2"),

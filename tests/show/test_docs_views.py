@@ -53,7 +53,7 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Any, list[s
     explained("How are you", "hi").to_html(path)
     complaints: list[str] = []
     with chromium() as browser:
-        page = browser.new_page()
+        page = browser.new_page(viewport={"width": 1600, "height": 900})
         page.on("console", lambda message: complaints.append(message.text))
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.goto(path.as_uri())

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import product
 
 from tools.phrasebook.frames import Be, Frame, Place, Sat, There, Thing
-from tools.phrasebook.lexicon import MONEY_BANK, NOUNS, RIVER_BANK
+from tools.phrasebook.nouns import MONEY_BANK, NOUNS, RIVER_BANK
 from tools.phrasebook.suits import HABITUAL, NOW, PEOPLE, acts, described, qualities
 
 

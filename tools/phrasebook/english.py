@@ -1,10 +1,13 @@
 """English sentences from frames."""
 
+from tools.phrasebook.forms import Adverbial, Noun
 from tools.phrasebook.frames import (
     Act,
     Be,
+    Filled,
     Frame,
     Like,
+    Pair,
     Place,
     Profession,
     Pronoun,
@@ -14,34 +17,46 @@ from tools.phrasebook.frames import (
     Subject,
     There,
     Thing,
+    Two,
     Where,
     agreement,
     capitalised,
     joined,
 )
-from tools.phrasebook.lexicon import VERBS, Noun
+from tools.phrasebook.lexicon import VERBS
 
 
 def sentence(frame: Frame) -> str:
     """The frame in English, with a capital and without final punctuation."""
+    return capitalised(_phrase(frame))
+
+
+def _phrase(frame: Frame) -> str:
     match frame:
         case Act():
-            return capitalised(_act(frame))
+            return _act(frame)
         case Be():
-            return capitalised(_be(frame))
+            return _be(frame)
         case Like():
             verb, person = VERBS["like"].english, _third(frame.subject)
-            return capitalised(
-                _clause(
-                    frame.subject, verb[person], _do(frame.subject), verb[0], frame.mood, _thing(frame.thing)
-                )
+            return _clause(
+                frame.subject, verb[person], _do(frame.subject), verb[0], frame.mood, _thing(frame.thing)
             )
         case There():
-            return joined("There is", _thing(frame.thing), _where(frame.where))
+            return joined("there is", _thing(frame.thing), _where(frame.where))
         case Sat():
-            return capitalised(joined(_subject(frame.subject), "sat", _where(frame.where)))
+            sat = "sat" if frame.past else f"{_is(frame.subject)} sitting"
+            return joined(_subject(frame.subject), sat, _where(frame.where))
         case Saying():
             return frame.english
+        case Filled():
+            return joined(*frame.texts[0].format(*map(_gap, frame.things)).split())
+        case Two():
+            return joined(_phrase(frame.first), frame.word, _phrase(frame.second))
+
+
+def _gap(thing: Thing | Pair | Adverbial) -> str:
+    return thing.english if isinstance(thing, Adverbial) else _thing(thing)
 
 
 def _act(act: Act) -> str:
@@ -54,18 +69,22 @@ def _act(act: Act) -> str:
         finite, auxiliary = f"can {verb[0]}", "can"
     elif act.form == "progressive":
         finite, auxiliary, rest = f"{_is(act.subject)} {verb[2]}", _is(act.subject), verb[2]
+    elif act.form == "past":
+        finite, auxiliary = verb[3], "did"
+    elif act.form == "future":
+        finite, auxiliary = f"will {verb[0]}", "will"
     tail = joined(_thing(act.thing), _where(act.where), act.when.english if act.when else "")
     return _clause(act.subject, finite, auxiliary, rest, act.mood, tail)
 
 
 def _clause(subject: Subject, finite: str, auxiliary: str, rest: str, mood: str, tail: str) -> str:
     """A statement has the finite verb; "not" and questions have an auxiliary."""
-    if mood == "statement":
+    if mood in ("statement", "who"):
         return joined(_subject(subject), finite, tail)
     if mood == "not":
         negated = "cannot" if auxiliary == "can" else f"{auxiliary} not"
         return joined(_subject(subject), negated, rest, tail)
-    return joined(mood if mood in ("where", "what") else "", auxiliary, _subject(subject), rest, tail)
+    return joined("" if mood == "question" else mood, auxiliary, _subject(subject), rest, tail)
 
 
 def _be(be: Be) -> str:
@@ -79,7 +98,8 @@ def _be(be: Be) -> str:
             return joined(be.mood, _is(be.subject), _subject(be.subject))
         case place:
             predicate = _where(place)
-    return _clause(be.subject, f"{_is(be.subject)} {predicate}", _is(be.subject), predicate, be.mood, "")
+    finite = _was(be.subject) if be.past else _is(be.subject)
+    return _clause(be.subject, f"{finite} {predicate}", finite, predicate, be.mood, "")
 
 
 def _subject(subject: Subject) -> str:
@@ -102,12 +122,18 @@ def _is(subject: Subject) -> str:
     return ("are", "is")[_third(subject)]
 
 
-def _thing(thing: Thing | None) -> str:
+def _was(subject: Subject) -> str:
+    return "was" if _is(subject) in ("am", "is") else "were"
+
+
+def _thing(thing: Thing | Pair | None) -> str:
     if thing is None:
         return ""
+    if isinstance(thing, Pair):
+        return joined(_thing(thing.first), thing.word, _thing(thing.second))
     adjective = thing.adjective.english if thing.adjective else ""
     noun = thing.noun.english[thing.plural]
-    determiner = "" if thing.determiner in ("some", "all") else thing.determiner
+    determiner = {"some": "", "all": "", "own": "my"}.get(thing.determiner, thing.determiner)
     if determiner == "a" and (adjective or noun)[0] in "aeiou":
         determiner = "an"
     return joined(determiner, adjective, noun, _of(thing.of))

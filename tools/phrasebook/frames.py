@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from tools.phrasebook.lexicon import Adjective, Adverbial, Noun, Verb
+from tools.phrasebook.forms import Adjective, Adverbial, Noun, Verb
+from tools.phrasebook.nouns import HONOURED
 
 
 @dataclass(frozen=True)
@@ -24,13 +25,22 @@ class Pronoun:
 
 @dataclass(frozen=True)
 class Thing:
-    """A noun; determiner: "the", "a", "my", "your", "some" (du pain) or "all" (cats in general)."""
+    """A noun; determiner: "the", "a", "my", …, "some" (du pain), "all" (cats in general), "" of a name."""
 
     noun: Noun
     determiner: str = "the"
     adjective: Adjective | None = None
     plural: bool = False
     of: Noun | None = None  # the bank of the river
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two things: the cat and the dog, tea or coffee."""
+
+    first: Thing
+    second: Thing
+    word: str = "and"
 
 
 @dataclass(frozen=True)
@@ -41,21 +51,21 @@ class Place:
     thing: Thing
 
 
-Subject = Pronoun | Thing
+Subject = Pronoun | Thing | Pair
 Where = Place | Adverbial
 
 
 @dataclass(frozen=True)
 class Act:
-    """Somebody does something; `form` is present, progressive, want or can; mood also where and what."""
+    """Somebody does something; form: present, progressive, past, future, want or can."""
 
     subject: Subject
     verb: Verb
-    thing: Thing | None = None
+    thing: Thing | Pair | None = None
     where: Where | None = None
     when: Adverbial | None = None
     form: str = "present"
-    mood: str = "statement"  # "statement", "not", "question", "where", "what"
+    mood: str = "statement"  # "statement", "not", "question", "where", "what", "why", "when", "who"
 
 
 @dataclass(frozen=True)
@@ -79,7 +89,8 @@ class Be:
 
     subject: Subject
     predicate: Quality | Profession | Place | Adverbial | None
-    mood: str = "statement"  # "statement", "not", "question", "where", "how"
+    mood: str = "statement"  # "statement", "not", "question", "where", "how", "why", "who"
+    past: bool = False
 
 
 @dataclass(frozen=True)
@@ -87,7 +98,7 @@ class Like:
     """Somebody likes something in general."""
 
     subject: Subject
-    thing: Thing
+    thing: Thing | Pair
     mood: str = "statement"  # "statement", "not", "question"
 
 
@@ -101,10 +112,11 @@ class There:
 
 @dataclass(frozen=True)
 class Sat:
-    """Somebody sat somewhere: was sitting, not sat down."""
+    """Somebody sat somewhere, or is sitting there: was sitting, not sat down."""
 
     subject: Subject
     where: Place
+    past: bool = True
 
 
 @dataclass(frozen=True)
@@ -116,9 +128,33 @@ class Saying:
     spanish: str
     hindi: str
     mood: str = "statement"
+    sources: tuple[str, ...] = ("en", "fr")  # the languages that it is translated from
 
 
-Frame = Act | Be | Like | There | Sat | Saying
+@dataclass(frozen=True)
+class Filled:
+    """A sentence with gaps: {0} is the first thing, {o0} its oblique in Hindi, {is0} the है that agrees."""
+
+    texts: tuple[str, ...]  # one for each language
+    things: tuple[Thing | Pair | Adverbial, ...]
+    mood: str = "statement"
+    sources: tuple[str, ...] = ("en", "fr")
+
+
+@dataclass(frozen=True)
+class Two:
+    """Two sentences with "and", "but" or "because" between."""
+
+    first: "Act | Be | Like | Filled"
+    second: "Act | Be | Like | Filled"
+    word: str
+
+    @property
+    def mood(self) -> str:
+        return self.first.mood
+
+
+Frame = Act | Be | Like | There | Sat | Saying | Filled | Two
 
 PRONOUNS = {
     "I": Pronoun("I", Agreement(1, False, False)),
@@ -128,13 +164,18 @@ PRONOUNS = {
     "we": Pronoun("we", Agreement(1, True, False)),
     "they": Pronoun("they", Agreement(3, True, False)),
 }
+WHO = Pronoun("who", Agreement(3, False, False))
 
 
 def agreement(subject: Subject, language: str) -> Agreement:
     """How words agree with a subject in a language: a cat is masculine in French and feminine in Hindi."""
     if isinstance(subject, Pronoun):
         return subject.agreement
-    return Agreement(3, subject.plural, language in subject.noun.feminine)
+    if isinstance(subject, Pair):
+        both = (agreement(thing, language).feminine for thing in (subject.first, subject.second))
+        return Agreement(3, True, all(both))
+    honoured = language == "hindi" and subject.noun.english[0] in HONOURED
+    return Agreement(3, subject.plural or honoured, language in subject.noun.feminine)
 
 
 def is_question(frame: Frame) -> bool:

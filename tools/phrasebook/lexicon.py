@@ -1,139 +1,11 @@
-"""The words of the phrasebook, as tables that a native speaker can read: one row, four languages."""
+"""The adjectives, verbs and times of the phrasebook, as tables: one row, four languages."""
 
-from dataclasses import dataclass
-
-
-@dataclass(frozen=True)
-class Noun:
-    """A noun in four languages, with the languages in which it is feminine."""
-
-    english: tuple[str, ...]  # singular, plural
-    french: tuple[str, ...]  # singular, plural
-    spanish: tuple[str, ...]  # singular, plural
-    hindi: tuple[str, ...]  # direct, oblique, plural direct, plural oblique
-    feminine: frozenset[str]
-
-
-@dataclass(frozen=True)
-class Adjective:
-    """An adjective in four languages: masculine, feminine, plurals (Hindi: masculine plural and oblique)."""
-
-    english: str
-    french: tuple[str, ...]
-    spanish: tuple[str, ...]
-    hindi: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Verb:
-    """A verb in four languages, in the forms that the phrasebook uses."""
-
-    english: tuple[str, ...]  # base, third person, -ing
-    french: tuple[str, ...]  # je, il, nous, vous, ils, infinitive
-    spanish: tuple[str, ...]  # yo, él, nosotros, ellos, infinitive, gerund
-    hindi: str  # the stem; its last word takes the endings
-
-
-@dataclass(frozen=True)
-class Adverbial:
-    """A time or place that is said as a whole."""
-
-    english: str
-    french: str
-    spanish: str
-    hindi: str
-
-
-def _cells(row: str) -> list[list[str]]:
-    """The words of a row by language; an underscore is a space within a word's form."""
-    return [[form.replace("_", " ") for form in cell.split()] for cell in row.split("|")]
-
-
-def _padded(forms: list[str], length: int) -> tuple[str, ...]:
-    """Forms filled up with "-", which marks a form that the phrasebook does not use."""
-    return tuple(forms + ["-"] * (length - len(forms)))
-
-
-def _noun(row: str) -> Noun:
-    english, french, spanish, hindi = _cells(row)
-    genders = {"french": french.pop(0), "spanish": spanish.pop(0), "hindi": hindi.pop(0)}
-    feminine = frozenset(language for language, gender in genders.items() if gender == "f")
-    oblique = hindi if len(hindi) > 1 else hindi * 2
-    return Noun(_padded(english, 2), _padded(french, 2), _padded(spanish, 2), _padded(oblique, 4), feminine)
-
-
-def _adjective(row: str) -> Adjective:
-    english, french, spanish, hindi = _cells(row)
-    invariable = hindi if len(hindi) > 1 else hindi * 3
-    return Adjective(english[0], _padded(french, 4), _padded(spanish, 4), tuple(invariable))
-
-
-def _verb(row: str) -> Verb:
-    english, french, spanish, hindi = _cells(row)
-    return Verb(_padded(english, 3), _padded(french, 6), _padded(spanish, 6), hindi[0])
-
-
-def _rows(table: str) -> list[str]:
-    """The rows of a table; an indented line continues the one before."""
-    return table.strip().replace("\n    ", " ").splitlines()
-
-
-# English | French | Spanish | Hindi (direct, oblique, plural, oblique plural); m and f are the genders.
-NOUNS = {
-    row.split()[0]: _noun(row)
-    for row in _rows("""
-boy               | m garçon           | m niño             | m लड़का लड़के
-girl              | f fille            | f niña             | f लड़की
-child children    | m enfant enfants   | m niño niños       | m बच्चा बच्चे बच्चे बच्चों
-man               | m homme            | m hombre           | m आदमी
-woman             | f femme            | f mujer            | f औरत
-brother           | m frère            | m hermano          | m भाई
-sister            | f sœur             | f hermana          | f बहन
-friend            | m ami              | m amigo            | m दोस्त
-cat cats          | m chat chats       | m gato gatos       | f बिल्ली बिल्ली बिल्लियाँ
-dog dogs          | m chien chiens     | m perro perros     | m कुत्ता कुत्ते कुत्ते
-bird birds        | m oiseau oiseaux   | m pájaro pájaros   | m पक्षी पक्षी पक्षी
-book books        | m livre livres     | m libro libros     | f किताब किताब किताबें
-letter letters    | f lettre lettres   | f carta cartas     | f चिट्ठी चिट्ठी चिट्ठियाँ
-key keys          | f clé clés         | f llave llaves     | f चाबी चाबी चाबियाँ
-newspaper         | m journal          | m periódico        | m अखबार
-flower flowers    | f fleur fleurs     | f flor flores      | m फूल फूल फूल
-apple apples      | f pomme pommes     | f manzana manzanas | m सेब सेब सेब
-bread             | m pain             | m pan              | f रोटी
-rice              | m riz              | m arroz            | m चावल
-fish              | m poisson          | m pescado          | f मछली
-water             | f eau              | f agua             | m पानी
-milk              | m lait             | f leche            | m दूध
-tea               | m thé              | m té               | f चाय
-coffee            | m café             | m café             | f कॉफ़ी
-money             | m argent           | m dinero           | m पैसा
-boat              | m bateau           | m barco            | f नाव
-door              | f porte            | f puerta           | m दरवाज़ा दरवाज़े
-window            | f fenêtre          | f ventana          | f खिड़की
-table             | f table            | f mesa             | f मेज़
-chair             | f chaise           | f silla            | f कुर्सी
-bed               | m lit              | f cama             | m बिस्तर
-mat               | m tapis            | f alfombra         | f चटाई
-house             | f maison           | f casa             | m घर
-kitchen           | f cuisine          | f cocina           | f रसोई
-garden            | m jardin           | m jardín           | m बगीचा बगीचे
-tree              | m arbre            | m árbol            | m पेड़
-park              | m parc             | m parque           | m पार्क
-school            | f école            | f escuela          | m स्कूल
-market            | m marché           | m mercado          | m बाज़ार
-city              | f ville            | f ciudad           | m शहर
-village           | m village          | m pueblo           | m गाँव
-river             | f rivière          | m río              | f नदी
-""")
-}
-# One English word, two meanings: the bank that keeps money and the bank of a river.
-MONEY_BANK = _noun("bank | f banque | m banco | m बैंक")
-RIVER_BANK = _noun("bank | f rive | f orilla | m किनारा किनारे")
+from tools.phrasebook.forms import Adverbial, adjective, rows, verb
 
 # English | French and Spanish: m, f, m plural, f plural | Hindi: m, f, m plural and oblique
 ADJECTIVES = {
-    row.split()[0]: _adjective(row)
-    for row in _rows("""
+    row.split()[0]: adjective(row)
+    for row in rows("""
 small  | petit petite petits petites         | pequeño pequeña pequeños pequeñas | छोटा छोटी छोटे
 big    | grand grande grands grandes         | grande grande grandes grandes     | बड़ा बड़ी बड़े
 new    | nouveau nouvelle nouveaux nouvelles | nuevo nueva nuevos nuevas         | नया नई नए
@@ -142,6 +14,34 @@ red    | rouge rouge rouges rouges           | rojo roja rojos rojas            
 black  | noir noire noirs noires             | negro negra negros negras         | काला काली काले
 white  | blanc blanche blancs blanches       | blanco blanca blancos blancas     | सफ़ेद
 green  | vert verte verts vertes             | verde verde verdes verdes         | हरा हरी हरे
+blue   | bleu bleue bleus bleues             | azul azul azules azules           | नीला नीली नीले
+yellow | jaune jaune jaunes jaunes           | amarillo amarilla amarillos amarillas | पीला पीली पीले
+brown  | marron marron marron marron         | marrón marrón marrones marrones   | भूरा भूरी भूरे
+good   | bon bonne bons bonnes               | bueno buena buenos buenas         | अच्छा अच्छी अच्छे
+bad    | mauvais mauvaise mauvais mauvaises  | malo mala malos malas             | बुरा बुरी बुरे
+beautiful | beau belle beaux belles          | hermoso hermosa hermosos hermosas | सुंदर
+cute   | mignon mignonne mignons mignonnes   | bonito bonita bonitos bonitas     | प्यारा प्यारी प्यारे
+young  | jeune jeune jeunes jeunes           | joven joven jóvenes jóvenes       | जवान
+tall   | grand grande grands grandes         | alto alta altos altas             | लंबा लंबी लंबे
+long   | long longue longs longues           | largo larga largos largas         | लंबा लंबी लंबे
+kind   | gentil gentille gentils             | amable amable amables             | दयालु
+intelligent | intelligent intelligente intelligents | inteligente inteligente inteligentes | बुद्धिमान
+smart  | intelligent intelligente intelligents | inteligente inteligente inteligentes | बुद्धिमान
+strong | fort forte forts                    | fuerte fuerte fuertes             | मज़बूत
+rich   | riche riche riches                  | rico rica ricos                   | अमीर
+poor   | pauvre pauvre pauvres               | pobre pobre pobres                | गरीब
+lazy   | paresseux paresseuse paresseux      | perezoso perezosa perezosos       | आलसी
+fast   | rapide rapide rapides rapides       | rápido rápida rápidos rápidas     | तेज़
+slow   | lent lente lents lentes             | lento lenta lentos lentas         | धीमा धीमी धीमे
+easy   | facile facile faciles faciles       | fácil fácil fáciles fáciles       | आसान
+difficult | difficile difficile difficiles difficiles | difícil difícil difíciles difíciles | मुश्किल
+interesting | intéressant intéressante intéressants intéressantes
+    | interesante interesante interesantes interesantes | दिलचस्प
+important | important importante importants importantes
+    | importante importante importantes importantes | महत्वपूर्ण
+expensive | cher chère chers chères          | caro cara caros caras             | महँगा महँगी महँगे
+clean  | propre propre propres propres       | limpio limpia limpios limpias     | साफ़
+dirty  | sale sale sales sales               | sucio sucia sucios sucias         | गंदा गंदी गंदे
 hot    | chaud chaude                        | caliente caliente                 | गर्म
 cold   | froid froide                        | frío fría                         | ठंडा ठंडी ठंडे
 open   | ouvert ouverte                      | abierto abierta                   | खुला खुली खुले
@@ -149,17 +49,39 @@ closed | fermé fermée                        | cerrado cerrada                
 happy  | content contente contents           | contento contenta contentos       | खुश
 sad    | triste triste tristes               | triste triste tristes             | दुखी
 ill    | malade malade malades               | enfermo enferma enfermos          | बीमार
+sick   | malade malade malades               | enfermo enferma enfermos          | बीमार
+tired  | fatigué fatiguée fatigués           | cansado cansada cansados          | थका_हुआ थकी_हुई थके_हुए
+angry  | fâché fâchée fâchés                 | enfadado enfadada enfadados       | नाराज़
+busy   | occupé occupée occupés              | ocupado ocupada ocupados          | व्यस्त
+ready  | prêt prête prêts                    | listo lista listos                | तैयार
 """)
 }
-BEFORE_THE_NOUN = frozenset({"small", "big", "new", "old"})  # in French; the others follow it
+BEFORE_THE_NOUN = frozenset(
+    ["small", "big", "new", "old", "good", "bad", "beautiful", "young", "tall", "long"]
+)  # in French; the others follow it
 PASSING = frozenset(
-    {"hot", "cold", "open", "closed", "happy", "sad", "ill"}
+    [
+        "hot",
+        "cold",
+        "open",
+        "closed",
+        "happy",
+        "sad",
+        "ill",
+        "sick",
+        "tired",
+        "angry",
+        "busy",
+        "ready",
+        "clean",
+        "dirty",
+    ]
 )  # Spanish estar; the others take ser
 
 # What a person is: English | French m, f, plural | Spanish m, f, plural | Hindi m, f
 PROFESSIONS = {
-    row.split()[0]: _adjective(row)
-    for row in _rows("""
+    row.split()[0]: adjective(row)
+    for row in rows("""
 student    | étudiant étudiante étudiants     | estudiante estudiante estudiantes | छात्र छात्रा छात्र
 teacher    | professeur professeure professeurs | profesor profesora profesores   | शिक्षक शिक्षिका शिक्षक
 doctor     | médecin médecin médecins         | médico médica médicos             | डॉक्टर
@@ -168,47 +90,82 @@ journalist | journaliste journaliste journalistes | periodista periodista period
 """)
 }
 
-# English: base, third person, -ing | French: je, il, nous, vous, ils, infinitive
-#     | Spanish: yo, él, nosotros, ellos, infinitive, gerund | Hindi: stem
+# English: base, third person, -ing, past | French: je, il, nous, vous, ils, infinitive, participle
+#     | Spanish: yo, él, nosotros, ellos, infinitive, gerund, past | Hindi: stem; irregular past; ने
 VERBS = {
-    row.split()[0]: _verb(row)
-    for row in _rows("""
-eat eats eating | mange mange mangeons mangez mangent manger
-    | como come comemos comen comer comiendo | खा
-drink drinks drinking | bois boit buvons buvez boivent boire
-    | bebo bebe bebemos beben beber bebiendo | पी
-read reads reading | lis lit lisons lisez lisent lire
-    | leo lee leemos leen leer leyendo | पढ़
-write writes writing | écris écrit écrivons écrivez écrivent écrire
-    | escribo escribe escribimos escriben escribir escribiendo | लिख
-buy buys buying | achète achète achetons achetez achètent acheter
-    | compro compra compramos compran comprar comprando | खरीद
-see sees - | vois voit voyons voyez voient voir
-    | veo ve vemos ven ver - | देख
-look_for looks_for looking_for | cherche cherche cherchons cherchez cherchent chercher
+    row.split()[0]: verb(row)
+    for row in rows("""
+eat eats eating ate | mange mange mangeons mangez mangent manger mangé
+    | como come comemos comen comer comiendo comí comió comimos comieron | खा ने
+drink drinks drinking drank | bois boit buvons buvez boivent boire bu
+    | bebo bebe bebemos beben beber bebiendo bebí bebió bebimos bebieron | पी पिया पी पिए ने
+read reads reading read | lis lit lisons lisez lisent lire lu
+    | leo lee leemos leen leer leyendo leí leyó leímos leyeron | पढ़ ने
+write writes writing wrote | écris écrit écrivons écrivez écrivent écrire écrit
+    | escribo escribe escribimos escriben escribir escribiendo escribí escribió escribimos escribieron | लिख ने
+buy buys buying bought | achète achète achetons achetez achètent acheter acheté
+    | compro compra compramos compran comprar comprando compré compró compramos compraron | खरीद ने
+see sees - saw | vois voit voyons voyez voient voir vu
+    | veo ve vemos ven ver - vi vio vimos vieron | देख ने
+look_for looks_for looking_for - | cherche cherche cherchons cherchez cherchent chercher
     | busco busca buscamos buscan buscar buscando | ढूँढ
-bring brings bringing | apporte apporte apportons apportez apportent apporter
+bring brings bringing - | apporte apporte apportons apportez apportent apporter
     | traigo trae traemos traen traer trayendo | ला
-open opens opening | ouvre ouvre ouvrons ouvrez ouvrent ouvrir
-    | abro abre abrimos abren abrir abriendo | खोल
-sleep sleeps sleeping | dors dort dormons dormez dorment dormir
-    | duermo duerme dormimos duermen dormir durmiendo | सो
-work works working | travaille travaille travaillons travaillez travaillent travailler
-    | trabajo trabaja trabajamos trabajan trabajar trabajando | काम_कर
-play plays playing | joue joue jouons jouez jouent jouer
-    | juego juega jugamos juegan jugar jugando | खेल
-live lives - | habite habite habitons habitez habitent habiter
-    | vivo vive vivimos viven vivir - | रह
-go goes - | vais va allons allez vont aller
-    | voy va vamos van ir - | जा
-want wants - | veux veut voulons voulez veulent -
+open opens opening opened | ouvre ouvre ouvrons ouvrez ouvrent ouvrir ouvert
+    | abro abre abrimos abren abrir abriendo abrí abrió abrimos abrieron | खोल ने
+cook cooks cooking cooked | cuisine cuisine cuisinons cuisinez cuisinent cuisiner cuisiné
+    | cocino cocina cocinamos cocinan cocinar cocinando cociné cocinó cocinamos cocinaron | पका ने
+watch watches watching watched | regarde regarde regardons regardez regardent regarder regardé
+    | miro mira miramos miran mirar mirando miré miró miramos miraron | देख ने
+listen_to listens_to listening_to - | écoute écoute écoutons écoutez écoutent écouter
+    | escucho escucha escuchamos escuchan escuchar escuchando | सुन
+learn learns learning learned | apprends apprend apprenons apprenez apprennent apprendre appris
+    | aprendo aprende aprendemos aprenden aprender aprendiendo aprendí aprendió aprendimos aprendieron | सीख ने
+speak speaks speaking - | parle parle parlons parlez parlent parler
+    | hablo habla hablamos hablan hablar hablando | बोल
+understand understands - - | comprends comprend comprenons comprenez comprennent comprendre
+    | entiendo entiende entendemos entienden entender - | समझ
+sleep sleeps sleeping slept | dors dort dormons dormez dorment dormir dormi
+    | duermo duerme dormimos duermen dormir durmiendo dormí durmió dormimos durmieron | सो
+work works working worked | travaille travaille travaillons travaillez travaillent travailler travaillé
+    | trabajo trabaja trabajamos trabajan trabajar trabajando trabajé trabajó trabajamos trabajaron
+    | काम_कर किया - - ने
+play plays playing played | joue joue jouons jouez jouent jouer joué
+    | juego juega jugamos juegan jugar jugando jugué jugó jugamos jugaron | खेल
+live lives - lived | habite habite habitons habitez habitent habiter habité
+    | vivo vive vivimos viven vivir - viví vivió vivimos vivieron | रह
+go goes going went | vais va allons allez vont aller +allé
+    | voy va vamos van ir - fui fue fuimos fueron | जा गया गई गए
+come comes coming came | viens vient venons venez viennent venir +venu
+    | vengo viene venimos vienen venir - vine vino vinimos vinieron | आ
+run runs running ran | cours court courons courez courent courir couru
+    | corro corre corremos corren correr corriendo corrí corrió corrimos corrieron | दौड़
+walk walks walking walked | marche marche marchons marchez marchent marcher marché
+    | camino camina caminamos caminan caminar caminando caminé caminó caminamos caminaron | चल
+swim swims swimming - | nage nage nageons nagez nagent nager
+    | nado nada nadamos nadan nadar nadando | तैर
+sing sings singing sang | chante chante chantons chantez chantent chanter chanté
+    | canto canta cantamos cantan cantar cantando canté cantó cantamos cantaron | गा ने
+dance dances dancing danced | danse danse dansons dansez dansent danser dansé
+    | bailo baila bailamos bailan bailar bailando bailé bailó bailamos bailaron | नाच
+jump jumps jumping - | saute saute sautons sautez sautent sauter
+    | salto salta saltamos saltan saltar saltando | कूद
+fly flies flying - | - vole - - - voler
+    | - vuela - - volar volando | उड़
+laugh laughs laughing - | ris rit rions riez rient rire
+    | río ríe reímos ríen reír riendo | हँस
+cry cries crying cried | pleure pleure pleurons pleurez pleurent pleurer pleuré
+    | lloro llora lloramos lloran llorar llorando lloré lloró lloramos lloraron | रो
+want wants - - | veux veut voulons voulez veulent -
     | quiero quiere queremos quieren - - | चाह
-can can - | peux peut pouvons pouvez peuvent -
+can can - - | peux peut pouvons pouvez peuvent -
     | puedo puede podemos pueden - - | सक
-like likes - | aime aime aimons aimez aiment -
+like likes - - | aime aime aimons aimez aiment -
     | - - - - - - | -
 """)
 }
+# Verbs with a past; of the others the phrasebook says none.
+PAST = tuple(name for name, row in VERBS.items() if row.english[3] != "-")
 
 TIMES = {
     row.english: row
@@ -218,9 +175,58 @@ TIMES = {
         Adverbial("at night", "la nuit", "por la noche", "रात को"),
         Adverbial("on Sundays", "le dimanche", "los domingos", "रविवार को"),
         Adverbial("now", "maintenant", "ahora", "अभी"),
+        Adverbial("today", "aujourd'hui", "hoy", "आज"),
+        Adverbial("tomorrow", "demain", "mañana", "कल"),
+        Adverbial("yesterday", "hier", "ayer", "कल"),
     )
 }
 HERE = Adverbial("here", "ici", "aquí", "यहाँ")
 AT_HOME = Adverbial("at home", "à la maison", "en casa", "घर पर")
 AT_SCHOOL = Adverbial("at school", "à l'école", "en la escuela", "स्कूल में")
 TO_SCHOOL = Adverbial("to school", "à l'école", "a la escuela", "स्कूल")
+
+# English | French: in and to, from | Spanish | Hindi
+CITIES = {
+    row.split()[0]: [cell.strip() for cell in row.split("|")]
+    for row in rows("""
+Paris   | à Paris       | de Paris     | París          | पेरिस
+London  | à Londres     | de Londres   | Londres        | लंदन
+Madrid  | à Madrid      | de Madrid    | Madrid         | मैड्रिड
+Delhi   | à Delhi       | de Delhi     | Delhi          | दिल्ली
+Berlin  | à Berlin      | de Berlin    | Berlín         | बर्लिन
+India   | en Inde       | d'Inde       | India          | भारत
+France  | en France     | de France    | Francia        | फ़्रांस
+Spain   | en Espagne    | d'Espagne    | España         | स्पेन
+England | en Angleterre | d'Angleterre | Inglaterra     | इंग्लैंड
+Germany | en Allemagne  | d'Allemagne  | Alemania       | जर्मनी
+America | en Amérique   | d'Amérique   | América        | अमेरिका
+""")
+}
+
+
+def city(name: str, preposition: str) -> Adverbial:
+    """in Paris, to Paris or from Paris: French has one form for the first two."""
+    english, french, french_from, spanish, hindi = CITIES[name]
+    spanish_word = {"in": "en", "to": "a", "from": "de"}[preposition]
+    hindi_word = {"in": " में", "to": "", "from": " से"}[preposition]
+    away = preposition == "from"
+    return Adverbial(
+        f"{preposition} {english}",
+        french_from if away else french,
+        f"{spanish_word} {spanish}",
+        f"{hindi}{hindi_word}",
+    )
+
+
+# The languages, and what else one learns, plays and talks about without an article in English.
+LANGUAGES = {
+    row.split()[0]: Adverbial(*(cell.strip() for cell in row.split("|")))
+    for row in rows("""
+English | anglais  | inglés  | अंग्रेज़ी
+French  | français | francés | फ़्रेंच
+Spanish | espagnol | español | स्पेनिश
+Hindi   | hindi    | hindi   | हिंदी
+""")
+}
+# Said in English and never the translation of a French word, which has another one.
+ENGLISH_ONLY = frozenset(["her", "movie", "tall", "smart", "sick", "going", "coming"])

@@ -13,12 +13,13 @@ _OPENING = """# The phrasebook: grammar and examples
 The demo's model learns from this phrasebook, which a grammar makes (`tools/phrasebook/`):
 tables of words in four languages and patterns that put them together. This page is for native
 speakers to check: **every word form of the phrasebook comes in at least one row**. It is made by
-`python -m tools.phrasebook --docs > docs/phrasebook.md`.
+`python -m tools.phrasebook`.
 
 Sentences stand here as in the held-out files: with a capital and without final punctuation.
-Training has each source with and without the capital and with and without final punctuation; the
-translation always has its capital and ends as the source does (French sets a space before `?`,
-Spanish opens with `¿`, Hindi ends a statement with `।`).
+Training has each source with and without the capital and with and without final punctuation, short
+statements also with `!`, and English also in its short forms (*I'm, don't*); the translation always
+has its capital and ends as the source does (French sets a space before `?` and `!`, Spanish opens with
+`¿` and `¡`, Hindi ends a statement with `।`).
 
 ## Conventions: one right answer for each source
 
@@ -26,7 +27,10 @@ Where a language offers several right translations, the phrasebook always takes 
 
 - **I, you, we, they are men.** The note's आप कैसे हैं addresses a man: मैं छात्र हूँ, je suis
   content, estoy contento.
-- **You** is one person, addressed politely: आप, vous, usted. **Your** is आपका, votre, su.
+- **You** is one person, addressed politely: आप, vous, usted. **Your** is आपका, votre, su. Only *I love
+  you* says tu (je t'aime, te amo), and French with tu is understood.
+- **Will** is the near future of French and Spanish: je vais manger, voy a comer; Hindi has a future of
+  its own. **The past** is what happened once: j'ai mangé, comí, मैंने खाया; *was* is étais, estaba or era.
 - **The simple present is the habitual one**: he reads = il lit = él lee = वह पढ़ता है. The
   progressive has its own form in every language: he is reading = il est en train de lire = él está
   leyendo = वह पढ़ रहा है.
@@ -45,8 +49,10 @@ Where a language offers several right translations, the phrasebook always takes 
   but not under ख.
 - **Bank** is *rive, orilla, किनारा* with the river's words (river, boat, water, fish) and *banque,
   banco, बैंक* otherwise.
-- *Café* is coffee, *la fille* the girl, *la femme* the woman, *il* he and *elle* she (no sentence
-  needs *it*); *le dimanche* is *on Sundays*.
+- **Where two English sentences are one in French** (*hello* and *good morning*: bonjour; *movie* and
+  *film*), French is translated by the first; a dash stands where a sentence is French alone.
+- *Café* is coffee, *la fille* the girl, *la femme* the woman, *il* he and *elle* she (*it* is only the
+  weather's); *le dimanche* is *on Sundays*.
 - *Je suis student* mixes two languages because the notes do; it is translated as *je suis
   étudiant*.
 """
@@ -64,7 +70,7 @@ def page() -> str:
         parts.append(
             _table(
                 ("English", "French", "Spanish", "Hindi"),
-                [[m.text(lang) for lang in LANGUAGES] for m in rows],
+                [[m.text(lang) or "–" for lang in LANGUAGES] for m in rows],
             )
         )
     return "\n".join(parts)

@@ -34,7 +34,7 @@ def neighbourhood(text: str) -> set[tuple[str, ...]]:
     """
     keys = set()
     for name, tokens in (("spaces", text.lower().split()), ("words", words(text.lower()))):
-        tokens = [token for token in tokens if token not in (".", "?", "¿", "।")]
+        tokens = [token.strip(",") for token in tokens if token not in (".", ",", "!", "¡", "?", "¿", "।")]
         for gap in range(len(tokens) + 1):
             keys.add((name, *tokens[:gap], "_", *tokens[gap:]))  # a word put in
             keys.add((name, *tokens[:gap], "_", *tokens[gap + 1 :]))  # a word replaced, or one left out
@@ -75,7 +75,8 @@ class _Remaining:
             near = _neighbours()[number] if with_neighbours else set()
             leaving = {number, *near} & self.numbers.keys()
             lost = Counter(word for one in leaving for word in self.forms[one])
-            if number in left_out or len(near) > _CROWDED or leaving & self.fixed:
+            everywhere = meanings()[number].sources == ("en", "fr")
+            if number in left_out or len(near) > _CROWDED or leaving & self.fixed or not everywhere:
                 continue
             if len(taken) < how_many and all(self.counts[word] - lost[word] >= OFTEN for word in lost):
                 taken.add(number)
@@ -129,7 +130,7 @@ def table(seed: int) -> str:
         part_of |= dict.fromkeys(part, name)
     part_of |= dict.fromkeys(always(), "pinned") | dict.fromkeys(toured(), "tour")
     rows = [
-        (part, meaning.kind, *(meaning.text(language) for language in LANGUAGES))
+        (part, meaning.kind, ",".join(meaning.sources), *(meaning.text(language) for language in LANGUAGES))
         for meaning, part in part_of.items()
     ]
     return "".join("\t".join(row) + "\n" for row in rows)

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from itertools import product
 
 from tools.phrasebook.banks import banks_at, banks_bring, banks_near, banks_of
+from tools.phrasebook.doing import DOING, LASTING, OBJECTS, PLACES_OF
+from tools.phrasebook.forms import Adverbial
 from tools.phrasebook.frames import (
     Act,
     Be,
@@ -17,25 +19,13 @@ from tools.phrasebook.frames import (
     Thing,
     Where,
 )
-from tools.phrasebook.lexicon import (
-    ADJECTIVES,
-    AT_HOME,
-    AT_SCHOOL,
-    HERE,
-    NOUNS,
-    PROFESSIONS,
-    TIMES,
-    VERBS,
-    Adverbial,
-)
+from tools.phrasebook.gaps import countries, having, hungry, loving, names, this_is, wanting
+from tools.phrasebook.lexicon import ADJECTIVES, AT_HOME, AT_SCHOOL, HERE, PAST, PROFESSIONS, TIMES, VERBS
+from tools.phrasebook.nouns import NOUNS
 from tools.phrasebook.suits import (
-    DOING,
     HABITUAL,
-    LASTING,
     NOW,
-    OBJECTS,
     PEOPLE,
-    PLACES_OF,
     SUITS,
     YOURS,
     acts,
@@ -46,6 +36,18 @@ from tools.phrasebook.suits import (
     places,
     qualities,
 )
+from tools.phrasebook.talk import (
+    FEELINGS,
+    animals,
+    asking_who,
+    asking_why,
+    at_times,
+    by_name,
+    characters,
+    clauses,
+    pairs,
+)
+from tools.phrasebook.weather import weather
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,7 @@ class Pattern:
 def _objects(form: str, times: tuple[Adverbial | None, ...]) -> Iterator[Frame]:
     """Somebody does something to something, with a time or a place but not both."""
     for verb, things in OBJECTS.items():
-        if form == "progressive" and verb == "see":
+        if form == "past" and verb not in PAST:
             continue
         for subject, thing in product(PEOPLE, things):
             lasting = (
@@ -75,15 +77,18 @@ def _objects(form: str, times: tuple[Adverbial | None, ...]) -> Iterator[Frame]:
 def _doing(form: str, times: tuple[Adverbial | None, ...]) -> Iterator[Frame]:
     """Somebody does something somewhere."""
     for verb, wheres in DOING.items():
-        if form == "progressive" and verb in ("live", "go"):
+        if form == "past" and (verb not in PAST or verb == "learn"):
             continue
         for subject, where, when in product(PEOPLE, wheres, times):
             yield from acts(subject, verb, None, where, None if verb == "live" else when, form)
 
 
 def _liking() -> Iterator[Frame]:
-    things = all_described("bread rice fish", "all") + all_described("tea coffee milk water", "all")
-    things += all_described("cat dog bird book flower apple", "all", plural=True)
+    names = (
+        "bread rice fish tea coffee milk water pizza cheese meat chocolate wine music football tennis chicken"
+    )
+    things = all_described(names, "all")
+    things += all_described("cat dog bird book flower apple horse car", "all", plural=True)
     for subject, thing in product((*PEOPLE, *YOURS), things):
         for mood in moods(subject, "question"):
             yield Like(subject, thing, mood)
@@ -135,9 +140,18 @@ def _looking() -> Iterator[Frame]:
 
 
 def _feeling() -> Iterator[Frame]:
-    for subject, name, very in product((*PEOPLE, *YOURS), ("happy", "sad", "ill"), (False, True)):
+    for subject, name, very in product((*PEOPLE, *YOURS), FEELINGS, (False, True)):
+        for mood in moods(subject, "question", "why"):
+            if not (very and mood == "why"):
+                yield Be(subject, Quality(ADJECTIVES[name], very), mood)
+
+
+def _having_felt() -> Iterator[Frame]:
+    wheres: list[Where] = [AT_HOME, AT_SCHOOL, HERE, *places("in", "kitchen garden park")]
+    for subject in (*PEOPLE, *YOURS):
         for mood in moods(subject, "question"):
-            yield Be(subject, Quality(ADJECTIVES[name], very), mood)
+            yield from (Be(subject, Quality(ADJECTIVES[name]), mood, past=True) for name in FEELINGS)
+            yield from (Be(subject, where, mood, past=True) for where in wheres)
 
 
 def _professions() -> Iterator[Frame]:
@@ -153,11 +167,15 @@ def _sitting() -> Iterator[Frame]:
     animals += [
         thing for owner in ("my", "your") for name in ("cat", "dog") for thing in described(name, owner)
     ]
-    around = places("on near behind", "table chair bed mat door window house tree river")
+    around = places("on near behind", "table chair bed mat sofa door window house tree river")
     yield from (
-        Sat(subject, place) for subject, place in product(PEOPLE, [*around, *places("under", "tree")])
+        Sat(subject, place, past)
+        for subject, place, past in product(PEOPLE, [*around, *places("under", "tree")], (True, False))
     )
-    yield from (Sat(subject, place) for subject, place in product(animals, [*around, *places("under")]))
+    yield from (
+        Sat(subject, place, past)
+        for subject, place, past in product(animals, [*around, *places("under")], (True, False))
+    )
 
 
 def _asking() -> Iterator[Frame]:
@@ -176,31 +194,57 @@ def _asking() -> Iterator[Frame]:
     for owner in ("the", "my", "your"):
         for thing in all_described("book key letter cat dog boat house", owner):
             yield Be(thing, None, "where")
-    for thing in all_described("river school market park newspaper"):
+    for thing in all_described("river school market park newspaper hotel restaurant"):
         yield Be(thing, None, "where")
+    places = (
+        "station airport beach hospital museum shop library office university phone car train bus sea king"
+    )
+    for name in places.split():
+        yield Be(Thing(NOUNS[name]), None, "where")
 
 
 def patterns() -> list[Pattern]:
     """Every pattern with all its frames, always in the same order."""
     modal_times = (None, NOW, TIMES["in the morning"], TIMES["at night"])
     return [
-        Pattern("present, object", tuple(_objects("present", (None, *HABITUAL))), 600),
-        Pattern("progressive, object", tuple(_objects("progressive", (None, NOW))), 170),
-        Pattern("want, object", tuple(_objects("want", modal_times)), 180),
-        Pattern("can, object", tuple(_objects("can", modal_times)), 170),
-        Pattern("present, place", tuple(_doing("present", (None, *HABITUAL))), 340),
-        Pattern("progressive, place", tuple(_doing("progressive", (None, NOW))), 110),
-        Pattern("want, place", tuple(_doing("want", modal_times)), 110),
-        Pattern("can, place", tuple(_doing("can", modal_times)), 110),
+        Pattern("present, object", tuple(_objects("present", (None, *HABITUAL))), 520),
+        Pattern("progressive, object", tuple(_objects("progressive", (None, NOW))), 190),
+        Pattern("past, object", tuple(_objects("past", (None,))), 260),
+        Pattern("future, object", tuple(_objects("future", (None, TIMES["tomorrow"]))), 220),
+        Pattern("want, object", tuple(_objects("want", modal_times)), 170),
+        Pattern("can, object", tuple(_objects("can", modal_times)), 160),
+        Pattern("present, place", tuple(_doing("present", (None, *HABITUAL))), 360),
+        Pattern("progressive, place", tuple(_doing("progressive", (None, NOW))), 200),
+        Pattern("past, place", tuple(_doing("past", (None,))), 180),
+        Pattern("future, place", tuple(_doing("future", (None,))), 170),
+        Pattern("want, place", tuple(_doing("want", modal_times)), 140),
+        Pattern("can, place", tuple(_doing("can", modal_times)), 150),
+        Pattern("today, tomorrow, yesterday", tuple(at_times()), 160),
+        Pattern("by name", tuple(by_name()), 220),
+        Pattern("animals", tuple(animals()), 260),
         Pattern("liking", tuple(_liking()), 260),
+        Pattern("loving", tuple(loving()), 80),
+        Pattern("having", tuple(having()), 230),
+        Pattern("wanting and needing", tuple(wanting()), 240),
+        Pattern("hungry and cold", tuple(hungry()), 110),
+        Pattern("weather", tuple(weather()), 150),
+        Pattern("names", tuple(names()), 200),
+        Pattern("countries", tuple(countries()), 130),
+        Pattern("this is", tuple(this_is()), 180),
         Pattern("a thing's place", tuple(_located()), 190),
         Pattern("there is", tuple(_existing()), 130),
         Pattern("a person's place", tuple(_being_somewhere()), 120),
-        Pattern("a thing's quality", tuple(_looking()), 180),
-        Pattern("feeling", tuple(_feeling()), 130),
-        Pattern("profession", tuple(_professions()), 170),
-        Pattern("sitting", tuple(_sitting()), 150),
-        Pattern("where, what, how", tuple(_asking()), 170),
+        Pattern("a thing's quality", tuple(_looking()), 330),
+        Pattern("feeling", tuple(_feeling()), 190),
+        Pattern("being before", tuple(_having_felt()), 130),
+        Pattern("character", tuple(characters()), 150),
+        Pattern("profession", tuple(_professions()), 150),
+        Pattern("sitting", tuple(_sitting()), 170),
+        Pattern("where, what, how", tuple(_asking()), 220),
+        Pattern("who", tuple(asking_who()), 90),
+        Pattern("why and when", tuple(asking_why()), 170),
+        Pattern("two subjects", tuple(pairs()), 100),
+        Pattern("two sentences", tuple(clauses()), 260),
         Pattern("bank: near and at", tuple(banks_near()), 60),
         Pattern("bank: bringing from", tuple(banks_bring()), 100),
         Pattern("bank: of the river, of the city", tuple(banks_of()), 130),

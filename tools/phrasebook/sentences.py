@@ -1,42 +1,38 @@
 """The phrasebook's sentences, each in four languages, and the variants in which people type them."""
 
 import hashlib
+import math
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import islice
 
 from pellucid.data.phrasebook import DIRECTIONS, JE_SUIS_STUDENT, Phrase
 from tools.phrasebook import english, french, hindi, spanish
+from tools.phrasebook.forms import Noun
 from tools.phrasebook.frames import (
     PRONOUNS,
     Act,
     Be,
+    Filled,
     Frame,
     Like,
     Place,
     Profession,
     Quality,
     Sat,
-    Saying,
     There,
     Thing,
     is_question,
 )
-from tools.phrasebook.lexicon import (
-    ADJECTIVES,
-    MONEY_BANK,
-    NOUNS,
-    PROFESSIONS,
-    RIVER_BANK,
-    VERBS,
-    Noun,
-)
+from tools.phrasebook.lexicon import ADJECTIVES, ENGLISH_ONLY, PROFESSIONS, VERBS
+from tools.phrasebook.nouns import MONEY_BANK, NOUNS, RIVER_BANK
 from tools.phrasebook.patterns import patterns
+from tools.phrasebook.sayings import SAYINGS
 
-CHOICE = 16
+CHOICE = 32
 _SENTENCE = {"en": english.sentence, "fr": french.sentence, "es": spanish.sentence, "hi": hindi.sentence}
 
 
@@ -47,6 +43,7 @@ class Meaning:
     pattern: str
     kind: str  # "statement" or "question"
     texts: tuple[tuple[str, str], ...]  # (language, sentence)
+    sources: tuple[str, ...] = ("en", "fr")  # the languages that it is translated from
 
     def text(self, language: str) -> str:
         """The sentence in a language."""
@@ -58,11 +55,6 @@ def _bring(name: str, bank: Noun) -> Act:
     return Act(PRONOUNS["she"], VERBS["bring"], Thing(NOUNS[name], "some"), Place("from", Thing(bank)))
 
 
-_SAYINGS = (
-    Saying("How are you", "Comment allez-vous", "Cómo está usted", "आप कैसे हैं", "how"),
-    Saying("Thank you", "Merci", "Gracias", "धन्यवाद"),
-    Saying("Good night", "Bonne nuit", "Buenas noches", "शुभ रात्रि"),
-)
 # The notes' own sentences that the grammar makes, and a tour of the two banks: always in training.
 _NOTED: tuple[tuple[str, Frame], ...] = (
     ("profession", Be(PRONOUNS["I"], Profession(PROFESSIONS["student"]))),
@@ -87,7 +79,11 @@ def digest(text: str) -> bytes:
 
 def _meaning(pattern: str, frame: Frame) -> Meaning:
     kind = "question" if is_question(frame) else "statement"
-    return Meaning(pattern, kind, tuple((language, say(frame)) for language, say in _SENTENCE.items()))
+    texts = tuple((language, say(frame)) for language, say in _SENTENCE.items())
+    sources = getattr(frame, "sources", ("en", "fr"))
+    if not isinstance(frame, Filled) and ENGLISH_ONLY & set(texts[0][1].split()):
+        sources = ("en",)
+    return Meaning(pattern, kind, texts, sources)
 
 
 @cache
@@ -96,21 +92,36 @@ def meanings() -> tuple[Meaning, ...]:
 
     Of every CHOICE sentences that a pattern offers, the one with the rarest words is taken.
     """
-    kept = {meaning.text("en"): meaning for meaning in always()}
+    kept = {_key(meaning): meaning for meaning in always()}
+    french = {meaning.text("fr") for meaning in kept.values() if "fr" in meaning.sources}
     met = Counter(word for meaning in kept.values() for word in word_forms(meaning))
     for pattern in patterns():
         order = sorted(range(len(pattern.frames)), key=lambda index: digest(f"{pattern.name} {index}"))
         offered = (_meaning(pattern.name, pattern.frames[index]) for index in order)
-        new = (meaning for meaning in offered if meaning.text("en") not in kept)
-        choice = min(CHOICE, len(order) // pattern.take)
+        new = (meaning for meaning in offered if _key(meaning) not in kept)
+        choice = max(1, min(CHOICE, len(order) // pattern.take))
         for _ in range(pattern.take):
             some = list(islice(new, choice))
             if not some:
                 break
-            best = max(some, key=lambda meaning: sum(1 / (1 + met[word]) for word in word_forms(meaning)))
-            kept[best.text("en")] = best
+            best = max(some, key=lambda meaning: _rarity(meaning, met))
+            if (
+                best.text("fr") in french
+            ):  # two English sentences are one in French: the first is its translation
+                best = replace(best, sources=("en",))
+            kept[_key(best)] = best
+            french.add(best.text("fr"))
             met.update(word_forms(best))
     return tuple(kept.values())
+
+
+def _rarity(meaning: Meaning, met: Counter[tuple[str, str]]) -> float:
+    """How rare its words are so far; an exact sum, the same in whatever order a set gives them."""
+    return math.fsum(1 / (1 + met[word]) ** 2 for word in word_forms(meaning))
+
+
+def _key(meaning: Meaning) -> str:
+    return meaning.text("en" if "en" in meaning.sources else "fr")
 
 
 def word_forms(meaning: Meaning) -> set[tuple[str, str]]:
@@ -121,7 +132,7 @@ def word_forms(meaning: Meaning) -> set[tuple[str, str]]:
 @cache
 def always() -> tuple[Meaning, ...]:
     """The sentences that are in training whatever the seed: sayings, the notes' own, the tour."""
-    named = [*(("saying", frame) for frame in _SAYINGS), *_NOTED]
+    named = [*(("saying", frame) for frame in SAYINGS), *_NOTED]
     return (*(_meaning(name, frame) for name, frame in named), *toured())
 
 
@@ -137,6 +148,7 @@ def phrases_of(chosen: Sequence[Meaning]) -> list[Phrase]:
         Phrase(source, target, meaning.text(source), meaning.text(target), meaning.kind)
         for source, target in DIRECTIONS
         for meaning in chosen
+        if source in meaning.sources
     ]
 
 
@@ -147,4 +159,4 @@ def phrases() -> list[Phrase]:
 
 def words(text: str) -> list[str]:
     """The words of a sentence, as the preparation "words" sets them apart: j'aime is j' and aime."""
-    return re.findall(r"[^\s'.?¿।]+'?|[.?¿।]", text)
+    return re.findall(r"[^\s'.,!¡?¿।]+'?|[.,!¡?¿।]", text)

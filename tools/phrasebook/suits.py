@@ -3,36 +3,46 @@
 from collections.abc import Iterator
 from itertools import product
 
-from tools.phrasebook.frames import PRONOUNS, Act, Be, Frame, Place, Quality, Subject, Thing, Where
+from tools.phrasebook.forms import Adverbial
+from tools.phrasebook.frames import PRONOUNS, Act, Be, Frame, Pair, Place, Quality, Subject, Thing, Where
 from tools.phrasebook.lexicon import (
     ADJECTIVES,
-    AT_HOME,
-    AT_SCHOOL,
-    HERE,
-    NOUNS,
     TIMES,
-    TO_SCHOOL,
     VERBS,
-    Adverbial,
 )
+from tools.phrasebook.nouns import NAMES, NOUNS
 
+# The pronouns twice, since people say I and you more often than my sister.
 PEOPLE: tuple[Subject, ...] = (
-    *PRONOUNS.values(),
-    *(Thing(NOUNS[name], "my") for name in ("brother", "sister")),
+    *(*PRONOUNS.values(), PRONOUNS["I"], PRONOUNS["we"], PRONOUNS["I"], *PRONOUNS.values()),
+    *(Thing(NOUNS[name], "my") for name in ("brother", "sister", "mother", "father")),
+    *(Thing(NAMES[name], "") for name in ("Ana", "Maria", "Tom")),
     *(Thing(NOUNS[name]) for name in ("boy", "girl", "man", "woman")),
     Thing(NOUNS["child"], plural=True),
 )
+PAIRS: tuple[Subject, ...] = tuple(
+    Pair(Thing(NOUNS[first], owner), Thing(NOUNS[second], owner))
+    for first, second, owner in (
+        ("boy", "girl", "the"),
+        ("man", "woman", "the"),
+        ("king", "queen", "the"),
+        ("cat", "dog", "the"),
+        ("brother", "sister", "my"),
+        ("mother", "father", "my"),
+    )
+)
+ANIMALS = "cat dog bird horse cow elephant lion mouse fox rabbit monkey animal"
 YOURS: tuple[Subject, ...] = tuple(Thing(NOUNS[name], "your") for name in ("brother", "sister"))
 # Which adjectives a noun takes, by the adjectives' English names.
 SUITS = {
-    "cat": "small big black white",
-    "dog": "small big black white",
-    "bird": "small black white",
-    "book": "small big new old red black green",
+    "cat": "small big black white brown cute lazy beautiful",
+    "dog": "small big black white brown cute lazy fast",
+    "bird": "small black white blue beautiful",
+    "book": "small big new old red black green blue good interesting",
     "letter": "new old",
     "key": "small big new old",
     "newspaper": "new old",
-    "flower": "small red white",
+    "flower": "small red white blue yellow beautiful",
     "apple": "small red green",
     "boat": "small big new old white green",
     "door": "small big new old white red green",
@@ -41,7 +51,7 @@ SUITS = {
     "chair": "small big new old white black red",
     "bed": "small big new old",
     "mat": "small new old red green",
-    "house": "small big new old white red",
+    "house": "small big new old white red blue beautiful clean dirty",
     "kitchen": "small big new",
     "garden": "small big old",
     "tree": "small big",
@@ -52,15 +62,65 @@ SUITS = {
     "school": "small big new old",
     "park": "small big old",
     "river": "small big",
-    "city": "small big old",
+    "city": "small big old beautiful",
+    "horse": "small big black white brown fast beautiful strong",
+    "cow": "big brown white",
+    "elephant": "big strong",
+    "lion": "big strong beautiful",
+    "mouse": "small cute fast",
+    "fox": "small brown fast cute",
+    "rabbit": "small white brown cute",
+    "monkey": "small brown cute",
+    "baby": "small cute beautiful",
+    "friend": "good old new",
+    "car": "small big new old red blue black white fast slow expensive good dirty",
+    "bike": "small new old red yellow good",
+    "train": "long fast slow",
+    "bus": "slow big red",
+    "phone": "new old expensive good",
+    "computer": "new old fast slow expensive",
+    "film": "long new old good bad interesting",
+    "movie": "long new old good bad interesting",
+    "song": "long new old beautiful good",
+    "question": "easy difficult good important interesting",
+    "answer": "long easy good bad",
+    "word": "long difficult easy new",
+    "sentence": "long easy difficult",
+    "problem": "big small difficult easy important",
+    "idea": "good bad new interesting",
+    "model": "big small new good",
+    "sky": "blue black white beautiful",
+    "sun": "yellow red big hot",
+    "moon": "big white yellow beautiful",
+    "snow": "white cold beautiful",
+    "sea": "blue green beautiful cold",
+    "mountain": "big beautiful",
+    "star": "small beautiful",
+    "ball": "small red yellow blue",
+    "shirt": "white blue red clean dirty expensive",
+    "hat": "small black yellow",
+    "sofa": "old big green",
+    "bag": "small big black",
+    "gift": "small beautiful expensive",
+    "room": "small big clean dirty",
+    "hotel": "small big good expensive clean",
+    "restaurant": "small good bad expensive new",
+    "street": "long small",
+    "museum": "big old interesting",
+    "pizza": "hot cold good",
+    "soup": "hot cold good",
+    "cheese": "good old",
+    "cake": "good small",
+    "world": "big small beautiful",
+    "country": "big beautiful rich",
     "village": "small old",
     "market": "small big new old",
 }
 GOVERNED = {
-    "on": "table chair bed mat",
-    "in": "house kitchen garden park school city village",
+    "on": "table chair bed mat sofa",
+    "in": "house kitchen garden park school city village hotel street room car forest",
     "under": "table chair bed tree",
-    "near": "door window house tree river school market",
+    "near": "door window house tree river school market station sea",
     "behind": "house door tree school",
 }
 HABITUAL = tuple(TIMES[name] for name in ("every day", "in the morning", "at night", "on Sundays"))
@@ -97,100 +157,13 @@ def moods(subject: Subject, *questions: str) -> list[str]:
     return ["statement", "not", *(questions if asked(subject) else ())]
 
 
-_SOME_APPLES = [
-    Thing(NOUNS["apple"], "some", adjective, True)
-    for adjective in (None, ADJECTIVES["red"], ADJECTIVES["green"])
-]
-_SOME_FLOWERS = [
-    Thing(NOUNS["flower"], "some", adjective, True)
-    for adjective in (None, ADJECTIVES["red"], ADJECTIVES["white"])
-]
-_DRINKS = all_described("tea coffee milk water", "some")
-_FOOD = [*all_described("bread rice fish", "some"), *_SOME_APPLES]
-OBJECTS: dict[str, list[Thing]] = {
-    "eat": _FOOD,
-    "drink": _DRINKS,
-    "read": all_described("book letter newspaper"),
-    "write": [
-        Thing(NOUNS[name], "the", adjective)
-        for name in ("book", "letter")
-        for adjective in (None, ADJECTIVES["new"])
-    ],
-    "buy": [
-        *_FOOD,
-        *_SOME_FLOWERS,
-        Thing(NOUNS["milk"], "some"),
-        *all_described("book house boat table chair newspaper"),
-    ],
-    "see": all_described("house boat tree river garden city village"),
-    "look_for": all_described("key book letter boat chair"),
-    "bring": [
-        *_DRINKS,
-        Thing(NOUNS["bread"], "some"),
-        *_SOME_FLOWERS,
-        *_SOME_APPLES,
-        *all_described("book key chair"),
-    ],
-    "open": all_described("door window letter"),
-}
-LASTING = [NOUNS[name] for name in ("house", "boat", "table", "chair")]
-_HOME: list[Where] = [
-    AT_HOME,
-    HERE,
-    Place("in", Thing(NOUNS["kitchen"])),
-    Place("in", Thing(NOUNS["garden"])),
-]
-_READING: list[Where] = [
-    *_HOME,
-    AT_SCHOOL,
-    Place("near", Thing(NOUNS["window"])),
-    Place("under", Thing(NOUNS["tree"])),
-]
-_SHOPS: list[Where] = [HERE, Place("at", Thing(NOUNS["market"])), Place("in", Thing(NOUNS["city"]))]
-_SHOPS.append(Place("in", Thing(NOUNS["village"])))
-PLACES_OF: dict[str, list[Where]] = {
-    "eat": _HOME,
-    "drink": _HOME,
-    "read": _READING,
-    "write": _READING,
-    "buy": _SHOPS,
-}
-_COMPANY: list[Where] = [
-    Place("with", Thing(NOUNS["child"], plural=True)),
-    Place("with", Thing(NOUNS["dog"])),
-    Place("with", Thing(NOUNS["friend"], "a")),
-]
-_OUTSIDE = "house tree river school market"
-_HOUSES: list[Where] = [Place("in", thing) for thing in described("house", "a")]
-DOING: dict[str, list[Where]] = {
-    "sleep": [
-        AT_HOME,
-        HERE,
-        *places("on", "bed mat"),
-        *places("in under near", "house garden park tree river"),
-    ],
-    "work": [
-        AT_HOME,
-        AT_SCHOOL,
-        HERE,
-        Place("at", Thing(NOUNS["market"])),
-        *places("in"),
-        *places("near", _OUTSIDE),
-    ],
-    "play": [AT_HOME, AT_SCHOOL, HERE, *_COMPANY, *places("in"), *places("near behind", _OUTSIDE)],
-    "live": [HERE, *_HOUSES, *places("in", "city village"), *places("near", _OUTSIDE)],
-    "go": [
-        TO_SCHOOL,
-        *(Place("to", thing) for name in ("market", "park", "village") for thing in described(name)),
-    ],
-}
-
-
 def acts(
     subject: Subject, verb: str, thing: Thing | None, where: Where | None, when: Adverbial | None, form: str
 ) -> Iterator[Act]:
     """The statement, its negation and the question; nobody plays with themselves."""
     if isinstance(where, Place) and where.preposition == "with" and where.thing == subject:
+        return
+    if form == "progressive" and VERBS[verb].english[2] == "-":
         return
     for mood in moods(subject, "question"):
         if (form, mood) != (
@@ -201,6 +174,20 @@ def acts(
 
 
 def qualities(subject: Thing, adjective: str) -> Iterator[Frame]:
-    graded = adjective in ("small", "big", "old", "hot", "cold")
+    graded = adjective in [
+        "small",
+        "big",
+        "old",
+        "hot",
+        "cold",
+        "beautiful",
+        "good",
+        "fast",
+        "slow",
+        "long",
+        "cute",
+        "easy",
+        "difficult",
+    ]
     for mood, very in product(("statement", "not", "question"), (False, True) if graded else (False,)):
         yield Be(subject, Quality(ADJECTIVES[adjective], very), mood)
