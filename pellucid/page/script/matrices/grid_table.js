@@ -15,7 +15,7 @@ export const tableOfCells = (matrix) => {
   const table = element(
     "table",
     {
-      class: `cells${matrix.numbers ? "" : " colour-only"}${matrix.asks || matrix.tokensAbove ? " tokens-above" : ""}${matrix.pick ? " picks" : ""}`,
+      class: ["cells", matrix.numbers ? "" : "colour-only", tokensAbove(matrix), matrix.pick ? "picks" : ""].join(" "),
       role: "grid",
       "aria-label": matrix.title,
       "aria-rowcount": panel.rows + 1,
@@ -39,6 +39,14 @@ export const tableOfCells = (matrix) => {
   };
   const boxOf = (row, column) => rows[row].children[column + 1].getBoundingClientRect();
   return { element: table, show, boxOf, cellAt: (event) => cellOfTable(event, rows) };
+};
+
+const ROOM_FOR_A_WORD = 48; // pixels
+
+/** Tokens as headings stand upright where the columns are narrow. */
+const tokensAbove = ({ asks, tokensAbove, numbers, width }) => {
+  if (numbers || !(asks || tokensAbove)) return "";
+  return width < ROOM_FOR_A_WORD ? "tokens-above" : "tokens-level";
 };
 
 const mark = (rows, headings, { row, column }, on) => {
