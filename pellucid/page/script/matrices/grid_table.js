@@ -2,7 +2,7 @@
 
 import { element, words } from "../base/elements.js";
 import { fourDecimals } from "../base/numbers.js";
-import { cellInWords } from "./cell_words.js";
+import { cellInWords, headingsOf } from "./cell_words.js";
 import { depthOf, shadeOf } from "./scales.js";
 
 /** {element, show(row, column, focus), cellAt(event)} for a grid's matrix. */
@@ -15,7 +15,7 @@ export const tableOfCells = (matrix) => {
   const table = element(
     "table",
     {
-      class: ["cells", matrix.numbers ? "" : "colour-only", tokensAbove(matrix), matrix.pick ? "picks" : ""].join(" "),
+      class: ["cells", matrix.numbers ? "" : `colour-only ${headingsOf(matrix)}`, matrix.pick ? "picks" : ""].join(" "),
       role: "grid",
       "aria-label": matrix.title,
       "aria-rowcount": panel.rows + 1,
@@ -39,14 +39,6 @@ export const tableOfCells = (matrix) => {
   };
   const boxOf = (row, column) => rows[row].children[column + 1].getBoundingClientRect();
   return { element: table, show, boxOf, cellAt: (event) => cellOfTable(event, rows) };
-};
-
-const ROOM_FOR_A_WORD = 48; // pixels
-
-/** Tokens as headings stand upright where the columns are narrow. */
-const tokensAbove = ({ asks, tokensAbove, numbers, width }) => {
-  if (numbers || !(asks || tokensAbove)) return "";
-  return width < ROOM_FOR_A_WORD ? "tokens-above" : "tokens-level";
 };
 
 const mark = (rows, headings, { row, column }, on) => {
