@@ -122,6 +122,8 @@ def test_nine_words_with_the_whole_triangle_and_the_row_sums(browser: Any, demo_
             count = len(opened.texts(f"{plate} tbody tr"))
             assert count >= 7
             assert opened.texts(f"{plate} td.sum") == ["1.0000"] * count
+            cut = "[...document.querySelectorAll('td.sum')].filter((e) => e.scrollWidth > e.clientWidth)"
+            assert opened.page.evaluate(f"{cut}.length") == 0
             inside = [
                 f"{plate} tbody tr",
                 f"{plate} td.sum",

@@ -206,7 +206,17 @@ def test_search_keeps_the_same_hypotheses(
 
 @pytest.mark.parametrize(
     "text",
-    ["How are yuo", "the elefant zzzzzzz", "I like CATS and dogz", "", "you " * 500, ">>es<< How are you"],
+    [
+        "How are yuo",
+        "the elefant zzzzzzz",
+        "I like CATS and dogz",
+        "",
+        "you " * 500,
+        ">>es<< How are you",
+        "Me gustan los gatos",
+        "je suis",
+        "gatos yuo",
+    ],
 )
 def test_mistakes_are_explained_as_in_python(text: str, demo_page: Any) -> None:
     with pytest.raises(UsageError) as raised:

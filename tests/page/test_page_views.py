@@ -158,6 +158,9 @@ def test_errors_stand_beside_the_field_and_nothing_typed_is_lost(browser: Any, d
         assert "cat" in offers and all(offer.lower().startswith("ca") for offer in offers)
         opened.page.locator(".offer", has_text=re.compile("^cat$")).click()
         assert field.input_value() == "I like cat "
+        field.fill("I gust")  # no English word begins like this, but gusta and gustan do
+        assert opened.texts(".offer") == []
+        assert opened.page.evaluate("wordsKnown(page.runs[0].model, 'source').includes('gustan')")
 
 
 def test_an_address_restores_its_view(browser: Any, path: Path) -> None:

@@ -2,7 +2,7 @@
 // a screen reader hears what the eye sees, and moving costs no painting.
 
 import { element, words } from "../base/elements.js";
-import { cellInWords } from "./cell_words.js";
+import { cellInWords, headingsOf } from "./cell_words.js";
 import { DEEPEST, depthOf } from "./scales.js";
 
 /** {element, show(row, column, focus), cellAt(event)} for a grid's matrix. */
@@ -100,9 +100,11 @@ const columnLabels = (matrix) => {
   const tokens = matrix.asks || matrix.tokensAbove;
   const every = labelsEvery(matrix.width, tokens ? 15 : 36, tokens);
   const labels = matrix.columns.map((label, column) =>
-    column % every ? null : element("span", { "--at": `${column * matrix.width}px` }, words(label)),
+    column % every
+      ? null
+      : element("span", { "--at": `${column * matrix.width}px`, "--room": `${every * matrix.width}px` }, words(label)),
   );
-  return element("div", { class: tokens ? "column-labels tokens" : "column-labels", "aria-hidden": "true" }, ...labels);
+  return element("div", { class: `column-labels ${headingsOf(matrix)}`, "aria-hidden": "true" }, ...labels);
 };
 
 /** Return n where every nth label has room; of numbers every 8th, 16th, … is shown. */

@@ -11,6 +11,14 @@ export const withWords = (spec) => ({
   columnWord: spec.columnWord ?? (spec.asks || spec.panel.columns === 1 ? "" : "dimension"),
 });
 
+const ROOM_FOR_A_WORD = 48; // pixels
+
+/** How tokens stand above the columns of a picture: upright where these are narrow. "" where numbers stand there. */
+export const headingsOf = ({ asks, tokensAbove, width }) => {
+  if (!asks && !tokensAbove) return "";
+  return width < ROOM_FOR_A_WORD ? "tokens-above" : "tokens-level";
+};
+
 /** The words for a cell's place, its tokens set apart: “gustan” asks, “like” is attended to. */
 export const cellPlace = (matrix, row, column) => {
   const right = matrix.pick ? matrix.pick(row, column).label : matrix.columns[column];

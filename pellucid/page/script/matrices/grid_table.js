@@ -2,7 +2,7 @@
 
 import { element, words } from "../base/elements.js";
 import { fourDecimals } from "../base/numbers.js";
-import { cellInWords } from "./cell_words.js";
+import { cellInWords, headingsOf } from "./cell_words.js";
 import { depthOf, shadeOf } from "./scales.js";
 
 /** {element, show(row, column, focus), cellAt(event)} for a grid's matrix. */
@@ -15,7 +15,7 @@ export const tableOfCells = (matrix) => {
   const table = element(
     "table",
     {
-      class: `cells${matrix.numbers ? "" : " colour-only"}${matrix.asks || matrix.tokensAbove ? " tokens-above" : ""}${matrix.pick ? " picks" : ""}`,
+      class: ["cells", matrix.numbers ? "" : `colour-only ${headingsOf(matrix)}`, matrix.pick ? "picks" : ""].join(" "),
       role: "grid",
       "aria-label": matrix.title,
       "aria-rowcount": panel.rows + 1,

@@ -12,7 +12,7 @@ import { UNSWITCHED, cannotSwitch, isSwitched, seeSwitched, variantOf } from "./
 /** Translate a sentence: {text, tokens, ids, score, hypotheses, source: {ids, tokens}, to}. */
 const translateText = async (text, to, model = page.runs[0].model) => {
   const source = tokenise(text, to, model);
-  checkTokens({ ...source, unknown: [] }, "sentence");
+  checkTokens({ ...source, unknown: [], foreign: "" }, "sentence");
   const { config, vocabulary, translation } = model;
   const limit = Math.min(2 * source.ids.length + 20, translation.max_length);
   const tags = vocabulary.targets.map((language) => vocabulary.target.pieces.indexOf(`>>${language}<<`));

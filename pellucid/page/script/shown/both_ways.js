@@ -35,12 +35,16 @@ export const drawBothWays = async (run, place) => {
   const show = () => setState({ beside: isAsked ? "" : "ways" });
   redraw(place, [
     element("h2", {}, `Step ${t}, with a cache and without`),
-    element("div", { class: "wide-table", tabindex: 0, role: "region", "aria-label": "with a cache and without" }, [
-      tableOf("both-ways", {
-        heading: [element("td"), columnHead("with a cache"), columnHead("without")],
-        rows: [...rowsComputed(run, t), ...wordsOfWays(ways, t)],
-      }),
-    ]),
+    element(
+      "div",
+      { class: "wide-table", tabindex: 0, role: "region", "aria-label": "rows, and the most probable words" },
+      [
+        tableOf("both-ways", {
+          heading: [element("td"), columnHead("with a cache"), columnHead("without")],
+          rows: [...rowsComputed(run, t), ...wordsOfWays(ways, t)],
+        }),
+      ],
+    ),
     element("p", { class: "equality" }, [
       `Largest difference of any number in the new row: ${inExponents(difference)}${where ? ` (${where})` : ""}.`,
       !run.switches.causal && difference > 1e-3 ? WAYS_WITHOUT_MASK : "",

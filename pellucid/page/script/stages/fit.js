@@ -6,6 +6,7 @@ const LARGEST = { width: 66, row: 34, painted: 26 };
 const HEADING = 76; // of a plate above its cells
 const GAP = 44; // between two plates, with a sign
 const ROW_SUM = 62;
+const TITLE = 170; // what stands above a plate is as wide: its cells have that room in any case
 
 /** Give every plate of a stage its {width, height, numbers}; `room` is {width, height}. */
 export const fitStage = ({ items }, room, layout) => {
@@ -69,9 +70,10 @@ const fitRow = (all, room) => {
   const even = within(1, width / columns(plates), LARGEST.width);
   const resultWidth = inDigits([result]) <= width - columns(others) * 3 ? inDigits([result]) : width / 2;
   const small = within(1, (width - Math.min(resultWidth, result.panel.columns * LARGEST.width)) / columns(others), 26);
+  const atLeast = (plate) => within(small, (TITLE - labelsWidth(plate)) / plate.panel.columns, LARGEST.painted);
   for (const plate of masks) plate.size = cellOfSize(plate, needed(plate), down(plate));
   for (const plate of plates) {
-    let across = small;
+    let across = atLeast(plate);
     if (inDigits(plates) <= width) across = Math.max(even, needed(plate));
     else if (even < 2) across = (room.width - labelsWidth(plate) - sumWidth(plate)) / plate.panel.columns;
     else if (plate === result) across = (width - columns(others) * small) / result.panel.columns;

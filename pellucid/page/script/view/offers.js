@@ -2,19 +2,22 @@
 
 import { button, found, redraw, words } from "../base/elements.js";
 import { page } from "../base/page.js";
-import { capitalised, madeOnce, visibleText } from "../base/text.js";
-import { wordsOfSide } from "../words/vocabulary.js";
+import { capitalised, visibleText } from "../base/text.js";
+import { sourceLanguageOf, wordsOfSide } from "../words/vocabulary.js";
 import { state } from "./state.js";
 
 const OFFERED = 6;
-const knownWords = new WeakMap(); // of each side of a vocabulary
 
-/** The words of a side, the shortest first; none where a word is cut into pieces. */
-export const wordsKnown = ({ vocabulary }, side) => {
-  const pieces = vocabulary[side];
-  if (vocabulary.kind !== "word" || !pieces) return [];
-  const sorted = () => wordsOfSide(pieces).sort((a, b) => a.length - b.length || (a < b ? -1 : 1));
-  return madeOnce(knownWords, pieces, sorted);
+/** The words of a side, of one language where these are known; none where a word is cut into pieces. */
+export const wordsKnown = ({ vocabulary }, side, language = null) =>
+  vocabulary.kind === "word" && vocabulary[side] ? wordsOfSide(vocabulary, side, language) : [];
+
+/** The words that may be typed into a field, in the direction that is chosen. */
+const wordsFor = (field) => {
+  const { model, to: shown } = page.runs[state.run];
+  const to = field.form.elements.to?.value ?? shown;
+  if (field.id === "own-target") return wordsKnown(model, "target", to);
+  return wordsKnown(model, "source", sourceLanguageOf(model.vocabulary, to));
 };
 
 /** The word at the caret: where it begins, where it ends. */
@@ -30,8 +33,9 @@ export const offerWords = (field) => {
   const { text } = wordAtCaret(field);
   const begin = text.toLocaleLowerCase();
   const offers = begin
-    ? wordsKnown(page.runs[state.run].model, field.id === "own-target" ? "target" : "source")
+    ? wordsFor(field)
         .filter((word) => word.toLocaleLowerCase().startsWith(begin) && word !== text)
+        .sort((a, b) => a.length - b.length || (a < b ? -1 : 1))
         .slice(0, OFFERED)
     : [];
   redraw(found("offers"), [

@@ -37,8 +37,11 @@ export const tokenise = (text, to, model = page.runs[0].model) => {
   const tag = vocabulary.targets.length > 1 ? [vocabulary.source.pieces.indexOf(`>>${language}<<`)] : [];
   const from = sourceLanguageOf(vocabulary, language);
   const ids = [...tag, ...idsOfText(vocabulary.source, prepared(vocabulary, untagged, from)), model.config.end_id];
-  const unknown = unknownWords(vocabulary, vocabulary.source, prepared(vocabulary, visibleText(untagged), from), ids);
-  return { ids, tokens: ids.map((id) => vocabulary.tokens.source[id]), unknown, to: language, tags: tag.length };
+  const visible = prepared(vocabulary, visibleText(untagged), from);
+  const unknown = unknownWords(vocabulary, "source", visible, from, ids);
+  const tokens = ids.map((id) => vocabulary.tokens.source[id]);
+  const foreign = inAnotherLanguage(vocabulary, visible, from, language);
+  return { ids, tokens, unknown, foreign, to: language, tags: tag.length };
 };
 
 /** The tokens of a target, which has no start token here. */
@@ -47,7 +50,8 @@ export const tokeniseTarget = (text, to, model = page.runs[0].model) => {
   if (text.length > MOST_CHARACTERS) throw tooLong("target");
   const language = targetLanguageOf(vocabulary, to);
   const ids = [...idsOfText(vocabulary.target, prepared(vocabulary, text, language)), model.config.end_id];
-  const unknown = unknownWords(vocabulary, vocabulary.target, prepared(vocabulary, visibleText(text), language), ids);
+  const visible = prepared(vocabulary, visibleText(text), language);
+  const unknown = unknownWords(vocabulary, "target", visible, language, ids);
   return { ids, tokens: ids.map((id) => vocabulary.tokens.target[id]), unknown, to: language, tags: 0 };
 };
 
@@ -98,41 +102,65 @@ const targetLanguageOf = ({ targets }, to) => {
 };
 
 /** The language that is translated to `to`, or null where it could be one of several. */
-const sourceLanguageOf = ({ languages }, to) => {
+export const sourceLanguageOf = ({ languages }, to) => {
   const possible = new Set(languages.filter(([, target]) => target === to).map(([source]) => source));
   return possible.size === 1 ? [...possible][0] : null;
 };
 
 /** Where a word is one token: those that the vocabulary does not have, each with the nearest, found when asked for. */
-const unknownWords = (vocabulary, side, text, ids) => {
+const unknownWords = (vocabulary, sideName, text, language, ids) => {
+  const side = vocabulary[sideName];
   if (vocabulary.kind !== "word" || !ids.includes(side.unknownId)) return [];
   const unknown = splitAtSpaces(text).filter((word) => idsOfText(side, word).includes(side.unknownId));
   return [...new Set(unknown)].map((word) => ({
     word,
     get near() {
-      return nearestWords(side, word);
+      return nearestWords(wordsOfSide(vocabulary, sideName, language), word);
     },
   }));
 };
 
-const nearestWords = (side, word) => {
-  const byLetters = new Map(wordsOfSide(side).map((known) => [known.toLowerCase(), known]));
+const nearestWords = (words, word) => {
+  const byLetters = new Map(words.map((known) => [known.toLowerCase(), known]));
   return closeMatches(word.toLowerCase(), [...byLetters.keys()], 3, 0.6).map((letters) => byLetters.get(letters));
 };
 
-export const wordsOfSide = ({ pieces }) => pieces.filter((piece) => /^▁./u.test(piece)).map((piece) => piece.slice(1));
+/** The words of a side of a vocabulary: those of a language, where it is known which they are. */
+export const wordsOfSide = (vocabulary, sideName, language = null) => {
+  const { pieces } = vocabulary[sideName];
+  const own = vocabulary.words_of?.[language]?.map((id) => pieces[id]) ?? pieces;
+  return own.filter((piece) => /^▁./u.test(piece)).map((piece) => piece.slice(1));
+};
+
+/** Why a text cannot be read: it is in another language than the one that is translated. "" where that is not known. */
+const inAnotherLanguage = (vocabulary, text, from, to) => {
+  if (!vocabulary.words_of?.[from]) return "";
+  const wordsIn = (language) => new Set(wordsOfSide(vocabulary, "source", language));
+  const words = splitAtSpaces(text).filter((word) => /^\p{L}+$/u.test(word));
+  const own = wordsIn(from);
+  if (!words.length || words.some((word) => own.has(word))) return "";
+  const languages = Object.keys(vocabulary.words_of).filter((language) => language !== from);
+  const other = languages.find((language) => words.every((word) => wordsIn(language).has(word)));
+  if (!other) return "";
+  const ways = vocabulary.languages.filter(([source]) => source === other).map(([, target]) => target);
+  const remedy = ways.length ? `, or translate to ${ways.join(" or ")}` : "";
+  return `sentence: this is "${other}", and to "${to}" the model reads "${from}". Write it in "${from}"${remedy}.`;
+};
 
 /** Raises for what cannot be explained: an empty sentence, one that is too long, a word that the model does not have. */
-export const checkTokens = ({ ids, unknown, tags, to }, side, { targets = [], ...sides } = {}) => {
+export const checkTokens = ({ ids, unknown, foreign, tags, to }, side, vocabulary = {}) => {
   if (side === "sentence" && ids.length === tags + 1) {
     throw new Error('the sentence is empty: nothing to explain. Give one, such as "How are you".');
   }
   if (ids.length > MOST_TOKENS) throw tooLong(side);
-  if (!unknown.length) return;
-  const [{ word }] = unknown;
+  const word = unknown[0]?.word;
   const tag = /^>>([^<>]+)<<$/u.exec(word)?.[1];
-  if (side === "sentence" && targets.includes(tag)) throw ofSide(side, tagTooMany(word, tag, to));
-  const known = wordsOfSide(sides[side === "target" ? side : "source"]).length;
+  if (side === "sentence" && vocabulary.targets?.includes(tag)) throw ofSide(side, tagTooMany(word, tag, to));
+  if (foreign) throw ofSide(side, foreign);
+  if (!unknown.length) return;
+  const isTarget = side === "target";
+  const language = isTarget ? to : sourceLanguageOf(vocabulary, to);
+  const known = wordsOfSide(vocabulary, isTarget ? "target" : "source", language).length;
   const advice = (each) =>
     each.near.length
       ? `Near it: ${each.near.join(", ")}.`

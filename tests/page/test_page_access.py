@@ -1,0 +1,40 @@
+"""What axe, the checker of accessibility, finds on each view of the page: nothing serious."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from opened_page import opened_page
+
+pytestmark = pytest.mark.browser
+
+SELF = "decoder.layers.0.self_attention"
+VIEWS = [
+    "",
+    "#?position=1",
+    "#decoder.layers.0",
+    "#encoder.embedded",
+    f"#{SELF}.scores?cell=1,0",
+    f"#{SELF}.weights?mask=off",
+    "#decoder.layers.0.residual_1.norm.variance",
+    "#decoder.word",
+    "#?open=tour&stop=5",
+    "#?open=own",
+]
+
+
+@pytest.mark.parametrize(("width", "height"), [(1440, 900), (390, 844)])
+def test_axe_finds_nothing_serious(browser: Any, demo_path: Path, width: int, height: int) -> None:
+    reason = "axe is not installed: pip install axe-playwright-python"
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason=reason).Axe()
+    with opened_page(browser, demo_path, "", width, height, bypass_csp=True) as opened:
+        for address in VIEWS:
+            opened.go(address)
+            found = axe.run(opened.page).response
+            assert len(found["passes"]) > 20, address
+            serious = [
+                (each["id"], each["nodes"][0]["html"])
+                for each in found["violations"]
+                if each["impact"] in ("serious", "critical")
+            ]
+            assert serious == [], address
