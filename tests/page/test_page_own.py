@@ -149,8 +149,8 @@ TYPED = [
     ("", None),
     ("0,5 1", COMMA % "0,5"),
     ("1,000\t2", COMMA % "1,000"),
-    ("1 2\n3", "w_key: row 2 has 1 and row 1 has 2 numbers. Write … for one that is not known."),
-    ("1 x", 'w_key: row 1, column 2: "x" is not a number. Write 0.25, -inf, or … for one left out.'),
+    ("1 2\n3", "w_key: row 1 has 1 and row 0 has 2 numbers. Write … for one that is not known."),
+    ("1 x", 'w_key: row 0, column 1: "x" is not a number. Write 0.25, -inf, or … for one left out.'),
     ("[[1, 2]", "w_key: a bracket is not closed, or is one too many. Or write rows without any."),
 ]
 
@@ -250,7 +250,7 @@ def test_what_is_wrong_is_said_beside_the_field_and_nothing_is_lost(opened: Open
     assert told in page.locator(".own-status").inner_text() and told in page.locator("#said").inner_text()
     assert page.locator(".own-plates").inner_text() == before
     fill(page, "keys", "0.1 0.2 0.3 o.4")
-    page.locator("#own-keys-error", has_text='row 1, column 4: "o.4" is not a number').wait_for()
+    page.locator("#own-keys-error", has_text='row 0, column 3: "o.4" is not a number').wait_for()
     page.get_by_role("button", name="weights", exact=True).first.click()
     page.get_by_role("button", name="Q, K, V").click()
     assert field.input_value() == "0.1 0.2 0.3 o.4", "another way to begin keeps what was typed"

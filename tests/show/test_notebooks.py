@@ -73,6 +73,8 @@ def test_it_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def texts(cell: Any) -> list[str]:
-    """What a cell printed, and the text of what it showed."""
+    """What a cell printed, which comes in pieces, and the text of what it showed."""
     outputs = cell.get("outputs", [])
-    return [output.get("text") or output.get("data", {}).get("text/plain", "") for output in outputs]
+    printed = "".join(output.get("text", "") for output in outputs)
+    shown = [output["data"].get("text/plain", "") for output in outputs if "data" in output]
+    return [printed, *shown] if printed else shown

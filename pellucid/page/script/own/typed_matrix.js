@@ -63,10 +63,10 @@ const checkRows = (matrix, place, which) => {
   matrix.forEach((row, r) => {
     row.forEach((cell, c) => {
       if (place === "mask" && /^(true|false)$/i.test(cell)) return;
-      writtenNumber(cell, 0, `${place}: ${which}row ${r + 1}, column ${c + 1}`);
+      writtenNumber(cell, 0, `${place}: ${which}row ${r}, column ${c}`);
     });
     if (row.length === matrix[0].length) return;
-    const counts = `row ${r + 1} has ${row.length} and row 1 has ${matrix[0].length} numbers`;
+    const counts = `row ${r} has ${row.length} and row 0 has ${matrix[0].length} numbers`;
     throw new UsageError(`${place}: ${which}${counts}. Write … for one that is not known.`);
   });
 };
