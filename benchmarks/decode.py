@@ -54,7 +54,7 @@ def makers(folder: Path, wanted: Callable[[str], bool]) -> dict[str, Make]:
         theirs = engines.marian(model)
         made["transformers generate (2 threads)"] = lambda: engines.generate(theirs, 2)
         if importlib.util.find_spec("ctranslate2"):
-            folders = engines.convert(theirs, folder)
+            folders = engines.convert(engines.marian(model), folder)  # which changes what it converts
             for precision, workers, threads in CT2_SETTINGS:
                 made[f"CTranslate2 {precision} ({workers} x {threads})"] = (
                     lambda precision=precision, workers=workers, threads=threads: engines.ctranslate2(

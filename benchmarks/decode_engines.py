@@ -143,6 +143,9 @@ def generate(theirs: Any, threads: int) -> Decoder:
                 max_new_tokens=LENGTH,
                 do_sample=False,
                 bad_words_ids=[[theirs_of(each)] for each in (PAD, UNKNOWN, START)],
+                decoder_start_token_id=theirs_of(START),
+                eos_token_id=theirs_of(END),
+                pad_token_id=theirs_of(PAD),
             )
         return ((out[:, 1 : LENGTH + 1] + 1) % VOCABULARY).tolist()
 

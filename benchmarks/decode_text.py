@@ -1,7 +1,7 @@
 """Decoding a file: all of its sentences at once, each engine with batches as it likes, and one at a time.
 
 With --model a trained model, and its quality; without, the random weights of transformer-base that
-benchmarks/decode.py has, on sources of the file's lengths (in pieces of a vocabulary of 8,000 made from it),
+benchmarks/decode.py has, on sources of the file's lengths (in pieces of a vocabulary of 7,000 made from it),
 with exactly 25 target tokens. Needs `pip install "pellucid[interop]" ctranslate2`.
 
     python -m benchmarks.decode_text FILE.en [--model FOLDER --reference FILE.de] [--name newstest2013]
@@ -37,7 +37,7 @@ def random_base(
     lines: Sequence[str], text: Sequence[str], folder: Path
 ) -> tuple[dict[str, engines.Decoder], list[list[int]]]:
     """Engines with random weights, and sources as long as the lines, in pieces made from the whole text."""
-    vocabulary = train_vocabulary(text, text, VocabularyConfig(size=8000), DataConfig())
+    vocabulary = train_vocabulary(text, text, VocabularyConfig(size=7000), DataConfig())
     model = engines.our_model()
     folders = engines.convert(engines.marian(model), folder)
     made = {
