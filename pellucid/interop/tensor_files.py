@@ -117,19 +117,25 @@ def _open_pickled(path: Path) -> TensorFile:
             tensors: dict[str, Any] = torch.load(
                 path, map_location="meta" if modern else "cpu", weights_only=True
             )
-        if not all(type(name) is str for name in tensors):
+        if not isinstance(tensors, dict) or not all(type(name) is str for name in tensors):
+            raise ValueError
+        if not all(isinstance(each, Tensor) for each in tensors.values()):
             raise ValueError
         if not modern:
             return InMemory(tensors)
-        if all(tensor.is_contiguous() for tensor in tensors.values()):
-            return OnDisk(path, {name: _stored(tensor) for name, tensor in tensors.items()})
+        places = {name: _stored(tensor) for name, tensor in tensors.items()}
+        stored = {name: place for name, place in places.items() if place}
+        if len(stored) == len(places):
+            return OnDisk(path, stored)
         return InMemory(torch.load(path, map_location="cpu", weights_only=True, mmap=True))
-    except (OSError, RuntimeError, ValueError, EOFError, AttributeError, pickle.UnpicklingError):
+    except (OSError, RuntimeError, ValueError, EOFError, pickle.UnpicklingError):
         raise PellucidError("it holds other things than tensors, or is damaged: not opened.") from None
 
 
-def _stored(tensor: Tensor) -> Stored:
-    """Return where torch found a tensor in its file."""
-    begin: int = tensor.untyped_storage()._checkpoint_offset  # type: ignore[assignment]
+def _stored(tensor: Tensor) -> Stored | None:
+    """Return where torch found a tensor in its file; None if its numbers lie apart, or torch does not say."""
+    begin = getattr(tensor.untyped_storage(), "_checkpoint_offset", None)  # not public
+    if begin is None or not tensor.is_contiguous():
+        return None
     skipped = int(tensor.storage_offset()) * tensor.element_size()
     return Stored(begin + skipped, tuple(tensor.shape), tensor.dtype)

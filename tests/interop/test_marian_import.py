@@ -14,6 +14,7 @@ from transformers import MarianMTModel, MarianTokenizer
 
 from pellucid.data.batch import pad
 from pellucid.errors import PellucidError
+from pellucid.interop import tensor_files
 from pellucid.interop.bart_family import left_out, read_foreign
 from pellucid.interop.foreign import open_foreign
 from pellucid.interop.importing import import_model
@@ -247,6 +248,17 @@ def test_a_pickle_with_code_is_refused_and_nothing_runs(
     with pytest.raises(PellucidError, match="holds other things than tensors"):
         read_foreign(open_foreign(tmp_path))
     assert not (tmp_path / "harm.txt").exists()
+
+
+def test_a_pickle_is_read_whole_where_torch_does_not_say_what_lies_where(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, rows = tmp_path / "weights.bin", torch.arange(12.0).view(4, 3)
+    torch.save({"rows": rows}, path)
+    assert isinstance(open_tensors(path), tensor_files.OnDisk)
+    monkeypatch.setattr(tensor_files, "_stored", lambda tensor: None)
+    read = open_tensors(path)
+    assert isinstance(read, tensor_files.InMemory) and torch.equal(read.read("rows", torch.float32), rows)
 
 
 def test_a_pickle_has_tied_tensors_parts_of_tensors_and_transposed_ones(tmp_path: Path) -> None:
