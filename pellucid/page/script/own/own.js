@@ -6,7 +6,7 @@ import { UsageError, workedExample } from "../runs/worked.js";
 import { copyText } from "../matrices/copying.js";
 import { checkClaims } from "./judge.js";
 import { ownFields, showFieldError, showFieldSizes } from "./own_fields.js";
-import { VERDICT_SIGNS, ownResults, verdictClass, verdictSentence } from "./own_results.js";
+import { VERDICT_SIGNS, drawOwnResults, verdictClass, verdictSentence } from "./own_results.js";
 import {
   EMPTY_FORM,
   formFromAddress,
@@ -117,8 +117,7 @@ const workOut = async (own, remember) => {
     showOutcome(own, report);
     if (own.json.value === own.drawn) return;
     own.drawn = own.json.value;
-    const results = await ownResults({ ...table, name: own.form.name }, worked, report);
-    if (own.json.value === own.drawn) own.results.replaceChildren(results);
+    await drawOwnResults({ ...table, name: own.form.name }, worked, report, own.results);
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
     const below = showFieldError(own.place, error);

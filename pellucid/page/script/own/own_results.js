@@ -25,8 +25,8 @@ const verdictSign = (verdict) =>
 
 const isClaimed = (report, name) => report.cells.some((cell) => cell.name === name);
 
-/** Everything about a worked example, as an element. */
-export const ownResults = async (table, worked, report) => {
+/** Put everything about a worked example into its place. */
+export const drawOwnResults = async (table, worked, report, results) => {
   const run = runOfWorked(worked, table.name, report.shown);
   const place = element("div", { class: "own-plates" });
   const claimed = stageNames().filter((name) => isClaimed(report, name));
@@ -37,8 +37,8 @@ export const ownResults = async (table, worked, report) => {
     table.products.length ? productList(table.products) : null,
   ]);
   const wrong = claimed.find((name) => countOf(report, "wrong", name));
+  results.replaceChildren(whole); // first, because matrices are as large as their place has room
   await drawOwnStages({ run, report, place }, { head: 0, tensor: wrong ?? null, row: null, column: null });
-  return whole;
 };
 
 /** The stages of a head; each button says what is claimed about its stage. */

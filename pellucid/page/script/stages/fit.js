@@ -6,6 +6,7 @@ const LARGEST = { width: 66, row: 34, painted: 26 };
 const HEADING = 76; // of a plate above its cells
 const GAP = 44; // between two plates, with a sign
 const ROW_SUM = 62;
+const CAPTION = 188; // of a plate: it is as wide as this, whatever its cells are
 const TITLE = 170; // what stands above a plate is as wide: its cells have that room in any case
 
 /** Give every plate of a stage its {width, height, numbers}; `room` is {width, height}. */
@@ -41,7 +42,9 @@ const fitProduct = ([left, right, result], room) => {
   const [inner, outer, rows] = [left.panel.columns, result.panel.columns, result.panel.rows];
   const inDigits = inner * needed(left);
   const forLeft =
-    left.asks && inDigits <= width / 2 ? inDigits : Math.max(inner * 4, Math.min(width * 0.4, inner * 14));
+    left.asks && inDigits <= width / 2
+      ? inDigits
+      : Math.max(CAPTION - labelsWidth(left), inner * 4, Math.min(width * 0.4, inner * 14));
   let across = within(2, (width - forLeft) / outer, LARGEST.width);
   if (across < needed(result)) across = Math.min(across, LARGEST.painted);
   const along = within(1, (width - outer * across) / inner, LARGEST.width);
