@@ -11,7 +11,7 @@ from pellucid.engine import native, plain
 from pellucid.engine.library import kernels
 from pellucid.engine.next_tokens import NextTokens
 from pellucid.engine.room import Array, Room, Said
-from pellucid.errors import UsageError
+from pellucid.errors import PellucidError, UsageError
 from pellucid.model import Transformer
 
 
@@ -32,14 +32,30 @@ class Engine:
     def __repr__(self) -> str:
         return f"<Engine {self.precision}, by {self.kind}>"
 
-    def bytes(self, room: Room) -> int:
+    @staticmethod
+    def weight_bytes(model: Transformer, precision: str) -> int:
+        """Return the memory that a model's weights take in the engine."""
+        both = {model.embedding or stack.embedding for stack in (model.encoder, model.decoder)}
+        others = [each.weight.numel() for each in both if each and each.weight.dtype != torch.float32]
+        return native.weight_bytes(model.config, precision) + 4 * sum(others)  # of embeddings, in float32
+
+    @staticmethod
+    def room_bytes(config: ModelConfig, precision: str, room: Room) -> int:
         """Return the memory that decoding in this room takes at most, beside the weights."""
-        return native.bytes_of(self._weights.shape, room)
+        return native.bytes_of(config, precision, room)
 
     def read(self, sources: Sequence[Sequence[int]], room: Room) -> "EngineDecoding":
         """Begin to decode sources; which of them, the search says."""
-        session = native.Session if isinstance(self._weights, native.Weights) else plain.Session
-        return EngineDecoding(session(self._weights, room), room, sources, self.config.target_size)
+        kind = native.Session if isinstance(self._weights, native.Weights) else plain.Session
+        try:
+            session = kind(self._weights, room)
+        except (MemoryError, OSError) as error:
+            size = self.room_bytes(self.config, self.precision, room) >> 20
+            raise PellucidError(
+                f"decoding needs {size} MB at once, and the system does not give them ({error}). "
+                "Set a smaller max_length, beam or n_best."
+            ) from error
+        return EngineDecoding(session, room, sources, self.config.target_size)
 
 
 class EngineDecoding:

@@ -87,6 +87,11 @@ def kernels() -> Kernels | None:
     return Kernels(library, chosen_kind(library, chosen))
 
 
+def has_kernels() -> bool:
+    """Tell whether compiled kernels can be loaded here, and are wanted."""
+    return os.environ.get(CHOICE) != "none" and _open(LIBRARY)[0] is not None
+
+
 def chosen_kind(library: ctypes.CDLL, chosen: str | None) -> str:
     """The fastest kind that this processor has, or the one that the environment names."""
     possible = [kind for kind in BITS if runs(library, kind)]

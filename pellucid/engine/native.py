@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from pellucid.config.schema import ModelConfig
 from pellucid.engine.library import Kernels, Layer, Linear, Memory, Model, Norm, Step, Work
 from pellucid.engine.packing import (
     ACTIVATIONS,
@@ -29,6 +30,7 @@ from pellucid.model import Transformer, round_up, sinusoids
 
 CHUNK, AHEAD = 1024, 8  # as in kernels.c
 ENCODED_TOGETHER = 160  # rows that go through all of the encoder's layers while the nearest caches hold them
+SIZES = (1, 4, 2)  # of a weight, in bytes, by the number in KINDS
 SPARE = 256 << 20  # bytes of a session's memory that are kept for the next one; a thread has one at most
 
 Arrays = dict[str, tuple[Any, type]]  # by name, a shape and a type
@@ -62,8 +64,12 @@ class Weights:
 
     def __init__(self, model: Transformer, precision: str, kernels: Kernels) -> None:
         self.shape, self.kernels, config = Shape.of(model.config), kernels, model.config
-        self._kind, self._model = KINDS[precision], model  # its embeddings are read where they are
-        self._arena = Arena(self._room(model))
+        self._kind, self.pair_type, self._model = (
+            KINDS[precision],
+            pair_type(precision),
+            model,
+        )  # its embeddings are read where they are
+        self._arena = Arena(weight_bytes(config, precision))
         self._spare: list[Arena] = []
         self.structure, shape = Model(), self.shape
         about = vars(config) | vars(shape) | dict(kind=self._kind, norm_first=config.norm == "first")
@@ -79,11 +85,6 @@ class Weights:
         self.structure.source_embedding, self.structure.target_embedding = map(address, self._embeddings)
         self.structure.encoder, self.structure.decoder = map(ctypes.addressof, self._layers.values())
 
-    @property
-    def pair_type(self) -> type:
-        """The type of remembered keys and values."""
-        return np.float32 if self._kind == KINDS["fp32"] else np.float16
-
     def lend(self, size: int) -> Arena:
         """Memory of an earlier session, because the system clears what it gives anew; or new memory."""
         with suppress(IndexError):  # several threads may look for the last one
@@ -97,17 +98,6 @@ class Weights:
         """Keep a session's memory for the next one, if it is not too large."""
         if arena.size <= SPARE:
             self._spare.append(arena)
-
-    def _room(self, model: Transformer) -> int:
-        """The bytes that all parts take."""
-        size, shape, config = (1, 4, 2)[self._kind], self.shape, model.config
-        attention = 4 * shape.across * shape.padded
-        feed_forward = 2 * shape.hidden * shape.padded
-        layers = config.encoder_layers + config.decoder_layers
-        numbers = (layers + config.decoder_layers) * attention + layers * feed_forward
-        numbers += shape.vocabulary * shape.padded
-        besides = 12 * (8 * shape.across + 2 * shape.hidden + 9 * shape.padded + 20 * BLOCK)
-        return numbers * size + (layers + 1) * besides + 12 * shape.vocabulary
 
     def _pack(self, model: Transformer) -> None:
         for stack, number, parts in parts_of(model, self.shape):
@@ -123,7 +113,7 @@ class Weights:
 
     def _affine(self, part: Affine) -> Any:
         matrix = part.weight.float().contiguous()
-        weight = self._arena.take(part.outputs * part.inputs * (1, 4, 2)[self._kind], np.uint8)
+        weight = self._arena.take(part.outputs * part.inputs * SIZES[self._kind], np.uint8)
         scale, shift = self._arena.take(part.outputs, np.float32), self._arena.take(part.outputs, np.int32)
         room = np.empty(2 * part.inputs, np.float32)
         places = [array.ctypes.data for array in (weight, scale, shift, room)]
@@ -200,7 +190,24 @@ class Session:
             self._weights.take_back(self._arena)
 
 
-def arrays_of(shape: Shape, room: Room, pair: type = np.float16) -> dict[str, Arrays]:
+def weight_bytes(config: ModelConfig, precision: str) -> int:
+    """The bytes that the packed parts of a model take, beside its embeddings."""
+    shape = Shape.of(config)
+    attention = 4 * shape.across * shape.padded
+    feed_forward = 2 * shape.hidden * shape.padded
+    layers = config.encoder_layers + config.decoder_layers
+    numbers = (layers + config.decoder_layers) * attention + layers * feed_forward
+    numbers += shape.vocabulary * shape.padded
+    besides = 12 * (8 * shape.across + 2 * shape.hidden + 9 * shape.padded + 20 * BLOCK)
+    return numbers * SIZES[KINDS[precision]] + (layers + 1) * besides + 12 * shape.vocabulary
+
+
+def pair_type(precision: str) -> type:
+    """The type of remembered keys and values."""
+    return np.float32 if precision == "fp32" else np.float16
+
+
+def arrays_of(shape: Shape, room: Room, pair: type) -> dict[str, Arrays]:
     """The shape and type of all that a session holds, by structure and field."""
     starts, cells, both = int(room.starts[-1]), int(room.cells[-1]), 2 * shape.across
     rows = max(room.rows, min(starts, max(ENCODED_TOGETHER, int(room.sources.max()))))
@@ -224,9 +231,11 @@ def arrays_of(shape: Shape, room: Room, pair: type = np.float16) -> dict[str, Ar
     return {"work": work, "memory": memory, "step": step}
 
 
-def bytes_of(shape: Shape, room: Room) -> int:
+def bytes_of(config: ModelConfig, precision: str, room: Room) -> int:
     """The bytes of a session in this room, with a step's logits, which search looks at if it must."""
-    arrays = [about for each in arrays_of(shape, room).values() for about in each.values()]
+    shape = Shape.of(config)
+    by_structure = arrays_of(shape, room, pair_type(precision))
+    arrays = [about for each in by_structure.values() for about in each.values()]
     numbers = 4 * shape.vocabulary + room.longest + len(Rows._fields) - 1  # of each row
     rows = room.rows * numbers * np.dtype(np.float32).itemsize
     return rows + sum(bytes_in(*about) for about in arrays)

@@ -155,7 +155,7 @@ def norm(part: ModelNorm, shape: Shape) -> Gains:
 
 
 def embedding(model: Transformer, stack: Encoder | Decoder) -> Tensor:
-    """The vectors of a stack's tokens, where the model has them."""
+    """The vectors of a stack's tokens, where the model has them if they are in float32."""
     part = model.embedding or stack.embedding
     assert part is not None
     return part.weight.detach().float().contiguous()

@@ -107,9 +107,10 @@ def follow_search(translator: TextTranslator, reading: Reading) -> BeamPath:
     call = translator.request([sentence], {})
     choice, steps = _RecordedChoice(call.options.beam), list[BeamStep]()
     found: list[Found] = []
-    with evaluating(translator.serving):
+    decoders = translator.decoders(call)
+    with evaluating(*decoders):
         for step in decode_batch(
-            translator.decoders, call.sources, call.requests, [0], call.rules, call.options, choice.choose
+            decoders, call.sources, call.requests, [0], call.rules, call.options, choice.choose
         ):
             found = step.done.get(0, [])
             candidates = _candidates(choice, step.open, found, call.rules, reading)

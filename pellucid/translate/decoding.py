@@ -114,7 +114,7 @@ def decode(
     seeds = options.seeds.of(sources) if options.sample else [0] * len(sources)
     waiting, threads = shared_out(models, sources, requests, options)
     begin = functools.partial(decode_batch, models, sources, requests, seeds, rules, options, waiting=waiting)
-    with evaluating(*(model for model in models if isinstance(model, Transformer))):
+    with evaluating(*models):
         if threads == 1:
             for step in begin():
                 hypotheses |= step.done
@@ -199,7 +199,8 @@ def shared_out(
 
     while True:
         waiting.room = room = room_of(models, sources, requests, options, waiting)
-        needed = threads * sum(model.bytes(room) for model in models if isinstance(model, Engine))
+        engines = [model for model in models if isinstance(model, Engine)]
+        needed = threads * sum(Engine.room_bytes(each.config, each.precision, room) for each in engines)
         if needed <= memory or waiting.most == 1:
             return waiting, threads if needed <= memory else 1
         waiting.most = waiting.most * 7 // 8
@@ -222,9 +223,9 @@ def room_of(
 
 
 @contextmanager
-def evaluating(*models: Transformer) -> Iterator[None]:
+def evaluating(*models: Transformer | Engine) -> Iterator[None]:
     """Put the models into evaluation mode, without dropout; afterwards each is in its own mode again."""
-    in_training = [model for model in models if model.training]
+    in_training = [model for model in models if isinstance(model, Transformer) and model.training]
     for model in in_training:
         model.eval()
     try:

@@ -1,14 +1,11 @@
 """Sentences in, translations out."""
 
-import copy
 from collections.abc import Iterator, Sequence
 from typing import Unpack, overload
 
-import torch
-
 from pellucid.config.schema import Config
 from pellucid.engine.decoding import Engine
-from pellucid.errors import Setting, UsageError
+from pellucid.errors import UsageError
 from pellucid.model import Transformer
 from pellucid.text.vocabulary import Vocabulary
 from pellucid.translate.decoding import decode, decode_batch, evaluating
@@ -25,10 +22,9 @@ from pellucid.translate.sentences import (
     take_ids,
     warn_of_truncation,
 )
+from pellucid.translate.serving import Serving
 from pellucid.translate.stream import stable_beginning
 from pellucid.translate.translation import Translation, text_of, translations_of
-
-PRECISIONS = ("auto", "fp32", "bf16", "int8")
 
 
 class TextTranslator:
@@ -39,7 +35,6 @@ class TextTranslator:
     Attributes:
         vocabulary: turns text into token ids and back (encode_source, decode_target, source_tokens, …).
         config: the Config that the model was trained with.
-        decoders: what computes the steps of the search: the serving models, or the engines of int8.
         characters: how many characters of a text are read at most; the rest is cut off.
     """
 
@@ -50,20 +45,10 @@ class TextTranslator:
         config: Config,
         precision: str = "auto",
     ) -> None:
-        if precision not in PRECISIONS:
-            raise UsageError(
-                f"{{}} is not one of {', '.join(PRECISIONS)}. Choose one of these.",
-                Setting("precision", precision),
-            )
         self._models = (model,) if isinstance(model, Transformer) else tuple(model)
         self.vocabulary = vocabulary
         self.config = config
-        self._serving = self._models
-        if precision == "bf16":
-            self._serving = tuple(map(in_bfloat16, self._models))
-        self.decoders: Sequence[Transformer | Engine] = self._serving
-        if precision == "int8":
-            self.decoders = tuple(Engine(each, precision) for each in self._models)
+        self._serving = Serving(self._models, precision)
         self._longest = max(TOKENS, self.config.data.max_length)
         self.characters = self._longest * CHARACTERS
 
@@ -82,9 +67,9 @@ class TextTranslator:
 
     @property
     def serving(self) -> Transformer:
-        """The model that translates: `model`, or its copy in bf16. In int8 the engine has the weights that
-        this model had at first."""
-        return only_one(self._serving)
+        """The model that translates where PyTorch does: `model`, or a copy in bf16. Edit it, inside
+        `pellucid.editing`, and PyTorch translates with it."""
+        return only_one(self._serving.models)
 
     @property
     def languages(self) -> tuple[tuple[str, str], ...]:
@@ -125,7 +110,7 @@ class TextTranslator:
         sentences = self._read_sources(texts, to)
         warn_of_truncation(sentences, self._longest)
         call = self.request(sentences, options)
-        found = decode(self.decoders, call.sources, call.requests, call.rules, call.options)
+        found = decode(self.decoders(call), call.sources, call.requests, call.rules, call.options)
         translations = translations_of(call, found, self.vocabulary)
         return translations[0] if isinstance(sources, str) else translations
 
@@ -138,7 +123,7 @@ class TextTranslator:
         sentences = [take_ids(ids, number, to, self.vocabulary, self._longest) for number, ids in each]
         warn_of_truncation(sentences, self._longest)
         call = self.request(sentences, options)
-        found = decode(self.decoders, call.sources, call.requests, call.rules, call.options)
+        found = decode(self.decoders(call), call.sources, call.requests, call.rules, call.options)
         return translations_of(call, found, self.vocabulary)
 
     def stream(
@@ -174,6 +159,10 @@ class TextTranslator:
         """Return what the search needs: the sources, a request for each sentence, rules and options."""
         return make_call(sentences, options, self._models[0], self.vocabulary, self.config.translation)
 
+    def decoders(self, call: Call) -> Sequence[Transformer | Engine]:
+        """Return what computes the steps of a call's search: engines, or the models themselves."""
+        return self._serving.decoders(call)
+
     def _read_sources(self, texts: Sequence[str], to: str | None) -> list[Sentence]:
         self._check_language(to)
         return [read_source(text, to, self.vocabulary, self._longest) for text in texts]
@@ -182,10 +171,9 @@ class TextTranslator:
         if sentence.empty:
             return
         said, seeds = "", call.options.seeds.of(call.sources)
-        with evaluating(*self._serving):
-            for step in decode_batch(
-                self.decoders, call.sources, call.requests, seeds, call.rules, call.options
-            ):
+        decoders = self.decoders(call)
+        with evaluating(*decoders):
+            for step in decode_batch(decoders, call.sources, call.requests, seeds, call.rules, call.options):
                 ids = step.done[0][0].token_ids if step.done else step.open.tokens[0, 0, 1:].tolist()
                 text = text_of(ids, sentence.to, self.vocabulary)
                 text = text if step.done else stable_beginning(text, self.vocabulary.preparation)
@@ -196,9 +184,3 @@ class TextTranslator:
     def _check_language(self, to: str | None) -> None:
         if to is not None:
             self.vocabulary.target_language(to)
-
-
-def in_bfloat16(model: Transformer) -> Transformer:
-    """Return the model, or a copy of it in bf16."""
-    same = next(model.parameters()).dtype == torch.bfloat16
-    return model if same else copy.deepcopy(model).bfloat16()

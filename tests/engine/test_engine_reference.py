@@ -14,7 +14,6 @@ from random_models import configurations, random_model, random_sources, room_for
 
 from pellucid.config.schema import ModelConfig
 from pellucid.engine import native, plain
-from pellucid.engine.decoding import Engine
 from pellucid.engine.library import BITS, LIBRARY, Kernels, runs
 from pellucid.engine.room import Rows, Said
 from pellucid.model import Transformer
@@ -76,17 +75,18 @@ def test_the_engine_computes_the_model(
     sources = random_sources(config, numbers)
     tokens = numbers.integers(0, config.target_size, (len(sources), 6))
     expected = float_logits(model, sources, tokens)
-    session = native.Session(native.Weights(model, precision, kinds()[0]), room_for(sources, 1, 6, 0))
     rows = np.arange(len(sources), dtype=np.int32)
-    session.read(rows.tolist(), sources)
     cells = rows[:, None] * 6 + np.arange(6, dtype=np.int32)
-    for step in range(6):
-        token, position = tokens[:, step].astype(np.int32), np.full_like(rows, step)
-        logits = step_of(session, Rows(token, position, rows, cells[:, step], cells, rows), True).logits
-        assert logits is not None
-        difference = torch.from_numpy(logits[:, : config.target_size]) - expected[:, step]
-        size = expected[:, step].square().mean().sqrt()
-        assert difference.square().mean().sqrt() <= tolerance * size + 1e-6
+    for kernels in kinds():
+        session = native.Session(native.Weights(model, precision, kernels), room_for(sources, 1, 6, 0))
+        session.read(rows.tolist(), sources)
+        for step in range(6):
+            token, position = tokens[:, step].astype(np.int32), np.full_like(rows, step)
+            logits = step_of(session, Rows(token, position, rows, cells[:, step], cells, rows), True).logits
+            assert logits is not None
+            difference = torch.from_numpy(logits[:, : config.target_size]) - expected[:, step]
+            size = expected[:, step].square().mean().sqrt()
+            assert difference.square().mean().sqrt() <= tolerance * size + 1e-6
 
 
 def test_nothing_beyond_the_buffers_is_read_or_written(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -162,12 +162,13 @@ def test_ties_go_to_the_lower_ids() -> None:
         assert found.id.tolist() == [[4, 6, 7, 8, 9, 10]] and len(set(found.value[0].tolist())) == 1
 
 
-def test_the_memory_of_a_session_is_known_before(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("precision", ["int8", "fp32", "bf16"])
+def test_the_memory_of_a_session_is_known_before(precision: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is taken, byte for byte, beside the logits that search may ask for."""
     taken, take = [], native.Session._take
     monkeypatch.setattr(native.Session, "_take", lambda *about: taken.append(take(*about)) or taken[-1])
     model = random_model(ModelConfig(vocabulary=70, width=24, heads=3, hidden=40), 1)
-    engine, room = Engine(model), room_for([[4] * 30, [5] * 7], 4, 9, 10)
-    session = native.Session(native.Weights(model, "int8", kinds()[0]), room)
-    logits = 4 * 8 * 128 * 4
-    assert engine.bytes(room) == logits + sum(each.nbytes for each in [*taken, *session.rows])
+    room = room_for([[4] * 30, [5] * 7], 4, 9, 10)
+    session = native.Session(native.Weights(model, precision, kinds()[0]), room)
+    held = sum(each.nbytes for each in [*taken, *session.rows])
+    assert Engine.room_bytes(model.config, precision, room) == held + 4 * 8 * 128 * 4

@@ -1,4 +1,4 @@
-"""precision="int8": results that depend on nothing but the sentence, and the search's rules as in fp32."""
+"""The engine: results that depend on nothing but the sentence, and the search's rules as in fp32."""
 
 import random
 import signal
@@ -45,9 +45,9 @@ def threads() -> Iterator[None]:
     torch.set_num_threads(before)
 
 
-def in_int8(seed: int = 1, end: float = 1.0, kind: str = "unigram") -> Translator:
+def in_int8(seed: int = 1, end: float = 1.0, kind: str = "unigram", precision: str = "int8") -> Translator:
     model = translator(kind, seed, end)
-    return Translator(model.model, model.vocabulary, model.config, "int8")
+    return Translator(model.model, model.vocabulary, model.config, precision)
 
 
 def said(translations: Sequence[Translation]) -> list[Any]:
@@ -58,11 +58,21 @@ def said(translations: Sequence[Translation]) -> list[Any]:
     ]
 
 
-@pytest.mark.parametrize("options", OPTIONS, ids=str)
-def test_a_result_depends_on_the_sentence_alone(options: dict[str, Any], threads: None) -> None:
+@pytest.mark.parametrize(
+    ("precision", "options"),
+    [
+        *(("int8", each) for each in OPTIONS),
+        *(("fp32", each) for each in OPTIONS[1::3]),
+        ("bf16", OPTIONS[1]),
+    ],
+    ids=str,
+)
+def test_a_result_depends_on_the_sentence_alone(
+    precision: str, options: dict[str, Any], threads: None
+) -> None:
     """200 sentences of 1 to 80 tokens alone, together, permuted, with other neighbours, in small batches, in
     little memory, on one thread and on two: ==."""
-    ours, numbers = in_int8(), random.Random(4)
+    ours, numbers = in_int8(precision=precision), random.Random(4)
     size = ours.model.config.vocabulary
     sources = [[*numbers.choices(range(4, size), k=n % 80), ours.vocabulary.end_id] for n in range(200)]
     torch.set_num_threads(1)
@@ -73,7 +83,7 @@ def test_a_result_depends_on_the_sentence_alone(options: dict[str, Any], threads
     neighbours = said(ours.translate_ids(sources[:90] + others, **options))[:90]
     alone = said([ours.translate_ids([each], **options)[0] for each in sources])
     assert together == permuted == alone and together[:90] == neighbours
-    for threads_now, some in ((1, dict(batch_tokens=50)), (1, dict(memory=2)), (2, {}), (2, dict(memory=2))):
+    for threads_now, some in ((1, dict(batch_tokens=50)), (1, dict(memory=3)), (2, {}), (2, dict(memory=3))):
         torch.set_num_threads(threads_now)
         assert said(ours.translate_ids(sources, **options, **some)) == together
 
@@ -96,7 +106,8 @@ def test_every_kind_of_kernels_translates_alike(kind: str, monkeypatch: pytest.M
     expected = said(in_int8().translate(sentences(12), beam=4))
     monkeypatch.setenv(CHOICE, kind)
     ours = in_int8()
-    assert isinstance(ours.decoders[0], Engine) and ours.decoders[0].kind == kind
+    (engine,) = ours._serving._engines
+    assert engine.kind == kind
     assert said(ours.translate(sentences(12), beam=4)) == expected
 
 
@@ -171,7 +182,7 @@ def test_a_translation_while_another_thread_watches_is_the_same() -> None:
 
 
 def needed(rooms: Sequence[tuple[Engine, Room]]) -> int:
-    return sum(engine.bytes(room) for engine, room in rooms)
+    return sum(Engine.room_bytes(engine.config, "int8", room) for engine, room in rooms)
 
 
 def test_memory_is_limited_before_it_is_used(monkeypatch: pytest.MonkeyPatch, threads: None) -> None:
@@ -250,7 +261,7 @@ def test_a_loaded_model_keeps_its_weights_once_it_is_packed(tmp_path: Path) -> N
     ours = translator(end=1.0)
     save_model(tmp_path / "model", ours.model, ours.vocabulary, ours.config, {})
     loaded = load(tmp_path / "model", "cpu", precision="int8")
-    assert repr(loaded.decoders[0]).startswith("<Engine int8")
+    assert repr(loaded._serving._engines[0]).startswith("<Engine int8")
     assert said(loaded.translate(sentences(5))) == said(in_int8(seed=0).translate(sentences(5)))
 
 

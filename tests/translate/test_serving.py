@@ -1,0 +1,107 @@
+"""What decodes: the engine on a processor, in every precision; the models where somebody looks into them."""
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from random_translator import assert_same, sentences, translator
+
+from pellucid.engine.decoding import Engine
+from pellucid.engine.library import CHOICE, has_kernels
+from pellucid.errors import PellucidError
+from pellucid.seeing import edits
+from pellucid.seeing.trace import editing
+from pellucid.translator import Translator
+
+pytestmark = pytest.mark.skipif(not has_kernels(), reason="the kernels are not built here")
+OPTIONS: list[dict[str, Any]] = [
+    dict(beam=1),
+    dict(beam=4, n_best=3),
+    dict(beam=5, min_length=4, max_length=9, length_penalty=0.6),
+    dict(beam=3, prefix="the cat"),
+    dict(sample=True, n_best=2, temperature=0.7, top_k=5, seed=3),
+]
+
+
+def in_precision(precision: str, seed: int = 0) -> Translator:
+    model = translator(seed=seed, end=1.0)
+    return Translator(model.model, model.vocabulary, model.config, precision)
+
+
+def decoders(ours: Translator, memory: int = 4000) -> list[type]:
+    call = ours.request(ours._read_sources(["the cat"], None), {"memory": memory})
+    return [type(each) for each in ours.decoders(call)]
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_in_fp32_the_engine_finds_what_pytorch_finds(
+    options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = sentences(40)
+    ours = in_precision("auto")
+    by_engine = ours.translate(texts, **options)
+    assert decoders(ours)[0] is Engine
+    monkeypatch.setenv(CHOICE, "none")
+    assert decoders(ours)[0] is not Engine
+    assert_same(by_engine, ours.translate(texts, **options))
+
+
+def changed_in_place(ours: Translator) -> None:
+    with torch.no_grad():
+        ours.model.decoder.layers[1].feed_forward.outer.weight.neg_()  # type: ignore[operator, union-attr]
+
+
+def with_another_layer(ours: Translator) -> None:
+    ours.model.decoder.layers[1] = copy.deepcopy(ours.model.decoder.layers[0])
+
+
+def with_other_weights(ours: Translator) -> None:
+    ours.model.load_state_dict(translator(seed=5, end=1.0).model.state_dict())
+
+
+@pytest.mark.parametrize("precision", ["auto", "bf16", "int8"])
+@pytest.mark.parametrize("change", [changed_in_place, with_another_layer, with_other_weights])
+def test_a_change_of_the_weights_reaches_the_next_call(
+    precision: str, change: Callable[[Translator], None]
+) -> None:
+    ours, texts = in_precision(precision), sentences(8)
+    before = [each.score for each in ours.translate(texts)]
+    change(ours)
+    after = [each.score for each in ours.translate(texts)]
+    fresh = Translator(ours.model, ours.vocabulary, ours.config, precision)
+    assert before != after == [each.score for each in fresh.translate(texts)]
+
+
+def test_unchanged_weights_are_packed_once() -> None:
+    ours = in_precision("auto")
+    ours.translate("the cat")
+    engines = ours._serving._engines
+    ours.translate("a dog")
+    assert ours._serving._engines is engines
+
+
+@pytest.mark.parametrize("precision", ["auto", "bf16"])
+def test_where_somebody_looks_in_the_model_itself_decodes(precision: str) -> None:
+    ours, texts, calls = in_precision(precision), sentences(6), list[object]()
+    plain = [each.score for each in ours.translate(texts)]
+    with editing(ours.serving, edits.silence("decoder.layers.0.cross_attention", 0)):
+        assert [each.score for each in ours.translate(texts)] != plain
+        assert decoders(ours)[0] is not Engine
+    handle = ours.model.decoder.register_forward_hook(lambda *about: calls.append(about))
+    ours.translate(texts)
+    assert bool(calls) == (precision == "auto") and decoders(ours)[0] is not Engine
+    handle.remove()
+    assert [each.score for each in ours.translate(texts)] == plain
+
+
+def test_a_second_copy_of_the_weights_counts_as_memory() -> None:
+    ours = in_precision("auto")
+    assert [decoders(ours, memory)[0] is Engine for memory in (1, 100)] == [False, True]
+
+
+def test_memory_that_the_system_does_not_give_is_an_error_that_says_how_much() -> None:
+    ours = in_precision("int8")
+    with pytest.raises(PellucidError, match=r"^decoding needs \d+ MB at once, .* Set a smaller max_length"):
+        ours.translate("a", max_length=1_000_000, sample=True, n_best=100)
