@@ -14,6 +14,7 @@ from random_models import configurations, random_model, random_sources, room_for
 
 from pellucid.config.schema import ModelConfig
 from pellucid.engine import native, plain
+from pellucid.engine.decoding import Engine
 from pellucid.engine.library import BITS, LIBRARY, Kernels, runs
 from pellucid.engine.room import Rows, Said
 from pellucid.model import Transformer
