@@ -21,6 +21,7 @@ from pellucid.config.schema import PRESETS, ModelConfig
 from pellucid.engine.decoding import Engine
 from pellucid.engine.library import CHOICE
 from pellucid.model import DecoderLayer, Transformer
+from pellucid.translate.decoding import Decoder as AnyDecoder
 from pellucid.translate.decoding import decode
 from pellucid.translate.options import Options
 from pellucid.translate.search import Request, Rules
@@ -46,13 +47,15 @@ def our_model(size: str = "base") -> Transformer:
 
 def pellucid(model: Transformer, precision: str, threads: int, kernels: str | None = None) -> Decoder:
     """Ours, by the functions that `translate` calls."""
-    served: Any = model
-    if precision == "int8":
+    served: AnyDecoder = model
+    if precision == "int8" or kernels != "none":
         with environment(CHOICE, kernels):
-            served = Engine(model)
-    elif precision == "bf16":
-        served = Transformer(model.config).bfloat16().eval()
-        served.load_state_dict(model.state_dict())
+            served = Engine(model, precision)
+    return ours(served, threads)
+
+
+def ours(served: AnyDecoder, threads: int) -> Decoder:
+    """Pellucid's search, with what computes its steps."""
 
     def run(sources: Sources, beam: int) -> list[list[int]]:
         torch.set_num_threads(threads)

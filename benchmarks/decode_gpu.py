@@ -1,10 +1,11 @@
-"""Decoding on a GPU in bf16 beside transformers' `generate`, turn by turn, with the same weights.
+"""Decoding on a GPU in bf16 or fp16 beside transformers' `generate`, turn by turn, with the same weights.
 
 Transformer-base and -big with random weights and a vocabulary of 32,000; 25 source and exactly 25 target
 tokens. The bound is the time to read the decoder's weights once a step, at the speed at which the GPU copies.
 Needs `pip install "pellucid[interop]"` and a GPU; `--device cpu --sizes small` tries the script without one.
 
     python -m benchmarks.decode_gpu [--sizes base,big] [--sentences 1,32,256] [--beams 1,4] [--rounds 5]
+                                    [--type bf16|fp16|fp32]
 """
 
 import argparse
@@ -16,8 +17,13 @@ import numpy as np
 import torch
 
 from benchmarks import decode_engines as engines
+from benchmarks.decode import same
 from benchmarks.report import machine, write_report
 from pellucid.model import Transformer
+from pellucid.translate.captured import CapturedEngine
+
+TYPES = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32}
+THEIRS = "transformers generate"
 
 
 def main() -> None:
@@ -29,46 +35,47 @@ def main() -> None:
     parser.add_argument("--sentences", default="1,32,256")
     parser.add_argument("--beams", default="1,4")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--type", default="bf16", choices=TYPES)
     arguments = parser.parse_args()
-    device = torch.device(arguments.device)
+    device, dtype = torch.device(arguments.device), TYPES[arguments.type]
     rows = []
     for size in arguments.sizes.split(","):
-        model = engines.our_model(size).to(device, torch.bfloat16)
-        theirs = engines.marian(model).to(device, torch.bfloat16)
+        model = engines.our_model(size).to(device, dtype)
+        theirs = engines.marian(model).to(device, dtype)
+        threads = torch.get_num_threads()
         decoders = {
-            "Pellucid bf16": engines.pellucid(model, "auto", torch.get_num_threads()),
-            "transformers generate bf16": engines.generate(theirs, torch.get_num_threads()),
+            "Pellucid": engines.ours(CapturedEngine(model), threads),
+            "Pellucid without graphs": engines.ours(model, threads),
+            THEIRS: engines.generate(theirs, threads),
         }
         least = engines.LENGTH * decoder_bytes(model) / copies_a_second(device)
         for count in map(int, arguments.sentences.split(",")):
             for beam in map(int, arguments.beams.split(",")):
-                times = measure(decoders, count, beam, arguments.rounds, device)
+                times, said = measure(decoders, count, beam, arguments.rounds, device)
                 for name, seconds in times.items():
-                    speed, ratio = (
-                        count * engines.LENGTH / seconds,
-                        times["transformers generate bf16"] / seconds,
-                    )
-                    about = (size, str(count), str(beam), name)
-                    rows.append([*about, f"{speed:,.0f}", f"{ratio:.2f}", f"{least / seconds:.1%}"])
+                    speed, ratio = count * engines.LENGTH / seconds, times[THEIRS] / seconds
+                    about, alike = (size, str(count), str(beam), name), same(said[name], said[THEIRS])
+                    numbers = f"{speed:,.0f}", f"{ratio:.2f}", f"{least / seconds:.1%}", f"{alike:.0%}"
+                    rows.append([*about, *numbers])
     name = torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
-    columns = ("model", "sentences", "beam", "engine", "tokens a second", "ratio", "of the bound")
-    write_report("decode_gpu", "Decoding speed on a GPU", [f"{name}; {machine()}."], columns, rows)
+    columns = ("model", "sentences", "beam", "engine", "tokens a second", "ratio", "of the bound", "alike")
+    about_all = [f"{name}; {machine()}; {arguments.type}. Ratios and tokens: to those of transformers."]
+    write_report("decode_gpu", "Decoding speed on a GPU", about_all, columns, rows)
 
 
 def measure(
     decoders: dict[str, engines.Decoder], count: int, beam: int, rounds: int, device: torch.device
-) -> dict[str, float]:
-    """The median of the seconds of each engine, all in turn."""
+) -> tuple[dict[str, float], dict[str, list[list[int]]]]:
+    """The median of the seconds of each engine, all in turn; and what each says."""
     numbers = np.random.default_rng(count)
     ids = numbers.integers(engines.END + 1, engines.VOCABULARY, (count, engines.LENGTH))
     ids[:, -1] = engines.END
     times: dict[str, list[float]] = {name: [] for name in decoders}
-    for number in range(rounds + 1):  # the first warms up
+    said = {name: decode(ids.tolist(), beam) for name, decode in decoders.items()}  # this also warms up
+    for _ in range(rounds):
         for name, decode in decoders.items():
-            seconds = timed(lambda decode=decode: decode(ids.tolist(), beam), device)
-            if number:
-                times[name].append(seconds)
-    return {name: statistics.median(each) for name, each in times.items()}
+            times[name].append(timed(lambda decode=decode: decode(ids.tolist(), beam), device))
+    return {name: statistics.median(each) for name, each in times.items()}, said
 
 
 def timed(work: Callable[[], object], device: torch.device) -> float:

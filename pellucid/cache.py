@@ -12,14 +12,16 @@ from pellucid.mask import Mask
 class NoPast:
     """The past in training: none, because all positions are computed at once."""
 
-    position = 0
-
     def __init__(self, target_mask: Tensor | None = None) -> None:
         self._target_mask = target_mask
 
     def extend(self, layer: int, keys_BHMK: Tensor, values_BHMU: Tensor) -> tuple[Tensor, Tensor]:
         """Return the keys and values to attend to: the new ones alone."""
         return keys_BHMK, values_BHMU
+
+    def positions(self, length: int) -> tuple[slice, int]:
+        """The positions of so many next tokens, and a number above them: from 0 on."""
+        return slice(0, length), length
 
     def mask(self) -> Mask:
         """Causal from position 0, and padding where the target has some."""
@@ -38,6 +40,10 @@ class GrowingPast:
     def position(self) -> int:
         """The position of the next token."""
         return self._keys[0].shape[2] if self._keys else 0
+
+    def positions(self, length: int) -> tuple[slice, int]:
+        """The positions of so many next tokens, and a number above them: behind those that are remembered."""
+        return slice(self.position, self.position + length), self.position + length
 
     def extend(self, layer: int, keys_BHMK: Tensor, values_BHMU: Tensor) -> tuple[Tensor, Tensor]:
         """Remember a layer's new keys and values; return all of them, the earlier ones first."""
@@ -59,7 +65,44 @@ class GrowingPast:
         self._values = [values.index_select(0, rows) for values in self._values]
 
 
-Past = NoPast | GrowingPast
+class FixedPast:
+    """The past in decoding with shapes that never change, so that a GPU can repeat a step by itself: room for
+    `longest` positions, of which each row has filled its own number."""
+
+    def __init__(
+        self, layers: int, positions_R: Tensor, heads: int, longest: int, head: int, like: Tensor
+    ) -> None:
+        self._pairs = like.new_zeros(layers, 2, len(positions_R), heads, longest, head)  # keys and values
+        self._span = torch.arange(longest, device=like.device)
+        self._positions_R = positions_R  # of each row's next token; they change where they are
+        self.reach = longest  # positions that a step looks at: more than any row has filled
+
+    def positions(self, length: int) -> tuple[Tensor, int]:
+        """The position of each row's next token, R x 1, and a number above all of them."""
+        return self._positions_R[:, None], len(self._span)
+
+    def extend(self, layer: int, keys_BHMK: Tensor, values_BHMU: Tensor) -> tuple[Tensor, Tensor]:
+        """Write a layer's new keys and values, one for each row, to the rows' positions; return all."""
+        both = self._pairs[layer, :, :, :, : self.reach]
+        new = torch.stack((keys_BHMK, values_BHMU))
+        both.scatter_(3, self._positions_R[None, :, None, None, None].expand_as(new), new)
+        return both[0], both[1]
+
+    def mask(self) -> Mask:
+        """What each row has filled, its next token included."""
+        return Mask(self._span[: self.reach] <= self._positions_R[:, None], some_row_is_empty=False)
+
+    def select(self, rows: Tensor) -> None:
+        """Continue these rows, in this order."""
+        filled = self._pairs[..., : self.reach, :]
+        filled.copy_(filled.index_select(2, rows))
+
+    def clear(self) -> None:
+        """Forget everything: what a model that computes NaN left would spoil what comes."""
+        self._pairs.zero_()
+
+
+Past = NoPast | GrowingPast | FixedPast
 
 
 @dataclass(frozen=True)

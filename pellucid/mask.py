@@ -1,6 +1,6 @@
 """Which position may look at which (section 3.2.3)."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -13,19 +13,25 @@ class Mask:
     allowed_BM: True where a key is a real token; None when all are.
     first_query: the position of the first query if the mask is causal, else None: query i may look at keys up
     to and including i.
-    some_row_is_empty: whether some query may look at nothing, because its sentence has no real token.
+    some_row_is_empty: whether some query may look at nothing, because its sentence has no real token; None:
+    the mask finds out.
     """
 
     allowed_BM: Tensor | None = None
     first_query: int | None = None
-    some_row_is_empty: bool = field(init=False, default=False)
+    some_row_is_empty: bool | None = None
 
     def __post_init__(self) -> None:
         # Computed once: every layer asks, and on a GPU the answer waits for all earlier work.
-        if self.allowed_BM is not None:
-            # A causal row sees at least its first keys: it is empty only where the first key is padding.
-            seen = self.allowed_BM.any(-1) if self.first_query is None else self.allowed_BM[:, 0]
-            object.__setattr__(self, "some_row_is_empty", not bool(seen.all()))
+        if self.some_row_is_empty is None:
+            object.__setattr__(self, "some_row_is_empty", self._some_row_is_empty())
+
+    def _some_row_is_empty(self) -> bool:
+        if self.allowed_BM is None:
+            return False
+        # A causal row sees at least its first keys: it is empty only where the first key is padding.
+        seen = self.allowed_BM.any(-1) if self.first_query is None else self.allowed_BM[:, 0]
+        return not bool(seen.all())
 
     def may_look(self, queries: int, keys: int, device: torch.device) -> Tensor | None:
         """The mask as bools, 1 or B x 1 x L x M; None when everything is allowed."""

@@ -92,7 +92,8 @@ class Encoder(Part):
 
     def forward(self, ids: Tensor, mask: Mask, shared_embedding: nn.Embedding | None) -> Tensor:
         """Ids B M -> B M D (the axis is named L here: every position asks)."""
-        x = self.dropout(embed(self, ids, shared_embedding, first=0))
+        length = ids.shape[1]
+        x = self.dropout(embed(self, ids, shared_embedding, slice(0, length), length))
         for layer in self.layers:
             x = layer(x, mask)
         return self.see("output_BLD", self.norm(x) if self.norm else x)
@@ -131,7 +132,7 @@ class Decoder(Part):
         self, ids: Tensor, memory: Memory, past: Past, shared_embedding: nn.Embedding | None
     ) -> Tensor:
         """Ids B L -> B L D; `past` says at which position they begin and what came before."""
-        x = self.dropout(embed(self, ids, shared_embedding, first=past.position))
+        x = self.dropout(embed(self, ids, shared_embedding, *past.positions(ids.shape[1])))
         mask = past.mask()
         for layer in self.layers:
             x = layer(x, mask, memory, past)
@@ -227,7 +228,7 @@ def attend(
     scaled_scores = see("scaled_scores_BHLM", scores * scale)
     mask_BHLM = see("mask_BHLM", additive(may_look, scores))
     masked_scores = see("masked_scores_BHLM", scaled_scores + mask_BHLM)
-    weights = see("weights_BHLM", softmax_over_keys(masked_scores, mask.some_row_is_empty or watched()))
+    weights = see("weights_BHLM", softmax_over_keys(masked_scores, bool(mask.some_row_is_empty or watched())))
     return see("context_BHLU", dropout(weights) @ values)
 
 
@@ -316,15 +317,16 @@ class Projection(nn.Module):
         self.bias = nn.Parameter(torch.empty(config.target_size)) if config.output_bias else None
 
 
-def embed(stack: "Encoder | Decoder", ids: Tensor, shared: nn.Embedding | None, first: int) -> Tensor:
-    """Token embeddings times sqrt(D) (section 3.4) plus positions (section 3.5): B L -> B L D; the first id
-    stands at position `first`."""
+def embed(
+    stack: "Encoder | Decoder", ids: Tensor, shared: nn.Embedding | None, where: slice | Tensor, above: int
+) -> Tensor:
+    """Token embeddings times sqrt(D) (section 3.4) plus positions (section 3.5): B L -> B L D; the ids stand
+    at the positions `where`, which are below `above`."""
     embedding = shared or stack.embedding
     assert embedding is not None
     vectors = stack.see("token_embeddings_BLD", embedding(ids) * stack.scale)
-    length = round_up(first + ids.shape[1])
-    table = sinusoids(length, vectors.shape[-1], vectors.dtype, vectors.device, stack.positions)
-    positions = stack.see("positions_LD", table[first : first + ids.shape[1]])
+    table = sinusoids(round_up(above), vectors.shape[-1], vectors.dtype, vectors.device, stack.positions)
+    positions = stack.see("positions_LD", table[where])
     return stack.see("embedded_BLD", vectors + positions)
 
 

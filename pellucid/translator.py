@@ -44,9 +44,9 @@ def load(
         transformers with a MarianMT (OPUS-MT), M2M100 or NLLB model, or "demo" for the model inside the
         package. A list of them is an ensemble, with the [translation] settings of the first.
     device: "auto" (a GPU where PyTorch sees one), "cpu", "cuda", "cuda:1", or a torch.device.
-    precision: what `translate` and `stream` compute in: "fp32", "bf16", "int8" (on a processor, several times
-        as fast: docs/performance.md), or "auto", which is "fp32". In "bf16" a folder of transformers is read
-        in bf16, without a copy in fp32.
+    precision: what `translate` and `stream` compute in: "fp32", "bf16", "fp16" (on a GPU), "int8" (on a
+        processor, the fastest: docs/performance.md), or "auto", which is "fp32". In "bf16" a folder of
+        transformers is read in bf16, without a copy in fp32.
     """
     paths = [path] if isinstance(path, str | os.PathLike) or not isinstance(path, Sequence) else path
     if not paths or not all(isinstance(each, str | os.PathLike) for each in paths):

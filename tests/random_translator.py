@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import torch
+from torch.profiler import profile
 
 from pellucid.config.schema import Config, DataConfig, ModelConfig, VocabularyConfig
 from pellucid.model import Transformer
@@ -59,3 +60,14 @@ def assert_same(ours: list[Translation], theirs: list[Translation]) -> None:
         assert [each.finished for each in our.hypotheses] == [each.finished for each in their.hypotheses]
         scores = [each.score for each in their.hypotheses]
         assert [each.score for each in our.hypotheses] == pytest.approx(scores, abs=1e-4)
+
+
+def most_memory(profiled: profile) -> int:
+    """The most bytes that a profiled computation held at once."""
+    assert profiled.profiler is not None and profiled.profiler.kineto_results is not None
+    events = [each for each in profiled.profiler.kineto_results.events() if each.name() == "[memory]"]
+    now = most = 0
+    for event in sorted(events, key=lambda event: event.start_ns()):
+        now += event.nbytes()
+        most = max(most, now)
+    return most

@@ -18,6 +18,8 @@ from pellucid.model import Transformer
 class Engine:
     """A model made ready for fast decoding on a processor; it keeps the weights that the model has now."""
 
+    together = 128  # hypotheses that a thread decodes: each step does all products before it begins the next
+
     def __init__(self, model: Transformer, precision: str = "int8") -> None:
         if next(model.parameters()).device.type != "cpu":
             raise UsageError(
@@ -32,17 +34,9 @@ class Engine:
     def __repr__(self) -> str:
         return f"<Engine {self.precision}, by {self.kind}>"
 
-    @staticmethod
-    def weight_bytes(model: Transformer, precision: str) -> int:
-        """Return the memory that a model's weights take in the engine."""
-        both = {model.embedding or stack.embedding for stack in (model.encoder, model.decoder)}
-        others = [each.weight.numel() for each in both if each and each.weight.dtype != torch.float32]
-        return native.weight_bytes(model.config, precision) + 4 * sum(others)  # of embeddings, in float32
-
-    @staticmethod
-    def room_bytes(config: ModelConfig, precision: str, room: Room) -> int:
+    def room_bytes(self, room: Room) -> int:
         """Return the memory that decoding in this room takes at most, beside the weights."""
-        return native.bytes_of(config, precision, room)
+        return native.bytes_of(self.config, self.precision, room)
 
     def read(self, sources: Sequence[Sequence[int]], room: Room) -> "EngineDecoding":
         """Begin to decode sources; which of them, the search says."""
@@ -50,12 +44,20 @@ class Engine:
         try:
             session = kind(self._weights, room)
         except (MemoryError, OSError) as error:
-            size = self.room_bytes(self.config, self.precision, room) >> 20
+            size = self.room_bytes(room) >> 20
             raise PellucidError(
                 f"decoding needs {size} MB at once, and the system does not give them ({error}). "
                 "Set a smaller max_length, beam or n_best."
             ) from error
         return EngineDecoding(session, room, sources, self.config.target_size)
+
+
+def memory_of(model: Transformer, precision: str, room: Room) -> tuple[int, int]:
+    """Return the bytes that the engine takes: for a model's weights, and at most for decoding in a room."""
+    both = {model.embedding or stack.embedding for stack in (model.encoder, model.decoder)}
+    others = [each.weight.numel() for each in both if each and each.weight.dtype != torch.float32]
+    weights = native.weight_bytes(model.config, precision) + 4 * sum(others)  # of embeddings, in float32
+    return weights, native.bytes_of(model.config, precision, room)
 
 
 class EngineDecoding:

@@ -122,7 +122,7 @@ class Weights:
 
     def _keep(self, numbers: Tensor) -> int:
         kept = self._arena.take(len(numbers), np.float32)
-        kept[:] = numbers.numpy()
+        kept[:] = numbers.float().numpy()
         return kept.ctypes.data
 
 

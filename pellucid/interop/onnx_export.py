@@ -10,7 +10,6 @@ import json
 import logging
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -117,25 +116,22 @@ class Graph(nn.Module):
 
 def encode(model: Transformer, source: Tensor, source_mask: Tensor) -> dict[str, Tensor]:
     """Ids B M, bool B M -> each decoder layer's keys B H M K and values B H M U of the source."""
-    memory = model.remember(model.encoder(source, OpenMask(source_mask), model.embedding), None)
+    memory = model.remember(model.encoder(source, mask_of(source_mask), model.embedding), None)
     return _by_name("memory", memory.keys_BHMK, memory.values_BHMU)
 
 
 def step(model: Transformer, target: Tensor, source_mask: Tensor, *given: Tensor) -> dict[str, Tensor]:
     """Ids B L, bool B M, the memory and the past -> logits B L V, and the past of the next step."""
     half = len(given) // 2
-    memory = Memory([*given[:half:2]], [*given[1:half:2]], OpenMask(source_mask))
+    memory = Memory([*given[:half:2]], [*given[1:half:2]], mask_of(source_mask))
     past = GivenPast(given[half::2], given[half + 1 :: 2])
     logits = model.logits(model.decoder(target, memory, past, model.embedding))
     return {"logits": logits} | past.by_name()
 
 
-@dataclass(frozen=True)
-class OpenMask(Mask):
+def mask_of(source_mask: Tensor) -> Mask:
     """A mask whose rows may be empty: a graph is made before its numbers are known."""
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "some_row_is_empty", True)
+    return Mask(source_mask, some_row_is_empty=True)
 
 
 class GivenPast(GrowingPast):

@@ -20,16 +20,18 @@ from pellucid.engine.room import Room
 from pellucid.mask import Mask
 from pellucid.model import Transformer
 from pellucid.translate.beam import best
+from pellucid.translate.captured import CapturedEngine
 from pellucid.translate.ensemble import EnsembleDecoding
 from pellucid.translate.hypotheses import Array, Found
 from pellucid.translate.options import Options
 from pellucid.translate.sample import Chance, draw
 from pellucid.translate.search import Choose, Decoding, Request, Rules, SearchStep, search
 
+Decoder = Transformer | Engine | CapturedEngine  # what computes the steps of the search
+
 # The default for source tokens times hypotheses that are decoded together: more is not faster.
 TOGETHER = {"cpu": 10_000, "cuda": 100_000}
 MORE = 2  # candidates beyond those that search keeps: one if the end may not come yet, one to see ties by
-HYPOTHESES_TOGETHER = 128  # in the engine: of which each step does all products before it begins the next
 
 
 class TransformerDecoding:
@@ -101,7 +103,7 @@ class Waiting:
 
 
 def decode(
-    models: Sequence[Transformer | Engine],
+    models: Sequence[Decoder],
     sources: Sequence[Sequence[int]],
     requests: Sequence[Request],
     rules: Rules,
@@ -145,7 +147,7 @@ def _decode_in_threads(
 
 
 def decode_batch(
-    models: Sequence[Transformer | Engine],
+    models: Sequence[Decoder],
     sources: Sequence[Sequence[int]],
     requests: Sequence[Request],
     sentence_seeds: Sequence[int],
@@ -174,7 +176,7 @@ def decode_batch(
 
 
 def shared_out(
-    models: Sequence[Transformer | Engine],
+    models: Sequence[Decoder],
     sources: Sequence[Sequence[int]],
     requests: Sequence[Request],
     options: Options,
@@ -192,22 +194,21 @@ def shared_out(
 
         return Waiting(lengths, fits, max(1, len(sources))), 1
 
-    threads = max(1, min(torch.get_num_threads(), len(lengths)))
-    most = max(1, min(HYPOTHESES_TOGETHER // options.width, -(-len(lengths) // threads)))
+    threads = 1 if isinstance(first, CapturedEngine) else max(1, min(torch.get_num_threads(), len(lengths)))
+    most = max(1, min(first.together // options.width, -(-len(lengths) // threads)))
     tokens = options.batch_tokens or sys.maxsize
     waiting = Waiting(lengths, lambda longest: tokens // lengths[longest], most, joining=True)
 
     while True:
         waiting.room = room = room_of(models, sources, requests, options, waiting)
-        engines = [model for model in models if isinstance(model, Engine)]
-        needed = threads * sum(Engine.room_bytes(each.config, each.precision, room) for each in engines)
+        needed = threads * sum(each.room_bytes(room) for each in models if not isinstance(each, Transformer))
         if needed <= memory or waiting.most == 1:
             return waiting, threads if needed <= memory else 1
         waiting.most = waiting.most * 7 // 8
 
 
 def room_of(
-    models: Sequence[Transformer | Engine],
+    models: Sequence[Decoder],
     sources: Sequence[Sequence[int]],
     requests: Sequence[Request],
     options: Options,
@@ -223,9 +224,10 @@ def room_of(
 
 
 @contextmanager
-def evaluating(*models: Transformer | Engine) -> Iterator[None]:
+def evaluating(*models: Decoder) -> Iterator[None]:
     """Put the models into evaluation mode, without dropout; afterwards each is in its own mode again."""
-    in_training = [model for model in models if isinstance(model, Transformer) and model.training]
+    modules = [each.model if isinstance(each, CapturedEngine) else each for each in models]
+    in_training = [model for model in modules if isinstance(model, Transformer) and model.training]
     for model in in_training:
         model.eval()
     try:

@@ -1,24 +1,28 @@
-"""What decodes a translator's sentences: engines, made of the models' weights, or the models in PyTorch."""
+"""What decodes a translator's sentences: engines for a processor or a GPU, or the models as they are."""
 
 import copy
 import threading
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import torch
 from torch import nn
 
 from pellucid.config.device import device_of
-from pellucid.engine.decoding import Engine
+from pellucid.engine.decoding import Engine, memory_of
 from pellucid.engine.library import has_kernels
 from pellucid.engine.room import Room
 from pellucid.errors import Setting, UsageError
 from pellucid.model import Transformer
 from pellucid.seeing.watching import watched
+from pellucid.translate.captured import CapturedEngine
+from pellucid.translate.decoding import Decoder
 from pellucid.translate.request import Call
 
-PRECISIONS = ("auto", "fp32", "bf16", "int8")
+PRECISIONS = ("auto", "fp32", "bf16", "fp16", "int8")
+ROUNDED = {"bf16": torch.bfloat16, "fp16": torch.float16}
 SHARE = 2  # an engine's weights, a second copy, may take one part in so many of the memory of a call
 
 
@@ -31,20 +35,30 @@ class Serving:
                 f"{{}} is not one of {', '.join(PRECISIONS)}. Choose one of these.",
                 Setting("precision", precision),
             )
+        self._on_gpu = all(device_of(each).type == "cuda" for each in models)
+        if precision == "fp16" and not self._on_gpu:
+            raise UsageError(
+                'precision = "fp16" computes on a GPU. Set device = "cuda" or another precision.'
+            )
         self._models = models
         self._precision = "fp32" if precision == "auto" else precision
-        self._engines: tuple[Engine, ...] = ()
+        self._engines: tuple[Engine | CapturedEngine, ...] = ()
         self._state: list[object] = []
         self._lock = threading.Lock()
         if precision == "int8":
             self._made()
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copy and pickle the models; engines are made anew."""
+        return Serving, (self._models, self._precision)
+
     @cached_property
     def models(self) -> Sequence[Transformer]:
-        """The models that decode in PyTorch: in bf16 they are copies."""
-        return [in_bfloat16(each) for each in self._models] if self._precision == "bf16" else self._models
+        """The models themselves, in the precision: in bf16 and fp16 they are copies."""
+        dtype = ROUNDED.get(self._precision)
+        return [rounded(each, dtype) for each in self._models] if dtype else self._models
 
-    def decoders(self, call: Call) -> Sequence[Transformer | Engine]:
+    def decoders(self, call: Call) -> Sequence[Decoder]:
         """Return what decodes in a call: engines with the present weights, or the models where a trace, an
         edit or a hook is to see their tensors, or where the engine cannot decode or takes too much memory."""
         if self._precision != "int8" and not self._is_for_engine(call):
@@ -52,25 +66,30 @@ class Serving:
         return self._made()
 
     def _is_for_engine(self, call: Call) -> bool:
-        if watched() or any(device_of(each).type != "cpu" for each in self._models) or not has_kernels():
+        if watched() or any(map(has_hooks, self._models)) or not (self._on_gpu or has_kernels()):
             return False
         longest = max(map(len, call.sources), default=1)
         limit = max((each.max_length for each in call.requests), default=1)
-        room = Room(np.array([longest]), np.array([limit]), call.options.width)
-        needed = sum(
-            Engine.weight_bytes(each, self._precision) * SHARE
-            + Engine.room_bytes(each.config, self._precision, room)
-            for each in self._models
-        )
-        return needed <= call.options.memory << 20 and not any(map(has_hooks, self._models))
+        room, needed = Room(np.array([longest]), np.array([limit]), call.options.width), 0
+        for model in self._models:
+            if self._on_gpu:
+                needed += CapturedEngine(model).room_bytes(room)
+            else:
+                weights, decoding = memory_of(model, self._precision, room)
+                needed += SHARE * weights + decoding
+        return needed <= call.options.memory << 20
 
-    def _made(self) -> Sequence[Engine]:
+    def _made(self) -> Sequence[Decoder]:
         """Return the engines; make them anew if weights have changed."""
         state = [about for each in self._models for about in state_of(each)]
         with self._lock:
             if state != self._state:
                 self._engines = ()  # their memory is free before the new ones take theirs
-                self._engines = tuple(Engine(each, self._precision) for each in self._models)
+                self.__dict__.pop("models", None)
+                if self._on_gpu and self._precision != "int8":
+                    self._engines = tuple(map(CapturedEngine, self.models))
+                else:
+                    self._engines = tuple(Engine(each, self._precision) for each in self._models)
                 self._state = state
             return self._engines
 
@@ -97,7 +116,6 @@ def walk(model: nn.Module) -> Iterator[nn.Module]:
         modules += [each for each in module._modules.values() if each is not None]
 
 
-def in_bfloat16(model: Transformer) -> Transformer:
-    """Return the model, or a copy of it in bf16."""
-    same = next(model.parameters()).dtype == torch.bfloat16
-    return model if same else copy.deepcopy(model).bfloat16()
+def rounded(model: Transformer, dtype: torch.dtype) -> Transformer:
+    """Return the model, or a copy of it in a shorter type."""
+    return model if next(model.parameters()).dtype == dtype else copy.deepcopy(model).to(dtype)

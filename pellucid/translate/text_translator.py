@@ -4,11 +4,10 @@ from collections.abc import Iterator, Sequence
 from typing import Unpack, overload
 
 from pellucid.config.schema import Config
-from pellucid.engine.decoding import Engine
 from pellucid.errors import UsageError
 from pellucid.model import Transformer
 from pellucid.text.vocabulary import Vocabulary
-from pellucid.translate.decoding import decode, decode_batch, evaluating
+from pellucid.translate.decoding import Decoder, decode, decode_batch, evaluating
 from pellucid.translate.ensemble import only_one
 from pellucid.translate.likelihood import Score, score_texts
 from pellucid.translate.options import TranslationOptions
@@ -159,7 +158,7 @@ class TextTranslator:
         """Return what the search needs: the sources, a request for each sentence, rules and options."""
         return make_call(sentences, options, self._models[0], self.vocabulary, self.config.translation)
 
-    def decoders(self, call: Call) -> Sequence[Transformer | Engine]:
+    def decoders(self, call: Call) -> Sequence[Decoder]:
         """Return what computes the steps of a call's search: engines, or the models themselves."""
         return self._serving.decoders(call)
 

@@ -49,7 +49,7 @@ def _embed(
     decoder.embedding.weight.data = matrix
     decoder.path = "decoder"
     with torch.no_grad(), trace(decoder) as seen:
-        embed(decoder, ids[None], None, first=0)
+        embed(decoder, ids[None], None, slice(0, len(ids)), len(ids))
     result, scaled = f"{len(ids)}×{width}", f", times √{width}" if settings["scaled"] else ""
     looked_up = f"rows {', '.join(map(str, ids.tolist()))} of W_E ({vocabulary}×{width}){scaled}"
     shapes = {

@@ -66,7 +66,7 @@ def test_a_folder_without_a_model(pellucid: Command, tmp_path: Path) -> None:
         ("--seed 3", "--seed 3 needs --sample. Set that too, or leave --seed out."),
         ("--prefix ж", "--prefix ж contains words or characters that the vocabulary does not have"),
         ("--to de", "the model does not name its languages, so it takes no 'de'. Leave it out."),
-        ("--precision int4", "--precision int4 is not one of auto, fp32, bf16, int8. Choose one of these."),
+        ("--precision int4", "--precision int4 is not one of auto, fp32, bf16, fp16, int8. Choose one"),
         ("--device cuda:99", "--device cuda:99 cannot be used: "),
     ],
 )

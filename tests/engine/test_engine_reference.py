@@ -172,4 +172,4 @@ def test_the_memory_of_a_session_is_known_before(precision: str, monkeypatch: py
     room = room_for([[4] * 30, [5] * 7], 4, 9, 10)
     session = native.Session(native.Weights(model, precision, kinds()[0]), room)
     held = sum(each.nbytes for each in [*taken, *session.rows])
-    assert Engine.room_bytes(model.config, precision, room) == held + 4 * 8 * 128 * 4
+    assert Engine(model, precision).room_bytes(room) == held + 4 * 8 * 128 * 4

@@ -23,7 +23,7 @@ from pellucid.folder.checkpoint import save_model
 from pellucid.model import Transformer
 from pellucid.seeing.trace import trace
 from pellucid.translate import decoding
-from pellucid.translate.decoding import HYPOTHESES_TOGETHER, Waiting, decode, shared_out
+from pellucid.translate.decoding import Waiting, decode, shared_out
 from pellucid.translate.options import Options
 from pellucid.translate.search import Request, Rules
 from pellucid.translate.translation import Translation
@@ -182,7 +182,7 @@ def test_a_translation_while_another_thread_watches_is_the_same() -> None:
 
 
 def needed(rooms: Sequence[tuple[Engine, Room]]) -> int:
-    return sum(Engine.room_bytes(engine.config, "int8", room) for engine, room in rooms)
+    return sum(engine.room_bytes(room) for engine, room in rooms)
 
 
 def test_memory_is_limited_before_it_is_used(monkeypatch: pytest.MonkeyPatch, threads: None) -> None:
@@ -277,7 +277,7 @@ def test_sentences_are_shared_out_to_threads(threads: None) -> None:
     assert workers == 2 and [few.take([]), few.take([]), few.take([])] == [[0, 1, 2, 3], [4, 5, 6], []]
     many, workers = waiting(engine, range(1, 200))
     first = many.take([])
-    assert first == list(range(198, 198 - HYPOTHESES_TOGETHER // 4, -1)) and workers == 2
+    assert first == list(range(198, 198 - Engine.together // 4, -1)) and workers == 2
     assert many.take(first[2:]) == []  # rather several at once: they are encoded together
     assert many.take(first[4:]) == list(range(166, 162, -1))
     by_tokens, _ = waiting(engine, [50, 30, 9, 9, 9, 9, 9], batch_tokens=60)

@@ -17,4 +17,4 @@ def test_the_script_runs_on_a_processor(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(sys, "argv", ["decode_gpu", *options.split()])
     decode_gpu.main()
     rows = (tmp_path / "decode_gpu.md").read_text(encoding="utf-8").splitlines()
-    assert sum(row.startswith("| tiny |") for row in rows) == 2 * 2 * 2
+    assert sum(row.startswith("| tiny |") for row in rows) == 2 * 2 * 3

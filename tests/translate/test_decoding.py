@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from random_translator import assert_same, sentences, translator
+from random_translator import assert_same, most_memory, sentences, translator
 from torch.profiler import ProfilerActivity, profile
 
 from pellucid.config.schema import ModelConfig
@@ -29,13 +29,7 @@ def test_what_a_sentence_takes_is_no_more_than_was_said(
     requests, rules = [Request(n, limit) for n in range(count)], Rules(2, 3, (0, 1, 2), beam, 1.0, limit - 1)
     with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiled:
         decode([model], [[5] * (length - 1) + [3]] * count, requests, rules, Options(beam, 1.0))
-    assert profiled.profiler is not None and profiled.profiler.kineto_results is not None
-    events = [each for each in profiled.profiler.kineto_results.events() if each.name() == "[memory]"]
-    now = most = 0
-    for event in sorted(events, key=lambda event: event.start_ns()):
-        now += event.nbytes()
-        most = max(most, now)
-    assert 0.2 < most / (count * bytes_of(config, length, limit, beam)) <= 1
+    assert 0.2 < most_memory(profiled) / (count * bytes_of(config, length, limit, beam)) <= 1
 
 
 def test_sentences_that_do_not_fit_wait() -> None:

@@ -1,0 +1,273 @@
+"""Decoding on a GPU: steps of fixed shapes, captured as CUDA graphs, so that the GPU repeats them by itself.
+
+The model computes, as everywhere, but in memory that stays: a place for each sentence, a row for each of its
+hypotheses. After a step the search gets the likeliest tokens of each row and says which rows go on; within a
+step nothing waits for the processor. On a processor the same steps run without graphs.
+"""
+
+import math
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from pellucid.cache import FixedPast, Memory
+from pellucid.data.batch import pad
+from pellucid.engine.next_tokens import NextTokens
+from pellucid.engine.room import Array, Room
+from pellucid.mask import Mask
+from pellucid.model import Transformer, round_up, sinusoids
+
+TOKEN, SOURCE, POSITION, REQUIRED = range(4)  # what a step is told of each row; SOURCE: the row it continues
+KEPT = 4  # sessions that wait for a call of the same shape, because capturing takes longer than many steps
+SHORTEST = 16  # positions that a step looks at, at least; then twice as many, and so on
+CLOSE = (
+    1e-2  # how far a captured step's log-probabilities may be from those of the step before it was captured
+)
+
+Results = tuple[
+    Tensor, ...
+]  # R V, log-probabilities; R C+1, those of the likeliest and the required; R C, ids
+
+
+class NotCapturedWarning(UserWarning):
+    """A GPU decodes without CUDA graphs, more slowly."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The shape of a step, rounded up, so that few shapes serve many calls."""
+
+    places: int
+    width: int
+    source: int
+    longest: int
+
+    @classmethod
+    def of(cls, room: Room) -> "Shape":
+        """The shape that has room for this."""
+        places = len(room.limits)
+        together = round_up(places) if places <= 32 else -(-places // 32) * 32
+        return cls(together, room.width, positions(int(room.sources.max())), positions(room.longest))
+
+    @property
+    def rows(self) -> int:
+        """The hypotheses of all places."""
+        return self.places * self.width
+
+
+def positions(count: int) -> int:
+    """So many positions, rounded up."""
+    return max(SHORTEST, round_up(count))
+
+
+class CapturedEngine:
+    """A model whose steps are captured; it decodes with the weights that the model has at each step."""
+
+    together = 1024  # hypotheses
+
+    def __init__(self, model: Transformer) -> None:
+        self.model, self.config = model, model.config
+        self._kept: dict[tuple[object, ...], Session] = {}
+
+    def room_bytes(self, room: Room) -> int:
+        """Return the memory that decoding in this room takes at most, beside the weights."""
+        shape, config = Shape.of(room), self.config
+        size = next(self.model.parameters()).dtype.itemsize
+        pairs = 2 * config.width * config.decoder_layers
+        remembered = pairs * (shape.places * shape.source + 2 * shape.rows * shape.longest)
+        step = shape.rows * (8 * config.width + 2 * config.hidden + 2 * config.width * shape.longest)
+        encoder = shape.source * (8 * config.width + 2 * config.hidden + 3 * config.heads * shape.source)
+        return size * (remembered + step + shape.places * encoder) + 20 * shape.rows * config.target_size
+
+    def read(self, sources: Sequence[Sequence[int]], room: Room) -> "CapturedDecoding":
+        """Begin to decode sources; which of them, the search says."""
+        shape = Shape.of(room)
+        key = (*vars(shape).values(), room.candidates, *room.forbidden)
+        session = self._kept.pop(key, None) or Session(self.model, shape, room)
+        session.clear()
+        return CapturedDecoding(self, key, session, sources)
+
+    def take_back(self, key: tuple[object, ...], session: "Session") -> None:
+        """Keep a session for a later call of the same shape."""
+        self._kept[key] = session
+        while len(self._kept) > KEPT:
+            self._kept.pop(next(iter(self._kept)))
+
+
+class CapturedDecoding:
+    """Sources that are decoded in a session: each sentence at its place until it is done, then another."""
+
+    def __init__(
+        self,
+        engine: CapturedEngine,
+        key: tuple[object, ...],
+        session: "Session",
+        sources: Sequence[Sequence[int]],
+    ) -> None:
+        self._engine, self._key, self._session, self._sources = engine, key, session, sources
+        self._free = list(range(session.shape.places))[::-1]
+        self._places = self._lengths = np.zeros(0, int)  # of each sentence; the tokens it has so far
+        self._rows = np.zeros(0, int)  # in the session, of the hypotheses as the search counts them
+
+    def join(self, places: Sequence[int]) -> None:
+        """Read further sources, to be decoded beside those that are."""
+        taken = [self._free.pop() for _ in places]
+        self._session.read(taken, [self._sources[place] for place in places])
+        self._places = np.append(self._places, taken).astype(int)
+        self._lengths = np.append(self._lengths, np.zeros(len(places), int))
+
+    def step(self, tokens: Array, required: Array | None) -> NextTokens:
+        """The last token of each row -> the likeliest next tokens, or all of them."""
+        session, each = self._session, len(tokens) // len(self._places)
+        self._rows = self._rows_of(each)
+        told = session.told
+        told[TOKEN, self._rows] = tokens
+        told[POSITION] = 0
+        told[POSITION, self._rows] = np.repeat(self._lengths, each)
+        told[REQUIRED, self._rows] = 0 if required is None else np.maximum(required, 0)
+        session.step(int(self._lengths.max()) + 1)
+        told[SOURCE] = np.arange(told.shape[1])
+        self._lengths = self._lengths + 1
+        rows = torch.from_numpy(self._rows)
+        if not session.candidates:
+            return NextTokens(session.log_p[rows.to(session.log_p.device)])
+        value, ids, asked = session.said(self._rows)
+        return NextTokens(value, ids, asked, lambda: NextTokens(session.log_p[rows.to(session.log_p.device)]))
+
+    def select(self, rows: Array, sentences: Array | None) -> None:
+        """Continue with these rows; the sentences that are left out make room for others."""
+        before = self._rows[rows]
+        if sentences is not None:
+            self._free += np.delete(self._places, sentences).tolist()
+            self._places, self._lengths = self._places[sentences], self._lengths[sentences]
+        if len(self._places):
+            self._session.told[SOURCE, self._rows_of(len(rows) // len(self._places))] = before
+
+    def _rows_of(self, each: int) -> Array:
+        width = self._session.shape.width
+        rows: Array = (self._places[:, None] * width + np.arange(each)).ravel()
+        return rows
+
+    def __del__(self) -> None:
+        self._engine.take_back(self._key, self._session)
+
+
+class Session:
+    """The memory of a step and its graphs, one for each number of positions that it looks at."""
+
+    def __init__(self, model: Transformer, shape: Shape, room: Room) -> None:
+        config, weight = model.config, model.projection_weight.detach()
+        self.shape, self.candidates, self._model, self._device = shape, room.candidates, model, weight.device
+        self._there = torch.zeros(4, shape.rows, dtype=torch.long, device=self._device)
+        self._here = self._there.to("cpu", copy=True)
+        self.told: Array = self._here.numpy()
+        layers, head = config.decoder_layers, config.width // config.heads
+        self._past = FixedPast(layers, self._there[POSITION], config.heads, shape.longest, head, weight)
+        self._pairs = weight.new_zeros(layers, 2, shape.places, config.heads, shape.source, head)
+        self._allowed = torch.ones(shape.places, shape.source, dtype=torch.bool, device=self._device)
+        mask = Mask(self._allowed, some_row_is_empty=False)
+        self._memory = Memory([*self._pairs[:, 0]], [*self._pairs[:, 1]], mask)
+        self._forbidden = torch.tensor(room.forbidden, dtype=torch.long, device=self._device)
+        # A graph reads this table, and the model keeps it only for a time.
+        length, kind = round_up(shape.longest), model.decoder.positions
+        self._table = sinusoids(length, config.width, weight.dtype, self._device, kind)
+        self._steps: dict[int, Callable[[], Results]] = {}
+        self._results: Results = ()
+
+    def clear(self) -> None:
+        """Forget an earlier call: what a model left that computes NaN would spoil the next one."""
+        self._past.clear()
+        self._pairs.zero_()
+        self._allowed.fill_(True)
+        self.told[:] = 0
+        self.told[SOURCE] = np.arange(self.shape.rows)
+
+    @torch.no_grad()
+    def read(self, places: Sequence[int], sources: Sequence[Sequence[int]]) -> None:
+        """Encode sources, and remember at their places what the decoder looks at."""
+        ids, mask = pad(sources, self._model.config.pad_id, self._device)
+        memory, length = self._model.remember(self._model.encode(ids, mask), mask), ids.shape[1]
+        at = torch.tensor(places, device=self._device)
+        self._allowed[at] = False
+        self._allowed[at, :length] = mask
+        for layer, both in enumerate(zip(memory.keys_BHMK, memory.values_BHMU, strict=True)):
+            for pairs, new in zip(self._pairs[layer], both, strict=True):
+                pairs[at, :, :length] = new
+
+    def step(self, filled: int) -> None:
+        """Compute the step that was told, in which no row has filled more positions."""
+        reach = min(self.shape.longest, positions(filled))
+        self._there.copy_(self._here)
+        if reach not in self._steps:
+            self._steps[reach] = self._captured(reach)
+        self._results = self._steps[reach]()
+
+    @property
+    def log_p(self) -> Tensor:
+        """The log-probabilities of the last step, R V."""
+        return self._results[0]
+
+    def said(self, rows: Array) -> tuple[Array, Array, Array]:
+        """The likeliest tokens of these rows: their log-probabilities, their ids, and what was required."""
+        values, ids = (each.cpu().numpy()[rows] for each in self._results[1:])
+        return values[:, :-1], ids, values[:, -1]
+
+    @torch.no_grad()
+    def _compute(self, reach: int) -> Results:
+        self._past.reach = reach
+        if self.shape.width > 1:
+            self._past.select(self._there[SOURCE])
+        logits = self._model.decode(self._there[TOKEN, :, None], self._memory, self._past)[:, 0]
+        log_p = logits.float().log_softmax(-1)
+        if not self.candidates:
+            return (log_p,)
+        required = log_p.gather(1, self._there[REQUIRED, :, None])
+        likeliest, ids = log_p.index_fill(1, self._forbidden, -math.inf).topk(self.candidates)
+        ids, order = ids.sort(-1)
+        return log_p, torch.cat((likeliest.gather(1, order), required), 1), ids
+
+    def _captured(self, reach: int) -> Callable[[], Results]:
+        """Return what computes a step, on a GPU a graph of it; and a line if that is not possible."""
+
+        def compute() -> Results:
+            return self._compute(reach)
+
+        if self._device.type != "cuda":
+            return compute
+        with torch.cuda.device(self._device):
+            told = self._there.clone()
+            # These steps come before the one that counts: none of them may move rows.
+            self._there[SOURCE] = torch.arange(self.shape.rows, device=self._device)
+            try:
+                return self._graph(compute)
+            except RuntimeError as error:
+                warnings.warn(
+                    f"decoding without CUDA graphs, more slowly: {error}", NotCapturedWarning, stacklevel=2
+                )
+                return compute
+            finally:
+                self._there.copy_(told)
+
+    def _graph(self, compute: Callable[[], Results]) -> Callable[[], Results]:
+        aside = torch.cuda.Stream()
+        aside.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(aside):  # what libraries prepare at their first call cannot be captured
+            for _ in range(2):
+                expected = compute()
+        torch.cuda.current_stream().wait_stream(aside)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph, capture_error_mode="thread_local"):
+            results = compute()
+        graph.replay()
+        if not torch.allclose(results[0], expected[0], atol=CLOSE, equal_nan=True):
+            raise RuntimeError("a captured step differs from the same step before it was captured")
+
+        def replay() -> Results:
+            graph.replay()
+            return results
+
+        return replay

@@ -1,0 +1,172 @@
+"""Steps of fixed shapes, as a GPU repeats them: here without its graphs, beside plain decoding."""
+
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from random_translator import assert_same, most_memory, sentences, translator
+from torch.profiler import ProfilerActivity, profile
+
+from pellucid.engine.room import Room
+from pellucid.errors import PellucidError
+from pellucid.model import Transformer
+from pellucid.translate import captured
+from pellucid.translate.captured import CapturedEngine, Session, Shape
+from pellucid.translate.decoding import Decoder, decode, shared_out
+from pellucid.translate.options import Options
+from pellucid.translate.search import Request, Rules
+from pellucid.translate.serving import Serving
+from pellucid.translator import Translator
+
+OPTIONS: list[dict[str, Any]] = [
+    dict(beam=1),
+    dict(beam=4, n_best=3),
+    dict(beam=5, min_length=4, max_length=9, length_penalty=0.6),
+    dict(beam=3, prefix="the cat"),
+    dict(sample=True, n_best=2, temperature=0.7, top_k=5, seed=3),
+    dict(beam=2, batch_tokens=40),
+]
+
+
+def on_captured_steps(ours: Translator, monkeypatch: pytest.MonkeyPatch) -> list[CapturedEngine]:
+    """Let a translator decode as if it were on a GPU."""
+    engines = [CapturedEngine(each) for each in ours._models]
+    monkeypatch.setattr(Serving, "decoders", lambda self, call: engines)
+    return engines
+
+
+@pytest.mark.parametrize("kind", ["word", "unigram"])
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_they_find_what_plain_decoding_finds(
+    options: dict[str, Any], kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours, texts = translator(kind, seed=1, end=1.0), sentences(70)
+    monkeypatch.setenv("PELLUCID_KERNELS", "none")
+    expected = ours.translate(texts, **options)
+    on_captured_steps(ours, monkeypatch)
+    assert_same(expected, ours.translate(texts, **options))
+    assert_same(expected, ours.translate(texts, **options))  # in sessions that were used before
+
+
+def test_sentences_take_the_places_of_those_that_are_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With room for a few hypotheses, new sentences join while others are at later positions."""
+    monkeypatch.setattr(CapturedEngine, "together", 12)
+    joined, join = list[int](), captured.CapturedDecoding.join
+
+    def counted(self: captured.CapturedDecoding, places: Sequence[int]) -> None:
+        joined.append(len(places))
+        join(self, places)
+
+    monkeypatch.setattr(captured.CapturedDecoding, "join", counted)
+    ours, numbers = translator(seed=1, end=1.0), random.Random(4)
+    size, end = ours.model.config.vocabulary, ours.vocabulary.end_id
+    sources = [[*numbers.choices(range(4, size), k=n % 50), end] for n in range(60)]
+    monkeypatch.setenv("PELLUCID_KERNELS", "none")
+    expected = ours.translate_ids(sources, beam=4)
+    on_captured_steps(ours, monkeypatch)
+    assert_same(expected, ours.translate_ids(sources, beam=4))
+    assert len(joined) > 20 and sum(joined) == sum(len(each) > 1 for each in sources)
+
+
+def test_a_stream_and_an_ensemble(monkeypatch: pytest.MonkeyPatch) -> None:
+    models = [translator(seed=seed, end=1.0) for seed in (1, 2)]
+    both = Translator([each.model for each in models], models[0].vocabulary, models[0].config)
+    monkeypatch.setenv("PELLUCID_KERNELS", "none")
+    texts = sentences(8)
+    expected = both.translate(texts)
+    with monkeypatch.context() as patched:
+        on_captured_steps(both, patched)
+        assert_same(expected, both.translate(texts))
+    text = models[0].translate(texts[0], beam=1).text
+    on_captured_steps(models[0], monkeypatch)
+    assert "".join(models[0].stream(texts[0])) == text
+
+
+def test_a_prefix_a_forced_end_and_forbidden_ids() -> None:
+    model = translator(seed=2, end=0.5).model
+    sources = [[4 + number, 3] for number in range(10)]
+    requests = [Request(number, 8 + number, [5] * (number % 3)) for number in range(10)]
+    for width in (1, 4):
+        for forced_end in (False, True):
+            rules = Rules(2, 3, (0, 1, 2, 7), width, min_length=2, forced_end=forced_end)
+            options = Options(width, 1.0, min_length=2)
+            both: list[Decoder] = [model, CapturedEngine(model)]
+            plain, ours = ([decode([each], sources, requests, rules, options)] for each in both)
+            for one, other in zip(plain[0], ours[0], strict=True):
+                assert [each.token_ids for each in one] == [each.token_ids for each in other]
+                assert not {0, 1, 2, 7} & {token for each in other for token in each.token_ids}
+                difference = np.subtract(*([each.score for each in found] for found in (one, other)))
+                assert np.abs(difference).max() < 1e-4
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
+def test_in_short_types_the_likeliest_words_stay(dtype: torch.dtype, monkeypatch: pytest.MonkeyPatch) -> None:
+    ours, texts = translator(seed=1, end=1.0), sentences(20)
+    expected = ours.translate(texts, beam=1)
+    short = Translator(ours.model, ours.vocabulary, ours.config)
+    short.model.to(dtype)
+    on_captured_steps(short, monkeypatch)
+    same = [
+        one.text == other.text for one, other in zip(expected, short.translate(texts, beam=1), strict=True)
+    ]
+    assert sum(same) >= 15
+
+
+def test_a_model_that_is_broken_spoils_no_later_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    ours, text = translator(seed=1, end=1.0), sentences(1)[0]
+    (engine,) = on_captured_steps(ours, monkeypatch)
+    expected, weight = ours.translate(text), ours.model.decoder.layers[0].self_attention.value.weight
+    assert isinstance(weight, torch.Tensor)
+    before = weight.detach().clone()
+    with torch.no_grad():
+        weight.fill_(torch.nan)
+    with pytest.raises(PellucidError, match=r"sentence 1, step 1: .* not numbers"):
+        ours.translate(text)
+    with torch.no_grad():
+        weight.copy_(before)
+    assert len(engine._kept) == 1
+    assert_same([expected], [ours.translate(text)])
+
+
+def test_few_shapes_serve_many_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    made, make = [], Session.__init__
+    monkeypatch.setattr(Session, "__init__", lambda *about: made.append(about) or make(*about))
+    ours = translator(seed=1, end=1.0)
+    on_captured_steps(ours, monkeypatch)
+    for count in (1, 5, 6, 7, 8, 1):
+        ours.translate_ids([[5] * 3 + [3]] * count, beam=2)
+    assert len(made) == 2
+    room = Room(np.array([17, 3]), np.array([54, 26]), 3, 8, (0, 1))
+    assert Shape.of(room) == Shape(places=2, width=3, source=32, longest=64)
+
+
+@pytest.mark.parametrize("shape", [dict(vocabulary=2000), dict(width=64, hidden=128)], ids=str)
+def test_what_a_call_takes_is_no_more_than_was_said(
+    shape: dict[str, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = CapturedEngine(Transformer(replace(translator().model.config, **shape)).eval())
+    rooms, read = list[Room](), CapturedEngine.read
+
+    def noted(self: CapturedEngine, sources: Any, room: Room) -> captured.CapturedDecoding:
+        rooms.append(room)
+        return read(self, sources, room)
+
+    monkeypatch.setattr(CapturedEngine, "read", noted)
+    requests, rules = [Request(n, 30) for n in range(6)], Rules(2, 3, (0, 1, 2), 4, 1.0, 29)
+    with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiled:
+        decode([engine], [[5] * 19 + [3]] * 6, requests, rules, Options(4, 1.0))
+    assert 0.2 < most_memory(profiled) / engine.room_bytes(rooms[0]) <= 1
+
+
+def test_its_sentences_wait_where_memory_is_short() -> None:
+    engine = CapturedEngine(translator().model)
+    sources, requests = [[4] * 20] * 100, [Request(n, 60) for n in range(100)]
+    for memory in (1, 4, 4000):
+        waiting, threads = shared_out([engine], sources, requests, Options(5, 1.0, memory=memory))
+        assert threads == 1 and waiting.room is not None
+        assert engine.room_bytes(waiting.room) <= memory << 20 or len(waiting.take([])) == 1
+    assert len(waiting.take([])) == 100
