@@ -677,29 +677,39 @@ EXPORT void NAME(step)(const Model *m, const Work *w, const Memory *memory, cons
 
 /* ---- Packing */
 
+static void pack_floats(const int bf16, const float *matrix, int64_t rows, int64_t given, int64_t K, char *packed) {
+    for (int64_t n = 0; n < rows; n += BLOCK) {
+        const int64_t outputs = rows - n < BLOCK ? rows - n : BLOCK;
+        char *panel = packed + n * K * (bf16 ? 2 : 4);
+        for (int64_t k = 0; k < given; k++)
+            for (int64_t i = 0; i < outputs; i++) {
+                uint32_t bits;
+                memcpy(&bits, matrix + (n + i) * given + k, 4);
+                if (bf16) ((uint16_t *)panel)[k * BLOCK + i] = (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+                else ((uint32_t *)panel)[k * BLOCK + i] = bits;
+            }
+    }
+}
+
 /* `rows` rows of a matrix, each of `given` numbers, into panels for K >= given inputs: quantised (with their
    scales and shifts), narrowed or as they are. What is beyond them must be zero already. `room`: 2 K numbers. */
 EXPORT void NAME(pack)(int32_t kind, const float *matrix, int64_t rows, int64_t given, int64_t K, char *packed,
                        float *scale, int32_t *shift, float *room) {
+    if (kind != INT8) {
+        pack_floats(kind == BF16, matrix, rows, given, K, packed);
+        return;
+    }
     int8_t *q = (int8_t *)(room + K);
     memset(room, 0, K * sizeof(float));
     for (int64_t n = 0; n < rows; n++) {
-        char *panel = packed + n / BLOCK * BLOCK * K * (kind == INT8 ? 1 : kind == BF16 ? 2 : 4);
+        char *panel = packed + n / BLOCK * BLOCK * K;
         const int64_t place = n % BLOCK;
         int32_t total = 0;
         memcpy(room, matrix + n * given, given * sizeof(float));
-        if (kind == INT8) {
-            quantise(room, K, q, scale + n, 0);
-            for (int64_t k = 0; k < K; k++) total += q[k];
-            shift[n] = -128 * total;
-            for (int64_t k = 0; k < K; k += 4) memcpy(panel + k * BLOCK + place * 4, q + k, 4);
-        }
-        for (int64_t k = 0; k < K && kind == FP32; k++) ((float *)panel)[k * BLOCK + place] = room[k];
-        for (int64_t k = 0; k < K && kind == BF16; k++) {
-            uint32_t bits;
-            memcpy(&bits, room + k, 4);
-            ((uint16_t *)panel)[k * BLOCK + place] = (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-        }
+        quantise(room, K, q, scale + n, 0);
+        for (int64_t k = 0; k < K; k++) total += q[k];
+        shift[n] = -128 * total;
+        for (int64_t k = 0; k < K; k += 4) memcpy(panel + k * BLOCK + place * 4, q + k, 4);
     }
 }
 
