@@ -35,12 +35,11 @@ class Serving:
                 f"{{}} is not one of {', '.join(PRECISIONS)}. Choose one of these.",
                 Setting("precision", precision),
             )
-        self._on_gpu = all(device_of(each).type == "cuda" for each in models)
-        if precision == "fp16" and not self._on_gpu:
+        self._models = models
+        if precision == "fp16" and not self._are_on("cuda"):
             raise UsageError(
                 'precision = "fp16" computes on a GPU. Set device = "cuda" or another precision.'
             )
-        self._models = models
         self._precision = "fp32" if precision == "auto" else precision
         self._engines: tuple[Engine | CapturedEngine, ...] = ()
         self._state: list[object] = []
@@ -65,14 +64,20 @@ class Serving:
             return self.models
         return self._made()
 
+    def _are_on(self, device: str) -> bool:
+        return all(device_of(each).type == device for each in self._models)
+
     def _is_for_engine(self, call: Call) -> bool:
-        if watched() or any(map(has_hooks, self._models)) or not (self._on_gpu or has_kernels()):
+        on_gpu = self._are_on("cuda")
+        if not (on_gpu or (self._are_on("cpu") and has_kernels())):
+            return False
+        if watched() or any(map(has_hooks, self._models)):
             return False
         longest = max(map(len, call.sources), default=1)
         limit = max((each.max_length for each in call.requests), default=1)
         room, needed = Room(np.array([longest]), np.array([limit]), call.options.width), 0
         for model in self._models:
-            if self._on_gpu:
+            if on_gpu:
                 needed += CapturedEngine(model).room_bytes(room)
             else:
                 weights, decoding = memory_of(model, self._precision, room)
@@ -86,7 +91,7 @@ class Serving:
             if state != self._state:
                 self._engines = ()  # their memory is free before the new ones take theirs
                 self.__dict__.pop("models", None)
-                if self._on_gpu and self._precision != "int8":
+                if self._are_on("cuda") and self._precision != "int8":
                     self._engines = tuple(map(CapturedEngine, self.models))
                 else:
                     self._engines = tuple(Engine(each, self._precision) for each in self._models)
