@@ -29,20 +29,15 @@ def run(arguments: argparse.Namespace) -> None:
     from pellucid.learning.display import showing
     from pellucid.learning.run import training
     from pellucid.learning.stop import Interrupted, stop_on_signal
-    from pellucid.show.recordings import write_recording
 
-    accept, device, record, only = arguments.accept, arguments.device, arguments.record, arguments.record_only
     try:
         with stop_on_signal(), showing(config) as show:
-            for step in training(config, out, arguments.resume, accept, device, tell, record, only):
+            for step in training(config, out, arguments.resume, arguments.accept, arguments.device, tell):
                 if chosen:
                     with writing(out), open(out / CHOSEN, "x", encoding="utf-8") as file:
                         file.write(chosen)
                     chosen = ""
-                if step.trace is not None:
-                    write_recording(step.trace, out, step.number)
                 show(step)
-                del step  # its trace need not stay in memory
     except Interrupted as interrupted:
         raise Interrupted(f"{interrupted}\nTo go on: {_resuming(arguments)}") from None
     except KeyboardInterrupt:

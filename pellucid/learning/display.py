@@ -4,15 +4,14 @@ import math
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from datetime import timedelta
-from typing import Any, TextIO, cast
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
 from pellucid.config.schema import Config, TrainingConfig
-from pellucid.learning.step import Step, Validation
+from pellucid.learning.step import Step
 
 EVERY = 10.0  # seconds between two plain lines
 MEMORY = 10.0  # seconds after which a step counts for 1/e in the mean loss and the speed
@@ -20,47 +19,19 @@ MEMORY = 10.0  # seconds after which a step counts for 1/e in the mean loss and 
 Clock = Callable[[], float]
 
 
-class SafeStream:
-    """A stream for messages to people: if the reader closes it, the text is lost and the training goes on."""
-
-    def __init__(self, stream: TextIO | None) -> None:
-        self._stream = stream
-
-    def write(self, text: str) -> int:
-        """Write, and ignore a broken pipe or a closed stream."""
-        with suppress(OSError, ValueError, AttributeError):  # AttributeError: None, a process without stderr
-            self._stream.write(text)  # type: ignore[union-attr]
-        return len(text)
-
-    def flush(self) -> None:
-        """Flush, and ignore the same errors."""
-        with suppress(OSError, ValueError, AttributeError):
-            self._stream.flush()  # type: ignore[union-attr]
-
-    def say(self, line: str) -> None:
-        """Write a line at once."""
-        self.write(f"{line}\n")
-        self.flush()
-
-    def isatty(self) -> bool:
-        """Return whether a bar can move there."""
-        with suppress(ValueError):
-            return self._stream is not None and self._stream.isatty()
-        return False
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)  # rich asks for the encoding, and for the terminal's number
+def say(line: str) -> None:
+    """Write a line to standard error at once."""
+    print(line, file=sys.stderr, flush=True)
 
 
 @contextmanager
 def showing(config: Config) -> Iterator[Callable[[Step], None]]:
     """Show a training on standard error; the function shows one step."""
-    stream = SafeStream(sys.stderr)
-    if stream.isatty():
-        with showing_bar(config, Console(file=cast(TextIO, stream))) as show:
+    if sys.stderr is not None and sys.stderr.isatty():
+        with showing_bar(config, Console(stderr=True)) as show:
             yield show
     else:
-        yield Lines(config, stream.say).add
+        yield Lines(config, say).add
 
 
 class Lines:
@@ -86,18 +57,15 @@ def showing_bar(
 ) -> Iterator[Callable[[Step], None]]:
     """Show a bar that moves with every step, and lines above it for each validation."""
     columns = BarColumn(bar_width=12), TextColumn("{task.fields[line]}", markup=False)
-    pace, score = Pace(config.training, clock), ""
+    pace = Pace(config.training, clock)
     with Progress(*columns, console=console, redirect_stdout=False) as progress:
         task = progress.add_task("", total=1.0, line="the first step …")
 
         def show(step: Step) -> None:
-            nonlocal score
             pace.add(step)
             for line in validation_lines(step):
                 console.print(line, markup=False, highlight=False, emoji=False)
-            if step.validation:
-                score = f"  {deciding(step.validation, config.training.validation_metric)}"
-            progress.update(task, completed=pace.fraction(step), line=pace.line(step) + score)
+            progress.update(task, completed=pace.fraction(step), line=pace.line(step))
 
         yield show
 
@@ -126,14 +94,6 @@ def validation_progress(
             last_line = clock()
 
     return show
-
-
-def deciding(validation: Validation, metric: str) -> str:
-    """Return the figure that decides which model is best, in short."""
-    if metric == "loss":
-        return f"validation loss {validation.loss:.2f}"
-    name = {"bleu": "BLEU", "chrf": "chrF"}.get(metric, metric)
-    return f"{name} {getattr(validation.scores, metric):.1f}"
 
 
 class Pace:

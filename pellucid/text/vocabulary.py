@@ -20,7 +20,7 @@ from pellucid.config.schema import Config, DataConfig
 from pellucid.errors import PellucidError, Setting, UsageError
 from pellucid.text.preparation import prepare, restore
 from pellucid.text.renumbered import IDS_FILE, Pieces, Renumbered, ids_file, renumber, table_of
-from pellucid.text.subwords import sampler
+from pellucid.text.subwords import sample
 from pellucid.text.vocabulary_file import without_paths
 
 JOINT_FILE, SOURCE_FILE, TARGET_FILE = (f"vocabulary{side}.model" for side in ("", ".source", ".target"))
@@ -148,11 +148,7 @@ class Vocabulary:
             (folder / IDS_FILE).write_bytes(ids)
 
     def _encode(self, model: Pieces, text: str, sampling: float, seed: int | None) -> list[int]:
-        """With sampling, a random segmentation: by probability ** sampling (unigram), or merges dropped
-        (bpe)."""
-        if not sampling:
-            return model.encode(text)
-        return sampler(model, self.kind).encode(text, sampling, random.Random(seed))
+        return sample(model, text, sampling, random.Random(seed)) if sampling else model.encode(text)
 
     def target_tag(self, to: str | None) -> list[int]:
         """Return the id that a target begins with in M2M100 and NLLB, which names its language; else none."""

@@ -25,7 +25,7 @@ IN_FOLDERS = (
         for name in ("config.toml", ".new/x", "x")
     ),
     *("checkpoints/step-0/state.json", "checkpoints/step-5/tensors.safetensors", "checkpoints/.again/x"),
-    *("averaging/checkpoints/step-3/MANIFEST.json", "traces/step-1.npz"),
+    "averaging/checkpoints/step-3/MANIFEST.json",
 )
 CORPUS = [f"{part}.{side}" for part in ("train", "validation", "test") for side in ("en", "es")]
 PICTURES = [f"{name}.{ending}" for name in experiments.NAMES for ending in ("json", "png")]
@@ -63,7 +63,6 @@ def mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 VERBS: dict[str, tuple[tuple[Any, ...], str, str]] = {
     "train": (("train", "CONFIG"), "--out", "MANIFEST.json"),
     "train again": (("train", "CONFIG", "--resume"), "--out", "MANIFEST.json"),
-    "train with a recording": (("train", "CONFIG", "--record", "1"), "--out", "MANIFEST.json"),
     "demo": (("demo",), "--out", "how-are-you.html"),
     "demo without training": (("demo", "--no-train"), "--out", "how-are-you.html"),
     "data": (("data", "toy", "--mirror", "MIRROR"), "--out", "spa.txt"),

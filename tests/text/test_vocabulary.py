@@ -174,7 +174,7 @@ def test_hostile_text_gives_ids(kind: str, byte_fallback: bool) -> None:
         ),
         (
             {"kind": "word", "sampling": 0.1},
-            'sampling = 0.1: with kind = "word" there is nothing to sam',
+            'sampling = 0.1: only kind = "unigram" knows how probable a segmentation is',
         ),
     ],
 )
