@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 
 from pellucid.cli.lines import put, tell
+from pellucid.config.file_names import short_names
 from pellucid.errors import PellucidError, UsageError
 from pellucid.explanation import Explanation
 from pellucid.folder.whole_file import place, refuse_foreign
@@ -23,8 +24,11 @@ def run(arguments: argparse.Namespace) -> None:
         if arguments.beside is None:
             explanation.to_html(files["html"])
         else:
-            names = labels(arguments.model, arguments.beside)
-            explanation.to_html(files["html"], _beside(arguments, explanation), names)
+            # Their last folders: a whole path would tell every reader how somebody's folders are called.
+            models = [os.path.realpath(each) for each in (arguments.model, arguments.beside)]
+            names = short_names(models)
+            beside = _beside(arguments, explanation)
+            explanation.to_html(files["html"], beside, (names[models[0]], names[models[1]]))
         tell(f"written: {files['html']}")
     for name in [name for name in files if name != "html"]:
         getattr(explanation, f"to_{name}")(files[name])
@@ -80,21 +84,6 @@ def _beside(arguments: argparse.Namespace, explanation: Explanation) -> Explanat
     except PellucidError as error:
         kind = UsageError if isinstance(error, UsageError) else PellucidError
         raise kind(f"--beside {arguments.beside}: {error}") from None
-
-
-def labels(one: str, other: str) -> tuple[str, str]:
-    """Name two models in a page: the last folders of their paths, as many as tell them apart.
-
-    A whole path would tell every reader of the page how somebody's folders are called.
-    """
-    ours, theirs = (
-        (path,) if path == "demo" else Path(os.path.realpath(path)).parts[1:] or (path,)
-        for path in (one, other)
-    )
-    if ours == theirs:
-        return ours[-1], theirs[-1]
-    count = next(n for n in range(1, 1 + max(len(ours), len(theirs))) if ours[-n:] != theirs[-n:])
-    return "/".join(ours[-count:]), "/".join(theirs[-count:])
 
 
 def _draw(explanation: Explanation, folder: Path) -> None:

@@ -9,8 +9,6 @@ from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from pellucid.config.schema import Config
 from pellucid.config.toml_file import as_config
 from pellucid.data.batch import Batch
@@ -25,7 +23,6 @@ from pellucid.learning.setting_up import Request, Run, set_up
 from pellucid.learning.step import Step, Update
 from pellucid.learning.stop import Doing, Interrupted, stop_on_signal
 from pellucid.learning.text import Texts, check_text
-from pellucid.seeing.nonfinite import find_nonfinite
 
 
 def train(
@@ -132,8 +129,7 @@ def _running(
         stop.run_folder, stop.say = out, log.say
         run = set_up(asked, log.say, stop)
         batches = _endless_batches(run)
-        # Before anything is written: where the settings allow no batch, no run is left behind that would block
-        # the next try.
+        # Before anything is written: settings that allow no batch leave no run in the way of the next.
         first = next(batches)
         stop.doing, lines = Doing.STEP, Lines(asked.config, log.note)
         with open_metrics(out / METRICS, run.position.step or -1) as metrics:
@@ -211,20 +207,7 @@ def _judge_update(run: Run, batches: Sequence[Batch], update: Update) -> None:
         raise PellucidError(
             f"[training] max_skipped = {training.max_skipped}: the loss or the gradient was not "
             f"finite in {position.skipped} steps in a row, the last of them step {position.step} "
-            f"with the lines {lines}, ... {_first_not_finite(run, batches)}"
-            "Lower peak_rate, raise warmup_steps, or look at these lines; the earlier checkpoints are intact."
+            f"with the lines {lines}, ... "
+            "Lower peak_rate, raise warmup_steps, or look at these lines, with pellucid.find_nonfinite. "
+            "The earlier checkpoints are intact."
         )
-
-
-def _first_not_finite(run: Run, batches: Sequence[Batch]) -> str:
-    """Name the first line, and the first tensor of its pass, that is not finite. The weights are still those
-    of the step, because it was skipped."""
-    model = run.learner.working.train()
-    for whole in batches:
-        for row, origin in enumerate(whole.origins):  # one at a time, which needs less memory
-            batch = whole.rows(slice(row, row + 1)).to(run.learner.device)
-            with torch.no_grad(), find_nonfinite(model, run.vocabulary) as found:
-                model(batch.source, batch.source_mask, batch.target_in)
-            if found.first is not None:
-                return f"With {origin}, {found} "
-    return "Each tensor of their passes forward was finite, so it is a gradient that is not. "

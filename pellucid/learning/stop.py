@@ -24,7 +24,6 @@ class Doing(Enum):
     """What a training does when a signal comes, and how it answers."""
 
     READING = "stopping: there is nothing new to save."
-    VOCABULARY = "stopping as soon as the vocabulary is learned: there is nothing new to save."
     STEP = "stopping after this step."
     VALIDATION = "stopping after this step (a validation is running)."
     END = "the last step is done: the run ends when its last models are validated and saved."
@@ -52,7 +51,7 @@ class StopRequest:
         if self.requested and number != HANG_UP:
             raise KeyboardInterrupt
         self.requested = True
-        nothing_to_save = self.doing in (Doing.READING, Doing.VOCABULARY)
+        nothing_to_save = self.doing == Doing.READING
         saved = newest_step(self.run_folder) if self.run_folder and not nothing_to_save else None
         line = self.doing.value
         if saved is not None:

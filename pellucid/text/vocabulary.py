@@ -148,7 +148,9 @@ class Vocabulary:
             (folder / IDS_FILE).write_bytes(ids)
 
     def _encode(self, model: Pieces, text: str, sampling: float, seed: int | None) -> list[int]:
-        return sample(model, text, sampling, random.Random(seed)) if sampling else model.encode(text)
+        if not sampling:
+            return model.encode(text)
+        return sample(model, text, sampling, random.Random(seed))  # type: ignore[arg-type]  # no imported one
 
     def target_tag(self, to: str | None) -> list[int]:
         """Return the id that a target begins with in M2M100 and NLLB, which names its language; else none."""

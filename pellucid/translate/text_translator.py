@@ -60,7 +60,10 @@ class TextTranslator:
         self.config = config
         self._serving = self._models
         if precision == "bf16":
-            self._serving = tuple(map(in_bfloat16, self._models))
+            self._serving = tuple(
+                each if next(each.parameters()).dtype == torch.bfloat16 else copy.deepcopy(each).bfloat16()
+                for each in self._models
+            )
         self.decoders: Sequence[Transformer | Engine] = self._serving
         if precision == "int8":
             self.decoders = tuple(Engine(each, precision) for each in self._models)
@@ -124,9 +127,7 @@ class TextTranslator:
         texts = [sources] if isinstance(sources, str) else sources
         sentences = self._read_sources(texts, to)
         warn_of_truncation(sentences, self._longest)
-        call = self.request(sentences, options)
-        found = decode(self.decoders, call.sources, call.requests, call.rules, call.options)
-        translations = translations_of(call, found, self.vocabulary)
+        translations = self._decode(self.request(sentences, options))
         return translations[0] if isinstance(sources, str) else translations
 
     def translate_ids(
@@ -137,9 +138,7 @@ class TextTranslator:
         each = enumerate(sources)
         sentences = [take_ids(ids, number, to, self.vocabulary, self._longest) for number, ids in each]
         warn_of_truncation(sentences, self._longest)
-        call = self.request(sentences, options)
-        found = decode(self.decoders, call.sources, call.requests, call.rules, call.options)
-        return translations_of(call, found, self.vocabulary)
+        return self._decode(self.request(sentences, options))
 
     def stream(
         self, source: str, to: str | None = None, **options: Unpack[TranslationOptions]
@@ -174,6 +173,10 @@ class TextTranslator:
         """Return what the search needs: the sources, a request for each sentence, rules and options."""
         return make_call(sentences, options, self._models[0], self.vocabulary, self.config.translation)
 
+    def _decode(self, call: Call) -> list[Translation]:
+        found = decode(self.decoders, call.sources, call.requests, call.rules, call.options)
+        return translations_of(call, found, self.vocabulary)
+
     def _read_sources(self, texts: Sequence[str], to: str | None) -> list[Sentence]:
         self._check_language(to)
         return [read_source(text, to, self.vocabulary, self._longest) for text in texts]
@@ -196,9 +199,3 @@ class TextTranslator:
     def _check_language(self, to: str | None) -> None:
         if to is not None:
             self.vocabulary.target_language(to)
-
-
-def in_bfloat16(model: Transformer) -> Transformer:
-    """Return the model, or a copy of it in bf16."""
-    same = next(model.parameters()).dtype == torch.bfloat16
-    return model if same else copy.deepcopy(model).bfloat16()
