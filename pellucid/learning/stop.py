@@ -8,7 +8,7 @@ training at once after its first step has begun. Under nohup SIGHUP is ignored, 
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from enum import Enum
 from pathlib import Path
 from queue import SimpleQueue
@@ -64,8 +64,7 @@ class StopRequest:
         """Say the answers, in a thread of its own: when a signal comes in the middle of a line, the first
         thread holds the locks of the display."""
         while (line := self.answers.get()) is not None:
-            with suppress(OSError, ValueError):  # the reader closed the stream
-                self.say(line)
+            self.say(line)
 
     @contextmanager
     def during(self, doing: Doing) -> Iterator[None]:

@@ -42,18 +42,11 @@ def test_the_average_s_scores_and_what_was_kept_are_told(
     package.train(config, folder, report=lines.append)
     scores = f"loss 2.000, perplexity 7.39, BLEU {bleus[-1]:.2f}, chrF 50.00, exact 12.50"
     assert lines[-1] == f"average of steps 3, 6: {scores}; kept as the model: {kept}"
-    assert [what(folder / name) for name in (".", "averaged", "last")] == [
-        kept,
-        "average of steps 3, 6",
-        "step 6",
-    ]
+    folders = [what(folder / name) for name in (".", "averaged", "last")]
+    assert folders == [kept, "average of steps 3, 6", "step 6"]
+    figures = short_runs.validation(bleus[-1]).figures()
     last = json.loads((folder / "metrics.jsonl").read_text().splitlines()[-1])
-    assert last == {
-        "step": 6,
-        "average": [3, 6],
-        "validation": short_runs.validation(bleus[-1]).figures(),
-        "kept": kept,
-    }
+    assert last == {"step": 6, "average": [3, 6], "validation": figures, "kept": kept}
 
 
 def test_a_resume_tells_the_average_once(tmp_path: Path) -> None:
