@@ -4,7 +4,6 @@ Every hash is checked before a file is opened, and nothing is opened but safeten
 SentencePiece.
 """
 
-import json
 import tomllib
 from collections.abc import Mapping
 from contextlib import suppress
@@ -22,6 +21,8 @@ from pellucid.folder.checkpoint import AVERAGING, CONFIG, STATE, TENSORS, WEIGHT
 from pellucid.folder.manifest import MANIFEST, is_sealed, read_manifest, verified
 from pellucid.model import Transformer
 from pellucid.text.vocabulary import Vocabulary, load_vocabulary
+
+STORED_AS = (torch.float32, torch.float16, torch.bfloat16)
 
 
 class Loaded(NamedTuple):
@@ -112,24 +113,21 @@ def _config(folder: Path, files: Mapping[str, bytes]) -> Config:
 
 
 def _weights(content: bytes, path: Path, model: Transformer) -> dict[str, Tensor]:
-    """Return the parameters in float32, after the file's header was compared with the model."""
-    try:
-        header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
-        found = {name: (entry["dtype"], entry["shape"]) for name, entry in header.items() if name[:2] != "__"}
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise PellucidError(f"{path}: this is not a safetensors file, and nothing else is opened.") from None
-    expected = {name: list(parameter.shape) for name, parameter in model.state_dict().items()}
-    wrong = [f"{name} is missing" for name in expected if name not in found]
-    wrong += [f"{name} is unknown" for name in found if name not in expected]
-    wrong += [
-        f"{name} is {kind} {shape} where F32, F16 or BF16 {expected[name]} belongs"
-        for name, (kind, shape) in found.items()
-        if name in expected and (shape != expected[name] or kind not in ("F32", "F16", "BF16"))
-    ]
+    """Return the parameters in float32, after they were compared with the model."""
+    tensors, expected = read_tensors(content, path), model.state_dict()
+    wrong = [f"{name} is missing" for name in expected if name not in tensors]
+    wrong += [f"{name} is unknown" for name in tensors if name not in expected]
+    for name, tensor in tensors.items():
+        shape = expected[name].shape if name in expected else tensor.shape
+        if tensor.shape != shape or tensor.dtype not in STORED_AS:
+            wrong.append(
+                f"{name} is {tensor.dtype} {[*tensor.shape]} where float32, float16 or bfloat16 "
+                f"{[*shape]} belongs"
+            )
     if wrong:
         more = f"; and {len(wrong) - 3} more" if len(wrong) > 3 else ""
         raise PellucidError(f"{path} does not fit {CONFIG}: {'; '.join(wrong[:3])}{more}.")
-    return {name: tensor.float() for name, tensor in read_tensors(content, path).items()}
+    return {name: tensor.float() for name, tensor in tensors.items()}
 
 
 class _ShapesOnly(TorchFunctionMode):

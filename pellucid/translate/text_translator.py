@@ -127,7 +127,9 @@ class TextTranslator:
         texts = [sources] if isinstance(sources, str) else sources
         sentences = self._read_sources(texts, to)
         warn_of_truncation(sentences, self._longest)
-        translations = self._decode(self.request(sentences, options))
+        call = self.request(sentences, options)
+        found = decode(self.decoders, call.sources, call.requests, call.rules, call.options)
+        translations = translations_of(call, found, self.vocabulary)
         return translations[0] if isinstance(sources, str) else translations
 
     def translate_ids(
@@ -138,7 +140,9 @@ class TextTranslator:
         each = enumerate(sources)
         sentences = [take_ids(ids, number, to, self.vocabulary, self._longest) for number, ids in each]
         warn_of_truncation(sentences, self._longest)
-        return self._decode(self.request(sentences, options))
+        call = self.request(sentences, options)
+        found = decode(self.decoders, call.sources, call.requests, call.rules, call.options)
+        return translations_of(call, found, self.vocabulary)
 
     def stream(
         self, source: str, to: str | None = None, **options: Unpack[TranslationOptions]
@@ -172,10 +176,6 @@ class TextTranslator:
     def request(self, sentences: Sequence[Sentence], options: TranslationOptions) -> Call:
         """Return what the search needs: the sources, a request for each sentence, rules and options."""
         return make_call(sentences, options, self._models[0], self.vocabulary, self.config.translation)
-
-    def _decode(self, call: Call) -> list[Translation]:
-        found = decode(self.decoders, call.sources, call.requests, call.rules, call.options)
-        return translations_of(call, found, self.vocabulary)
 
     def _read_sources(self, texts: Sequence[str], to: str | None) -> list[Sentence]:
         self._check_language(to)

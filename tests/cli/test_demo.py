@@ -175,8 +175,6 @@ def test_another_training_is_left_alone(tmp_path: Path) -> None:
     before = foreign.everything(tmp_path)
     with pytest.raises(UsageError) as error:
         demo.run(tmp_path / "out", True, say=lambda line: None)
-    assert str(error.value) == (
-        f"{tmp_path / 'out' / 'model'} holds a training run that is not the demo's: its settings or its data "
-        "are others. It was left alone, and nothing was written. Choose another --out."
-    )
+    theirs = f"{tmp_path / 'out' / 'model'} holds a training run that is not the demo's"
+    assert str(error.value).startswith(theirs)
     assert foreign.everything(tmp_path) == before

@@ -93,8 +93,6 @@ def test_nor_when_only_the_last_of_its_names_is_taken(
     before = foreign.everything(tmp_path / "mine")
     words = {"demo": ("demo", "--no-train"), "data": ("data", "toy", "--mirror", mirror)}[verb]
     outcome = pellucid(*words, "--out", tmp_path / "mine")
-    assert outcome.code == 1 and outcome.err == (
-        f"pellucid: {tmp_path / 'mine' / name} is there already, and it is another file: it was left alone, "
-        "and nothing was written. Move it away, or choose another --out.\n"
-    )
+    assert outcome.code == 1
+    assert f"{tmp_path / 'mine' / name} is there already, and it is another file" in outcome.err
     assert foreign.everything(tmp_path / "mine") == before
