@@ -17,7 +17,8 @@ def run(arguments: argparse.Namespace) -> None:
     """Write the files that were asked for, and print the rest to standard output."""
     put([])  # raises at once if there is no standard output
     files = _files(arguments)
-    _check(arguments)
+    if arguments.beside is not None and arguments.html is None:
+        raise UsageError("--beside puts another model into a page. Say with --html which file the page is.")
     translator = load(arguments.model, arguments.device, precision="fp32")
     explanation = translator.explain(arguments.text, to=arguments.to, target=arguments.target)
     if "html" in files:
@@ -47,7 +48,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _files(arguments: argparse.Namespace) -> dict[str, Path]:
-    """Return the files to write; raise if one cannot be written, or two are the same."""
+    """Return the files to write; raise if one cannot be written."""
     files: dict[str, Path] = {}
     for name in ("html", "json", "npz"):
         if getattr(arguments, name) is None:
@@ -56,24 +57,8 @@ def _files(arguments: argparse.Namespace) -> dict[str, Path]:
             path = place(getattr(arguments, name))
         except PellucidError as error:
             raise type(error)(f"--{name}: {error}") from None
-        for other in (other for other in files if os.path.realpath(files[other]) == os.path.realpath(path)):
-            raise UsageError(
-                f"--{other} and --{name} both name {path}: the second would replace the first. Give each a "
-                "file of its own."
-            )
         files[name] = path
     return files
-
-
-def _check(arguments: argparse.Namespace) -> None:
-    """Raise for an option that needs another one."""
-    if arguments.beside is not None and arguments.html is None:
-        raise UsageError("--beside puts another model into a page. Say with --html which file the page is.")
-    if arguments.head is not None and arguments.tensor is None:
-        raise UsageError(
-            f"--head {arguments.head}: it is a head of a matrix. Say with --tensor of which, such as "
-            "decoder.layers.0.self_attention.weights."
-        )
 
 
 def _beside(arguments: argparse.Namespace, explanation: Explanation) -> Explanation:

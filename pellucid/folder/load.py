@@ -6,7 +6,6 @@ SentencePiece.
 
 import tomllib
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,7 +17,7 @@ from pellucid.config.schema import Config, ModelConfig
 from pellucid.config.toml_file import from_table
 from pellucid.errors import PellucidError
 from pellucid.folder.checkpoint import AVERAGING, CONFIG, STATE, TENSORS, WEIGHTS, read_tensors
-from pellucid.folder.manifest import MANIFEST, is_sealed, read_manifest, verified
+from pellucid.folder.manifest import is_sealed, read_manifest, verified
 from pellucid.model import Transformer
 from pellucid.text.vocabulary import Vocabulary, load_vocabulary
 
@@ -86,22 +85,9 @@ def _refuse_without_validation(run_folder: Path) -> None:
 
 
 def _read_model(folder: Path) -> tuple[dict[str, Any], dict[str, bytes]]:
-    """Read a model's files, even while a trainer replaces them: while `.new/` is sealed, it is the model."""
-    while True:
-        seals = _seals(folder)
-        try:
-            return verified(folder / ".new" if seals[0] else folder, "model", (CONFIG, WEIGHTS))
-        except PellucidError:
-            if _seals(folder) == seals:  # nothing changed while we read, so the folder is damaged
-                raise
-
-
-def _seals(folder: Path) -> list[bytes]:
-    seals = [b"", b""]
-    for index, path in enumerate((folder / ".new" / MANIFEST, folder / MANIFEST)):
-        with suppress(OSError):
-            seals[index] = path.read_bytes()
-    return seals
+    """Read a model's files; while a trainer replaces them, the model is in `.new/`."""
+    new = folder / ".new"
+    return verified(new if is_sealed(new) else folder, "model", (CONFIG, WEIGHTS))
 
 
 def _config(folder: Path, files: Mapping[str, bytes]) -> Config:

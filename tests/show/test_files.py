@@ -221,14 +221,6 @@ def test_the_verb_refuses_what_is_no_file_before_it_works(pellucid: Command) -> 
     assert outcome == (2, "", said)
 
 
-def test_the_verb_refuses_one_file_for_two(pellucid: Command, tmp_path: Path) -> None:
-    path, same = tmp_path / "a", tmp_path / "b"
-    same.symlink_to(path)
-    outcome = pellucid("explain", "demo", "I like cats", "--npz", path, "--json", same)
-    assert outcome.code == 2
-    assert f"--json and --npz both name {path}: the second would replace the first." in outcome.err
-
-
 def test_an_error_of_the_model_beside_names_it(pellucid: Command, tmp_path: Path) -> None:
     given = [*CATS, "--html", tmp_path / "a.html"]
     outcome = pellucid(*given, "--beside", tmp_path / "none")
