@@ -53,12 +53,7 @@ def test_a_line_every_ten_seconds_and_at_each_validation() -> None:
 @pytest.mark.parametrize(
     ("limits", "events", "line", "fraction"),
     [
-        (
-            {},
-            {"validated": 7},
-            "step 10/100  loss 3.000  100 tokens/s",
-            0.1,
-        ),  # not in the speed
+        ({}, {"validated": 7}, "step 10/100  loss 3.000  100 tokens/s", 0.1),  # not in the speed
         ({}, {"skipped": 9}, "step 10/100  loss 3.000  100 tokens/s", 0.1),
         ({"minutes": 0.5}, {}, "step 10  0.2/0.5 minutes  loss 3.000  100 tokens/s  0:00:20 left", 1 / 3),
         ({"steps": 20, "minutes": 10}, {}, "step 10/20  loss 3.000  100 tokens/s  0:00:10 left", 1 / 2),
