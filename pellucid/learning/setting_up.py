@@ -22,7 +22,6 @@ from pellucid.errors import UsageError
 from pellucid.folder import checkpoint
 from pellucid.folder.load import load_model, load_model_or_step
 from pellucid.learning.learner import Learner
-from pellucid.learning.log import METRICS, has_steps
 from pellucid.learning.memory import needing_memory, smaller_model
 from pellucid.learning.resume import check_accepted, refuse_changes
 from pellucid.learning.stop import StopRequest
@@ -145,8 +144,6 @@ def _read_state(
     config, out = asked.config, asked.out
     checkpoint.recover(out)
     saved = checkpoint.newest_state(out)
-    if saved and not asked.resume and saved.step == 0 and not has_steps(out / METRICS):
-        saved = None  # nothing was learned there, so nothing is lost
     if saved and not asked.resume:
         raise UsageError(
             f"{out} holds a training run that stopped at step {saved.step}. Go on with --resume, or choose "

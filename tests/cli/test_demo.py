@@ -5,7 +5,7 @@ import re
 import signal
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 import foreign
 import pytest
@@ -132,7 +132,7 @@ def test_after_ctrl_c_the_same_command_goes_on(
 ) -> None:
     write_metrics = run_module.write_metrics
 
-    def interrupted(file: TextIO, values: Mapping[str, Any]) -> None:
+    def interrupted(file: Any, values: Mapping[str, Any]) -> None:
         write_metrics(file, values)
         if values["step"] == 2:
             signal.raise_signal(signal.SIGINT)

@@ -6,7 +6,6 @@ import json
 import math
 import os
 import pickle
-import resource
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,6 +13,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from full_disk import disk_full_after
 from safetensors.torch import load_file, save_file
 from sentencepiece import SentencePieceProcessor, SentencePieceTrainer
 from torch import Tensor
@@ -307,17 +307,6 @@ def test_a_damaged_or_unfinished_checkpoint_is_passed_over(tmp_path: Path) -> No
     (tmp_path / "checkpoints" / "step-1" / "state.json").write_text("{ }")
     with pytest.warns(UserWarning), pytest.raises(PellucidError, match="step-2/tensors"):
         newest_state(tmp_path)
-
-
-@contextmanager
-def disk_full_after(size: int) -> Iterator[None]:
-    """The operating system lets no file grow beyond `size` bytes."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 @pytest.mark.parametrize("size", [0, 100, 3000])

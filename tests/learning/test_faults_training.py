@@ -1,26 +1,24 @@
 """What goes wrong in training: numbers, disks, folders, data and settings, each with its message."""
 
+import contextlib
 import dataclasses
-import errno
 import math
 import os
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import short_runs
+from full_disk import disk_full_after
 
 import pellucid
 from pellucid.data.batch import Batch
 from pellucid.errors import PellucidError
-from pellucid.folder import checkpoint
 from pellucid.folder.checkpoint import newest_state
 from pellucid.learning import learner as learner_module
-from pellucid.learning import run as run_module
 from pellucid.learning.learner import Learner
 from pellucid.learning.loss import Loss, loss_of
 from pellucid.model import Transformer
@@ -110,41 +108,18 @@ def test_a_folder_that_vanishes_is_an_error(tmp_path: Path, step: int) -> None:
                 shutil.rmtree(tmp_path / "run")
 
 
-def no_space(*_: Any, **__: Any) -> Any:
-    """What the system says when a disk is full."""
-    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-
-def fill_disk(patch: pytest.MonkeyPatch, run: Path, kind: str) -> None:
-    """From now on there is no space for files of this kind."""
-    write_tensors, write_metrics = checkpoint._write, run_module.write_metrics
-    begin = {"state": "tensors", "model": "weights"}.get(kind, kind)
-
-    def write(path: Path, tensors: Any) -> None:
-        no_space() if path.name.startswith(begin) else write_tensors(path, tensors)
-
-    if kind == "metrics":
-        full = SimpleNamespace(name=str(run / "metrics.jsonl"), write=no_space)
-        patch.setattr(run_module, "write_metrics", lambda _, values: write_metrics(full, values))  # type: ignore[arg-type]
-    elif kind == "averaging":
-        patch.setattr(Path, "write_bytes", no_space)
-    else:
-        patch.setattr(checkpoint, "_write", write)
-
-
-@pytest.mark.parametrize("kind", ["state", "model", "metrics", "averaging"])
-def test_a_full_disk_keeps_the_old_checkpoint(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
-) -> None:
+@pytest.mark.skipif(os.name == "nt", reason="needs limits of Unix")
+@pytest.mark.parametrize(("after", "file"), [(2, "averaging/"), (3, "metrics.jsonl: ")])
+def test_a_full_disk_keeps_the_old_checkpoint(tmp_path: Path, after: int, file: str) -> None:
     config = short_runs.config(tmp_path / "data", {"training.checkpoint_every": 2})
     run = tmp_path / "run"
     pellucid.train(config, tmp_path / "whole")
-    with monkeypatch.context() as patch, pytest.raises(PellucidError) as error:
+    with contextlib.ExitStack() as stack, pytest.raises(PellucidError) as error:
         for step in pellucid.training(config, run):
-            if step.number == 2:
-                fill_disk(patch, run, kind)
-    assert str(error.value).startswith(f"{run}")
-    assert "cannot be written: No space left on device. What was saved before is intact." in str(error.value)
+            if step.number == after:
+                stack.enter_context(disk_full_after(100))
+    assert str(error.value).startswith(f"{run}/{file}") and "cannot be written: " in str(error.value)
+    assert "File too large" in str(error.value) and "What was saved before is intact." in str(error.value)
     saved = newest_state(run)
     assert saved and saved.step == 2
     pellucid.train(config, run, resume=True)
