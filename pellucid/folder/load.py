@@ -6,6 +6,7 @@ SentencePiece.
 
 import tomllib
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -85,9 +86,12 @@ def _refuse_without_validation(run_folder: Path) -> None:
 
 
 def _read_model(folder: Path) -> tuple[dict[str, Any], dict[str, bytes]]:
-    """Read a model's files; while a trainer replaces them, the model is in `.new/`."""
-    new = folder / ".new"
-    return verified(new if is_sealed(new) else folder, "model", (CONFIG, WEIGHTS))
+    """Read a model's files, even while a trainer replaces them: while `.new/` is sealed, it is the model."""
+    for place in (folder / ".new", folder, folder / ".new"):
+        if is_sealed(place):
+            with suppress(PellucidError):  # it may have been replaced meanwhile
+                return verified(place, "model", (CONFIG, WEIGHTS))
+    return verified(folder, "model", (CONFIG, WEIGHTS))
 
 
 def _config(folder: Path, files: Mapping[str, bytes]) -> Config:

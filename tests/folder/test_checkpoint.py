@@ -10,6 +10,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -20,6 +21,7 @@ from torch import Tensor
 
 from pellucid.config.schema import Config, DataConfig, ModelConfig, VocabularyConfig
 from pellucid.errors import PellucidError
+from pellucid.folder import load
 from pellucid.folder import manifest as manifest_module
 from pellucid.folder.checkpoint import newest_state, recover, save_model, save_state
 from pellucid.folder.load import load_model
@@ -153,6 +155,22 @@ def test_a_replacement_cut_off_anywhere_leaves_the_old_model_or_the_new(
         if calls[-1] != "killed":
             break
     assert outcomes == sorted(outcomes) and outcomes.count(False) > 10 and outcomes.count(True) > 10
+
+
+def test_a_model_that_is_replaced_while_it_is_read_is_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save(tmp_path)
+    verified, replaced = load.verified, list[Transformer]()
+
+    def meanwhile(folder: Path, *rest: Any) -> Any:
+        if not replaced:
+            replaced.append(save(tmp_path, seed=1)[0])
+            raise PellucidError("the SHA-256 of a file that was replaced")
+        return verified(folder, *rest)
+
+    monkeypatch.setattr(load, "verified", meanwhile)
+    assert same(load_model(tmp_path).model.state_dict(), replaced[0].state_dict())
 
 
 @pytest.mark.parametrize("name", FILES)
