@@ -237,8 +237,6 @@ def parse(proto: bytes, path: str) -> SentencePieceProcessor:
 
 def valid(text: str) -> str:
     """Replace each lone surrogate by a question mark, because UTF-8 cannot encode a lone surrogate."""
-    if not isinstance(text, str):
-        raise UsageError(f"text = {text!r:.60} is no text. Give a sentence.")
     return text.encode("utf-8", errors="replace").decode("utf-8")
 
 
@@ -251,11 +249,7 @@ def _ids(model: Pieces) -> dict[str, int]:
 
 
 def _known(ids: Sequence[int], model: Pieces) -> list[int]:
-    size = model.get_piece_size()
-    try:
-        tokens = [operator.index(token) for token in ids]
-    except TypeError:
-        raise UsageError(f"ids = {ids!r:.60} are no ids. Give whole numbers, such as [5, 3].") from None
+    size, tokens = model.get_piece_size(), [operator.index(token) for token in ids]
     if outside := [token for token in tokens if not 0 <= token < size]:
         raise UsageError(f"id {outside[0]} is outside the vocabulary, whose ids are 0 to {size - 1}.")
     return tokens
