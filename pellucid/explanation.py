@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pellucid.errors import UsageError
+from pellucid.errors import Setting, UsageError
 from pellucid.folder.whole_file import place, write
 from pellucid.page.document import page
 from pellucid.reading.against import Difference, compare_targets
@@ -113,7 +113,7 @@ class Explanation(Reading):
         tensor: a name or a glob; print these matrices instead, of all heads or of one `head`.
         """
         if head is not None and tensor is None:
-            raise UsageError(f"head = {head}: say with tensor= of which tensor it is a head.")
+            raise UsageError("{}: say with {} of which tensor.", Setting("head", head), Setting("tensor"))
         if tensor is not None:
             print_parts(lambda width: tensor_parts(self, tensor, width, head))
             return

@@ -12,6 +12,12 @@ from torch import Tensor
 
 from pellucid.config.schema import ModelConfig
 
+ACTIVATIONS: dict[str, Callable[[float], float]] = {
+    "relu": lambda value: max(0.0, value),
+    "gelu": lambda value: value * 0.5 * (1 + math.erf(value / math.sqrt(2))),
+    "silu": lambda value: value / (1 + math.exp(-value)),
+}
+
 
 @dataclass
 class Changes:
@@ -35,24 +41,28 @@ class ByHand:
 
     def logits(self, source: Tensor, source_real: Tensor, target: Tensor, target_real: Tensor) -> Tensor:
         """B L V."""
-        rows = []
+        rows, numbers, tied = [], self.numbers, self.numbers.get("embedding.weight")
+        tables = {stack: numbers.get(f"{stack}.embedding.weight", tied) for stack in ("encoder", "decoder")}
+        projection = tables["decoder"] if self.config.tied else numbers["decoder.projection.weight"]
         for b in range(len(source)):
-            x = self.embedded(source[b])
+            x = self.embedded(source[b], tables["encoder"])
             keys_real, real = source_real[b].tolist(), target_real[b].tolist()
             for layer in range(self.config.encoder_layers):
                 x = self.layer(f"encoder.layers.{layer}", b, x, None, keys_real, keys_real)
             memory = self.last_norm("encoder", x)
-            y = self.embedded(target[b])
+            y = self.embedded(target[b], tables["decoder"])
             for layer in range(self.config.decoder_layers):
                 y = self.layer(f"decoder.layers.{layer}", b, y, memory, real, keys_real)
-            rows.append(self.last_norm("decoder", y) @ self.numbers["embedding.weight"].T)
+            logits = self.last_norm("decoder", y) @ projection.T
+            rows.append(logits + numbers.get("decoder.projection.bias", 0.0))
         return torch.stack(rows)
 
-    def embedded(self, ids: Tensor) -> Tensor:
+    def embedded(self, ids: Tensor, table: Tensor) -> Tensor:
         width = self.config.width
+        scale = math.sqrt(width) if self.config.scale_embeddings else 1.0
         rows = []
         for place, token in enumerate(ids.tolist()):
-            row = self.numbers["embedding.weight"][token] * math.sqrt(width)
+            row = table[token] * scale
             angles = [place / 10_000 ** (2 * (j // 2) / width) for j in range(width)]
             waves = [math.cos(a) if j % 2 else math.sin(a) for j, a in enumerate(angles)]
             rows.append(row + torch.tensor(waves, dtype=row.dtype))
@@ -97,7 +107,8 @@ class ByHand:
 
     def feed_forward(self, path: str, x: Tensor) -> Tensor:
         hidden = self.linear(f"{path}.inner", x)
-        return self.linear(f"{path}.outer", torch.where(hidden > 0, hidden, torch.zeros_like(hidden)))
+        values = [[ACTIVATIONS[self.config.activation](value) for value in row] for row in hidden.tolist()]
+        return self.linear(f"{path}.outer", torch.tensor(values, dtype=x.dtype))
 
     def attention(
         self,

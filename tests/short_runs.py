@@ -19,29 +19,16 @@ from pellucid.translate.evaluate import Scores
 WORDS = ("ab", "ba", "cab", "dab", "bad", "ad", "cad", "dac")
 
 SETTINGS: dict[str, dict[str, Any]] = {
-    "vocabulary": {"kind": "word", "size": 50},
-    "model": {
-        "width": 16,
-        "heads": 2,
-        "hidden": 32,
-        "encoder_layers": 1,
-        "decoder_layers": 1,
-        "dropout": 0.1,
-        "attention_dropout": 0.1,
-    },
-    "training": {
-        "steps": 6,
-        "batch_tokens": 60,
-        "peak_rate": 0.01,
-        "warmup_steps": 4,
-        "validate_every": 3,
-        "checkpoint_every": 100,
-        "average": 2,
-        "precision": "fp32",
-        "threads": 1,
-    },
-    "translation": {"beam": 1, "max_length": 12},
-}
+    "vocabulary": dict(kind="word", size=50),
+    "model": dict(
+        width=16, heads=2, hidden=32, encoder_layers=1, decoder_layers=1, dropout=0.1, attention_dropout=0.1
+    ),
+    "training": dict(
+        steps=6, batch_tokens=60, peak_rate=0.01, warmup_steps=4, validate_every=3, checkpoint_every=100,
+        average=2, precision="fp32", threads=1,
+    ),
+    "translation": dict(beam=1, max_length=12),
+}  # fmt: skip
 
 # Words are cut into letters, differently in each epoch; a batch is drawn anew in each, too.
 SAMPLED = {"vocabulary.kind": "unigram", "vocabulary.size": 16, "vocabulary.sampling": 0.3}

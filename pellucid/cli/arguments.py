@@ -145,16 +145,6 @@ def own_setting(argument: str) -> tuple[str, Any]:
     return setting(argument)
 
 
-def steps(argument: str) -> tuple[int, ...]:
-    """Return 1,100,1000 as numbers."""
-    try:
-        return tuple(int(number) for number in argument.split(","))
-    except ValueError:
-        raise argparse.ArgumentTypeError(
-            f"{argument!r}: write steps with commas between them, as in 1,100,1000"
-        ) from None
-
-
 def minutes(argument: str) -> float:
     """Return a time as a number above 0."""
     try:
@@ -166,5 +156,5 @@ def minutes(argument: str) -> float:
     return number
 
 
-KINDS: list[Any] = [int, float, Path, text, model, device, file, folder, setting, own_setting, steps, minutes]
+KINDS: list[Any] = [int, float, Path, text, model, device, file, folder, setting, own_setting, minutes]
 TYPES = {kind.__name__: kind for kind in KINDS}

@@ -5,7 +5,6 @@ import dataclasses
 import json
 import sys
 import warnings
-from collections.abc import Iterable
 
 TOGETHER = 500  # lines between two movements of the progress bar
 OF_A_MODEL = ("data", "source", "to", "beam", "length_penalty", "max_length")
@@ -51,6 +50,9 @@ def _check(arguments: argparse.Namespace) -> None:
 
 def _translate(arguments: argparse.Namespace, sources: list[str]) -> list[str]:
     """Translate the sources; warn of what may surprise."""
+    from rich.console import Console
+    from rich.progress import track
+
     from pellucid.cli.lines import tell
     from pellucid.cli.translate import Doubts
     from pellucid.text.preparation import stays_tokenised
@@ -63,19 +65,11 @@ def _translate(arguments: argparse.Namespace, sources: list[str]) -> list[str]:
     options = {each: getattr(arguments, each) for each in ("beam", "length_penalty", "max_length")}
     warnings.simplefilter("ignore", TruncationWarning)  # it would number the lines of a part
     doubts, texts = Doubts(translator, arguments.data or arguments.source, arguments.to), list[str]()
-    for start in _with_progress(range(0, len(sources), TOGETHER)):
+    starts, quiet = range(0, len(sources), TOGETHER), not sys.stderr.isatty()
+    for start in track(starts, "translating", console=Console(stderr=True), transient=True, disable=quiet):
         some = sources[start : start + TOGETHER]
         translations = translator.translate(some, arguments.to, **options)
         texts += [translation.text for translation in translations]
         doubts.add(some, translations)
     doubts.tell()
     return texts
-
-
-def _with_progress(starts: range) -> Iterable[int]:
-    if not sys.stderr.isatty():
-        return starts
-    from rich.console import Console
-    from rich.progress import track
-
-    return track(starts, "translating", console=Console(stderr=True), transient=True)

@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 
 from pellucid.cli.lines import put, tell
+from pellucid.config.file_names import short_names
 from pellucid.errors import PellucidError, UsageError
 from pellucid.explanation import Explanation
 from pellucid.folder.whole_file import place, refuse_foreign
@@ -16,15 +17,19 @@ def run(arguments: argparse.Namespace) -> None:
     """Write the files that were asked for, and print the rest to standard output."""
     put([])  # raises at once if there is no standard output
     files = _files(arguments)
-    _check(arguments)
+    if arguments.beside is not None and arguments.html is None:
+        raise UsageError("--beside puts another model into a page. Say with --html which file the page is.")
     translator = load(arguments.model, arguments.device, precision="fp32")
     explanation = translator.explain(arguments.text, to=arguments.to, target=arguments.target)
     if "html" in files:
         if arguments.beside is None:
             explanation.to_html(files["html"])
         else:
-            names = labels(arguments.model, arguments.beside)
-            explanation.to_html(files["html"], _beside(arguments, explanation), names)
+            # Their last folders: a whole path would tell every reader how somebody's folders are called.
+            models = [os.path.realpath(each) for each in (arguments.model, arguments.beside)]
+            names = short_names(models)
+            beside = _beside(arguments, explanation)
+            explanation.to_html(files["html"], beside, (names[models[0]], names[models[1]]))
         tell(f"written: {files['html']}")
     for name in [name for name in files if name != "html"]:
         getattr(explanation, f"to_{name}")(files[name])
@@ -43,7 +48,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _files(arguments: argparse.Namespace) -> dict[str, Path]:
-    """Return the files to write; raise if one cannot be written, or two are the same."""
+    """Return the files to write; raise if one cannot be written."""
     files: dict[str, Path] = {}
     for name in ("html", "json", "npz"):
         if getattr(arguments, name) is None:
@@ -52,24 +57,8 @@ def _files(arguments: argparse.Namespace) -> dict[str, Path]:
             path = place(getattr(arguments, name))
         except PellucidError as error:
             raise type(error)(f"--{name}: {error}") from None
-        for other in (other for other in files if os.path.realpath(files[other]) == os.path.realpath(path)):
-            raise UsageError(
-                f"--{other} and --{name} both name {path}: the second would replace the first. Give each a "
-                "file of its own."
-            )
         files[name] = path
     return files
-
-
-def _check(arguments: argparse.Namespace) -> None:
-    """Raise for an option that needs another one."""
-    if arguments.beside is not None and arguments.html is None:
-        raise UsageError("--beside puts another model into a page. Say with --html which file the page is.")
-    if arguments.head is not None and arguments.tensor is None:
-        raise UsageError(
-            f"--head {arguments.head}: it is a head of a matrix. Say with --tensor of which, such as "
-            "decoder.layers.0.self_attention.weights."
-        )
 
 
 def _beside(arguments: argparse.Namespace, explanation: Explanation) -> Explanation:
@@ -80,21 +69,6 @@ def _beside(arguments: argparse.Namespace, explanation: Explanation) -> Explanat
     except PellucidError as error:
         kind = UsageError if isinstance(error, UsageError) else PellucidError
         raise kind(f"--beside {arguments.beside}: {error}") from None
-
-
-def labels(one: str, other: str) -> tuple[str, str]:
-    """Name two models in a page: the last folders of their paths, as many as tell them apart.
-
-    A whole path would tell every reader of the page how somebody's folders are called.
-    """
-    ours, theirs = (
-        (path,) if path == "demo" else Path(os.path.realpath(path)).parts[1:] or (path,)
-        for path in (one, other)
-    )
-    if ours == theirs:
-        return ours[-1], theirs[-1]
-    count = next(n for n in range(1, 1 + max(len(ours), len(theirs))) if ours[-n:] != theirs[-n:])
-    return "/".join(ours[-count:]), "/".join(theirs[-count:])
 
 
 def _draw(explanation: Explanation, folder: Path) -> None:

@@ -4,7 +4,6 @@ import sys
 from argparse import Namespace
 from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import BinaryIO
 
 from pellucid.data.corpus import decode, read_lines, table_rows
@@ -86,7 +85,6 @@ def sides(arguments: Namespace, first: str, second: str) -> list[list[str]]:
 
 def _columns(path: str, bad_utf8: str) -> list[list[str]]:
     """Return the sources and the targets of a table; .gz is unpacked."""
-    _check_file(path)
     rows = [
         [_text(line, path, number, bad_utf8) for line in row]
         for number, row in enumerate(table_rows(path), 1)
@@ -96,19 +94,12 @@ def _columns(path: str, bad_utf8: str) -> list[list[str]]:
 
 def _file_lines(path: str, bad_utf8: str) -> list[str]:
     """Return the lines of a text file; .gz is unpacked."""
-    _check_file(path)
     if path.removesuffix(".gz").endswith(".tsv"):
         raise UsageError(
             f"{path}: a table of sources and targets. Give it as --data {path}, "
             "or give a file with one of its columns (cut -f1)."
         )
     return [_text(line, path, number, bad_utf8) for number, line in enumerate(read_lines(path), 1)]
-
-
-def _check_file(path: str) -> None:
-    if not Path(path).is_file():
-        what = "a folder" if Path(path).is_dir() else "no such file"
-        raise PellucidError(f"{path}: {what}. Give the path of a text with one sentence a line.")
 
 
 def put(lines: Iterable[str]) -> None:

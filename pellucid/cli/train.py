@@ -7,13 +7,11 @@ from pathlib import Path
 from pellucid.cli.lines import tell
 from pellucid.config.schema import Config
 from pellucid.config.toml_file import read
-from pellucid.data.corpus import read_lines
 from pellucid.errors import UsageError
 from pellucid.learning.resume import check_accepted
 
 CHOSEN = "train.toml"  # the chosen settings, in the model's folder
 MINUTES = 30.0
-BEGINNING = 120  # bytes of a sentence to try
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -29,20 +27,15 @@ def run(arguments: argparse.Namespace) -> None:
     from pellucid.learning.display import showing
     from pellucid.learning.run import training
     from pellucid.learning.stop import Interrupted, stop_on_signal
-    from pellucid.show.recordings import write_recording
 
-    accept, device, record, only = arguments.accept, arguments.device, arguments.record, arguments.record_only
     try:
         with stop_on_signal(), showing(config) as show:
-            for step in training(config, out, arguments.resume, accept, device, tell, record, only):
+            for step in training(config, out, arguments.resume, arguments.accept, arguments.device, tell):
                 if chosen:
                     with writing(out), open(out / CHOSEN, "x", encoding="utf-8") as file:
                         file.write(chosen)
                     chosen = ""
-                if step.trace is not None:
-                    write_recording(step.trace, out, step.number)
                 show(step)
-                del step  # its trace need not stay in memory
     except Interrupted as interrupted:
         raise Interrupted(f"{interrupted}\nTo go on: {_resuming(arguments)}") from None
     except KeyboardInterrupt:
@@ -100,19 +93,9 @@ def _resuming(arguments: argparse.Namespace) -> str:
 
 def _next(config: Config, model: str) -> tuple[str, ...]:
     """Return commands to try with the model."""
-    sentence = shlex.quote(_a_sentence(config))
     to = f" --to {shlex.quote(config.data.languages[0][1])}" if len(config.data.languages) > 1 else ""
     return (
-        f"echo {sentence} | pellucid translate {model}{to}",
-        f"pellucid explain {model} {sentence}{to} --html page.html",
+        f"echo 'YOUR SENTENCE' | pellucid translate {model}{to}",
+        f"pellucid explain {model} 'YOUR SENTENCE'{to} --html page.html",
         f"pellucid inspect {model}",
     )
-
-
-def _a_sentence(config: Config) -> str:
-    """Return the beginning of the first line to validate on, or to train on."""
-    first = next(read_lines((config.data.validation or config.data.train)[0][0]), b"")
-    text = first[:BEGINNING].decode(errors="ignore").partition("\t")[0]
-    printable = "".join(character for character in text if character.isprintable())
-    whole_words = printable if len(first) <= BEGINNING else printable.rpartition(" ")[0] or printable
-    return whole_words.strip().lstrip("-") or "…"

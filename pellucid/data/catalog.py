@@ -110,18 +110,14 @@ def _order(text: str) -> bytes:
 
 
 def _notice(name: str, corpus: Corpus) -> str:
-    lines = [
-        f"{name}: {corpus.about}.",
-        f"Licence: {corpus.licence}.",
-        "",
-        "From (SHA-256 of the unpacked text):",
-    ]
-    lines += [f"{file.sha256}  {file.name}  {file.address}" for file in corpus.files]
+    origins = "\n".join(f"{file.sha256}  {file.name}  {file.address}" for file in corpus.files)
+    notice = f"{name}: {corpus.about}.\nLicence: {corpus.licence}.\n\n"
+    notice += f"From (SHA-256 of the unpacked text):\n{origins}\n"
     if split := corpus.split:
-        lines += [
-            "",
-            "train, validation and test were made from it, by English sentence, case and punctuation apart.",
-            f"test has {split.test:,}, validation {split.validation:,}, with one translation each;",
-            "train has the others with all their translations, shuffled.",
-        ]
-    return "\n".join(lines) + "\n"
+        notice += (
+            "\n"
+            "train, validation and test were made from it, by English sentence, case and punctuation apart.\n"
+            f"test has {split.test:,}, validation {split.validation:,}, with one translation each;\n"
+            "train has the others with all their translations, shuffled.\n"
+        )
+    return notice

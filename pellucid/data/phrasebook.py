@@ -117,11 +117,6 @@ def words() -> dict[str, frozenset[str]]:
     return {language: frozenset(each) for language, each in found.items()}
 
 
-def tour() -> list[Phrase]:
-    """Return phrases for a demonstration: the two banks, and word order that differs, in every direction."""
-    return phrases_of([meaning for meaning in meanings() if meaning.part == "tour"])
-
-
 def phrases_of(chosen: Sequence[Meaning]) -> list[Phrase]:
     """Return the meanings as phrases, one direction after the other."""
     return [

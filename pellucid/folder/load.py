@@ -4,7 +4,6 @@ Every hash is checked before a file is opened, and nothing is opened but safeten
 SentencePiece.
 """
 
-import json
 import tomllib
 from collections.abc import Mapping
 from contextlib import suppress
@@ -19,9 +18,11 @@ from pellucid.config.schema import Config, ModelConfig
 from pellucid.config.toml_file import from_table
 from pellucid.errors import PellucidError
 from pellucid.folder.checkpoint import AVERAGING, CONFIG, STATE, TENSORS, WEIGHTS, read_tensors
-from pellucid.folder.manifest import MANIFEST, is_sealed, read_manifest, verified
+from pellucid.folder.manifest import is_sealed, read_manifest, verified
 from pellucid.model import Transformer
 from pellucid.text.vocabulary import Vocabulary, load_vocabulary
+
+STORED_AS = (torch.float32, torch.float16, torch.bfloat16)
 
 
 class Loaded(NamedTuple):
@@ -86,21 +87,11 @@ def _refuse_without_validation(run_folder: Path) -> None:
 
 def _read_model(folder: Path) -> tuple[dict[str, Any], dict[str, bytes]]:
     """Read a model's files, even while a trainer replaces them: while `.new/` is sealed, it is the model."""
-    while True:
-        seals = _seals(folder)
-        try:
-            return verified(folder / ".new" if seals[0] else folder, "model", (CONFIG, WEIGHTS))
-        except PellucidError:
-            if _seals(folder) == seals:  # nothing changed while we read, so the folder is damaged
-                raise
-
-
-def _seals(folder: Path) -> list[bytes]:
-    seals = [b"", b""]
-    for index, path in enumerate((folder / ".new" / MANIFEST, folder / MANIFEST)):
-        with suppress(OSError):
-            seals[index] = path.read_bytes()
-    return seals
+    for place in (folder / ".new", folder, folder / ".new"):
+        if is_sealed(place):
+            with suppress(PellucidError):  # it may have been replaced meanwhile
+                return verified(place, "model", (CONFIG, WEIGHTS))
+    return verified(folder, "model", (CONFIG, WEIGHTS))
 
 
 def _config(folder: Path, files: Mapping[str, bytes]) -> Config:
@@ -112,24 +103,21 @@ def _config(folder: Path, files: Mapping[str, bytes]) -> Config:
 
 
 def _weights(content: bytes, path: Path, model: Transformer) -> dict[str, Tensor]:
-    """Return the parameters in float32, after the file's header was compared with the model."""
-    try:
-        header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
-        found = {name: (entry["dtype"], entry["shape"]) for name, entry in header.items() if name[:2] != "__"}
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise PellucidError(f"{path}: this is not a safetensors file, and nothing else is opened.") from None
-    expected = {name: list(parameter.shape) for name, parameter in model.state_dict().items()}
-    wrong = [f"{name} is missing" for name in expected if name not in found]
-    wrong += [f"{name} is unknown" for name in found if name not in expected]
-    wrong += [
-        f"{name} is {kind} {shape} where F32, F16 or BF16 {expected[name]} belongs"
-        for name, (kind, shape) in found.items()
-        if name in expected and (shape != expected[name] or kind not in ("F32", "F16", "BF16"))
-    ]
+    """Return the parameters in float32, after they were compared with the model."""
+    tensors, expected = read_tensors(content, path), model.state_dict()
+    wrong = [f"{name} is missing" for name in expected if name not in tensors]
+    wrong += [f"{name} is unknown" for name in tensors if name not in expected]
+    for name, tensor in tensors.items():
+        shape = expected[name].shape if name in expected else tensor.shape
+        if tensor.shape != shape or tensor.dtype not in STORED_AS:
+            wrong.append(
+                f"{name} is {tensor.dtype} {[*tensor.shape]} where float32, float16 or bfloat16 "
+                f"{[*shape]} belongs"
+            )
     if wrong:
         more = f"; and {len(wrong) - 3} more" if len(wrong) > 3 else ""
         raise PellucidError(f"{path} does not fit {CONFIG}: {'; '.join(wrong[:3])}{more}.")
-    return {name: tensor.float() for name, tensor in read_tensors(content, path).items()}
+    return {name: tensor.float() for name, tensor in tensors.items()}
 
 
 class _ShapesOnly(TorchFunctionMode):

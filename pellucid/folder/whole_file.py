@@ -3,7 +3,6 @@
 import itertools
 import os
 import shutil
-import stat
 import tempfile
 import threading
 from collections.abc import Iterable, Iterator, Mapping
@@ -167,16 +166,5 @@ def to_disk(path: Path) -> None:
 
 
 def _is_stream(path: Path) -> bool:
-    """Return whether a path leads to a pipe, a device, or an open file by its number."""
-
-    def is_by_number() -> bool:
-        return os.path.realpath(path.parent).startswith(("/proc/", "/dev/fd"))
-
-    try:
-        mode = path.stat().st_mode
-    except FileNotFoundError:
-        return False
-    # /dev/stdout may lead to a regular file that the calling process holds open: it must stay that file.
-    while path.is_symlink() and not is_by_number():
-        path = path.parent / path.readlink()
-    return not stat.S_ISREG(mode) or is_by_number()
+    """Return whether a path leads to a pipe or a device, or to a file that the system holds open for us."""
+    return path.exists() and (not path.is_file() or str(path).startswith(("/dev/", "/proc/")))

@@ -144,36 +144,32 @@ def choose(corpus: Corpus, minutes: float, faster: float = 1.0) -> list[Chosen]:
     steps, steps_of_epoch = max(seen / (budget * target / longer), 1), corpus.pairs * longer / budget
     every, few = _rounded(steps / VALIDATIONS), " (little text)" if steps_of_epoch < 100 else ""
     epoch = f"an epoch has about {max(1, round(steps_of_epoch)):,} steps{few}"
-    exact = kind != "subwords" or corpus.target_words < SHORT
     held_out = max(1, min(max(50, round(0.02 * corpus.pairs)), 1000, corpus.pairs // 5))
-    choices = [
+    rate, why = RATES[preset], f"usual for a width of {PRESETS[preset]['width']}"
+    if kind == "words":  # SCAN: at a rate of 0.002 the loss of held-out commands rose again now and then
+        rate, why = min(0.0007, rate), "low: words follow rules"
+    chosen = [
         Chosen("data.held_out", held_out, f"of {corpus.pairs:,} pairs: to validate on"),
         *_vocabulary(corpus, kind, size),
         *_model(corpus, kind, preset, seen / (corpus.pairs * target)),
         Chosen("training.minutes", float(minutes), "these end the training"),
         Chosen("training.steps", 1_000_000_000, "no limit"),
         Chosen("training.batch_tokens", budget, epoch),
-        _rate(kind, preset),
-        Chosen("training.label_smoothing", 0.0, "one answer is right, and rare cases count more so"),
+        Chosen("training.peak_rate", rate, why),
         Chosen("training.warmup_steps", _rounded(steps / 10), f"a tenth of about {_rounded(steps):,} steps"),
         Chosen("training.cooldown", COOLDOWN, "the share at the end in which the rate falls to 0"),
         Chosen("training.validate_every", every, f"about {VALIDATIONS} times"),
         Chosen("training.checkpoint_every", every),
-        Chosen("training.validation_metric", "exact", "BLEU says little of targets like these"),
-        Chosen("translation.beam", 1, "with few tokens, hypotheses that end too early would fill a beam"),
     ]
-    unsuited = {
-        "training.label_smoothing": kind != "characters",
-        "training.validation_metric": not exact,
-        "translation.beam": kind == "subwords",
-    }
-    return [each for each in choices if not unsuited.get(each.name)]
-
-
-def _rate(kind: str, preset: str) -> Chosen:
-    if kind == "words":  # SCAN: at a rate of 0.002 the loss of held-out commands rose again now and then
-        return Chosen("training.peak_rate", min(0.0007, RATES[preset]), "low: words follow rules")
-    return Chosen("training.peak_rate", RATES[preset], f"usual for a width of {PRESETS[preset]['width']}")
+    if kind == "characters":
+        why = "one answer is right, and rare cases count more so"
+        chosen.append(Chosen("training.label_smoothing", 0.0, why))
+    if kind != "subwords" or corpus.target_words < SHORT:
+        chosen.append(Chosen("training.validation_metric", "exact", "BLEU says little of targets like these"))
+    if kind != "subwords":
+        why = "with few tokens, hypotheses that end too early would fill a beam"
+        chosen.append(Chosen("translation.beam", 1, why))
+    return chosen
 
 
 def kind_of(corpus: Corpus) -> str:
@@ -224,12 +220,12 @@ def _vocabulary(corpus: Corpus, kind: str, size: int) -> list[Chosen]:
     if kind == "words":
         reason = f"a word is a token: the text has only {corpus.different_words:,} of them"
         return [Chosen("vocabulary.kind", "word", reason), Chosen("vocabulary.size", size)]
-    reason = f"subwords, as many as suit {corpus.pairs:,} pairs"
-    if kind == "characters":
-        reason = f"a character is a token: {corpus.different_characters} of them, and no sentences of words"
-    chosen = [Chosen("vocabulary.kind", "bpe"), Chosen("vocabulary.size", size, reason)]
+    if kind == "subwords":
+        reason = f"subwords, as many as suit {corpus.pairs:,} pairs"
+        return [Chosen("vocabulary.kind", "bpe"), Chosen("vocabulary.size", size, reason)]
+    reason = f"a character is a token: {corpus.different_characters} of them, and no sentences of words"
     identity = Chosen("vocabulary.normalization", "identity", "no character is changed")
-    return [*chosen, identity] if kind == "characters" else chosen
+    return [Chosen("vocabulary.kind", "bpe"), Chosen("vocabulary.size", size, reason), identity]
 
 
 def _model(corpus: Corpus, kind: str, preset: str, epochs: float) -> list[Chosen]:

@@ -17,7 +17,7 @@ from pellucid.text.vocabulary import FILES as VOCABULARY_FILES
 LOCK, HOLDER = ".lock", ".lock.pid"
 MODEL = (MANIFEST, CONFIG, WEIGHTS, *sorted(VOCABULARY_FILES), ".new")
 # All names that a run writes. In a folder without a run, a file of such a name belongs to somebody else.
-WRITTEN = (*MODEL, "last", "averaged", AVERAGING, "checkpoints", METRICS, LOG, "traces")
+WRITTEN = (*MODEL, "last", "averaged", AVERAGING, "checkpoints", METRICS, LOG)
 
 
 @contextmanager

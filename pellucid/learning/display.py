@@ -4,63 +4,34 @@ import math
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from datetime import timedelta
-from typing import Any, TextIO, cast
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
 from pellucid.config.schema import Config, TrainingConfig
-from pellucid.learning.step import Step, Validation
+from pellucid.learning.step import Step
 
 EVERY = 10.0  # seconds between two plain lines
-MEMORY = 10.0  # seconds after which a step counts for 1/e in the mean loss and the speed
+FORGET = 0.99  # what a step counts for in the mean loss, beside the step after it
 
 Clock = Callable[[], float]
 
 
-class SafeStream:
-    """A stream for messages to people: if the reader closes it, the text is lost and the training goes on."""
-
-    def __init__(self, stream: TextIO | None) -> None:
-        self._stream = stream
-
-    def write(self, text: str) -> int:
-        """Write, and ignore a broken pipe or a closed stream."""
-        with suppress(OSError, ValueError, AttributeError):  # AttributeError: None, a process without stderr
-            self._stream.write(text)  # type: ignore[union-attr]
-        return len(text)
-
-    def flush(self) -> None:
-        """Flush, and ignore the same errors."""
-        with suppress(OSError, ValueError, AttributeError):
-            self._stream.flush()  # type: ignore[union-attr]
-
-    def say(self, line: str) -> None:
-        """Write a line at once."""
-        self.write(f"{line}\n")
-        self.flush()
-
-    def isatty(self) -> bool:
-        """Return whether a bar can move there."""
-        with suppress(ValueError):
-            return self._stream is not None and self._stream.isatty()
-        return False
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)  # rich asks for the encoding, and for the terminal's number
+def say(line: str) -> None:
+    """Write a line to standard error at once."""
+    print(line, file=sys.stderr, flush=True)
 
 
 @contextmanager
 def showing(config: Config) -> Iterator[Callable[[Step], None]]:
     """Show a training on standard error; the function shows one step."""
-    stream = SafeStream(sys.stderr)
-    if stream.isatty():
-        with showing_bar(config, Console(file=cast(TextIO, stream))) as show:
+    if sys.stderr is not None and sys.stderr.isatty():
+        with showing_bar(config, Console(stderr=True)) as show:
             yield show
     else:
-        yield Lines(config, stream.say).add
+        yield Lines(config, say).add
 
 
 class Lines:
@@ -86,18 +57,15 @@ def showing_bar(
 ) -> Iterator[Callable[[Step], None]]:
     """Show a bar that moves with every step, and lines above it for each validation."""
     columns = BarColumn(bar_width=12), TextColumn("{task.fields[line]}", markup=False)
-    pace, score = Pace(config.training, clock), ""
+    pace = Pace(config.training, clock)
     with Progress(*columns, console=console, redirect_stdout=False) as progress:
         task = progress.add_task("", total=1.0, line="the first step …")
 
         def show(step: Step) -> None:
-            nonlocal score
             pace.add(step)
             for line in validation_lines(step):
                 console.print(line, markup=False, highlight=False, emoji=False)
-            if step.validation:
-                score = f"  {deciding(step.validation, config.training.validation_metric)}"
-            progress.update(task, completed=pace.fraction(step), line=pace.line(step) + score)
+            progress.update(task, completed=pace.fraction(step), line=pace.line(step))
 
         yield show
 
@@ -128,35 +96,25 @@ def validation_progress(
     return show
 
 
-def deciding(validation: Validation, metric: str) -> str:
-    """Return the figure that decides which model is best, in short."""
-    if metric == "loss":
-        return f"validation loss {validation.loss:.2f}"
-    name = {"bleu": "BLEU", "chrf": "chrF"}.get(metric, metric)
-    return f"{name} {getattr(validation.scores, metric):.1f}"
-
-
 class Pace:
-    """The mean loss and the speed of the last seconds, and the time that is left."""
+    """The mean loss of the last hundred steps or so, the speed, and the time that is left."""
 
     def __init__(self, training: TrainingConfig, clock: Clock) -> None:
         self._steps, self._limit, self._clock = training.steps, 60 * (training.minutes or math.inf), clock
         self._first: tuple[int, float] | None = None  # number of the first step, and the time of its end
-        self._last = 0.0
-        self._loss = self._learned = self._tokens = self._seconds = 0.0
+        self._last = self._loss = self._weight = self._seconds = 0.0
+        self._tokens = 0
 
     def add(self, step: Step) -> None:
-        """Count a step; the time of a validation does not count for the speed."""
+        """Count a step; neither the first one nor the time of a validation counts for the speed."""
         now = self._clock()
-        weight = math.exp(-(now - self._last) / MEMORY)
         if self._first is None:
             self._first = step.number, now
         elif step.validation is None:
-            self._tokens = self._tokens * weight + step.update.tokens
-            self._seconds = self._seconds * weight + now - self._last
+            self._tokens, self._seconds = self._tokens + step.update.tokens, self._seconds + now - self._last
         if not step.update.skipped:
-            self._loss = self._loss * weight + step.update.plain_loss * step.update.tokens
-            self._learned = self._learned * weight + step.update.tokens
+            self._loss = FORGET * self._loss + step.update.plain_loss
+            self._weight = FORGET * self._weight + 1
         self._last = now
 
     def fraction(self, step: Step) -> float:
@@ -173,8 +131,8 @@ class Pace:
         parts = [f"step {step.number:,}/{self._steps:,}"]
         if self._limit < math.inf and (step.number == first or by_time < by_steps):
             parts = [f"step {step.number:,}", f"{step.seconds / 60:.1f}/{self._limit / 60:g} minutes"]
-        if self._learned:
-            parts.append(f"loss {self._loss / self._learned:.3f}")
+        if self._weight:
+            parts.append(f"loss {self._loss / self._weight:.3f}")
         if self._seconds:
             parts.append(f"{self._tokens / self._seconds:,.0f} tokens/s")
             parts.append(f"{timedelta(seconds=round(max(min(by_steps, by_time), 0.0)))} left")

@@ -11,7 +11,7 @@ from dataclasses import asdict
 from io import FileIO
 from pathlib import Path
 from threading import Lock
-from typing import Any, TextIO
+from typing import Any
 
 from pellucid.errors import PellucidError
 from pellucid.folder.manifest import jsonable
@@ -82,25 +82,22 @@ def figures_of(step: Step) -> dict[str, Any]:
     return values | ({} if step.validation is None else {"validation": step.validation.figures()})
 
 
-def open_metrics(path: Path, last_step: int) -> TextIO:
-    """Open for appending, without the lines after `last_step`: a resumed run writes these again."""
+def open_metrics(path: Path, last_step: int) -> FileIO:
+    """Open for appending, without the lines after `last_step`: a resumed run writes these again.
+
+    The file has no buffer: on a full disk, closing it would fail once more.
+    """
     with writing(path):
         if path.exists():
             lines = path.read_text("utf-8").splitlines(keepends=True)
             write_whole(path, "".join(line for line in lines if _step_of(line) <= last_step).encode())
-        return path.open("a", encoding="utf-8")
+        return FileIO(path, "a")
 
 
-def write_metrics(file: TextIO, values: Mapping[str, Any]) -> None:
+def write_metrics(file: FileIO, values: Mapping[str, Any]) -> None:
     """Write one line."""
-    with writing(Path(file.name)):
-        file.write(json.dumps(jsonable(values), allow_nan=False, ensure_ascii=False) + "\n")
-        file.flush()
-
-
-def has_steps(path: Path) -> bool:
-    """Return whether a metrics file has any step, even a half-written one."""
-    return path.exists() and any(_step_of(line) > 0 for line in path.read_text("utf-8").splitlines())
+    with writing(Path(str(file.name))):
+        file.write(json.dumps(jsonable(values), allow_nan=False, ensure_ascii=False).encode() + b"\n")
 
 
 def _step_of(line: str) -> float:

@@ -3,21 +3,18 @@
 
 import dataclasses
 import itertools
-import sys
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
-
-import torch
 
 from pellucid.config.schema import Config
 from pellucid.config.toml_file import as_config
 from pellucid.data.batch import Batch
 from pellucid.errors import PellucidError, UsageError
 from pellucid.learning.claim import claim
-from pellucid.learning.display import Lines, SafeStream, showing
+from pellucid.learning.display import Lines, say, showing
 from pellucid.learning.log import LOG, METRICS, Log, figures_of, open_metrics, write_metrics
 from pellucid.learning.memory import TRIM_EVERY, DoesNotFit, split_message, trim_heap
 from pellucid.learning.process import own_process
@@ -26,8 +23,6 @@ from pellucid.learning.setting_up import Request, Run, set_up
 from pellucid.learning.step import Step, Update
 from pellucid.learning.stop import Doing, Interrupted, stop_on_signal
 from pellucid.learning.text import Texts, check_text
-from pellucid.learning.watched_step import Recorder, check_recording
-from pellucid.seeing.nonfinite import find_nonfinite
 
 
 def train(
@@ -51,7 +46,7 @@ def train(
     Ctrl-C finishes the step, saves, and raises a PellucidError that says how far the training came.
     """
     config = as_config(config)
-    report = report or SafeStream(sys.stderr if show else None).say
+    report = report or (say if show else lambda line: None)
     with stop_on_signal(), showing(config) if show else nullcontext(lambda step: None) as show_step:
         for step in training(
             config, out, resume, accept, device, report, pairs=pairs, validation_pairs=validation_pairs
@@ -67,8 +62,6 @@ def training(
     accept: Sequence[str] = (),
     device: str = "auto",
     report: Callable[[str], None] = lambda line: None,
-    record: Iterable[int] = (),
-    only: str = "*",
     pairs: Texts | None = None,
     validation_pairs: Texts | None = None,
 ) -> Iterator[Step]:
@@ -79,8 +72,6 @@ def training(
     resume: go on from the newest checkpoint, bit for bit. accept: settings ("training.peak_rate") or "data"
     that may differ from the run's. device: "auto" (a GPU if there is one), "cpu", "cuda", "cuda:1", …
     report: a function that receives each line about other events, such as the reading of data.
-    record: the numbers of steps that carry a trace of the pass that they learned from (of its first batch),
-    with the tensors whose name matches `only`; the training itself stays the same, bit for bit.
 
     Between two steps Ctrl-C, torch's random numbers and its number of threads are the caller's.
     """
@@ -88,19 +79,17 @@ def training(
         raise UsageError("out is empty: name the folder to write the model into.")
     config = as_config(config)
     text = check_text(pairs, validation_pairs, config.data)
-    asked = Request(config, Path(out), resume, accept, device, text, report)
-    return _steps(asked, check_recording(record, only, config))
+    return _steps(Request(config, Path(out), resume, accept, device, text, report))
 
 
-def _steps(asked: Request, recorder: Recorder) -> Generator[Step]:
+def _steps(asked: Request) -> Generator[Step]:
     """Learn, log, validate and save until the run is done."""
     settings = asked.config.training
-    with own_process() as give_back, _running(asked, recorder) as (run, batches, log_step):
+    with own_process() as give_back, _running(asked) as (run, batches, log_step):
         position, saved = run.position, time.perf_counter()
         began = saved - position.seconds
         while not _is_done(run):
             epochs, places, taken = zip(*itertools.islice(batches, settings.accumulate), strict=True)
-            trace = recorder.record(run, position.step + 1, taken[0])
             try:
                 update = run.learner.learn(taken, position.step + 1, _share_done(run))
             except DoesNotFit:
@@ -110,9 +99,7 @@ def _steps(asked: Request, recorder: Recorder) -> Generator[Step]:
             position.skipped = position.skipped + 1 if update.skipped else 0
             position.seconds = time.perf_counter() - began
             _judge_update(run, taken, update)
-            step = _validate_if_due(
-                run, Step(position.step, position.epoch, update, position.seconds, trace=trace)
-            )
+            step = _validate_if_due(run, Step(position.step, position.epoch, update, position.seconds))
             position.seconds = time.perf_counter() - began
             log_step(step)
             if position.step % TRIM_EVERY == 0 or step.validation:
@@ -125,14 +112,13 @@ def _steps(asked: Request, recorder: Recorder) -> Generator[Step]:
                 saved = time.perf_counter()
             with give_back():
                 yield step
-            del step, trace  # a trace need not stay in memory
             if stopping:
                 raise Interrupted(f"stopped at step {position.step}; everything is saved in {run.out}.")
 
 
 @contextmanager
 def _running(
-    asked: Request, recorder: Recorder
+    asked: Request,
 ) -> Iterator[tuple[Run, Iterator[tuple[int, int, Batch]], Callable[[Step], None]]]:
     """Set up a run and its files; when the block ends without an error, finish the run.
 
@@ -143,10 +129,8 @@ def _running(
         stop.run_folder, stop.say = out, log.say
         run = set_up(asked, log.say, stop)
         batches = _endless_batches(run)
-        # Before anything is written: where the settings allow no batch or no recording, no run is left behind
-        # that would block the next try.
+        # Before anything is written: settings that allow no batch leave no run in the way of the next.
         first = next(batches)
-        recorder.refuse_large(run, first[-1])
         stop.doing, lines = Doing.STEP, Lines(asked.config, log.note)
         with open_metrics(out / METRICS, run.position.step or -1) as metrics:
             if run.position.step == 0:
@@ -223,20 +207,7 @@ def _judge_update(run: Run, batches: Sequence[Batch], update: Update) -> None:
         raise PellucidError(
             f"[training] max_skipped = {training.max_skipped}: the loss or the gradient was not "
             f"finite in {position.skipped} steps in a row, the last of them step {position.step} "
-            f"with the lines {lines}, ... {_first_not_finite(run, batches)}"
-            "Lower peak_rate, raise warmup_steps, or look at these lines; the earlier checkpoints are intact."
+            f"with the lines {lines}, ... "
+            "Lower peak_rate, raise warmup_steps, or look at these lines, with pellucid.find_nonfinite. "
+            "The earlier checkpoints are intact."
         )
-
-
-def _first_not_finite(run: Run, batches: Sequence[Batch]) -> str:
-    """Name the first line, and the first tensor of its pass, that is not finite. The weights are still those
-    of the step, because it was skipped."""
-    model = run.learner.working.train()
-    for whole in batches:
-        for row, origin in enumerate(whole.origins):  # one at a time, which needs less memory
-            batch = whole.rows(slice(row, row + 1)).to(run.learner.device)
-            with torch.no_grad(), find_nonfinite(model, run.vocabulary) as found:
-                model(batch.source, batch.source_mask, batch.target_in)
-            if found.first is not None:
-                return f"With {origin}, {found} "
-    return "Each tensor of their passes forward was finite, so it is a gradient that is not. "

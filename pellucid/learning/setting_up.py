@@ -22,10 +22,9 @@ from pellucid.errors import UsageError
 from pellucid.folder import checkpoint
 from pellucid.folder.load import load_model, load_model_or_step
 from pellucid.learning.learner import Learner
-from pellucid.learning.log import METRICS, has_steps
 from pellucid.learning.memory import needing_memory, smaller_model
 from pellucid.learning.resume import check_accepted, refuse_changes
-from pellucid.learning.stop import Doing, StopRequest
+from pellucid.learning.stop import StopRequest
 from pellucid.learning.text import PythonText, Text, fingerprints, overlap, read_text, warn_if_identical
 from pellucid.learning.validation import references_of, tokenizer_for
 from pellucid.model import Transformer
@@ -112,13 +111,12 @@ def set_up(asked: Request, report: Callable[[str], None], stop: StopRequest) -> 
     saved, data = _read_state(asked, report)
     text = read_text(config.data, asked.text)
     model = None
-    with stop.during(Doing.VOCABULARY):
-        if saved:
-            vocabulary = load_model(asked.out / "last").vocabulary
-        elif config.training.start_from:
-            vocabulary, model = _start_from(config.training.start_from, config)
-        else:
-            vocabulary = learned_vocabulary(text.train, config)
+    if saved:
+        vocabulary = load_model(asked.out / "last").vocabulary
+    elif config.training.start_from:
+        vocabulary, model = _start_from(config.training.start_from, config)
+    else:
+        vocabulary = learned_vocabulary(text.train, config)
     examples, found = encode_pairs(text.train, vocabulary, config.data, text.train_report)
     report(f"training data: {found}; {_unknown(examples, vocabulary, config)}")
     warn_if_identical("train", found)
@@ -146,8 +144,6 @@ def _read_state(
     config, out = asked.config, asked.out
     checkpoint.recover(out)
     saved = checkpoint.newest_state(out)
-    if saved and not asked.resume and saved.step == 0 and not has_steps(out / METRICS):
-        saved = None  # nothing was learned there, so nothing is lost
     if saved and not asked.resume:
         raise UsageError(
             f"{out} holds a training run that stopped at step {saved.step}. Go on with --resume, or choose "

@@ -4,7 +4,6 @@ import math
 from dataclasses import dataclass, field
 from typing import Any
 
-from pellucid.seeing.trace import Trace
 from pellucid.translate.evaluate import Scores
 
 
@@ -72,4 +71,3 @@ class Step:
     seconds: float  # training time so far
     validation: Validation | None = None
     best: bool = False  # whether this validation is the best so far
-    trace: Trace | None = field(default=None, repr=False)  # if this step was recorded

@@ -8,7 +8,7 @@ training at once after its first step has begun. Under nohup SIGHUP is ignored, 
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from enum import Enum
 from pathlib import Path
 from queue import SimpleQueue
@@ -24,7 +24,6 @@ class Doing(Enum):
     """What a training does when a signal comes, and how it answers."""
 
     READING = "stopping: there is nothing new to save."
-    VOCABULARY = "stopping as soon as the vocabulary is learned: there is nothing new to save."
     STEP = "stopping after this step."
     VALIDATION = "stopping after this step (a validation is running)."
     END = "the last step is done: the run ends when its last models are validated and saved."
@@ -52,7 +51,7 @@ class StopRequest:
         if self.requested and number != HANG_UP:
             raise KeyboardInterrupt
         self.requested = True
-        nothing_to_save = self.doing in (Doing.READING, Doing.VOCABULARY)
+        nothing_to_save = self.doing == Doing.READING
         saved = newest_step(self.run_folder) if self.run_folder and not nothing_to_save else None
         line = self.doing.value
         if saved is not None:
@@ -65,8 +64,7 @@ class StopRequest:
         """Say the answers, in a thread of its own: when a signal comes in the middle of a line, the first
         thread holds the locks of the display."""
         while (line := self.answers.get()) is not None:
-            with suppress(OSError, ValueError):  # the reader closed the stream
-                self.say(line)
+            self.say(line)
 
     @contextmanager
     def during(self, doing: Doing) -> Iterator[None]:

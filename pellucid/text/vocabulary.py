@@ -20,7 +20,7 @@ from pellucid.config.schema import Config, DataConfig
 from pellucid.errors import PellucidError, Setting, UsageError
 from pellucid.text.preparation import prepare, restore
 from pellucid.text.renumbered import IDS_FILE, Pieces, Renumbered, ids_file, renumber, table_of
-from pellucid.text.subwords import sampler
+from pellucid.text.subwords import sample
 from pellucid.text.vocabulary_file import without_paths
 
 JOINT_FILE, SOURCE_FILE, TARGET_FILE = (f"vocabulary{side}.model" for side in ("", ".source", ".target"))
@@ -148,11 +148,9 @@ class Vocabulary:
             (folder / IDS_FILE).write_bytes(ids)
 
     def _encode(self, model: Pieces, text: str, sampling: float, seed: int | None) -> list[int]:
-        """With sampling, a random segmentation: by probability ** sampling (unigram), or merges dropped
-        (bpe)."""
         if not sampling:
             return model.encode(text)
-        return sampler(model, self.kind).encode(text, sampling, random.Random(seed))
+        return sample(model, text, sampling, random.Random(seed))  # type: ignore[arg-type]  # no imported one
 
     def target_tag(self, to: str | None) -> list[int]:
         """Return the id that a target begins with in M2M100 and NLLB, which names its language; else none."""
@@ -239,8 +237,6 @@ def parse(proto: bytes, path: str) -> SentencePieceProcessor:
 
 def valid(text: str) -> str:
     """Replace each lone surrogate by a question mark, because UTF-8 cannot encode a lone surrogate."""
-    if not isinstance(text, str):
-        raise UsageError(f"text = {text!r:.60} is no text. Give a sentence.")
     return text.encode("utf-8", errors="replace").decode("utf-8")
 
 
@@ -253,11 +249,7 @@ def _ids(model: Pieces) -> dict[str, int]:
 
 
 def _known(ids: Sequence[int], model: Pieces) -> list[int]:
-    size = model.get_piece_size()
-    try:
-        tokens = [operator.index(token) for token in ids]
-    except TypeError:
-        raise UsageError(f"ids = {ids!r:.60} are no ids. Give whole numbers, such as [5, 3].") from None
+    size, tokens = model.get_piece_size(), [operator.index(token) for token in ids]
     if outside := [token for token in tokens if not 0 <= token < size]:
         raise UsageError(f"id {outside[0]} is outside the vocabulary, whose ids are 0 to {size - 1}.")
     return tokens

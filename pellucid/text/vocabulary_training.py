@@ -36,11 +36,9 @@ def train_vocabulary(
     """
     if config.model:
         return _named(config, data)
-    if config.kind == "word" and config.sampling:
-        raise UsageError(
-            f'[vocabulary] sampling = {config.sampling}: with kind = "word" there is nothing to sample, '
-            "a word is one token. Set sampling = 0, or another kind."
-        )
+    if config.kind != "unigram" and config.sampling:
+        only = 'only kind = "unigram" knows how probable a segmentation is'
+        raise UsageError(f"[vocabulary] sampling = {config.sampling}: {only}. Set sampling = 0.")
     offered = targets_of(data.languages)
     languages = list(to) if to is not None else repeat(offered[0] if len(offered) == 1 else None)
     recipe, from_to = data.preparation, data.languages

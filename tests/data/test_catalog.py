@@ -13,7 +13,6 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from itertools import pairwise
 from pathlib import Path
 
-import foreign
 import pytest
 
 from pellucid.data import catalog, download
@@ -134,24 +133,6 @@ def test_a_mirror_takes_the_place_of_the_network(
     assert (fetch("toy", tmp_path / "again") / "test.es").exists()
     with pytest.raises(PellucidError, match=r"tatoeba.spa\.txt\.gz: the mirror does not have this file"):
         fetch("toy", tmp_path / "third", tmp_path / "nowhere")
-
-
-NAMES = [f"{part}.{side}" for part in ("train", "validation", "test") for side in ("en", "es")]
-
-
-@pytest.mark.parametrize("name", [*NAMES, "README.txt", "spa.txt"])
-@pytest.mark.parametrize("kind", ["file", "folder", "link"])
-def test_a_file_of_one_s_own_is_left_alone(tmp_path: Path, mirror: Path, name: str, kind: str) -> None:
-    path = tmp_path / "out" / name
-    foreign.put(path, kind)
-    before = foreign.everything(tmp_path)
-    with pytest.raises(PellucidError) as error:
-        fetch("toy", tmp_path / "out", mirror)
-    if name == "spa.txt":
-        assert f"{path}: the SHA-256 of its text is " in str(error.value)
-    else:
-        assert f"{path} is there already, and it is another file: it was left alone, " in str(error.value)
-    assert foreign.everything(tmp_path) == before
 
 
 def test_the_split_is_by_english_sentence_shuffled_and_the_same_everywhere() -> None:

@@ -119,11 +119,7 @@ def test_a_table_has_two_columns(tmp_path: Path) -> None:
     for path, content, message in (
         (table, three, f"{table}:3: {keep}alone: cut -f1,2 {table} > NEW.tsv"),
         (zipped, gzip.compress(three), f"{zipped}:3: {keep}alone: gzip -dc '{zipped}' | cut -f1,2 > NEW.tsv"),
-        (
-            table,
-            b"one\n",
-            f"{table}:1: 1 column, but a line must have 2: source, tab, target. Mend",
-        ),
+        (table, b"one\n", f"{table}:1: 1 column, but a line must have 2: source, tab, target. Mend"),
     ):
         path.write_bytes(content)
         with pytest.raises(PellucidError, match=f"^{re.escape(message)}"):
@@ -136,21 +132,9 @@ def test_a_table_has_two_columns(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("source", "target", "message"),
     [
-        (
-            b"1\n2\n3\n",
-            b"1\n2\n",
-            "a.en has 3 lines and SOURCE/a.de has 2: each line must be ",
-        ),
-        (
-            b"\n",
-            b"eins\n",
-            "a.en: no pair is left (1 pair read, 0 kept; 1 empty). Look at the ",
-        ),
-        (
-            None,
-            b"eins\n",
-            "a.en: no such file. Give the path of parallel text, as --source and --target or as [data] ",
-        ),
+        (b"1\n2\n3\n", b"1\n2\n", "a.en has 3 lines and SOURCE/a.de has 2: each line must be "),
+        (b"\n", b"eins\n", "a.en: no pair is left (1 pair read, 0 kept; 1 empty). Look at the "),
+        (None, b"eins\n", "a.en: no such file. Give the path of parallel text, as --source and --target "),
     ],
 )
 def test_files_that_cannot_be_used(tmp_path: Path, source: bytes | None, target: bytes, message: str) -> None:

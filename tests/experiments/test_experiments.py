@@ -216,10 +216,10 @@ class Scaled(ByHand):
 
     factors: Tensor
 
-    def embedded(self, ids: Tensor) -> Tensor:
-        x = super().embedded(ids)
+    def embedded(self, ids: Tensor, table: Tensor) -> Tensor:
+        x = super().embedded(ids, table)
         mine, self.factors = self.factors[: len(ids)], self.factors[len(ids) :]
-        words = self.numbers["embedding.weight"][ids] * math.sqrt(self.config.width)
+        words = table[ids] * math.sqrt(self.config.width)
         return x + (mine[:, None] - 1) * words
 
 

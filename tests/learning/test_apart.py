@@ -8,7 +8,6 @@ import short_runs
 import torch
 
 import pellucid
-from pellucid.learning.stop import Interrupted, stop_on_signal
 
 SETTINGS = {"training.steps": 3, "model.dropout": 0.3}
 
@@ -41,14 +40,6 @@ def test_ctrl_c_between_two_steps_is_the_callers(tmp_path: Path) -> None:
         signal.raise_signal(signal.SIGINT)
     assert [step.number for step in steps] == [2, 3]
     assert signal.getsignal(signal.SIGINT) is before
-
-
-def test_a_loop_that_holds_ctrl_c_itself_has_its_step_saved(tmp_path: Path) -> None:
-    config = short_runs.config(tmp_path / "data", SETTINGS)
-    with pytest.raises(Interrupted, match="stopped at step 2; everything is saved"), stop_on_signal():
-        for step in pellucid.training(config, tmp_path / "run"):
-            if step.number == 1:
-                signal.raise_signal(signal.SIGINT)
 
 
 def test_threads_are_the_callers_between_two_steps_and_after_a_loop_that_is_left(tmp_path: Path) -> None:

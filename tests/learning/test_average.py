@@ -11,9 +11,10 @@ from command import Command
 
 import pellucid as package
 from pellucid.errors import UsageError
+from pellucid.folder.checkpoint import newest_state
 from pellucid.folder.load import load_model
 
-SETTINGS = {"training.checkpoint_every": 2, "training.keep_checkpoints": 3}
+SETTINGS = {"training.checkpoint_every": 2, "training.keep_checkpoints": 3, "training.precision": "bf16"}
 
 
 @pytest.fixture(scope="module")
@@ -42,18 +43,11 @@ def test_the_average_s_scores_and_what_was_kept_are_told(
     package.train(config, folder, report=lines.append)
     scores = f"loss 2.000, perplexity 7.39, BLEU {bleus[-1]:.2f}, chrF 50.00, exact 12.50"
     assert lines[-1] == f"average of steps 3, 6: {scores}; kept as the model: {kept}"
-    assert [what(folder / name) for name in (".", "averaged", "last")] == [
-        kept,
-        "average of steps 3, 6",
-        "step 6",
-    ]
+    folders = [what(folder / name) for name in (".", "averaged", "last")]
+    assert folders == [kept, "average of steps 3, 6", "step 6"]
+    figures = short_runs.validation(bleus[-1]).figures()
     last = json.loads((folder / "metrics.jsonl").read_text().splitlines()[-1])
-    assert last == {
-        "step": 6,
-        "average": [3, 6],
-        "validation": short_runs.validation(bleus[-1]).figures(),
-        "kept": kept,
-    }
+    assert last == {"step": 6, "average": [3, 6], "validation": figures, "kept": kept}
 
 
 def test_a_resume_tells_the_average_once(tmp_path: Path) -> None:
@@ -89,6 +83,10 @@ def test_the_averages_of_python_and_of_a_run_are_the_same(run: Path, tmp_path: P
     aside = sorted((run / "averaging" / "checkpoints").iterdir())
     assert package.average(tmp_path / "empty", aside) == tmp_path / "empty"
     assert short_runs.same_weights(tmp_path / "empty", run / "averaged")
+    put_aside, saved = (newest_state(folder) for folder in (run / "averaging", run))
+    assert put_aside and saved and put_aside.step == saved.step == 6  # not the working copy in bf16
+    for name, tensor in put_aside.tensors.items():
+        assert torch.equal(tensor, saved.tensors[f"model.{name}"])
 
 
 def test_a_folder_that_is_not_empty_is_left_alone(run: Path, tmp_path: Path) -> None:

@@ -50,11 +50,7 @@ def chosen(texts: list[tuple[str, str]], minutes: float = 30) -> dict[str, Any]:
     [
         (sums("+"), "characters", 11 + 5),
         (sums(" + "), "characters", 11 + 5),
-        (
-            [(source.replace(" ", ""), target) for source, target in short_runs.pairs(500)],
-            "characters",
-            4 + 5,
-        ),
+        ([(source.replace(" ", ""), target) for source, target in short_runs.pairs(500)], "characters", 9),
         (short_runs.pairs(500), "words", 8 + 5),
         (sentences(2000), "subwords", 2000),
     ],
@@ -113,11 +109,7 @@ def test_two_files_and_one_command(pellucid: Command, tmp_path: Path) -> None:
     assert [Path(file).read_bytes() for file in (source, target)] == before
 
     again = pellucid(*command, tmp_path / "whole")
-    assert (again.code, again.err) == (
-        2,
-        f"pellucid: {tmp_path}/whole/train.toml is there already, from an earlier run. "
-        "Go on with --resume, or choose another --out.\n",
-    )
+    assert again.code == 2 and f"{tmp_path}/whole/train.toml is there already, from an earlier" in again.err
 
 
 def test_the_same_command_resumes_bit_for_bit(pellucid: Command, tmp_path: Path) -> None:
@@ -144,12 +136,8 @@ def test_the_same_command_resumes_bit_for_bit(pellucid: Command, tmp_path: Path)
     [[], ["--source", "a"], ["a.toml", "--data", "b.tsv"], ["--source", "a", "--target", "b", "--data", "c"]],
 )
 def test_a_text_is_named_in_one_way(pellucid: Command, words: list[str]) -> None:
-    assert pellucid("train", *words) == (
-        2,
-        "",
-        "pellucid: train needs one of these: CONFIG.toml, or --source FILE and --target FILE together, "
-        "or --data FILE.tsv.\n",
-    )
+    outcome = pellucid("train", *words)
+    assert outcome.code == 2 and outcome.err.startswith("pellucid: train needs one of these: CONFIG.toml, or")
 
 
 def test_a_wrong_device_is_refused_before_the_text_is_read(pellucid: Command) -> None:

@@ -31,8 +31,6 @@ def no_data(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         ({"device": "gpu"}, "device = 'gpu' is not the name of a device"),
         ({"device": "cuda:99"}, "device = 'cuda:99' cannot be used: "),
-        ({"record": (1,), "only": "*.weightz"}, 'only: no tensor is called "*.weightz"'),
-        ({"record": (7,)}, "record = 7: there is no such step"),
     ],
 )
 def test_what_can_be_known_is_checked_before_data(tmp_path: Path, options: Any, said: str) -> None:

@@ -1,28 +1,24 @@
 """What goes wrong in training: numbers, disks, folders, data and settings, each with its message."""
 
+import contextlib
 import dataclasses
-import errno
 import math
 import os
-import re
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import short_runs
-import torch
+from full_disk import disk_full_after
 
 import pellucid
 from pellucid.data.batch import Batch
 from pellucid.errors import PellucidError
-from pellucid.folder import checkpoint
 from pellucid.folder.checkpoint import newest_state
 from pellucid.learning import learner as learner_module
-from pellucid.learning import run as run_module
 from pellucid.learning.learner import Learner
 from pellucid.learning.loss import Loss, loss_of
 from pellucid.model import Transformer
@@ -85,39 +81,9 @@ def test_too_many_in_a_row_stop_it_with_the_lines(
     lines = ", ".join(batches[-1].origins[:3])
     assert len(batches) == 5 and lines.startswith(f"{tmp_path / 'data' / 'train.source'}:")
     assert error.exit_code == 1
-    assert str(error) == (
-        "[training] max_skipped = 2: the loss or the gradient was not finite in 3 steps in a row, "
-        f"the last of them step 5 with the lines {lines}, ... "
-        "Each tensor of their passes forward was finite, so it is a gradient that is not. "
-        "Lower peak_rate, raise warmup_steps, or look at these lines; the earlier checkpoints are intact."
-    )
+    assert f"finite in 3 steps in a row, the last of them step 5 with the lines {lines}, ... " in str(error)
     saved = newest_state(tmp_path / "run")
     assert saved and saved.step == 4 and all(tensor.isfinite().all() for tensor in saved.tensors.values())
-
-
-@pytest.mark.parametrize("precision", ["fp32", "bf16"])
-def test_the_first_tensor_that_is_not_finite_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, precision: str
-) -> None:
-    settings = {"training.max_skipped": 0, "training.accumulate": 2, "training.precision": precision}
-    learn = Learner.learn
-
-    def planting(self: Learner, taken: list[Batch], step: int, done: float) -> Any:
-        if step == 2:
-            with torch.no_grad():
-                self.model.decoder.layers[0].feed_forward.outer.weight[3, 0] = math.nan
-            self.refresh()
-        return learn(self, taken, step, done)
-
-    monkeypatch.setattr(Learner, "learn", planting)
-    message = str(failing(short_runs.config(tmp_path / "data", settings), tmp_path / "run"))
-    assert re.search(
-        rf"step 2 with the lines .*\.\.\. With {re.escape(str(tmp_path))}/data/train.source:\d+, "
-        r"decoder.layers.0.feed_forward.output is nan at B 0, L 0 \(<s>\), D 3; .* values are not finite, in "
-        r"pass 1\. The tensor before it, decoder.layers.0.feed_forward.activated, was finite\. Parameters "
-        r"that are not finite: decoder.layers.0.feed_forward.outer.weight\. Lower peak_rate, raise",
-        message,
-    )
 
 
 # Folders and disks
@@ -142,41 +108,18 @@ def test_a_folder_that_vanishes_is_an_error(tmp_path: Path, step: int) -> None:
                 shutil.rmtree(tmp_path / "run")
 
 
-def no_space(*_: Any, **__: Any) -> Any:
-    """What the system says when a disk is full."""
-    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-
-def fill_disk(patch: pytest.MonkeyPatch, run: Path, kind: str) -> None:
-    """From now on there is no space for files of this kind."""
-    write_tensors, write_metrics = checkpoint._write, run_module.write_metrics
-    begin = {"state": "tensors", "model": "weights"}.get(kind, kind)
-
-    def write(path: Path, tensors: Any) -> None:
-        no_space() if path.name.startswith(begin) else write_tensors(path, tensors)
-
-    if kind == "metrics":
-        full = SimpleNamespace(name=str(run / "metrics.jsonl"), write=no_space)
-        patch.setattr(run_module, "write_metrics", lambda _, values: write_metrics(full, values))  # type: ignore[arg-type]
-    elif kind == "averaging":
-        patch.setattr(Path, "write_bytes", no_space)
-    else:
-        patch.setattr(checkpoint, "_write", write)
-
-
-@pytest.mark.parametrize("kind", ["state", "model", "metrics", "averaging"])
-def test_a_full_disk_keeps_the_old_checkpoint(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
-) -> None:
+@pytest.mark.skipif(os.name == "nt", reason="needs limits of Unix")
+@pytest.mark.parametrize(("after", "file"), [(2, "averaging/"), (3, "metrics.jsonl: ")])
+def test_a_full_disk_keeps_the_old_checkpoint(tmp_path: Path, after: int, file: str) -> None:
     config = short_runs.config(tmp_path / "data", {"training.checkpoint_every": 2})
     run = tmp_path / "run"
     pellucid.train(config, tmp_path / "whole")
-    with monkeypatch.context() as patch, pytest.raises(PellucidError) as error:
+    with contextlib.ExitStack() as stack, pytest.raises(PellucidError) as error:
         for step in pellucid.training(config, run):
-            if step.number == 2:
-                fill_disk(patch, run, kind)
-    assert str(error.value).startswith(f"{run}")
-    assert "cannot be written: No space left on device. What was saved before is intact." in str(error.value)
+            if step.number == after:
+                stack.enter_context(disk_full_after(100))
+    assert str(error.value).startswith(f"{run}/{file}") and "cannot be written: " in str(error.value)
+    assert "File too large" in str(error.value) and "What was saved before is intact." in str(error.value)
     saved = newest_state(run)
     assert saved and saved.step == 2
     pellucid.train(config, run, resume=True)
@@ -189,16 +132,11 @@ def test_a_second_trainer_is_refused(tmp_path: Path) -> None:
     next(first)
     before = (tmp_path / "run" / "metrics.jsonl").read_text()
     for resume in (False, True):
-        assert str(failing(config, tmp_path / "run", resume=resume)) == (
-            f"{tmp_path / 'run'}: another training run, process {os.getpid()}, is at work here. "
-            "Wait until it ends, or choose another folder."
-        )
+        refusal = f"{tmp_path / 'run'}: another training run, process {os.getpid()}, is at work here. "
+        assert str(failing(config, tmp_path / "run", resume=resume)).startswith(refusal)
     assert (tmp_path / "run" / "metrics.jsonl").read_text() == before
     assert len(list(first)) == 5
     pellucid.train(config, tmp_path / "run", resume=True)  # now it may
-
-
-# Data
 
 
 def test_a_pair_that_no_batch_can_hold(tmp_path: Path) -> None:

@@ -152,16 +152,8 @@ def out_of_memory(*_: Any, **__: Any) -> Any:
 @pytest.mark.parametrize(
     ("owner", "name", "message"),
     [
-        (
-            setting_up,
-            "Transformer",
-            r"as the model was made\. Its [\d,]+ parameters take 0\.0 GB ",
-        ),
-        (
-            torch.optim.AdamW,
-            "step",
-            r"in the update of step 1\. Its [\d,]+ parameters take 0\.0 GB ",
-        ),
+        (setting_up, "Transformer", r"as the model was made\. Its [\d,]+ parameters take 0\.0 GB "),
+        (torch.optim.AdamW, "step", r"in the update of step 1\. Its [\d,]+ parameters take 0\.0 GB "),
         (saving, "validate", r"in the validation of step 3\. .* --resume --set translation.beam=1 --accept "),
     ],
 )
@@ -177,11 +169,8 @@ def test_elsewhere_it_is_one_line(
 def test_any_command_says_it_in_one_line(monkeypatch: pytest.MonkeyPatch, pellucid: Command) -> None:
     monkeypatch.setattr("pellucid.translator.load", out_of_memory)
     outcome = pellucid("translate", "demo")
-    assert outcome == (
-        1,
-        "",
-        "pellucid: out of memory. Give the command less at once, or free some memory.\n",
-    )
+    message = "pellucid: out of memory. Give the command less at once, or free some memory.\n"
+    assert outcome == (1, "", message)
 
 
 LIMITED = """

@@ -177,16 +177,6 @@ def test_what_only_decides_the_end_may_change(tmp_path: Path) -> None:
     assert kept == {"step-2", "step-3", "step-4"}
 
 
-def test_a_run_that_learned_nothing_does_not_block_a_new_one(tmp_path: Path) -> None:
-    config = short_runs.config(tmp_path / "data")
-    next(pellucid.training(config, tmp_path / "run"))
-    with pytest.raises(UsageError, match="holds a training run that stopped at step 0"):
-        pellucid.train(config, tmp_path / "run")  # one step was learned, and no more than that is lost
-    (tmp_path / "run" / "metrics.jsonl").write_text("")
-    pellucid.train(config, tmp_path / "run")
-    assert len(short_runs.metrics(tmp_path / "run")) == 6
-
-
 # Real processes
 
 Trainer = subprocess.Popen[str]

@@ -29,20 +29,15 @@ def test_a_model_translates_as_it_was_set(pellucid: Command, folder: Path) -> No
     lines, before, files = sentences(12), load(folder), contents(folder)
     settings = "translation.length_penalty=0", "translation.beam=3", "translation.max_length=9"
     outcome = pellucid("set", folder, *settings)
-    assert outcome == (
-        0,
-        "",
-        f"{folder}: translation.length_penalty = 0.0 (it was 1.0)\n"
-        f"{folder}: translation.beam = 3 (it was 5)\n"
-        f"{folder}: translation.max_length = 9 (it was 512)\n",
-    )
+    assert outcome.code == 0 and outcome.err.splitlines() == [
+        f"{folder}: translation.length_penalty = 0.0 (it was 1.0)",
+        f"{folder}: translation.beam = 3 (it was 5)",
+        f"{folder}: translation.max_length = 9 (it was 512)",
+    ]
     after = load(folder)  # whose hashes are right
     assert_same(after.translate(lines), before.translate(lines, length_penalty=0.0, beam=3, max_length=9))
     now = contents(folder)
-    assert [name for name in files if files[name] != now[name]] in (
-        ["MANIFEST.json", "config.toml"],
-        ["config.toml", "MANIFEST.json"],
-    )
+    assert {name for name in files if files[name] != now[name]} == {"MANIFEST.json", "config.toml"}
     assert sorted(files) == sorted(now) and not (folder / ".new").exists()
     manifests = [json.loads(each["MANIFEST.json"]) for each in (files, now)]
     assert manifests[0]["provenance"] == manifests[1]["provenance"] == {"steps": 7, "licence": "mine"}
@@ -51,27 +46,21 @@ def test_a_model_translates_as_it_was_set(pellucid: Command, folder: Path) -> No
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
-        (
-            "training.steps=5",
-            "training.steps: this says how the model was made, which cannot change afterwards. "
-            "There are: translation.beam, translation.length_penalty, translation.max_length, "
-            "translation.suppressed, translation.forced_end.",
-        ),
-        ("translation.bem=1", 'FOLDER/config.toml: [translation] has no setting "bem". Did you mean "beam"?'),
-        ("translation.beam=many", "FOLDER/config.toml: [translation] beam = 'many' must be a whole number."),
+        ("training.steps=5", "training.steps: this says how the model was made, which cannot change"),
+        ("translation.bem=1", '[translation] has no setting "bem". Did you mean "beam"?'),
+        ("translation.beam=many", "[translation] beam = 'many' must be a whole number."),
     ],
 )
 def test_what_cannot_be_set(pellucid: Command, folder: Path, setting: str, message: str) -> None:
     files = contents(folder)
     outcome = pellucid("set", folder, "translation.max_length=9", setting)
-    assert outcome == (2, "", f"pellucid: {message.replace('FOLDER', str(folder))}\n")
+    assert outcome.code == 2 and message in outcome.err
     assert contents(folder) == files
 
 
 def test_the_model_in_the_package_stays_as_it_is(pellucid: Command) -> None:
     outcome = pellucid("set", "demo", "translation.beam=1")
-    message = "demo is the model inside the package, which stays as it is. Name a model folder."
-    assert outcome == (2, "", f"pellucid: {message}\n")
+    assert outcome.code == 2 and "demo is the model inside the package, which stays as it is" in outcome.err
 
 
 @pytest.mark.parametrize("of_the_run", [".", "last"])

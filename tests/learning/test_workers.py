@@ -55,14 +55,6 @@ def test_the_update_of_shares_is_that_of_the_whole(
             torch.testing.assert_close(ours, theirs, atol=1e-3, rtol=0)
 
 
-def test_shares_hold_each_row_once(divided: Callable[..., Learner]) -> None:
-    whole, workers = batch(*LENGTHS), divided().workers
-    parts = workers.shares(whole)
-    assert [len(part.origins) for part in parts] == [3, 2, 2]
-    assert sum(part.tokens for part in parts) == whole.tokens
-    assert len(workers.shares(batch(2, 3))) == 2
-
-
 def test_a_resumed_run_with_workers_is_the_same_bit_for_bit(tmp_path: Path) -> None:
     config = short_runs.config(tmp_path / "data", {"training.threads": 2, "training.precision": "fp32"})
     losses = [step.update.loss for step in pellucid.training(config, tmp_path / "whole", device="cpu")]

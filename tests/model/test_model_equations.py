@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from by_hand import ACTIVATIONS, ByHand, Changes
 from torch import Tensor
 
 from pellucid.config.schema import ModelConfig
@@ -44,110 +45,6 @@ def random_model(seed: int = 0, **settings: Any) -> Transformer:
     return model
 
 
-# The paper, section by section. Matrices are (in, out) here; a module's are (out, in).
-
-
-def linear(x: Array, weights: Weights, name: str) -> Array:
-    return x @ weights[f"{name}.weight"].T + weights[f"{name}.bias"]
-
-
-def embedding(ids: list[int], matrix: Array, scaled: bool) -> Array:
-    width = matrix.shape[1]
-    rows = np.zeros((len(ids), width))
-    for i, token in enumerate(ids):
-        for j in range(width // 2):
-            angle = i / 10000 ** (2 * j / width)
-            rows[i, 2 * j] = math.sin(angle)
-            rows[i, 2 * j + 1] = math.cos(angle)
-        rows[i] += matrix[token] * (math.sqrt(width) if scaled else 1.0)
-    return rows
-
-
-def attention(
-    x: Array, y: Array, may_look: list[list[bool]], weights: Weights, name: str, heads: int
-) -> Array:
-    """Equation 1, a head and a query at a time: the queries of x look at the keys of y."""
-    queries, keys, values = (
-        linear(z, weights, f"{name}.{part}") for z, part in ((x, "query"), (y, "key"), (y, "value"))
-    )
-    size = x.shape[1] // heads
-    concatenated = np.zeros_like(x)
-    for head in range(heads):
-        own = slice(head * size, (head + 1) * size)
-        for i in range(len(x)):
-            seen = [j for j in range(len(y)) if may_look[i][j]]
-            scores = [sum(queries[i, own] * keys[j, own]) / math.sqrt(size) for j in seen]
-            exponentials = [math.exp(score - max(scores)) for score in scores]
-            for j, exponential in zip(seen, exponentials, strict=True):
-                concatenated[i, own] += exponential / sum(exponentials) * values[j, own]
-    return linear(concatenated, weights, f"{name}.output")
-
-
-ACTIVATIONS = {
-    "relu": lambda v: max(0.0, v),
-    "gelu": lambda v: v * 0.5 * (1 + math.erf(v / math.sqrt(2))),
-    "silu": lambda v: v / (1 + math.exp(-v)),
-}
-
-
-def feed_forward(x: Array, weights: Weights, name: str, activation: str) -> Array:
-    """Equation 2."""
-    return linear(
-        np.vectorize(ACTIVATIONS[activation])(linear(x, weights, f"{name}.inner")), weights, f"{name}.outer"
-    )
-
-
-def layer_norm(x: Array, weights: Weights, name: str) -> Array:
-    out = np.zeros_like(x)
-    for i, row in enumerate(x):
-        mean = sum(row) / len(row)
-        variance = sum((value - mean) ** 2 for value in row) / len(row)
-        out[i] = (row - mean) / math.sqrt(variance + 1e-5) * weights[f"{name}.weight"] + weights[
-            f"{name}.bias"
-        ]
-    return out
-
-
-def stack(
-    x: Array, config: ModelConfig, weights: Weights, side: str, may_look: list[list[bool]], memory: Any = None
-) -> Array:
-    """The layers of the encoder, or, given the memory and who may look at it, of the decoder."""
-    for number in range(config.encoder_layers if side == "encoder" else config.decoder_layers):
-        layer = f"{side}.layers.{number}"
-        sublayers = [
-            lambda y, at=layer: attention(y, y, may_look, weights, f"{at}.self_attention", config.heads)
-        ]
-        if memory is not None:
-            sublayers += [
-                lambda y, at=layer: attention(y, *memory, weights, f"{at}.cross_attention", config.heads)
-            ]
-        sublayers += [lambda y, at=layer: feed_forward(y, weights, f"{at}.feed_forward", config.activation)]
-        for k, sublayer in enumerate(sublayers, 1):
-            norm = f"{layer}.residual_{k}.norm"
-            if config.norm == "last":
-                x = layer_norm(x + sublayer(x), weights, norm)
-            else:
-                x = x + sublayer(layer_norm(x, weights, norm))
-    return x if config.norm == "last" else layer_norm(x, weights, f"{side}.norm")
-
-
-def logits_of_sentence(
-    config: ModelConfig, weights: Weights, source: list[int], real: int, target: list[int]
-) -> Array:
-    """One sentence through the whole model; the first `real` source tokens may be looked at."""
-    table_in = weights.get("embedding.weight", weights.get("encoder.embedding.weight"))
-    table_out = weights.get("embedding.weight", weights.get("decoder.embedding.weight"))
-    assert table_in is not None and table_out is not None
-    look_at_source = [j < real for j in range(len(source))]
-    x = embedding(source, table_in, config.scale_embeddings)
-    memory = stack(x, config, weights, "encoder", [look_at_source] * len(source))
-    causal = [[j <= i for j in range(len(target))] for i in range(len(target))]
-    y = embedding(target, table_out, config.scale_embeddings)
-    y = stack(y, config, weights, "decoder", causal, (memory, [look_at_source] * len(target)))
-    projection = table_out if config.tied else weights["decoder.projection.weight"]
-    return y @ projection.T + weights.get("decoder.projection.bias", 0.0)
-
-
 def doubles(model: Transformer) -> Weights:
     return {name: parameter.detach().double().numpy() for name, parameter in model.state_dict().items()}
 
@@ -163,12 +60,10 @@ def test_end_to_end_against_loops(settings: dict[str, Any], watch: bool) -> None
                 logits = model(source, source != 0, target)
         else:
             logits = model(source, source != 0, target)
-    weights = doubles(model)
-    for row, (ids, target_ids) in enumerate(zip(SOURCE, TARGET, strict=True)):
-        expected = logits_of_sentence(
-            model.config, weights, ids, sum(token != 0 for token in ids), target_ids
-        )
-        assert np.abs(logits[row].numpy() - expected).max() < 1e-9
+    expected = ByHand(model.config, model.state_dict(), Changes()).logits(
+        source, source != 0, target, torch.ones_like(target, dtype=torch.bool)
+    )
+    assert (logits - expected).abs().max() < 1e-9
 
 
 # In fp32: each traced tensor recomputed, in float64, from the tensors that it was made of.
@@ -186,13 +81,14 @@ class Recomputed:
         return self.seen[name].tensor.double().numpy()
 
     def linear(self, x: Array, name: str) -> Array:
-        return linear(x, self.weights, name)
+        return x @ self.weights[f"{name}.weight"].T + self.weights[f"{name}.bias"]
 
     def embedding(self, stack: str, ids: list[list[int]]) -> None:
         matrix = self.weights["embedding.weight"]
-        scale = math.sqrt(matrix.shape[1])
-        positions = embedding([0] * len(ids[0]), np.zeros_like(matrix), scaled=True)
-        self.done[f"{stack}.positions"] = positions
+        width = matrix.shape[1]
+        scale, frequencies = math.sqrt(width), 10000 ** (-np.arange(0, width, 2) / width)
+        angles = np.arange(len(ids[0]))[:, None] * frequencies
+        self.done[f"{stack}.positions"] = np.stack([np.sin(angles), np.cos(angles)], -1).reshape(-1, width)
         self.done[f"{stack}.token_embeddings"] = np.array(
             [[matrix[token] * scale for token in row] for row in ids]
         )

@@ -21,7 +21,6 @@ import pellucid as package
 from pellucid import demo
 from pellucid import explanation as explanation_module
 from pellucid.cli.command import main
-from pellucid.cli.explain import labels
 from pellucid.errors import PellucidError, UsageError
 from pellucid.explanation import Explanation
 from pellucid.model import sinusoids
@@ -220,26 +219,6 @@ def test_the_verb_refuses_what_is_no_file_before_it_works(pellucid: Command) -> 
     outcome = pellucid(*CATS, "--html", "")
     said = "pellucid: --html: path = '' is not the name of a file. Give one, such as \"page.html\".\n"
     assert outcome == (2, "", said)
-
-
-def test_the_verb_refuses_one_file_for_two(pellucid: Command, tmp_path: Path) -> None:
-    path, same = tmp_path / "a", tmp_path / "b"
-    same.symlink_to(path)
-    outcome = pellucid("explain", "demo", "I like cats", "--npz", path, "--json", same)
-    assert outcome.code == 2
-    assert f"--json and --npz both name {path}: the second would replace the first." in outcome.err
-
-
-def test_the_names_of_two_models_in_a_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    path = str(tmp_path / "runs" / "a" / "step-1000")
-    for one, other, called in (
-        (path, path.replace("1000", "3000"), ("step-1000", "step-3000")),
-        (path, path.replace("/a/", "/b/"), ("a/step-1000", "b/step-1000")),
-        ("demo", path + "/", ("demo", "step-1000")),
-        ("runs/a/step-1000", path, ("step-1000", "step-1000")),
-    ):
-        assert labels(one, other) == called
 
 
 def test_an_error_of_the_model_beside_names_it(pellucid: Command, tmp_path: Path) -> None:

@@ -288,7 +288,7 @@ def test_python_shows_the_same(spanish: Explanation, capsys: pytest.CaptureFixtu
         (WEIGHTS.replace("attention", "atention"), None, f"Nearest: {WEIGHTS}"),
         (WEIGHTS, 2, f"head = 2: {WEIGHTS} has 2 heads. Give one from 0 to 1."),
         ("encoder.output", 0, "head = 0: encoder.output has no heads. Leave the head out."),
-        (None, 0, "head = 0: say with tensor= of which tensor it is a head."),
+        (None, 0, "head = 0: say with tensor of which tensor."),
     ],
 )
 def test_errors_of_a_matrix(spanish: Explanation, tensor: str, head: int, message: str) -> None:
@@ -298,7 +298,7 @@ def test_errors_of_a_matrix(spanish: Explanation, tensor: str, head: int, messag
 
 def test_errors_of_a_matrix_on_the_command_line(pellucid: Command) -> None:
     outcome = pellucid(*NOTE, "--head", 0)
-    assert outcome.code == 2 and "Say with --tensor of which, such as decoder.layers.0" in outcome.err
+    assert outcome.code == 2 and "--head 0: say with --tensor of which tensor." in outcome.err
     assert pellucid(*NOTE, "--tensor", "weigths").code == 2
 
 

@@ -1,6 +1,7 @@
 """The text of a run: pairs held out of it, and pairs that Python gives."""
 
 import random
+import re
 from pathlib import Path
 
 import pytest
@@ -35,13 +36,9 @@ def test_no_source_is_both_learned_and_held_out_whatever_the_order() -> None:
 
 def test_nothing_to_hold_out_or_to_learn_from_is_an_error() -> None:
     for texts, count in ((TEXTS[:5], 5), ([("a", "b")] * 10, 4)):
-        with pytest.raises(UsageError) as error:
+        few = f"held_out = {count}: the training text has {len(texts)} pairs with {len(set(texts))} different"
+        with pytest.raises(UsageError, match=few):
             hold_out(as_pairs(texts), count)
-        assert str(error.value) == (
-            f"[data] held_out = {count}: the training text has {len(texts)} pairs with {len(set(texts))} "
-            "different sources, too few to hold out some and to learn from others. "
-            "Set another number, or name files in validation."
-        )
 
 
 def table() -> dict[str, object]:
@@ -74,33 +71,22 @@ def test_pairs_from_python_train_as_a_file_of_them_does_and_are_resumed(tmp_path
 @pytest.mark.parametrize(
     ("data", "given", "message"),
     [
-        (
-            {"train": ["a", "b"]},
-            (TEXTS, None),
-            "pairs and files in [data] are both given. Leave one of them out.",
-        ),
+        ({"train": ["a", "b"]}, (TEXTS, None), "pairs and files in [data] are both given."),
         (
             {"train": ["a", "b"], "validation": ["c", "d"], "held_out": 5},
             (None, None),
-            "[data] held_out = 5, and there is validation text too. Leave one of them out.",
+            "[data] held_out = 5, and there is validation text too.",
         ),
-        (
-            {},
-            ([], None),
-            '[data] train is missing: name the parallel text, as in train = ["train.en", "train.de"].',
-        ),
+        ({}, ([], None), "[data] train is missing: name the parallel text, as in train = "),
     ],
 )
 def test_text_given_twice_or_not_at_all(data: dict[str, object], given: tuple, message: str) -> None:  # type: ignore[type-arg]
     with pytest.raises(UsageError) as error:
         check_text(*given, from_table({"data": data}).data)
-    assert str(error.value) == message
+    assert str(error.value).startswith(message)
 
 
 def test_what_is_no_pair() -> None:
     for wrong in (("one",), "ab", ("a", None)):
-        with pytest.raises(UsageError) as error:
+        with pytest.raises(UsageError, match=re.escape(f"pairs[1] is {wrong!r}. A pair is two texts, ")):
             read_text(DataConfig(), check_text([TEXTS[0], wrong], None, DataConfig()))  # type: ignore[list-item]
-        assert str(error.value) == (
-            f'pairs[1] is {wrong!r}. A pair is two texts, source and target: ("A dog.", "Ein Hund.").'
-        )

@@ -75,9 +75,7 @@ def test_labels_keep_the_word_boundary_of_subwords() -> None:
     assert "".join(labels[3:]) == "▁dog</s>"
     assert vocabulary.decode_target([2, *vocabulary.encode_target("DOG"), 0, 0]) == "DOG"
     for outside in (-1, 50):
-        with pytest.raises(
-            UsageError, match=rf"^id {outside} is outside the vocabulary, whose ids are 0 to 49"
-        ):
+        with pytest.raises(UsageError, match=rf"^id {outside} is outside the .* whose ids are 0 to 49"):
             vocabulary.target_tokens([3, outside])
 
 
@@ -135,19 +133,9 @@ def test_text_cannot_spell_a_special_token() -> None:
 def test_hostile_text_gives_ids(kind: str, byte_fallback: bool) -> None:
     vocabulary = learn(kind=kind, byte_fallback=byte_fallback, size=300 if byte_fallback else 50)
     combining, right_to_left = "e" + "\u0301" * 10_000, "\u202e\u200f\u0627"
-    for text in (
-        "",
-        " ",
-        "a\0b",
-        "\ud800 dog \udfff",
-        "\u200b",
-        "😀😀",
-        combining,
-        right_to_left,
-        "▁▁",
-        "\n",
-    ):
-        ids = vocabulary.encode_source(text, sampling=0.0)
+    simple = ["", " ", "a\0b", "\ud800 dog \udfff", "\u200b", "😀😀", "▁▁", "\n"]
+    for text in (*simple, combining, right_to_left):
+        ids = vocabulary.encode_source(text)
         assert ids[-1] == vocabulary.end_id
         assert all(0 <= token < vocabulary.source_size for token in ids)
         assert len(ids) <= 4 * len(text) + 10
@@ -158,24 +146,10 @@ def test_hostile_text_gives_ids(kind: str, byte_fallback: bool) -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        (
-            {"size": 8000},
-            "size = 8000: the corpus is too small for its vocabulary: the training text yields at most "
-            "58 tokens. Set size = 58 or less, or give more text.",
-        ),
-        (
-            {"size": 8000, "joint": False},
-            "its vocabulary: the source side of the training text yields at",
-        ),
-        (
-            {"size": 20},
-            "size = 20: the training text needs at least 41 tokens, one for each character. "
-            "Set size = 41 or more, or lower character_coverage.",
-        ),
-        (
-            {"kind": "word", "sampling": 0.1},
-            'sampling = 0.1: with kind = "word" there is nothing to sam',
-        ),
+        ({"size": 8000}, "the training text yields at most 58 tokens. Set size = 58 or less, or give more"),
+        ({"size": 8000, "joint": False}, "its vocabulary: the source side of the training text yields at"),
+        ({"size": 20}, "size = 20: the training text needs at least 41 tokens, one for each character. Set"),
+        ({"kind": "word", "sampling": 0.1}, 'sampling = 0.1: only kind = "unigram" knows how probable'),
     ],
 )
 def test_a_vocabulary_that_cannot_be_learned(settings: dict[str, object], message: str) -> None:
@@ -237,15 +211,9 @@ def test_a_ready_made_model_that_lacks_something(tmp_path: Path) -> None:
         return str(caught.value)
 
     bare = model_file(tmp_path, bos_id=-1)
-    assert error(bare) == (
-        f"{bare}: this SentencePiece model has no start_id, and a translator needs it. "
-        "Train it with --pad_id=0 --unk_id=1 --bos_id=2 --eos_id=3."
-    )
+    assert error(bare).startswith(f"{bare}: this SentencePiece model has no start_id, ")
     full = model_file(tmp_path, "full.model", pad_id=0, unk_id=1, bos_id=2, eos_id=3)
-    assert error(full, data=DataConfig(languages=THREE)) == (
-        f"{full}: this SentencePiece model has no token >>hi<<, which chooses the language to translate to. "
-        "Train it with --control_symbols='>>hi<<'."
-    )
+    assert "has no token >>hi<<, which chooses" in error(full, data=DataConfig(languages=THREE))
     other = model_file(tmp_path, "other.model", pad_id=1, unk_id=0, bos_id=2, eos_id=3)
     assert error(full, other).startswith(f"{full} and {other}: the special tokens differ, ")
     assert error(full, full, full) == ("[vocabulary] model names 3 files. Give one, or one for each side.")
@@ -253,11 +221,8 @@ def test_a_ready_made_model_that_lacks_something(tmp_path: Path) -> None:
 
 def test_a_damaged_vocabulary_is_our_error(tmp_path: Path) -> None:
     path, config = tmp_path / "vocabulary.model", Config(model=ModelConfig(vocabulary=50))
-    with pytest.raises(PellucidError) as error:
+    with pytest.raises(PellucidError, match=r"vocabulary\.source\.model: the vocabulary is missing\."):
         loaded(tmp_path, config)
-    assert str(error.value) == (
-        f"{tmp_path / 'vocabulary.source.model'}: the vocabulary is missing. Copy the model folder again."
-    )
     learn().save(tmp_path)
     whole = path.read_bytes()
     assert loaded(tmp_path, config).source_size == 50
@@ -267,12 +232,8 @@ def test_a_damaged_vocabulary_is_our_error(tmp_path: Path) -> None:
             loaded(tmp_path, config)
         assert str(path) in str(error.value)
     path.write_bytes(whole)
-    with pytest.raises(PellucidError) as error:
+    with pytest.raises(PellucidError, match="source size = 50, but the model was made with 51: another"):
         loaded(tmp_path, Config(model=ModelConfig(vocabulary=51)))
-    assert str(error.value) == (
-        f"{path}: source size = 50, but the model was made with 51: another model's vocabulary. "
-        "Copy the model folder again."
-    )
 
 
 def test_each_side_is_prepared_by_its_own_language_and_a_word_is_one_token() -> None:

@@ -54,19 +54,14 @@ def test_an_ensemble_of_equal_models_is_the_model() -> None:
 
 
 def test_what_needs_a_single_model_says_so() -> None:
-    message = (
-        "an ensemble of 3 models translates and scores, but has no single model to look into. "
-        "Load one of them."
-    )
     for ask in (
         lambda: ENSEMBLE.explain("the dog"),
         lambda: ENSEMBLE.compare("dog", "the dog", "two dog"),
         lambda: pellucid.trace(ENSEMBLE.model),
         lambda: ENSEMBLE.serving,
     ):
-        with pytest.raises(UsageError) as error:
+        with pytest.raises(UsageError, match="an ensemble of 3 models"):
             ask()
-        assert str(error.value) == message
 
 
 def test_folders_are_loaded_together(tmp_path: Path, pellucid: Command) -> None:
@@ -80,13 +75,10 @@ def test_folders_are_loaded_together(tmp_path: Path, pellucid: Command) -> None:
     assert outcome.out.splitlines() == [each.text for each in ENSEMBLE.translate(lines)]
     other = translator("word")
     save_model(names[1], other.model, other.vocabulary, other.config, {})
-    message = (
-        f"{names[1]}: its vocabulary, languages or preparation differ from those of {names[0]}, but the "
-        "models of an ensemble must have the same tokens. Train the second with the same [data] and with "
-        f"[vocabulary] model = the vocabulary.model of {names[0]}."
-    )
     outcome = pellucid("translate", *names)
-    assert outcome == (2, "", f"pellucid: {message}\n")
+    assert outcome.code == 2 and outcome.err.startswith(
+        f"pellucid: {names[1]}: its vocabulary, languages or preparation differ from those of {names[0]}, "
+    )
     shutil.rmtree(names[2])
     for wrong in ([], [None], 5):
         with pytest.raises(UsageError, match="must be that of a model folder"):

