@@ -99,8 +99,8 @@ class Explanation(Reading):
         write(place(path), as_npz(self))
 
     def plot(self, name: str, path: str | Path) -> None:
-        """Draw a tensor or a part (all its heads), or "looked", "words", "heads", "entropy", "mask" or
-        "positions", to a .png, .svg or .pdf; needs pip install "pellucid[plot]"."""
+        """Draw a tensor, a part (all its heads), "looked" or "words" (where each step looked) to a .png, .svg
+        or .pdf; needs pip install "pellucid[plot]"."""
         plot(self, name, place(path))
 
     def show(

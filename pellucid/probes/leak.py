@@ -171,10 +171,10 @@ class Search:
         limit = OTHER_LENGTH.get(plain.dtype, OTHER_LENGTH[torch.float32]) * _largest(plain)
         known = {leak.position for leak in self.leaks.values() if mode in leak.modes}
         for end in reversed(range(1, length)):  # of each position the latest end that it shows
-            changes = _changes(plain[:, :end], probe.logits(probe.target[:, :end]))
-            quiet = [0.0 if position in known else change for position, change in enumerate(changes)]
-            known |= {position for position, change in enumerate(quiet) if change > limit}
-            self._judge(end, quiet, limit, mode, "cut")
+            cut = _changes(plain[:, :end], probe.logits(probe.target[:, :end]))
+            new = [0.0 if position in known else change for position, change in enumerate(cut)]
+            known |= {position for position, change in enumerate(new) if change > limit}
+            self._judge(end, new, limit, mode, "cut")
 
     def _judge(self, place: int, changes: list[float], limit: float, mode: str, seen_by: str) -> None:
         """Record how the predictions before `place` changed: beyond `limit` is a leak, else rounding."""

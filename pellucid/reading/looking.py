@@ -83,23 +83,6 @@ def entropies(weights: Tensor) -> Tensor:
     return -(weights * weights.clamp_min(torch.finfo(weights.dtype).tiny).log2()).sum(-1)
 
 
-def heads_entropies(reading: Reading) -> tuple[list[str], Tensor]:
-    """Return the paths of the attentions, and P H: each head's mean entropy as a share of the largest one.
-
-    A row that may look at n words has at most log2 n bits. A row that may look at one word does not count.
-    """
-    parts = attentions(reading.trace)
-    shares = []
-    for part in parts:
-        weights = reading.trace[f"{part}.weights"].tensor[0].double()
-        allowed = (reading.trace[f"{part}.mask"].tensor[0] == 0).sum(-1)
-        counts = allowed > 1
-        most = allowed.clamp_min(2).double().log2()
-        share = torch.where(counts, entropies(weights) / most, 0.0).sum(-1) / counts.sum(-1).clamp_min(1)
-        shares.append(share)
-    return parts, torch.stack(shares)
-
-
 class Merged(Records):
     """The attention weights of a pass between words instead of pieces, by their names in the trace."""
 

@@ -82,7 +82,7 @@ def test_bars_and_lines_have_their_heights_and_names(monkeypatch: pytest.MonkeyP
         Bars("bars", ["one", "two"], {"x": [1.0, 2.0], "y": [3.0, 4.0]}),
         Lines("lines", "step", {"z": ([1, 2], [5.0, 6.0], "o-")}, "xy"),
     ]
-    shades, _, bars, lines = drawn(Result("", [], panels), monkeypatch, tmp_path).axes
+    shades, bars, lines, _ = drawn(Result("", [], panels), monkeypatch, tmp_path).axes
     assert shades.images[0].get_clim() == (-4.0, 4.0)
     assert [bar.get_height() for bar in bars.patches] == [1.0, 2.0, 3.0, 4.0]
     assert [label.get_text() for label in bars.get_xticklabels()] == ["one", "two"]
