@@ -119,7 +119,7 @@ def draw_panels(
         width, height = min(10, max(5.5, 1.8 + 0.42 * wide)), min(10, max(3.4, 1.5 + 0.36 * high))
         figure.set_size_inches(across * width, down * height)
         if title:
-            figure.suptitle(visible(title), fontsize=10)
+            figure.suptitle("\n".join(map(visible, title.split("\n"))), fontsize=10)
         for place, panel in enumerate(panels, start=1):
             axes = figure.add_subplot(down, across, place)
             axes.set_title(visible(panel.title), fontsize=8)

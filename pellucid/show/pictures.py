@@ -22,7 +22,7 @@ WRITTEN = 120  # cells of a single matrix that get their number
 def plot(reading: Reading, name: str, path: str | Path) -> None:
     """Draw the picture of this name into `path`, whose ending chooses the format."""
     title, panels = picture(reading, name)
-    draw_panels(path, panels, name, "".join([*panels[0].rows, *panels[0].columns]), title, most=4)
+    draw_panels(path, panels, name, "".join([*panels[0].rows, *panels[0].columns]), title)
 
 
 def picture(reading: Reading, name: str) -> tuple[str, list[Shades]]:
