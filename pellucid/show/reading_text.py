@@ -232,4 +232,5 @@ def difference_parts(difference: Difference, width: int) -> list[Part]:
         mark = "← they part" if number == difference.parts_at else ""
         rows.append([str(number + 1), *tokens, *shares, mark])
     table = Table(["step", "A", "B", "p(A)", "p(B)", ""], rows, left=3)
-    return [*parts, "", table, "", difference.verdict, *difference.searches]
+    asked = [NOT_A_NUMBER] if math.isnan(difference.log_ratio) else []
+    return [*parts, "", table, "", difference.verdict, *asked, *difference.searches]
