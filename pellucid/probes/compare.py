@@ -18,7 +18,6 @@ exactly the sum of what each word contributes in B minus what it contributes in 
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import cast
 
 import torch
@@ -32,7 +31,7 @@ from pellucid.reading.passes import in_float32, quietly
 from pellucid.reading.reading import Reading, read
 from pellucid.seeing.edits import rewrite
 from pellucid.seeing.trace import Trace, trace
-from pellucid.seeing.viewed import InNotebook, Viewed, plot
+from pellucid.seeing.viewed import Viewed
 from pellucid.translate.text_translator import TextTranslator
 
 
@@ -84,7 +83,7 @@ class Rendering:
 
 
 @dataclass(frozen=True)
-class Comparison(Viewed, InNotebook):
+class Comparison(Viewed):
     """A word in two sentences: its vectors, stage by stage, what moved them, and its translations."""
 
     first: Occurrence
@@ -97,10 +96,6 @@ class Comparison(Viewed, InNotebook):
     def word(self) -> str:
         """The word as the first sentence spells it."""
         return self.first.word
-
-    def plot(self, path: str | Path) -> None:
-        """Draw the cosines and what moved the word: .png, .svg, .pdf; with pip install "pellucid[plot]"."""
-        plot(self, path)
 
 
 @dataclass(frozen=True)

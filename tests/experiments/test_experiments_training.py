@@ -138,21 +138,18 @@ def gradients(model: Transformer, loss: Tensor) -> dict[str, Tensor]:
 
 @pytest.mark.parametrize("settings", [{}, {"norm": "first"}])
 def test_both_ways_have_the_losses_and_gradients_of_a_loop_over_prefixes(settings: dict[str, Any]) -> None:
-    """Without a cache, a batch or a mask of padding: each word of each sentence from its own prefix."""
+    """Without a cache or a batch: each word of each sentence from its own prefix."""
     model = tiny.translator(**settings).model.double()
-    batch = parallel.random_batch(model, [1, 3, 4], seed=1)
+    source, target = words = parallel.random_words(model, 3, seed=1)
     losses = []
-    for row in range(3):
-        ids = batch.source[row : row + 1, batch.source_mask[row]]
-        for place in range(int(batch.target_mask[row].sum())):
-            prefix = batch.target_in[row : row + 1, : place + 1]
-            logits = model(ids, torch.ones_like(ids, dtype=torch.bool), prefix)[0, -1]
-            losses.append(-logits.log_softmax(-1)[batch.target_out[row, place]])
-    assert len(losses) == batch.tokens == 8
+    for ids, row in zip(source.split(1), target, strict=True):
+        for place in range(3):
+            logits = model(ids, torch.ones_like(ids, dtype=torch.bool), row[None, : place + 1])[0, -1]
+            losses.append(-logits.log_softmax(-1)[row[place + 1]])
     by_hand = torch.stack(losses).mean()
     expected = gradients(model, by_hand)
     for way in (parallel.all_at_once, parallel.step_by_step):
-        loss = way(model, batch)
+        loss = way(model, *words)
         assert float(loss.detach()) == pytest.approx(float(by_hand.detach()), abs=1e-12)
         found = gradients(model, loss)
         assert found.keys() == expected.keys() and len(found) > 40
@@ -174,9 +171,9 @@ def test_what_parallel_says() -> None:
 
 def test_a_difference_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     model = tiny.translator().model.double()
-    batch, whole = parallel.random_batch(model, [2, 3], seed=0), parallel.step_by_step
+    words, whole = parallel.random_words(model, 3, seed=0), parallel.step_by_step
     monkeypatch.setattr(parallel, "step_by_step", lambda *given: whole(*given) * 1.001)
-    *_, loss, gradient = parallel.compare(model, batch)
+    *_, loss, gradient = parallel.compare(model, words)
     assert loss > 1e-4 and gradient > 1e-6
 
 

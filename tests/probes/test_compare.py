@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -202,17 +201,6 @@ def test_the_verb(pellucid: Command) -> None:
     assert "The money is at [the] bank" in outcome.out
     outcome = pellucid("compare", "demo", "the", *BANK, "--to", "fr")
     assert outcome.code == 2 and outcome.err.endswith("counted from 1: --which 1 1.\n")
-
-
-def test_a_picture_of_it(chat: Comparison, tmp_path: Path, pellucid: Command) -> None:
-    chat.plot(tmp_path / "a.svg")
-    assert "<svg" in (tmp_path / "a.svg").read_text("utf-8")
-    path = tmp_path / "bank.png"
-    outcome = pellucid("compare", "demo", "bank", *BANK, "--to", "fr", "--png", path)
-    assert outcome.code == 0 and outcome.err == f"written: {path}\n"
-    assert path.read_bytes().startswith(b"\x89PNG")
-    translator().compare("chat", CHAT[0], CHAT[0], to="en").plot(tmp_path / "nothing.png")
-    translator(encoder_layers=5).compare("chat", *CHAT, to="en").plot(tmp_path / "deep.png")
 
 
 def test_a_notebook_shows_it(chat: Comparison) -> None:
