@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from pellucid.cache import GrowingPast
-from pellucid.experiments.result import Result, Table
+from pellucid.experiments.result import Result, Row, Table
 from pellucid.model import Transformer
 from pellucid.show.panels import Lines
 from pellucid.translator import Translator
@@ -28,7 +28,8 @@ def experiment(
 ) -> Result:
     """Compare losses, gradients and times on sentences of random words, in float32, without dropout."""
     model, ways = copy.deepcopy(translator.model).float().eval(), (all_at_once, step_by_step)
-    random, config, rows = torch.Generator().manual_seed(seed), model.config, []
+    random, config = torch.Generator().manual_seed(seed), model.config
+    rows: list[Row] = []
     for length in lengths:
         shape = SENTENCES, length + 1
         source = torch.randint(4, config.vocabulary, shape, generator=random).to(

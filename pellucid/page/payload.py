@@ -9,7 +9,7 @@ parameters]}, "vocabulary": spelling.py}],
 "runs": [{"title", "text", "translation", "to", "forced", "largest_difference": of the log-probabilities of
 the search and of this pass, "model": its place among the models, "source", "target", "expected": tokens,
 "source_ids", "target_ids", "steps": as in an explanation's JSON, "tensors": {name: {"axes", "shape", and a
-place, or "how": a key of HOW}}, "variants": variants.py}]}.
+place, or "how": a key of HOW}}}]}.
 A place is {"block", "offset" in bytes, "type": "float16" where the numbers fit into 16 bits unchanged, else
 float32}. Of a big vocabulary a tensor along V has only the best tokens of each row and, last, the expected
 one: then there is "kept": {"size": of the vocabulary, "tokens": for each row, "log_sum_exp": of each row of
@@ -30,7 +30,6 @@ from pellucid.page.assembly import json_block
 from pellucid.page.best_words import KEPT, best_words
 from pellucid.page.blocks import Blocks
 from pellucid.page.spelling import spelling
-from pellucid.page.variants import variants
 from pellucid.reading.passes import in_float32
 from pellucid.reading.reading import Reading
 from pellucid.reading.tensors import describe, kind_of, origin
@@ -127,7 +126,6 @@ def _model(
 
 def _run(reading: Reading, translator: TextTranslator, parameters: Arrays, blocks: Blocks) -> dict[str, Any]:
     translation = reading.translation
-    tensors = _tensors(reading, translator, parameters, blocks)
     return {
         "title": reading.title,
         "text": visible(translation.source),
@@ -141,8 +139,7 @@ def _run(reading: Reading, translator: TextTranslator, parameters: Arrays, block
         "source_ids": reading.source_ids,
         "target_ids": reading.target_ids,
         "steps": [asdict(step) for step in reading.steps],
-        "tensors": tensors,
-        "variants": [] if computes(translator) else variants(reading, translator.model, tensors, blocks),
+        "tensors": _tensors(reading, translator, parameters, blocks),
     }
 
 

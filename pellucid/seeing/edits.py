@@ -23,7 +23,6 @@ Edits = dict[str, Edit]
 Heads = Any  # one or several numbers, as an index of a tensor: 0, [0, 2]
 Place = int | slice | Sequence[int]
 
-ATTENTIONS = ("self_attention", "cross_attention")
 HOW = ("zero", "mean", "uniform")
 # The sublayer whose output each Add & Norm adds, by the stack and the residual's number: figure 1.
 ADDED = {

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from pellucid.probes.compare import Comparison, LayerChange, Stage
 from pellucid.probes.leak import LeakReport
 from pellucid.seeing.viewed import lines
-from pellucid.show.columns import digits, paragraph
+from pellucid.show.columns import paragraph
 from pellucid.show.tables import Part, Table, view
 
 NAMED = 6  # movers of a layer
@@ -35,7 +35,7 @@ def compare_parts(comparison: Comparison, width: int) -> list[Part]:
         parts.append(f"{which}  {' '.join(marked)}  →  {translated}")
     header = ["after", "cosine", "position", "context", "by pos.", "by cont.", "distance"]
     stages = Table(header, [_stage_row(stage) for stage in comparison.stages])
-    parts += [*_probabilities(comparison), "", verdict(comparison), "", stages, EFFECTS]
+    parts += ["", verdict(comparison), "", stages, EFFECTS]
     for layer in comparison.layers:
         parts += ["", f"{layer.attention}: its output at the word changes by {layer.distance:.3f}"]
         parts.append(_movers(layer))
@@ -59,18 +59,6 @@ def verdict(comparison: Comparison) -> str:
     if one != other:
         text += f" Its tokens are not the same, {one} and {other}: their difference counts as context."
     return text
-
-
-def _probabilities(comparison: Comparison) -> list[Part]:
-    """Show the probability of both words in each sentence, at the step of its own word."""
-    renderings = comparison.renderings
-    if not all(rendering.probabilities for rendering in renderings):
-        return []
-    rows = [
-        [which, *map(digits, rendering.probabilities.values())]
-        for which, rendering in zip(("first", "second"), renderings, strict=True)
-    ]
-    return ["", Table(["probability there of", *renderings[0].probabilities], rows)]
 
 
 def _stage_row(stage: Stage) -> list[str]:

@@ -128,8 +128,6 @@ def test_bank_by_the_river_and_for_money() -> None:
     assert comparison.stages[-1].context_share == pytest.approx(1.0)
     first, second = comparison.renderings
     assert (first.words, second.words) == (["la", "rive"], ["la", "banque"])
-    assert first.probabilities["rive"] > 0.5 > first.probabilities["banque"]
-    assert second.probabilities["banque"] > 0.5 > second.probabilities["rive"]
     movers = {mover.word: mover for mover in comparison.layers[0].movers}
     assert {movers["money"].sentences, movers["boat"].sentences} == {"first", "second"}
     assert movers["money"].share > 0.2 and movers["boat"].share > 0.2

@@ -2,8 +2,6 @@
 
 import dataclasses
 import math
-import re
-from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +9,6 @@ import random_translator
 import torch
 from tiny import translator
 
-from pellucid.errors import UsageError
 from pellucid.explanation import Explanation
 from pellucid.reading.looking import entropies
 from pellucid.reading.words import spell, words_of
@@ -184,17 +181,3 @@ def test_pharaoh_pairs_count_the_words_of_the_text() -> None:
     assert alignment.target_words == ["Me", "gustan", "los", "gatos", "<unk>"]
     assert alignment.source_words == explanation.translation.source.split()
     assert sorted(link.target for link in alignment.links) == list(range(5))
-
-
-@pytest.mark.parametrize(
-    "asked,message",
-    [
-        ({"layer": 2}, "layer = 2: the decoder has 2 layers. Give 0 to 1, or -1 for the last."),
-        ({"layer": -3}, "layer = -3: the decoder has 2 layers. Give 0 to 1, or -1 for the last."),
-        ({"heads": [-1]}, "heads = [-1]: the layer has 2. Give numbers from 0 to 1."),
-        ({"heads": []}, "heads = []: the layer has 2. Give numbers from 0 to 1."),
-    ],
-)
-def test_errors_of_an_alignment(spanish: Explanation, asked: dict[str, Any], message: str) -> None:
-    with pytest.raises(UsageError, match=re.escape(message)):
-        spanish.alignment(**asked)

@@ -321,11 +321,6 @@ def test_labels_that_are_not_there() -> None:
         'encoder.output has no axis "M". '
         "Its axes are BLD: B sentence, L position that asks (query), D model width."
     )
-    tokens = {"L": [["a", "b"], ["c", "d"]]}
-    for axes, shape in (("BLD", (2, 2, 3)), ("LD", (2, 3))):
-        for sentence in (2, -1):
-            with pytest.raises(UsageError, match=f"sentence = {sentence}, but the pass has 2, counted from"):
-                Record("decoder.embedded", axes, torch.zeros(shape), tokens).labels("L", sentence)
 
 
 def test_shapes_that_do_not_belong_together_are_refused() -> None:

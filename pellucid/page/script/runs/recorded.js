@@ -25,19 +25,6 @@ export const recordedRun = (recorded) => {
   });
 };
 
-/** The run that was precomputed with some switches: the file does not have all of its tensors. */
-export const recordedVariant = (run, { switches, steps, title, tensors }) => {
-  const all = run.names.map((name) => [name, tensors[name] ?? { ...run.shapes[name], unknown: true }]);
-  return finishRun({
-    ...run,
-    ...readerOf(Object.fromEntries(all), run.model),
-    switches,
-    steps: steps.map(readStep),
-    title: `${run.title}, ${title}`,
-    variants: [],
-  });
-};
-
 /** A step with its numbers; JSON has none for what is infinite or no number, so these are words in it. */
 const readStep = (step) => ({
   ...step,
@@ -65,8 +52,7 @@ const readerOf = (tensors, model) => {
     return opened.get(name);
   };
   const read = async (name) => {
-    const { axes, shape, how, kept, unknown, ...place } = tensors[name];
-    if (unknown) return { ...makeTensor(axes, shape, new Float32Array(sizeOfShape(shape)).fill(NaN)), unknown };
+    const { axes, shape, how, kept, ...place } = tensors[name];
     if (how) {
       const [of, parameters] = model.made_of[name];
       const sources = [...(await Promise.all(of.map(get))), ...parameters.map((each) => model.parameters.get(each))];
@@ -75,6 +61,5 @@ const readerOf = (tensors, model) => {
     const tensor = makeTensor(axes, shape, numbersIn(await openBlock(place.block), place, sizeOfShape(shape)));
     return kept ? { ...tensor, kept } : tensor;
   };
-  const origin = (name) => (tensors[name].unknown ? "not in the page" : "recorded");
-  return { shapes: tensors, get, origin };
+  return { shapes: tensors, get, origin: () => "recorded" };
 };
