@@ -8,7 +8,7 @@ from itertools import groupby
 from pellucid.errors import PellucidError
 from pellucid.reading.against import Difference
 from pellucid.reading.alignment import align
-from pellucid.reading.beam_path import GOES_ON, BeamPath, BeamStep, Candidate
+from pellucid.reading.beam_path import GOES_ON, BeamPath, BeamStep
 from pellucid.reading.looking import HeadLook, Merged, find_looks, merge_words
 from pellucid.reading.reading import Reading
 from pellucid.reading.steps import Step
@@ -20,7 +20,7 @@ from pellucid.show.record_text import record_parts
 from pellucid.show.tables import Cell, Note, Part, Table, view
 
 NAMED = 3  # the most probable tokens that a step shows
-BESIDE, BEATEN = 1, 2  # other candidates of a step that are named: followed further, dropped
+BESIDE = 3  # other candidates of a step that are named
 NOT_A_NUMBER = (
     "What is shown as ? is not a number. pellucid.find_nonfinite(model) names the first such tensor."
 )
@@ -157,7 +157,7 @@ def merged_parts(words: Merged, name: str) -> list[Part]:
 @view(BeamPath)
 def beam_parts(path: BeamPath, width: int) -> list[Part]:
     """Show the path through the search: its rank at each step, and the best of what was dropped."""
-    header = ["step", "says", "  log p", "  sum", "rank", "beside it; dropped (✗); their sums"]
+    header = ["step", "says", "  log p", "  sum", "rank", "other candidates (✗: dropped), their sums"]
     rows = [_beam_row(number, step, path) for number, step in enumerate(path.steps, start=1)]
     left = len(header) if width >= 66 else 2
     endings = [
@@ -177,10 +177,9 @@ def beam_parts(path: BeamPath, width: int) -> list[Part]:
 
 def _beam_row(number: int, step: BeamStep, path: BeamPath) -> list[str]:
     survivor = step.survivor
-    others = [each for each in step.candidates if each is not survivor]
-    named = [each for each in others if each.fate in GOES_ON][:BESIDE]
-    named += [each for each in others if each.fate not in GOES_ON][:BEATEN]
-    rivals = "  ".join(_rival(each, survivor) for each in named)
+    others = [each for each in step.candidates if each is not survivor][:BESIDE]
+    marked = [("" if each.fate in GOES_ON else "✗", each.tokens[-1], each.total) for each in others]
+    rivals = "  ".join(f"{mark}{token} {total:.2f}" for mark, token, total in marked)
     if survivor is None:
         inside = number <= len(path.target)  # the search may go on after a hypothesis has ended
         token, place = (path.target[number - 1], "lost") if inside else ("", "out")
@@ -188,13 +187,6 @@ def _beam_row(number: int, step: BeamStep, path: BeamPath) -> list[str]:
     rank = f"{(step.place or 0) + 1}/{len(step.candidates)}" + (" ✗" if survivor.fate == "dropped" else "")
     numbers = [f"{survivor.log_probability:7.4f}", f"{survivor.total:5.2f}", rank]
     return [str(number), survivor.tokens[-1], *numbers, rivals]
-
-
-def _rival(candidate: Candidate, survivor: Candidate | None) -> str:
-    """Write its last token, after … where it continues another hypothesis than the survivor."""
-    same = survivor is not None and candidate.token_ids[:-1] == survivor.token_ids[:-1]
-    mark = "" if candidate.fate in GOES_ON else "✗"
-    return f"{mark}{'' if same else '…'}{candidate.tokens[-1]} {candidate.total:.2f}"
 
 
 @view(Stepwise)

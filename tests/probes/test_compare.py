@@ -1,6 +1,7 @@
 """One word in two sentences: positions exchanged and contributions of words, each computed again by hand."""
 
 import math
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -162,22 +163,22 @@ def test_capitals_and_punctuation_do_not_hide_a_word() -> None:
     assert bare("«Bank».") == "bank" and bare("!?") == ""
 
 
-BOTH = "Give one that both sentences have"
-ERRORS = {
-    f"the word '...' is empty. {BOTH}, such as \"bank\".": ("...", *CHAT),
-    "'cats' is not a word of the first sentence, 'le chat est sur le tapis'. Its words: le, chat, est, sur, "
-    f"le, tapis. {BOTH}.": ("cats", *CHAT),
-    "the model has no word 'tapi'. Near it: tapis.": ("tapi", *CHAT),
-    "'le' stands 2 times in the first sentence. Say which one is meant in the first sentence and in the "
-    "second, counted from 1: which = (1, 1).": ("le", *CHAT),
-}
-
-
-@pytest.mark.parametrize("message", ERRORS)
-def test_errors(message: str) -> None:
-    with pytest.raises(UsageError) as error:
-        translator().compare(*ERRORS[message], to="en")
-    assert str(error.value) == message
+@pytest.mark.parametrize(
+    "word, message",
+    [
+        ("...", "the word '...' is empty. Give one that both sentences have"),
+        (
+            "cats",
+            "'cats' is not a word of the first sentence, 'le chat est sur le tapis'. Its words: le",
+        ),
+        ("tapi", "the model has no word 'tapi'. Near it: tapis."),
+        ("le", "'le' stands 2 times in the first sentence. Say which one is meant in the first sentence and"),
+        ("{le}", "'{le}' stands 2 times"),  # braces are no place for a part
+    ],
+)
+def test_errors(word: str, message: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(message)):
+        translator().compare(word, *CHAT, to="en")
 
 
 def test_which_of_several() -> None:
@@ -186,8 +187,6 @@ def test_which_of_several() -> None:
     for which in ((3, 1), (0, 1), (1, -1)):
         with pytest.raises(UsageError, match="stands 2 times"):
             translator().compare("le", *CHAT, to="en", which=which)
-    with pytest.raises(UsageError, match=r"'\{le\}' stands 2 times"):  # braces are no place for a part
-        translator().compare("{le}", *CHAT, to="en")
     with pytest.raises(UsageError, match="'chat' stands once in the first"):
         translator().compare("chat", *CHAT, to="en", which=(2, 1))
 

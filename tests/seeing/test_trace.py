@@ -261,26 +261,21 @@ def test_only_a_model_with_parts_is_watched(watch: Any, model: Any, kind: str) -
         pass
 
 
-NEAREST = 'no tensor is called "decoder.logit". Nearest: decoder.logits, decoder.output, decoder.positions.'
-
-
 @pytest.mark.parametrize(
     "arguments,message",
     [
-        ({"only": ["decoder.*", "decoder.logit"]}, f"only: {NEAREST}"),
-        ({"edits": {"decoder.logit": abs}}, f"edits: {NEAREST}"),
+        ({"only": ["decoder.*", "decoder.logit"]}, 'only: no tensor is called "decoder.logit". Nearest:'),
+        ({"edits": {"decoder.logit": abs}}, 'edits: no tensor is called "decoder.logit". Nearest:'),
         ({"only": []}, 'only = [] names no tensor. Give a glob such as "decoder.*.weights", or several.'),
     ],
 )
 def test_names_to_record_or_to_edit_that_no_tensor_has(arguments: dict[str, Any], message: str) -> None:
     model = small_model()
-    with pytest.raises(UsageError) as error, trace(model, **arguments):
+    with pytest.raises(UsageError, match=re.escape(message)), trace(model, **arguments):
         run(model)
-    assert str(error.value) == message
     if "edits" not in arguments:
-        with pytest.raises(UsageError) as error:
+        with pytest.raises(UsageError, match=re.escape(message)):
             trace_bytes(model, 3, 3, only=arguments["only"])
-        assert str(error.value) == message
 
 
 def test_names_that_a_trace_does_not_hold() -> None:
@@ -314,13 +309,9 @@ def test_two_traces_at_once_are_an_error() -> None:
         pass
 
 
-def test_labels_that_are_not_there() -> None:
-    with pytest.raises(UsageError) as error:
+def test_an_axis_that_is_not_there() -> None:
+    with pytest.raises(UsageError, match=r"Its axes are BLD: B sentence, L position that asks \(query\)"):
         Record("encoder.output", "BLD", torch.zeros(1, 2, 3)).labels("M")
-    assert str(error.value) == (
-        'encoder.output has no axis "M". '
-        "Its axes are BLD: B sentence, L position that asks (query), D model width."
-    )
 
 
 def test_shapes_that_do_not_belong_together_are_refused() -> None:
