@@ -9,17 +9,16 @@ from pellucid.errors import UsageError
 def run(arguments: argparse.Namespace) -> None:
     """Print what the notes say, what follows from their previous line, and what follows from the start."""
     from pellucid.cli.lines import put
-    from pellucid.show.listings import worked_examples
 
     _check(arguments)
-    if arguments.list:
-        for each in worked_examples():
-            put([each.name, f"    {each.about} (note {each.note}, lines {each.lines})"])
-        return
     from pellucid.seeing.viewed import columns_of_terminal, lines  # after the wrong calls: torch follows
     from pellucid.show.worked_text import verdict_table
     from pellucid.worked.examples import example, names, read_example
 
+    if arguments.list:
+        for each in map(example, names()):
+            put([each.name, f"    {each.about} (note {each.note}, lines {each.lines})"])
+        return
     if arguments.verdicts is not None:
         chosen = [each for each in map(example, names()) if each.note == arguments.verdicts and each.claims]
         if not chosen:
