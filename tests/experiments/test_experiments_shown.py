@@ -107,7 +107,7 @@ T = tiny.translator()
         (("heads", T, TEXT, "hi"), {"how": "loud"}, "how = 'loud' is not known."),
         (("scale", T, TEXT, "hi"), {"widths": [0]}, "widths = 0 must be a number, 4 for example."),
         (("layers", T, TEXT, "hi"), {"target": 5}, "target = 5 must be text in quotes, such as target="),
-        (("norms", T, TEXT, "hi"), {"part": "decoder.norn"}, 'part: no norm is called "decoder.norn".'),
+        (("norms", T, TEXT, "hi"), {"part": "decoder.norn"}, 'no tensor is called "decoder.norn.mean".'),
         (("positions", T), {"widths": [3]}, "widths: 3 is odd, and sine and cosine come in pairs."),
         (("float16",), {"numbers": [1.0]}, "numbers = [1.0]: give numbers below 0, one of them finite"),
         (("float16",), {"numbers": [-math.inf]}, "numbers = [-inf]: give numbers below 0, one of them"),
