@@ -109,7 +109,7 @@ class Explanation(Reading):
         """Print the steps and the cross-attention as tables.
 
         steps: print the steps alone, in a dozen lines.
-        more: print also the heads, the words, the search, and the steps with a cache and without.
+        more: print also the heads, the alignment, the search, and the steps with a cache and without.
         tensor: a name or a glob; print these matrices instead, of all heads or of one `head`.
         """
         if head is not None and tensor is None:

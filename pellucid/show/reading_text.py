@@ -9,7 +9,7 @@ from pellucid.errors import PellucidError
 from pellucid.reading.against import Difference
 from pellucid.reading.alignment import align
 from pellucid.reading.beam_path import GOES_ON, BeamPath, BeamStep
-from pellucid.reading.looking import HeadLook, Merged, find_looks, merge_words
+from pellucid.reading.looking import HeadLook, find_looks
 from pellucid.reading.reading import Reading
 from pellucid.reading.steps import Step
 from pellucid.reading.stepwise import Stepwise
@@ -26,7 +26,7 @@ NOT_A_NUMBER = (
 )
 FURTHER = "Without steps=True, or --steps: where each step looked, and what else can be shown of it."
 MORE = (
-    "explanation.show(more=True), or --more: heads, words, search, each step; show(tensor=NAME), or "
+    "explanation.show(more=True), or --more: heads, alignment, search, each step; show(tensor=NAME), or "
     "--tensor: a matrix; to_html(FILE), or --html: every number."
 )
 
@@ -91,11 +91,9 @@ def _step(number: int, step: Step) -> list[str | Cell]:
 def more_parts(
     reading: Reading, path: Callable[[], BeamPath], steps: Callable[[], Stepwise], width: int
 ) -> list[Part]:
-    """Show the heads, the words, the alignment, the search, and the steps with a cache and without."""
-    words, aligned = merge_words(reading), align(reading)
+    """Show the heads, the alignment, the search, and the steps with a cache and without."""
+    aligned = align(reading)
     parts = ["", *heads_parts(find_looks(reading)), ""]
-    if any(len(word.places) > 1 for word in (*words.source, *words.target)):
-        parts += [*merged_parts(words, f"{reading.watched_layer}.weights"), ""]
     pairs = [
         f"{aligned.source_words[each.source]}–{aligned.target_words[each.target]}" for each in aligned.links
     ]
@@ -139,19 +137,11 @@ def heads_parts(looks: list[HeadLook]) -> list[Part]:
 
 
 def _most(head: HeadLook, place: int) -> str:
+    """Name the word with the largest share: ? where the weights are NaN, – where all are 0."""
     look = head.looks[place]
-    return f"{look.words[0][0]} {short_share(look.words[0][1])}" if look.words else look.most
-
-
-def merged_parts(words: Merged, name: str) -> list[Part]:
-    """Show the mean of an attention's heads between words."""
-    record = words[name]
-    rows = [
-        [word, *(number_text(share, ".2f") for share in row)]
-        for word, row in zip(record.labels("L"), record.tensor[0].mean(0).tolist(), strict=True)
-    ]
-    heads = record.tensor.shape[1]
-    return [f"{name} between words, the mean of {heads} heads", Table(["", *record.labels("M")], rows)]
+    if not look.words:
+        return "?" if math.isnan(look.entropy) else "–"
+    return f"{look.words[0][0]} {short_share(look.words[0][1])}"
 
 
 @view(BeamPath)

@@ -5,8 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from torch import Tensor
 
-from pellucid.errors import UsageError
-from pellucid.seeing.records import Record
+from pellucid.seeing.records import Record, UnknownTensor, no_such_name
 from pellucid.show.code_lines import code_line
 from pellucid.show.tables import Cell, Note, Part, Table, view
 from pellucid.worked import check
@@ -40,7 +39,7 @@ def example_parts(example: Example, width: int, stage: str | None = None) -> lis
         sections[name] = [f"{name}{called}  {shape}{at}", *_stage(worked, name, report, kinds)]
     if stage is not None:
         if stage not in sections:
-            raise UsageError(worked.no_such(stage))
+            raise UnknownTensor(no_such_name(stage, sections))
         return sections[stage]
     parts: list[Part] = [f"{example.name}: {example.about}" if example.about else example.name]
     parts += [f"note {example.note}, lines {example.lines}"] if example.note else []

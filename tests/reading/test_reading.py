@@ -153,7 +153,6 @@ def test_two_sources_cannot_be_compared(spanish: Explanation, text: str, to: str
 
 def test_what_is_not_a_number_is_said(broken: Explanation) -> None:
     assert math.isnan(broken.looked_at()[0].entropy)
-    assert str(broken.looked_at()[0]).startswith("decoder.layers.0.cross_attention head 0 (? bits): Me → ?, ")
     told = " ".join(broken.against(broken).lines(200))
     assert "pellucid.find_nonfinite(model) names the first such tensor" in told and "nan" not in told
     assert broken.alignment().links == []

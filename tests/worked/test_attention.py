@@ -207,7 +207,7 @@ def test_labels_and_names() -> None:
     assert seen["weights"].legend().startswith(f"B {AXES['B']}")
     crossed = attention(inputs=X, memory=MEMORY, tokens=["a", "b", "c"])
     assert crossed["weights"].labels("M") == ["0", "1", "2", "3"]
-    with pytest.raises(KeyError, match=r"no stage 'weigths' in this example. It has: queries, keys, .*"):
+    with pytest.raises(KeyError, match=r'no tensor is called "weigths". Nearest: weights'):
         seen["weigths"]
 
 

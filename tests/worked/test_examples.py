@@ -206,4 +206,4 @@ def test_one_stage_alone(pellucid: Command) -> None:
     assert outcome.out.startswith("weights  softmax of each row") and "context" not in outcome.out
     assert pellucid("example", "000-masked", "--stage", "w_query").out.startswith("w_query  (4×3)")
     refused = pellucid("example", "000-masked", "--stage", "weight")
-    assert refused.code == 2 and "no stage 'weight' in this example. It has: queries, " in refused.err
+    assert refused.code == 2 and 'no tensor is called "weight". Nearest: weights' in refused.err
