@@ -99,8 +99,8 @@ class Explanation(Reading):
         write(place(path), as_npz(self))
 
     def plot(self, name: str, path: str | Path) -> None:
-        """Draw a tensor or a part (all its heads), or "looked", "words", "heads", "entropy", "mask" or
-        "positions", to a .png, .svg or .pdf; needs pip install "pellucid[plot]"."""
+        """Draw a tensor, a part (all its heads), "looked" or "words" (where each step looked) to a .png, .svg
+        or .pdf; needs pip install "pellucid[plot]"."""
         plot(self, name, place(path))
 
     def show(
@@ -109,7 +109,7 @@ class Explanation(Reading):
         """Print the steps and the cross-attention as tables.
 
         steps: print the steps alone, in a dozen lines.
-        more: print also the heads, the words, the search, and the steps with a cache and without.
+        more: print also the heads, the alignment, the search, and the steps with a cache and without.
         tensor: a name or a glob; print these matrices instead, of all heads or of one `head`.
         """
         if head is not None and tensor is None:

@@ -2,7 +2,7 @@
 
 import argparse
 
-from pellucid.cli.lines import put, tell
+from pellucid.cli.lines import put
 from pellucid.seeing.viewed import columns_of_terminal
 from pellucid.translator import load
 
@@ -12,7 +12,4 @@ def run(arguments: argparse.Namespace) -> None:
     translator = load(arguments.model, arguments.device, precision="fp32")
     sentences, which = (arguments.first, arguments.second), arguments.which and tuple(arguments.which)
     comparison = translator.compare(arguments.word, *sentences, to=arguments.to, which=which)
-    if arguments.png:
-        comparison.plot(arguments.png)
-        tell(f"written: {arguments.png}")
-    put(comparison.lines(columns_of_terminal()))  # last, because the reader may leave early
+    put(comparison.lines(columns_of_terminal()))

@@ -9,17 +9,16 @@ from pellucid.errors import UsageError
 def run(arguments: argparse.Namespace) -> None:
     """Print what the notes say, what follows from their previous line, and what follows from the start."""
     from pellucid.cli.lines import put
-    from pellucid.show.listings import worked_examples
 
     _check(arguments)
-    if arguments.list:
-        for each in worked_examples():
-            put([each.name, f"    {each.about} (note {each.note}, lines {each.lines})"])
-        return
-    from pellucid.seeing.viewed import columns_of_terminal  # here, after the wrong calls: torch follows
-    from pellucid.show.worked_text import example_lines, report_lines, verdict_table
+    from pellucid.seeing.viewed import columns_of_terminal, lines  # after the wrong calls: torch follows
+    from pellucid.show.worked_text import verdict_table
     from pellucid.worked.examples import example, names, read_example
 
+    if arguments.list:
+        for each in map(example, names()):
+            put([each.name, f"    {each.about} (note {each.note}, lines {each.lines})"])
+        return
     if arguments.verdicts is not None:
         chosen = [each for each in map(example, names()) if each.note == arguments.verdicts and each.claims]
         if not chosen:
@@ -33,9 +32,9 @@ def run(arguments: argparse.Namespace) -> None:
         import_module("pellucid.page.worked_document")  # which registers the page of an example
         shown.to_html(arguments.html)
     if arguments.claims:
-        put(report_lines(shown.report(), says_first=False))
+        put(lines(shown.report(), says_first=False))
     else:
-        put(example_lines(shown, max(40, columns_of_terminal()), arguments.stage))
+        put(lines(shown, max(40, columns_of_terminal()), stage=arguments.stage))
 
 
 def _check(arguments: argparse.Namespace) -> None:

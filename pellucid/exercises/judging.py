@@ -1,16 +1,15 @@
-"""An exercise, and the judge of an answer: numbers by the digits they are written with, words exactly."""
+"""An exercise, and the judge of an answer: numbers by the digits they are written with, words as words."""
 
 import re
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 
 from pellucid.errors import UsageError
 
 Answer = Sequence[str | float]
-BETWEEN_NUMBERS = re.compile(r"[\s;×x]+|,\s+")  # so that a shape may be written 2×3
-DECIMAL_COMMA = re.compile(r"\d,\d")
+BETWEEN = re.compile(r"[\s;×x]+|,\s+")  # numbers, so that a shape may be written 2×3
 EXACT = 1e-9
 
 
@@ -38,7 +37,6 @@ class Exercise:
     tells_count: bool = True  # whether the exercise says how many numbers it wants
     remarks: Sequence[Remark] = ()
     any_order: bool = False  # whether the answer is a set
-    any_case: bool = False  # whether "Weights" is as good as "weights"
 
     @property
     def is_words(self) -> bool:
@@ -48,18 +46,14 @@ class Exercise:
     @property
     def wanted(self) -> str:
         """Say how to write an answer."""
-        if not self.tells_count:
-            return "whole numbers"
-        count, kind = len(self.answer), "word" if self.is_words else "number"
-        some = f"one {kind}" if count == 1 else f"{count} {kind}s"
+        count = f"{len(self.answer)} " if self.tells_count else ""
         if self.is_words:
-            return some if count == 1 else f"{some}, in quotes"
-        return f"{some} to {_count(self.digits, 'decimal')}" if self.digits else some.replace(" ", " whole ")
+            return f"{count}words, in quotes" if len(self.answer) > 1 else "one word"
+        return f"{count}numbers, {self.digits} decimals or more" if self.digits else f"{count}whole numbers"
 
-    def written(self, answer: Answer, more: int = 0) -> str:
-        """Write an answer as text, its numbers with `more` decimals than the exercise asks for."""
-        digits = self.digits and self.digits + more
-        return " ".join(each if isinstance(each, str) else f"{each:.{digits}f}" for each in answer)
+    def written(self, answer: Answer) -> str:
+        """Write an answer as text."""
+        return " ".join(each if isinstance(each, str) else f"{each:.{self.digits}f}" for each in answer)
 
 
 @dataclass(frozen=True)
@@ -73,56 +67,43 @@ class Verdict:
 def judge(exercise: Exercise, written: str) -> Verdict:
     """Judge an answer; raise UsageError if the text cannot be read as an answer."""
     if exercise.is_words:
-        words = unicodedata.normalize("NFC", written.lower() if exercise.any_case else written).split()
-        if not words:
-            raise UsageError("the answer is empty. Give its words, in quotes.")
-        return _compare(exercise, words, lambda answer: [a == b for a, b in zip(answer, words, strict=True)])
-    if comma := DECIMAL_COMMA.search(written):
-        raise UsageError(
-            f'the answer: "{comma[0]}" has a comma. Write decimals after a point, as in 0.5, and a space '
-            "between numbers."
-        )
-    numbers = [_number(part.rstrip(".")) for part in BETWEEN_NUMBERS.split(written.strip()) if part]
-    if exercise.any_order:
-        numbers.sort()
-    for number, decimals in numbers:
-        if decimals < exercise.digits:
-            least = _count(exercise.digits, "decimal")
-            return Verdict(False, f"{number} has too few decimals: write {least}.")
-
-    def holds(answer: Answer) -> list[bool]:
-        """Compare within half a unit of the last digit as written; whole numbers exactly."""
-        pairs = zip(answer, numbers, strict=True)
-        halves = [(a, b, 0.5 * 10**-decimals if exercise.digits else 0.0) for a, (b, decimals) in pairs]
-        return [abs(float(a) - float(b)) <= half + EXACT for a, b, half in halves]
-
-    return _compare(exercise, numbers, holds)
-
-
-def _compare(exercise: Exercise, given: Sequence[object], holds: Callable[[Answer], list[bool]]) -> Verdict:
-    """Compare the reader's answer with the right answer, then with each wrong answer that has a remark."""
+        given: Sequence[str | Decimal] = unicodedata.normalize("NFC", written).split()
+    else:
+        given = [_number(part.rstrip(".")) for part in BETWEEN.split(written.strip()) if part]
+        given = sorted(given) if exercise.any_order else given
+    for number in given:
+        if isinstance(number, Decimal) and _decimals(number) < exercise.digits:
+            return Verdict(False, f"{number} has too few decimals: write {exercise.wanted}.")
     for answer, text in [(exercise.answer, ""), *((each.answer, each.text) for each in exercise.remarks)]:
-        if len(answer) == len(given) and all(holds(answer)):
+        if len(answer) == len(given) and all(map(_is_same, answer, given)):
             return Verdict(not text, text or exercise.why)
-    kind = "word" if exercise.is_words else "number"
     if len(given) != len(exercise.answer):
-        counted = _count(len(given), kind)
-        return Verdict(False, f"{counted} given; wanted: {exercise.wanted}. {exercise.hint}")
-    wrong = [str(place) for place, is_right in enumerate(holds(exercise.answer), start=1) if not is_right]
-    but = f"Right but for {kind} {', '.join(wrong)}. " if len(wrong) < len(given) else ""
+        return Verdict(False, f"{len(given)} given; wanted: {exercise.wanted}. {exercise.hint}")
+    pairs = enumerate(zip(exercise.answer, given, strict=True), start=1)
+    wrong = [str(place) for place, pair in pairs if not _is_same(*pair)]
+    but = f"Right but for number {', '.join(wrong)}. " if len(wrong) < len(given) else ""
     return Verdict(False, but + exercise.hint)
 
 
-def _number(part: str) -> tuple[Decimal, int]:
-    """Read a number, and how many decimals it is written with."""
+def _is_same(answer: str | float, given: str | Decimal) -> bool:
+    """Compare words without regard to capitals, numbers within half a unit of the last digit as written."""
+    if isinstance(answer, str) or isinstance(given, str):
+        return str(answer).casefold() == str(given).casefold()
+    decimals = _decimals(given)
+    return abs(float(answer) - float(given)) <= (0.5 * 10**-decimals if decimals else 0.0) + EXACT
+
+
+def _number(part: str) -> Decimal:
     try:
         number = Decimal(part.replace("−", "-"))
     except InvalidOperation:
         number = Decimal("nan")
     if not number.is_finite() or abs(number.adjusted()) > 300:
-        raise UsageError(f'the answer: "{part:.40}" is not a number. Write one such as 0.25.')
-    return number, max(0, -int(number.as_tuple().exponent))
+        raise UsageError(
+            f'the answer: "{part:.40}" is not a number. Write one such as 0.25, with a point and no comma.'
+        )
+    return number
 
 
-def _count(count: int, thing: str) -> str:
-    return f"{count} {thing}{'' if count == 1 else 's'}"
+def _decimals(number: Decimal) -> int:
+    return max(0, -int(number.as_tuple().exponent))

@@ -97,12 +97,11 @@ def _checked(setting: str, value: Any, default: Any) -> Any:
     if isinstance(default, tuple):
         several = value if isinstance(value, list | tuple | range) else [value]
         return [_checked(setting, each, default[0]) for each in several] or list(default)
-    if isinstance(default, int):
-        good, what = is_whole(value, min(default, 1)), f"a whole number from {min(default, 1)} up"
-    elif isinstance(default, float):
-        good, what = isinstance(value, float) or is_whole(value), "a number"
-    else:
-        good, what = isinstance(value, str | None), f'text in quotes, such as {setting}="…"'
-    if not good:
+    kind, what = type(default), f"a number, {default} for example"
+    if default is None or kind is str:
+        kind, what = str, f'text in quotes, such as {setting}="…"'
+    elif is_whole(value):  # also where a number with decimals may stand
+        value = kind(value)
+    if not isinstance(value, kind) or (kind is int and value < min(default, 1)):
         raise UsageError(f"{setting} = {value!r:.60} must be {what}.")
-    return type(default)(value) if isinstance(default, int | float) else value
+    return value

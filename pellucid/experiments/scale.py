@@ -21,8 +21,9 @@ from pellucid.show.panels import Lines
 
 CLOSED = 0.01  # of at most 0.5: a row with a smaller gradient hardly learns where to look
 QUERIES, KEYS = 256, 16  # random vectors
-COLUMNS = ("variance", "entropy", "gradient", "closed")
 DRAWN = {2: "entropy, bits", 3: "‖∂weights/∂(softmax input)‖, median"}
+HEADER: Row = ["variance", "entropy", "gradient", "closed"]
+FORMS: Sequence[int | str] = ("", ".2f", ".2f", 3, ".0%")
 
 
 def experiment(
@@ -31,30 +32,29 @@ def experiment(
     """Take the softmax of scores with the division and without: the model's own, and random ones."""
     parts, trace = attentions(explanation.trace), explanation.trace
     d_k = trace[f"{parts[0]}.queries"].tensor.shape[-1]
-    own, drawn, random = [], [], torch.Generator().manual_seed(seed)
+    own, random = [], torch.Generator().manual_seed(seed)
     for part in parts:
         scores, mask = (trace[f"{part}.{name}"].tensor[0].double() for name in ("scores", "mask"))
         own.append(_row(short(part), d_k, scores, mask))
+    drawn = []
     for width in widths:
         queries = torch.randn(QUERIES, 1, width, generator=random, dtype=torch.float64)
         keys = torch.randn(QUERIES, KEYS, width, generator=random, dtype=torch.float64)
-        scores = (queries @ keys.mT)[:, 0]
-        drawn.append(_row(str(width), width, scores, torch.zeros_like(scores)))
+        drawn.append(_row(str(width), width, (queries @ keys.mT)[:, 0], torch.zeros(QUERIES, KEYS)))
     unscaled = probability(explanation, together(*map(without_scale, parts)))
-    bits, closed = ([sum(each) / len(own) for each in _sides(own, place)] for place in (2, 4))
-    wide = [each[-1] for each in _sides(drawn, 4)]
-    through, wide_through = ([f"{100 - 100 * each:.0f} %" for each in shares] for shares in (closed, wide))
-    title, forms = f"random vectors, components N(0, 1), {KEYS} keys", ("", ".2f", ".2f", 3, ".0%")
+    bits, closed = ([sum(row[place][side] for row in own) / len(own) for side in (0, 2)] for place in (2, 4))
+    opens = "keeps the softmax open" if closed[0] < closed[1] else "does not open the softmax here"
+    through, wide = ([f"{100 - 100 * each:.0f} %" for each in both] for both in (closed, drawn[-1][4][::2]))
+    title = f"random vectors, components N(0, 1), {KEYS} keys"
     return Result(
-        conclusion=f"Dividing by √d_k = {math.sqrt(d_k):.4g} "
-        f"{'keeps the softmax open' if closed[0] < closed[1] else 'does not open the softmax here'}: on this "
-        f"sentence the mean entropy is {bits[0]:.2f} bits with it and {bits[1]:.2f} without, and a gradient "
-        f"gets through {through[0]} of the rows instead of {through[1]}; for random vectors of d_k = "
-        f"{widths[-1]}, {wide_through[0]} instead of {wide_through[1]}. Undivided everywhere, this "
-        f"translation's probability goes from {digits(probability(explanation))} to {digits(unscaled)}.",
+        conclusion=f"Dividing by √d_k = {math.sqrt(d_k):.4g} {opens}: on this sentence the mean entropy is "
+        f"{bits[0]:.2f} bits with it and {bits[1]:.2f} without, and a gradient gets through {through[0]} of "
+        f"the rows instead of {through[1]}; for random vectors of d_k = {widths[-1]}, {wide[0]} instead of "
+        f"{wide[1]}. Undivided everywhere, this translation's probability goes from "
+        f"{digits(probability(explanation))} to {digits(unscaled)}.",
         tables=[
-            Table("", ["attention", *COLUMNS], own, form=forms),
-            Table(title, ["d_k", *COLUMNS], drawn, form=forms),
+            Table("", ["attention", *HEADER], own, form=FORMS),
+            Table(title, ["d_k", *HEADER], drawn, form=FORMS),
         ],
         picture=[_panel(own, drawn, d_k, place) for place in DRAWN],
         note="Each pair: divided | not, of the very same scores. variance: of all undivided scores. entropy: "
@@ -66,27 +66,24 @@ def experiment(
 def _row(name: str, d_k: int, scores: Tensor, mask: Tensor) -> Row:
     """Return the scores' variance; then pairs, divided and not: entropy, gradient, share of closed rows."""
     chooses = (mask == 0).sum(-1) > 1  # a row that may look at one word alone has no choice
-    found = [(0.0, 0.0, 1.0)] * 2
+    found = [[0.0, 0.0, 1.0]] * 2
     for side, divisor in enumerate((math.sqrt(d_k), 1) if chooses.any() else ()):
         weights = (scores / divisor + mask).softmax(-1)[chooses]
         # The norm of the softmax's derivative, diag(w) − w wᵀ: its square is Σ w² − 2 Σ w³ + (Σ w²)².
         squares = weights.square().sum(-1)
         norms = (squares - 2 * weights.pow(3).sum(-1) + squares.square()).clamp_min(0).sqrt()
-        closed = float((norms < CLOSED).double().mean())
-        found[side] = (float(entropies(weights).mean()), float(norms.quantile(0.5)), closed)
+        closed = (norms < CLOSED).double()
+        found[side] = [
+            float(each) for each in (entropies(weights).mean(), norms.quantile(0.5), closed.mean())
+        ]
     pairs = [(divided, " | ", undivided) for divided, undivided in zip(*found, strict=True)]
     return [name, float(scores[mask == 0].var(correction=0)), *pairs]
 
 
-def _sides(rows: Sequence[Row], place: int) -> list[list[float]]:
-    """Return a column's numbers with the division, and those without."""
-    return [[row[place][side] for row in rows] for side in (0, 2)]
-
-
 def _panel(own: Sequence[Row], drawn: Sequence[Row], d_k: int, place: int) -> Lines:
     """Draw a column of both tables against d_k: lines for random vectors, marks for the attentions."""
-    widths, here = [float(row[0]) for row in drawn], [float(d_k)] * len(own)
-    lines, marks = _sides(drawn, place), _sides(own, place)
-    series = {"divided by √d_k": (widths, lines[0], "o-"), "not divided": (widths, lines[1], "s--")}
-    series |= {"this model's, divided": (here, marks[0], "x"), "this model's, not": (here, marks[1], "+")}
+    series = {}
+    for side, label, line, mark in ((0, "divided by √d_k", "o-", "x"), (2, "not divided", "s--", "+")):
+        series[label] = ([float(row[0]) for row in drawn], [row[place][side] for row in drawn], line)
+        series[f"this model's, {label}"] = ([d_k] * len(own), [row[place][side] for row in own], mark)
     return Lines(DRAWN[place], "d_k", series, "x")

@@ -9,35 +9,46 @@ parameters]}, "vocabulary": spelling.py}],
 "runs": [{"title", "text", "translation", "to", "forced", "largest_difference": of the log-probabilities of
 the search and of this pass, "model": its place among the models, "source", "target", "expected": tokens,
 "source_ids", "target_ids", "steps": as in an explanation's JSON, "tensors": {name: {"axes", "shape", and a
-place or "how": a key of derived.HOW}}, "variants": variants.py}]}.
+place, or "how": a key of HOW}}}]}.
 A place is {"block", "offset" in bytes, "type": "float16" where the numbers fit into 16 bits unchanged, else
 float32}. Of a big vocabulary a tensor along V has only the best tokens of each row and, last, the expected
 one: then there is "kept": {"size": of the vocabulary, "tokens": for each row, "log_sum_exp": of each row of
 logits}.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import groupby
 from typing import Any
 
+import numpy as np
+
+from pellucid.config.schema import ModelConfig
 from pellucid.folder.manifest import jsonable
 from pellucid.folder.version import __version__
 from pellucid.page.assembly import json_block
 from pellucid.page.best_words import KEPT, best_words
 from pellucid.page.blocks import Blocks
-from pellucid.page.derived import Arrays, way_to_make
 from pellucid.page.spelling import spelling
-from pellucid.page.variants import variants
 from pellucid.reading.passes import in_float32
 from pellucid.reading.reading import Reading
 from pellucid.reading.tensors import describe, kind_of, origin
 from pellucid.reading.words import visible
-from pellucid.seeing.records import AXES
+from pellucid.seeing.records import AXES, Record
+from pellucid.seeing.trace import Trace
 from pellucid.show.code_lines import code_line
 from pellucid.translate.text_translator import TextTranslator
 
 VERSION = 1
+Arrays = Mapping[str, np.ndarray]
+# What the page's script makes of others with the same bits (script/runs/recorded.js), by the operation in the
+# table of tensors: it spares a third of a big model's file.
+HOW: Mapping[str, Callable[..., np.ndarray]] = {
+    "same": lambda x: x,
+    "plus": np.add,
+    "activation": lambda x: np.maximum(x, np.float32(0)),
+    "affine": lambda x, weight, bias: x * weight + bias,
+}
 COMPUTES = 400_000  # parameters: the page carries all weights of a model up to this size
 
 
@@ -115,7 +126,6 @@ def _model(
 
 def _run(reading: Reading, translator: TextTranslator, parameters: Arrays, blocks: Blocks) -> dict[str, Any]:
     translation = reading.translation
-    tensors = _tensors(reading, translator, parameters, blocks)
     return {
         "title": reading.title,
         "text": visible(translation.source),
@@ -129,10 +139,7 @@ def _run(reading: Reading, translator: TextTranslator, parameters: Arrays, block
         "source_ids": reading.source_ids,
         "target_ids": reading.target_ids,
         "steps": [asdict(step) for step in reading.steps],
-        "tensors": tensors,
-        "variants": (
-            [] if computes(translator) else variants(reading, translator.model, tensors, parameters, blocks)
-        ),
+        "tensors": _tensors(reading, translator, parameters, blocks),
     }
 
 
@@ -141,24 +148,33 @@ def _tensors(
 ) -> dict[str, Any]:
     """Return where each tensor is, or how to make it; the tensors of one part of the model share a block."""
     trace, config = reading.trace, translator.model.config
-    arrays = {name: record.tensor.numpy() for name, record in trace.items()}
-    ids = reading.ids_by_stack
-    tensors: dict[str, dict[str, Any]] = {
-        name: {"axes": record.axes, "shape": list(record.tensor.shape)} for name, record in trace.items()
-    }
+    tensors: dict[str, dict[str, Any]] = {}
     if not computes(translator):
         logits, probabilities = (trace[name].tensor for name in KEPT)
         tensors |= best_words(logits, probabilities, reading.target_ids, reading.vocabulary, blocks)
-    for _, part in groupby(trace, key=lambda name: name.rpartition(".")[0]):
-        kept = []
-        for name in part:
-            if "kept" in tensors[name]:
-                continue
-            how = way_to_make(name, arrays, arrays, parameters, config, ids)
-            if how is None:
-                kept.append(name)
-            else:
-                tensors[name]["how"] = how
-        for name, place in zip(kept, blocks.put(arrays[name] for name in kept), strict=True):
-            tensors[name] |= place
-    return tensors
+    for _, part in groupby(trace.values(), key=lambda record: record.name.rpartition(".")[0]):
+        carried = []
+        for record in part:
+            if record.name not in tensors:
+                tensors[record.name] = {"axes": record.axes, "shape": list(record.tensor.shape)}
+                if how := _way_to_make(record, trace, parameters, config):
+                    tensors[record.name]["how"] = how
+                else:
+                    carried.append(record)
+        for record, place in zip(carried, blocks.put(each.tensor.numpy() for each in carried), strict=True):
+            tensors[record.name] |= place
+    return {name: tensors[name] for name in trace}
+
+
+def _way_to_make(record: Record, trace: Trace, parameters: Arrays, config: ModelConfig) -> str | None:
+    """Return the key of HOW that makes this tensor of others with the same bits; None if none does."""
+    made, by = origin(record.name, config), describe(record.name).by
+    if by not in HOW:
+        return None
+    numbers = [
+        *(trace[name].tensor.numpy() for name in made.of),
+        *(parameters[each] for each in made.parameters),
+    ]
+    with np.errstate(all="ignore"):
+        again = np.ascontiguousarray(HOW[by](*numbers))
+    return by if again.tobytes() == record.tensor.numpy().tobytes() else None

@@ -1,8 +1,8 @@
 """The page of a worked example: of an attention its plates, claimed beside computed, and a form to change it;
-of what stands around an attention each stage as a table."""
+of what stands around an attention the text of the terminal."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict
 from html import escape
 from typing import Any
@@ -19,18 +19,14 @@ from pellucid.reading.words import visible
 from pellucid.seeing.records import AXES
 from pellucid.seeing.viewed import lines, page
 from pellucid.show.code_lines import code_line
-from pellucid.show.worked_text import Row, given_rows, stage_rows
 from pellucid.worked.attention import attention
 from pellucid.worked.examples import Example, example, names
 from pellucid.worked.slips import slip_table
-from pellucid.worked.stages import SHAPES, STAGES, size
+from pellucid.worked.stages import SHAPES, STAGES
 from pellucid.worked.worked_example import WorkedAttention
 
 STYLES = ("style.css", "matrices.css", "stages.css", "own.css")
-NARROW = """
-.wide-table { width: fit-content; max-width: 100%; }
-.wide-table :is(th, td):not(:first-child) { text-align: right; }
-"""
+WIDE = "pre { overflow-x: auto; }"
 
 
 @page.register
@@ -52,12 +48,12 @@ def example_page(of: Example) -> str:
 <h1><bdi>{escape(visible(of.name))}</bdi></h1>
 <p class=lead>{about} <small>{source}</small></p>
 </header>
-{_stages(of) if of.is_part else _form(of)}
+{_text(of) if of.is_part else _form(of)}
 <footer>Written by Pellucid {escape(__version__)}. Every number is in double precision, computed by the
 model’s own attention and layers; the same from Python: <code>pellucid example</code>.</footer>
 </main>"""
     if of.is_part:
-        return html_page(of.name, body, styles(STYLES) + NARROW, "")
+        return html_page(of.name, body, styles(STYLES) + WIDE, "")
     header = {
         "version": VERSION,
         "pellucid": __version__,
@@ -121,53 +117,12 @@ def _written(value: Any) -> Any:
 
 def _form(of: Example) -> str:
     """Return the places that the script fills; without a script, the text of the terminal."""
-    text = "\n".join(visible(line) for line in lines(of, 100))
     return f"""<p id=fault role=alert hidden></p>
 <div id=own-place></div>
-<noscript><pre>{escape(text)}</pre></noscript>
+<noscript>{_text(of)}</noscript>
 <p id=said class=unseen role=status aria-live=polite></p>"""
 
 
-def _stages(of: Example) -> str:
-    """Return the example's inputs and every stage, as tables."""
-    worked = of.worked()
-    given = [
-        _section(of, name, f"({size(matrix)})", given_rows(worked, name, matrix), "")
-        for name, matrix in worked.given.items()
-    ]
-    stages = [
-        _section(of, name, worked.shapes[name], stage_rows(record)[0], _words(name))
-        for name, record in worked.items()
-    ]
-    first, second = ("<section><h2>Given</h2></section>", "<section><h2>Stage by stage</h2></section>")
-    return "\n".join([first, *given, second, *stages])
-
-
-def _section(of: Example, name: str, shape: str, rows: Sequence[Row], words: str) -> str:
-    """Return a matrix: our name and the note's, how its shape comes about, its numbers, our code."""
-    seen, called = escape(visible(name)), of.called.get(name)
-    theirs = f" <small>in the note: {escape(visible(called))}</small>" if called else ""
-    header = "".join(f"<th scope=col>{column}" for column in range(len(rows[0][1])))
-    body = "".join(
-        f"<tr><th scope=row><bdi>{escape(visible(label))}</bdi>" + "".join(f"<td>{cell}" for cell in cells)
-        for label, cells in rows
-    )
-    return f"""<section>
-<h3><bdi>{seen}</bdi>{theirs}</h3>
-<p class=stage-shape>{escape(shape)}</p>
-<div class=wide-table tabindex=0 role=region aria-label="{seen}">
-<table class=alignment><thead><tr><td>{header}<tbody>{body}</table></div>
-{words}
-</section>"""
-
-
-def _words(name: str) -> str:
-    """Return what the stage is, and the line that computes it; nothing where the model has none."""
-    line = code_line(name)
-    if line is None:
-        return ""
-    about = describe(name)
-    # A model scales its embeddings; an example need not: its shape says which.
-    equation = "" if name.endswith("token_embeddings") else f"{about.equation}. "
-    return f"""<p>{equation}{escape(about.reading)}</p>
-<p class=code-line><code>{escape(line.text)}</code> {escape(f"{line.file}:{line.line}")}</p>"""
+def _text(of: Example) -> str:
+    text = "\n".join(lines(of, 100))
+    return f"<pre>{escape(text)}</pre>"

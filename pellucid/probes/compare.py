@@ -18,7 +18,6 @@ exactly the sum of what each word contributes in B minus what it contributes in 
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import cast
 
 import torch
@@ -32,7 +31,7 @@ from pellucid.reading.passes import in_float32, quietly
 from pellucid.reading.reading import Reading, read
 from pellucid.seeing.edits import rewrite
 from pellucid.seeing.trace import Trace, trace
-from pellucid.seeing.viewed import InNotebook, Viewed, plot
+from pellucid.seeing.viewed import Viewed
 from pellucid.translate.text_translator import TextTranslator
 
 
@@ -80,11 +79,10 @@ class Rendering:
 
     text: str
     words: list[str]  # the target words that are aligned with the word
-    probabilities: dict[str, float]  # of the words of both translations, at the step of the first one
 
 
 @dataclass(frozen=True)
-class Comparison(Viewed, InNotebook):
+class Comparison(Viewed):
     """A word in two sentences: its vectors, stage by stage, what moved them, and its translations."""
 
     first: Occurrence
@@ -97,10 +95,6 @@ class Comparison(Viewed, InNotebook):
     def word(self) -> str:
         """The word as the first sentence spells it."""
         return self.first.word
-
-    def plot(self, path: str | Path) -> None:
-        """Draw the cosines and what moved the word: .png, .svg, .pdf; with pip install "pellucid[plot]"."""
-        plot(self, path)
 
 
 @dataclass(frozen=True)
@@ -137,7 +131,8 @@ def compare(
         for number, layer in enumerate(cast("list[EncoderLayer]", model.encoder.layers))
     ]
     readings = [read(translator, occurrence.text, to=to) for occurrence in (first, second)]
-    return Comparison(first, second, stages, layers, _renderings(readings, (first, second)))
+    renderings = _rendering(readings[0], first), _rendering(readings[1], second)
+    return Comparison(first, second, stages, layers, renderings)
 
 
 def stages_of(model: Transformer) -> list[tuple[str, str]]:
@@ -215,29 +210,8 @@ def contributions(path: str, attention: Attention, read: Pass) -> dict[tuple[str
     return parts
 
 
-def _renderings(
-    readings: Sequence[Reading], occurrences: Sequence[Occurrence]
-) -> tuple[Rendering, Rendering]:
-    """Return both translations, with the probability of both words in each."""
-    aligned = [_aligned(*each) for each in zip(readings, occurrences, strict=True)]
-    each = list(zip(readings, aligned, strict=True))
-    ids = list(dict.fromkeys(reading.target_ids[step] for reading, (_, step) in each if step is not None))
-    renderings = []
-    for reading, (words, step) in each:
-        probabilities = {}
-        if step is not None:
-            tokens = reading.vocabulary.target_tokens(ids)
-            row = reading.trace["decoder.probabilities"].tensor[0, step, ids].tolist()
-            probabilities = dict(zip(tokens, row, strict=True))
-        renderings.append(Rendering(reading.translation.text, words, probabilities))
-    return renderings[0], renderings[1]
-
-
-def _aligned(reading: Reading, occurrence: Occurrence) -> tuple[list[str], int | None]:
-    """Return the target words that looked at the word, and the step where the one begins that looked most."""
+def _rendering(reading: Reading, occurrence: Occurrence) -> Rendering:
+    """Return a translation, and its words that looked at the compared word."""
     links = [link for link in align(reading).links if link.source == occurrence.number]
     words = [word for word in target_words(reading) if not word.special]
-    if not links:
-        return [], None
-    most = max(links, key=lambda link: link.share)
-    return [words[link.target].text for link in links], words[most.target].places[0]
+    return Rendering(reading.translation.text, [words[link.target].text for link in links])

@@ -5,7 +5,7 @@ mode, nothing shows it but results that are too good. `find_leak` changes the to
 not depend on, and checks whether the prediction changes. It compares outputs and never looks inside a model.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -61,64 +61,57 @@ class LeakReport(Viewed):
 
 
 def find_leak(
-    model: nn.Module | Predict,
-    *,
-    module: nn.Module | None = None,
-    source: Ids | None = None,
-    source_mask: Ids | None = None,
-    target: Ids | None = None,
+    model: nn.Module | Predict, *, source: Ids | None = None, target: Ids | None = None
 ) -> LeakReport:
     """Report which predictions depend on later tokens, in evaluation mode and in training mode.
 
     model: (source B M, source_mask B M, target B L) -> logits B L V, ours or any other. The target is what
-        the decoder reads: row i may depend on target[:, : i + 1] only.
-    module: the module to switch between the modes, where `model` is a function that calls it. Without a
-        module, a function is tried once, as it is.
-    source, source_mask, target: ids B M, bools B M, ids B L, no padding in the target. Default: random ids.
+        the decoder reads: row i may depend on target[:, : i + 1] only. A function that is no module is tried
+        once, as it is.
+    source, target: ids B M and ids B L, without padding. Default: random ids.
     """
     if not callable(model):
         raise UsageError(
             f"model = {model!r:.60} cannot be called. Give a model (of a translator, translator.model), or a "
             "function (source, source_mask, target) -> logits B L V."
         )
-    owner = getattr(model, "__self__", None)  # of a method, as in model.forward
-    found = next((each for each in (module, model, owner) if isinstance(each, nn.Module)), None)
-    switched = nn.Module() if found is None else found
-    probe = Probe(model, switched, (source, source_mask, target))
-    trials = [_try(probe, mode) for mode in (("its own",) if found is None else ("evaluation", "training"))]
-    tried = [f"{trial.mode} mode: {'; '.join(trial.actions)}" for trial in trials]
-    return LeakReport(_merge(trials), tried, max(trial.rounding for trial in trials))
+    probe, search = Probe(model, source, target), Search()
+    for mode in ("evaluation", "training") if isinstance(model, nn.Module) else ("its own",):
+        with steady(probe.module, torch.is_grad_enabled() if mode == "its own" else mode == "training"):
+            search.run(probe, mode)
+    leaks = [search.leaks[pair] for pair in sorted(search.leaks)]
+    return LeakReport(leaks, search.tried, search.rounding)
 
 
 class Probe:
     """The model, and the sentences to examine it with: the caller's ids, and random ids for what is None."""
 
-    def __init__(self, call: Predict, module: nn.Module, sentences: Sequence[Ids | None]) -> None:
-        self.call, self.module = call, module
-        self.ours = module.config if isinstance(module, Transformer) else None
-        self.device = next((each.device for each in module.parameters()), None)
-        source, mask, target = (None if each is None else self._tensor(each) for each in sentences)
-        rows = next((len(each) for each in (source, target) if each is not None), SENTENCES)
-        random = torch.Generator().manual_seed(0)
+    def __init__(self, call: nn.Module | Predict, source: Ids | None, target: Ids | None) -> None:
+        self.call = call
+        self.module = call if isinstance(call, nn.Module) else nn.Module()
+        self.ours = call.config if isinstance(call, Transformer) else None
+        self.device = next((each.device for each in self.module.parameters()), None)
+        given = [
+            torch.as_tensor(ids, device=self.device).long() for ids in (source, target) if ids is not None
+        ]
+        rows, random = len(given[0]) if given else SENTENCES, torch.Generator().manual_seed(0)
         # Every vocabulary has id 1. What the source says hardly matters here.
-        ids = (0, self.ours.vocabulary) if self.ours else (1, 2)
-        self.source = self._random(ids, rows, SOURCE, random) if source is None else source
-        self.mask = torch.ones_like(self.source, dtype=torch.bool) if mask is None else mask
-        if source is None and mask is None and rows > 1:
+        low, high = (0, self.ours.vocabulary) if self.ours else (1, 2)
+        self.source = self._random(low, high, rows, SOURCE, random) if source is None else given[0].long()
+        self.mask = torch.ones_like(self.source, dtype=torch.bool)
+        if source is None and rows > 1:
             self.mask[-1, -PADDED:] = False
-        with steady(module, training=False):
-            example = self.source.new_ones(rows, TARGET) if target is None else target
+        with steady(self.module, training=False):
+            example = self.source.new_ones(rows, TARGET) if target is None else given[-1].long()
             self.vocabulary = self.logits(example).shape[-1]
-        self.target = self._random((0, self.vocabulary), rows, TARGET, random) if target is None else target
+        self.target = (
+            example if target is not None else self._random(0, self.vocabulary, rows, TARGET, random)
+        )
         if self.target.shape[1] < 2:
             raise UsageError("target: 1 token has none after it that could leak. Give at least 2 tokens.")
 
-    def _tensor(self, ids: Ids) -> Tensor:
-        tensor = ids if isinstance(ids, Tensor) else torch.as_tensor(ids, device=self.device)
-        return tensor if tensor.dtype == torch.bool else tensor.long()
-
-    def _random(self, ids: tuple[int, int], rows: int, length: int, random: torch.Generator) -> Tensor:
-        return torch.randint(*ids, (rows, length), generator=random).to(self.device)
+    def _random(self, low: int, high: int, rows: int, length: int, random: torch.Generator) -> Tensor:
+        return torch.randint(low, high, (rows, length), generator=random).to(self.device)
 
     def logits(self, target: Tensor, seed: int = 0) -> Tensor:
         """Run one pass with these random numbers: B L -> logits B L V."""
@@ -135,13 +128,6 @@ class Probe:
             )
         return logits.detach()
 
-    @property
-    def others(self) -> str:
-        """What `replace` puts in, as words."""
-        count = min(REPLACEMENTS, self.vocabulary - 1)
-        random = f"{count} random id{'s' if count > 1 else ''}"
-        return f"{random}, padding and the end" if self.ours else random
-
     def replace(self, place: int) -> Iterator[Tensor]:
         """Yield the target with other tokens at `place`, in all sentences: random ids, padding, the end."""
         random = torch.Generator().manual_seed(place)
@@ -152,73 +138,53 @@ class Probe:
             others += [torch.full_like(token, special) for special in (self.ours.pad_id, self.ours.end_id)]
         for other in others:
             if not torch.equal(other, token):
-                changed = self.target.clone()
-                changed[:, place] = other
-                yield changed
+                yield torch.cat((self.target[:, :place], other[:, None], self.target[:, place + 1 :]), dim=1)
 
 
 @dataclass
-class Trial:
-    """What the probe finds in one mode, and what it does."""
+class Search:
+    """What was tried and found so far: one leak for each pair of positions, with all modes that show it."""
 
-    mode: str
-    leaks: list[Leak] = field(default_factory=list)
-    actions: list[str] = field(default_factory=list)
+    leaks: dict[tuple[int, int], Leak] = field(default_factory=dict)
+    tried: list[str] = field(default_factory=list)
     rounding: float = 0.0
 
-    def judge(self, place: int, changes: list[float], limit: float, seen_by: str) -> None:
-        """Record how the predictions before `place` changed: beyond `limit` is a leak, else rounding."""
-        for position, change in enumerate(changes[:place]):
-            if change > limit:
-                self.leaks.append(Leak(position, place, change, (self.mode,), seen_by))
-            else:
-                self.rounding = max(self.rounding, change)
-
-
-def _try(probe: Probe, mode: str) -> Trial:
-    """Replace tokens and cut targets in one mode."""
-    trial = Trial(mode)
-    with steady(probe.module, torch.is_grad_enabled() if mode == "its own" else mode == "training"):
-        plain = probe.logits(probe.target)
+    def run(self, probe: Probe, mode: str) -> None:
+        """Replace tokens one at a time, then let the target end earlier: no logit before them may change."""
+        plain, length = probe.logits(probe.target), probe.target.shape[1]
         limit = SAME_LENGTH * _largest(plain)
         if (chance := max(_changes(plain, probe.logits(probe.target)))) > limit:
             raise UsageError(
                 f"two equal passes differ by {chance:.2g} ({mode} mode), so a leak cannot be told from "
                 "chance. Draw all random numbers with torch."
             )
-        random = max(_changes(plain, probe.logits(probe.target, seed=1))) > limit
-        _replace_tokens(probe, trial, limit, random)
-        if random:
-            trial.actions.append("no shorter target, because dropout would differ")
-        else:
-            _cut_targets(probe, trial)
-    return trial
+        for place in range(1, length):
+            # Other random numbers at each place: a leak may come and go by chance.
+            before = probe.logits(probe.target, seed=place)
+            changes = [_changes(before, probe.logits(target, seed=place)) for target in probe.replace(place)]
+            self._judge(place, [max(each) for each in zip(*changes, strict=True)], limit, mode, "replaced")
+        tried = f"{mode} mode: {length - 1} of {length} tokens replaced, one at a time"
+        if max(_changes(plain, probe.logits(probe.target, seed=1))) > limit:
+            self.tried.append(f"{tried}, under the same dropout; no shorter target: dropout would differ")
+            return
+        self.tried.append(f"{tried}; the target ended before each")
+        limit = OTHER_LENGTH.get(plain.dtype, OTHER_LENGTH[torch.float32]) * _largest(plain)
+        known = {leak.position for leak in self.leaks.values() if mode in leak.modes}
+        for end in reversed(range(1, length)):  # of each position the latest end that it shows
+            cut = _changes(plain[:, :end], probe.logits(probe.target[:, :end]))
+            new = [0.0 if position in known else change for position, change in enumerate(cut)]
+            known |= {position for position, change in enumerate(new) if change > limit}
+            self._judge(end, new, limit, mode, "cut")
 
-
-def _replace_tokens(probe: Probe, trial: Trial, limit: float, random: bool) -> None:
-    """Replace one token at a time: the logits at the positions before it must not change."""
-    length = probe.target.shape[1]
-    for place in range(1, length):
-        # Other random numbers at each place: a leak may come and go by chance.
-        before = probe.logits(probe.target, seed=place)
-        changes = [_changes(before, probe.logits(target, seed=place)) for target in probe.replace(place)]
-        trial.judge(place, [max(each) for each in zip(*changes, strict=True)], limit, "replaced")
-    same = ", under the same dropout" if random else ""
-    trial.actions.append(f"{length - 1} of {length} tokens replaced, one at a time, by {probe.others}{same}")
-
-
-def _cut_targets(probe: Probe, trial: Trial) -> None:
-    """Shorten the target: the logits that are left must not change, as they do if the length leaks."""
-    whole, cuts = probe.logits(probe.target), Trial(trial.mode)
-    limit = OTHER_LENGTH.get(whole.dtype, OTHER_LENGTH[torch.float32]) * _largest(whole)
-    for end in range(1, probe.target.shape[1]):
-        cuts.judge(end, _changes(whole[:, :end], probe.logits(probe.target[:, :end])), limit, "cut")
-    trial.rounding = max(trial.rounding, cuts.rounding)
-    # For each position keep the latest cut, unless the replacement of a token that it removes shows the same.
-    latest = {leak.position: leak for leak in cuts.leaks}.values()
-    furthest = {leak.position: leak.depends_on for leak in sorted(trial.leaks, key=tuple)}
-    trial.leaks += [leak for leak in latest if furthest.get(leak.position, -1) < leak.depends_on]
-    trial.actions.append("the target ended before each")
+    def _judge(self, place: int, changes: list[float], limit: float, mode: str, seen_by: str) -> None:
+        """Record how the predictions before `place` changed: beyond `limit` is a leak, else rounding."""
+        for position, change in enumerate(changes[:place]):
+            if change <= limit:
+                self.rounding = max(self.rounding, change)
+                continue
+            before = self.leaks.get((position, place), Leak(position, place, 0.0, (), seen_by))
+            modes = tuple(dict.fromkeys((*before.modes, mode)))
+            self.leaks[position, place] = replace(before, amount=max(before.amount, change), modes=modes)
 
 
 def _largest(logits: Tensor) -> float:
@@ -230,14 +196,3 @@ def _changes(before: Tensor, after: Tensor) -> list[float]:
     """Return the largest absolute change at each position, L; equal infinities have not changed."""
     before, after = before.double(), after.double()
     return torch.where(before == after, 0.0, (before - after).abs()).amax(dim=(0, 2)).tolist()
-
-
-def _merge(trials: list[Trial]) -> list[Leak]:
-    """Keep one leak for each pair of positions, with the largest amount and all the modes."""
-    merged: dict[tuple[int, int], Leak] = {}
-    for leak in (leak for trial in trials for leak in trial.leaks):
-        other = merged.setdefault((leak.position, leak.depends_on), leak)
-        larger = max(other, leak, key=lambda each: each.amount)
-        modes = tuple(dict.fromkeys((*other.modes, *leak.modes)))
-        merged[leak.position, leak.depends_on] = replace(larger, modes=modes)
-    return [merged[pair] for pair in sorted(merged)]

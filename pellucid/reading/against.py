@@ -1,7 +1,6 @@
 """Two targets of one source, or one target by two models: where they part, and which is more probable."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
@@ -18,7 +17,6 @@ class Difference(Viewed):
 
     ours: Reading
     theirs: Reading
-    parts_at: int | None  # the first step, from 0, that expects another token; None: the targets are equal
     searches: list[str]  # what the search did with a target that the user chose, a sentence each
 
     @property
@@ -27,59 +25,42 @@ class Difference(Viewed):
         return list(zip_longest(self.ours.steps, self.theirs.steps))
 
     @property
+    def parts_at(self) -> int | None:
+        """The first step, from 0, that expects another token; None: the targets are equal."""
+        pairs = enumerate(zip(self.ours.steps, self.theirs.steps, strict=False))
+        return next((n for n, (one, other) in pairs if one.expected != other.expected), None)
+
+    @property
     def log_ratio(self) -> float:
         """log P(ours) − log P(theirs), the end tokens included."""
-        ours, theirs = ([step.loss for step in each.steps] for each in (self.ours, self.theirs))
-        return math.fsum(theirs) - math.fsum(ours)
+        ours, theirs = (math.fsum(step.loss for step in each.steps) for each in (self.ours, self.theirs))
+        return theirs - ours
 
     @property
     def verdict(self) -> str:
-        """Where the targets part, and which one is more probable as a whole, in words."""
-        if self.parts_at is None:
-            return f"The two targets are the same. {self._whole()}"
-        step = self.ours.steps[self.parts_at]
-        both = ", ".join(
-            f"{visible(each.expected)!r} has probability {number_text(each.probability, '.4f')}"
-            for each in (step, self.theirs.steps[self.parts_at])
-        )
-        where = f"step {self.parts_at + 1}, after {visible(step.input)!r}"
-        return f"They part at {where}: {both}. {self._whole()}"
-
-    def _whole(self) -> str:
-        if math.isnan(self.log_ratio):
-            return (
-                "Which is more probable cannot be said: a probability is not a number (NaN). "
-                "pellucid.find_nonfinite(model) names the first tensor that holds one."
+        """Where the targets part, and how much more probable the first is as a whole, in words."""
+        where = "The two targets are the same."
+        if self.parts_at is not None:
+            step = self.ours.steps[self.parts_at]
+            both = ", ".join(
+                f"{visible(each.expected)!r} has probability {number_text(each.probability, '.4f')}"
+                for each in (step, self.theirs.steps[self.parts_at])
             )
-        if abs(self.log_ratio) < 1e-4:
-            return "As a whole they are equally probable."
-        ours_first = self.log_ratio > 0
-        times = math.exp(min(abs(self.log_ratio), 700))  # beyond 709 exp overflows
-        factor = f"{times:,.1f}" if times < 1e6 else f"{times:.1e}"
-        if self.parts_at is None:
-            model = "first" if ours_first else "second"
-            return f"To the {model} model it is {factor} times as probable as to the other."
-        texts = [visible(each.translation.text) for each in (self.ours, self.theirs)]
-        more, less = texts if ours_first else reversed(texts)
-        return f"As a whole, {more!r} is {factor} times as probable as {less!r}."
+            where = f"They part at step {self.parts_at + 1}, after {visible(step.input)!r}: {both}."
+        times = number_text(math.exp(min(abs(self.log_ratio), 700)), ",.1f")  # beyond 709 exp overflows
+        if abs(self.log_ratio) > math.log(1e6):
+            times = f"e^{abs(self.log_ratio):.1f}"
+        more, less = ("A", "B") if self.log_ratio > 0 else ("B", "A")
+        return f"{where} As a whole {more} is {times} times as probable as {less}."
 
 
-def compare_targets(ours: Reading, theirs: Reading, searches: Sequence[str] = ()) -> Difference:
-    """Compare two readings of the same source: of two targets, or by two models.
-
-    searches: what the search did with a target that the user chose, a sentence each.
-    """
+def compare_targets(ours: Reading, theirs: Reading, searches: list[str]) -> Difference:
+    """Compare two readings of the same source: of two targets, or by two models."""
     if ours.source_tokens != theirs.source_tokens:
-        if ours.translation.source == theirs.translation.source and ours.to != theirs.to:
-            raise UsageError(
-                f"one goes to {ours.to}, the other to {theirs.to}: the tag makes them two sources. "
-                "Explain two targets in one language."
-            )
-        sources = [visible(each.translation.source) for each in (ours, theirs)]
+        sources = [f"{visible(each.translation.source)!r} to {each.to}" for each in (ours, theirs)]
         raise UsageError(
-            f"{sources[0]!r} and {sources[1]!r} are different sources. Explain two targets of one source. To "
-            "compare one word in two sentences, use translator.compare."
+            f"{sources[0]} and {sources[1]} are different sources: the tag of the language is a part of "
+            "them. Explain two targets of one source. To compare one word in two sentences, use "
+            "translator.compare."
         )
-    pairs = enumerate(zip(ours.steps, theirs.steps, strict=False))
-    parts_at = next((n for n, (one, other) in pairs if one.expected != other.expected), None)
-    return Difference(ours, theirs, parts_at, list(searches))
+    return Difference(ours, theirs, searches)

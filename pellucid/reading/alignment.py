@@ -4,8 +4,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pellucid.config.whole import is_whole
-from pellucid.errors import UsageError
 from pellucid.reading.looking import merge_pieces
 from pellucid.reading.reading import Reading
 from pellucid.reading.words import Word, words_of
@@ -42,18 +40,9 @@ def align(reading: Reading, layer: int = -1, heads: int | Sequence[int] | None =
     need not be what a word means (Jain and Wallace 2019, Attention is not Explanation).
     """
     layers = attentions(reading.trace, "cross")
-    if not is_whole(layer, -len(layers), len(layers) - 1):
-        raise UsageError(
-            f"layer = {layer!r}: the decoder has {len(layers)} layers. Give 0 to {len(layers) - 1}, or -1 "
-            "for the last."
-        )
     weights = reading.trace[f"{layers[layer]}.weights"].tensor[0]
     chosen = range(len(weights)) if heads is None else heads
     heads = list(chosen) if isinstance(chosen, Sequence) else [chosen]
-    if not heads or not all(is_whole(head, 0, len(weights) - 1) for head in heads):
-        raise UsageError(
-            f"heads = {heads}: the layer has {len(weights)}. Give numbers from 0 to {len(weights) - 1}."
-        )
     words = words_of(reading.source_ids, reading.source_tokens, reading.vocabulary)
     source = [word for word in words if not word.special]
     target = [word for word in target_words(reading) if not word.special]

@@ -1,6 +1,5 @@
 """Where attention heads looked: by head, and between whole words."""
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -8,11 +7,10 @@ import torch
 from torch import Tensor
 
 from pellucid.reading.reading import Reading
-from pellucid.reading.words import Word, number_text, visible, words_of
+from pellucid.reading.words import Word, words_of
 from pellucid.seeing.records import Record, Records, UnknownTensor, attentions, no_such_name, stack_of
 
 NAMED = 3  # words that a row names
-POSITIONS = 6  # that the text of a head shows
 
 
 @dataclass(frozen=True)
@@ -23,13 +21,6 @@ class Look:
     expected: str | None  # in the decoder, the next token
     words: list[tuple[str, float]]  # with their shares of the attention, the largest first
     entropy: float  # in bits: 0 for one word alone, log2 n for n words alike; may be NaN
-
-    @property
-    def most(self) -> str:
-        """The word with the largest share, and the share: ? where the weights are NaN, – where all are 0."""
-        if not self.words:
-            return "?" if math.isnan(self.entropy) else "–"
-        return f"{visible(self.words[0][0])} {self.words[0][1]:.2f}"
 
 
 @dataclass(frozen=True)
@@ -44,12 +35,6 @@ class HeadLook:
     def entropy(self) -> float:
         """The mean of the positions' entropies, in bits."""
         return sum(look.entropy for look in self.looks) / len(self.looks)
-
-    def __str__(self) -> str:
-        pairs = [f"{visible(look.expected or look.asks)} → {look.most}" for look in self.looks]
-        more = f", … {len(pairs) - POSITIONS} more" if len(pairs) > POSITIONS else ""
-        bits = number_text(self.entropy, ".2f")
-        return f"{self.part} head {self.head} ({bits} bits): {', '.join(pairs[:POSITIONS])}{more}"
 
 
 def find_looks(reading: Reading, part: str | None = None) -> list[HeadLook]:
@@ -81,23 +66,6 @@ def _looks(weights_LM: Tensor, record: Record, expected: Sequence[str] | None) -
 def entropies(weights: Tensor) -> Tensor:
     """... M -> ...: −Σ p log2 p of each row, in bits."""
     return -(weights * weights.clamp_min(torch.finfo(weights.dtype).tiny).log2()).sum(-1)
-
-
-def heads_entropies(reading: Reading) -> tuple[list[str], Tensor]:
-    """Return the paths of the attentions, and P H: each head's mean entropy as a share of the largest one.
-
-    A row that may look at n words has at most log2 n bits. A row that may look at one word does not count.
-    """
-    parts = attentions(reading.trace)
-    shares = []
-    for part in parts:
-        weights = reading.trace[f"{part}.weights"].tensor[0].double()
-        allowed = (reading.trace[f"{part}.mask"].tensor[0] == 0).sum(-1)
-        counts = allowed > 1
-        most = allowed.clamp_min(2).double().log2()
-        share = torch.where(counts, entropies(weights) / most, 0.0).sum(-1) / counts.sum(-1).clamp_min(1)
-        shares.append(share)
-    return parts, torch.stack(shares)
 
 
 class Merged(Records):

@@ -52,11 +52,6 @@ class Reading(InNotebook):
         return [self.vocabulary.start_id, *self.target_ids[:-1]]
 
     @property
-    def ids_by_stack(self) -> dict[str, list[int]]:
-        """The ids that the "encoder" and the "decoder" read."""
-        return {"encoder": self.source_ids, "decoder": self.read_ids}
-
-    @property
     def watched_layer(self) -> str:
         """The path of the last decoder layer's cross-attention, which summaries show."""
         return attentions(self.trace, "cross")[-1]

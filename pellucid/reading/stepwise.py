@@ -27,7 +27,6 @@ class Computed:
     rows: int
     difference: float  # the largest of any number in any tensor
     where: str  # the name of that tensor
-    size: float  # the largest number in it, to judge the difference by
 
 
 @dataclass(frozen=True)
@@ -46,8 +45,6 @@ class Stepwise(Viewed):
 
     steps: list[TokenStep]
     encoder: Computed
-    tensors: int  # that were compared
-    numbers: int  # that were compared: in all steps, with a cache and without
 
     @property
     def largest_difference(self) -> float:
@@ -76,41 +73,32 @@ class Stepwise(Viewed):
 
     def __str__(self) -> str:
         return (
-            "Step by step against the parallel pass, with a cache and without: the largest difference of "
-            f"{self.numbers:,} numbers in {self.tensors} tensors is {self.largest_difference:.1e}, in "
-            f"{self.where}, whose numbers go up to {self._furthest.size:.3g}. "
+            "Step by step against the parallel pass, with a cache and without: the largest difference of any "
+            f"number is {self.largest_difference:.1e}, in {self.where}. "
             f"Rows computed: {self.cached_rows} with a cache, {self.whole_rows} without."
         )
 
 
 def decode_stepwise(model: Transformer, reading: Reading) -> Stepwise:
     """Decode a reading's target token by token, with a cache and without one; compare all with its trace."""
-    model, parallel = in_float32(model), reading.trace
-    source = torch.tensor([reading.source_ids], device=device_of(model))
-    target = torch.tensor([reading.read_ids], device=device_of(model))
-    mask, names, numbers = torch.ones_like(source, dtype=torch.bool), set[str](), 0
-
-    def compare(seen: Trace, first: int, end: int) -> Computed:
-        nonlocal numbers
-        names.update(seen)
-        numbers += sum(record.tensor.numel() for record in seen.values())
-        return _compared(seen, parallel, first, end)
+    model, device = in_float32(model), device_of(model)
+    source, target = (torch.tensor([ids], device=device) for ids in (reading.source_ids, reading.read_ids))
+    mask = torch.ones_like(source, dtype=torch.bool)
 
     def decode(first: int, end: int, past: Past) -> Computed:
-        with trace(model, vocabulary=reading.vocabulary) as seen:
+        with trace(model) as seen:
             model.decode(target[:, first:end], memory, past)
-        return compare(seen, first, end)
+        return _compared(seen, reading.trace, first, end)
 
     with quietly(model):
-        with trace(model, vocabulary=reading.vocabulary) as seen:
+        with trace(model) as seen:
             encoded = model.encode(source, mask)
-        encoder, memory = compare(seen, 0, source.shape[1]), model.remember(encoded, mask)
-        past = GrowingPast()
+        memory, past = model.remember(encoded, mask), GrowingPast()
         steps = [
             TokenStep(number, token, decode(number, number + 1, past), decode(0, number + 1, NoPast()))
             for number, token in enumerate(reading.target_tokens)
         ]
-    return Stepwise(steps, encoder, len(names), numbers)
+    return Stepwise(steps, _compared(seen, reading.trace, 0, source.shape[1]))
 
 
 def _compared(seen: Trace, parallel: Trace, first: int, end: int) -> Computed:
@@ -119,8 +107,7 @@ def _compared(seen: Trace, parallel: Trace, first: int, end: int) -> Computed:
         name: largest_gap(record.tensor, _rows(parallel[name], first, end)) for name, record in seen.items()
     }
     where = max(gaps, key=lambda name: gaps[name])
-    size = float(seen[where].tensor.abs().nan_to_num(posinf=0.0).max())
-    return Computed(end - first, gaps[where], where, size)
+    return Computed(end - first, gaps[where], where)
 
 
 def largest_gap(ours: Tensor, theirs: Tensor) -> float:

@@ -57,13 +57,8 @@ def kind_of(name: str) -> str:
 def describe(name: str) -> TensorKind:
     """Return the row of the tensor of this name; raise KeyError where the table has none."""
     part, _, last = kind_of(name).partition(".")
-    rows = _table()
+    rows = kinds()
     return rows.get(f"{part}.{last}") or rows[f"{'stack' if part in ADDED else part}.{last}"]
-
-
-def kinds() -> Mapping[str, TensorKind]:
-    """Return the rows of the table by name, in the order of computation within each part."""
-    return _table()
 
 
 def origin(name: str, config: ModelConfig) -> Origin:
@@ -144,8 +139,8 @@ def _parameters(reference: str, path: str, config: ModelConfig) -> tuple[str, ..
 
 
 @cache
-def _table() -> Mapping[str, TensorKind]:
-    """Read the table once."""
+def kinds() -> Mapping[str, TensorKind]:
+    """Return the rows of the table by name, in the order of computation within each part."""
     table = tomllib.loads((files("pellucid.reading") / "tensors.toml").read_text(encoding="utf-8"))
     words = {name: Parameter(name, **row) for name, row in table.pop("parameter").items()}
     kinds = {}

@@ -1,4 +1,4 @@
-"""Find the first tensor with NaN or infinity in any number of passes."""
+"""Find the first tensor with NaN or infinity in any pass."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,7 +26,6 @@ class NonFinite:
     tokens: dict[str, str]  # at this place, along L and M
     value: float
     count: int  # of the values in this tensor that are not finite
-    in_pass: int  # counted from 1
 
     def __str__(self) -> str:
         place = ", ".join(
@@ -34,7 +33,7 @@ class NonFinite:
             for axis, index in zip(self.axes, self.index, strict=True)
         )
         many = f"{self.count:,} of its {torch.Size(self.shape).numel():,} values are not finite"
-        return f"{self.name} is {self.value} at {place}; {many}, in pass {self.in_pass}"
+        return f"{self.name} is {self.value} at {place}; {many}"
 
 
 @dataclass
@@ -42,17 +41,13 @@ class Finding:
     """The result of `find_nonfinite` so far."""
 
     first: NonFinite | None = None
-    passes: int = 0
     parameters: list[str] = field(default_factory=list)  # of the model, that hold NaN or infinity
-    _begins_with: str = field(default="", repr=False)  # the tensor that each pass shows first
-    _last: str = field(default="", repr=False)
+    last: str = ""  # the tensor that was shown last, or before the first wrong one
 
     def __str__(self) -> str:
-        if not self.passes:
-            return "no pass of this model has run"
         if self.first is None:
-            return f"every tensor of {self.passes} pass{'' if self.passes == 1 else 'es'} was finite"
-        before = f" The tensor before it, {self._last}, was finite." if self._last else ""
+            return "every tensor was finite" if self.last else "no pass of this model has run"
+        before = f" The tensor before it, {self.last}, was finite." if self.last else ""
         wrong = f" Parameters that are not finite: {', '.join(self.parameters)}." if self.parameters else ""
         return f"{self.first}.{before}{wrong}"
 
@@ -65,23 +60,19 @@ def find_nonfinite(model: nn.Module, vocabulary: Labeller | None = None) -> Iter
 
     def watch(path: str, name: str, axes: str, tensor: Tensor) -> Tensor:
         full = full_name(path, name)
-        finding._begins_with = finding._begins_with or full
-        finding.passes += full == finding._begins_with
         if finding.first is None:
             wrong = ~tensor.isfinite()
             if name in MASKED:
                 wrong &= tensor != -torch.inf
             if bool(wrong.any()):
-                finding.first = _first(
-                    Record(full, axes, tensor, labels.of(full, axes)), wrong, finding.passes
-                )
+                finding.first = _first(Record(full, axes, tensor, labels.of(full, axes)), wrong)
             else:
-                finding._last = full
+                finding.last = full
         return tensor
 
     with watching_tokens(model, watch, labels):
         yield finding
-    if not finding.passes:
+    if not finding.last and finding.first is None:
         raise UsageError("find_nonfinite saw nothing: no forward pass of this model ran inside the `with`.")
     if finding.first is not None:
         finding.parameters = [
@@ -89,9 +80,9 @@ def find_nonfinite(model: nn.Module, vocabulary: Labeller | None = None) -> Iter
         ]
 
 
-def _first(record: Record, wrong: Tensor, in_pass: int) -> NonFinite:
+def _first(record: Record, wrong: Tensor) -> NonFinite:
     index = tuple(int(place) for place in wrong.nonzero()[0])
     at = dict(zip(record.axes, index, strict=True))
     tokens = {axis: record.labels(axis, at.get("B", 0))[at[axis]] for axis in at if axis in "LM"}
     value, shape = float(record.tensor[index].detach()), tuple(record.tensor.shape)
-    return NonFinite(record.name, record.axes, shape, index, tokens, value, int(wrong.sum()), in_pass)
+    return NonFinite(record.name, record.axes, shape, index, tokens, value, int(wrong.sum()))

@@ -8,7 +8,6 @@ from typing import Any
 from torch import Tensor
 
 from pellucid.config.nearest import nearest
-from pellucid.config.whole import is_whole
 from pellucid.errors import UsageError
 from pellucid.seeing.viewed import InNotebook, columns_of_terminal, lines, print_lines
 
@@ -39,13 +38,7 @@ class Record(InNotebook):
         sizes, rows = dict(zip(self.axes, self.tensor.shape, strict=True)), self.tokens.get(axis, [])
         if axis not in sizes:
             raise UsageError(f'{self.name} has no axis "{axis}". Its axes are {self.axes}: {self.legend()}.')
-        sentences = sizes.get("B", max(len(rows), 1))
-        if not is_whole(sentence, 0, sentences - 1):
-            raise UsageError(
-                f"{self.name}: sentence = {sentence!r:.60}, but the pass has {sentences}, counted from 0 to "
-                f"{sentences - 1}."
-            )
-        if sentence < len(rows) and len(rows[sentence]) == sizes[axis]:
+        if rows and len(rows[sentence]) == sizes[axis]:
             return rows[sentence]
         return [str(index) for index in range(sizes[axis])]
 

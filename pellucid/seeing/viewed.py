@@ -5,7 +5,6 @@ import shutil
 import sys
 from collections.abc import Iterable
 from html import escape
-from pathlib import Path
 from typing import Any
 
 NOTEBOOK = 100  # cells of a line of text in a notebook
@@ -21,12 +20,6 @@ def lines(shown: Any, width: int = 80, **options: Any) -> list[str]:
 def html(shown: Any) -> str:
     """Write data as HTML for a notebook: by default its lines of text, as they stand in a terminal."""
     return f"<pre style='line-height:1.25'>{escape(chr(10).join(lines(shown, NOTEBOOK)))}</pre>"
-
-
-@functools.singledispatch
-def plot(shown: Any, path: str | Path) -> None:
-    """Draw data to a file."""
-    raise TypeError(f"no picture is registered for {type(shown).__name__}")
 
 
 @functools.singledispatch

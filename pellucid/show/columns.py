@@ -1,10 +1,11 @@
 """Text of a terminal: columns and paragraphs that fit a width, in cells: a Chinese letter takes two."""
 
 import math
-import textwrap
 from collections.abc import Sequence
 
-from rich.cells import cell_len, chop_cells, set_cell_size
+from rich.cells import cell_len, set_cell_size
+from rich.console import Console
+from rich.text import Text
 
 from pellucid.reading.words import number_text, visible
 
@@ -56,18 +57,8 @@ def _cut(cell: str, longest: int) -> str:
 
 def paragraph(text: str, width: int) -> list[str]:
     """Wrap a text into lines of at most `width` cells."""
-    seen = visible(text)
-    if cell_len(seen) == len(seen):
-        return textwrap.wrap(seen, width) or [""]
-    lines = [""]
-    for word in seen.split():
-        joined = f"{lines[-1]} {word}" if lines[-1] else word
-        if cell_len(joined) <= width:
-            lines[-1] = joined
-            continue
-        pieces = chop_cells(word, width)  # a word may be longer than a line
-        lines = [*lines, *pieces] if lines[-1] else pieces
-    return lines
+    wrapped = Text(visible(text)).wrap(Console(), width)
+    return [line.plain.rstrip() for line in wrapped] or [""]
 
 
 def short(path: str) -> str:

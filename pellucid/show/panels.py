@@ -19,7 +19,6 @@ from pellucid.reading.words import visible
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from matplotlib.image import AxesImage
 
 FORMATS = ("png", "svg", "pdf")
 METADATA: dict[str, dict[str, str | None]] = {"svg": {"Date": None}, "png": {"Software": "Pellucid"}}
@@ -41,13 +40,22 @@ class Shades:
     signed: bool = False
 
     def draw(self, axes: "Axes") -> None:
-        """Draw the matrix with its names and a colour bar."""
-        finite = np.isfinite(np.array(self.grid, dtype=float))
-        most = self.most or float(np.abs(self.grid, where=finite, out=np.zeros(finite.shape)).max()) or 1.0
-        names: dict[str, Any] = {"rows": self.rows, "columns": self.columns}
-        image = shade(axes, self.grid, most, signed=self.signed, written=self.written, **names)
-        if axes.figure and finite.all():
-            axes.figure.colorbar(image, ax=axes, shrink=0.8)
+        """Draw the matrix with its names; of many, some. Names that are long together stand upright."""
+        finite = np.ma.masked_invalid(np.asarray(self.grid, dtype=float))
+        most = self.most or float(np.abs(finite).max() or 0) or 1.0
+        low, colours = (-most, "PuOr") if self.signed else (0.0, "Purples")
+        axes.patch.set(facecolor="0.85", hatch="////", edgecolor="0.6")
+        axes.imshow(finite, cmap=colours, vmin=low, vmax=most, aspect="auto")
+        for names, turned, name in (
+            (self.columns, 90 if sum(map(len, self.columns)) > 60 else 0, axes.set_xticks),
+            (self.rows, 0, axes.set_yticks),
+        ):
+            some = slice(None, None, -(-len(names) // LABELLED) or 1)
+            name(range(len(names))[some], list(map(visible, names[some])), fontsize=7, rotation=turned)
+        for (row, column), number in np.ndenumerate(finite) if self.written else ():
+            text, ink = self.written[row][column], "white" if abs(number) > 0.65 * most else "black"
+            box = {"facecolor": "0.85", "edgecolor": "none", "pad": 1.0} if text == "−∞" else None
+            axes.text(column, row, text, ha="center", va="center", fontsize=7, color=ink, bbox=box)
 
 
 @dataclass(frozen=True)
@@ -105,14 +113,21 @@ def draw_panels(
     """Draw the panels into a file, `most` of them beside each other, in fonts that have the letters."""
     down = -(-len(panels) // most)
     across = -(-len(panels) // down)
+    sizes = [(len(each.columns), len(each.rows)) for each in panels if isinstance(each, Shades)]
+    wide, high = map(max, zip((0, 0), *sizes, strict=True))
     with drawing(path, name, letters) as figure:
-        figure.set_size_inches(5.5 * across, 3.4 * down)
+        width, height = min(10, max(5.5, 1.8 + 0.42 * wide)), min(10, max(3.4, 1.5 + 0.36 * high))
+        figure.set_size_inches(across * width, down * height)
         if title:
-            figure.suptitle(visible(title), fontsize=10)
+            figure.suptitle("\n".join(map(visible, title.split("\n"))), fontsize=10)
         for place, panel in enumerate(panels, start=1):
             axes = figure.add_subplot(down, across, place)
             axes.set_title(visible(panel.title), fontsize=8)
             panel.draw(axes)
+        for axes in figure.axes:
+            for image in axes.images:
+                if not np.ma.is_masked(image.get_array()):
+                    figure.colorbar(image, ax=axes, shrink=0.8)
 
 
 @contextmanager
@@ -135,41 +150,6 @@ def drawing(path: str | Path, name: str, letters: str = "") -> Iterator["Figure"
         yield figure
         figure.savefig(content, format=form, dpi=150, metadata=METADATA.get(form))
     write(path, content.getvalue())
-
-
-def shade(
-    axes: "Axes",
-    grid: Any,
-    most: float,
-    *,
-    signed: bool = False,
-    rows: Sequence[str] = (),
-    columns: Sequence[str] = (),
-    written: Sequence[Sequence[str]] = (),
-    turned: bool = False,
-) -> "AxesImage":
-    """Draw a matrix as shades from 0 to `most`, or from -most if `signed`; hatch what is −∞.
-
-    `rows` and `columns` are names (`turned`: upright; of many, some), `written` has a text for each cell.
-    """
-    low, colours = (-most, "PuOr") if signed else (0.0, "Purples")
-    axes.patch.set(facecolor="0.85", hatch="////", edgecolor="0.6")
-    finite = np.ma.masked_invalid(np.asarray(grid, dtype=float))
-    image = axes.imshow(finite, cmap=colours, vmin=low, vmax=most, aspect="auto")
-    if columns:
-        across = slice(None, None, -(-len(columns) // LABELLED))
-        upright = 90 if turned else 0
-        names = list(map(visible, columns[across]))
-        axes.set_xticks(range(len(columns))[across], names, fontsize=7, rotation=upright)
-    if rows:
-        down = slice(None, None, -(-len(rows) // LABELLED))
-        axes.set_yticks(range(len(rows))[down], list(map(visible, rows[down])), fontsize=7)
-    for row, texts in enumerate(written):
-        for column, text in enumerate(texts):
-            ink = "white" if abs(finite[row][column]) > 0.65 * most else "black"
-            box = {"facecolor": "0.85", "edgecolor": "none", "pad": 1.0} if text == "−∞" else None
-            axes.text(column, row, text, ha="center", va="center", fontsize=7, color=ink, bbox=box)
-    return image
 
 
 def _fonts(text: str) -> list[str]:

@@ -1,20 +1,15 @@
-"""What the probes found: one word in two sentences, as text and as a picture, and leaks, as text."""
+"""What the probes found: one word in two sentences, and leaks, as text."""
 
 from collections.abc import Iterable
-from pathlib import Path
 
 from pellucid.probes.compare import Comparison, LayerChange, Stage
 from pellucid.probes.leak import LeakReport
-from pellucid.reading.words import visible
-from pellucid.seeing.viewed import lines, plot
-from pellucid.show.columns import digits, paragraph
-from pellucid.show.panels import Lines, Panel, Shades, draw_panels
+from pellucid.seeing.viewed import lines
+from pellucid.show.columns import paragraph
 from pellucid.show.tables import Part, Table, view
 
-NAMED, DRAWN = 6, 8  # movers of a layer in the text, in the picture
+NAMED = 6  # movers of a layer
 LEAKS = 12  # with a line of their own
-ACROSS = 4  # panels of the picture beside each other
-COSINES = {"as it is": ("cosine", "o-"), "position": ("position", "s--"), "context": ("context", "^:")}
 EFFECTS = (
     "position: the same sentence, but the word has the positional encodings of its place in the other one. "
     "context: the other sentence, same encodings. by: an effect's share of the change; the two sum to 1."
@@ -40,7 +35,7 @@ def compare_parts(comparison: Comparison, width: int) -> list[Part]:
         parts.append(f"{which}  {' '.join(marked)}  →  {translated}")
     header = ["after", "cosine", "position", "context", "by pos.", "by cont.", "distance"]
     stages = Table(header, [_stage_row(stage) for stage in comparison.stages])
-    parts += [*_probabilities(comparison), "", verdict(comparison), "", stages, EFFECTS]
+    parts += ["", verdict(comparison), "", stages, EFFECTS]
     for layer in comparison.layers:
         parts += ["", f"{layer.attention}: its output at the word changes by {layer.distance:.3f}"]
         parts.append(_movers(layer))
@@ -64,18 +59,6 @@ def verdict(comparison: Comparison) -> str:
     if one != other:
         text += f" Its tokens are not the same, {one} and {other}: their difference counts as context."
     return text
-
-
-def _probabilities(comparison: Comparison) -> list[Part]:
-    """Show the probability of both words in each sentence, at the step of its own word."""
-    renderings = comparison.renderings
-    if not all(rendering.probabilities for rendering in renderings):
-        return []
-    rows = [
-        [which, *map(digits, rendering.probabilities.values())]
-        for which, rendering in zip(("first", "second"), renderings, strict=True)
-    ]
-    return ["", Table(["probability there of", *renderings[0].probabilities], rows)]
 
 
 def _stage_row(stage: Stage) -> list[str]:
@@ -103,29 +86,6 @@ def _movers(layer: LayerChange) -> Table:
 def _signed(share: float) -> str:
     """+0.42, and 0 for what rounds to nothing."""
     return f"{share:+.2f}" if abs(share) >= 0.005 else "0"
-
-
-@plot.register
-def compare_plot(comparison: Comparison, path: str | Path) -> None:
-    """The cosines at the left, then each layer's movers by head."""
-    texts = [visible(each.text) for each in (comparison.first, comparison.second)]
-    letters = "".join(texts) + "".join(mover.word for layer in comparison.layers for mover in layer.movers)
-    places = range(len(comparison.stages))
-    cosines = {
-        label: (places, [getattr(stage, name) for stage in comparison.stages], style)
-        for label, (name, style) in COSINES.items()
-    }
-    titles = [stage.title for stage in comparison.stages]
-    panels: list[Panel] = [Lines("cosine of its two vectors", "", cosines, names=titles, low=0.0)]
-    for layer in comparison.layers:
-        movers = layer.movers[:DRAWN]
-        rows = [f"{visible(mover.word)} ({mover.sentences})" for mover in movers]
-        heads = [f"head {head}" for head in range(len(movers[0].shares))]
-        cells = [[f"{share:+.2f}" for share in mover.shares] for mover in movers]
-        shares = [mover.shares for mover in movers]
-        panels.append(Shades(f"moved by: {layer.attention}", shares, rows, heads, cells, signed=True))
-    title = f"{comparison.word}: {texts[0]} · {texts[1]}"
-    draw_panels(path, panels, comparison.word, letters, title, ACROSS)
 
 
 @lines.register

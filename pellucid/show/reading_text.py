@@ -8,8 +8,8 @@ from itertools import groupby
 from pellucid.errors import PellucidError
 from pellucid.reading.against import Difference
 from pellucid.reading.alignment import align
-from pellucid.reading.beam_path import GOES_ON, BeamPath, BeamStep, Candidate
-from pellucid.reading.looking import HeadLook, Merged, find_looks, merge_words
+from pellucid.reading.beam_path import GOES_ON, BeamPath, BeamStep
+from pellucid.reading.looking import HeadLook, find_looks
 from pellucid.reading.reading import Reading
 from pellucid.reading.steps import Step
 from pellucid.reading.stepwise import Stepwise
@@ -20,13 +20,13 @@ from pellucid.show.record_text import record_parts
 from pellucid.show.tables import Cell, Note, Part, Table, view
 
 NAMED = 3  # the most probable tokens that a step shows
-BESIDE, BEATEN = 1, 2  # other candidates of a step that are named: followed further, dropped
+BESIDE = 3  # other candidates of a step that are named
 NOT_A_NUMBER = (
     "What is shown as ? is not a number. pellucid.find_nonfinite(model) names the first such tensor."
 )
 FURTHER = "Without steps=True, or --steps: where each step looked, and what else can be shown of it."
 MORE = (
-    "explanation.show(more=True), or --more: heads, words, search, each step; show(tensor=NAME), or "
+    "explanation.show(more=True), or --more: heads, alignment, search, each step; show(tensor=NAME), or "
     "--tensor: a matrix; to_html(FILE), or --html: every number."
 )
 
@@ -91,11 +91,9 @@ def _step(number: int, step: Step) -> list[str | Cell]:
 def more_parts(
     reading: Reading, path: Callable[[], BeamPath], steps: Callable[[], Stepwise], width: int
 ) -> list[Part]:
-    """Show the heads, the words, the alignment, the search, and the steps with a cache and without."""
-    words, aligned = merge_words(reading), align(reading)
+    """Show the heads, the alignment, the search, and the steps with a cache and without."""
+    aligned = align(reading)
     parts = ["", *heads_parts(find_looks(reading)), ""]
-    if any(len(word.places) > 1 for word in (*words.source, *words.target)):
-        parts += [*merged_parts(words, f"{reading.watched_layer}.weights"), ""]
     pairs = [
         f"{aligned.source_words[each.source]}–{aligned.target_words[each.target]}" for each in aligned.links
     ]
@@ -139,25 +137,17 @@ def heads_parts(looks: list[HeadLook]) -> list[Part]:
 
 
 def _most(head: HeadLook, place: int) -> str:
+    """Name the word with the largest share: ? where the weights are NaN, – where all are 0."""
     look = head.looks[place]
-    return f"{look.words[0][0]} {short_share(look.words[0][1])}" if look.words else look.most
-
-
-def merged_parts(words: Merged, name: str) -> list[Part]:
-    """Show the mean of an attention's heads between words."""
-    record = words[name]
-    rows = [
-        [word, *(number_text(share, ".2f") for share in row)]
-        for word, row in zip(record.labels("L"), record.tensor[0].mean(0).tolist(), strict=True)
-    ]
-    heads = record.tensor.shape[1]
-    return [f"{name} between words, the mean of {heads} heads", Table(["", *record.labels("M")], rows)]
+    if not look.words:
+        return "?" if math.isnan(look.entropy) else "–"
+    return f"{look.words[0][0]} {short_share(look.words[0][1])}"
 
 
 @view(BeamPath)
 def beam_parts(path: BeamPath, width: int) -> list[Part]:
     """Show the path through the search: its rank at each step, and the best of what was dropped."""
-    header = ["step", "says", "  log p", "  sum", "rank", "beside it; dropped (✗); their sums"]
+    header = ["step", "says", "  log p", "  sum", "rank", "other candidates (✗: dropped), their sums"]
     rows = [_beam_row(number, step, path) for number, step in enumerate(path.steps, start=1)]
     left = len(header) if width >= 66 else 2
     endings = [
@@ -177,10 +167,9 @@ def beam_parts(path: BeamPath, width: int) -> list[Part]:
 
 def _beam_row(number: int, step: BeamStep, path: BeamPath) -> list[str]:
     survivor = step.survivor
-    others = [each for each in step.candidates if each is not survivor]
-    named = [each for each in others if each.fate in GOES_ON][:BESIDE]
-    named += [each for each in others if each.fate not in GOES_ON][:BEATEN]
-    rivals = "  ".join(_rival(each, survivor) for each in named)
+    others = [each for each in step.candidates if each is not survivor][:BESIDE]
+    marked = [("" if each.fate in GOES_ON else "✗", each.tokens[-1], each.total) for each in others]
+    rivals = "  ".join(f"{mark}{token} {total:.2f}" for mark, token, total in marked)
     if survivor is None:
         inside = number <= len(path.target)  # the search may go on after a hypothesis has ended
         token, place = (path.target[number - 1], "lost") if inside else ("", "out")
@@ -188,13 +177,6 @@ def _beam_row(number: int, step: BeamStep, path: BeamPath) -> list[str]:
     rank = f"{(step.place or 0) + 1}/{len(step.candidates)}" + (" ✗" if survivor.fate == "dropped" else "")
     numbers = [f"{survivor.log_probability:7.4f}", f"{survivor.total:5.2f}", rank]
     return [str(number), survivor.tokens[-1], *numbers, rivals]
-
-
-def _rival(candidate: Candidate, survivor: Candidate | None) -> str:
-    """Write its last token, after … where it continues another hypothesis than the survivor."""
-    same = survivor is not None and candidate.token_ids[:-1] == survivor.token_ids[:-1]
-    mark = "" if candidate.fate in GOES_ON else "✗"
-    return f"{mark}{'' if same else '…'}{candidate.tokens[-1]} {candidate.total:.2f}"
 
 
 @view(Stepwise)
@@ -232,4 +214,5 @@ def difference_parts(difference: Difference, width: int) -> list[Part]:
         mark = "← they part" if number == difference.parts_at else ""
         rows.append([str(number + 1), *tokens, *shares, mark])
     table = Table(["step", "A", "B", "p(A)", "p(B)", ""], rows, left=3)
-    return [*parts, "", table, "", difference.verdict, *difference.searches]
+    asked = [NOT_A_NUMBER] if math.isnan(difference.log_ratio) else []
+    return [*parts, "", table, "", difference.verdict, *asked, *difference.searches]

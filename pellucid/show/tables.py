@@ -46,7 +46,8 @@ class Cell:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of cells under a header; the first `left` columns name the rows."""
+    """Rows of cells under a header (none where all its titles are empty); the first `left` columns name the
+    rows."""
 
     header: Sequence[str]
     rows: Sequence[Sequence[str | Cell]]
@@ -114,12 +115,14 @@ def _styled_lines(parts: Sequence[Part], width: int) -> list[Text]:
 def _table_lines(table: Table, width: int) -> list[Text]:
     rows = _cells(table)
     shaded = {place for row in rows for place, cell in enumerate(row) if cell.shade is not None}
-    header = [f"{title} " if place in shaded else title for place, title in enumerate(table.header)]
-    texts = [header, *([cell.with_block for cell in row] for row in rows)]
+    texts = [[cell.with_block for cell in row] for row in rows]
+    if any(table.header):
+        header = [f"{title} " if place in shaded else title for place, title in enumerate(table.header)]
+        rows, texts = [[Cell(title, style="dim") for title in header], *rows], [header, *texts]
     lines = []
     for line in layout(texts, width, table.left, table.longest, table.gap):
         text = Text(" " * table.gap).join(
-            Text.assemble(padded.removesuffix(cell), (cell, _style(rows[row - 1][place]) if row else "dim"))
+            Text.assemble(padded.removesuffix(cell), (cell, _style(rows[row][place])))
             for row, place, padded in line
             for cell in [padded.lstrip()]
         )
@@ -152,7 +155,8 @@ def _html_note(part: str | Note) -> str:
 
 
 def _html_table(table: Table) -> str:
-    cells = [[Cell(title, style="bold") for title in table.header], *_cells(table)]
+    header = [[Cell(title, style="bold") for title in table.header]] if any(table.header) else []
+    cells = [*header, *_cells(table)]
     cells = _ends([_ends(row, table.most, Cell("…")) for row in cells], table.most, [Cell("⋮")])
     rows = "".join(
         f"<tr>{''.join(_html_cell(cell, place < table.left) for place, cell in enumerate(row))}</tr>"

@@ -67,8 +67,6 @@ def number(written: Any, decimals: int | None = None, where: str = "claim") -> t
 
 def read_claims(claims: Mapping[str, Any], heads: int, decimals: int | None) -> dict[str, Claim]:
     """Return the claims in the order of computation."""
-    if not isinstance(claims, Mapping):
-        raise UsageError('claims are matrices by the names of stages: {"weights": [["0.4", "0.6"]]}.')
     if decimals is not None and not is_whole(decimals, 0):
         raise UsageError(f"decimals = {decimals!r} must be a whole number, 0 or more.")
     for name in claims:

@@ -7,13 +7,12 @@ from typing import Any
 
 from torch import Tensor
 
-from pellucid.config.nearest import nearest
 from pellucid.errors import UsageError
 from pellucid.folder.whole_file import place, write
 from pellucid.seeing.records import Record, Records
 from pellucid.seeing.viewed import InNotebook, Viewed, page
 from pellucid.worked.check import Report, check
-from pellucid.worked.stages import STAGES, Start, run, shapes
+from pellucid.worked.stages import Start, run, shapes
 
 
 class WorkedExample(Viewed, InNotebook, Records):
@@ -25,12 +24,6 @@ class WorkedExample(Viewed, InNotebook, Records):
         super().__init__(records)
         self.shapes = shapes  # how the shape of each stage comes about, "(2×4)·(4×3) = (2×3)"
         self.given = given  # the matrices that it starts from; a vector is one row
-
-    def no_such(self, name: str) -> str:
-        """Write the message for a stage that is not there."""
-        near = nearest(name, STAGES, cutoff=0.5)
-        hint = f" Near it: {', '.join(near)}." if near and near[0] not in self else ""
-        return f"no stage {name!r} in this example. It has: {', '.join(self)}.{hint}"
 
 
 class WorkedAttention(WorkedExample):

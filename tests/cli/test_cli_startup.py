@@ -9,9 +9,6 @@ from pathlib import Path
 import pytest
 from command import VERBS
 
-from pellucid.show.listings import worked_examples
-from pellucid.worked.examples import example, names
-
 # Command lines that need no torch, and their exit codes.
 LIGHT = [
     (["--help"], 0),
@@ -24,7 +21,6 @@ LIGHT = [
     (["exercise", "--list"], 0),
     (["exercise"], 2),
     (["exercise", "masked-cells", "15", "--solve"], 2),
-    (["example", "--list"], 0),
     (["example"], 2),
     (["example", "--list", "--claims"], 2),
     (["experiment"], 2),
@@ -89,8 +85,3 @@ sys.modules.pop("argparse", None)
     command = ["experiment", "float16"]
     ended = run_python(tmp_path, code, *command)
     assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "pellucid: interrupted.\n")
-
-
-def test_the_list_is_that_of_the_real_things() -> None:
-    real = map(example, names())
-    assert worked_examples() == sorted((each.name, each.about, each.note, each.lines) for each in real)

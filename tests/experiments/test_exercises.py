@@ -120,7 +120,7 @@ def test_an_exercise_takes_its_answer_and_refuses_others(name: str) -> None:
         verdict = judge(asked, wrong)
         assert not verdict.is_right and verdict.text, wrong
     for remark in asked.remarks:
-        assert judge(asked, asked.written(remark.answer, more=2)) == Verdict(False, remark.text)
+        assert judge(asked, asked.written(remark.answer)) == Verdict(False, remark.text)
 
 
 def wrong_answers(asked: Exercise, right: str) -> list[str]:
@@ -149,10 +149,9 @@ ASKED = Exercise("", "", "", "Two halves?", "Divide.", (0.45, 0.55), "So it is."
         ("0.4502 0.5498", False, "Divide."),
         ("0.450, 0.550", True, "So it is."),
         ("0.45 0.56", False, "Right but for number 2. Divide."),
-        ("0.5 0.55", False, "0.5 has too few decimals: write 2 decimals."),
-        ("0.e0000 0.e0000", False, "0 has too few decimals: write 2 decimals."),
+        ("0.5 0.55", False, "0.5 has too few decimals: write 2 numbers, 2 decimals or more."),
         ("4.5e-1 55e-2", True, "So it is."),
-        ("0.45", False, "1 number given; wanted: 2 numbers to 2 decimals. Divide."),
+        ("0.45", False, "1 given; wanted: 2 numbers, 2 decimals or more. Divide."),
     ],
 )
 def test_numbers_are_judged_by_their_digits(written: str, is_right: bool, text: str) -> None:
@@ -162,23 +161,15 @@ def test_numbers_are_judged_by_their_digits(written: str, is_right: bool, text: 
 def test_a_name_is_as_good_in_capitals_but_not_in_part() -> None:
     asked = exercises.exercise("first-mistake")
     assert judge(asked, "Scaled_Scores").is_right and not judge(asked, "scaled").is_right
-    assert judge(asked, "weights").text.endswith("look one stage up.")
-    assert not judge(exercises.exercise("what-is-fed"), "GUSTA").is_right
+    assert judge(asked, "weights").text.endswith("look one stage up.") and not judge(asked, " ").is_right
 
 
-@pytest.mark.parametrize(
-    "name, written, message",
-    [
-        ("one-score", "half", 'the answer: "half" is not a number. Write one such as 0.25.'),
-        ("one-score", "1e999999", 'the answer: "1e999999" is not a number.'),
-        ("one-score", "2,2", 'the answer: "2,2" has a comma. Write decimals after a point'),
-        ("what-is-fed", " ", "the answer is empty. Give its words, in quotes."),
-    ],
-)
-def test_what_is_no_answer_is_an_error(name: str, written: str, message: str) -> None:
-    with pytest.raises(UsageError) as error:
-        judge(exercises.exercise(name), written)
-    assert str(error.value).startswith(message)
+@pytest.mark.parametrize("written", ["half", "1e999999", "2,2"])
+def test_what_is_no_number_is_an_error(written: str) -> None:
+    with pytest.raises(
+        UsageError, match=f'"{written}" is not a number. Write one such as 0.25, with a point'
+    ):
+        judge(ASKED, written)
 
 
 def test_the_verb(pellucid: Command) -> None:
@@ -195,10 +186,7 @@ def test_the_verb(pellucid: Command) -> None:
 @pytest.mark.parametrize(
     "arguments, message",
     [
-        (
-            ("maskedcells",),
-            'no exercise is called "maskedcells". Nearest: masked-cells, both-masks, who-is-asked. ',
-        ),
+        (("maskedcells",), 'no exercise is called "maskedcells". Nearest: masked-cells, '),
         ((), "exercise: give a NAME; --list says which there are."),
         (("masked-cells", "15", "--solve"), "exercise: an answer and --solve are both given."),
     ],

@@ -9,13 +9,12 @@ import numpy as np
 import pytest
 import tiny
 import torch
-from engine_page import engine_page, error_of, kept_sublayer, numbers_of
+from engine_page import engine_page, error_of, numbers_of
 
 from pellucid.config.schema import PRESETS, Config, DataConfig, ModelConfig, VocabularyConfig
 from pellucid.explanation import Explanation
 from pellucid.model import Transformer
 from pellucid.page import payload
-from pellucid.seeing.trace import trace
 from pellucid.text.vocabulary_training import train_vocabulary
 from pellucid.translator import Translator
 
@@ -58,44 +57,6 @@ def test_a_big_model_is_a_recording(browser: Any, as_if_big: Explanation, tmp_pa
             assert kept["tokens"][row] == vocabulary.target_tokens(ids)
             total = math.log(sum(math.exp(value) for value in seen["decoder.logits"].tensor[0, row].tolist()))
             assert kept["log_sum_exp"][row] == pytest.approx(total, abs=1e-5)
-
-
-@pytest.mark.parametrize(
-    ("switches", "edits"),
-    [
-        ("causal: false", {"decoder.*.self_attention.mask": torch.zeros_like}),
-        ("scale: false", {"*.scaled_scores": lambda scaled: scaled * 2.0}),  # √4, exactly
-        ("residual: false", kept_sublayer()),
-    ],
-)
-def test_switches_of_a_big_model(
-    browser: Any, as_if_big: Explanation, switches: str, edits: dict[str, Any], tmp_path: Path
-) -> None:
-    model = as_if_big.translator.model
-    source = torch.tensor([as_if_big.source_ids])
-    target = torch.tensor([[model.config.start_id, *as_if_big.target_ids[:-1]]])
-    with torch.no_grad(), trace(model, edits=edits) as seen:
-        model(source, torch.ones_like(source, dtype=torch.bool), target)
-    with engine_page(browser, [as_if_big], tmp_path) as page:
-        run = f"switchedRun(page.runs[0], {{ ...UNSWITCHED, {switches} }})"
-        origins = page.evaluate(f"{run}.then((run) => run.names.map((name) => [name, run.origin(name)]))")
-        every = numbers_of(page, run)
-        steps = page.evaluate(f"{run}.then((run) => run.steps)")
-        refused = page.evaluate("cannotSwitch(page.runs[0], { ...UNSWITCHED, scale: false, causal: false })")
-    assert list(every) == list(seen)
-    found = {name: every[name] for name, origin in origins if origin != "not in the page"}
-    assert all(np.isnan(every[name][1]).all() for name in every if name not in found)
-    attentions = [name for name in seen if name.endswith(("weights", "context", "masked_scores"))]
-    assert {name for name in attentions if not name.endswith("masked_scores")} < set(found)
-    if switches == "causal: false":
-        assert set(name for name in seen if name.startswith("encoder")) < set(found)
-    for name, (_, ours) in found.items():
-        if not name.endswith(("logits", "probabilities")):
-            assert np.array_equal(ours, seen[name].tensor.numpy()), name
-    probabilities = seen["decoder.probabilities"].tensor[0]
-    for step, row, expected in zip(steps, probabilities, as_if_big.target_ids, strict=True):
-        assert step["probability"] == row[expected].item() and step["alternatives"][0][1] == row.max().item()
-    assert "Precomputed are: causal mask off; scale off; residuals off." in refused
 
 
 def test_transformer_base_fits(browser: Any, tmp_path: Path) -> None:

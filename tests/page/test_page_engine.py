@@ -100,19 +100,6 @@ def test_every_kind_of_model(browser: Any, settings: dict[str, Any], tmp_path: P
             assert page.evaluate(f"stepByStep(page.runs[0], {cached})")["largestDifference"] < 1e-5
 
 
-def test_what_follows_exactly_is_not_carried(spanish: Explanation, page: Any) -> None:
-    origins = page.evaluate("page.runs[0].names.map((name) => [name, page.runs[0].origin(name)])")
-    derived = {name.rpartition(".")[2] for name, origin in origins if origin == "derived"}
-    exact = "scaled_scores mask masked_scores concatenated activated sum embedded output token_embeddings"
-    assert set(exact.split()) <= derived
-    recorded = {name for name, origin in origins if origin == "recorded"}
-    assert all(f"{SELF}.{name}" in recorded for name in ("queries", "scores", "weights", "context", "output"))
-    assert (
-        page.evaluate("computedRun(page.runs[0].model, page.runs[0].sentence).origin('encoder.output')")
-        == "computed"
-    )
-
-
 def only_sum(path: str, sublayer: str) -> dict[str, Edit]:
     edits = kept_sublayer()
     return {f"{sublayer}.output": edits["*.feed_forward.output"], f"{path}.sum": edits["*.sum"]}

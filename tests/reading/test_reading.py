@@ -89,13 +89,8 @@ def test_it_computes_in_float32_and_leaves_the_model_as_it_was() -> None:
     "text,target,message",
     [
         (" \n", None, 'the sentence is empty: nothing to explain. Give one, such as "How are you".'),
-        ("I likes cats", None, "sentence: the model has no word 'likes'. Near it: like."),
         (">>es<< I likes cats", None, "sentence: the model has no word 'likes'. Near it: like."),
-        (
-            ">>hi<< I like cats",
-            None,
-            "the tag >>hi<< asks for hi, but the translation goes to es. A tag",
-        ),
+        (">>hi<< I like cats", None, "the tag >>hi<< asks for hi, but the translation goes to es. A tag"),
         ("I like cats", "Me gustn", "target: the model has no word 'gustn'. Near it: gustan."),
         ("I like zebras9", None, "'zebras9'. It knows 31 words, and none is near this one. Say it with "),
         ("cats " * 300, None, "the sentence is longer than the 256 tokens that an explanation shows: its "),
@@ -132,7 +127,8 @@ def test_two_targets_part_where_they_differ(spanish: Explanation) -> None:
     assert difference.log_ratio == pytest.approx(ours.total - theirs.total, abs=1e-4)
     assert difference.verdict.startswith("They part at step 3, after 'gustan': 'los' has probability ")
     times = math.exp(abs(difference.log_ratio))
-    assert f" is {times:,.1f} times as probable as " in difference.verdict
+    more, less = "AB" if difference.log_ratio > 0 else "BA"
+    assert difference.verdict.endswith(f"As a whole {more} is {times:,.1f} times as probable as {less}.")
     assert other.against(spanish).log_ratio == -difference.log_ratio
     assert len(difference.searches) == 2 and "The search left it at step" in difference.searches[1]
     found = translator().explain("I like cats", to="es")
@@ -143,30 +139,20 @@ def test_the_same_target_by_another_model(spanish: Explanation) -> None:
     one_layer = translator(decoder_layers=1).explain("I like cats", to="es", target="Me gustan los gatos")
     difference = spanish.against(one_layer)
     assert difference.parts_at is None
-    which = "first" if difference.log_ratio > 0 else "second"
-    assert difference.verdict.startswith(f"The two targets are the same. To the {which} model it is ")
-    itself = spanish.against(spanish).verdict
-    assert itself == "The two targets are the same. As a whole they are equally probable."
+    assert difference.verdict.startswith("The two targets are the same. As a whole ")
+    assert difference.log_ratio and spanish.against(spanish).log_ratio == 0
 
 
-@pytest.mark.parametrize(
-    "text,to,message",
-    [
-        (
-            "How are you ?",
-            "es",
-            "^'I like cats' and 'How are you ?' are different sources. Explain two",
-        ),
-        ("I like cats", "hi", "^one goes to es, the other to hi: the tag makes them two sources."),
-    ],
-)
-def test_two_sources_cannot_be_compared(spanish: Explanation, text: str, to: str, message: str) -> None:
-    with pytest.raises(UsageError, match=message.replace("?", r"\?")):
+@pytest.mark.parametrize("text,to", [("How are you ?", "es"), ("I like cats", "hi")])
+def test_two_sources_cannot_be_compared(spanish: Explanation, text: str, to: str) -> None:
+    with pytest.raises(
+        UsageError, match=f"'I like cats' to es and '{re.escape(text)}' to {to} are different"
+    ):
         spanish.against(translator().explain(text, to=to, target=""))
 
 
 def test_what_is_not_a_number_is_said(broken: Explanation) -> None:
     assert math.isnan(broken.looked_at()[0].entropy)
-    assert str(broken.looked_at()[0]).startswith("decoder.layers.0.cross_attention head 0 (? bits): Me → ?, ")
-    assert "pellucid.find_nonfinite(model) names the first tensor" in broken.against(broken).verdict
+    told = " ".join(broken.against(broken).lines(200))
+    assert "pellucid.find_nonfinite(model) names the first such tensor" in told and "nan" not in told
     assert broken.alignment().links == []

@@ -1,6 +1,5 @@
 """Edits: each is exactly what a second model by loops computes; joined, patched, in a search; gradients."""
 
-import math
 import re
 import threading
 from collections.abc import Mapping
@@ -136,12 +135,6 @@ def test_a_glob_edits_all_that_match_and_edits_follow_one_another() -> None:
     assert torch.allclose(after[f"{second}.output"].tensor, expected, atol=1e-6)
 
 
-def test_an_edit_that_masks_a_whole_row_gives_weights_of_zero() -> None:
-    found = seen(small_model(), {"*.cross_attention.mask": lambda mask: torch.full_like(mask, -math.inf)})
-    assert not found["decoder.layers.0.cross_attention.weights"].tensor.any()
-    assert found["decoder.logits"].tensor.isfinite().all()
-
-
 def test_an_edit_in_place_leaves_what_is_shared_alone() -> None:
     model = small_model()
     before = run(model)
@@ -194,26 +187,15 @@ def test_a_place_chooses_as_in_numpy(at: Any) -> None:
     assert np.array_equal(changed, expected)
 
 
-def test_infinity_may_be_meant() -> None:
-    change = rewrite(f"{FIRST}.mask", [0, -math.inf, -math.inf], at=(slice(None), 0, 1))
-    mask = seen(small_model(), change)[f"{FIRST}.mask"].tensor
-    assert (mask[0, 0, 1] == -math.inf).tolist() == [False, True, True]
-
-
 @pytest.mark.parametrize(
     "make,message",
     [
         (lambda: silence(FIRST, 0, "quiet"), "how = 'quiet' is not known. A head is silenced with zero, "),
-        (lambda: silence(FIRST, []), "head = [] is no head. Give its number, as 0, or several, as [0, 2]."),
-        (lambda: silence(FIRST, 2), "head = 2: there are 2, counted from 0 to 1."),
-        (lambda: lift_mask(FIRST, [0, -1]), "head = -1: there are 2, counted from 0 to 1."),
         (lambda: lift_mask(LAST), f'part = "{LAST}" is not the path of a self-attention, which alone has a '),
         (lambda: without_residual("encoder.layers.0.residual_3"), 'residual_3" is no residual. Give one '),
         (lambda: patch({}), "patch: no name is given. Name tensors of the trace, such as decoder.embedded."),
         (lambda: patch({"decoder.embedded": [[1.0]]}, "decoder.*"),
-         "decoder.embedded was (1, 1) in the other run and is (2, 3, 8) here. Take sentences of as many"),
-        (lambda: rewrite(f"{LAST}.weights", 1.0, at=(slice(5, 5),)), "chooses nothing of a tensor (2, 2, 3"),
-        (lambda: rewrite(f"{LAST}.weights", [0.5, 1e300]), "has a number that torch.float32 cannot hold"),
+         "the edit of decoder.embedded returned (1, 1); it must return a tensor of shape (2, 3, 8)."),
     ],
 )  # fmt: skip
 def test_what_would_be_silently_wrong_is_refused(make: Any, message: str) -> None:

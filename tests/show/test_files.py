@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from command import Command
 from drawn import assert_matrices, read_labels
 from matplotlib.figure import Figure
@@ -23,9 +22,8 @@ from pellucid import explanation as explanation_module
 from pellucid.cli.command import main
 from pellucid.errors import PellucidError, UsageError
 from pellucid.explanation import Explanation
-from pellucid.model import sinusoids
 from pellucid.seeing.records import UnknownTensor
-from pellucid.show.pictures import NAMES, draw, picture, whole_set
+from pellucid.show.pictures import NAMES, picture, plot, whole_set
 
 CATS = ["explain", "demo", "I like cats", "--to", "es"]
 
@@ -110,64 +108,62 @@ def test_a_page_needs_two_names(hindi: Explanation, tmp_path: Path) -> None:
 # Pictures
 
 
-@pytest.mark.parametrize("name", [*NAMES, "decoder.layers.1.self_attention.masked_scores", "decoder.logits"])
+@pytest.mark.parametrize(
+    "name",
+    [*NAMES, "decoder.logits", "decoder.layers.0.self_attention.mask", "decoder.layers.1.cross_attention",
+     "decoder.layers.1.self_attention.masked_scores", "encoder.layers.0.residual_1.norm.mean"],
+)  # fmt: skip
 def test_a_picture_has_its_first_row_on_top_and_no_number_for_infinity(
-    spanish: Explanation, name: str
+    spanish: Explanation, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shown, figure = picture(spanish, name), Figure(layout="constrained")
-    draw(figure, shown)
-    assert_matrices(figure, shown.panels)
-    for panel, axes in zip(shown.panels, figure.axes, strict=False):
-        assert read_labels(axes) == (shown.rows, shown.columns)
+    figures: list[Figure] = []
+    monkeypatch.setattr(Figure, "savefig", lambda figure, *arguments, **settings: figures.append(figure))
+    plot(spanish, name, tmp_path / "a.png")
+    (figure,), (_, panels) = figures, picture(spanish, name)
+    grids = [np.array(panel.grid) for panel in panels]
+    assert_matrices(figure, grids)
+    for panel, grid, axes in zip(panels, grids, figure.axes, strict=False):
+        assert read_labels(axes) == (panel.rows, panel.columns)
         for text in axes.texts:
             column, row = map(int, text.get_position())
             written = float(text.get_text().replace("−∞", "-inf"))
-            assert written == pytest.approx(panel[row, column], abs=5.1e-3)
-    scales = {axes.images[0].get_clim() for axes in figure.axes[: len(shown.panels)]}
+            assert written == pytest.approx(grid[row, column], abs=5.1e-3)
+    scales = {axes.images[0].get_clim() for axes in figure.axes[: len(panels)]}
     assert len(scales) == 1, "a colour means one number in all panels"
-    finite = shown.panels[np.isfinite(shown.panels)]
-    assert all(low <= finite.min() and finite.max() <= high for low, high in scales)
+    ((low, high),) = scales
+    assert all(low <= number <= high for grid in grids for number in grid[np.isfinite(grid)])
 
 
 def test_what_the_pictures_hold(spanish: Explanation, pieces: Explanation) -> None:
-    mask = picture(spanish, "mask")
-    assert np.array_equal(mask.panels[0] == -np.inf, np.triu(np.ones((5, 5), bool), 1))
-    assert len(mask.panels) == 1 and mask.title.endswith("the same for each of the 2 heads")
-    positions = picture(spanish, "positions")
-    assert np.array_equal(positions.panels[0], sinusoids(5, 8, torch.float32, torch.device("cpu")).numpy())
-    looked, weights = picture(spanish, "looked"), spanish.trace["decoder.layers.1.cross_attention.weights"]
-    assert np.abs(looked.panels[0] - weights.tensor[0].numpy().mean(0)).max() < 1e-6
+    weights = spanish.trace["decoder.layers.1.cross_attention.weights"].tensor[0].numpy()
+    ((looked,), (words,)) = (
+        picture(each, name)[1] for each, name in ((spanish, "looked"), (pieces, "words"))
+    )
+    assert np.abs(looked.grid - weights.mean(0)).max() < 1e-6
     assert (looked.rows, looked.columns) == (spanish.target_tokens, spanish.source_tokens)
-    heads = picture(spanish, "heads")
-    assert heads.titles == ("layer 0, head 0", "layer 0, head 1", "layer 1, head 0", "layer 1, head 1")
-    assert np.array_equal(heads.panels[2:], weights.tensor[0].numpy())
-    entropy = picture(spanish, "entropy")
-    assert entropy.rows[0] == "encoder 0 self" and entropy.columns == ["head 0", "head 1"]
-    assert entropy.panels.shape == (1, 5, 2) and 0 <= entropy.panels.min() <= entropy.panels.max() <= 1
-    assert picture(pieces, "words").rows == ["<s>", "Me", "gustan", "los", "gatos"]
-    assert len(picture(pieces, "looked").rows) > 5
+    assert words.rows == ["<s>", "Me", "gustan", "los", "gatos"] and len(pieces.target_tokens) > 5
+    title, heads = picture(spanish, "decoder.layers.1.cross_attention")
+    assert np.array_equal([head.grid for head in heads], weights)
+    assert title.startswith("decoder.layers.1.cross_attention.weights\n1 × 2 × 5 × 5 (BHLM)")
+    assert [head.title for head in heads] == ["head 0", "head 1"]
+    assert picture(spanish, "encoder")[0].startswith("encoder.output")
     logits = spanish.trace["decoder.logits"].tensor[0].numpy()
     best = sorted({int(word) for row in logits for word in np.argsort(-row)[:4]})
-    shown = picture(spanish, "decoder.logits")
+    (shown,) = picture(spanish, "decoder.logits")[1]
     assert shown.columns == spanish.vocabulary.target_tokens(best)
-    assert np.array_equal(shown.panels[0], logits[:, best])
+    assert np.array_equal(shown.grid, logits[:, best])
+    with pytest.raises(UnknownTensor, match=r'^no tensor is called "looke"\. Nearest: looked'):
+        picture(spanish, "looke")
 
 
-def test_a_part_is_its_weights_or_its_output(spanish: Explanation) -> None:
-    part = picture(spanish, "decoder.layers.0.cross_attention")
-    assert part.title.startswith("decoder.layers.0.cross_attention.weights\n1 × 2 × 5 × 5 (BHLM)")
-    assert part.titles == ("head 0", "head 1")
-    assert picture(spanish, "encoder").title.startswith("encoder.output")
-    with pytest.raises(UnknownTensor, match=r'^no tensor is called "entropi"\. Nearest: entropy'):
-        picture(spanish, "entropi")
-
-
-def test_masks_that_differ_between_heads_are_all_shown(spanish: Explanation) -> None:
+def test_a_mask_that_is_one_for_all_heads_is_one_panel(spanish: Explanation) -> None:
     record = spanish.trace["decoder.layers.0.self_attention.mask"]
+    (mask,) = picture(spanish, record.name)[1]
+    assert np.array_equal(np.isinf(mask.grid), np.triu(np.ones((5, 5), bool), 1)) and "2 heads" in mask.title
     tensor = record.tensor.clone()
     tensor[0, 1] = 0
     trace: Any = {**spanish.trace, record.name: dataclasses.replace(record, tensor=tensor)}
-    assert len(picture(dataclasses.replace(spanish, trace=trace), "mask").panels) == 2
+    assert len(picture(dataclasses.replace(spanish, trace=trace), record.name)[1]) == 2
 
 
 def test_a_plot_is_the_same_file_every_time(

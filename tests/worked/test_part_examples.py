@@ -1,7 +1,7 @@
 """Worked examples of embeddings, a feed-forward and Add & Norm: each stage again by plain NumPy."""
 
+import html
 import math
-import re
 from pathlib import Path
 from typing import Any
 
@@ -96,13 +96,14 @@ def test_the_page_has_every_number(name: str, pellucid: Command, tmp_path: Path)
     assert pellucid("example", name, "--html", path) == pellucid("example", name), "it prints the same"
     page, chosen = path.read_text(encoding="utf-8"), example(name)
     assert "<script></script>" in page and "http" not in page.replace("http-equiv", "")
-    sections = dict(re.findall(r"<h3><bdi>(.*?)</bdi>(.*?)</section>", page, re.DOTALL))
     worked = chosen.worked()
-    assert list(sections) == [*worked.given, *worked]
+    text = html.unescape(page.partition("<pre>")[2].partition("</pre>")[0])
+    sections = {part.split("  ")[0].partition(" (")[0]: part for part in text.split("\n\n")}
     for stage, numbers in {**seen(name), **{key: each.numpy() for key, each in worked.given.items()}}.items():
-        shown = [float(cell.replace("−", "-")) for cell in re.findall(r"<td>([^<]+)", sections[stage])]
-        np.testing.assert_allclose(shown, numbers.flatten(), rtol=0, atol=5.1e-5)
+        rows = [line for line in sections[stage].splitlines()[1:] if line[0] != "|"]
+        shown = [[float(cell.replace("−", "-")) for cell in row.split()[1:]] for row in rows]
+        np.testing.assert_allclose(np.array(shown).reshape(numbers.shape), numbers, rtol=0, atol=5.1e-5)
     for token in chosen.arguments["tokens"]:
-        assert f"<bdi>{token}</bdi>" in sections[list(worked)[-1]]
+        assert f"\n{token} " in sections[list(worked)[-1]]
     for theirs in chosen.called.values():
-        assert f"in the note: {theirs}<" in page
+        assert f"({theirs})  " in text

@@ -155,11 +155,7 @@ def _example(name: str, table: Any, where: str, own: bool) -> Example:
             arguments[key] = None if table[key] == "none" else table[key]
     if isinstance(arguments.get("mask"), list):
         arguments["mask"] = _matrix(arguments["mask"], f"{where}: mask")
-    try:
-        products = [Product(**entry) for entry in table.get("products", ())]
-    except TypeError:
-        example = 'written = "W_O · Concat", left = [8, 8], right = [2, 8]'
-        raise UsageError(f"{where}: write each product as {example}.") from None
+    products = [Product(**entry) for entry in table.get("products", ())]
     texts: dict[str, Any] = {key: str(table[key]) for key in TEXTS if key in table}
     tables = {key: table[key] for key in ("decimals", "claims", "at", "called") if key in table}
     return Example(name, arguments, products=products, **texts, **tables)

@@ -231,7 +231,7 @@ export const makingOf = async (run, name, head = 0, row = 0, column = 0) => {
     row,
     column,
     recorded,
-    said: run.given || run.origin(name) === "computed" ? "computed" : "recorded", // what is derived has the same bits
+    said: run.given || run.origin(name) === "computed" ? "computed" : "recorded",
     title: titleOfCell(cell),
     headings: [],
     terms: [],

@@ -5,9 +5,8 @@ import { page } from "../base/page.js";
 import { Transformer } from "../model/model.js";
 import { logSumExp, searchBeam } from "../model/search.js";
 import { checkTokens, textOfTarget, tokenise, tokeniseTarget } from "../words/vocabulary.js";
-import { recordedVariant } from "./recorded.js";
 import { finishRun, mostProbable } from "./runs.js";
-import { UNSWITCHED, cannotSwitch, isSwitched, seeSwitched, variantOf } from "./switches.js";
+import { UNSWITCHED, cannotSwitch, isSwitched, seeSwitched } from "./switches.js";
 
 /** Translate a sentence: {text, tokens, ids, score, hypotheses, source: {ids, tokens}, to}. */
 const translateText = async (text, to, model = page.runs[0].model) => {
@@ -44,14 +43,12 @@ export const explainText = async (text, to, target = null, model = page.runs[0].
   });
 };
 
-/** The same sentence and target with switches in effect; where the page cannot compute, the run that was precomputed. */
+/** The same sentence and target with switches in effect. */
 export const switchedRun = async (run, switches) => {
   const reason = cannotSwitch(run, switches);
   if (reason) throw new Error(reason);
   if (!isSwitched(switches) && !isSwitched(run.switches)) return run;
-  const switched = run.computes
-    ? await computedRun(run.model, run.sentence, switches)
-    : await recordedVariant(run, variantOf(run, switches));
+  const switched = await computedRun(run.model, run.sentence, switches);
   return Object.assign(switched, { name: run.name, unswitched: run });
 };
 

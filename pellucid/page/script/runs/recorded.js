@@ -1,10 +1,9 @@
-// Runs as they were recorded when the file was written: a tensor is in a block of the file, or made again of others.
+// Runs as they were recorded when the file was written: a tensor is in a block of the file, or made
+// again of others with the same bits; pellucid/page/payload.py tried each.
 
 import { makeTensor, sizeOfShape } from "../base/numbers.js";
 import { page } from "../base/page.js";
 import { numbersIn, openBlock } from "./blocks.js";
-import { derive } from "./derived.js";
-import { stackOf } from "./parts.js";
 import { finishRun } from "./runs.js";
 import { UNSWITCHED } from "./switches.js";
 
@@ -16,26 +15,13 @@ export const recordedRun = (recorded) => {
   const { text, to, translation, forced } = run;
   return finishRun({
     ...run,
-    ...readerOf(tensors, model, { encoder: source_ids, decoder: targetIds }),
+    ...readerOf(tensors, model),
     model,
     sourceIds: source_ids,
     targetIds,
     switches: UNSWITCHED,
     steps: steps.map(readStep),
     sentence: { text, to, translation, forced, source: source_ids, expected: target_ids },
-  });
-};
-
-/** The run that was precomputed with some switches: the file does not have all of its tensors. */
-export const recordedVariant = (run, { switches, steps, title, tensors }) => {
-  const all = run.names.map((name) => [name, tensors[name] ?? { ...run.shapes[name], unknown: true }]);
-  return finishRun({
-    ...run,
-    ...readerOf(Object.fromEntries(all), run.model, { encoder: run.sourceIds, decoder: run.targetIds }),
-    switches,
-    steps: steps.map(readStep),
-    title: `${run.title}, ${title}`,
-    variants: [],
   });
 };
 
@@ -49,24 +35,31 @@ const readStep = (step) => ({
 
 const numberSaid = (said) => (typeof said === "number" ? said : ({ inf: Infinity, "-inf": -Infinity }[said] ?? NaN));
 
-/** How the tensors of a run are read; each is unpacked or derived once. */
-const readerOf = (tensors, model, ids) => {
+/** How a tensor is made of others, in float32. */
+const HOW = {
+  same: (x) => x,
+  plus: (x, y) => x.map((value, place) => value + y[place % y.length]), // positions are the same for every sentence
+  activation: (x) => x.map((value) => Math.max(value, 0)),
+  affine: (x, weight, bias) =>
+    x.map((value, place) => Math.fround(value * weight[place % weight.length]) + bias[place % bias.length]),
+};
+
+/** How the tensors of a run are read; each is unpacked or made once. */
+const readerOf = (tensors, model) => {
   const opened = new Map();
   const get = (name) => {
     if (!opened.has(name)) opened.set(name, read(name));
     return opened.get(name);
   };
   const read = async (name) => {
-    const { axes, shape, how, kept, unknown, ...place } = tensors[name];
-    if (unknown) return { ...makeTensor(axes, shape, new Float32Array(sizeOfShape(shape)).fill(NaN)), unknown };
+    const { axes, shape, how, kept, ...place } = tensors[name];
     if (how) {
       const [of, parameters] = model.made_of[name];
       const sources = [...(await Promise.all(of.map(get))), ...parameters.map((each) => model.parameters.get(each))];
-      return derive({ axes, shape, how }, sources, model.config, ids[stackOf(name)]);
+      return makeTensor(axes, shape, HOW[how](...sources.map(({ data }) => data)));
     }
     const tensor = makeTensor(axes, shape, numbersIn(await openBlock(place.block), place, sizeOfShape(shape)));
     return kept ? { ...tensor, kept } : tensor;
   };
-  const origin = (name) => (tensors[name].unknown ? "not in the page" : tensors[name].how ? "derived" : "recorded");
-  return { shapes: tensors, get, origin };
+  return { shapes: tensors, get, origin: () => "recorded" };
 };

@@ -2,8 +2,8 @@
 //
 // A run: {title, text, translation, to, forced, source, target (what the decoder read), expected: tokens, sourceIds,
 // targetIds, steps, names, model, config, switches, computes (whether the page can compute others of this model),
-// await get(name) -> tensor (where its numbers are not in the page, {unknown: true} and NaN), origin(name) ->
-// "recorded" | "derived" | "computed" | "not in the page", labels(name, axis) -> [string],
+// await get(name) -> tensor , origin(name) ->
+// "recorded" | "computed", labels(name, axis) -> [string],
 // parameter(name) -> tensor or null}.
 
 import { closeMatches } from "../base/nearest.js";

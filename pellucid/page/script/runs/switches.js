@@ -43,20 +43,12 @@ export const isMeant = ({ where }, path) => where === null || path === where || 
 /** Why a run cannot be shown with these switches; "" if it can. */
 export const cannotSwitch = (run, switches) => {
   const fault = faultOfSwitches(run, switches);
-  if (fault || run.computes || !isSwitched(switches) || variantOf(run, switches)) return fault;
+  if (fault || run.computes || !isSwitched(switches)) return fault;
   return (
     "This page holds a recording of a model that is too big for its weights to be in the page, so the page cannot " +
-    `compute. ${whatIsPrecomputed(run)} In Python, trace(model, edits=…) does this.`
+    "compute. In Python, trace(model, edits=…) does this."
   );
 };
-
-/** The same for step t, which is decoded by itself where the mask is lifted. */
-export const cannotSwitchSteps = (run, switches) =>
-  cannotSwitch(run, switches) ||
-  (run.computes || switches.causal
-    ? ""
-    : "This page holds a recording, not the model. Without the causal mask a step has other numbers than all positions " +
-      "at once, and no step without it is precomputed. Choose Training, or leave the mask on.");
 
 const faultOfSwitches = (run, switches) => {
   const { heads } = run.config;
@@ -98,21 +90,6 @@ const faultOfPlace = (model, switches, parts, attentions) => {
   }
   return "";
 };
-
-/** The precomputed run with exactly these switches, or undefined. */
-export const variantOf = (run, switches) =>
-  (run.variants ?? []).find((variant) => switchesInText(variant.switches) === switchesInText(switches));
-
-/** Switches as text that is the same for the same switches. */
-const switchesInText = (switches) => {
-  const silent = Object.entries(switches.silent).filter(([, heads]) => heads.length);
-  return JSON.stringify(
-    Object.keys(UNSWITCHED).map((name) => (name === "silent" ? silent.toSorted() : switches[name])),
-  );
-};
-
-const whatIsPrecomputed = ({ variants = [] }) =>
-  variants.length ? `Precomputed are: ${variants.map(({ title }) => title).join("; ")}.` : "Nothing is precomputed.";
 
 export const isSwitched = (switches) =>
   !switches.causal ||
