@@ -127,6 +127,6 @@ def test_motion_takes_less_than_300_milliseconds_or_is_left_out(
           Element.prototype.animate = function (frames, timing) {
             times.push(timing.duration ?? timing); return before.call(this, frames, timing); };
           document.querySelectorAll("[data-plate$=scores] td[role=gridcell]")[12].click(); }""")
-        opened.until("document.querySelector('.inspector h3').textContent.includes('कैसे is attended')")
+        opened.until("document.querySelector('.inspector h2').textContent.includes('कैसे is attended')")
         times = opened.page.evaluate("times")
         assert bool(times) == moves and all(time < 300 for time in times)

@@ -1,9 +1,8 @@
 // What a cell was made from, drawn again above its sum: the row and the column as strips of colour, each number above
 // the one it meets. A strip: {symbol, label, role, numbers, scale, sign before it, `of`: the plate where it stands}.
 
-import { animate, element, words } from "../base/elements.js";
+import { animate, element, withScripts, words } from "../base/elements.js";
 import { columnOfPanel, fourDecimals, panelOf, rowOfPanel } from "../base/numbers.js";
-import { withScripts } from "../base/scripted.js";
 import { depthOf, scaleOf, scaleOfTensor, shadeOf } from "../matrices/scales.js";
 import { softmaxSteps } from "./softmax_steps.js";
 

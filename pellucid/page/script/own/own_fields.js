@@ -1,7 +1,6 @@
 // The fields of the form for one's own matrices: each with its label, what is wrong with it below it, its shape.
 
-import { button, element } from "../base/elements.js";
-import { withScripts } from "../base/scripted.js";
+import { button, element, withScripts } from "../base/elements.js";
 import { UsageError, columnsOf, eachHead, isPerHead, stageNames } from "../runs/worked.js";
 import { STARTS } from "./own_state.js";
 import { typedMatrix } from "./typed_matrix.js";

@@ -2,11 +2,10 @@
 
 import { bestPlaces, numbersOf, panelOf, rowOfPanel } from "../base/numbers.js";
 import { productBehind } from "../runs/lineage.js";
-import { captionOfTensor } from "../runs/runs.js";
 import { kindOfNumbers, scaleOf } from "../matrices/scales.js";
 import { BEST_WORDS } from "../cells/makings_attention.js";
 import { CELL, EQUALS, ROW, TIMES, sign, stage } from "./items.js";
-import { productOfShapes, statesOfRows, tensorPlate, weightPlate } from "./specs.js";
+import { productOfShapes, tensorPlate, weightPlate } from "./specs.js";
 
 /** output · W_E^T → logits → softmax → probabilities. */
 export const vocabularyStages = async (view) => {
@@ -45,32 +44,24 @@ const vocabularySize = async (run) => {
 /** The best words of each row, the best first, as a plate; a cell is a word and its number. */
 const wordsPlate = async (view, name) => {
   const tensor = await view.run.get(name);
-  const rows = view.run.target;
-  const found = rows.map((_, row) => bestWords(view.run, name, tensor, row));
-  const columns = found[0].map((_, rank) => (rank < BEST_WORDS ? String(rank + 1) : "expected"));
-  const panel = { rows: rows.length, columns: columns.length, at: (row, column) => found[row][column].value };
-  const kind = kindOfNumbers(name);
-  const caption = captionOfTensor(name);
-  const rankOf = (row, place) => found[row].findIndex((each) => each.place === place);
+  const best = view.run.target.map((_, row) => bestWords(view.run, name, tensor, row));
+  const columns = best[0].map((_, rank) => (rank < BEST_WORDS ? String(rank + 1) : "expected"));
+  const panel = { rows: best.length, columns: columns.length, at: (row, column) => best[row][column].value };
+  const shown = `the best ${Math.min(columns.length, BEST_WORDS)} words shown`;
+  const rankOf = (row, place) => best[row].findIndex((each) => each.place === place);
   return {
-    key: name,
-    name,
-    tensor,
-    caption,
-    kind,
-    role: caption.role,
-    asks: false,
+    ...(await tensorPlate(view, name)),
     panel,
-    rows,
     columns,
-    rowState: statesOfRows(view, name, rows.length),
-    scale: scaleOf(kind, { data: numbersOf(panel) }),
-    shape: `${rows.length} × ${await vocabularySize(view.run)} = target × vocabulary, the best ${Math.min(columns.length, BEST_WORDS)} words shown`,
-    pick: (row, column) => found[row][column],
+    other: null,
+    isSame: false,
+    scale: scaleOf(kindOfNumbers(name), { data: numbersOf(panel) }),
+    shape: `${best.length} × ${await vocabularySize(view.run)} = target × vocabulary, ${shown}`,
+    pick: (row, column) => best[row][column],
     rowWord: "after",
     columnWord: "word",
     rowSums: false,
-    back: (row, column) => [row, found[row][column].place],
+    back: (row, column) => [row, best[row][column].place],
     forth: (row, place) => [row, Math.max(0, rankOf(row, place))],
   };
 };
