@@ -61,7 +61,7 @@ export const rowStateOf = ({ rowState }, row) => {
 const rowOfCells = (matrix, row) => {
   const { class: state, told } = rowStateOf(matrix, row);
   return element("tr", { role: "row", class: state }, [
-    element("th", { scope: "row", role: "rowheader" }, words(matrix.rows[row]), told),
+    headingOf("row", matrix.rows[row], told),
     matrix.columns.map((_, column) => cellElement(matrix, row, column)),
     matrix.rowSums && sumOfRow(matrix.panel, row),
   ]);
@@ -70,7 +70,15 @@ const rowOfCells = (matrix, row) => {
 /** Of numbered columns that are narrow, every eighth has its number. */
 const columnHeading = (matrix, label, column) => {
   const isShown = matrix.numbers || matrix.asks || matrix.tokensAbove || column % 8 === 0;
-  return element("th", { scope: "col", role: "columnheader", class: !isShown && "unnumbered" }, words(label));
+  const heading = headingOf("col", label);
+  heading.classList.toggle("unnumbered", !isShown);
+  return heading;
+};
+
+/** The heading of a row or a column; without a label, as of a mean, it is no heading. */
+const headingOf = (scope, label, told = null) => {
+  const role = { col: "columnheader", row: "rowheader" }[scope];
+  return label === "" ? element("td", told) : element("th", { scope, role }, words(label), told);
 };
 
 const cornerOf = ({ asks }) =>

@@ -113,15 +113,14 @@ const tokenRow = (side, says, tokens) =>
   );
 
 const SMALLEST = 0.66; // of a token's size, to which a row is made smaller for its longest token
-const MOST_UPRIGHT = 8; // tokens: a longer row of long tokens is written upwards
 
-/** Make a row of tokens fit where a token is wider than its place: smaller, upright where there are many, or cut. */
+/** Make a row of tokens fit where a token is wider than its place: smaller, or written upwards. */
 const fitTokens = (model) => {
   for (const row of model.querySelectorAll(".token-row")) {
     const room = row.clientWidth / row.children.length - 8; // less the edge of a button
-    const widths = [...row.querySelectorAll("bdi:not(.raw, .special)")].map((text) => text.scrollWidth);
+    const widths = [...row.querySelectorAll("bdi:not(.raw)")].map((text) => text.scrollWidth);
     const fit = Math.min(1, room / Math.max(1, ...widths));
-    row.classList.toggle("turned", fit < SMALLEST && row.children.length > MOST_UPRIGHT);
+    row.classList.toggle("turned", fit < SMALLEST);
     if (fit < 1) row.style.setProperty("--fit", Math.max(SMALLEST, fit).toFixed(3));
   }
 };

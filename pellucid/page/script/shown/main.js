@@ -120,7 +120,7 @@ const drawView = async ({ base, whole, run, before, beside, reason }) => {
   fillFor("runs", [state.run, state.text, asked], choiceOfRuns);
   fillFor("time", [whole, mode, position, cached, playing], () => timeControls(whole)).then(() => roam(found("time")));
   fillFor("moment", [run, mode, position, cached], () => momentInWords(run));
-  drawSwitches([whole, switches, mode, asked, block, head]);
+  drawSwitches([whole, switches, mode, cached, asked, block, head]);
   drawFor("steps", [run, before, position], () => fillTable("steps", stepsTable(run, before)));
   drawFor("looked", [run], () => fillTable("looked", alignmentTable(run)));
   fillFor("both-ways", [whole, mode, position, asked], () => waysSideBySide(whole));

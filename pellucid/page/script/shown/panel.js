@@ -16,9 +16,10 @@ export const switchPanel = (run) => [
     }),
   ]),
   element("div.switch-rows", [
-    toggle("causal", "Causal mask", "a position may look at itself and at what precedes it"),
-    toggle("scale", "Scale ÷ √dₖ", "scores divided by the root of the keys’ dimension"),
-    toggle("residual", "Residual connections", "each part adds to the stream; off: it replaces it"),
+    switchOff("causal", "Causal mask", "a position may look at itself and at what precedes it"),
+    switchOff("scale", "Scale ÷ √dₖ", "scores divided by the root of the keys’ dimension"),
+    switchOff("residual", "Residual connections", "each part adds to the stream; off: it replaces it"),
+    cacheToggle(),
     paddingChoice(),
     headChoice(run),
     whereChoice(),
@@ -64,23 +65,36 @@ export const resetSwitches = async () => {
   if (document.activeElement === document.body) found("unfold").focus({ preventScroll: true });
 };
 
-const toggle = (name, title, says) => {
+/** A part of the model that is on or off. */
+const switchOff = (name, title, says) => {
   const on = state.switches[name];
-  const { reason, choose } = option(name, title, on, { [name]: !on });
+  return toggle(title, says, option(`switch-${name}`, title, on, { [name]: !on }));
+};
+
+/** Whether a step remembers keys and values; all positions at once need no memory. */
+const cacheToggle = () =>
+  toggle("Cache", "at a step, keys and values of earlier rows are remembered", {
+    key: "cached",
+    chosen: state.cached,
+    reason: state.mode === "step" ? "" : "Choose a step: all positions at once need no cache.",
+    choose: () => setState({ cached: !state.cached }),
+  });
+
+const toggle = (title, says, { key, chosen, reason, choose }) => {
   const label = [
     element("span.track", { "aria-hidden": "true" }),
     element("b", title),
-    element("span.state", on ? "on" : "off"),
+    element("span.state", chosen ? "on" : "off"),
   ];
   return element("div.switch", [
     button(label, () => (reason ? say(reason) : choose()), {
       role: "switch",
-      "aria-checked": String(on),
-      "data-key": `switch-${name}`,
-      "aria-describedby": `says-${name}`,
+      "aria-checked": String(chosen),
+      "data-key": key,
+      "aria-describedby": `says-${key}`,
       "aria-disabled": reason ? "true" : null,
     }),
-    element("p", { id: `says-${name}`, class: reason && "reason" }, reason || says),
+    element("p", { id: `says-${key}`, class: reason && "reason" }, reason || says),
   ]);
 };
 

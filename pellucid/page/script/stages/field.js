@@ -122,3 +122,9 @@ const placedPlate = (drawing, spec) => {
   drawing.plates.set(spec.key, figure);
   return figure;
 };
+
+/** On paper an equation is as wide as its place, whatever window it was fitted to. */
+matchMedia("print").addEventListener("change", ({ matches }) => {
+  for (const equation of document.querySelectorAll(".equation"))
+    equation.style.zoom = matches ? Math.min(1, equation.parentElement.clientWidth / equation.scrollWidth) : "";
+});

@@ -39,7 +39,6 @@ export const timeControls = (run) => {
       ...key("training", "mode"),
       pressed: !isStep,
     }),
-    isStep && button("Cache", () => setState({ cached: !state.cached }), { ...key("cached"), pressed: state.cached }),
   ];
 };
 
