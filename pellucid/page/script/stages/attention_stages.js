@@ -2,8 +2,8 @@
 // heads side by side, W^O. A worked example has the stages that it reaches.
 
 import { productBehind } from "../runs/lineage.js";
-import { divisorOfRun } from "../cells/makings_attention.js";
-import { CELL, COLUMN, EQUALS, PLUS, ROW, TIMES, inBlock, inputPlate, productItems, sign, stage } from "./items.js";
+import { divisorOfRun } from "../cells/attention_operations.js";
+import { CELL, COLUMN, EQUALS, PLUS, ROW, TIMES, inBlock, productItems, sign, stage } from "./items.js";
 import { productOfShapes, sizeInWords, sumOfShapes, tensorPlate } from "./specs.js";
 
 const ATTENTION_STAGES = [
@@ -37,9 +37,9 @@ const inputStage = async (view) => {
   const inputs = [];
   for (const last of ["queries", "keys"]) {
     const product = has(last) && (await productBehind(view.run, inBlock(view, last), 0));
-    if (product && !inputs.some(({ name }) => name === product.x)) inputs.push(await inputPlate(view, product));
+    if (product && !inputs.some(({ name }) => name === product.x)) inputs.push(await tensorPlate(view, product.x));
   }
-  return inputs.length ? inputs.reverse().map((plate) => ({ ...plate, folds: false })) : null;
+  return inputs.length ? inputs.reverse() : null;
 };
 
 async function scoreItems(view, name) {
@@ -54,7 +54,7 @@ async function scoreItems(view, name) {
 async function scaleItems(view, name) {
   const scaled = await tensorPlate(view, name);
   if (!view.run.names.includes(inBlock(view, "scores"))) return [scaled];
-  const { words: said } = await divisorOfRun(view.run, name, view.block);
+  const { words: said } = divisorOfRun(view.run, view.block);
   const size = sizeInWords(scaled.panel);
   const scores = await tensorPlate(view, inBlock(view, "scores"), { frames: CELL });
   return [

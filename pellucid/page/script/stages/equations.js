@@ -4,15 +4,20 @@
 
 import { numbered } from "../base/numbers.js";
 import { madeOf } from "../runs/lineage.js";
-import { isAttention, isResidual } from "../runs/parts.js";
-import { ACTIVATION_WORDS, idsOfStack } from "../cells/makings.js";
+import { blocksOf, isAttention, isResidual } from "../runs/parts.js";
+import { ACTIVATION_WORDS, idsOfStack } from "../cells/operations.js";
 import { attentionStages } from "./attention_stages.js";
 import { CELL, COLUMN, EQUALS, PLUS, ROW, TIMES, inBlock, productItems, sign, stage } from "./items.js";
 import { parameterPlate, rowPlate, sizeInWords, sumOfShapes, tensorPlate } from "./specs.js";
 import { vocabularyStages } from "./vocabulary_stages.js";
 
-/** The stages of the block of a view. */
+/** The stages of the block of a view; of a worked example, of all its blocks. */
 export const stagesOf = async (view) => {
+  if (!view.run.isWorked) return stagesOfBlock(view);
+  return (await Promise.all(blocksOf(view.run).map((block) => stagesOfBlock({ ...view, block })))).flat();
+};
+
+const stagesOfBlock = async (view) => {
   const { block } = view;
   if (block === "" || isAttention(block)) return attentionStages(view);
   if (block.endsWith("feed_forward")) return feedForwardStages(view);

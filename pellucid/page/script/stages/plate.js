@@ -9,7 +9,7 @@ import { paintWhenShown } from "../matrices/canvas.js";
 import { grid } from "../matrices/grid.js";
 import { kindOfNumbers, legendOf, scaleOf } from "../matrices/scales.js";
 import { NOT_KEPT } from "../cells/making.js";
-import { isSilent } from "../cells/makings_attention.js";
+import { isSilent } from "../cells/attention_operations.js";
 import { forbiddenCells } from "./specs.js";
 
 /** A plate as a figure, with `.grids`. `listen(place)` gives what its grids report to. */

@@ -4,7 +4,7 @@ import { bestPlaces, numbersOf, panelOf, rowOfPanel } from "../base/numbers.js";
 import { productBehind } from "../runs/lineage.js";
 import { captionOfTensor } from "../runs/runs.js";
 import { kindOfNumbers, scaleOf } from "../matrices/scales.js";
-import { BEST_WORDS } from "../cells/makings_attention.js";
+import { BEST_WORDS } from "../cells/attention_operations.js";
 import { CELL, EQUALS, ROW, TIMES, sign, stage } from "./items.js";
 import { productOfShapes, statesOfRows, tensorPlate, weightPlate } from "./specs.js";
 
