@@ -17,6 +17,22 @@ from pellucid.seeing.watching import name_parts
 from pellucid.worked.stages import product, size
 from pellucid.worked.worked_example import WorkedExample
 
+PART_MATRICES = ("ids", "w_embedding", "inputs", "sublayer", "w_1", "b_1", "w_2", "b_2", "norm_weight", "norm_bias")
+PART_STAGES = (
+    *(f"decoder.{each}" for each in ("token_embeddings", "positions", "embedded")),
+    *(f"feed_forward.{each}" for each in ("hidden", "activated", "output")),
+    "residual.sum",
+    *(f"residual.norm.{each}" for each in ("mean", "variance", "standardized", "output")),
+    "residual.output",
+)
+# How the shape of a stage comes about, as in stages.py; of the others it is told alone.
+PART_SHAPES = {
+    "decoder.embedded": "({decoder.embedded}) + ({decoder.embedded}) = ({decoder.embedded})",
+    "feed_forward.hidden": "({inputs})·({w_1}) = ({feed_forward.hidden}), plus b_1",
+    "feed_forward.output": "({feed_forward.hidden})·({w_2}) = ({feed_forward.output}), plus b_2",
+    "residual.sum": "({inputs}) + ({inputs}) = ({residual.sum})",
+}
+
 
 def work_out_part(arguments: Mapping[str, Any]) -> WorkedExample:
     """Work out embeddings from `ids`, or a sublayer's output with the residual connection and the norm."""

@@ -2,24 +2,9 @@
 // the one it meets. A strip: {symbol, label, role, numbers, scale, sign before it, `of`: the plate where it stands}.
 
 import { animate, element, withScripts, words } from "../base/elements.js";
-import { columnOfPanel, fourDecimals, panelOf, rowOfPanel } from "../base/numbers.js";
-import { depthOf, scaleOf, scaleOfTensor, shadeOf } from "../matrices/scales.js";
-import { softmaxSteps } from "./softmax_steps.js";
-
-/** The row of a tensor that goes into a cell: {numbers, scale, of}. */
-export const rowOfTensor = async (run, name, head, row) => {
-  const tensor = await run.get(name);
-  return { numbers: rowOfPanel(panelOf(tensor, head), row), scale: await scaleOfTensor(run, name, tensor), of: name };
-};
-
-export const columnOfTensor = async (run, name, head, column) => {
-  const tensor = await run.get(name);
-  return {
-    numbers: columnOfPanel(panelOf(tensor, head), column),
-    scale: await scaleOfTensor(run, name, tensor),
-    of: name,
-  };
-};
+import { fourDecimals } from "../base/numbers.js";
+import { depthOf, scaleOf, shadeOf } from "../matrices/scales.js";
+import { softmaxSteps } from "./terms.js";
 
 /** A row, a column, and what they give, one by one. */
 export const productStrips = (left, right, role) => {

@@ -96,14 +96,19 @@ export const realTokens = (sourceIds, sentence, switches) =>
 /** A `see` that keeps each tensor as it is used, in float32. */
 export const recording = (tensors, edit) => (path, name, axes, value) => {
   const used = edit(path, name, axes, value);
-  const parts = Array.isArray(used) ? used : [used];
-  const data = new Float32Array(parts.length * parts[0].data.length);
-  parts.forEach((part, place) => data.set(part.data, place * part.data.length));
-  const sizes = { B: 1, H: parts.length, L: parts[0].rows };
-  const ends = axes.endsWith("BL") ? [] : [parts[0].rows, parts[0].columns];
-  const shape = [...axes].slice(0, axes.length - ends.length).map((axis) => sizes[axis]);
-  tensors.set(`${path}.${name}`, makeTensor(axes, [...shape, ...ends], data));
+  tensors.set(`${path}.${name}`, tensorOfHeads(axes, [used].flat(), Float32Array));
   return used;
+};
+
+/** The matrices of all heads, or one matrix, as a tensor with these axes. */
+export const tensorOfHeads = (axes, heads, Numbers) => {
+  const [{ rows, columns }] = heads;
+  const data = new Numbers(heads.length * rows * columns);
+  heads.forEach((head, place) => data.set(head.data, place * rows * columns));
+  const ends = axes.endsWith("BL") ? [rows] : [rows, columns];
+  const sizes = { B: 1, H: heads.length };
+  const shape = [...axes].slice(0, axes.length - ends.length).map((axis) => sizes[axis]);
+  return makeTensor(axes, [...shape, ...ends], data);
 };
 
 /** What went in at each position, what was expected, and what the model held probable. */

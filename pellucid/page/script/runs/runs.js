@@ -9,6 +9,7 @@
 import { closeMatches } from "../base/nearest.js";
 import { bestPlaces } from "../base/numbers.js";
 import { page } from "../base/page.js";
+import { capitalised } from "../base/text.js";
 
 /** What tensors of the same kind have in common: "attention.weights", "residual.sum". */
 const kindOfTensor = (name) => {
@@ -46,8 +47,8 @@ const labelsAlong = (run, { axes, shape, kept }, name, axis) => {
   const counted = Array.from({ length: shape[place] }, (_, index) => String(index));
   if (kept && axis === "V") return [...counted.slice(1), "expected"]; // the best words, from 1, and the expected one
   const own = name.startsWith("encoder") ? run.source : run.target;
-  const asked = name.includes(".cross_attention.") ? run.source : own;
-  const words = { L: own, M: asked, V: run.model.vocabulary.tokens.target }[axis];
+  const asked = run.isWorked || name.includes(".cross_attention.") ? run.source : own;
+  const words = { L: own, M: asked, V: run.model.vocabulary?.tokens.target }[axis];
   return words?.length === shape[place] ? words : counted;
 };
 
@@ -69,7 +70,13 @@ export const noSuchName = (name, known) => {
 };
 
 /** The row of a tensor in the table of tensors: its symbol, names, equation, role, operation and inputs. */
-export const captionOfTensor = (name) => page.header.captions[kindOfTensor(name)];
+export const captionOfTensor = (name) => page.header.captions[kindOfTensor(name)] ?? captionOfGiven(name);
+
+/** What a worked example starts from. */
+const captionOfGiven = (name) => {
+  const [symbol, reading] = page.header.own.fields[name];
+  return { symbol, title: capitalised(name), role: "x", reading, of: [], weights: [] };
+};
 
 /** The line of our code that computes a tensor: {file, line, text}; null for a stage that no line computes. */
 export const codeOfTensor = (name) => page.header.code[kindOfTensor(name)] ?? null;

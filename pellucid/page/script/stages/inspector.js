@@ -6,7 +6,7 @@ import { capitalised } from "../base/text.js";
 import { codeOfTensor } from "../runs/runs.js";
 import { cellPlace, withWords } from "../matrices/cell_words.js";
 import { twinOfMatrix } from "../matrices/copying.js";
-import { makingOf } from "../cells/makings.js";
+import { makingOf } from "../cells/making.js";
 import { bringStrips, stripsOfMaking } from "../cells/strips.js";
 import { besideTitles } from "./plate.js";
 
@@ -51,7 +51,7 @@ const inspectionOf = async ({ view, isPinned, unpin }, { figure: { spec }, row, 
 };
 
 const parameterNote = (run, { name, panel }) => {
-  if (run.given) return "This number is given: the example starts from it.";
+  if (run.isWorked) return "This number is given: the example starts from it.";
   const isKeyBias = name.endsWith(".key.bias") && numbersOf(panel).every((value) => value === 0);
   const why = " A bias of the keys adds the same to every score of a row, which softmax ignores: it stays 0.";
   return `Training found this number: nothing makes it in this pass.${isKeyBias ? why : ""}`;

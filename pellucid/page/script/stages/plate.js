@@ -8,7 +8,7 @@ import { grid } from "../matrices/grid.js";
 import { picture } from "../matrices/painting.js";
 import { kindOfNumbers, legendOf, scaleOf } from "../matrices/scales.js";
 import { NOT_KEPT } from "../cells/making.js";
-import { isSilent } from "../cells/makings_attention.js";
+import { isSilent } from "../cells/attention_operations.js";
 import { forbiddenCells } from "./specs.js";
 
 /** A plate as a figure, with `.grids`: one, or beside another run two. `listen(figure)` gives what they report to. */

@@ -68,6 +68,11 @@ const besideTensor = async (view, name, tensor) => {
 /** A plate with rows and columns exchanged: Kᵀ. */
 const turnedPlate = (spec) => ({
   ...spec,
+  caption: {
+    ...spec.caption,
+    symbol: `${spec.caption.symbol}<sup>T</sup>`,
+    title: `${spec.caption.title}, transposed`,
+  },
   panel: turnedPanel(spec.panel),
   other: spec.other && turnedPanel(spec.other),
   rows: spec.columns,
@@ -109,18 +114,8 @@ const axisInWords = (letter, name) => {
   return source ? "source" : "target";
 };
 
-/** "(6×64)". */
-export const sizeInWords = ({ rows, columns }) => `(${rows}×${columns})`;
-
-/** "(6×64)·(64×16) = (6×16)". */
-export const productOfShapes = (left, right) =>
-  `${sizeInWords(left)}·${sizeInWords(right)} = ${sizeInWords({ rows: left.rows, columns: right.columns })}`;
-
-/** "(6×64) + (6×64) = (6×64)". */
-export const sumOfShapes = (panel) => {
-  const size = sizeInWords(panel);
-  return `${size} + ${size} = ${size}`;
-};
+/** "(6×64)", of a plate. */
+export const sizeInWords = ({ shape }) => `(${shape.split(" = ")[0].replaceAll(" ", "")})`;
 
 /** What training found, or what an example starts from, as a plate, folded at first. `tensor` gives its colours their
  *  scale. */

@@ -3,35 +3,25 @@
 import { bestPlaces, numbersOf, panelOf, rowOfPanel } from "../base/numbers.js";
 import { productBehind } from "../runs/lineage.js";
 import { kindOfNumbers, scaleOf } from "../matrices/scales.js";
-import { BEST_WORDS } from "../cells/makings_attention.js";
-import { CELL, EQUALS, ROW, TIMES, sign, stage } from "./items.js";
-import { productOfShapes, tensorPlate, weightPlate } from "./specs.js";
+import { BEST_WORDS } from "../cells/attention_operations.js";
+import { CELL, EQUALS, ROW, SOFTMAX, TIMES, stage } from "./items.js";
+import { tensorPlate, weightPlate } from "./specs.js";
 
 /** output · W_E^T → logits → softmax → probabilities. */
 export const vocabularyStages = async (view) => {
   const x = await tensorPlate(view, "decoder.output", { frames: ROW });
-  const size = await vocabularySize(view.run);
   const product = await productBehind(view.run, "decoder.logits");
   const tied = product.weightName.includes("embedding");
-  const title = tied ? "The embedding matrix, transposed" : "Output projection";
-  const w = weightPlate(product, size, tied ? "W<sub>E</sub><sup>T</sup>" : "W<sup>T</sup>", title, "w");
+  const [symbol, title] = tied
+    ? ["W<sub>E</sub><sup>T</sup>", "The embedding matrix, transposed"]
+    : ["W<sup>T</sup>", "Output projection"];
+  const w = weightPlate(product, await vocabularySize(view.run), symbol, title, "w");
   const logits = await wordsPlate(view, "decoder.logits");
   const probabilities = await wordsPlate(view, "decoder.probabilities");
-  const shapes = productOfShapes(x.panel, { rows: x.panel.columns, columns: size });
   return [
-    stage("", "output", "What leaves the decoder", [{ ...x, frames: undefined }]),
-    stage("", "logits", "A number for each word: the best of each row", [
-      x,
-      TIMES,
-      w,
-      EQUALS,
-      { ...logits, product: shapes },
-    ]),
-    stage("", "softmax", "Probabilities of the next word", [
-      { ...logits, frames: CELL },
-      sign("softmax →", "softmax of each row gives"),
-      probabilities,
-    ]),
+    stage("", "output", "What leaves the decoder", [x]),
+    stage("", "logits", "A number for each word: the best of each row", [x, TIMES, w, EQUALS, logits]),
+    stage("", "softmax", "Probabilities of the next word", [{ ...logits, frames: CELL }, SOFTMAX, probabilities]),
   ];
 };
 

@@ -1,7 +1,26 @@
-// The softmax of one row, step by step: x, x − max, exp, the sum, the ratio.
+// What a cell is added up from: products one by one, or the powers of a softmax, step by step.
 
 import { fourDecimals } from "../base/numbers.js";
-import { inSum, sumOfTerms } from "./making.js";
+
+/** What two rows of numbers give, multiplied one by one. */
+export const productTerms = (labels, left, right) =>
+  left.map((number, place) => ({
+    label: labels[place],
+    numbers: [number, right[place]],
+    value: number * right[place],
+  }));
+
+export const sumOfTerms = (terms) => terms.reduce((sum, term) => sum + term.value, 0);
+export const inSum = (number) => (number < 0 ? `(${fourDecimals(number)})` : fourDecimals(number));
+
+/** "0.2000·0.1000 + 0.4000·0.2000 + …": the sum as one writes it; the middle of a long one left out. */
+export const sumInWords = (terms, headings) => {
+  const written = terms.map(({ numbers, value }) => {
+    const factors = numbers.filter((number) => number !== null);
+    return (factors.length === 2 && headings.at(-1).includes("·") ? factors : [value]).map(inSum).join("·");
+  });
+  return (written.length > 6 ? [...written.slice(0, 4), "…", written.at(-1)] : written).join(" + ");
+};
 
 /** The softmax of a row, in numbers: {columns: [{x, less, power, share}], most, sum}. */
 export const softmaxSteps = (numbers) => {
@@ -35,7 +54,7 @@ export const softmaxMaking = (numbers, chosen, { labels, headings, said, over, b
       "exp ÷ Σ": share,
     },
     total: share,
-    filled: `exp(${inSum(x)} − ${inSum(most)}) ÷ ${all} = ${fourDecimals(power)} ÷ ${all} = ${fourDecimals(share)}`,
+    written: `exp(${inSum(x)} − ${inSum(most)}) ÷ ${all} = ${fourDecimals(power)} ÷ ${all}`,
   };
 };
 
