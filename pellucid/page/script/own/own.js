@@ -4,7 +4,7 @@ import { button, element, redraw, say } from "../base/elements.js";
 import { page } from "../base/page.js";
 import { copyText } from "../matrices/copying.js";
 import { ownFields, showFieldError, showFieldSizes } from "./fields.js";
-import { EMPTY_FORM, formFromAddress, formIntoAddress, formOfTable, tableOfForm } from "./form.js";
+import { EMPTY_FORM, formFromAddress, formIntoAddress, formOfTable, startsOfForm, tableOfForm } from "./form.js";
 import { checkClaims } from "./judge.js";
 import { VERDICT_SIGNS, drawOwnResults, verdictClass, verdictSentence } from "./results.js";
 import { UsageError } from "./typed_matrix.js";
@@ -27,11 +27,14 @@ export const drawOwnForm = (place, { first = null, carried = "", remember = () =
   own.sourceOf = (form) => [first, ...examples].find((each) => form.name && each?.name === form.name) ?? {};
   place.replaceChildren(ownPlaces(own));
   own.change = (changes, again = false) => {
+    const example = changes.start && exampleOfStart(changes.start, own.form);
+    if (example) return own.replace(formOfTable(example), `${example.name}: ${example.about}`);
     const isSame = changes.start || changes.claimed !== undefined; // what is said about the example goes on to hold
     own.form = { ...own.form, ...(isSame ? {} : { name: "" }), ...changes };
     if (again) drawFields(own);
     clearTimeout(own.waiting);
     own.waiting = setTimeout(() => workOut(own), again ? 0 : TYPING_PAUSE);
+    return undefined;
   };
   own.replace = (form, told, before = [...own.before, own.form]) => {
     Object.assign(own, { form, before });
@@ -39,6 +42,13 @@ export const drawOwnForm = (place, { first = null, carried = "", remember = () =
     return drawForm(own);
   };
   return drawForm(own);
+};
+
+/** A way to begin that lacks what it needs begins with an example. */
+const exampleOfStart = (start, form) => {
+  const { needs = [] } = startsOfForm()[start];
+  if (needs.every((name) => form[name]?.trim())) return null;
+  return page.header.own.examples.find((each) => formOfTable(each).start === start);
 };
 
 /** The form and what comes of it, side by side; the one that comes first is read first. */
