@@ -30,7 +30,7 @@ export const drawBothWays = async (run, place) => {
   if (place.hidden) return redraw(place);
   const [t, isAsked] = [state.position + 1, state.beside === "ways"];
   const ways = waysOfStep(run, t);
-  const { difference, where } = await differenceOfWays(ways);
+  const { difference, where } = await differenceOfWays(run, t);
   if (!isNewest()) return;
   const show = () => setState({ beside: isAsked ? "" : "ways" });
   redraw(place, [
