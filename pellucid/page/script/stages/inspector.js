@@ -9,7 +9,7 @@ import { cellPlace, withWords } from "../matrices/cell_words.js";
 import { twinOfMatrix } from "../matrices/copying.js";
 import { sumOfTerms } from "../cells/terms.js";
 import { makingOf } from "../cells/making.js";
-import { bringStrips, stripsOfMaking } from "../cells/strips.js";
+import { stripsOfMaking } from "../cells/strips.js";
 import { besideTitles, codeLine, dottedName } from "./plate.js";
 
 /** Fill the inspector; of several cells asked for while one is computed, the last. */
@@ -26,7 +26,6 @@ export const inspect = (drawing, cell) => {
     inspector.className = `inspector role-${asked.figure.spec.role}${drawing.isPinned ? " pinned" : ""}`;
     redraw(inspector, made);
     if (isOpen) inspector.querySelector(".names").open = true;
-    bringStrips(inspector, drawing.place);
     // Below the matrices, where the window is narrow, it comes up when a cell is pinned.
     if (drawing.isToShow && getComputedStyle(inspector).position === "static")
       inspector.scrollIntoView({ block: "start" });
