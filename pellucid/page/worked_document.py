@@ -22,12 +22,13 @@ from pellucid.seeing.viewed import lines, page
 from pellucid.show.code_lines import code_line
 from pellucid.worked.attention import attention
 from pellucid.worked.examples import Example, example, names
-from pellucid.worked.slips import slip_table
 from pellucid.worked.parts import PART_MATRICES, PART_SHAPES, PART_STAGES
+from pellucid.worked.slips import slip_table
 from pellucid.worked.stages import SHAPES, STAGES
 from pellucid.worked.worked_example import WorkedAttention
 
 STYLES = ("style.css", "matrices.css", "stages.css", "own.css")
+
 
 @page.register
 def attention_page(
@@ -68,7 +69,7 @@ model’s own attention and layers; the same from Python: <code>pellucid example
 
 
 def own_payload() -> dict[str, Any]:
-    """Return what the form for one's own matrices needs: its fields, examples, known slips, how shapes come about."""
+    """Return what the form for one's own matrices needs: fields, examples, known slips, shapes."""
     form = tomllib.loads((files("pellucid.worked") / "form.toml").read_text(encoding="utf-8"))
     stages = STAGES | {name: describe(name).axes for name in PART_STAGES}
     examples = [as_table(each) for each in map(example, names())]

@@ -44,9 +44,9 @@ export const linearCell = (cell) => {
   const place = columns + column;
   const terms = productTerms(numbered(inputs), reads, weights);
   if (bias) terms.push({ label: "bias", numbers: [null, bias.data[place]], value: bias.data[place] });
-  const left = { symbol: "X", role: "x", label: labels.rows[row], numbers: reads, scale: x.scale, of: x.name };
+  const left = { symbol: "X", role: "x", label: labels.rows[row], numbers: reads, scale: x.scale };
   const right = { symbol: "W", role: caption.role, label: `column ${column}`, numbers: weights };
-  Object.assign(right, { scale: scaleOf("numbers", weight), of: `${weightName}|${columns}` });
+  right.scale = scaleOf("numbers", weight);
   // The state_dict keeps a matrix out × in: what is a column on paper is a row of it.
   const stored = run.isWorked ? `column ${place} of ${weightName}` : `row ${place} of ${weightName}, stored out × in`;
   return {
@@ -85,7 +85,7 @@ export const productCell = (cell) => {
   const terms = productTerms(summed, left, right);
   const strip = (operand, numbers, label) => {
     const { symbol, role } = operand.caption;
-    return { of: operand.name, scale: operand.scale, symbol, role, numbers, label };
+    return { scale: operand.scale, symbol, role, numbers, label };
   };
   const strips = [strip(of[0], left, who), strip(of[1], right, isScore ? whom : `column ${column}`)];
   if (isScore) strips[1].symbol = "K<sup>T</sup>";
@@ -157,7 +157,7 @@ export const softmaxCell = (cell) => {
     return { ...softmaxMaking(numbers, column, { ...words, said, labels: labels.columns, best: BEST_WORDS }), note };
   }
   const words = { headings: ["attended to", "x, masked score"], said: "x, the masked score", over: "Σ of the row" };
-  const scores = { numbers, scale: x.scale, of: x.name, symbol: "S", label: labels.rows[row], labels: labels.columns };
+  const scores = { numbers, scale: x.scale, symbol: "S", label: labels.rows[row], labels: labels.columns };
   return {
     ...softmaxMaking(numbers, column, { labels: labels.columns, ...words }),
     strips: softmaxStrips(scores, column),

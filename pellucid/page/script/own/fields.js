@@ -97,7 +97,7 @@ const errorOf = (place) => element("p", { class: "own-error", id: `own-${place}-
 const ownField = ({ place, symbol, title, value, rows, hint, change }) => {
   const id = `own-${place.replaceAll(".", "-")}`;
   const typed = () => {
-    if (rows) input.rows = rowsFor(input.value, rows);
+    fitToText();
     change(input.value);
   };
   const input = element(rows ? "textarea" : "input", {
@@ -107,22 +107,27 @@ const ownField = ({ place, symbol, title, value, rows, hint, change }) => {
     spellcheck: "false",
     autocomplete: "off",
     autocapitalize: "off",
-    ...(rows ? { class: "own-matrix", wrap: "off", rows: rowsFor(value, rows) } : { class: "own-line", type: "text" }),
+    ...(rows ? { class: "own-matrix", wrap: "off" } : { class: "own-line", type: "text" }),
     "aria-describedby": `${id}-error ${id}-hint`,
     input: typed,
   });
   input.value = value;
+  const size = element("output", { class: "own-size", for: id });
+  const fitToText = () => {
+    if (!rows) return;
+    input.rows = Math.min(16, Math.max(rows, input.value.split("\n").length));
+    size.textContent = sizeOfText(input.value, place);
+  };
+  fitToText();
   const label = symbol ? [element("b", {}, withScripts(symbol)), " ", title] : title;
   return element("div", { class: `own-field${rows ? " wide" : ""}` }, [
     element("label", { for: id }, label),
-    element("output", { class: "own-size", for: id }),
+    size,
     input,
     element("p", { class: "own-hint", id: `${id}-hint` }, hint),
     element("p", { class: "own-error", id: `${id}-error` }),
   ]);
 };
-
-const rowsFor = (text, least) => Math.min(16, Math.max(least, text.split("\n").length));
 
 /** One of several, as buttons that are pressed or not. */
 const ownChoice = (title, choices, chosen, choose) => {
@@ -167,21 +172,14 @@ export const showFieldError = (place, error) => {
   return below;
 };
 
-/** The shape of each matrix beside its label, as far as it can be read. */
-export const showFieldSizes = (place) => {
-  for (const field of place.querySelectorAll(".own-field.wide")) {
-    const input = field.querySelector("textarea");
-    const shown = field.querySelector(".own-size");
-    shown.textContent = "";
-    try {
-      const matrix = typedMatrix(input.value, input.dataset.place);
-      const heads = matrix ? eachHead(matrix) : [];
-      if (matrix)
-        shown.textContent = [...(heads.length > 1 ? [heads.length] : []), heads[0].length, heads[0][0].length].join(
-          " × ",
-        );
-    } catch (error) {
-      if (!(error instanceof UsageError)) throw error; // its own line below the field says what is wrong
-    }
+/** The shape of a typed matrix, as far as it can be read. */
+const sizeOfText = (text, place) => {
+  try {
+    const heads = text.trim() ? eachHead(typedMatrix(text, place)) : [];
+    const count = heads.length > 1 ? [heads.length] : [];
+    return heads.length ? [...count, heads[0].length, heads[0][0].length].join(" × ") : "";
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    return ""; // the line below the field says what is wrong
   }
 };

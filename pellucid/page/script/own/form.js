@@ -120,20 +120,14 @@ const ADDRESS_HOLDS = 30000; // letters of a form that an address carries: the l
 
 /** A form as part of an address; null where it is too large for one. */
 export const formIntoAddress = (form) => {
-  const bytes = new TextEncoder().encode(JSON.stringify(form));
-  const letters = btoa(String.fromCharCode(...bytes))
-    .replace(/\+/g, "-")
-    .replace(/\//g, "_")
-    .replace(/=+$/, "");
-  return letters.length > ADDRESS_HOLDS ? null : letters;
+  const text = JSON.stringify(form);
+  return encodeURIComponent(text).length > ADDRESS_HOLDS ? null : text;
 };
 
 /** The form that an address carries, null where it carries none: addresses come from anywhere, so only texts count. */
-export const formFromAddress = (letters) => {
+export const formFromAddress = (text) => {
   try {
-    const plain = atob(letters.replace(/-/g, "+").replace(/_/g, "/"));
-    const read = JSON.parse(new TextDecoder().decode(Uint8Array.from(plain, (letter) => letter.charCodeAt(0))));
-    const texts = Object.entries(read).filter(([, value]) => typeof value === "string");
+    const texts = Object.entries(JSON.parse(text)).filter(([, value]) => typeof value === "string");
     const form = { ...EMPTY_FORM, ...Object.fromEntries(texts) };
     return texts.length && form.start in startsOfForm() ? form : null;
   } catch {

@@ -103,9 +103,10 @@ export const firstWrong = (report) => {
   const stage = `The first stage that goes wrong is ${cell.name}, where ${here === 1 ? "one cell is" : `${here} cells are`} wrong`;
   const computed = Number.isNaN(cell.step) ? cell.start : cell.step;
   if (Number.isNaN(computed)) return `${stage}: ${cell.why}.`;
-  const axes = stageAxes()[cell.name];
+  const [rows, columns] = stageAxes()[cell.name].replace(/[BH]/g, "");
   const word = (axis, place) => (report.tokens[axis] ? `${place} (${report.tokens[axis][place]})` : place);
-  const places = [`row ${word(axes.at(-2), cell.row)}`, `column ${word(axes.at(-1), cell.column)}`];
+  const places = [`row ${word(rows, cell.row)}`];
+  if (columns) places.push(`column ${word(columns, cell.column)}`);
   if (report.starts[cell.name].length > 1) places.unshift(`head ${cell.head}`);
   const claims = `claims ${cell.written}, and ${shownNumber(computed)} is computed`;
   return `${stage}. ${capitalised(places.join(", "))} ${claims}${cell.why ? `: ${cell.why}` : ""}.`;

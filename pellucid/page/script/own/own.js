@@ -3,8 +3,8 @@
 import { button, element, redraw, say } from "../base/elements.js";
 import { page } from "../base/page.js";
 import { copyText } from "../matrices/copying.js";
-import { ownFields, showFieldError, showFieldSizes } from "./fields.js";
-import { EMPTY_FORM, formFromAddress, formIntoAddress, formOfTable, tableOfForm } from "./form.js";
+import { ownFields, showFieldError } from "./fields.js";
+import { EMPTY_FORM, formFromAddress, formIntoAddress, formOfTable, startsOfForm, tableOfForm } from "./form.js";
 import { checkClaims } from "./judge.js";
 import { VERDICT_SIGNS, drawOwnResults, verdictClass, verdictSentence } from "./results.js";
 import { UsageError } from "./typed_matrix.js";
@@ -27,11 +27,14 @@ export const drawOwnForm = (place, { first = null, carried = "", remember = () =
   own.sourceOf = (form) => [first, ...examples].find((each) => form.name && each?.name === form.name) ?? {};
   place.replaceChildren(ownPlaces(own));
   own.change = (changes, again = false) => {
+    const example = changes.start && exampleOfStart(changes.start, own.form);
+    if (example) return own.replace(formOfTable(example), `${example.name}: ${example.about}`);
     const isSame = changes.start || changes.claimed !== undefined; // what is said about the example goes on to hold
     own.form = { ...own.form, ...(isSame ? {} : { name: "" }), ...changes };
     if (again) drawFields(own);
     clearTimeout(own.waiting);
     own.waiting = setTimeout(() => workOut(own), again ? 0 : TYPING_PAUSE);
+    return undefined;
   };
   own.replace = (form, told, before = [...own.before, own.form]) => {
     Object.assign(own, { form, before });
@@ -41,12 +44,19 @@ export const drawOwnForm = (place, { first = null, carried = "", remember = () =
   return drawForm(own);
 };
 
+/** A way to begin that lacks what it needs begins with an example. */
+const exampleOfStart = (start, form) => {
+  const { needs = [] } = startsOfForm()[start];
+  if (needs.every((name) => form[name]?.trim())) return null;
+  return page.header.own.examples.find((each) => formOfTable(each).start === start);
+};
+
 /** The form and what comes of it, side by side; the one that comes first is read first. */
 const ownPlaces = (own) => {
   const part = (name, properties = {}) => (own[name] = element("div", { class: `own-${name}`, ...properties }));
   own.about = element("p", { class: "own-about" });
   own.status = element("p", { class: "own-status", role: "status" });
-  const file = element("div", { class: "own-file" }, fileToTake(own), fileToBring(own));
+  const file = element("div", { class: "own-file" }, asFile(own));
   const typed = [part("tools"), part("fields"), file, part("brief", { hidden: true })];
   const form = element("section", { class: "own-form", "aria-label": "the numbers" }, typed);
   const made = [own.about, own.status, part("results")];
@@ -61,10 +71,7 @@ const drawForm = (own) => {
   return workOut(own);
 };
 
-const drawFields = (own) => {
-  redraw(own.fields, ownFields(own.form, own.change));
-  showFieldSizes(own.fields);
-};
+const drawFields = (own) => redraw(own.fields, ownFields(own.form, own.change));
 
 /** Choosing an example, the way back to what was there before, and an empty form. */
 const drawTools = (own) => {
@@ -95,7 +102,6 @@ const workOut = async (own) => {
   const carried = isAsBegun ? "" : formIntoAddress(own.form);
   own.remember(carried ?? "");
   showAbout(own, isAsBegun, carried === null);
-  showFieldSizes(own.fields);
   if (isEmpty(own.form)) return showNothing(own);
   try {
     const table = tableOfForm(own.form);
@@ -155,38 +161,38 @@ const showOutcome = (own, { verdict, text }, isOld = false) => {
   own.said = text;
 };
 
-const fold = (title, ...children) => element("details", {}, element("summary", {}, title), children);
-
-/** The form as the file that `pellucid example --file` reads. */
-const fileToTake = (own) => {
-  own.json = element("textarea", { id: "own-json", class: "own-matrix", wrap: "off", readonly: true, rows: 8 });
-  const done = element("span", { role: "status" });
-  const copy = async () =>
-    (done.textContent = (await copyText(own.json.value)) ? "Copied." : "Select the text and copy it.");
+/** The form as the file that `pellucid example --file` reads. Another one is typed or pasted over it; where something
+ *  is wrong with that, the text stays, and the form too. */
+const asFile = (own) => {
+  const bring = () => {
+    try {
+      const form = formOfTable({ ...JSON.parse(own.json.value), name: "" });
+      workedExample(tableOfForm(form));
+      own.replace(form, "The form is as the file says.");
+      done.textContent = "";
+    } catch (error) {
+      done.textContent = `This is no example that the form takes: ${error.message}`;
+    }
+  };
   const download = () => {
     const address = URL.createObjectURL(new Blob([own.json.value], { type: "application/json" }));
     element("a", { href: address, download: "example.json" }).click();
     setTimeout(() => URL.revokeObjectURL(address), 1000);
   };
-  const label = element("label", { for: "own-json" }, "What is in the form, for pellucid example --file");
-  const buttons = [button("Copy", copy), button("Download", download), done];
-  return fold("As a file", label, own.json, element("div", { class: "own-buttons" }, buttons));
-};
-
-/** The form as a pasted file says; where something is wrong with it, the text stays, and the form too. */
-const fileToBring = (own) => {
-  const pasted = element("textarea", { id: "own-json-in", class: "own-matrix", rows: 4, spellcheck: "false" });
-  const fault = element("p", { class: "own-error", role: "alert" });
-  const bring = () => {
-    fault.textContent = "";
-    try {
-      const form = formOfTable({ ...JSON.parse(pasted.value), name: "" });
-      workedExample(tableOfForm(form));
-      own.replace(form, "The form is as the file says.");
-    } catch (error) {
-      fault.textContent = `This is no example that the form takes: ${error.message}`;
-    }
-  };
-  const label = element("label", { for: "own-json-in" }, "Paste such a file");
-  return fold("From a file", label, pasted, fault, element("div", { class: "own-buttons" }, button("Use it", bring)));
+  const copy = async () =>
+    (done.textContent = (await copyText(own.json.value)) ? "Copied." : "Select the text and copy it.");
+  const field = { id: "own-json", class: "own-matrix", wrap: "off", rows: 8, spellcheck: "false", change: bring };
+  own.json = element("textarea", field);
+  const done = element("p", { class: "own-error", role: "alert" });
+  return element("details", {}, [
+    element("summary", {}, "As a file"),
+    element(
+      "label",
+      { for: "own-json" },
+      "What is in the form, for pellucid example --file; or paste such a file here",
+    ),
+    own.json,
+    element("div", { class: "own-buttons" }, button("Copy", copy), button("Download", download)),
+    done,
+  ]);
 };

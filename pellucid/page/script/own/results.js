@@ -135,7 +135,7 @@ const claimArticle = (source, report, run, name) => {
   );
 };
 
-const verdictTable = (report, name, head, cells, [rowLabels, columnLabels], titles) => {
+const verdictTable = (report, name, head, cells, [rowLabels, columnLabels = []], titles) => {
   const [step, start] = [report.steps[name]?.[head], report.starts[name]?.[head]];
   const count = (axis, known) => Math.max(...cells.map((cell) => cell[axis] + 1), known ?? 0);
   const columns = [...Array(count("column", start?.columns)).keys()];

@@ -4,7 +4,7 @@ import { makeTensor } from "../base/numbers.js";
 import { page } from "../base/page.js";
 import { Transformer } from "../model/model.js";
 import { logSumExp, searchBeam } from "../model/search.js";
-import { checkTokens, textOfTarget, tokenise, tokeniseTarget } from "../words/vocabulary.js";
+import { checkTokens, textOfTarget, tokenise } from "../words/vocabulary.js";
 import { recordedVariant } from "./recorded.js";
 import { finishRun, mostProbable } from "./runs.js";
 import { UNSWITCHED, cannotSwitch, isSwitched, seeSwitched, variantOf } from "./switches.js";
@@ -12,8 +12,8 @@ import { UNSWITCHED, cannotSwitch, isSwitched, seeSwitched, variantOf } from "./
 /** Translate a sentence: {text, tokens, ids, score, hypotheses, source: {ids, tokens}, to}. */
 const translateText = async (text, to, model = page.runs[0].model) => {
   const source = tokenise(text, to, model);
-  checkTokens({ ...source, unknown: [], foreign: "" }, "sentence");
   const { config, vocabulary, translation } = model;
+  checkTokens({ ...source, unknown: [], foreign: "" }, vocabulary);
   const limit = Math.min(2 * source.ids.length + 20, translation.max_length);
   const tags = vocabulary.targets.map((language) => vocabulary.target.pieces.indexOf(`>>${language}<<`));
   const forbidden = new Set([config.pad_id, config.start_id, config.unknown_id, ...tags]);
@@ -29,19 +29,12 @@ const translateText = async (text, to, model = page.runs[0].model) => {
 /** A run over a sentence of the reader's own: translated, unless the target says what it is to become. */
 export const explainText = async (text, to, target = null, model = page.runs[0].model) => {
   const source = tokenise(text, to, model);
-  checkTokens(source, "sentence", model.vocabulary);
+  checkTokens(source, model.vocabulary);
+  const wanted = target === null ? await translateText(text, to, model) : tokenise(target, source.to, model, "target");
+  if (target !== null) checkTokens(wanted, model.vocabulary);
+  const translation = textOfTarget(wanted.ids, source.to, model);
   const sentence = { text, to: source.to, forced: target !== null, source: source.ids };
-  if (target === null) {
-    const translated = await translateText(text, to, model);
-    return computedRun(model, { ...sentence, translation: translated.text, expected: translated.ids });
-  }
-  const wanted = tokeniseTarget(target, source.to, model);
-  checkTokens(wanted, "target", model.vocabulary);
-  return computedRun(model, {
-    ...sentence,
-    translation: textOfTarget(wanted.ids, source.to, model),
-    expected: wanted.ids,
-  });
+  return computedRun(model, { ...sentence, translation, expected: wanted.ids });
 };
 
 /** The same sentence and target with switches in effect; where the page cannot compute, the run that was precomputed. */

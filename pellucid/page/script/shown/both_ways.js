@@ -20,7 +20,7 @@ export const waysSideBySide = async (run) => {
   if (state.mode !== "step" || !run.computes) return null;
   const [t, isAsked] = [state.position + 1, state.beside === "ways"];
   const ways = waysOfStep(run, t);
-  const { difference, where } = await differenceOfWays(ways);
+  const { difference, where } = await differenceOfWays(run, t);
   return [
     element("h2", `Step ${t}, with a cache and without`),
     element("div.wide-table", { tabindex: 0, role: "region", "aria-label": "rows, and the most probable words" }, [

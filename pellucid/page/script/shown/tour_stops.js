@@ -42,8 +42,8 @@ const listed = (tokens) =>
 /** How far all at once is from step by step, or why this page cannot say. */
 const differenceInTime = async (run) => {
   try {
-    const { largestDifference } = await comparedInTime(run, true);
-    return `The largest difference between the two ways here: ${inExponents(largestDifference)}.`;
+    const { difference } = await comparedInTime(run, true);
+    return `The largest difference between the two ways here: ${inExponents(difference)}.`;
   } catch {
     return "This page holds a recording and cannot decode it again to show that the numbers are the same.";
   }

@@ -79,7 +79,7 @@ const fitRow = (all, room) => {
     let across = atLeast(plate);
     if (inDigits(plates) <= width) across = Math.max(even, needed(plate));
     else if (even < 2) across = (room.width - labelsWidth(plate) - sumWidth(plate)) / plate.panel.columns;
-    else if (plate === result) across = (width - columns(others) * small) / result.panel.columns;
+    else if (plate === result) across = Math.max(across, (width - columns(others) * small) / result.panel.columns);
     plate.size = cellOfSize(plate, within(1, across, LARGEST.width), down(plate));
   }
 };

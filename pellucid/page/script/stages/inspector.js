@@ -7,7 +7,7 @@ import { codeOfTensor } from "../runs/runs.js";
 import { cellPlace, withWords } from "../matrices/cell_words.js";
 import { twinOfMatrix } from "../matrices/copying.js";
 import { makingOf } from "../cells/making.js";
-import { bringStrips, stripsOfMaking } from "../cells/strips.js";
+import { stripsOfMaking } from "../cells/strips.js";
 import { besideTitles } from "./plate.js";
 
 /** Fill the inspector; of several cells asked for while one is computed, the last. */
@@ -24,7 +24,6 @@ export const inspect = (drawing, cell) => {
     inspector.className = `inspector role-${asked.figure.spec.role}${drawing.isPinned ? " pinned" : ""}`;
     redraw(inspector, made);
     inspector.querySelector(".names").open = isOpen;
-    bringStrips(inspector, drawing.place);
     // Below the matrices, where the window is narrow, it comes up when a cell is pinned.
     if (drawing.isToShow && getComputedStyle(inspector).position === "static")
       inspector.scrollIntoView({ block: "start" });

@@ -72,10 +72,10 @@ const stepOfMoment = (run) => {
 
 /** That step by step gives what all positions at once give, with the largest difference of any number. */
 const equalityOf = async (run, cached) => {
-  const { largestDifference, where } = await comparedInTime(wholeOf(run), cached);
-  if (largestDifference > 1e-3)
-    return `Step by step differs from all at once, by up to ${largestDifference.toFixed(2)} (${where}): a step cannot see later words.`;
-  return `Step by step equals all at once: largest difference ${inExponents(largestDifference)}.`;
+  const { difference, where } = await comparedInTime(wholeOf(run), cached);
+  if (difference > 1e-3)
+    return `Step by step differs from all at once, by up to ${difference.toFixed(2)} (${where}): a step cannot see later words.`;
+  return `Step by step equals all at once: largest difference ${inExponents(difference)}.`;
 };
 
 // Playing
