@@ -1,13 +1,17 @@
 // Numbers: tensors with named axes, tensors as matrices, and numbers as text.
 
-/** A tensor: its axes ("BHLM"; see the page's legend), its shape, and its numbers in float32, the last axis fastest. */
+/** Numbers in float32, the last axis fastest; its axes as letters: "BHLM".
+ *  @typedef {{ axes: string, shape: number[], data: Float32Array }} Tensor */
+
+/** One matrix to be shown.
+ *  @typedef {{ rows: number, columns: number, at: (row: number, column: number) => number }} Panel */
+
+/** @returns {Tensor} */
 export const makeTensor = (axes, shape, data = new Float32Array(sizeOfShape(shape))) => ({ axes, shape, data });
 export const sizeOfShape = (shape) => shape.reduce((size, length) => size * length, 1);
 
-/**
- * A tensor as one matrix, of its first sentence and of one head: {rows, columns, at(row, column)}. Without a second
- * axis (a mean for each position) it is one column.
- */
+/** A tensor as one matrix, of its first sentence and of one head. Without a second axis (a mean for each position) it
+ *  is one column. @returns {Panel} */
 export const panelOf = (tensor, head = 0) => {
   const sizes = tensor.shape.filter((_, place) => !"BH".includes(tensor.axes[place] ?? "?"));
   const [rows, columns = 1] = sizes;

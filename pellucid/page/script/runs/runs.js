@@ -1,15 +1,16 @@
 // Runs: a pass through the model, with every tensor by its name. What the page shows, it asks a run for.
-//
-// A run: {title, text, translation, to, forced, source, target (what the decoder read), expected: tokens, sourceIds,
-// targetIds, steps, names, model, config, switches, computes (whether the page can compute others of this model),
-// await get(name) -> tensor (where its numbers are not in the page, {unknown: true} and NaN), origin(name) ->
-// "recorded" | "derived" | "computed" | "not in the page", labels(name, axis) -> [string],
-// parameter(name) -> tensor or null}.
 
 import { closeMatches } from "../base/nearest.js";
 import { bestPlaces } from "../base/numbers.js";
 import { page } from "../base/page.js";
 import { capitalised } from "../base/text.js";
+
+/** A pass through the model. `target` is what the decoder read; `computes` says whether the page can compute others of
+ *  this model; a tensor whose numbers are not in the page is {unknown: true} and NaN.
+ *  @typedef {{ text: string, translation: string, forced: boolean, source: string[], target: string[],
+ *    expected: string[], steps: object[], names: string[], model: object, config: object, switches: object,
+ *    computes: boolean, get: (name: string) => Promise<Tensor>, origin: (name: string) => string,
+ *    labels: (name: string, axis: string) => string[], parameter: (name: string) => Tensor }} Run */
 
 /** What tensors of the same kind have in common: "attention.weights", "residual.sum". */
 const kindOfTensor = (name) => {
@@ -18,7 +19,8 @@ const kindOfTensor = (name) => {
   return `${part.endsWith("_attention") ? "attention" : part.replace(/_\d+$/, "")}.${last}`;
 };
 
-/** Add what every run has, whether recorded or computed; `shapes` has the axes and shape of each tensor. */
+/** Add what every run has, whether recorded or computed; `shapes` has the axes and shape of each tensor.
+ *  @returns {Run} */
 export const finishRun = (run) => {
   const { model, shapes } = run;
   const known = (name) => {

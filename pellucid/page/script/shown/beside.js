@@ -1,12 +1,12 @@
 // Two explanations side by side: the page's other one (a checkpoint, another model), or before and after a switch.
 
-import { button, choiceButton, columnHead, element, rowHead, shareBar, tableOf, words } from "../base/elements.js";
-import { fourDecimals } from "../base/numbers.js";
+import { button, choiceButton, element, words } from "../base/elements.js";
 import { page } from "../base/page.js";
 import { capitalised } from "../base/text.js";
 import { isSwitched } from "../runs/switches.js";
 import { NO_SENTENCE, setState, state } from "../view/state.js";
 import { cannotShow, runCalled, runInTime, runSwitched } from "../view/view.js";
+import { stepsTable } from "./sentence.js";
 
 /** The run that stands beside the present one; null where none was asked for. */
 export const besideOf = async (before) => {
@@ -62,14 +62,6 @@ const besideCard = (run, title) => {
     element("h3", title),
     reason && element("p.note", `without the switch: ${reason}`),
     element("p.beside-sentence", words(run.translation)),
-    tableOf(null, {
-      heading: ["expected", "probability", "loss", "most probable"].map((name) => columnHead(name)),
-      rows: run.steps.map(({ expected, probability, loss, predicted }) => [
-        rowHead(words(expected)),
-        element("td.number", fourDecimals(probability), shareBar(probability)),
-        element("td.number", fourDecimals(loss)),
-        element("td", words(predicted)),
-      ]),
-    }),
+    stepsTable(run, null),
   ]);
 };

@@ -1,24 +1,15 @@
 // With a cache and without one: the same step decoded in both ways, next to each other. With a cache a step computes
 // one row and looks at the keys and values remembered; without, it computes all rows so far again.
 
-import { button, columnHead, element, rowHead, tableOf, words } from "../base/elements.js";
+import { columnHead, element, rowHead, tableOf, words } from "../base/elements.js";
 import { fourDecimals, inExponents } from "../base/numbers.js";
-import { wholeOf } from "../runs/runs.js";
 import { differenceOfWays, waysOfStep } from "../runs/stepping.js";
-import { setState, state } from "../view/state.js";
-import { runCalled } from "../view/view.js";
-
-/** The runs that the plates show where both ways are asked for; else null. */
-export const waysInView = (run) => {
-  if (state.beside !== "ways" || state.mode !== "step" || !run.computes) return null;
-  const { cached, again } = waysOfStep(wholeOf(run), state.position + 1);
-  return { run: runCalled(cached, "with a cache"), beside: runCalled(again, "without a cache") };
-};
+import { state } from "../view/state.js";
 
 /** The present step in both ways, as a table: rows computed, what is remembered, and the numbers. */
 export const waysSideBySide = async (run) => {
   if (state.mode !== "step" || !run.computes) return null;
-  const [t, isAsked] = [state.position + 1, state.beside === "ways"];
+  const t = state.position + 1;
   const ways = waysOfStep(run, t);
   const { difference, where } = await differenceOfWays(run, t);
   return [
@@ -33,10 +24,6 @@ export const waysSideBySide = async (run) => {
       `Largest difference of any number in the new row: ${inExponents(difference)}${where ? ` (${where})` : ""}.`,
       !run.switches.causal && difference > 1e-3 && WAYS_WITHOUT_MASK,
     ]),
-    button("Both ways in every matrix", () => setState({ beside: isAsked ? "" : "ways" }), {
-      "data-key": "both-ways",
-      pressed: isAsked,
-    }),
   ];
 };
 

@@ -123,7 +123,7 @@ const drawView = async ({ base, whole, run, before, beside, reason }) => {
   drawSwitches([whole, switches, mode, cached, asked, block, head]);
   drawFor("steps", [run, before, position], () => fillTable("steps", stepsTable(run, before)));
   drawFor("looked", [run], () => fillTable("looked", alignmentTable(run)));
-  fillFor("both-ways", [whole, mode, position, asked], () => waysSideBySide(whole));
+  fillFor("both-ways", [whole, mode, position], () => waysSideBySide(whole));
   fillFor("beside", [run, beside, block, switches], () => besideCards(run, beside));
   if (block === "") await drawFor("drawing", [run, mode, position, cached], () => drawModel(run));
   else await drawStage(run, beside, found("stage"));

@@ -1,25 +1,21 @@
-// The stage: where a block of the model opens in place. Above it a small map of the whole model, with the way back.
+// The stage: where a block of the model opens in place, with the way back.
 
 import { button, choiceOf, element, fill, found } from "../base/elements.js";
 import { roam } from "../base/roam.js";
 import { capitalised } from "../base/text.js";
-import { fullTitleOf, kindOf, layerOf, layersOf, stackOf, sublayersOf, titleOf } from "../runs/parts.js";
+import { fullTitleOf, kindOf, layerOf, layersOf, stackOf, titleOf } from "../runs/parts.js";
 import { runUntil } from "../runs/stepping.js";
 import { drawStages } from "../stages/stages.js";
 import { CLOSED, setState, state, walkTo } from "../view/state.js";
-import { waysInView } from "./both_ways.js";
-import { goToBlock, openingButton } from "./drawing.js";
+import { goToBlock } from "./drawing.js";
 import { layerView } from "./layer.js";
 
 export const drawStage = async (run, beside, place) => {
   const { block } = state;
   const isLayer = block === layerOf(block);
-  const [map, way, row, plates] = ["map", "way", "row", "plates"].map((name) => place.querySelector(`.stage-${name}`));
-  await fill(map, mapOf(run));
+  const [way, row, plates] = ["way", "row", "plates"].map((name) => place.querySelector(`.stage-${name}`));
   await fill(way, wayTo(run));
-  for (const group of [map, ...way.querySelectorAll(".way, .chooser")]) roam(group);
-  const here = map.querySelector("[aria-current], .here");
-  if (here) map.scrollLeft = here.offsetLeft - (map.clientWidth - here.offsetWidth) / 2;
+  for (const group of way.querySelectorAll(".way, .chooser")) roam(group);
   plates.hidden = isLayer;
   await fill(row, isLayer ? layerView(run, block) : null);
   if (isLayer) roam(row);
@@ -40,47 +36,6 @@ isSheet.addEventListener("change", () => holdBehind(state.block !== "" && state.
 new ResizeObserver(([{ target }]) => document.body.style.setProperty("--dock", `${target.offsetHeight}px`)).observe(
   found("dock"),
 );
-
-const MAP_NAMES = {
-  encoder: "embed",
-  decoder: "embed",
-  self_attention: "self",
-  cross_attention: "cross",
-  feed_forward: "ffn",
-  "encoder.output": "memory",
-  "decoder.word": "word",
-};
-
-/** The drawing once more, as one line of small boxes; the open block is lit up. */
-const mapOf = (run) => {
-  const part = (block, kind = kindOf(block)) =>
-    openingButton(block, `map-part ${kind}`, MAP_NAMES[block] ?? MAP_NAMES[kind], {
-      key: `map-${block}`,
-      title: fullTitleOf(block),
-      "aria-current": block === state.block ? "true" : null,
-    });
-  const layerBox = (layer) => {
-    const properties = {
-      class: layer === layerOf(state.block) && "here",
-      role: "group",
-      "aria-label": fullTitleOf(layer),
-    };
-    return element(
-      "div.map-layer",
-      properties,
-      sublayersOf(run, layer).sublayers.map((each) => part(each.part)),
-    );
-  };
-  const ends = { encoder: "encoder.output", decoder: "decoder.word" };
-  return Object.entries(ends).map(([stack, end]) =>
-    element("div.map-stack", { class: stack, role: "group", "aria-label": stack }, [
-      element("span.map-name", { "aria-hidden": "true" }, stack),
-      part(stack, "in"),
-      layersOf(run, stack).map(layerBox),
-      part(end, "out"),
-    ]),
-  );
-};
 
 /** The way here, each step of it a way back; and the chooser of the layer. */
 const wayTo = (run) => {
@@ -122,9 +77,9 @@ const drawOpenPart = (run, besideRun, place) => {
   const { block, tensor, head, row, column, mode, position, cached } = state;
   const t = position + 1;
   const time = mode === "training" ? { mode } : { mode, t, cached };
-  const both = { run, beside: besideRun && sameTokens(run, besideRun) ? besideRun : null, ...waysInView(run) };
+  const beside = besideRun && sameTokens(run, besideRun) ? besideRun : null;
   const until = (each) => (each && mode === "step" ? runUntil(each, t) : each);
-  const runs = { run: until(both.run), beside: until(both.beside) };
+  const runs = { run: until(run), beside: until(beside) };
   const chosen = { block, tensor, head, row, column };
   return drawStages({ ...runs, ...chosen, time, select: setState, walk: walkTo }, place);
 };

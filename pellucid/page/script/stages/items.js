@@ -1,8 +1,14 @@
-// What a stage is made of: signs and plates. A stage: {key, number (of the notes' seven steps), sign (what its button
-// says), title, items}. The last plate is its result; `frames` of an operand tell what of it a cell was made from.
+// What a stage is made of: signs and plates.
 
 import { productBehind } from "../runs/lineage.js";
 import { rowPlate, sizeInWords, tensorPlate, weightPlate } from "./specs.js";
+
+/** `number` is of the notes' seven steps, `sign` what its button says; the last of its items is its result.
+ *  @typedef {{ key: string, number: string, sign: string, title: string, items: object[] }} Stage */
+
+/** A matrix with its words; `frames` of an operand tell what of it a cell of the result was made from.
+ *  @typedef {{ key: string, name: string, role: string, caption: object, shape: string, panel: Panel, rows: string[],
+ *    columns: string[] }} Plate */
 
 export const sign = (text, said) => ({ sign: text, words: said });
 
@@ -19,7 +25,8 @@ export const CELL = (row, column) => ({ row, column });
 export const inBlock = (view, last) => (view.block ? `${view.block}.${last}` : last);
 export const resultOf = ({ items }) => items.at(-1);
 
-/** A stage; where its equation ends with "=", its result says the equation in sizes: "(6×64)·(64×16) = (6×16)". */
+/** A stage; where its equation ends with "=", its result says the equation in sizes: "(6×64)·(64×16) = (6×16)".
+ *  @returns {Stage} */
 export const stage = (number, chip, title, items) => {
   const sizes = items.map((item) => (item.sign ? (item === TIMES ? "·" : ` ${item.sign} `) : sizeInWords(item)));
   const product = items.at(-2)?.sign?.endsWith("=") ? sizes.join("") : "";

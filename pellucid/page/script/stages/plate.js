@@ -54,10 +54,10 @@ export const plateChip = (spec, unfold) => {
 const NOT_IN_PAGE = "The model has more parameters than a page can carry, so this matrix is not in it.";
 
 /** The runs that a plate shows: what they are called, and what of the plate is theirs. */
-const runsOfPlate = (view, { other, otherForbidden, otherRowState }) => {
+const runsOfPlate = (view, { other, otherForbidden }) => {
   if (!other) return [{}];
   const [here, beside] = besideTitles(view);
-  return [{ which: here }, { which: beside, panel: other, forbidden: otherForbidden, rowState: otherRowState }];
+  return [{ which: here }, { which: beside, panel: other, forbidden: otherForbidden }];
 };
 
 /** What the two runs of a view are called; where only switches differ, with them and without. */

@@ -9,13 +9,14 @@ import { labelsOfTensor } from "../cells/making.js";
 
 const AXIS_WORDS = { D: "width", K: "d_k", U: "d_v", F: "d_ff", V: "vocabulary" };
 
-/** A traced tensor as a matrix of this view. `also` overrides: transposed, product, frames, … */
+/** A traced tensor as a matrix of this view. `also` overrides: transposed, product, frames, …
+ *  @returns {Promise<Plate>} */
 export const tensorPlate = async (view, name, also = {}) => {
   const { run } = view;
   const tensor = await run.get(name);
   const head = tensor.axes.includes("H") ? (also.head ?? view.head) : 0;
   const beside = await besideTensor(view, name, tensor);
-  const isSame = Boolean(beside) && !run.stepwise && isNearly(tensor, beside); // said, and not drawn twice
+  const isSame = Boolean(beside) && isNearly(tensor, beside); // said, and not drawn twice
   const other = isSame ? null : beside;
   const caption = captionOfTensor(name);
   const panel = panelOf(tensor, head);
@@ -35,7 +36,6 @@ export const tensorPlate = async (view, name, also = {}) => {
     shape: shapeInWords(name, tensor, panel, also.transposed),
     isSame,
     other: other && panelOf(other, head),
-    otherRowState: other ? statesOfRows(besideView(view), name, panel.rows) : [],
     forbidden: await forbiddenCells(run, name, head),
     otherForbidden: other ? await forbiddenCells(view.beside, name, head) : null,
     ...also,
@@ -50,12 +50,6 @@ export const forbiddenCells = async (run, name, head) => {
   const panel = panelOf(await run.get(mask), head);
   return (row, column) => panel.at(row, column) === -Infinity;
 };
-
-/** The view of the run beside: where a step is shown in both ways, the other one has no cache. */
-const besideView = (view) =>
-  view.run.stepwise && !view.beside.stepwise
-    ? { ...view, run: view.beside, time: { ...view.time, cached: false } }
-    : view;
 
 /** The same tensor of the run beside this one; null where that run has none of this shape. */
 const besideTensor = async (view, name, tensor) => {

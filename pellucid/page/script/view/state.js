@@ -20,7 +20,7 @@ export const FIRST_STATE = {
   mode: "step", // one position after the other; or "training", all at once
   cached: true,
   switches: UNSWITCHED,
-  beside: "", // "other": the page's other explanation; "before": the run without switches; "ways": a step with a cache and without
+  beside: "", // "other": the page's other explanation; "before": the run without switches
   open: "", // "tour", "own": a place that has been opened
   stop: null, // of the tour
   form: "", // what the form for one's own matrices holds
@@ -145,7 +145,7 @@ export const stateOf = (hash) => {
     position: Math.max(0, number(training ? "position" : "step", 1) - 1),
     cached: asked.get("cache") !== "off",
     switches,
-    beside: oneOf("beside", ["other", "before", "ways"]),
+    beside: oneOf("beside", ["other", "before"]),
     open: oneOf("open", ["tour", "own"]),
     stop: number("stop"),
     form: asked.get("form") ?? state.form,
