@@ -36,9 +36,9 @@ export const softmaxSteps = (numbers) => {
 };
 
 /** How one share of a softmax was made. With `best`, only that many words are terms, with the chosen one and the rest. */
-export const softmaxMaking = (numbers, chosen, { labels, headings, said, over, best = Infinity }) => {
+export const softmaxMaking = (numbers, chosen, labels, headings, best = Infinity) => {
   const { most, sum, columns } = softmaxSteps(numbers);
-  const { x, less, power, share } = columns[chosen];
+  const { x, power, share } = columns[chosen];
   const all = fourDecimals(sum);
   return {
     equation: "exp(x − max) ÷ Σ exp",
@@ -46,13 +46,6 @@ export const softmaxMaking = (numbers, chosen, { labels, headings, said, over, b
     afterHeading: "exp ÷ Σ",
     terms: softmaxTerms(columns, sum, labels, chosen, best),
     sum,
-    steps: {
-      [said]: x,
-      [`x − max, the max being ${fourDecimals(most)}`]: less,
-      exp: power,
-      [over]: sum,
-      "exp ÷ Σ": share,
-    },
     total: share,
     written: `exp(${inSum(x)} − ${inSum(most)}) ÷ ${all} = ${fourDecimals(power)} ÷ ${all}`,
   };

@@ -2,7 +2,7 @@
 
 import { animate, found } from "../base/elements.js";
 import { page } from "../base/page.js";
-import { openPage } from "../runs/open_page.js";
+import { openPage } from "../runs/recorded.js";
 import { UNSWITCHED, isSwitched } from "../runs/switches.js";
 import { drawOwnForm } from "../own/own.js";
 import { lightHeadline } from "../view/arcs.js";
