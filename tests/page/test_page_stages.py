@@ -162,7 +162,7 @@ def test_a_walk_through_a_matrix(page: Opened, opened: Any, hindi: Explanation) 
         )
         assert opened.evaluate("document.activeElement.getAttribute('aria-label')") == said
         heading = f"{tokens[row]} asks, {tokens[column]} is attended to"
-        page.until(f"document.querySelector('#tried .inspector h3').textContent === {heading!r}")
+        page.until(f"document.querySelector('#tried .inspector h2').textContent === {heading!r}")
         assert place.locator(".making-total b").inner_text() == f"{weights[row, column]:.4f}"
 
     for key, row, column in [

@@ -1,9 +1,8 @@
 // What a cell was made from, drawn again above its sum: the row and the column as strips of colour, each number above
 // the one it meets. A strip: {symbol, label, role, numbers, scale, sign before it}.
 
-import { element, words } from "../base/elements.js";
+import { element, withScripts, words } from "../base/elements.js";
 import { fourDecimals } from "../base/numbers.js";
-import { withScripts } from "../base/scripted.js";
 import { depthOf, scaleOf, shadeOf } from "../matrices/scales.js";
 
 /** The row and the column of a sum of products, and these one by one. */

@@ -1,6 +1,7 @@
 // What a cell is added up from: products one by one, or the powers of a softmax, step by step.
 
 import { fourDecimals } from "../base/numbers.js";
+import { softmaxOf } from "../model/model.js";
 
 /** What two rows of numbers give, multiplied one by one. */
 export const productTerms = (labels, left, right) =>
@@ -22,43 +23,29 @@ export const sumInWords = (terms, headings) => {
   return (written.length > 6 ? [...written.slice(0, 4), "…", written.at(-1)] : written).join(" + ");
 };
 
-/** The softmax of a row, in numbers: {columns: [{x, less, power, share}], most, sum}. */
-export const softmaxSteps = (numbers) => {
-  const most = numbers.reduce((left, right) => Math.max(left, right), -Infinity);
-  const isEmpty = most === -Infinity; // a row that may look nowhere has weights of 0
-  const columns = numbers.map((x) => ({
-    x,
-    less: isEmpty ? -Infinity : x - most,
-    power: isEmpty ? 0 : Math.exp(x - most),
-  }));
-  const sum = columns.reduce((total, { power }) => total + power, 0);
-  return { most, sum, columns: columns.map((each) => ({ ...each, share: isEmpty ? 0 : each.power / sum })) };
-};
-
 /** How one share of a softmax was made. With `best`, only that many words are terms, with the chosen one and the rest. */
 export const softmaxMaking = (numbers, chosen, labels, headings, best = Infinity) => {
-  const { most, sum, columns } = softmaxSteps(numbers);
-  const { x, power, share } = columns[chosen];
+  const { most, sum, powers, shares } = softmaxOf(numbers);
+  const terms = numbers.map((x, place) => ({
+    label: labels[place],
+    numbers: [x, most === -Infinity ? -Infinity : x - most], // in a row of −∞ alone
+    value: powers[place],
+    after: shares[place],
+    chosen: place === chosen,
+  }));
   const all = fourDecimals(sum);
   return {
     equation: "exp(x − max) ÷ Σ exp",
     headings: [...headings, "x − max", "exp(x − max)"],
     afterHeading: "exp ÷ Σ",
-    terms: softmaxTerms(columns, sum, labels, chosen, best),
+    terms: bestTerms(terms, sum, best),
     sum,
-    total: share,
-    written: `exp(${inSum(x)} − ${inSum(most)}) ÷ ${all} = ${fourDecimals(power)} ÷ ${all}`,
+    total: shares[chosen],
+    written: `exp(${inSum(numbers[chosen])} − ${inSum(most)}) ÷ ${all} = ${fourDecimals(powers[chosen])} ÷ ${all}`,
   };
 };
 
-const softmaxTerms = (columns, sum, labels, chosen, best) => {
-  const all = columns.map(({ x, less, power, share }, place) => ({
-    label: labels[place],
-    numbers: [x, less],
-    value: power,
-    after: share,
-    chosen: place === chosen,
-  }));
+const bestTerms = (all, sum, best) => {
   if (all.length <= best) return all;
   const sorted = [...all].sort((one, other) => other.numbers[0] - one.numbers[0]); // stable: of equals, the lower id
   const shown = sorted.filter((term, rank) => rank < best || term.chosen);

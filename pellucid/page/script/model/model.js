@@ -198,16 +198,17 @@ export const ACTIVATIONS = {
   silu: (x) => x / (1 + Math.exp(-x)),
 };
 
-/** softmax of each row: exp(x − the largest), as a share of their sum. A row of −∞ alone gives zeros. */
+/** The softmax of numbers, step by step: exp(x − the largest), as a share of their sum. −∞ alone gives zeros. */
+export const softmaxOf = (numbers) => {
+  const most = numbers.reduce((largest, x) => Math.max(largest, x), -Infinity);
+  const powers = numbers.map((x) => (most === -Infinity ? 0 : Math.exp(x - most)));
+  const sum = powers.reduce((total, power) => total + power, 0);
+  return { most, powers, sum, shares: powers.map((power) => (sum === 0 ? 0 : power / sum)) };
+};
+
 export const softmaxOfRows = (x) => {
   const made = new Matrix(x.rows, x.columns);
-  for (let row = 0; row < x.rows; row++) {
-    const largest = x.row(row).reduce((most, value) => Math.max(most, value), -Infinity);
-    if (largest === -Infinity) continue;
-    const powers = x.row(row).map((value) => Math.exp(value - largest));
-    const sum = powers.reduce((total, power) => total + power, 0);
-    made.row(row).set(powers.map((power) => power / sum));
-  }
+  for (let row = 0; row < x.rows; row++) made.row(row).set(softmaxOf(x.row(row)).shares);
   return made;
 };
 

@@ -1,8 +1,7 @@
 // The fields of the form for one's own matrices: each with its label, what is wrong with it below it, its shape.
 
-import { button, element } from "../base/elements.js";
+import { button, element, withScripts } from "../base/elements.js";
 import { page } from "../base/page.js";
-import { withScripts } from "../base/scripted.js";
 import { captionOfTensor } from "../runs/runs.js";
 import { claimedStages, settingsOfStart, stagesOfStart, startsOfForm } from "./form.js";
 import { UsageError, eachHead, typedMatrix } from "./typed_matrix.js";

@@ -68,6 +68,11 @@ const besideTensor = async (view, name, tensor) => {
 /** A plate with rows and columns exchanged: Kᵀ. */
 const turnedPlate = (spec) => ({
   ...spec,
+  caption: {
+    ...spec.caption,
+    symbol: `${spec.caption.symbol}<sup>T</sup>`,
+    title: `${spec.caption.title}, transposed`,
+  },
   panel: turnedPanel(spec.panel),
   other: spec.other && turnedPanel(spec.other),
   rows: spec.columns,
@@ -83,7 +88,7 @@ const turnedPlate = (spec) => ({
 const turnedPanel = ({ rows, columns, at }) => ({ rows: columns, columns: rows, at: (row, column) => at(column, row) });
 
 /** At step t the last row is new; those before it are cached or made again, and the source's were computed once. */
-export const statesOfRows = ({ time }, name, rows) => {
+const statesOfRows = ({ time }, name, rows) => {
   if (time?.mode !== "step") return [];
   const { path, last } = splitName(name);
   const isKept = ["keys", "values"].includes(last);
@@ -97,10 +102,9 @@ export const statesOfRows = ({ time }, name, rows) => {
 const shapeInWords = (name, tensor, { rows, columns }, transposed = false) => {
   const letters = tensor.axes.replace(/[BH]/g, "");
   const pairs = [...letters].map((letter, place) => [place ? columns : rows, axisInWords(letter, name)]);
-  if (transposed) pairs.reverse();
+  const [sizes, said] = [0, 1].map((part) => (transposed ? pairs.toReversed() : pairs).map((pair) => pair[part]));
   const count = headsOfTensor(tensor);
-  const heads = count > 1 ? `, in each of ${count} heads` : "";
-  return `${pairs.map(([size]) => size).join(" × ")} = ${pairs.map(([, said]) => said).join(" × ")}${heads}`;
+  return `${sizes.join(" × ")} = ${said.join(" × ")}${count > 1 ? `, in each of ${count} heads` : ""}`;
 };
 
 const axisInWords = (letter, name) => {
@@ -110,15 +114,8 @@ const axisInWords = (letter, name) => {
   return source ? "source" : "target";
 };
 
-/** "(6×64)". */
-export const sizeInWords = ({ rows, columns }) => `(${rows}×${columns})`;
-
-/** "(6×64)·(64×16) = (6×16)". */
-export const productOfShapes = (left, right) =>
-  `${sizeInWords(left)}·${sizeInWords(right)} = ${sizeInWords({ rows: left.rows, columns: right.columns })}`;
-
-/** "(6×64) + (6×64) = (6×64)". */
-export const sumOfShapes = (panel) => Array(2).fill(sizeInWords(panel)).join(" + ") + ` = ${sizeInWords(panel)}`;
+/** "(6×64)", of a plate. */
+export const sizeInWords = ({ shape }) => `(${shape.split(" = ")[0].replaceAll(" ", "")})`;
 
 /** What training found, or what an example starts from, as a plate, folded at first. `tensor` gives its colours their
  *  scale. */
