@@ -44,15 +44,14 @@ export const linearCell = (cell) => {
   const place = columns + column;
   const terms = productTerms(numbered(inputs), reads, weights);
   if (bias) terms.push({ label: "bias", numbers: [null, bias.data[place]], value: bias.data[place] });
-  const left = { symbol: "X", role: "x", label: labels.rows[row], numbers: reads, scale: x.scale };
-  const right = { symbol: "W", role: caption.role, label: `column ${column}`, numbers: weights };
-  right.scale = scaleOf("numbers", weight);
+  const left = { symbol: "X", role: "x", label: labels.rows[row], scale: x.scale };
+  const right = { symbol: "W", role: caption.role, label: `column ${column}`, scale: scaleOf("numbers", weight) };
   // The state_dict keeps a matrix out × in: what is a column on paper is a row of it.
   const stored = run.isWorked ? `column ${place} of ${weightName}` : `row ${place} of ${weightName}, stored out × in`;
   return {
     equation: bias ? caption.equation : caption.equation.replace(/ \+ b<su[bp]>.<\/su[bp]>/, ""),
     terms,
-    strips: productStrips(left, right, caption.role),
+    strips: productStrips(terms, left, right, caption.role),
     headings: ["dimension", "x", "W", "x · W"],
     total: sumOfTerms(terms),
     note: `The row of ${quoted(labels.rows[row])} in ${x.name}, times W’s column ${column} (${stored})${bias ? ", plus its bias" : ""}.`,
@@ -83,17 +82,15 @@ export const productCell = (cell) => {
   const right = isScore ? rowOfPanel(of[1].panel, column) : columnOfPanel(of[1].panel, column);
   const summed = isScore ? numbered(left.length) : run.labels(of[0].name, "M");
   const terms = productTerms(summed, left, right);
-  const strip = (operand, numbers, label) => {
-    const { symbol, role } = operand.caption;
-    return { scale: operand.scale, symbol, role, numbers, label };
-  };
-  const strips = [strip(of[0], left, who), strip(of[1], right, isScore ? whom : `column ${column}`)];
+  const strips = of.map(({ caption: { symbol, role }, scale }) => ({ symbol, role, scale }));
+  strips[0].label = who;
+  strips[1].label = isScore ? whom : `column ${column}`;
   if (isScore) strips[1].symbol = "K<sup>T</sup>";
   else strips[0].labels = summed;
   return {
     equation: caption.equation,
     terms,
-    strips: productStrips(...strips, caption.role),
+    strips: productStrips(terms, ...strips, caption.role),
     headings: isScore
       ? ["dimension", `Q of ${who}`, `K of ${whom}`, "Q · K"]
       : ["attended to", "weight", "V", "weight · V"],
@@ -151,16 +148,14 @@ export const softmaxCell = (cell) => {
   if (isSilenced(cell)) return silentCell("weights");
   const numbers = rowOfPanel(x.panel, row);
   if (cell.last === "probabilities") {
-    const words = { headings: ["word", "logit x"], over: "Σ over the vocabulary" };
-    const said = `logit of ${labels.columns[column]}`;
     const note = `After ${quoted(labels.rows[row])}: all ${numbers.length} words share a whole 1.`;
-    return { ...softmaxMaking(numbers, column, { ...words, said, labels: labels.columns, best: BEST_WORDS }), note };
+    return { ...softmaxMaking(numbers, column, labels.columns, ["word", "logit x"], BEST_WORDS), note };
   }
-  const words = { headings: ["attended to", "x, masked score"], said: "x, the masked score", over: "Σ of the row" };
-  const scores = { numbers, scale: x.scale, symbol: "S", label: labels.rows[row], labels: labels.columns };
+  const making = softmaxMaking(numbers, column, labels.columns, ["attended to", "x, masked score"]);
+  const scores = { scale: x.scale, symbol: "S", label: labels.rows[row], labels: labels.columns };
   return {
-    ...softmaxMaking(numbers, column, { labels: labels.columns, ...words }),
-    strips: softmaxStrips(scores, column),
+    ...making,
+    strips: softmaxStrips(making.terms, scores, column),
     note: `The weights of ${quoted(labels.rows[row])} add up to 1, over all that it looks at.`,
   };
 };

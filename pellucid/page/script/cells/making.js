@@ -18,18 +18,15 @@ export const NOT_KEPT = "Not kept for this switch; the recording without it has 
 
 /** How the cell at this row and column of a tensor (of one head, where it has several) was made. */
 export const makingOf = async (run, name, head = 0, row = 0, column = 0) => {
-  const cell = await cellOfTensor(run, name, head, row, column);
+  const place = { name, head, row, column };
+  const cell = await cellOfTensor(run, place);
   const recorded = cell.panel.at(row, column);
-  const isGiven = run.origin(name) === "given";
-  const made = isGiven ? givenCell(recorded) : keptOrNot(run, recorded, OPERATIONS[cell.caption.by](cell));
   const origin = run.origin(name);
+  const made = origin === "given" ? givenCell(recorded) : keptOrNot(run, recorded, OPERATIONS[cell.caption.by](cell));
   const { total = recorded, terms = [], headings = [], written } = made;
   const left = written ?? (terms.length && headings.length ? sumInWords(terms, headings) : "");
   return {
-    name,
-    head,
-    row,
-    column,
+    ...place,
     recorded,
     said: ["computed", "given"].includes(origin) ? origin : "recorded", // what is derived has the same bits
     title: titleOfCell(cell),
@@ -46,30 +43,17 @@ export const makingOf = async (run, name, head = 0, row = 0, column = 0) => {
 };
 
 /** What an operation reads: the cell's place, the words along its axes, and the tensors that it is made of. */
-const cellOfTensor = async (run, name, head, row, column) => {
-  const caption = captionOfTensor(name);
-  const { of, parameters } = madeOf(run, name);
+const cellOfTensor = async (run, place) => {
+  const { name, head, row } = place;
   const tensor = await run.get(name);
+  const caption = captionOfTensor(name);
   const labels = labelsOfTensor(run, name, tensor);
   if (tensor.kept) labels.columns = tensor.kept.tokens[row]; // of a big vocabulary each row has its own best words
-  const product = caption.by === "linear" ? await productBehind(run, name, head) : null;
+  const { of, parameters } = madeOf(run, name);
   const operands = await Promise.all(of.map((each) => operandOf(run, each, head)));
-  const panel = panelOf(tensor, head);
-  return {
-    run,
-    name,
-    ...splitName(name),
-    caption,
-    tensor,
-    panel,
-    labels,
-    head,
-    row,
-    column,
-    of: operands,
-    parameters,
-    product,
-  };
+  const product = caption.by === "linear" ? await productBehind(run, name, head) : null;
+  const cell = { ...place, ...splitName(name), run, tensor, panel: panelOf(tensor, head), caption, labels };
+  return { ...cell, of: operands, parameters, product };
 };
 
 const operandOf = async (run, name, head) => {

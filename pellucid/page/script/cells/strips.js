@@ -4,20 +4,27 @@
 import { element, withScripts, words } from "../base/elements.js";
 import { fourDecimals } from "../base/numbers.js";
 import { depthOf, scaleOf, shadeOf } from "../matrices/scales.js";
-import { softmaxOf } from "../model/model.js";
 
-/** A row, a column, and what they give, one by one. */
-export const productStrips = (left, right, role) => {
-  const numbers = left.numbers.map((number, place) => number * right.numbers[place]);
-  const products = { symbol: "", label: "their products", role, numbers, scale: scaleOf("numbers", { data: numbers }) };
-  return [left, { sign: "·", ...right }, { sign: "=", ...products }];
+/** The row and the column of a sum of products, and these one by one. */
+export const productStrips = (terms, left, right, role) => {
+  const products = terms.filter(({ numbers }) => numbers[0] !== null); // not the bias
+  const values = products.map(({ value }) => value);
+  return [
+    { ...left, numbers: products.map(({ numbers }) => numbers[0]) },
+    { sign: "·", ...right, numbers: products.map(({ numbers }) => numbers[1]) },
+    { sign: "=", label: "their products", role, numbers: values, scale: scaleOf("numbers", { data: values }) },
+  ];
 };
 
 /** A row of scores, its powers, and the weights that come of them; one of these is the chosen cell. */
-export const softmaxStrips = (scores, chosen) => {
-  const { powers, shares } = softmaxOf(scores.numbers);
-  const strip = (sign, label, numbers) => ({ sign, symbol: "", label, role: "w", numbers, scale: scaleOf("weights") });
-  return [{ role: "w", ...scores }, strip("→", "exp(x − max)", powers), { ...strip("→", "exp ÷ Σ", shares), chosen }];
+export const softmaxStrips = (terms, scores, chosen) => {
+  const strip = (label, numbers) => ({ sign: "→", label, role: "w", numbers, scale: scaleOf("weights") });
+  const [powers, shares] = [terms.map(({ value }) => value), terms.map(({ after }) => after)];
+  return [
+    { role: "w", numbers: terms.map(({ numbers }) => numbers[0]), ...scores },
+    strip("exp(x − max)", powers),
+    { ...strip("exp ÷ Σ", shares), chosen },
+  ];
 };
 
 /** The strips of a making; null where it has none, or a number of them is not known. */

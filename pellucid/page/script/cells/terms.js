@@ -24,7 +24,7 @@ export const sumInWords = (terms, headings) => {
 };
 
 /** How one share of a softmax was made. With `best`, only that many words are terms, with the chosen one and the rest. */
-export const softmaxMaking = (numbers, chosen, { labels, headings, said, over, best = Infinity }) => {
+export const softmaxMaking = (numbers, chosen, labels, headings, best = Infinity) => {
   const { most, sum, powers, shares } = softmaxOf(numbers);
   const terms = numbers.map((x, place) => ({
     label: labels[place],
@@ -33,11 +33,6 @@ export const softmaxMaking = (numbers, chosen, { labels, headings, said, over, b
     after: shares[place],
     chosen: place === chosen,
   }));
-  const {
-    numbers: [x, less],
-    value: power,
-    after: share,
-  } = terms[chosen];
   const all = fourDecimals(sum);
   return {
     equation: "exp(x − max) ÷ Σ exp",
@@ -45,15 +40,8 @@ export const softmaxMaking = (numbers, chosen, { labels, headings, said, over, b
     afterHeading: "exp ÷ Σ",
     terms: bestTerms(terms, sum, best),
     sum,
-    steps: {
-      [said]: x,
-      [`x − max, the max being ${fourDecimals(most)}`]: less,
-      exp: power,
-      [over]: sum,
-      "exp ÷ Σ": share,
-    },
-    total: share,
-    written: `exp(${inSum(x)} − ${inSum(most)}) ÷ ${all} = ${fourDecimals(power)} ÷ ${all}`,
+    total: shares[chosen],
+    written: `exp(${inSum(numbers[chosen])} − ${inSum(most)}) ÷ ${all} = ${fourDecimals(powers[chosen])} ÷ ${all}`,
   };
 };
 

@@ -13,7 +13,7 @@ import { givenAttention } from "./attention.js";
 import { givenEmbedding, givenLayer } from "./parts.js";
 import { UsageError, atPlace, eachHead, writtenNumber } from "./typed_matrix.js";
 
-// What the table of tensors calls a parameter, and what it is called here; and in the model, beside an attention.
+// What the table of tensors calls a parameter, and what its weight and its bias are called here; its path in the model.
 const PARAMETERS = {
   query: ["w_query"],
   key: ["w_key"],
@@ -24,15 +24,7 @@ const PARAMETERS = {
   norm: ["norm_weight", "norm_bias"],
   embedding: ["w_embedding"],
 };
-const IN_THE_MODEL = {
-  w_1: "feed_forward.inner.weight",
-  b_1: "feed_forward.inner.bias",
-  w_2: "feed_forward.outer.weight",
-  b_2: "feed_forward.outer.bias",
-  norm_weight: "residual.norm.weight",
-  norm_bias: "residual.norm.bias",
-  w_embedding: "embedding.weight",
-};
+const PATHS = { inner: "feed_forward.inner", outer: "feed_forward.outer", norm: "residual.norm" };
 
 /** Every stage by its name, in order, and how its shape comes about, of the table that a file or the form gives. */
 export const workedExample = (table) => {
@@ -73,12 +65,13 @@ export const matrixOf = (rows) => new Matrix(rows.length, rows[0].length, Float6
 /** The parameters of an example by their names here and in the model: out × in, as nn.Linear keeps them. */
 const parametersOf = (arrays) => {
   const parameters = new Map();
-  for (const name of Object.values(PARAMETERS).flat()) {
-    if (!arrays[name]) continue;
-    const whole = Matrix.besideEachOther(arrays[name]); // the heads' matrices beside each other are one
-    const stored = /^w_(?!embedding)/.test(name) ? whole.transposed() : whole;
-    const tensor = makeTensor("OI", [stored.rows, stored.columns], stored.data);
-    parameters.set(name, tensor).set(IN_THE_MODEL[name] ?? name, tensor);
+  for (const [kind, names] of Object.entries(PARAMETERS)) {
+    for (const [place, name] of names.filter((each) => arrays[each]).entries()) {
+      const whole = Matrix.besideEachOther(arrays[name]); // the heads' matrices beside each other are one
+      const stored = kind === "embedding" ? whole : whole.transposed(); // of one row the numbers are the same
+      const tensor = makeTensor("OI", [stored.rows, stored.columns], stored.data);
+      parameters.set(name, tensor).set(`${PATHS[kind] ?? kind}.${["weight", "bias"][place]}`, tensor);
+    }
   }
   return parameters;
 };

@@ -3,7 +3,7 @@
 import { animate, fill, found, redraw } from "../base/elements.js";
 import { page } from "../base/page.js";
 import { roam } from "../base/roam.js";
-import { openPage } from "../runs/open_page.js";
+import { openPage } from "../runs/recorded.js";
 import { alignmentOf } from "../runs/parts.js";
 import { UNSWITCHED, isSwitched } from "../runs/switches.js";
 import { drawOwnForm } from "../own/own.js";
