@@ -1,6 +1,6 @@
 // The field of a stage: its operands and its result, as large as the window lets them be.
 
-import { button, element, found, withScripts } from "../base/elements.js";
+import { element, found, withScripts } from "../base/elements.js";
 import { countInWords } from "../base/numbers.js";
 import { giveFocusBack, heldFocus, lookAt, pinCell, showChoice } from "./choice.js";
 import { fitStage } from "./fit.js";
@@ -64,18 +64,11 @@ const itemsOf = (drawing, layout) => {
   ];
 };
 
-/** An item as its symbol alone; a parameter's folds it again. */
+/** An item as its symbol alone; a parameter's unfolds it, or folds it again. */
 const itemSymbol = (drawing, item) => {
-  const { sign, isFolded, folds, caption, key, role } = item;
-  if (sign || isFolded) return itemElement(drawing, item);
-  const symbol = element(`span.role-${role}`, symbolOf(item));
-  if (!folds) return symbol;
-  return button([symbol, " ▾"], () => unfold(drawing, item), {
-    class: "plate-chip",
-    "data-key": `chip-${key}`,
-    "aria-expanded": "true",
-    "aria-label": `fold ${caption.title}`,
-  });
+  if (item.sign) return itemElement(drawing, item);
+  if (item.folds || item.isFolded) return plateChip(item, () => unfold(drawing, item));
+  return element(`span.role-${item.role}`, symbolOf(item));
 };
 
 const itemElement = (drawing, item) => {
@@ -84,7 +77,7 @@ const itemElement = (drawing, item) => {
       element("span", { "aria-hidden": "true" }, item.sign),
       element("span.unseen", item.words),
     ]);
-  if (item.isFolded) return plateChip(item, () => unfold(drawing, item));
+  if (item.isFolded) return itemSymbol(drawing, item);
   const figure = placedPlate(drawing, item);
   if (item.folds) figure.querySelector(".plate-title").append(itemSymbol(drawing, item));
   return figure;

@@ -61,7 +61,7 @@ export const equation =
   };
 
 /** x · W + b = result. */
-export const productItems = async (view, name) => {
+const productItems = async (view, name) => {
   const result = await tensorPlate(view, name);
   const product = await productBehind(view.run, name, result.head);
   if (!product) return [result];

@@ -37,18 +37,22 @@ export const plateFigure = (view, spec, listen) => {
 
 export const symbolOf = ({ caption }) => element("b.symbol", withScripts(caption.symbol));
 
-/** A parameter, or an operand on a narrow screen, as a button that unfolds it. */
+/** A parameter as a button that unfolds its matrix, or folds it again. */
 export const plateChip = (spec, unfold) => {
-  const [size] = spec.shape.split(" = ");
+  const { caption, shape, key, role, isFolded } = spec;
   const isHere = isKept(spec);
-  const label = [symbolOf(spec), " ", element("small", isHere ? size : `${spec.shape}, not in the page`)];
-  return button(label, () => (isHere ? unfold() : say(NOT_IN_PAGE)), {
-    class: `plate-chip role-${spec.role}`,
-    "data-key": `chip-${spec.key}`,
-    "aria-expanded": isHere ? "false" : null,
-    "aria-label": `${spec.caption.title}, ${spec.shape}`,
-    title: spec.caption.title,
-  });
+  const said = isHere ? shape.split(" = ")[0] : `${shape}, not in the page`;
+  return button(
+    [symbolOf(spec), " ", isFolded ? element("small", said) : "▾"],
+    () => (isHere ? unfold() : say(NOT_IN_PAGE)),
+    {
+      class: `plate-chip role-${role}`,
+      "data-key": `chip-${key}`,
+      "aria-expanded": isHere ? String(!isFolded) : null,
+      "aria-label": isFolded ? `${caption.title}, ${shape}` : `fold ${caption.title}`,
+      title: caption.title,
+    },
+  );
 };
 
 const NOT_IN_PAGE = "The model has more parameters than a page can carry, so this matrix is not in it.";
