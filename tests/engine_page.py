@@ -34,7 +34,7 @@ def engine_page(browser: Any, explanations: Sequence[Explanation], folder: Path)
         "engine",
         "",
         "",
-        script("runs/open_page.js", "runs/stepping.js", "cells/makings.js", "own/judge.js"),
+        script("runs/recorded.js", "runs/stepping.js", "cells/making.js", "own/judge.js"),
         payload([(each, each.translator) for each in explanations]).html(),
     )
     path = folder / "engine.html"

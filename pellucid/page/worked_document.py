@@ -1,10 +1,11 @@
-"""The page of a worked example: of an attention its plates, claimed beside computed, and a form to change it;
-of what stands around an attention the text of the terminal."""
+"""The page of a worked example: its matrices, claimed beside computed, and a form to change it."""
 
 import math
+import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict
 from html import escape
+from importlib.resources import files
 from typing import Any
 
 import numpy as np
@@ -14,19 +15,19 @@ from pellucid.folder.version import __version__
 from pellucid.page.assembly import html_page, json_block, styles
 from pellucid.page.bundle import EXAMPLE_PAGE, script
 from pellucid.page.payload import VERSION
-from pellucid.reading.tensors import describe
+from pellucid.reading.tensors import describe, kind_of
 from pellucid.reading.words import visible
 from pellucid.seeing.records import AXES
 from pellucid.seeing.viewed import lines, page
 from pellucid.show.code_lines import code_line
 from pellucid.worked.attention import attention
 from pellucid.worked.examples import Example, example, names
+from pellucid.worked.parts import PART_MATRICES, PART_SHAPES, PART_STAGES
 from pellucid.worked.slips import slip_table
 from pellucid.worked.stages import SHAPES, STAGES
 from pellucid.worked.worked_example import WorkedAttention
 
 STYLES = ("style.css", "matrices.css", "stages.css", "own.css")
-WIDE = "pre { overflow-x: auto; }"
 
 
 @page.register
@@ -48,20 +49,19 @@ def example_page(of: Example) -> str:
 <h1><bdi>{escape(visible(of.name))}</bdi></h1>
 <p class=lead>{about} <small>{source}</small></p>
 </header>
-{_text(of) if of.is_part else _form(of)}
+{_form(of)}
 <footer>Written by Pellucid {escape(__version__)}. Every number is in double precision, computed by the
 model’s own attention and layers; the same from Python: <code>pellucid example</code>.</footer>
 </main>"""
-    if of.is_part:
-        return html_page(of.name, body, styles(STYLES) + WIDE, "")
+    kinds = {kind_of(f"attention.{name}" if name in STAGES else name) for name in (*STAGES, *PART_STAGES)}
     header = {
         "version": VERSION,
         "pellucid": __version__,
         "axes": AXES,
-        "captions": {f"attention.{name}": asdict(describe(f"attention.{name}")) for name in STAGES},
+        "captions": {kind: asdict(describe(kind)) for kind in kinds},
         "models": [],
         "runs": [],
-        "code": {f"attention.{name}": asdict(line) for name in STAGES if (line := code_line(name))},
+        "code": {kind: asdict(line) for kind in kinds if (line := code_line(kind))},
         "own": own_payload(),
         "worked": as_table(of),
     }
@@ -69,22 +69,34 @@ model’s own attention and layers; the same from Python: <code>pellucid example
 
 
 def own_payload() -> dict[str, Any]:
-    """Return what the form for one's own matrices needs: examples, known slips, how shapes come about."""
-    examples = [as_table(each) for each in map(example, names()) if not each.is_part]
-    return {"examples": examples, "slips": slip_table(), "shapes": SHAPES, "stages": STAGES}
+    """Return what the form for one's own matrices needs: fields, examples, known slips, shapes."""
+    form = tomllib.loads((files("pellucid.worked") / "form.toml").read_text(encoding="utf-8"))
+    stages = STAGES | {name: describe(name).axes for name in PART_STAGES}
+    examples = [as_table(each) for each in map(example, names())]
+    return form | {
+        "examples": examples,
+        "slips": slip_table(),
+        "shapes": SHAPES | PART_SHAPES,
+        "stages": stages,
+    }
 
 
 def as_table(of: Example) -> dict[str, Any]:
-    """Return an attention as the table of its file: "…" for what is not known, claims as text."""
+    """Return an example as the table of its file: "…" for what is not known, claims as text."""
     table = {key: value for key in ("name", "about", "note", "lines") if (value := getattr(of, key))}
-    start, settings = attention(**of.arguments).start, of.arguments
-    for key in ("heads", "tokens", "memory_tokens"):
+    settings, start = of.arguments, None if of.is_part else attention(**of.arguments).start
+    for key in ("heads", "vocabulary", "scaled"):
         if settings.get(key) is not None:
-            table[key] = settings[key] if key == "heads" else list(settings[key])
-    scale = settings.get("scale", "sqrt_dk")
-    table["scale"] = "none" if scale is None else scale if isinstance(scale, str) else float(scale)
-    table["mask"] = "causal" if start.causal else _plain(start.arrays.get("mask", "none"))
-    table["given"] = {name: _plain(matrix) for name, matrix in start.arrays.items() if name != "mask"}
+            table[key] = settings[key]
+    for key in ("tokens", "memory_tokens"):
+        if settings.get(key) is not None:
+            table[key] = list(settings[key])
+    if start:
+        scale = settings.get("scale", "sqrt_dk")
+        table["scale"] = "none" if scale is None else scale if isinstance(scale, str) else float(scale)
+        table["mask"] = "causal" if start.causal else _plain(start.arrays.get("mask", "none"))
+    arrays = start.arrays if start else {name: settings[name] for name in PART_MATRICES if name in settings}
+    table["given"] = {name: _plain(matrix) for name, matrix in arrays.items() if name != "mask"}
     table["claims"] = {name: _written(matrix) for name, matrix in of.claims.items()}
     table |= {"at": dict(of.at), "called": dict(of.called)}
     table |= {} if of.decimals is None else {"decimals": of.decimals}
@@ -117,12 +129,8 @@ def _written(value: Any) -> Any:
 
 def _form(of: Example) -> str:
     """Return the places that the script fills; without a script, the text of the terminal."""
+    text = "\n".join(lines(of, 100))
     return f"""<p id=fault role=alert hidden></p>
 <div id=own-place></div>
-<noscript>{_text(of)}</noscript>
+<noscript><pre>{escape(text)}</pre></noscript>
 <p id=said class=unseen role=status aria-live=polite></p>"""
-
-
-def _text(of: Example) -> str:
-    text = "\n".join(lines(of, 100))
-    return f"<pre>{escape(text)}</pre>"

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from pellucid.config.schema import ModelConfig
+from pellucid.errors import UsageError
 from pellucid.model import Decoder, FeedForward, Residual, embed
 from pellucid.seeing.records import Record
 from pellucid.seeing.trace import trace
@@ -17,16 +18,39 @@ from pellucid.seeing.watching import name_parts
 from pellucid.worked.stages import product, size
 from pellucid.worked.worked_example import WorkedExample
 
+ROWS = ("ids", "b_1", "b_2", "norm_weight", "norm_bias")  # a list of numbers each
+PART_MATRICES = ("ids", "w_embedding", "inputs", "sublayer", "w_1", "b_1", "w_2", "b_2", *ROWS[-2:])
+PART_STAGES = (
+    *(f"decoder.{each}" for each in ("token_embeddings", "positions", "embedded")),
+    *(f"feed_forward.{each}" for each in ("hidden", "activated", "output")),
+    "residual.sum",
+    *(f"residual.norm.{each}" for each in ("mean", "variance", "standardized", "output")),
+    "residual.output",
+)
+# How the shape of a stage comes about, as in stages.py; of the others it is told alone.
+PART_SHAPES = {
+    "decoder.embedded": "({decoder.embedded}) + ({decoder.embedded}) = ({decoder.embedded})",
+    "feed_forward.hidden": "({inputs})·({w_1}) = ({feed_forward.hidden}), plus b_1",
+    "feed_forward.output": "({feed_forward.hidden})·({w_2}) = ({feed_forward.output}), plus b_2",
+    "residual.sum": "({inputs}) + ({inputs}) = ({residual.sum})",
+}
+
 
 def work_out_part(arguments: Mapping[str, Any]) -> WorkedExample:
     """Work out embeddings from `ids`, or a sublayer's output with the residual connection and the norm."""
     given = {
-        name: torch.tensor(value, dtype=torch.float64)
-        for name, value in arguments.items()
-        if isinstance(value, list) and name != "tokens"
+        name: torch.tensor(arguments[name], dtype=torch.float64)
+        for name in PART_MATRICES
+        if name in arguments
     }
-    records, shapes = _embed(given, arguments) if "ids" in given else _add_and_norm(given)
-    tokens = {"L": [arguments["tokens"]]}
+    given |= {name: given[name].flatten() for name in ROWS if name in given}
+    try:
+        records, shapes = _embed(given, arguments) if "ids" in given else _add_and_norm(given)
+    except (KeyError, IndexError, RuntimeError, ValueError) as error:
+        raise UsageError(
+            f"the matrices of this example do not fit together: {error}. Correct them."
+        ) from None
+    tokens = {"L": [arguments["tokens"]]} if "tokens" in arguments else {}
     records = {name: Record(name, each.axes, each.tensor, tokens) for name, each in records.items()}
     rows = {name: tensor if tensor.dim() == 2 else tensor[None] for name, tensor in given.items()}
     return WorkedExample(records, shapes, rows)
@@ -42,7 +66,7 @@ def _embed(
     if vocabulary > len(rows):
         matrix = torch.full((vocabulary, width), torch.nan, dtype=torch.float64).index_copy(0, ids, rows)
     config = ModelConfig(
-        vocabulary, width, heads=1, hidden=1, decoder_layers=1, scale_embeddings=settings["scaled"]
+        vocabulary, width, heads=1, hidden=1, decoder_layers=1, scale_embeddings=settings.get("scaled", False)
     )
     decoder = Decoder(config, own_embedding=True).double().eval()
     assert decoder.embedding is not None
@@ -50,7 +74,7 @@ def _embed(
     decoder.path = "decoder"
     with torch.no_grad(), trace(decoder) as seen:
         embed(decoder, ids[None], None, slice(0, len(ids)), len(ids))
-    result, scaled = f"{len(ids)}×{width}", f", times √{width}" if settings["scaled"] else ""
+    result, scaled = f"{len(ids)}×{width}", f", times √{width}" if settings.get("scaled") else ""
     looked_up = f"rows {', '.join(map(str, ids.tolist()))} of W_E ({vocabulary}×{width}){scaled}"
     shapes = {
         "decoder.token_embeddings": looked_up,
@@ -67,23 +91,30 @@ def _embed(
 
 
 def _add_and_norm(given: Mapping[str, Tensor]) -> tuple[Mapping[str, Record], dict[str, str]]:
-    """Add a sublayer's output (from the example, or of its feed-forward) to the input, and normalise."""
+    """Add a sublayer's output (from the example, or of its feed-forward) to the input, and normalise; a
+    feed-forward without a norm stands alone."""
     inputs, has_layer = given["inputs"], "w_1" in given
     hidden = given["w_1"].shape[1] if has_layer else 1
     config = ModelConfig(width=inputs.shape[1], heads=1, hidden=hidden, dropout=0.0)
     parts = nn.ModuleDict({"feed_forward": FeedForward(config), "residual": Residual(config)}).double().eval()
-    weights = {"residual.norm.weight": given["norm_weight"], "residual.norm.bias": given["norm_bias"]}
+    norms = [each for each in ("weight", "bias") if f"norm_{each}" in given]
+    weights = {f"residual.norm.{each}": given[f"norm_{each}"] for each in norms}
     for layer, place in (("inner", "1"), ("outer", "2")) if has_layer else ():
-        weights[f"feed_forward.{layer}.weight"] = given[f"w_{place}"].T  # nn.Linear keeps out × in
-        weights[f"feed_forward.{layer}.bias"] = given[f"b_{place}"]
+        weight = given[f"w_{place}"].T  # nn.Linear keeps out × in
+        weights[f"feed_forward.{layer}.weight"] = weight
+        weights[f"feed_forward.{layer}.bias"] = given.get(f"b_{place}", weight.new_zeros(len(weight)))
     parts.load_state_dict(weights, strict=False)
     name_parts(parts)
     sublayer = parts["feed_forward"] if has_layer else lambda _: given["sublayer"][None]
     with torch.no_grad(), trace(parts) as seen:
-        parts["residual"](inputs[None], sublayer)
+        if norms or not has_layer:
+            parts["residual"](inputs[None], sublayer)
+        else:
+            sublayer(inputs[None])
     result = size(inputs)
     shapes = {name: f"({size(each.tensor[0])})" for name, each in seen.items()}
-    shapes["residual.sum"] = f"({result}) + ({result}) = ({result})"
+    if "residual.sum" in shapes:
+        shapes["residual.sum"] = f"({result}) + ({result}) = ({result})"
     if has_layer:
         inner = f"{len(inputs)}×{hidden}"
         shapes["feed_forward.hidden"] = product(result, size(given["w_1"]), inner) + ", plus b_1"

@@ -51,32 +51,6 @@ def test_rows_and_numbers_of_both_ways_stand_next_to_each_other(
         opened.assert_fits(390)
 
 
-@pytest.mark.parametrize("name", ["weights", "keys", "output"])
-def test_every_matrix_shows_both_ways(browser: Any, hindi: Explanation, path: Path, name: str) -> None:
-    t = 3
-    with opened_page(browser, path, f"#{SELF}.{name}?step={t}") as opened:
-        opened.until("document.querySelector('#both-ways button') !== null")
-        opened.click("both-ways")
-        assert "beside=ways" in opened.address
-        plate = f"[data-plate='{SELF}.{name}']"
-        assert opened.texts(f"{plate} .which-run") == ["with a cache", "without a cache"]
-        tensor = hindi.trace[f"{SELF}.{name}"].tensor[0]
-        expected = (tensor[0] if tensor.dim() == 3 else tensor)[:t]
-        if name == "weights":
-            expected = expected[:, :t]
-        for place, panel in enumerate(("panel", "other")):
-            states = (
-                opened.page.locator(f"{plate} .matrix").nth(place).locator(".row-state").all_inner_texts()
-            )
-            before = ["cached" if name == "keys" else "earlier", "made again"][place]
-            assert states == [before, before, "new"]
-            numbers = f"(plate) => Array.from(numbersOf(plate.spec.{panel}))"
-            shown = torch.tensor(opened.page.locator(plate).evaluate(numbers)).reshape(t, -1)
-            assert torch.allclose(shown, expected, atol=1e-5)
-        difference = re.search(r"largest difference (\S+)", opened.text(f"{plate} .largest-difference"))
-        assert difference is not None and float(difference[1].rstrip(",")) < 1e-4
-
-
 def decoded(of: Explanation, t: int, cached: bool) -> list[dict[str, torch.Tensor]]:
     """The decoder's tensors without its mask, decoded step by step up to step t: of each step."""
     model, steps = of.translator.model, []

@@ -31,7 +31,7 @@ def page(browser: Any, hindi: Explanation, tmp_path_factory: pytest.TempPathFact
     "softmax",
     [
         "softmaxOfRows(new Matrix(1, x.length, Float64Array.from(x))).data",
-        "softmaxSteps(x).columns.map(({ share }) => share)",
+        "softmaxOf(x).shares",
         "logSoftmax(Float64Array.from(x)).map(Math.exp)",
     ],
 )

@@ -104,8 +104,8 @@ VOCABULARIES = {
 }
 
 
-CUT = """([cut, texts, to]) => texts.map((text) => {
-  const { ids, tokens } = { tokenise, tokeniseTarget }[cut](text, to);
+CUT = """([side, texts, to]) => texts.map((text) => {
+  const { ids, tokens } = tokenise(text, to, undefined, side);
   return [ids, tokens];
 })"""
 
@@ -119,10 +119,10 @@ def test_tokens_are_those_of_python(name: str, pages: Any, demo_page: Any) -> No
     page = demo_page if name == "demo" else pages(translator, known, to=languages[0])
     for to in languages:
         sources = [vocabulary.encode_source(*vocabulary.direction(text, to)) for text in texts]
-        for text, ours, ids in zip(texts, page.evaluate(CUT, ["tokenise", texts, to]), sources, strict=True):
+        for text, ours, ids in zip(texts, page.evaluate(CUT, ["source", texts, to]), sources, strict=True):
             assert ours == [ids, vocabulary.source_tokens(ids)], repr(text)
         targets = [vocabulary.encode_target(text, to) for text in texts]
-        found = page.evaluate(CUT, ["tokeniseTarget", texts, to])
+        found = page.evaluate(CUT, ["target", texts, to])
         for text, ours, ids in zip(texts, found, targets, strict=True):
             assert ours == [ids, vocabulary.target_tokens(ids)], repr(text)
 

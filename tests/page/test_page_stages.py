@@ -2,6 +2,7 @@
 
 import math
 import random
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -132,8 +133,7 @@ def test_worked_examples_are_made_too(opened: Any) -> None:
     worked = pellucid.attention(**matrices, heads=2)
     made = opened.evaluate(
         """async (given) => {
-          const asked = numbersOfTable({ given, heads: 2, scale: "sqrt_dk", mask: "none" });
-          const run = runOfWorked(workedExample(asked), ""), made = {};
+          const run = runOfWorked(workedExample({ given, heads: 2 }), ""), made = {};
           for (const name of run.names) {
             const { shape, axes } = await run.get(name);
             const heads = axes.includes("H") ? 2 : 1, [rows, columns] = shape.slice(-2);
@@ -145,7 +145,7 @@ def test_worked_examples_are_made_too(opened: Any) -> None:
         }""",
         matrices,
     )
-    assert set(made) == set(worked)
+    assert set(made) == {*worked, "inputs", "memory"}
     for name, record in worked.items():
         assert made[name] == pytest.approx(record.tensor.flatten().tolist(), abs=1e-12), name
 
@@ -163,7 +163,7 @@ def test_a_walk_through_a_matrix(page: Opened, opened: Any, hindi: Explanation) 
         )
         assert opened.evaluate("document.activeElement.getAttribute('aria-label')") == said
         heading = f"{tokens[row]} asks, {tokens[column]} is attended to"
-        page.until(f"document.querySelector('#tried .inspector h3').textContent === {heading!r}")
+        page.until(f"document.querySelector('#tried .inspector h2').textContent === {heading!r}")
         assert place.locator(".making-total b").inner_text() == f"{weights[row, column]:.4f}"
 
     for key, row, column in [
@@ -366,3 +366,29 @@ def test_a_cell_is_written_out(opened: Any, hindi: Explanation) -> None:
         assert right == f"{value:z.4f}" and sign in left, written
         python = left.replace("÷", "/").replace("·", "*").replace("−", "-")
         assert eval(python) == pytest.approx(float(value), abs=2e-3), written
+
+
+SCRIPT = Path(payload.__file__).parent / "script"
+STAGES = f"""stagesOf({{run: page.runs[0], block: "{SELF}", head: 0, time: {{mode: "training"}}}})"""
+SHAPES = {
+    "Tensor": "page.runs[0].get('decoder.embedded')",
+    "Panel": "page.runs[0].get('decoder.embedded').then((tensor) => panelOf(tensor))",
+    "Run": "Promise.resolve(page.runs[0])",
+    "Stage": f"{STAGES}.then((stages) => stages[4])",
+    "Plate": f"{STAGES}.then((stages) => stages[4].items.at(-1))",
+}
+KINDS = (
+    "Object.fromEntries(Object.entries(it).map(([name, of]) => [name, Array.isArray(of) ? '[]' : typeof of]))"
+)
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_a_described_shape_is_that_of_its_objects(opened: Any, name: str) -> None:
+    scripts = "\n".join(path.read_text("utf-8") for path in SCRIPT.rglob("*.js")).replace("\n * ", " ")
+    (described,) = re.findall(r"@typedef \{\{([^{}]*)\}\} " + name + r"\b", scripts)
+    kinds = opened.evaluate(f"{SHAPES[name]}.then((it) => {KINDS})")
+    properties = re.findall(r"(\w+): (\([^)]*\) => [\w<>\[\]]+|[\w\[\]]+)", described)
+    assert len(properties) >= 3
+    for property, type_ in properties:
+        kind = "function" if "=>" in type_ else "[]" if type_.endswith("[]") else type_
+        assert kinds[property] == (kind if kind[0].islower() or kind == "[]" else "object"), property

@@ -107,32 +107,18 @@ def test_the_focus_stays_where_one_is(browser: Any, path: Path) -> None:
         assert opened.focus == "step 5"
 
 
-LATE = {
-    "alignment": "drawAlignment(run, place)",
-    "effect": "drawEffect(run, before, place)",
-    "layer": "drawLayer(run, 'decoder.layers.0', place)",
-}
-
-
-@pytest.mark.parametrize("draw", LATE.values(), ids=LATE)
-def test_a_drawing_that_comes_late_does_not_win(browser: Any, path: Path, draw: str) -> None:
-    late = f"""async () => {{
-      const draw = (run, before, place) => {draw};
-      const switches = {{ ...UNSWITCHED, causal: false }};
-      const [base, switched] = [current.base, await runSwitched(current.base, switches)];
-      const waited = (run) => ({{ ...run, get: async (name) => {{
-        await new Promise((done) => setTimeout(done, 60));
-        return run.get(name);
-      }} }});
-      state = {{ ...state, switches }};
-      const places = [0, 1].map(() => element("div", {{}}, element("table")));
-      await draw(switched, base, places[0]);
-      await Promise.all([draw(waited(base), base, places[1]), draw(switched, base, places[1])]);
-      return places.map((place) => place.innerHTML);
-    }}"""
+def test_what_is_made_late_does_not_win(browser: Any, path: Path) -> None:
+    late = """async () => {
+      const place = element("div");
+      const after = (wait, text) => new Promise((done) => setTimeout(() => done(text), wait));
+      const making = [after(60, "asked first"), after(0, "asked last")];
+      const filled = await Promise.all(making.map((children) => fill(place, children)));
+      const shown = place.textContent;
+      await fill(place, null);
+      return [filled, shown, place.hidden];
+    }"""
     with opened_page(browser, path) as opened:
-        alone, after_another = opened.page.evaluate(late)
-        assert alone == after_another
+        assert opened.page.evaluate(late) == [[False, True], "asked last", True]
 
 
 def test_what_could_not_be_drawn_is_told_and_tried_again(browser: Any, path: Path) -> None:
@@ -150,18 +136,3 @@ def test_what_could_not_be_drawn_is_told_and_tried_again(browser: Any, path: Pat
         assert opened.page.evaluate(fail) == ["no numbers", 2]
         assert opened.complaints == ["no numbers"]
         opened.complaints.clear()
-
-
-def test_of_many_changes_the_largest_are_shown(browser: Any, tmp_path: Path) -> None:
-    long = translator().explain("How are you ?", to="hi", target="आप कैसे हैं ? " * 3)
-    long.to_html(tmp_path / "page.html")
-    with opened_page(browser, tmp_path / "page.html", "#?scale=off") as opened:
-
-        def changes(selector: str) -> list[float]:
-            pairs = [NUMBER.findall(text)[:2] for text in opened.texts(selector)]
-            return sorted(abs(float(one) - float(other)) for one, other in pairs)
-
-        opened.page.locator("#effect summary").click()
-        largest = changes("#effect .changes li")
-        assert len(largest) == 5 and f"The 5 largest changes of {len(long.steps)}" in opened.text("#effect")
-        assert largest == pytest.approx(changes("#steps tbody tr")[-5:], abs=2e-4)

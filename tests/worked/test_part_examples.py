@@ -1,7 +1,7 @@
 """Worked examples of embeddings, a feed-forward and Add & Norm: each stage again by plain NumPy."""
 
-import html
 import math
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from command import Command
 
+from pellucid.seeing.viewed import lines
 from pellucid.worked.examples import example, names
 
 Array = np.ndarray[Any, Any]
@@ -91,19 +92,10 @@ def test_token_ids_pick_their_rows() -> None:
 
 
 @pytest.mark.parametrize("name", PARTS)
-def test_the_page_has_every_number(name: str, pellucid: Command, tmp_path: Path) -> None:
+def test_without_scripts_the_page_says_what_the_terminal_says(
+    name: str, pellucid: Command, tmp_path: Path
+) -> None:
     path = tmp_path / "page.html"
     assert pellucid("example", name, "--html", path) == pellucid("example", name), "it prints the same"
-    page, chosen = path.read_text(encoding="utf-8"), example(name)
-    assert "<script></script>" in page and "http" not in page.replace("http-equiv", "")
-    worked = chosen.worked()
-    text = html.unescape(page.partition("<pre>")[2].partition("</pre>")[0])
-    sections = {part.split("  ")[0].partition(" (")[0]: part for part in text.split("\n\n")}
-    for stage, numbers in {**seen(name), **{key: each.numpy() for key, each in worked.given.items()}}.items():
-        rows = [line for line in sections[stage].splitlines()[1:] if line[0] != "|"]
-        shown = [[float(cell.replace("−", "-")) for cell in row.split()[1:]] for row in rows]
-        np.testing.assert_allclose(np.array(shown).reshape(numbers.shape), numbers, rtol=0, atol=5.1e-5)
-    for token in chosen.arguments["tokens"]:
-        assert f"\n{token} " in sections[list(worked)[-1]]
-    for theirs in chosen.called.values():
-        assert f"({theirs})  " in text
+    page = path.read_text(encoding="utf-8")
+    assert escape("\n".join(lines(example(name), 100))) in page

@@ -17,11 +17,11 @@ from pellucid.seeing.viewed import page
 from pellucid.worked.attention import MATRICES, attention
 from pellucid.worked.check import Report
 from pellucid.worked.claims import number
-from pellucid.worked.parts import work_out_part
+from pellucid.worked.parts import PART_MATRICES, work_out_part
 from pellucid.worked.stages import product
 from pellucid.worked.worked_example import WorkedExample
 
-SETTINGS = ("heads", "scale", "mask", "tokens", "memory_tokens")
+SETTINGS = ("heads", "scale", "mask", "tokens", "memory_tokens", "scaled", "vocabulary")
 TEXTS = ("about", "note", "lines")
 TABLES = ("given", "claims", "at", "called")
 ELIDED = re.compile(r"…\s*(\d{1,4})\s*×\s*(\d{1,4})")  # "… 8×4": known shape, unknown numbers
@@ -62,7 +62,7 @@ class Example:
     @property
     def is_part(self) -> bool:
         """Whether it is about what stands around an attention: embeddings, a feed-forward, Add & Norm."""
-        return "scaled" in self.arguments or "norm_weight" in self.arguments
+        return not {"ids", "w_1", "sublayer"}.isdisjoint(self.arguments)
 
     def worked(self) -> WorkedExample:
         """Return every stage."""
@@ -140,7 +140,7 @@ def _example(name: str, table: Any, where: str, own: bool) -> Example:
             raise UsageError(f"{where}: {key} must be a table: [{key}].")
     if own:
         known = (*SETTINGS, *TEXTS, *TABLES, "like", "decimals", "products", "name")
-        for given, listed in ((table, known), (table.get("given", {}), MATRICES)):
+        for given, listed in ((table, known), (table.get("given", {}), (*MATRICES, *PART_MATRICES))):
             for key in given:
                 if key not in listed:
                     near = nearest(key, listed, n=2, cutoff=0.5) or listed
@@ -150,7 +150,7 @@ def _example(name: str, table: Any, where: str, own: bool) -> Example:
             f"{where}: nothing is given. Write [given] and, in it, queries = [[…], …] and so on."
         )
     arguments = {key: _matrix(value, f"{where}: {key}") for key, value in table["given"].items()}
-    for key in (*SETTINGS, "scaled", "vocabulary"):
+    for key in SETTINGS:
         if key in table:
             arguments[key] = None if table[key] == "none" else table[key]
     if isinstance(arguments.get("mask"), list):

@@ -1,32 +1,30 @@
-// Make elements, and speak to screen readers.
+// Make elements, fill places with them, and speak to screen readers.
 
 import { visibleText } from "./text.js";
 
-/** An element: element("p", { class: "note" }, "text", otherElement). A function listens to the event of its name;
- *  what begins with -- is a variable of the style. */
-export const element = (tag, properties = {}, ...children) => {
-  const made = document.createElement(tag);
-  assign(made, properties);
-  made.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
-  return made;
-};
+/** An element: element("p.note", { title: "…" }, "text", otherElement); its properties may be left out. A function
+ *  listens to the event of its name; what begins with -- is a variable of the style. */
+export const element = (tag, ...rest) => filled(document.createElement(tag.split(".")[0]), tag, rest);
 
-/** The same for a drawing: drawn("line", { x1: 0, y1: 0, x2: 10, y2: 10 }). */
-export const drawn = (tag, properties = {}, ...children) => {
-  const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  assign(made, properties);
-  made.append(...children.flat(Infinity).filter(Boolean));
-  return made;
-};
+/** The same for a drawing: drawn("line.stream", { x1: 0, y1: 0, x2: 10, y2: 10 }). */
+export const drawn = (tag, ...rest) =>
+  filled(document.createElementNS("http://www.w3.org/2000/svg", tag.split(".")[0]), tag, rest);
 
-const assign = (made, properties) => {
-  for (const [name, value] of Object.entries(properties)) {
+const filled = (made, tag, rest) => {
+  const properties = rest[0]?.constructor === Object ? rest.shift() : {};
+  const classes = [...tag.split(".").slice(1), properties.class].filter(Boolean).join(" ");
+  for (const [name, value] of Object.entries({ ...properties, class: classes || null })) {
     if (value === null || value === undefined || value === false) continue;
     if (typeof value === "function") made.addEventListener(name, value);
     else if (name.startsWith("--")) made.style.setProperty(name, value);
     else made.setAttribute(name, value === true ? "" : value);
   }
+  made.append(...shownOf(rest));
+  return made;
 };
+
+/** Children as one list, without those that are left out: null, false, nothing. */
+const shownOf = (children) => [children].flat(Infinity).filter((child) => (child ?? false) !== false);
 
 /** A button: what stands on it, what it does, its attributes; {pressed: true or false} where it stays down. */
 export const button = (label, click, { pressed = null, ...properties } = {}) =>
@@ -35,10 +33,7 @@ export const button = (label, click, { pressed = null, ...properties } = {}) =>
 /** Buttons to choose among, after their heading. A choice: {label, key, chosen, choose, says: its name for who does
  *  not see it, reason: why it cannot be chosen}. */
 export const choiceOf = (name, heading, choices, properties = {}) =>
-  element("div", { class: "chooser", role: "group", "aria-label": name, ...properties }, [
-    heading,
-    choices.map(choiceButton),
-  ]);
+  element("div.chooser", { role: "group", "aria-label": name, ...properties }, heading, choices.map(choiceButton));
 
 export const choiceButton = ({ label, key, chosen, choose, says = null, reason = "" }) =>
   button(label, () => (reason ? say(reason) : choose()), {
@@ -51,13 +46,13 @@ export const choiceButton = ({ label, key, chosen, choose, says = null, reason =
 /** A table: its caption, its heading, its rows and its last row. A row is a list of cells, or the <tr> itself. */
 export const tableOf = (name, { caption = null, heading, rows, last = null }) =>
   element("table", { class: name }, [
-    caption && element("caption", {}, caption),
-    element("thead", {}, tableRow(heading)),
-    element("tbody", {}, rows.map(tableRow)),
-    last && element("tfoot", {}, tableRow(last)),
+    caption && element("caption", caption),
+    element("thead", tableRow(heading)),
+    element("tbody", rows.map(tableRow)),
+    last && element("tfoot", tableRow(last)),
   ]);
 
-const tableRow = (row) => (Array.isArray(row) ? element("tr", {}, row) : row);
+const tableRow = (row) => (Array.isArray(row) ? element("tr", row) : row);
 export const columnHead = (...children) => element("th", { scope: "col" }, children);
 export const rowHead = (...children) => element("th", { scope: "row" }, children);
 
@@ -67,27 +62,46 @@ export const words = (text, properties = {}) => element("bdi", properties, visib
 /** A token that is spoken of in a sentence, set apart from it. */
 export const chip = (text) => words(text, { class: "chip" });
 
+/** Captions have letters above and below the line, which the table of tensors writes as <sup> and <sub>: as nodes;
+ *  nothing else in them becomes an element. */
+export const withScripts = (text) =>
+  text
+    .split(/(<su[bp]>.*?<\/su[bp]>)/)
+    .filter(Boolean)
+    .map((part) => {
+      const [, tag, inside] = /^<(su[bp])>(.*)<\/\1>$/.exec(part) ?? [];
+      return tag ? element(tag, inside) : part;
+    });
+
+/** The same words without their markup, for what is read aloud or copied. */
+export const withoutScripts = (text) => text.replace(/<sup>T<\/sup>/g, "ᵀ").replace(/<\/?su[bp]>/g, "");
+
 /** A share of 1 as a bar; the number stands beside it. */
 export const shareBar = (share) =>
-  element("span", { class: "share-bar", "aria-hidden": "true", "--share": Math.max(0, Math.min(1, share)).toFixed(4) });
+  element("span.share-bar", { "aria-hidden": "true", "--share": Math.max(0, Math.min(1, share)).toFixed(4) });
 
 /** New children for a place; what had the focus has it again, known by its data-key. */
 export const redraw = (place, ...children) => {
   const key = place.contains(document.activeElement) ? document.activeElement.dataset.key : undefined;
-  place.replaceChildren(...children.flat(Infinity).filter(Boolean));
-  if (key)
-    [...place.querySelectorAll("[data-key]")]
-      .find((child) => child.dataset.key === key)
-      ?.focus({ preventScroll: true });
+  place.replaceChildren(...shownOf(children));
+  if (key) keyed(place, "key", key)?.focus({ preventScroll: true });
 };
 
-const ticketsOfPlaces = new WeakMap();
+/** The element in a place whose data-… attribute of this name has this value, whatever characters it has. */
+export const keyed = (place, name, value) =>
+  [...place.querySelectorAll(`[data-${name}]`)].find((each) => each.dataset[name] === value);
 
-/** Taken before a drawing waits for its numbers: `isNewest()` says whether no other has begun in this place since. */
-export const ticketOf = (place) => {
-  const ticket = {};
-  ticketsOfPlaces.set(place, ticket);
-  return () => ticketsOfPlaces.get(place) === ticket;
+const newest = new WeakMap(); // a place -> the promise of what it is to hold
+
+/** Fill a place when its children are made; of several that are waited for, with the last asked for. Null hides the
+ *  place. Returns whether it was filled. */
+export const fill = async (place, making) => {
+  newest.set(place, making);
+  const children = await making;
+  if (newest.get(place) !== making) return false;
+  place.hidden = children === null;
+  redraw(place, children);
+  return true;
 };
 
 export const found = (id) => document.getElementById(id);

@@ -5,6 +5,10 @@ export class Matrix {
     Object.assign(this, { rows, columns, data });
   }
 
+  get size() {
+    return `${this.rows}×${this.columns}`;
+  }
+
   at(row, column) {
     return this.data[row * this.columns + column];
   }

@@ -1,13 +1,17 @@
 // Numbers: tensors with named axes, tensors as matrices, and numbers as text.
 
-/** A tensor: its axes ("BHLM"; see the page's legend), its shape, and its numbers in float32, the last axis fastest. */
+/** Numbers in float32, the last axis fastest; its axes as letters: "BHLM".
+ *  @typedef {{ axes: string, shape: number[], data: Float32Array }} Tensor */
+
+/** One matrix to be shown.
+ *  @typedef {{ rows: number, columns: number, at: (row: number, column: number) => number }} Panel */
+
+/** @returns {Tensor} */
 export const makeTensor = (axes, shape, data = new Float32Array(sizeOfShape(shape))) => ({ axes, shape, data });
 export const sizeOfShape = (shape) => shape.reduce((size, length) => size * length, 1);
 
-/**
- * A tensor as one matrix, of its first sentence and of one head: {rows, columns, at(row, column)}. Without a second
- * axis (a mean for each position) it is one column.
- */
+/** A tensor as one matrix, of its first sentence and of one head. Without a second axis (a mean for each position) it
+ *  is one column. @returns {Panel} */
 export const panelOf = (tensor, head = 0) => {
   const sizes = tensor.shape.filter((_, place) => !"BH".includes(tensor.axes[place] ?? "?"));
   const [rows, columns = 1] = sizes;
@@ -38,12 +42,31 @@ export const numbersOf = (panel) => {
   return numbers;
 };
 
+/** The cell with the largest number, whatever its sign, of panels: {head (which panel), row, column, value}; of those
+ *  that `isMeant(row, column)` allows. Null where there is none. */
+export const largestCell = (panels, isMeant = () => true) => {
+  let best = null;
+  panels.forEach((panel, head) => {
+    for (let row = 0; row < panel.rows; row++) {
+      for (let column = 0; column < panel.columns; column++) {
+        const value = panel.at(row, column);
+        if (!Number.isFinite(value) || !isMeant(row, column)) continue;
+        if (!best || Math.abs(value) > Math.abs(best.value)) best = { head, row, column, value };
+      }
+    }
+  });
+  return best;
+};
+
+/** All heads of a tensor, each as a panel. */
+export const panelsOf = (tensor) => Array.from({ length: headsOfTensor(tensor) }, (_, head) => panelOf(tensor, head));
+
 /** How far apart two numbers are; equal ones, infinities too, not at all. */
 export const apart = (x, y) => (x === y ? 0 : Math.abs(x - y));
 
 /** The mean of a tensor's heads, as a panel. */
 export const meanOfHeads = (tensor) => {
-  const heads = Array.from({ length: headsOfTensor(tensor) }, (_, head) => panelOf(tensor, head));
+  const heads = panelsOf(tensor);
   const at = (row, column) => heads.reduce((sum, head) => sum + head.at(row, column), 0) / heads.length;
   return { ...heads[0], at };
 };

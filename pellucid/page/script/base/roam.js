@@ -31,23 +31,18 @@ const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], Arrow
 /** The nearest button in a direction; what lies beside the way counts as further. */
 const nearestButton = (from, buttons, [right, down]) => {
   const start = from.getBoundingClientRect();
-  let [best, least] = [null, Infinity];
-  for (const button of buttons) {
-    if (button === from) continue;
+  const far = (button) => {
     const box = button.getBoundingClientRect();
-    const [x, y] = [
-      middleOf(box.left, box.right) - middleOf(start.left, start.right),
-      middleOf(box.top, box.bottom) - middleOf(start.top, start.bottom),
-    ];
+    const x = box.left + box.right - start.left - start.right; // twice the way from middle to middle
+    const y = box.top + box.bottom - start.top - start.bottom;
     const along = right * x + down * y;
-    const aside = right
-      ? gap(start.top, start.bottom, box.top, box.bottom)
-      : gap(start.left, start.right, box.left, box.right);
-    const far = along + 4 * aside + 0.1 * Math.abs(right ? y : x);
-    if (along > 4 && far < least) [best, least] = [button, far];
-  }
-  return best;
+    const [near, end, low, high] = right
+      ? [start.top, start.bottom, box.top, box.bottom]
+      : [start.left, start.right, box.left, box.right];
+    const aside = Math.max(0, low - end, near - high);
+    return along > 8 ? along + 8 * aside + 0.2 * Math.abs(right ? y : x) : Infinity;
+  };
+  const ways = buttons.filter((button) => button !== from).map((button) => [far(button), button]);
+  const [, nearest] = ways.reduce((best, way) => (way[0] < best[0] ? way : best), [Infinity, null]);
+  return nearest;
 };
-
-const middleOf = (one, other) => (one + other) / 2;
-const gap = (start, end, from, to) => Math.max(0, from - end, start - to);

@@ -1,37 +1,78 @@
-// How one cell was made: every tensor of the trace, multiplied out, added up, normalised.
+// How one cell was made: of every tensor of the trace, multiplied out, added up, normalised.
 //
-// A making is {title, equation, headings, terms, steps, total, recorded, note}: `terms` are what is added up,
+// A making is {title, equation, written, headings, terms, steps, total, recorded, note}: `terms` are what is added up,
 // {label, numbers, value}, under `headings`; `steps` are what is done one after the other, {label: value}; `strips` are
 // the rows and columns that it was made from, as strips.js draws them.
 // All is computed again in double precision from the numbers that the pass recorded.
 
-import { fourDecimals } from "../base/numbers.js";
+import { apart, fourDecimals, panelOf } from "../base/numbers.js";
+import { madeOf, productBehind } from "../runs/lineage.js";
+import { splitName } from "../runs/parts.js";
+import { captionOfTensor } from "../runs/runs.js";
 import { cellPlaceInWords } from "../matrices/cell_words.js";
+import { scaleOfTensor } from "../matrices/scales.js";
+import { OPERATIONS } from "./operations.js";
+import { sumInWords } from "./terms.js";
 
-export const NOT_KEPT = "Not kept for this switch; the recording without it has it.";
+export const NOT_KEPT = "Not in this file: the model is too big for its weights to be in the page.";
 
-/** What is made of numbers that the page does not have is not shown as if it had them. */
-export const keptOrNot = (run, recorded, made) => {
-  const isUnknown = Number.isNaN(recorded) || made.terms?.some(({ value }) => Number.isNaN(value));
-  if (!isUnknown && !Number.isNaN(made.total)) return made;
-  const { equation } = made;
-  if (run.stepwise)
-    return {
-      equation,
-      total: recorded,
-      missing: true,
-      note: "With a cache this is never computed: the key came later.",
-    };
-  return { equation, total: recorded, missing: true, note: `What it is made of: ${NOT_KEPT.toLowerCase()}` };
+/** How the cell at this row and column of a tensor (of one head, where it has several) was made. */
+export const makingOf = async (run, name, head = 0, row = 0, column = 0) => {
+  const place = { name, head, row, column };
+  const cell = await cellOfTensor(run, place);
+  const recorded = cell.panel.at(row, column);
+  const origin = run.origin(name);
+  const made = origin === "given" ? givenCell(recorded) : keptOrNot(run, recorded, OPERATIONS[cell.caption.by](cell));
+  const { total = recorded, terms = [], headings = [], written } = made;
+  const left = written ?? (terms.length && headings.length ? sumInWords(terms, headings) : "");
+  return {
+    ...place,
+    recorded,
+    said: ["computed", "given"].includes(origin) ? origin : "recorded", // what is derived has the same bits
+    title: titleOfCell(cell),
+    strips: [],
+    note: "",
+    ...made,
+    total,
+    terms,
+    headings,
+    steps: Object.entries(made.steps ?? {}).map(([label, value]) => ({ label, value })),
+    difference: apart(total, recorded),
+    written: left && `${left} = ${fourDecimals(total)}`,
+  };
 };
 
-export const isGiven = (run, name) => run.given !== undefined && name in run.given.matrices;
+/** What an operation reads: the cell's place, the words along its axes, and the tensors that it is made of. */
+const cellOfTensor = async (run, place) => {
+  const { name, head, row } = place;
+  const tensor = await run.get(name);
+  const caption = captionOfTensor(name);
+  const labels = labelsOfTensor(run, name, tensor);
+  if (tensor.kept) labels.columns = tensor.kept.tokens[row]; // of a big vocabulary each row has its own best words
+  const { of, parameters } = madeOf(run, name);
+  const operands = await Promise.all(of.map((each) => operandOf(run, each, head)));
+  const product = caption.by === "linear" ? await productBehind(run, name, head) : null;
+  const cell = { ...place, ...splitName(name), run, tensor, panel: panelOf(tensor, head), caption, labels };
+  return { ...cell, of: operands, parameters, product };
+};
 
-export const givenCell = ({ panel, row, column }) => ({
-  equation: "given",
-  total: panel.at(row, column),
-  note: "This matrix is what the example starts from.",
-});
+const operandOf = async (run, name, head) => {
+  const tensor = await run.get(name);
+  const panel = panelOf(tensor, tensor.axes.includes("H") ? head : 0);
+  return { name, tensor, panel, caption: captionOfTensor(name), scale: await scaleOfTensor(run, name, tensor) };
+};
+
+const givenCell = (total) => ({ equation: "given", total, note: "This matrix is what the example starts from." });
+
+/** What is made of numbers that the page does not have is not shown as if it had them. */
+const keptOrNot = (run, recorded, made) => {
+  const isUnknown = Number.isNaN(recorded) || made.terms?.some(({ value }) => Number.isNaN(value));
+  if (!isUnknown && !Number.isNaN(made.total)) return made;
+  const note = run.stepwise
+    ? "With a cache this is never computed: the key came later."
+    : `What it is made of: ${NOT_KEPT.toLowerCase()}`;
+  return { equation: made.equation, total: recorded, missing: true, note };
+};
 
 /** The labels of a tensor's two axes: {rows, columns}. */
 export const labelsOfTensor = (run, name, tensor) => {
@@ -39,41 +80,8 @@ export const labelsOfTensor = (run, name, tensor) => {
   return { rows: run.labels(name, first), columns: second ? run.labels(name, second) : [""] };
 };
 
-/** The labels for one row's cell: of a big vocabulary each row has its own best words. */
-export const labelsOfCell = (run, name, tensor, row) => {
-  const labels = labelsOfTensor(run, name, tensor);
-  return tensor.kept ? { ...labels, columns: tensor.kept.tokens[row] } : labels;
-};
-
-export const titleOfCell = ({ tensor, labels, row, column, panel }) => {
+const titleOfCell = ({ tensor, labels, row, column, panel }) => {
   const asks = tensor.axes.endsWith("LM");
   const columnWord = asks || panel.columns === 1 || tensor.axes.endsWith("V") ? "" : "dimension";
-  return cellPlaceInWords(
-    { asks, panel, rows: labels.rows, columns: labels.columns, rowWord: "", columnWord },
-    row,
-    column,
-  );
+  return cellPlaceInWords({ asks, panel, ...labels, rowWord: "", columnWord }, row, column);
 };
-
-/** What two rows of numbers give, multiplied one by one. */
-export const productTerms = (labels, left, right) =>
-  left.map((number, place) => ({
-    label: labels[place],
-    numbers: [number, right[place]],
-    value: number * right[place],
-  }));
-
-export const sumOfTerms = (terms) => terms.reduce((sum, term) => sum + term.value, 0);
-
-/** "0.2000·0.1000 + 0.4000·0.2000 + … = 0.6000": the sum as one writes it; the middle of a long one left out. */
-export const writtenOut = ({ terms, total, headings }) => {
-  if (!terms.length || !headings.length) return "";
-  const written = terms.map(({ numbers, value }) => {
-    const factors = numbers.filter((number) => number !== null);
-    return (factors.length === 2 && headings.at(-1).includes("·") ? factors : [value]).map(inSum).join("·");
-  });
-  const shown = written.length > 6 ? [...written.slice(0, 4), "…", written.at(-1)] : written;
-  return `${shown.join(" + ")} = ${fourDecimals(total)}`;
-};
-
-export const inSum = (number) => (number < 0 ? `(${fourDecimals(number)})` : fourDecimals(number));

@@ -1,46 +1,30 @@
 // What a cell was made from, drawn again above its sum: the row and the column as strips of colour, each number above
-// the one it meets. A strip: {symbol, label, role, numbers, scale, sign before it, `of`: the plate where it stands}.
+// the one it meets. A strip: {symbol, label, role, numbers, scale, sign before it}.
 
-import { animate, element, words } from "../base/elements.js";
-import { columnOfPanel, fourDecimals, panelOf, rowOfPanel } from "../base/numbers.js";
-import { withScripts } from "../base/scripted.js";
-import { depthOf, scaleOf, scaleOfTensor, shadeOf } from "../matrices/scales.js";
-import { softmaxSteps } from "./softmax_steps.js";
+import { element, withScripts, words } from "../base/elements.js";
+import { fourDecimals } from "../base/numbers.js";
+import { depthOf, scaleOf, shadeOf } from "../matrices/scales.js";
 
-/** The row of a tensor that goes into a cell: {numbers, scale, of}. */
-export const rowOfTensor = async (run, name, head, row) => {
-  const tensor = await run.get(name);
-  return { numbers: rowOfPanel(panelOf(tensor, head), row), scale: await scaleOfTensor(run, name, tensor), of: name };
-};
-
-export const columnOfTensor = async (run, name, head, column) => {
-  const tensor = await run.get(name);
-  return {
-    numbers: columnOfPanel(panelOf(tensor, head), column),
-    scale: await scaleOfTensor(run, name, tensor),
-    of: name,
-  };
-};
-
-/** A row, a column, and what they give, one by one. */
-export const productStrips = (left, right, role) => {
-  const numbers = left.numbers.map((number, place) => number * right.numbers[place]);
-  const products = { symbol: "", label: "their products", role, numbers, scale: scaleOf("numbers", { data: numbers }) };
-  return [left, { sign: "·", ...right }, { sign: "=", ...products }];
+/** The row and the column of a sum of products, and these one by one. */
+export const productStrips = (terms, left, right, role) => {
+  const products = terms.filter(({ numbers }) => numbers[0] !== null); // not the bias
+  const values = products.map(({ value }) => value);
+  return [
+    { ...left, numbers: products.map(({ numbers }) => numbers[0]) },
+    { sign: "·", ...right, numbers: products.map(({ numbers }) => numbers[1]) },
+    { sign: "=", label: "their products", role, numbers: values, scale: scaleOf("numbers", { data: values }) },
+  ];
 };
 
 /** A row of scores, its powers, and the weights that come of them; one of these is the chosen cell. */
-export const softmaxStrips = (scores, chosen) => {
-  const { columns } = softmaxSteps(scores.numbers);
-  const strip = (sign, label, step) => ({
-    sign,
-    symbol: "",
-    label,
-    role: "w",
-    numbers: columns.map((each) => each[step]),
-    scale: scaleOf("weights"),
-  });
-  return [{ role: "w", ...scores }, strip("→", "exp(x − max)", "power"), { ...strip("→", "exp ÷ Σ", "share"), chosen }];
+export const softmaxStrips = (terms, scores, chosen) => {
+  const strip = (label, numbers) => ({ sign: "→", label, role: "w", numbers, scale: scaleOf("weights") });
+  const [powers, shares] = [terms.map(({ value }) => value), terms.map(({ after }) => after)];
+  return [
+    { role: "w", numbers: terms.map(({ numbers }) => numbers[0]), ...scores },
+    strip("exp(x − max)", powers),
+    { ...strip("exp ÷ Σ", shares), chosen },
+  ];
 };
 
 /** The strips of a making; null where it has none, or a number of them is not known. */
@@ -60,8 +44,8 @@ const stripLabels = (labels) =>
     element("span", { class: "strip-cells names" }, [labels.map((label) => words(label))]),
   ]);
 
-const stripElement = ({ sign = "", symbol, label, role, numbers, scale, of, chosen }) =>
-  element("div", { class: `strip-line role-${role}`, "data-from": of }, [
+const stripElement = ({ sign = "", symbol, label, role, numbers, scale, chosen }) =>
+  element("div", { class: `strip-line role-${role}` }, [
     element("span", { class: "strip-name" }, [
       element("span", { class: "strip-sign" }, sign),
       symbol ? element("b", { class: "symbol" }, withScripts(symbol)) : null,
@@ -75,19 +59,4 @@ const stripElement = ({ sign = "", symbol, label, role, numbers, scale, of, chos
 const stripCell = (number, scale, isChosen) => {
   const { class: shade, ...level } = shadeOf(depthOf(scale, number));
   return element("i", { class: isChosen ? `${shade} chosen` : shade, title: fourDecimals(number), ...level });
-};
-
-const FARTHEST = 90; // pixels that a strip comes from, however far its plate is
-
-/** Each strip comes from where its plate stands. */
-export const bringStrips = (making, plates) => {
-  for (const line of making.querySelectorAll("[data-from]")) {
-    const plate = [...plates.querySelectorAll("[data-plate]")].find((each) => each.dataset.plate === line.dataset.from);
-    if (!plate) continue;
-    const [from, to] = [plate.getBoundingClientRect(), line.lastChild.getBoundingClientRect()];
-    const [across, down] = [from.left - to.left, from.top - to.top];
-    const part = Math.min(1, FARTHEST / Math.max(1, Math.hypot(across, down)));
-    const start = `translate(${across * part}px, ${down * part}px)`;
-    animate(line.lastChild, { transform: [start, "none"], opacity: [0.2, 1] });
-  }
 };

@@ -1,74 +1,53 @@
 // The twin of a matrix: a plain table with all digits, to be copied into a spreadsheet, or printed.
 
-import { columnHead, element, rowHead, tableOf, words } from "../base/elements.js";
+import { button, columnHead, element, rowHead, tableOf, words } from "../base/elements.js";
 import { allDigits } from "../base/numbers.js";
 
-/** {fold, copy}: a fold with the table, which is made when it is opened, and a button that copies it. */
-export const twinOfMatrix = (title, { panel, rows, columns, pick, kind }) => {
-  const fold = element("details", { class: "twin" }, element("summary", {}, "As a plain table, all digits"));
-  fold.fill = () => {
-    if (!fold.querySelector("table"))
-      fold.append(element("div", { class: "table-scroll" }, twinTable(title, { panel, rows, columns, pick })));
-  };
-  fold.addEventListener("toggle", () => fold.open && fold.fill());
-  const copy = element("button", { class: "copy", type: "button" }, "Copy the numbers");
-  copy.addEventListener("click", async () => {
-    const done = await copyText(tabSeparated({ panel, rows, columns, pick, kind }));
+const COPY = "Copy the numbers";
+
+/** A button that copies the table, and a fold with it, which is filled when it is opened. */
+export const twinOfMatrix = (title, spec) => {
+  const fold = element("details.twin", element("summary", "As a plain table, all digits"));
+  fold.fill = () => fold.children[1] ?? fold.append(element("div.table-scroll", twinTable(title, spec)));
+  fold.addEventListener("toggle", fold.fill);
+  const copyNumbers = async () => {
+    const rows = [...twinTable(title, spec).rows].map((row) => [...row.cells].map((cell) => cell.textContent));
+    const text = rows.map((cells) => cells.join("\t")).join("\n");
+    const done = await copyText(text.replaceAll("−∞", "-inf")); // which spreadsheets and Python take as text
     copy.textContent = done ? "Copied" : "Could not copy: open the table and select it";
-    setTimeout(() => (copy.textContent = "Copy the numbers"), 2500);
-  });
-  return { fold, copy };
+    setTimeout(() => (copy.textContent = COPY), 2500);
+  };
+  const copy = button(COPY, copyNumbers, { class: "copy", type: "button" });
+  return [copy, fold];
 };
 
+const twinTable = (title, { panel, rows, columns, pick }) =>
+  tableOf("twin-table", {
+    caption: title,
+    heading: [element("td"), columns.map((label) => columnHead(words(label)))],
+    rows: rows.map((label, row) => [
+      rowHead(words(label)),
+      columns.map((_, column) =>
+        element("td", pick && [words(pick(row, column).label), " "], allDigits(panel.at(row, column))),
+      ),
+    ]),
+  });
+
 /** On paper the table stands with all its digits; folds that were closed are closed again afterwards. */
-const unfoldForPaper = () => {
+addEventListener("beforeprint", () => {
   for (const fold of document.querySelectorAll("details:is(.names, .twin):not([open])")) {
     fold.fill?.();
     fold.open = fold.classList.toggle("for-paper", true);
   }
-};
+});
 
-const foldAfterPaper = () => {
+addEventListener("afterprint", () => {
   for (const fold of document.querySelectorAll(".for-paper")) fold.open = fold.classList.toggle("for-paper", false);
-};
-
-addEventListener("beforeprint", unfoldForPaper);
-
-addEventListener("afterprint", foldAfterPaper);
-
-const twinTable = (title, { panel, rows, columns, pick }) => {
-  const number = (row, column) =>
-    element("td", {}, pick ? [words(pick(row, column).label), " "] : null, allDigits(panel.at(row, column)));
-  return tableOf("twin-table", {
-    caption: title,
-    heading: [element("td"), columns.map((label) => columnHead(words(label)))],
-    rows: Array.from({ length: panel.rows }, (_, row) => [
-      rowHead(words(rows[row])),
-      columns.map((_, column) => number(row, column)),
-    ]),
-  });
-};
-
-/** Rows of text with tabs between the cells; −∞ as "-inf", which spreadsheets and Python both take as text. */
-const tabSeparated = ({ panel, rows, columns, pick }) => {
-  const cell = (row, column) => {
-    const value = panel.at(row, column);
-    const number = value === -Infinity ? "-inf" : allDigits(value);
-    return pick ? `${pick(row, column).label} ${number}` : number;
-  };
-  const lines = [["", ...columns].join("\t")];
-  for (let row = 0; row < panel.rows; row++) {
-    lines.push([rows[row], ...Array.from({ length: panel.columns }, (_, column) => cell(row, column))].join("\t"));
-  }
-  return lines.join("\n");
-};
+});
 
 /** Put text on the clipboard; true when that worked. */
-export const copyText = async (text) => {
-  try {
-    await navigator.clipboard.writeText(text);
-    return true;
-  } catch {
-    return false;
-  }
-};
+export const copyText = (text) =>
+  navigator.clipboard.writeText(text).then(
+    () => true,
+    () => false,
+  );

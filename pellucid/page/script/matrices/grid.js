@@ -21,8 +21,8 @@ const SMALLEST_ELEMENT = 8; // pixels; smaller cells are painted too
 export const grid = (options) => {
   const matrix = matrixOfGrid(options);
   const drawn = matrix.asElements ? tableOfCells(matrix) : canvasOfCells(matrix);
-  const frame = element("div", { class: "frame", hidden: true });
-  const whole = element("div", { class: `matrix role-${matrix.role}`, "data-name": matrix.name }, drawn.element, frame);
+  const frame = element("div.frame", { hidden: true });
+  const whole = element(`div.matrix.role-${matrix.role}`, drawn.element, frame);
   whole.chosen = () => ({ row: matrix.row, column: matrix.column });
   whole.choose = (row, column, focus = false) => {
     matrix.row = Math.max(0, Math.min(matrix.panel.rows - 1, row));
@@ -55,24 +55,20 @@ const placeFrame = (whole, frame, drawn, { rows, columns }, area) => {
 
 /** Keys and clicks choose a cell; the pointer only looks. */
 const listenToCells = ({ element: place, cellAt }, matrix, moved) => {
-  place.addEventListener("keydown", (event) => gridKey(event, matrix, moved));
-  place.addEventListener("focusin", () => matrix.onLook?.(matrix.row, matrix.column, "focus"));
-  place.addEventListener("pointerleave", () => matrix.onLeave?.());
-  const withCell = (act) => (event) => {
+  const listen = (name, act) => place.addEventListener(name, act);
+  listen("keydown", (event) => gridKey(event, matrix, moved));
+  listen("focusin", () => matrix.onLook?.(matrix.row, matrix.column, "focus"));
+  listen("pointerleave", () => matrix.onLeave?.());
+  listen("pointermove", (event) => {
     const cell = cellAt(event);
-    if (cell) act(cell);
-  };
-  place.addEventListener(
-    "click",
-    withCell(({ row, column }) => {
-      moved(row, column);
-      matrix.onPin?.(row, column);
-    }),
-  );
-  place.addEventListener(
-    "pointermove",
-    withCell(({ row, column }) => matrix.onLook?.(row, column, "pointer")),
-  );
+    if (cell) matrix.onLook?.(cell.row, cell.column, "pointer");
+  });
+  listen("click", (event) => {
+    const cell = cellAt(event);
+    if (!cell) return;
+    moved(cell.row, cell.column);
+    matrix.onPin?.(cell.row, cell.column);
+  });
 };
 
 /** What a grid knows: its numbers, its labels, and how large and in which scale it is drawn. */

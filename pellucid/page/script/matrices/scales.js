@@ -1,11 +1,9 @@
 // How a number becomes a colour. The scales are fixed: weights from 0 to 1, everything else around 0, up to
 // a round number that holds for all heads of a tensor; so the same shade is the same number. There is one ramp, from
-// nothing at 0 to the whole hue at 1: DEEPEST for what is painted, 100% in `.shade` of plates.css for elements.
+// nothing at 0 to the whole hue at 1, as painting.js paints it and `.shade` of matrices.css has it for elements.
 
 import { element } from "../base/elements.js";
 import { splitName } from "../runs/parts.js";
-
-export const DEEPEST = 255; // how opaque the hue is at depth 1
 
 /** What a tensor of this name holds: "weights" lie between 0 and 1, a "mask" is 0 or −∞, the rest "numbers". */
 export const kindOfNumbers = (name) => {
@@ -32,25 +30,23 @@ const roundNumber = (value) => {
   return digit * power;
 };
 
-/** How deep the colour is, from −1 (the least) over 0 to 1 (the most); null for −∞, NaN for what is not known. */
-export const depthOf = (scale, value) => {
-  if (Number.isNaN(value)) return NaN;
-  if (!Number.isFinite(value)) return null;
-  return Math.max(-1, Math.min(1, value / scale.most));
+/** How deep the colour is, from −1 (the least) over 0 to 1 (the most); null for −∞, NaN for what is not known. In a
+ *  strip, which shows where a vector is large, small numbers are lifted by taking the root. */
+export const depthOf = ({ kind, most }, value) => {
+  if (Math.abs(value) === Infinity) return null;
+  const depth = Math.max(-1, Math.min(1, value / most));
+  return kind === "strip" ? Math.sign(depth) * Math.sqrt(Math.abs(depth)) : depth;
 };
 
 /** The legend of a scale, in words and shades; `hatched` says whether some cells are, or what they are. */
-export const legendOf = (scale, hatched) => {
-  const shades = scale.kind === "numbers" ? [-1, -0.6, -0.25, 0, 0.25, 0.6, 1] : [0, 0.25, 0.5, 0.75, 1];
-  const swatches = shades.map((depth) => element("i", shadeOf(depth)));
-  const ends = scale.kind === "numbers" ? [`−${plainNumber(scale.most)}`, plainNumber(scale.most)] : ["0", "1"];
-  const colours = element("span", { class: "legend-scale" }, ends[0], " ", ...swatches, " ", ends[1]);
-  const no = element("span", { class: "legend-scale" }, [
-    element("i", { class: "hatched" }),
-    ` ${hatched === "masked" ? "masked" : "−∞"}`,
-  ]);
-  if (scale.kind === "mask") return element("p", { class: "legend" }, "blank: 0 · ", no);
-  return element("p", { class: "legend" }, colours, hatched ? " · " : null, hatched ? no : null);
+export const legendOf = ({ kind, most }, hatched) => {
+  const isSigned = kind === "numbers";
+  const shades = isSigned ? [-1, -0.6, -0.25, 0, 0.25, 0.6, 1] : [0, 0.25, 0.5, 0.75, 1];
+  const [least, largest] = isSigned ? [`−${plainNumber(most)} `, ` ${plainNumber(most)}`] : ["0 ", " 1"];
+  const colours = [least, shades.map((depth) => element("i", shadeOf(depth))), largest];
+  const no = element("span.legend-scale", element("i.hatched"), hatched === "masked" ? " masked" : " −∞");
+  if (kind === "mask") return element("p.legend", "blank: 0 · ", no);
+  return element("p.legend", element("span.legend-scale", colours), hatched && [" · ", no]);
 };
 
 /** Attributes that give an element its shade. */
@@ -66,6 +62,6 @@ export const plainNumber = (value) => String(Number(value.toPrecision(6)));
 /** The scale of a tensor's colours. With switches on it is the run's without them: the same shade stays the same number. */
 export const scaleOfTensor = async (run, name, tensor, other) => {
   const before = await run.unswitched?.get(name);
-  const shown = before && !before.unknown ? [before] : [tensor, other].filter(Boolean);
+  const shown = before ? [before] : [tensor, other].filter(Boolean);
   return scaleOf(kindOfNumbers(name), ...shown);
 };

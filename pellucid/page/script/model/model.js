@@ -110,29 +110,17 @@ export class Transformer {
   /** Attention(Q, K, V) = softmax(Q Kᵀ / √d_k) V (equation 1), for each head. */
   attend(path, queries, keys, values, mask, scale = 1 / Math.sqrt(queries[0].columns)) {
     const see = (name, axes, heads) => this.see(path, name, axes, heads);
-    const additive = (head) => head.map((_, query, key) => mask.added(query, key));
-    const scores = see(
-      "scores",
-      "BHLM",
-      queries.map((head, h) => head.timesTransposed(keys[h])),
-    );
-    const scaledScores = see(
-      "scaled_scores",
-      "BHLM",
-      scores.map((head) => head.map((score) => score * scale)),
-    );
-    const masks = see("mask", "BHLM", scores.map(additive));
-    const maskedScores = see(
-      "masked_scores",
-      "BHLM",
-      scaledScores.map((head, h) => head.plus(masks[h])),
-    );
+    const products = queries.map((head, h) => head.timesTransposed(keys[h]));
+    const scores = see("scores", "BHLM", products);
+    const scaled = scores.map((head) => head.map((score) => score * scale));
+    const scaledScores = see("scaled_scores", "BHLM", scaled);
+    const added = scores.map((head) => head.map((_, query, key) => mask.added(query, key)));
+    const masks = see("mask", "BHLM", added);
+    const masked = scaledScores.map((head, h) => head.plus(masks[h]));
+    const maskedScores = see("masked_scores", "BHLM", masked);
     const weights = see("weights", "BHLM", maskedScores.map(softmaxOfRows));
-    return see(
-      "context",
-      "BHLU",
-      weights.map((head, h) => head.times(values[h])),
-    );
+    const sums = weights.map((head, h) => head.times(values[h]));
+    return see("context", "BHLU", sums);
   }
 
   // The other parts of a layer
@@ -160,12 +148,8 @@ export class Transformer {
     const deviation = variance.map((value) => Math.sqrt(value + NORM_EPSILON));
     const divided = x.map((value, position) => (value - mean.at(position, 0)) / deviation.at(position, 0));
     const standardized = this.see(path, "standardized", "BLD", divided);
-    return this.see(
-      path,
-      "output",
-      "BLD",
-      standardized.map((value, _, d) => value * weight[d] + bias[d]),
-    );
+    const output = standardized.map((value, _, d) => value * weight[d] + bias[d]);
+    return this.see(path, "output", "BLD", output);
   }
 
   /** Token embeddings times √D (section 3.4) plus positions (section 3.5); the first id stands at `first`. */
@@ -214,16 +198,17 @@ export const ACTIVATIONS = {
   silu: (x) => x / (1 + Math.exp(-x)),
 };
 
-/** softmax of each row: exp(x − the largest), as a share of their sum. A row of −∞ alone gives zeros. */
+/** The softmax of numbers, step by step: exp(x − the largest), as a share of their sum. −∞ alone gives zeros. */
+export const softmaxOf = (numbers) => {
+  const most = numbers.reduce((largest, x) => Math.max(largest, x), -Infinity);
+  const powers = numbers.map((x) => (most === -Infinity ? 0 : Math.exp(x - most)));
+  const sum = powers.reduce((total, power) => total + power, 0);
+  return { most, powers, sum, shares: powers.map((power) => (sum === 0 ? 0 : power / sum)) };
+};
+
 export const softmaxOfRows = (x) => {
   const made = new Matrix(x.rows, x.columns);
-  for (let row = 0; row < x.rows; row++) {
-    const largest = x.row(row).reduce((most, value) => Math.max(most, value), -Infinity);
-    if (largest === -Infinity) continue;
-    const powers = x.row(row).map((value) => Math.exp(value - largest));
-    const sum = powers.reduce((total, power) => total + power, 0);
-    made.row(row).set(powers.map((power) => power / sum));
-  }
+  for (let row = 0; row < x.rows; row++) made.row(row).set(softmaxOf(x.row(row)).shares);
   return made;
 };
 

@@ -3,36 +3,12 @@
 
 import { fourDecimals } from "../base/numbers.js";
 import { capitalised } from "../base/text.js";
-import { UsageError, eachHead, runStages, sizeOf, stageAxes, stageNames, toMatrix } from "../runs/worked.js";
 import { EXACT, cellByCell, sameSizes, slipThatGives } from "./slips.js";
+import { UsageError, eachHead, writtenNumber } from "./typed_matrix.js";
+import { matrixOf, runStages, stageAxes, stageNames } from "./worked.js";
 
 export const VERDICTS = ["right", "follows", "wrong", "not derivable"];
 const FROM_THE_START = "right from the start, though not from the line before";
-export const LEFT_OUT = ["…", "...", "⋮", "⋯", "⋱", "", "nan"];
-
-/**
- * A number as somebody wrote it: {number, half, written}, half a unit of its last digit; NaN for what is left out.
- * Without `decimals` half a unit of a whole number is NaN: nobody knows to how many digits it was rounded.
- */
-export const writtenNumber = (written, decimals = null, where = "claim") => {
-  const text = String(written).trim();
-  if (LEFT_OUT.includes(text.toLowerCase())) return { number: NaN, half: 0, written: "…" };
-  const plain = text.replace(/[−–]/g, "-").replaceAll("∞", "inf");
-  const shown = text.replace(/[-–]/g, "−").replaceAll("inf", "∞");
-  if (/^[+-]?inf$/i.test(plain))
-    return { number: plain.startsWith("-") ? -Infinity : Infinity, half: 0, written: shown };
-  const parts = /^[+-]?(?:\d+\.?(\d*)|\.(\d+))(?:e([+-]?\d+))?$/i.exec(plain);
-  if (!parts || !Number.isFinite(Number(plain))) {
-    const comma = text.includes(",") ? " Decimals come after a point, not after a comma." : "";
-    throw new UsageError(`${where}: "${text}" is not a number.${comma} Write 0.25, -inf, or … for one left out.`);
-  }
-  const power = parts[3];
-  const digits = (parts[1] ?? parts[2]).length - Number(power ?? 0);
-  const isShort = digits <= 0 && power === undefined;
-  const places = isShort ? decimals : digits;
-  return { number: Number(plain), half: places === null ? NaN : 0.5 * 10 ** -places, written: shown };
-};
-
 /** Every claimed cell with its verdict, and every stage from the claimed line before and from the start. */
 export const checkClaims = (worked, claims, decimals = null) => {
   const { given, shapes } = worked;
@@ -45,7 +21,7 @@ export const checkClaims = (worked, claims, decimals = null) => {
     settleDigits(name, claim, [steps[name], starts[name]]);
     const isMisfit = Boolean(starts[name]) && !sameSizes(starts[name], claim.numbers);
     const slip = steps[name] && !isMisfit ? slipThatGives(given, name, claim, used, steps[name]) : "";
-    const misfit = isMisfit ? `shapes multiply: ${shapes[name]}, not (${sizeOf(claim.numbers[0])})` : "";
+    const misfit = isMisfit ? `shapes multiply: ${shapes[name]}, not (${claim.numbers[0].size})` : "";
     claim.numbers.forEach((matrix, head) =>
       matrix.map((claimed, row, column) => {
         if (Number.isNaN(claimed)) return;
@@ -74,7 +50,7 @@ const readClaim = (name, matrix, heads, decimals) => {
   }
   const cells = matrices.map((rows) => rows.map((row) => row.map((cell) => writtenNumber(cell, decimals, name))));
   const picked = (part) => cells.map((rows) => rows.map((row) => row.map((cell) => cell[part])));
-  return { written: picked("written"), numbers: picked("number").map(toMatrix), halves: picked("half").map(toMatrix) };
+  return { written: picked("written"), numbers: picked("number").map(matrixOf), halves: picked("half").map(matrixOf) };
 };
 
 /** A whole number is accepted where the computed number is whole; else it must say to how many digits it was rounded. */
@@ -127,9 +103,10 @@ export const firstWrong = (report) => {
   const stage = `The first stage that goes wrong is ${cell.name}, where ${here === 1 ? "one cell is" : `${here} cells are`} wrong`;
   const computed = Number.isNaN(cell.step) ? cell.start : cell.step;
   if (Number.isNaN(computed)) return `${stage}: ${cell.why}.`;
-  const axes = stageAxes()[cell.name];
+  const [rows, columns] = stageAxes()[cell.name].replace(/[BH]/g, "");
   const word = (axis, place) => (report.tokens[axis] ? `${place} (${report.tokens[axis][place]})` : place);
-  const places = [`row ${word(axes.at(-2), cell.row)}`, `column ${word(axes.at(-1), cell.column)}`];
+  const places = [`row ${word(rows, cell.row)}`];
+  if (columns) places.push(`column ${word(columns, cell.column)}`);
   if (report.starts[cell.name].length > 1) places.unshift(`head ${cell.head}`);
   const claims = `claims ${cell.written}, and ${shownNumber(computed)} is computed`;
   return `${stage}. ${capitalised(places.join(", "))} ${claims}${cell.why ? `: ${cell.why}` : ""}.`;

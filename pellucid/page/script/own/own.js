@@ -2,20 +2,13 @@
 
 import { button, element, redraw, say } from "../base/elements.js";
 import { page } from "../base/page.js";
-import { UsageError, workedExample } from "../runs/worked.js";
 import { copyText } from "../matrices/copying.js";
+import { ownFields, showFieldError } from "./fields.js";
+import { EMPTY_FORM, formFromAddress, formIntoAddress, formOfTable, startsOfForm, tableOfForm } from "./form.js";
 import { checkClaims } from "./judge.js";
-import { ownFields, showFieldError, showFieldSizes } from "./own_fields.js";
-import { VERDICT_SIGNS, drawOwnResults, verdictClass, verdictSentence } from "./own_results.js";
-import {
-  EMPTY_FORM,
-  formFromAddress,
-  formIntoAddress,
-  formOfTable,
-  numbersOfTable,
-  tableOfForm,
-  withoutSource,
-} from "./own_state.js";
+import { VERDICT_SIGNS, drawOwnResults, verdictClass, verdictSentence } from "./results.js";
+import { UsageError } from "./typed_matrix.js";
+import { workedExample } from "./worked.js";
 
 const TYPING_PAUSE = 200; // milliseconds after the last letter until all is computed again
 const FIRST_EXAMPLE = "000-masked"; // which is right
@@ -29,56 +22,60 @@ export const drawOwnForm = (place, { first = null, carried = "", remember = () =
   if (place.querySelector(":scope > .own")) return undefined;
   const examples = page.header.own.examples;
   const begun = formOfTable(first ?? examples.find(({ name }) => name === FIRST_EXAMPLE));
-  const own = { place, begun, form: (carried && formFromAddress(carried)) || begun, namesIt: first !== null };
+  const own = { place, begun, form: (carried && formFromAddress(carried)) || begun, namesIt: first !== null, remember };
   own.before = []; // forms that an example or a file has replaced
-  place.replaceChildren(ownPlaces(own, first !== null));
+  own.sourceOf = (form) => [first, ...examples].find((each) => form.name && each?.name === form.name) ?? {};
+  place.replaceChildren(ownPlaces(own));
   own.change = (changes, again = false) => {
-    own.form = changedForm(own.form, changes);
-    if (again) drawOwnFields(own);
+    const example = changes.start && exampleOfStart(changes.start, own.form);
+    if (example) return own.replace(formOfTable(example), `${example.name}: ${example.about}`);
+    const isSame = changes.start || changes.claimed !== undefined; // what is said about the example goes on to hold
+    own.form = { ...own.form, ...(isSame ? {} : { name: "" }), ...changes };
+    if (again) drawFields(own);
     clearTimeout(own.waiting);
-    own.waiting = setTimeout(() => workOut(own, remember), again ? 0 : TYPING_PAUSE);
+    own.waiting = setTimeout(() => workOut(own), again ? 0 : TYPING_PAUSE);
+    return undefined;
   };
   own.replace = (form, told, before = [...own.before, own.form]) => {
     Object.assign(own, { form, before });
-    drawOwnFields(own);
-    drawOwnTools(own, examples);
     say(told);
-    return workOut(own, remember);
+    return drawForm(own);
   };
-  drawOwnTools(own, examples);
-  drawOwnFields(own);
-  return workOut(own, remember);
+  return drawForm(own);
+};
+
+/** A way to begin that lacks what it needs begins with an example. */
+const exampleOfStart = (start, form) => {
+  const { needs = [] } = startsOfForm()[start];
+  if (needs.every((name) => form[name]?.trim())) return null;
+  return page.header.own.examples.find((each) => formOfTable(each).start === start);
 };
 
 /** The form and what comes of it, side by side; the one that comes first is read first. */
-const ownPlaces = (own, outcomeFirst) => {
+const ownPlaces = (own) => {
   const part = (name, properties = {}) => (own[name] = element("div", { class: `own-${name}`, ...properties }));
   own.about = element("p", { class: "own-about" });
   own.status = element("p", { class: "own-status", role: "status" });
-  const file = element("div", { class: "own-file" }, jsonToTake(own), jsonToBring(own));
+  const file = element("div", { class: "own-file" }, asFile(own));
   const typed = [part("tools"), part("fields"), file, part("brief", { hidden: true })];
   const form = element("section", { class: "own-form", "aria-label": "the numbers" }, typed);
   const made = [own.about, own.status, part("results")];
   const outcome = element("section", { class: "own-outcome", "aria-label": "what comes of them" }, made);
-  if (outcomeFirst) return element("div", { class: "own outcome-first" }, outcome, form);
+  if (own.namesIt) return element("div", { class: "own outcome-first" }, outcome, form);
   return element("div", { class: "own" }, form, outcome);
 };
 
-/** Texts and claims are changed one by one; what was said about the example holds no longer. */
-const changedForm = (form, changes) => ({
-  ...(changes.start || changes.claimed ? form : withoutSource(form)),
-  ...changes,
-  texts: { ...form.texts, ...changes.texts },
-  claims: { ...form.claims, ...changes.claims },
-});
-
-const drawOwnFields = (own) => {
-  redraw(own.fields, ownFields(own.form, own.change));
-  showFieldSizes(own.fields);
+const drawForm = (own) => {
+  drawTools(own);
+  drawFields(own);
+  return workOut(own);
 };
 
+const drawFields = (own) => redraw(own.fields, ownFields(own.form, own.change));
+
 /** Choosing an example, the way back to what was there before, and an empty form. */
-const drawOwnTools = (own, examples) => {
+const drawTools = (own) => {
+  const { examples } = page.header.own;
   const choose = (event) => {
     const example = examples.find(({ name }) => name === event.target.value);
     if (example) own.replace(formOfTable(example), `${example.name}: ${example.about}`);
@@ -100,37 +97,32 @@ const drawOwnTools = (own, examples) => {
 };
 
 /** Computes everything from what is typed; where that cannot be, says why, and leaves what was there. */
-const workOut = async (own, remember) => {
+const workOut = async (own) => {
   const isAsBegun = JSON.stringify(own.form) === JSON.stringify(own.begun);
   const carried = isAsBegun ? "" : formIntoAddress(own.form);
-  remember(carried ?? "");
+  own.remember(carried ?? "");
   showAbout(own, isAsBegun, carried === null);
-  showFieldSizes(own.fields);
-  if (isEmptyForm(own.form)) return showNothing(own);
+  if (isEmpty(own.form)) return showNothing(own);
   try {
     const table = tableOfForm(own.form);
-    const worked = workedExample(numbersOfTable(table));
+    const worked = workedExample(table);
     const report = checkClaims(worked, table.claims, table.decimals);
     showFieldError(own.place, null);
     own.json.value = JSON.stringify(table, null, 1);
-    own.status.textContent = "";
-    showOutcome(own, report);
+    showOutcome(own, verdictSentence(report));
     if (own.json.value === own.drawn) return;
     own.drawn = own.json.value;
-    await drawOwnResults({ ...table, name: own.form.name }, worked, report, own.results);
+    await drawOwnResults(own.sourceOf(own.form), worked, report, own.results);
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
     const below = showFieldError(own.place, error);
-    const old = below && own.drawn ? "Below is what came before the last change. " : "";
-    own.status.textContent = `${old}${error.message}`;
-    showOutcome(own, null, error.message);
+    showOutcome(own, { verdict: "fault", text: error.message }, below && own.drawn);
   }
 };
 
-const isEmptyForm = ({ texts, claims }) =>
-  [...Object.values(texts), ...Object.values(claims)].every((text) => !text?.trim());
+/** Whether nothing is typed: an empty form is no mistake. */
+const isEmpty = (form) => !Object.entries(form).some(([key, text]) => !(key in EMPTY_FORM) && text.trim());
 
-/** An empty form is no mistake. */
 const showNothing = (own) => {
   showFieldError(own.place, null);
   own.status.textContent = "Type or paste a matrix, or choose an example.";
@@ -141,68 +133,66 @@ const showNothing = (own) => {
 };
 
 /** Which example this is, where the page's own heading does not say it. */
-const showAbout = ({ about, form, begun, namesIt }, isAsBegun, isTooLarge) => {
-  const lines = form.note ? element("small", {}, ` note ${form.note}, lines ${form.lines}`) : "";
-  const own = namesIt && begun.name ? `Changed: no longer ${begun.name}.` : "Your own numbers.";
-  about.hidden = namesIt && isAsBegun;
-  about.replaceChildren(...(form.name ? [element("b", {}, form.name), ` ${form.about} `, lines] : [own]));
+const showAbout = (own, isAsBegun, isTooLarge) => {
+  const { name, about, note, lines } = own.sourceOf(own.form);
+  const from = note ? element("small", {}, ` note ${note}, lines ${lines}`) : "";
+  const changed = own.namesIt && own.begun.name ? `Changed: no longer ${own.begun.name}.` : "Your own numbers.";
   const loss = " Too large for the address of this page: it is gone when the page is closed. Keep it as a file, below.";
-  if (isTooLarge) about.append(loss);
-};
-
-/** The verdict once more, small, where one types; it is also what is said aloud. */
-const showOutcome = (own, report, fault = "") => {
-  own.status.classList.toggle("is-wrong", fault !== "");
-  own.results.classList.toggle("is-old", fault !== "");
-  const judged = report?.cells.length
-    ? verdictSentence(report)
-    : { verdict: "right", text: "Computed. Nothing is claimed." };
-  const [verdict, told] = fault ? ["wrong", fault] : [judged.verdict, judged.text];
-  const show = () => own.place.querySelector(".own-outcome").scrollIntoView({ block: "start" });
-  const sign = element("span", { class: "verdict-sign", "aria-hidden": "true" }, fault ? "!" : VERDICT_SIGNS[verdict]);
-  own.brief.hidden = false;
-  own.brief.className = `own-brief ${verdictClass(verdict)}`;
-  redraw(
-    own.brief,
-    element("p", {}, sign, " ", told),
-    button("Show", show, { type: "button", "data-key": "own-show" }),
+  own.about.hidden = own.namesIt && isAsBegun;
+  own.about.replaceChildren(
+    ...(name ? [element("b", {}, name), ` ${about} `, from] : [changed]),
+    isTooLarge ? loss : "",
   );
-  if (own.said !== undefined && own.said !== told) say(told);
-  own.said = told;
 };
 
-const fold = (title, ...children) => element("details", {}, element("summary", {}, title), children);
+/** What is wrong with the form, or the verdict once more, small, where one types; it is also what is said aloud. */
+const showOutcome = (own, { verdict, text }, isOld = false) => {
+  const isFault = verdict === "fault";
+  own.status.textContent = isFault ? `${isOld ? "Below is what came before the last change. " : ""}${text}` : "";
+  own.status.classList.toggle("is-wrong", isFault);
+  own.results.classList.toggle("is-old", isFault);
+  const show = () => own.place.querySelector(".own-outcome").scrollIntoView({ block: "start" });
+  const sign = element("span", { class: "verdict-sign", "aria-hidden": "true" }, VERDICT_SIGNS[verdict] ?? "!");
+  own.brief.hidden = false;
+  own.brief.className = `own-brief ${verdictClass(isFault ? "wrong" : verdict)}`;
+  const again = button("Show", show, { type: "button", "data-key": "own-show" });
+  redraw(own.brief, element("p", {}, sign, " ", text), again);
+  if (own.said !== undefined && own.said !== text) say(text);
+  own.said = text;
+};
 
-/** The form as the file that `pellucid example --file` reads. */
-const jsonToTake = (own) => {
-  own.json = element("textarea", { id: "own-json", class: "own-matrix", wrap: "off", readonly: true, rows: 8 });
-  const done = element("span", { role: "status" });
-  const copy = async () =>
-    (done.textContent = (await copyText(own.json.value)) ? "Copied." : "Select the text and copy it.");
+/** The form as the file that `pellucid example --file` reads. Another one is typed or pasted over it; where something
+ *  is wrong with that, the text stays, and the form too. */
+const asFile = (own) => {
+  const bring = () => {
+    try {
+      const form = formOfTable({ ...JSON.parse(own.json.value), name: "" });
+      workedExample(tableOfForm(form));
+      own.replace(form, "The form is as the file says.");
+      done.textContent = "";
+    } catch (error) {
+      done.textContent = `This is no example that the form takes: ${error.message}`;
+    }
+  };
   const download = () => {
     const address = URL.createObjectURL(new Blob([own.json.value], { type: "application/json" }));
     element("a", { href: address, download: "example.json" }).click();
     setTimeout(() => URL.revokeObjectURL(address), 1000);
   };
-  const label = element("label", { for: "own-json" }, "What is in the form, for pellucid example --file");
-  const buttons = [button("Copy", copy), button("Download", download), done];
-  return fold("As a file", label, own.json, element("div", { class: "own-buttons" }, buttons));
-};
-
-/** The form as a pasted file says; where something is wrong with it, the text stays, and the form too. */
-const jsonToBring = (own) => {
-  const pasted = element("textarea", { id: "own-json-in", class: "own-matrix", rows: 4, spellcheck: "false" });
-  const fault = element("p", { class: "own-error", role: "alert" });
-  const bring = () => {
-    fault.textContent = "";
-    try {
-      const form = formOfTable({ ...JSON.parse(pasted.value), name: "" });
-      numbersOfTable(tableOfForm(form));
-      own.replace(form, "The form is as the file says.");
-    } catch (error) {
-      fault.textContent = `This is no example that the form takes: ${error.message}`;
-    }
-  };
-  const label = element("label", { for: "own-json-in" }, "Paste such a file");
-  return fold("From a file", label, pasted, fault, element("div", { class: "own-buttons" }, button("Use it", bring)));
+  const copy = async () =>
+    (done.textContent = (await copyText(own.json.value)) ? "Copied." : "Select the text and copy it.");
+  const field = { id: "own-json", class: "own-matrix", wrap: "off", rows: 8, spellcheck: "false", change: bring };
+  own.json = element("textarea", field);
+  const done = element("p", { class: "own-error", role: "alert" });
+  return element("details", {}, [
+    element("summary", {}, "As a file"),
+    element(
+      "label",
+      { for: "own-json" },
+      "What is in the form, for pellucid example --file; or paste such a file here",
+    ),
+    own.json,
+    element("div", { class: "own-buttons" }, button("Copy", copy), button("Download", download)),
+    done,
+  ]);
 };

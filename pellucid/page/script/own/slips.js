@@ -4,37 +4,37 @@
 import { Matrix } from "../base/matrix.js";
 import { page } from "../base/page.js";
 import { softmaxOfRows } from "../model/model.js";
-import { WEIGHT_OF, eachHead, sizeOf, toMatrix } from "../runs/worked.js";
+import { madeOfStage } from "./worked.js";
 
 export const EXACT = 1e-9; // added to every slack: what float64 itself may lose
 const ENOUGH = 4; // claimed cells that convince where a slip shows in a single one
 
 class NotHere extends Error {} // a formula needs a line that the example lacks, or shapes do not multiply
 
+const PROJECTED = ["queries", "keys", "values"]; // which have the same slips
+
 /** "dividing by d_k gives this": the known slips that give a claim, if there are one or two; else "". */
 export const slipThatGives = (given, name, claim, lines, right) => {
-  const names = namesForSlips(given, name, lines);
-  if (name in given.matrices || (WEIGHT_OF[name] && !names.weight)) return "";
-  const { source, weight } = given.projections[name] ?? {};
+  const isProjected = PROJECTED.includes(name);
+  const [[source], [weight]] = madeOfStage(name, given.arrays);
+  if (name in given.arrays || (isProjected && !weight)) return "";
+  const names = namesForSlips(given, lines);
+  if (isProjected) Object.assign(names, { source: names[source], weight: names[weight] });
   const written = { source, weight };
   for (const key of ["divisor", "square"]) written[key] = Number((names[key] ?? 0).toPrecision(6));
-  const found = (page.header.own.slips[WEIGHT_OF[name] ? "projection" : name] ?? [])
+  const found = (page.header.own.slips[isProjected ? "projection" : name] ?? [])
     .filter(([, formula]) => givesClaim(formula, names, claim, right))
     .map(([done]) => done.replace(/\{(\w+)\}/g, (_, key) => written[key]));
   return found.length === 1 || found.length === 2 ? `${found.join(" or ")} gives this` : "";
 };
 
 /** The matrices, a list of heads each, and the numbers that a formula may name. */
-const namesForSlips = (given, name, lines) => {
-  const names = { heads: given.heads };
-  for (const [key, array] of Object.entries(given.arrays)) names[key] = eachHead(array).map(toMatrix);
-  Object.assign(names, lines);
+const namesForSlips = ({ arrays, heads, divisor }, lines) => {
+  const names = { heads, ...arrays, ...lines };
   const width = lines.queries?.[0].columns;
-  if (width) Object.assign(names, { d_k: width, d_model: width * given.heads });
-  if (given.divisor !== null) names.divisor = given.divisor;
-  if (given.divisor !== null && !width) names.square = given.divisor ** 2;
-  const { source, weights } = given.projections[name] ?? {};
-  if (weights) Object.assign(names, { source: names[source], weight: eachHead(weights).map(toMatrix) });
+  if (width) Object.assign(names, { d_k: width, d_model: width * heads });
+  if (divisor) names.divisor = divisor;
+  if (divisor && !width) names.square = divisor ** 2;
   return names;
 };
 
@@ -140,4 +140,4 @@ const SLIP_FUNCTIONS = {
   ],
 };
 
-export const sameSizes = (one, other) => one.length === other.length && sizeOf(one[0]) === sizeOf(other[0]);
+export const sameSizes = (one, other) => one.length === other.length && one[0].size === other[0].size;

@@ -2,9 +2,15 @@
 // spreadsheet), & (LaTeX) or | (Markdown); or a list with brackets and commas, as in Python. An empty line begins
 // the next head's matrix. Decimals come after a point: a comma between two digits is an error that says so.
 
-import { UsageError, eachHead } from "../runs/worked.js";
-import { LEFT_OUT, writtenNumber } from "./judge.js";
+/** A wrong setting or matrix; `place` names the field to mend. */
+export class UsageError extends Error {
+  constructor(message, place = "") {
+    super(message);
+    this.place = place;
+  }
+}
 
+const LEFT_OUT = ["…", "...", "⋮", "⋯", "⋱", "", "nan"];
 const ELIDED = /^…\s*(\d{1,4})\s*×\s*(\d{1,4})$/; // "… 8×4": a matrix of which only the shape is known
 
 /** Rows of cells as written ("0.40"), or a list of such matrices; null where nothing is typed. */
@@ -71,6 +77,12 @@ const checkRows = (matrix, place, which) => {
   });
 };
 
+/** A matrix for each head; a list of numbers is one row. */
+export const eachHead = (matrix) => {
+  if (!Array.isArray(matrix[0])) return [[matrix]];
+  return Array.isArray(matrix[0][0]) ? matrix : [matrix];
+};
+
 /** A matrix as a field shows it: rows on lines, columns below each other; heads apart by an empty line. */
 export const matrixAsText = (matrix) =>
   eachHead(matrix)
@@ -88,4 +100,27 @@ export const atPlace = (place, made) => {
     error.place = place;
     throw error;
   }
+};
+
+/**
+ * A number as somebody wrote it: {number, half, written}, half a unit of its last digit; NaN for what is left out.
+ * Without `decimals` half a unit of a whole number is NaN: nobody knows to how many digits it was rounded.
+ */
+export const writtenNumber = (written, decimals = null, where = "claim") => {
+  const text = String(written).trim();
+  if (LEFT_OUT.includes(text.toLowerCase())) return { number: NaN, half: 0, written: "…" };
+  const plain = text.replace(/[−–]/g, "-").replaceAll("∞", "inf");
+  const shown = text.replace(/[-–]/g, "−").replaceAll("inf", "∞");
+  if (/^[+-]?inf$/i.test(plain))
+    return { number: plain.startsWith("-") ? -Infinity : Infinity, half: 0, written: shown };
+  const parts = /^[+-]?(?:\d+\.?(\d*)|\.(\d+))(?:e([+-]?\d+))?$/i.exec(plain);
+  if (!parts || !Number.isFinite(Number(plain))) {
+    const comma = text.includes(",") ? " Decimals come after a point, not after a comma." : "";
+    throw new UsageError(`${where}: "${text}" is not a number.${comma} Write 0.25, -inf, or … for one left out.`);
+  }
+  const power = parts[3];
+  const digits = (parts[1] ?? parts[2]).length - Number(power ?? 0);
+  const isShort = digits <= 0 && power === undefined;
+  const places = isShort ? decimals : digits;
+  return { number: Number(plain), half: places === null ? NaN : 0.5 * 10 ** -places, written: shown };
 };

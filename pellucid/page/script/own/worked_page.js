@@ -9,7 +9,7 @@ const startWorkedPage = async () => {
   document.body.classList.add("alive");
   const carried = new URLSearchParams(location.hash.replace(/^#\??/, "")).get("form") ?? "";
   const remember = (form) =>
-    history.replaceState(null, "", form ? `#?form=${form}` : location.pathname + location.search);
+    history.replaceState(null, "", form ? `#?form=${encodeURIComponent(form)}` : location.pathname + location.search);
   await drawOwnForm(found("own-place"), { first: page.header.worked, carried, remember });
 };
 

@@ -4,15 +4,15 @@ import { makeTensor } from "../base/numbers.js";
 import { page } from "../base/page.js";
 import { Transformer } from "../model/model.js";
 import { logSumExp, searchBeam } from "../model/search.js";
-import { checkTokens, textOfTarget, tokenise, tokeniseTarget } from "../words/vocabulary.js";
+import { checkTokens, textOfTarget, tokenise } from "../words/vocabulary.js";
 import { finishRun, mostProbable } from "./runs.js";
 import { UNSWITCHED, cannotSwitch, isSwitched, seeSwitched } from "./switches.js";
 
 /** Translate a sentence: {text, tokens, ids, score, hypotheses, source: {ids, tokens}, to}. */
 const translateText = async (text, to, model = page.runs[0].model) => {
   const source = tokenise(text, to, model);
-  checkTokens({ ...source, unknown: [], foreign: "" }, "sentence");
   const { config, vocabulary, translation } = model;
+  checkTokens({ ...source, unknown: [], foreign: "" }, vocabulary);
   const limit = Math.min(2 * source.ids.length + 20, translation.max_length);
   const tags = vocabulary.targets.map((language) => vocabulary.target.pieces.indexOf(`>>${language}<<`));
   const forbidden = new Set([config.pad_id, config.start_id, config.unknown_id, ...tags]);
@@ -28,19 +28,12 @@ const translateText = async (text, to, model = page.runs[0].model) => {
 /** A run over a sentence of the reader's own: translated, unless the target says what it is to become. */
 export const explainText = async (text, to, target = null, model = page.runs[0].model) => {
   const source = tokenise(text, to, model);
-  checkTokens(source, "sentence", model.vocabulary);
+  checkTokens(source, model.vocabulary);
+  const wanted = target === null ? await translateText(text, to, model) : tokenise(target, source.to, model, "target");
+  if (target !== null) checkTokens(wanted, model.vocabulary);
+  const translation = textOfTarget(wanted.ids, source.to, model);
   const sentence = { text, to: source.to, forced: target !== null, source: source.ids };
-  if (target === null) {
-    const translated = await translateText(text, to, model);
-    return computedRun(model, { ...sentence, translation: translated.text, expected: translated.ids });
-  }
-  const wanted = tokeniseTarget(target, source.to, model);
-  checkTokens(wanted, "target", model.vocabulary);
-  return computedRun(model, {
-    ...sentence,
-    translation: textOfTarget(wanted.ids, source.to, model),
-    expected: wanted.ids,
-  });
+  return computedRun(model, { ...sentence, translation, expected: wanted.ids });
 };
 
 /** The same sentence and target with switches in effect. */
@@ -93,14 +86,19 @@ export const realTokens = (sourceIds, sentence, switches) =>
 /** A `see` that keeps each tensor as it is used, in float32. */
 export const recording = (tensors, edit) => (path, name, axes, value) => {
   const used = edit(path, name, axes, value);
-  const parts = Array.isArray(used) ? used : [used];
-  const data = new Float32Array(parts.length * parts[0].data.length);
-  parts.forEach((part, place) => data.set(part.data, place * part.data.length));
-  const sizes = { B: 1, H: parts.length, L: parts[0].rows };
-  const ends = axes.endsWith("BL") ? [] : [parts[0].rows, parts[0].columns];
-  const shape = [...axes].slice(0, axes.length - ends.length).map((axis) => sizes[axis]);
-  tensors.set(`${path}.${name}`, makeTensor(axes, [...shape, ...ends], data));
+  tensors.set(`${path}.${name}`, tensorOfHeads(axes, [used].flat(), Float32Array));
   return used;
+};
+
+/** The matrices of all heads, or one matrix, as a tensor with these axes. */
+export const tensorOfHeads = (axes, heads, Numbers) => {
+  const [{ rows, columns }] = heads;
+  const data = new Numbers(heads.length * rows * columns);
+  heads.forEach((head, place) => data.set(head.data, place * rows * columns));
+  const ends = axes.endsWith("BL") ? [rows] : [rows, columns];
+  const sizes = { B: 1, H: heads.length };
+  const shape = [...axes].slice(0, axes.length - ends.length).map((axis) => sizes[axis]);
+  return makeTensor(axes, [...shape, ...ends], data);
 };
 
 /** What went in at each position, what was expected, and what the model held probable. */

@@ -56,7 +56,7 @@ export const sublayersOf = (run, layer) => {
   };
 };
 
-export const isResidual = (block) => /\.residual_\d+$/.test(block);
+export const isResidual = (block) => /(^|\.)residual(_\d+)?$/.test(block);
 export const isAttention = (block) => block.endsWith("_attention");
 export const isDecoderSelf = (path) => path.startsWith("decoder.") && path.endsWith(".self_attention");
 export const attentionsOf = (run) => blocksOf(run).filter(isAttention);

@@ -1,14 +1,34 @@
-// Runs as they were recorded when the file was written: a tensor is in a block of the file, or made
-// again of others with the same bits; pellucid/page/payload.py tried each.
+// What the file carries: its header, the parameters of its models, and its explanations as runs. Numbers are in blocks,
+// little-endian, compressed, in base64; a tensor that is in none is made again of others.
 
 import { makeTensor, sizeOfShape } from "../base/numbers.js";
 import { page } from "../base/page.js";
-import { numbersIn, openBlock } from "./blocks.js";
+import { madeOnce } from "../base/text.js";
+import { openVocabulary } from "../words/vocabulary.js";
 import { finishRun } from "./runs.js";
 import { UNSWITCHED } from "./switches.js";
 
+/** Read the header of the file; numbers are unpacked later, when a view needs them. */
+export const openPage = async () => {
+  const header = JSON.parse(document.getElementById("payload").textContent);
+  page.models = await Promise.all(header.models.map(openModel));
+  page.header = header;
+  page.runs = header.runs.map(recordedRun);
+  return page;
+};
+
+/** The parameters that the page has of a model, by their names in the model's state_dict, and its vocabulary. */
+const openModel = async (model) => {
+  const parameters = new Map();
+  for (const [name, place] of Object.entries(model.parameters)) {
+    const numbers = numbersIn(await openBlock(place.block), place, sizeOfShape(place.shape));
+    parameters.set(name, makeTensor(place.shape.length === 2 ? "OI" : "O", place.shape, numbers));
+  }
+  return { ...model, parameters, vocabulary: openVocabulary(model.vocabulary, model.config) };
+};
+
 /** An explanation of the header as a run. */
-export const recordedRun = (recorded) => {
+const recordedRun = (recorded) => {
   const model = page.models[recorded.model];
   const { source_ids, target_ids, tensors, steps, ...run } = recorded;
   const targetIds = [model.config.start_id, ...target_ids.slice(0, -1)];
@@ -47,10 +67,7 @@ const HOW = {
 /** How the tensors of a run are read; each is unpacked or made once. */
 const readerOf = (tensors, model) => {
   const opened = new Map();
-  const get = (name) => {
-    if (!opened.has(name)) opened.set(name, read(name));
-    return opened.get(name);
-  };
+  const get = (name) => madeOnce(opened, name, () => read(name));
   const read = async (name) => {
     const { axes, shape, how, kept, ...place } = tensors[name];
     if (how) {
@@ -62,4 +79,33 @@ const readerOf = (tensors, model) => {
     return kept ? { ...tensor, kept } : tensor;
   };
   return { shapes: tensors, get, origin: () => "recorded" };
+};
+
+/** What is in a block of the page, an ArrayBuffer; a block is unpacked once. */
+const openBlock = (name) =>
+  madeOnce(openedBlocks, name, () => unpack(document.getElementById(`block-${name}`).textContent));
+
+const openedBlocks = new Map();
+
+const unpack = (text) => {
+  const letters = atob(text);
+  const bytes = new Uint8Array(letters.length);
+  for (let place = 0; place < letters.length; place++) bytes[place] = letters.charCodeAt(place);
+  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
+};
+
+/** The float32 numbers at a place in a block; 16 bits a number are widened, which changes none. */
+const numbersIn = (buffer, { offset, type = "float32" }, count) => {
+  if (type === "float32") return new Float32Array(buffer, offset, count);
+  return Float32Array.from(new Uint16Array(buffer, offset, count), widened);
+};
+
+/** The number that 16 bits mean: a sign, five bits of exponent, ten of fraction. */
+const widened = (bits) => {
+  const sign = bits & 0x8000 ? -1 : 1;
+  const exponent = (bits >> 10) & 31;
+  const fraction = bits & 1023;
+  if (exponent === 0) return sign * 2 ** -24 * fraction;
+  if (exponent === 31) return fraction ? NaN : sign * Infinity;
+  return sign * 2 ** (exponent - 15) * (1 + fraction / 1024);
 };

@@ -1,14 +1,16 @@
 // Runs: a pass through the model, with every tensor by its name. What the page shows, it asks a run for.
-//
-// A run: {title, text, translation, to, forced, source, target (what the decoder read), expected: tokens, sourceIds,
-// targetIds, steps, names, model, config, switches, computes (whether the page can compute others of this model),
-// await get(name) -> tensor , origin(name) ->
-// "recorded" | "computed", labels(name, axis) -> [string],
-// parameter(name) -> tensor or null}.
 
 import { closeMatches } from "../base/nearest.js";
 import { bestPlaces } from "../base/numbers.js";
 import { page } from "../base/page.js";
+import { capitalised } from "../base/text.js";
+
+/** A pass through the model. `target` is what the decoder read; `computes` says whether the page can compute others of
+ *  this model; a tensor whose numbers are not in the page is {unknown: true} and NaN.
+ *  @typedef {{ text: string, translation: string, forced: boolean, source: string[], target: string[],
+ *    expected: string[], steps: object[], names: string[], model: object, config: object, switches: object,
+ *    computes: boolean, get: (name: string) => Promise<Tensor>, origin: (name: string) => string,
+ *    labels: (name: string, axis: string) => string[], parameter: (name: string) => Tensor }} Run */
 
 /** What tensors of the same kind have in common: "attention.weights", "residual.sum". */
 const kindOfTensor = (name) => {
@@ -17,7 +19,8 @@ const kindOfTensor = (name) => {
   return `${part.endsWith("_attention") ? "attention" : part.replace(/_\d+$/, "")}.${last}`;
 };
 
-/** Add what every run has, whether recorded or computed; `shapes` has the axes and shape of each tensor. */
+/** Add what every run has, whether recorded or computed; `shapes` has the axes and shape of each tensor.
+ *  @returns {Run} */
 export const finishRun = (run) => {
   const { model, shapes } = run;
   const known = (name) => {
@@ -46,8 +49,8 @@ const labelsAlong = (run, { axes, shape, kept }, name, axis) => {
   const counted = Array.from({ length: shape[place] }, (_, index) => String(index));
   if (kept && axis === "V") return [...counted.slice(1), "expected"]; // the best words, from 1, and the expected one
   const own = name.startsWith("encoder") ? run.source : run.target;
-  const asked = name.includes(".cross_attention.") ? run.source : own;
-  const words = { L: own, M: asked, V: run.model.vocabulary.tokens.target }[axis];
+  const asked = run.isWorked || name.includes(".cross_attention.") ? run.source : own;
+  const words = { L: own, M: asked, V: run.model.vocabulary?.tokens.target }[axis];
   return words?.length === shape[place] ? words : counted;
 };
 
@@ -69,7 +72,13 @@ export const noSuchName = (name, known) => {
 };
 
 /** The row of a tensor in the table of tensors: its symbol, names, equation, role, operation and inputs. */
-export const captionOfTensor = (name) => page.header.captions[kindOfTensor(name)];
+export const captionOfTensor = (name) => page.header.captions[kindOfTensor(name)] ?? captionOfGiven(name);
+
+/** What a worked example starts from. */
+const captionOfGiven = (name) => {
+  const [symbol, reading] = page.header.own.fields[name];
+  return { symbol, title: capitalised(name), role: "x", reading, of: [], weights: [] };
+};
 
 /** The line of our code that computes a tensor: {file, line, text}; null for a stage that no line computes. */
 export const codeOfTensor = (name) => page.header.code[kindOfTensor(name)] ?? null;

@@ -2,7 +2,7 @@
 // and continues with the tensor that it gets back: a switch replaces one tensor, and every later one is computed from it.
 
 import { Matrix } from "../base/matrix.js";
-import { isDecoderSelf, sublayerAddedBy } from "./parts.js";
+import { isAttention, isDecoderSelf, isResidual, splitName, sublayerAddedBy } from "./parts.js";
 
 export const UNSWITCHED = {
   causal: true,
@@ -50,50 +50,39 @@ export const cannotSwitch = (run, switches) => {
   );
 };
 
-const faultOfSwitches = (run, switches) => {
-  const { heads } = run.config;
-  const parts = [...new Set(run.names.map((name) => name.slice(0, name.lastIndexOf("."))))];
-  const attentions = parts.filter((part) => part.endsWith("_attention"));
-  for (const [part, silent] of Object.entries(switches.silent)) {
-    if (silent.length && !attentions.includes(part)) {
+/** Why an address asks for switches that this model does not have; "" if it has them. */
+const faultOfSwitches = ({ names, model }, { silent, where, head, ...switches }) => {
+  const { heads } = model.config;
+  const parts = [...new Set(names.map((name) => splitName(name).path))];
+  const attentions = parts.filter(isAttention);
+  const counted = `there are ${heads}, counted from 0.`;
+  const isHead = (each) => each >= 0 && each < heads;
+  for (const [part, muted] of Object.entries(silent)) {
+    if (muted.length && !attentions.includes(part))
       return `"${part}" is no attention of this model. It has ${attentions.join(", ")}.`;
-    }
-    const wrong = silent.find((head) => !(head >= 0 && head < heads));
-    if (wrong !== undefined) return `${part} has no head ${wrong}: there are ${heads}, counted from 0.`;
+    const wrong = muted.find((each) => !isHead(each));
+    if (wrong !== undefined) return `${part} has no head ${wrong}: ${counted}`;
   }
-  if (switches.where !== null && !parts.some((part) => isMeant(switches, part))) {
-    return `no part of the model is called "${switches.where}". One is "${attentions.at(-1)}".`;
-  }
-  if (switches.head !== null && !(switches.head >= 0 && switches.head < heads)) {
-    return `there is no head ${switches.head}: there are ${heads}, counted from 0.`;
-  }
-  if (switches.head !== null && switches.where === null) {
-    return `head ${switches.head} alone is a head of one attention: say of which, such as where=${attentions.at(-1)}.`;
-  }
-  return faultOfPlace(run.model, switches, parts, attentions);
-};
-
-/** Why a switch cannot be off in one part: the part does not have what would be switched. */
-const faultOfPlace = (model, switches, parts, attentions) => {
-  const residuals = parts.filter((part) => /\.residual_\d$/.test(part));
+  if (where !== null && !parts.some((part) => isMeant({ where }, part)))
+    return `no part of the model is called "${where}". One is "${attentions.at(-1)}".`;
+  if (head !== null && !isHead(head)) return `there is no head ${head}: ${counted}`;
+  if (head !== null && where === null)
+    return `head ${head} alone is a head of one attention: say of which, such as where=${attentions.at(-1)}.`;
+  const residuals = parts.filter(isResidual);
+  // What has each switch; a switch cannot be off in a part that does not have it.
   const owners = {
-    causal: ["causal mask: only the decoder's self-attention has one", attentions.filter(isDecoderSelf)],
-    scale: ["scale: only an attention has one", attentions],
-    residual: [
-      "residual connection: only an Add & Norm and its sublayer have one",
+    "causal mask: only the decoder's self-attention has one": [switches.causal, attentions.filter(isDecoderSelf)],
+    "scale: only an attention has one": [switches.scale, attentions],
+    "residual connection: only an Add & Norm and its sublayer have one": [
+      switches.residual,
       [...residuals, ...residuals.map((each) => sublayerAddedBy(model, each))],
     ],
   };
-  for (const [name, [what, having]] of Object.entries(owners)) {
-    if (switches[name] || having.some((part) => isMeant(switches, part))) continue;
-    return `${switches.where} has no ${what}, such as ${having[0]}.`;
-  }
+  for (const [what, [isOn, having]] of Object.entries(owners))
+    if (!isOn && !having.some((part) => isMeant({ where }, part)))
+      return `${where} has no ${what}, such as ${having[0]}.`;
   return "";
 };
 
-export const isSwitched = (switches) =>
-  !switches.causal ||
-  switches.padding !== "none" ||
-  !switches.scale ||
-  !switches.residual ||
-  Object.values(switches.silent).some((heads) => heads.length > 0);
+export const isSwitched = ({ causal, padding, scale, residual, silent }) =>
+  !(causal && padding === "none" && scale && residual) || Object.values(silent).some((heads) => heads.length > 0);

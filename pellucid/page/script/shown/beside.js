@@ -1,27 +1,16 @@
 // Two explanations side by side: the page's other one (a checkpoint, another model), or before and after a switch.
 
-import {
-  button,
-  choiceButton,
-  columnHead,
-  element,
-  redraw,
-  rowHead,
-  shareBar,
-  tableOf,
-  words,
-} from "../base/elements.js";
-import { fourDecimals } from "../base/numbers.js";
+import { button, choiceButton, element, words } from "../base/elements.js";
 import { page } from "../base/page.js";
 import { capitalised } from "../base/text.js";
 import { isSwitched } from "../runs/switches.js";
 import { NO_SENTENCE, setState, state } from "../view/state.js";
 import { cannotShow, runInTime, runSwitched } from "../view/view.js";
-import { runCalled } from "./both_ways.js";
+import { stepsTable } from "./sentence.js";
 
 /** The run that stands beside the present one; null where none was asked for. */
 export const besideOf = async (before) => {
-  if (state.beside === "before") return before && runCalled(before, "before the switch");
+  if (state.beside === "before") return before;
   if (state.beside !== "other" || page.runs.length < 2 || state.text !== null) return null;
   const other = page.runs[otherRun()];
   const isShown = isSwitched(state.switches) && !cannotShow(other, state.switches);
@@ -30,72 +19,49 @@ export const besideOf = async (before) => {
 
 const otherRun = () => (state.run === 0 ? 1 : 0);
 
-/** The chooser of the page's explanations, and whether they stand side by side. A sentence of the reader's own is
- *  computed by the model of the chosen one. */
-export const drawChoiceOfRuns = (place) => {
-  place.hidden = page.runs.length < 2;
-  if (place.hidden) return;
+/** The chooser of the page's explanations, and whether they stand side by side; null where there is one. A sentence of
+ *  the reader's own is computed by the model of the chosen one. */
+export const choiceOfRuns = () => {
+  if (page.runs.length < 2) return null;
   const isOwn = state.text !== null;
-  const choices = page.runs.map((run, at) => ({
-    label: element("span", { title: runName(run, at) }, runName(run, at)), // which may be cut short
+  const isBeside = state.beside === "other" && !isOwn;
+  const runs = page.runs.map((run, at) => ({
+    label: element("span", { title: runName(at) }, runName(at)), // which may be cut short
     key: `run-${at}`,
     chosen: state.run === at,
     choose: () => setState({ run: at, ...(run.computes ? {} : NO_SENTENCE) }),
   }));
-  choices.push({
-    label: "Side by side",
-    key: "beside",
-    chosen: state.beside === "other" && !isOwn,
-    choose: () => setState({ beside: state.beside === "other" && !isOwn ? "" : "other", ...NO_SENTENCE }),
-  });
+  const sideBySide = () => setState({ beside: isBeside ? "" : "other", ...NO_SENTENCE });
   const back = () => setState(NO_SENTENCE);
-  redraw(place, [
-    element("span", { class: "label" }, isOwn ? "Your sentence, computed by:" : "Two explanations:"),
-    choices.map(choiceButton),
+  return [
+    element("span.label", isOwn ? "Your sentence, computed by:" : "Two explanations:"),
+    runs.map(choiceButton),
+    button("Side by side", sideBySide, { "data-key": "beside", pressed: isBeside }),
     isOwn && button("Back to the two", back, { "data-key": "no-sentence" }),
-  ]);
+  ];
 };
 
-const runName = (run, at) => run.name || ["the first", "the other"][at] || `number ${at + 1}`;
+const runName = (at) => page.runs[at].name || ["the first", "the other"][at] || `number ${at + 1}`;
 
-/** Both runs' words and probabilities, word by word. */
-export const drawBeside = (run, beside, place) => {
-  place.hidden = !beside;
-  if (!beside) return redraw(place);
-  const titles =
-    state.beside === "before"
-      ? ["After the switch", "Before it"]
-      : [state.run, otherRun()].map((at) => capitalised(runName(page.runs[at], at)));
-  redraw(place, [
-    element("h2", {}, "Side by side"),
-    element("div", { class: "pair" }, [[run, beside].map((each, at) => besideCard(each, titles[at]))]),
-    state.block
-      ? element("p", { class: "note" }, "The open part shows both, where its plates can stand beside each other.")
-      : null,
-  ]);
-};
-
-/** Why a run stands without the switches that were asked for; "" if it has them. */
-const notSwitched = (run) => {
-  if (!isSwitched(state.switches) || isSwitched(run.switches)) return "";
-  return cannotShow(run, state.switches);
+/** Both runs' words and probabilities, word by word; null where nothing stands beside. */
+export const besideCards = (run, beside) => {
+  if (!beside) return null;
+  const names = () => [state.run, otherRun()].map((at) => capitalised(runName(at)));
+  const [title, other] = state.beside === "before" ? ["After the switch", "Before it"] : names();
+  return [
+    element("h2", "Side by side"),
+    element("div.pair", besideCard(run, title), besideCard(beside, other)),
+    state.block && element("p.note", "The open part shows both, where its plates can stand beside each other."),
+  ];
 };
 
 const besideCard = (run, title) => {
-  const reason = state.beside === "other" ? notSwitched(run) : "";
-  const table = tableOf(null, {
-    heading: ["expected", "probability", "loss", "most probable"].map((name) => columnHead(name)),
-    rows: run.steps.map((step) => [
-      rowHead(words(step.expected)),
-      element("td", { class: "number" }, fourDecimals(step.probability), shareBar(step.probability)),
-      element("td", { class: "number" }, fourDecimals(step.loss)),
-      element("td", {}, words(step.predicted)),
-    ]),
-  });
-  return element("section", { class: "beside-card", "aria-label": title }, [
-    element("h3", {}, title),
-    reason && element("p", { class: "note" }, `without the switch: ${reason}`),
-    element("p", { class: "beside-sentence" }, words(run.translation)),
-    table,
+  const isLeft = state.beside === "other" && isSwitched(state.switches) && !isSwitched(run.switches);
+  const reason = isLeft && cannotShow(run, state.switches);
+  return element("section.beside-card", { "aria-label": title }, [
+    element("h3", title),
+    reason && element("p.note", `without the switch: ${reason}`),
+    element("p.beside-sentence", words(run.translation)),
+    stepsTable(run, null),
   ]);
 };

@@ -1,51 +1,58 @@
 // The whole model as one drawing, from left to right: the encoder, the memory as a band with a strand to every
 // cross-attention, the decoder, the next word. A token's vector rises as a line through the blocks of its stack.
 
-import { button, drawn, element, found, redraw, shareBar, ticketOf, words } from "../base/elements.js";
-import { fourDecimals } from "../base/numbers.js";
+import { button, drawn, element, found, shareBar, words } from "../base/elements.js";
+import { fourDecimals, meanOfHeads, panelOf } from "../base/numbers.js";
 import { roam } from "../base/roam.js";
 import { visibleText } from "../base/text.js";
 import { meaningOf } from "../words/tokens.js";
-import { alignmentOf, fullTitleOf, kindOf, layersOf, sublayersOf, titleOf } from "../runs/parts.js";
+import { alignmentOf, attentionsOf, fullTitleOf, kindOf, layersOf, sublayersOf, titleOf } from "../runs/parts.js";
+import { stripPicture } from "../matrices/painting.js";
 import { scaleOf } from "../matrices/scales.js";
-import { stripCanvas } from "../matrices/strip_picture.js";
-import { goToBlock } from "../view/levels.js";
-import { setState } from "../view/state.js";
-import { MOST_ROWS, glance, lightUp, lookBack } from "./lighting.js";
-import { drawStrands } from "./strands.js";
+import { NO_MATRIX, setState, state } from "../view/state.js";
+import { playing } from "../view/time.js";
+import { MOST_ROWS, glancing, lightDrawing, lookingBack } from "./lighting.js";
+import { MOST_LINES, bindStrands } from "./strands.js";
 
 const COMPACT = 3; // more layers than this stand as one row each
 
-/** Draw the model of a run into a place, with the current position lit up. */
-export const drawModel = async (run, place) => {
-  const isNewest = ticketOf(place);
+/** The model of a run as an element; `.appear()` is to be called once it stands in the page. */
+export const modelOf = async (run) => {
   const [shares, memory] = [await alignmentOf(run), await run.get("encoder.output")];
-  if (!isNewest()) return;
-  const compact = Math.max(layersOf(run, "encoder").length, layersOf(run, "decoder").length) > COMPACT;
-  const model = element("div", { class: compact ? "model compact" : "model" });
-  model.append(
-    element("div", { class: "stack encoder", role: "group", "aria-label": "encoder" }, [
-      stackTitle("Encoder", "reads all words at once"),
-      tokenRow(run, "source", sourceToken),
-      blockRows(run, "encoder"),
+  const isCompact = ["encoder", "decoder"].some((stack) => layersOf(run, stack).length > COMPACT);
+  const model = element("div.model", { class: isCompact && "compact" }, [
+    drawn("svg.strands", { "aria-hidden": "true" }),
+    element("div.stack.encoder", { role: "group", "aria-label": "encoder" }, [
+      element("h2.stack-title", "Encoder ", element("small", "reads all words at once")),
+      tokenRow("source", "source tokens", run.source.map(sourceToken)),
+      blocks(run, "encoder"),
     ]),
     memoryBand(run, memory),
-    element("div", { class: "stack decoder", role: "group", "aria-label": "decoder" }, [
-      stackTitle("Decoder", "writes word by word"),
-      tokenRow(run, "target", targetToken),
-      blockRows(run, "decoder"),
-      tokenRow(run, "expected", saidToken),
+    element("div.stack.decoder", { role: "group", "aria-label": "decoder" }, [
+      element("h2.stack-title", "Decoder ", element("small", "writes word by word")),
+      tokenRow("target", "what the decoder reads: the target, shifted right", run.target.map(targetToken)),
+      blocks(run, "decoder"),
+      tokenRow("expected", "the next words", run.steps.map(saidToken)),
     ]),
-    element("div", { class: "next", "aria-live": "off" }),
-  );
-  model.prepend(drawn("svg", { class: "strands", "aria-hidden": "true" }));
-  redraw(place, model);
-  fitDrawing();
-  for (const canvas of model.querySelectorAll("canvas")) canvas.paint();
-  fitTokens(model);
-  roam(model);
-  lightUp(model, run, shares);
-  await drawStrands(model, run);
+    element("div.next", { "aria-live": "off" }),
+  ]);
+  const looks = isCompact ? {} : await weightsToDraw(run);
+  model.appear = () => {
+    fitDrawing();
+    fitTokens(model);
+    roam(model);
+    bindStrands(model, looks);
+    lightDrawing(model, run, shares);
+  };
+  return model;
+};
+
+/** Who looks at whom in each self-attention: the mean of its heads; none of a sentence that is too long to draw. */
+const weightsToDraw = async (run) => {
+  if (Math.max(run.source.length, run.target.length) > MOST_LINES) return {};
+  const parts = attentionsOf(run).filter((part) => part.endsWith(".self_attention"));
+  const means = parts.map(async (part) => [part, meanOfHeads(await run.get(`${part}.weights`))]);
+  return Object.fromEntries(await Promise.all(means));
 };
 
 const SMALLEST_DRAWING = 400; // pixels
@@ -62,27 +69,27 @@ new ResizeObserver(fitDrawing).observe(document.querySelector(".masthead"));
 
 addEventListener("resize", fitDrawing);
 
-const stackTitle = (title, says) => element("h2", { class: "stack-title" }, title, " ", element("small", {}, says));
-
 /** The blocks of a stack in the order of computation; on a wide screen the style stacks them upwards. */
-const blockRows = (run, stack) => {
-  const rows = [blockButton(stack, "embedding")];
-  for (const layer of layersOf(run, stack)) rows.push(layerBox(run, layer));
-  if (stack === "decoder") rows.push(blockButton("decoder.word", "word"));
-  return rows;
-};
+const blocks = (run, stack) => [
+  blockButton(stack, "embedding"),
+  layersOf(run, stack).map((layer) =>
+    element("div.layer", { "data-layer": layer, role: "group", "aria-label": fullTitleOf(layer) }, [
+      openingButton(layer, "layer-name", titleOf(layer)),
+      sublayersOf(run, layer).sublayers.map(({ part, residual }) =>
+        element("div.sub", { class: kindOf(part) }, [
+          blockButton(part, kindOf(part)),
+          openingButton(residual, "add", titleOf(residual)),
+        ]),
+      ),
+    ]),
+  ),
+  stack === "decoder" && blockButton("decoder.word", "word"),
+];
 
-const layerBox = (run, layer) => {
-  const { sublayers } = sublayersOf(run, layer);
-  return element("div", { class: "layer", "data-layer": layer, role: "group", "aria-label": fullTitleOf(layer) }, [
-    openingButton(layer, "layer-name", titleOf(layer)),
-    sublayers.map(({ part, residual }) =>
-      element("div", { class: `sub ${kindOf(part)}` }, [
-        blockButton(part, kindOf(part)),
-        openingButton(residual, "add", titleOf(residual)),
-      ]),
-    ),
-  ]);
+/** Open a block of the model, in place. A first step is one number inside: there all positions are shown. */
+export const goToBlock = (block) => {
+  const isFirst = block && state.mode === "step" && state.position === 0 && !playing;
+  return setState({ block, ...NO_MATRIX, ...(isFirst ? { mode: "training" } : {}) }, { left: null });
 };
 
 /** A button that opens a block, or a layer, of the model. */
@@ -95,112 +102,74 @@ export const openingButton = (block, kind, children, { key = block, ...propertie
     ...properties,
   });
 
-const blockButton = (block, kind) => openingButton(block, `block ${kind}`, element("span", {}, titleOf(block)));
+const blockButton = (block, kind) => openingButton(block, `block ${kind}`, element("span", titleOf(block)));
 
 /** A row of tokens, each over or under the line of its vector. */
-const tokenRow = (run, side, token) => {
-  const tokens = run[side];
-  return element(
-    "div",
-    {
-      class: `token-row ${side}`,
-      role: "group",
-      "aria-label": TOKEN_ROWS[side],
-      "--count": tokens.length,
-      "data-many": tokens.length > 24,
-    },
-    tokens.map((text, place) => token(run, text, place)),
+const tokenRow = (side, says, tokens) =>
+  element(
+    "div.token-row",
+    { class: side, role: "group", "aria-label": says, "--count": tokens.length, "data-many": tokens.length > 24 },
+    tokens,
   );
-};
 
 const SMALLEST = 0.66; // of a token's size, to which a row is made smaller for its longest token
-const MOST_UPRIGHT = 8; // tokens: a longer row of long tokens is written upwards
 
-/** Make a row of tokens fit where a token is wider than its place: smaller, upright where there are many, or cut. */
+/** Make a row of tokens fit where a token is wider than its place: smaller, or written upwards. */
 const fitTokens = (model) => {
   for (const row of model.querySelectorAll(".token-row")) {
     const room = row.clientWidth / row.children.length - 8; // less the edge of a button
-    const widths = [...row.querySelectorAll("bdi:not(.raw, .special)")].map((text) => text.scrollWidth);
+    const widths = [...row.querySelectorAll("bdi:not(.raw)")].map((text) => text.scrollWidth);
     const fit = Math.min(1, room / Math.max(1, ...widths));
-    row.classList.toggle("turned", fit < SMALLEST && row.children.length > MOST_UPRIGHT);
+    row.classList.toggle("turned", fit < SMALLEST);
     if (fit < 1) row.style.setProperty("--fit", Math.max(SMALLEST, fit).toFixed(3));
   }
 };
 
-const TOKEN_ROWS = {
-  source: "source tokens",
-  target: "what the decoder reads: the target, shifted right",
-  expected: "the next words",
-};
+const sourceToken = (text, place) =>
+  element("span.token", { "data-source": place, ...lookingBack(place) }, tokenText(text));
 
-const sourceToken = (run, text, place) =>
-  element(
-    "span",
-    { class: "token", "data-source": place, mouseenter: () => lookBack(place), mouseleave: () => lookBack(null) },
-    tokenText(text),
-  );
-
-const targetToken = (run, text, place) =>
-  element(
-    "span",
-    {
-      class: place ? "token" : "token start",
-      "data-position": place,
-      mouseenter: () => glance(place),
-      mouseleave: () => glance(null),
-    },
-    tokenText(text),
-  );
+const targetToken = (text, place) =>
+  element("span.token", { class: place === 0 && "start", "data-position": place, ...glancing(place) }, tokenText(text));
 
 /** A token. A special token such as </s> shows its meaning, with the token itself small beneath. */
 const tokenText = (text) => {
   const meaning = meaningOf(text);
-  return meaning
-    ? [element("bdi", { class: "special", title: text }, meaning), words(text, { class: "raw" })]
-    : words(text, { title: visibleText(text) });
+  if (!meaning) return words(text, { title: visibleText(text) });
+  return [element("bdi.special", { title: text }, meaning), words(text, { class: "raw" })];
 };
 
 /** The word that a position says, with its probability: a button that makes it the current position. */
-const saidToken = (run, text, place) => {
-  const step = run.steps[place];
-  const label = `position ${place + 1}: after ${run.target[place]}, ${text}, probability ${fourDecimals(step.probability)}`;
-  return element(
-    "button",
-    {
-      class: step.predicted === step.expected ? "token said" : "token said missed",
-      "data-position": place,
-      "data-key": `said-${place}`,
-      "aria-label": label,
-      click: () => setState({ position: place }),
-      mouseenter: () => glance(place),
-      mouseleave: () => glance(null),
-      focus: () => glance(place),
-      blur: () => glance(null),
-    },
-    tokenText(text),
-    element("span", { class: "probability" }, step.probability.toFixed(2)),
-    shareBar(step.probability),
-  );
+const saidToken = ({ input, expected, predicted, probability }, place) => {
+  const content = [tokenText(expected), element("span.probability", probability.toFixed(2)), shareBar(probability)];
+  return button(content, () => setState({ position: place }), {
+    class: predicted === expected ? "token said" : "token said missed",
+    "data-position": place,
+    "data-key": `said-${place}`,
+    "aria-label": `position ${place + 1}: after ${input}, ${expected}, probability ${fourDecimals(probability)}`,
+    ...glancing(place),
+  });
 };
 
 /** The memory: a vector for each source token as a strip of heat, and how much the current position takes of each. */
 const memoryBand = (run, memory) => {
-  const width = memory.shape.at(-1);
+  const { columns, at } = panelOf(memory);
   const { most } = scaleOf("numbers", memory);
-  const vector = (place) => memory.data.subarray(place * width, (place + 1) * width);
-  return element("div", { class: "memory", title: "a vector for each source token, made once" }, [
+  const strip = (text, row) => {
+    const vector = { rows: 1, columns, at: (_, column) => at(row, column) };
+    return stripPicture(vector, most, `the vector of ${text}: ${columns} numbers`);
+  };
+  return element("div.memory", { title: "a vector for each source token, made once" }, [
     blockButton("encoder.output", "memory-name"),
-    element("ol", { class: "memory-tokens" }, [
+    element("ol.memory-tokens", [
       run.source.map((text, place) =>
         element("li", { "data-source": place }, [
           element("bdi", { title: text }, meaningOf(text) ?? visibleText(text)),
-          element("span", { class: "share" }),
-          stripCanvas(vector(place), 1, width, most, `the vector of ${text}: ${width} numbers`),
+          element("span.share"),
+          strip(text, place),
         ]),
       ),
     ]),
-    run.source.length > MOST_ROWS
-      ? element("p", { class: "memory-more" }, `… ${run.source.length - MOST_ROWS} more, looked at less`)
-      : null,
+    run.source.length > MOST_ROWS &&
+      element("p.memory-more", `… ${run.source.length - MOST_ROWS} more, looked at less`),
   ]);
 };

@@ -1,10 +1,9 @@
 // Everything by keyboard: arrows among the parts of a drawing, Enter down a level, Escape up, brackets for heads,
 // comma and full stop for layers, space to play.
 
-import { found, say, stillness } from "../base/elements.js";
+import { found, keyed, say, stillness } from "../base/elements.js";
 import { blockAbove, fullTitleOf, isAttention, layerOf, layersOf, stackOf } from "../runs/parts.js";
-import { CLOSED } from "../view/levels.js";
-import { setState, state } from "../view/state.js";
+import { CLOSED, setState, state } from "../view/state.js";
 import { playOrPause } from "../view/time.js";
 import { current } from "../view/view.js";
 import { foldDock } from "./panel.js";
@@ -53,14 +52,13 @@ const stepLayer = (by) => {
 export const focusLevel = (left) => {
   const stage = found("stage");
   const inStage = (selector) => [...stage.querySelectorAll(selector)].find((place) => place.offsetParent !== null);
-  const byBlock = (place, block) =>
-    [...place.querySelectorAll("[data-block]")].find((button) => button.dataset.block === block);
-  let place;
-  if (!state.block) place = byBlock(found("drawing"), left) ?? inStage("button");
-  else if (state.block === layerOf(state.block))
-    place = (left && byBlock(stage.querySelector(".stage-row"), left)) || inStage(".sublayers button");
-  else place = inStage('.stage-bar [aria-current="step"]') ?? inStage(".way [aria-current]");
-  place?.focus({ preventScroll: true });
+  const isLayer = state.block === layerOf(state.block);
+  const place = !state.block
+    ? keyed(found("drawing"), "block", left)
+    : isLayer
+      ? (keyed(stage.querySelector(".stage-row"), "block", left) ?? inStage(".sublayers button"))
+      : inStage('.stage-bar [aria-current="step"]');
+  (place ?? inStage(".way [aria-current]"))?.focus({ preventScroll: true });
   scrollToLevel();
 };
 

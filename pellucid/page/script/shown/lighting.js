@@ -1,90 +1,124 @@
-// Lighting up: which position of the target the drawing shows, and where in the source it looked.
+// Lighting up: which position of the target the headline and the drawing show, and where in the source it looked.
 
-import { element, redraw, shareBar } from "../base/elements.js";
+import { drawn, element, found, redraw, shareBar } from "../base/elements.js";
 import { fourDecimals } from "../base/numbers.js";
 import { visibleText } from "../base/text.js";
 import { meaningOf } from "../words/tokens.js";
-import { isReached, lightHeadline } from "../view/arcs.js";
-import { state } from "../view/state.js";
+import { isReached, state } from "../view/state.js";
 import { lightStrands } from "./strands.js";
 
-let onShow = null; // {model, run, shares}: what the drawing shows, for glances
+const lit = { headline: [], model: null, run: null, shares: [] }; // shares of the source: of each position
 
-export const lightUp = (model, run, shares) => {
-  onShow = { model, run, shares };
+/** Where each position of the headline looked. */
+export const lightHeadline = (shares = lit.headline) => {
+  lit.headline = shares;
   lightPosition(state.position);
 };
 
-/** Light a position up while a pointer or the focus is on it; null goes back to the current one. */
-export const glance = (place) => {
-  if (place !== null && !isReached(place)) return;
-  lightHeadline(place ?? state.position);
-  if (!onShow?.model.isConnected) return;
-  lightPosition(place ?? state.position);
-  lightStrands(place ?? state.position);
+/** The drawing that is to be lit up, and where each of its positions looked. */
+export const lightDrawing = (model, run, shares) => {
+  Object.assign(lit, { model, run, shares });
+  lightPosition(state.position);
+};
+
+/** What lights a position up while a pointer or the focus is on it. */
+export const glancing = (position) => {
+  const [glance, leave] = [() => isReached(position) && lightPosition(position), () => lightPosition(state.position)];
+  return { mouseenter: glance, focus: glance, mouseleave: leave, blur: leave };
+};
+
+/** The reverse: what lights up the words that attended to a source token. */
+export const lookingBack = (source) => {
+  const show = (isOver) => () => {
+    for (const word of document.querySelectorAll(".said, .target-word")) {
+      const share = isOver ? (lit.headline[Number(word.dataset.position)]?.[source] ?? 0) : 0;
+      word.style.setProperty("--looked", share.toFixed(4));
+    }
+  };
+  return { mouseenter: show(true), mouseleave: show(false) };
 };
 
 const lightPosition = (position) => {
-  const { model, run, shares } = onShow;
-  for (const token of model.querySelectorAll("[data-position]")) {
-    const place = Number(token.dataset.position);
-    token.classList.toggle("lit", place === position);
-    token.classList.toggle("to-come", !isReached(place));
-    token.classList.toggle("cached", state.mode === "step" && state.cached && place < state.position);
-    if (token.tagName === "BUTTON") token.setAttribute("aria-pressed", String(place === position));
+  const places = [[found("sentence"), lit.headline]];
+  if (lit.model?.isConnected) places.push([lit.model, lit.shares]);
+  for (const [place, shares] of places) {
+    for (const token of place.querySelectorAll("[data-position]")) {
+      const at = Number(token.dataset.position);
+      token.classList.toggle("lit", at === position);
+      token.classList.toggle("unsaid", !isReached(at));
+      token.classList.toggle("cached", state.mode === "step" && state.cached && at < state.position);
+      if (token.matches(".said")) token.setAttribute("aria-pressed", String(at === position));
+    }
+    shareOut(place, shares[position] ?? []);
   }
-  drawNext(run, position, model.querySelector(".next"));
-  shareOut(shares[position] ?? []);
+  drawArcs(position);
+  if (!lit.model?.isConnected) return;
+  redraw(lit.model.querySelector(".next"), nextWords(lit.run, position));
+  lightStrands(position);
 };
 
 export const MOST_ROWS = 8; // of the memory; of a longer one the rows with the least attention are only counted
 
-/** Show shares of the source, on the memory and under the encoder. */
-const shareOut = (row) => {
-  const { model } = onShow;
-  for (const place of model.querySelectorAll("[data-source]")) {
-    const share = row[Number(place.dataset.source)] ?? 0;
-    place.style.setProperty("--share", share.toFixed(4));
-    const number = place.querySelector(".share");
-    if (number) number.textContent = share.toFixed(2);
-    place.querySelector(".share-bar")?.style.setProperty("--share", share.toFixed(4));
+/** Show shares of the source: in the headline, on the memory and under the encoder. */
+const shareOut = (place, row) => {
+  const shareOf = (token) => row[Number(token.dataset.source)] ?? 0;
+  for (const token of place.querySelectorAll("[data-source]")) {
+    token.style.setProperty("--share", shareOf(token).toFixed(4));
+    token.querySelector(".share")?.replaceChildren(shareOf(token).toFixed(2));
   }
-  const rows = [...model.querySelectorAll(".memory-tokens li")];
-  const byShare = rows.map((_, place) => place).sort((one, other) => (row[other] ?? 0) - (row[one] ?? 0));
-  const listed = new Set(byShare.slice(0, MOST_ROWS));
-  rows.forEach((each, place) => (each.hidden = !listed.has(place)));
-  for (const each of rows) each.classList.toggle("most", (row[rows.indexOf(each)] ?? 0) > 0.3);
+  const rows = [...place.querySelectorAll(".memory-tokens li")];
+  const byShare = rows.toSorted((one, other) => shareOf(other) - shareOf(one));
+  byShare.forEach((each, rank) => {
+    each.hidden = rank >= MOST_ROWS;
+    each.classList.toggle("most", shareOf(each) > 0.3);
+  });
 };
 
-/** The reverse: a source token lights up the words that attended to it. */
-export const lookBack = (source) => {
-  if (!onShow) return;
-  for (const token of document.querySelectorAll(".said, .target-word")) {
-    const share = source === null ? 0 : (onShow.shares[Number(token.dataset.position)]?.[source] ?? 0);
-    token.style.setProperty("--looked", share.toFixed(4));
-  }
+const ARC = 40; // pixels, how high
+
+/** Arcs from a word of the headline to the words that it looked at. */
+const drawArcs = (position) => {
+  const place = found("sentence");
+  const svg = place.querySelector(".arcs");
+  const word = place.querySelector(`.target-word[data-position="${position}"]`);
+  if (!svg) return;
+  const origin = svg.getBoundingClientRect();
+  const top = (each) => {
+    const box = each.getBoundingClientRect();
+    return [(box.left + box.right) / 2 - origin.left, box.top - origin.top + 4];
+  };
+  const arcs = (word ? [...place.querySelectorAll("[data-source]")] : []).map((source) => {
+    const [[x1, y1], [x2, y2]] = [top(word), top(source)];
+    const peak = Math.min(y1, y2) - ARC;
+    const d = `M${x1},${y1} C${x1},${peak} ${x2},${peak} ${x2},${y2}`;
+    return drawn("path.arc", { d, "--share": source.style.getPropertyValue("--share") });
+  });
+  svg.replaceChildren(...arcs);
 };
+
+addEventListener("resize", () => drawArcs(state.position));
 
 /** Beside the decoder: what it has read, and the most probable next words. */
-const drawNext = (run, position, place) => {
-  const step = run.steps[position];
-  redraw(place, [
-    element("h2", { class: "stack-title" }, "Next word"),
-    element("p", { class: "read" }, [
+const nextWords = (run, position) => {
+  const { alternatives, expected } = run.steps[position];
+  return [
+    element("h2.stack-title", "Next word"),
+    element(
+      "p.read",
       "after ",
       run.target.slice(0, position + 1).map((token) => [nameOfToken(token), " "]),
-    ]),
-    element("ol", { class: "best" }, [
-      step.alternatives.map(([token, probability]) =>
-        element("li", { class: token === step.expected ? "expected" : null }, [
+    ),
+    element("ol.best", [
+      alternatives.map(([token, probability]) =>
+        element("li", { class: token === expected && "expected" }, [
           nameOfToken(token),
           shareBar(probability),
-          element("span", { class: "number" }, fourDecimals(probability)),
+          element("span.number", fourDecimals(probability)),
         ]),
       ),
     ]),
-  ]);
+  ];
 };
 
 /** A token as a chip; of a special one its meaning. */
-const nameOfToken = (token) => element("bdi", { class: "chip", title: token }, meaningOf(token) ?? visibleText(token));
+const nameOfToken = (token) => element("bdi.chip", { title: token }, meaningOf(token) ?? visibleText(token));

@@ -1,23 +1,25 @@
 // The page comes alive: reads what the file carries, then shows the view of its address, and each one after it.
 
-import { animate, found } from "../base/elements.js";
+import { animate, fill, found, redraw } from "../base/elements.js";
 import { page } from "../base/page.js";
-import { openPage } from "../runs/open_page.js";
+import { roam } from "../base/roam.js";
+import { openPage } from "../runs/recorded.js";
+import { alignmentOf } from "../runs/parts.js";
 import { UNSWITCHED, isSwitched } from "../runs/switches.js";
 import { drawOwnForm } from "../own/own.js";
-import { lightHeadline } from "../view/arcs.js";
 import { NO_SENTENCE, hashOf, replaceState, setState, state, stateOf, whenChanged, withinRuns } from "../view/state.js";
-import { drawMoment, drawTime, playing, stopIfLeft } from "../view/time.js";
+import { momentInWords, playing, stopIfLeft, timeControls } from "../view/time.js";
 import { drawTyping, keepToMend, ownRun, showTyped } from "../view/typing.js";
 import { cannotShow, current, runInTime, runSwitched, showRuns } from "../view/view.js";
-import { besideOf, drawBeside, drawChoiceOfRuns } from "./beside.js";
-import { drawBothWays } from "./both_ways.js";
-import { drawModel } from "./drawing.js";
-import { drawEffect, drawRefusal } from "./effect.js";
-import { drawGiven } from "./given.js";
+import { besideCards, besideOf, choiceOfRuns } from "./beside.js";
+import { waysSideBySide } from "./both_ways.js";
+import { modelOf } from "./drawing.js";
+import { effectOf } from "./effect.js";
+import { givenInWords } from "./given.js";
 import { bringUp, focusLevel } from "./keys.js";
-import { countSwitched, drawSwitches, foldDock } from "./panel.js";
-import { drawAlignment, drawHeadline, drawSteps } from "./sentence.js";
+import { lightHeadline } from "./lighting.js";
+import { countSwitched, foldDock, switchPanel } from "./panel.js";
+import { alignmentTable, headlineOf, stepsTable } from "./sentence.js";
 import { drawStage, holdBehind } from "./stage.js";
 import { drawTour, goToStop } from "./tour.js";
 
@@ -26,21 +28,23 @@ let viewsAsked = 0;
 /** Draw what the state says. Of several asked for in a row, the last is drawn. */
 const showView = async (focus = null) => {
   const asked = (viewsAsked += 1);
+  const isWanted = () => asked === viewsAsked;
   try {
-    const runs = await runsToShow(() => asked === viewsAsked);
-    if (!runs) return;
+    const runs = await runsToShow();
+    if (!isWanted()) return;
     const changed = current && current.whole !== runs.whole;
     showRuns(runs);
     replaceState(withinRuns(state, runs));
     if (!state.fault) writeAddress();
     stopIfLeft();
     tellFault(state.fault);
-    await drawView(runs, changed);
-    if (asked !== viewsAsked) return;
+    await drawView(runs);
+    if (changed && runs.before) pulseChanges();
+    if (!isWanted()) return;
     if (focus) focusLevel(focus.left);
     document.body.dataset.shown = location.hash; // the view that is drawn; tests wait for it
   } catch (error) {
-    if (asked !== viewsAsked) return; // what was being drawn is no longer wanted
+    if (!isWanted()) return; // what was being drawn is no longer wanted
     tellFault(error.message);
     throw error;
   }
@@ -54,18 +58,16 @@ const writeAddress = () => {
 };
 
 /** The runs of the state; where an address asks for a sentence that cannot be explained, those of the page's own, and
- *  the sentence stays in its field. Null if meanwhile another view is wanted. */
-const runsToShow = async (isWanted) => {
+ *  the sentence stays in its field. */
+const runsToShow = async () => {
+  const asked = state;
   try {
-    const runs = await runsOfView();
-    return isWanted() ? runs : null;
+    return await runsOfView();
   } catch (error) {
-    if (state.text === null) throw error;
-    if (!isWanted()) return null;
-    keepToMend(state);
-    replaceState({ ...state, ...NO_SENTENCE, switches: UNSWITCHED, fault: error.message });
-    const runs = await runsOfView();
-    return isWanted() ? runs : null;
+    if (asked.text === null || asked !== state) throw error;
+    keepToMend(asked);
+    replaceState({ ...asked, ...NO_SENTENCE, switches: UNSWITCHED, fault: error.message });
+    return runsOfView();
   }
 };
 
@@ -82,12 +84,11 @@ const runsOfView = async () => {
 
 const drawnFor = new Map();
 
-/** Draw a place again only if its facts have changed; a second call during the drawing waits for the same drawing. A
+/** Draw a part again only if its facts have changed; a second call during the drawing waits for the same drawing. A
  *  failed drawing shows its message, and the next call tries again. */
 const drawFor = (name, facts, draw) => {
   const known = drawnFor.get(name);
   if (known?.facts.length === facts.length && known.facts.every((fact, at) => fact === facts[at])) return known.drawing;
-  drawnFor.delete(name);
   const drawing = Promise.resolve(draw());
   drawnFor.set(name, { facts, drawing });
   drawing.catch((error) => {
@@ -98,40 +99,49 @@ const drawFor = (name, facts, draw) => {
   return drawing;
 };
 
-const drawView = async ({ base, whole, run, before, beside, reason }, changed) => {
-  const { block, head, position, mode, cached, switches, open, stop, beside: besideAsked } = state;
+/** Fill the place of this id with what `make` gives, if its facts have changed. */
+const fillFor = (id, facts, make) => drawFor(id, facts, () => fill(found(id), make()));
+
+const drawView = async ({ base, whole, run, before, beside, reason }) => {
+  const { block, head, position, mode, cached, switches, open, stop, beside: asked } = state;
   document.body.classList.toggle("deep", block !== "" || open === "own");
   document.body.classList.toggle("own-open", open === "own");
   found("drawing-place").hidden = block !== "";
   found("stage").hidden = block === "";
-  holdBehind(block !== "" && open !== "own");
-  await drawFor("headline", [whole, base], () => drawHeadline(whole, whole === base ? null : base, found("sentence")));
-  lightHeadline(position);
-  drawFor("given", [base], () => drawGiven(base, found("given")));
-  drawFor("typing", [whole.model], () => drawTyping(whole.model, found("typing")));
-  drawFor("typed", [state.text, state.to, state.target, whole.model, state.fault], showTyped);
-  drawFor("runs", [state.run, state.text, besideAsked], () => drawChoiceOfRuns(found("runs")));
-  drawFor("time", [whole, mode, position, cached, playing], () => drawTime(whole, found("time")));
-  drawFor("moment", [run, mode, position, cached], () => drawMoment(run, found("moment")));
-  drawFor("switches", [whole, switches, mode, besideAsked, block, head], () => drawSwitches(whole, found("switches")));
-  found("unfold").querySelector(".count").textContent = countSwitched(switches) || "";
-  drawFor("steps", [run, before, position], () => drawSteps(run, before, found("steps")));
   found("difference").hidden = base !== page.runs[0]; // it is of the recording alone
-  drawFor("looked", [run], () => drawAlignment(run, found("looked")));
-  drawFor("ways", [whole, mode, position, besideAsked], () => drawBothWays(whole, found("both-ways")));
-  drawFor("beside", [run, beside, block, switches], () => drawBeside(run, beside, found("beside")));
-  if (block === "") {
-    await drawFor("drawing", [run, mode, position, cached], () => drawModel(run, found("drawing")));
-  } else {
-    await drawStage(run, beside, found("stage"));
-  }
+  found("unfold").querySelector(".count").textContent = countSwitched(switches) || "";
+  holdBehind(block !== "" && open !== "own");
+  const shares = await alignmentOf(whole);
+  await fillFor("sentence", [whole, base], () => headlineOf(whole, whole === base ? null : base));
+  lightHeadline(shares);
+  fillFor("given", [base], () => givenInWords(base));
+  drawFor("typing", [whole.model], () => drawTyping(whole.model));
+  drawFor("typed", [state.text, state.to, state.target, whole.model, state.fault], showTyped);
+  fillFor("runs", [state.run, state.text, asked], choiceOfRuns);
+  fillFor("time", [whole, mode, position, cached, playing], () => timeControls(whole)).then(() => roam(found("time")));
+  fillFor("moment", [run, mode, position, cached], () => momentInWords(run));
+  drawSwitches([whole, switches, mode, cached, asked, block, head]);
+  drawFor("steps", [run, before, position], () => fillTable("steps", stepsTable(run, before)));
+  drawFor("looked", [run], () => fillTable("looked", alignmentTable(run)));
+  fillFor("both-ways", [whole, mode, position], () => waysSideBySide(whole));
+  fillFor("beside", [run, beside, block, switches], () => besideCards(run, beside));
+  if (block === "") await drawFor("drawing", [run, mode, position, cached], () => drawModel(run));
+  else await drawStage(run, beside, found("stage"));
   await drawFor("open", [open, stop, open === "tour" && run, open === "tour" && hashOf(state)], () => drawOpened(open));
   showOpenMatrix();
-  await drawFor("effect", [run, before, block, head, position, reason], () =>
-    reason ? drawRefusal(reason, found("effect")) : drawEffect(run, before, found("effect")),
-  );
-  if (changed && before) pulseChanges();
+  await fillFor("effect", [run, before, block, head, position, reason], () => effectOf(run, before, reason));
 };
+
+const drawModel = async (run) => {
+  const model = modelOf(run);
+  if (await fill(found("drawing"), model)) (await model).appear();
+};
+
+/** The switches keep open or closed as they are. */
+const drawSwitches = (facts) => drawFor("switches", facts, () => redraw(found("switches"), switchPanel(current.whole)));
+
+/** A place that the file has with its heading gets another table. */
+const fillTable = (id, making) => fill(found(id).querySelector(".wide-table"), making);
 
 let matrixShown = null;
 
@@ -148,17 +158,12 @@ const showOpenMatrix = () => {
 
 /** The tour and the form for one's own matrices, each in its place, drawn by their own files. */
 const drawOpened = async (open) => {
-  const places = {
-    tour: drawTour,
-    own: (place) => drawOwnForm(place, { carried: state.form, remember: (form) => setState({ form }) }),
-  };
-  for (const [name, draw] of Object.entries(places)) {
-    const place = found(`${name}-place`);
-    place.hidden = open !== name;
-    found(`open-${name}`).setAttribute("aria-expanded", String(open === name));
-    if (open === name) await draw(place);
-  }
+  for (const name of ["tour", "own"]) found(`open-${name}`).setAttribute("aria-expanded", String(open === name));
   found("open-own").textContent = open === "own" ? "← Back" : "Own matrices";
+  found("own-place").hidden = open !== "own";
+  await (open === "tour" ? drawTour(found("tour-place")) : fill(found("tour-place"), null));
+  if (open !== "own") return;
+  await drawOwnForm(found("own-place"), { carried: state.form, remember: (form) => setState({ form }) });
 };
 
 const openOrClose = async (name) => {
@@ -172,7 +177,7 @@ const openOrClose = async (name) => {
 
 /** What a switch changed is lit for a moment: words, and the plates whose numbers are others now. */
 const pulseChanges = () => {
-  const changed = "#drawing .said, #effect .changed, .stage-bar button:has(.plate-changed)";
+  const changed = "#drawing .said, .stage-bar button:has(.plate-changed)";
   const frames = [
     { outline: "3px solid var(--link)", outlineOffset: "0" },
     { outline: "3px solid transparent", outlineOffset: "8px" },

@@ -1,53 +1,62 @@
 // The switches: what each takes away shows what it is for. A switch that a page cannot compute says why.
 
-import { button, choiceOf, element, found, redraw, say } from "../base/elements.js";
+import { button, choiceOf, element, found, say } from "../base/elements.js";
 import { fullTitleOf, isAttention, isResidual, lastCrossOf } from "../runs/parts.js";
 import { UNSWITCHED, isSwitched } from "../runs/switches.js";
 import { setState, state } from "../view/state.js";
 import { cannotShow, current } from "../view/view.js";
 
-const TOGGLES = [
-  ["causal", "Causal mask", "a position may look at itself and at what precedes it"],
-  ["scale", "Scale ÷ √dₖ", "scores divided by the root of the keys’ dimension"],
-  ["residual", "Residual connections", "each part adds to the stream; off: it replaces it"],
+export const switchPanel = (run) => [
+  element("div.switches-head", [
+    element("h2", "Switches"),
+    button("×", () => foldDock(), {
+      class: "close-switches",
+      "data-key": "close-switches",
+      "aria-label": "Close the switches",
+    }),
+  ]),
+  element("div.switch-rows", [
+    switchOff("causal", "Causal mask", "a position may look at itself and at what precedes it"),
+    switchOff("scale", "Scale ÷ √dₖ", "scores divided by the root of the keys’ dimension"),
+    switchOff("residual", "Residual connections", "each part adds to the stream; off: it replaces it"),
+    cacheToggle(),
+    paddingChoice(),
+    headChoice(run),
+    whereChoice(),
+  ]),
+  element("div.switch-end", [
+    button("Reset all", resetSwitches, {
+      class: "reset",
+      "data-key": "reset",
+      "aria-disabled": isSwitched(state.switches) ? null : "true", // and not disabled, which would lose the focus
+    }),
+    compareButton("switch-beside"),
+  ]),
 ];
 
-export const drawSwitches = (run, place) => {
-  const { switches } = state;
-  const change = (changes) =>
-    setState({
-      switches: { ...state.switches, ...changes },
-      ...(changes.causal === false && !state.block ? { mode: "training" } : {}), // where one sees what leaks
-    });
-  redraw(place, [
-    element("div", { class: "switches-head" }, [
-      element("h2", {}, "Switches"),
-      button("×", () => foldDock(), {
-        class: "close-switches",
-        "data-key": "close-switches",
-        "aria-label": "Close the switches",
-      }),
-    ]),
-    element("div", { class: "switch-rows" }, [
-      TOGGLES.map(([name, title, says]) => onOff(name, title, says, change)),
-      paddingChoice(switches, change),
-      headChoice(run, switches, change),
-      whereChoice(switches, change),
-    ]),
-    element("div", { class: "switch-end" }, [
-      button("Reset all", resetSwitches, {
-        class: "reset",
-        "data-key": "reset",
-        "aria-disabled": isSwitched(switches) ? null : "true", // and not disabled, which would lose the focus
-      }),
-      button("Compare before and after", () => setState({ beside: state.beside === "before" ? "" : "before" }), {
-        "data-key": "switch-beside",
-        pressed: state.beside === "before",
-        disabled: !isSwitched(switches),
-      }),
-    ]),
-  ]);
-};
+/** The button that shows what there was before the switches beside what there is now. */
+export const compareButton = (key) =>
+  button("Compare before and after", () => setState({ beside: state.beside === "before" ? "" : "before" }), {
+    "data-key": key,
+    pressed: state.beside === "before",
+    disabled: !isSwitched(state.switches),
+  });
+
+/** Where the mask is lifted, all positions are shown, because there one sees what leaks. */
+const change = (changes) =>
+  setState({
+    switches: { ...state.switches, ...changes },
+    ...(changes.causal === false && !state.block ? { mode: "training" } : {}),
+  });
+
+/** A choice that changes the switches, or says why it cannot. */
+const option = (key, label, chosen, changes) => ({
+  key,
+  label,
+  chosen,
+  reason: cannotShow(current.base, { ...state.switches, ...changes }),
+  choose: () => change(changes),
+});
 
 export const resetSwitches = async () => {
   if (!isSwitched(state.switches)) return;
@@ -56,93 +65,80 @@ export const resetSwitches = async () => {
   if (document.activeElement === document.body) found("unfold").focus({ preventScroll: true });
 };
 
-const onOff = (name, title, says, change) => {
+/** A part of the model that is on or off. */
+const switchOff = (name, title, says) => {
   const on = state.switches[name];
-  const reason = cannotShow(current.base, { ...state.switches, [name]: !on });
-  return element("div", { class: "switch" }, [
-    button(
-      [
-        element("span", { class: "track", "aria-hidden": "true" }),
-        element("b", {}, title),
-        element("span", { class: "state" }, on ? "on" : "off"),
-      ],
-      () => (reason ? say(reason) : change({ [name]: !on })),
-      {
-        role: "switch",
-        "aria-checked": String(on),
-        "data-key": `switch-${name}`,
-        "aria-describedby": `says-${name}`,
-        "aria-disabled": reason ? "true" : null,
-      },
-    ),
-    element("p", { id: `says-${name}`, class: reason ? "reason" : null }, reason || says),
+  return toggle(title, says, option(`switch-${name}`, title, on, { [name]: !on }));
+};
+
+/** Whether a step remembers keys and values; all positions at once need no memory. */
+const cacheToggle = () =>
+  toggle("Cache", "at a step, keys and values of earlier rows are remembered", {
+    key: "cached",
+    chosen: state.cached,
+    reason: state.mode === "step" ? "" : "Choose a step: all positions at once need no cache.",
+    choose: () => setState({ cached: !state.cached }),
+  });
+
+const toggle = (title, says, { key, chosen, reason, choose }) => {
+  const label = [
+    element("span.track", { "aria-hidden": "true" }),
+    element("b", title),
+    element("span.state", chosen ? "on" : "off"),
+  ];
+  return element("div.switch", [
+    button(label, () => (reason ? say(reason) : choose()), {
+      role: "switch",
+      "aria-checked": String(chosen),
+      "data-key": key,
+      "aria-describedby": `says-${key}`,
+      "aria-disabled": reason ? "true" : null,
+    }),
+    element("p", { id: `says-${key}`, class: reason && "reason" }, reason || says),
   ]);
 };
 
 const PADDINGS = { none: "none", masked: "masked", unmasked: "not masked" };
 
-const paddingChoice = (switches, change) =>
-  switchOf(
-    "Padding",
-    "two pad tokens after the source",
-    Object.entries(PADDINGS).map(([padding, label]) => ({
-      label,
-      key: `padding-${padding}`,
-      chosen: switches.padding === padding,
-      reason: cannotShow(current.base, { ...switches, padding }),
-      choose: () => change({ padding }),
-    })),
+const paddingChoice = () => {
+  const choices = Object.entries(PADDINGS).map(([padding, label]) =>
+    option(`padding-${padding}`, label, state.switches.padding === padding, { padding }),
   );
+  return switchOf("Padding", "two pad tokens after the source", choices);
+};
 
 /** The heads of the open attention, or of the last cross-attention where none is open. */
-const headChoice = (run, switches, change) => {
+const headChoice = (run) => {
+  const { silent } = state.switches;
   const part = isAttention(state.block) ? state.block : lastCrossOf(run);
-  const silent = switches.silent[part] ?? [];
-  const toggled = (head) =>
-    silent.includes(head) ? silent.filter((other) => other !== head) : [...silent, head].sort((a, b) => a - b);
-  return switchOf(
-    "Heads",
-    `of ${fullTitleOf(part)}; off: it adds nothing`,
-    Array.from({ length: current.heads }, (_, head) => {
-      const next = { ...switches.silent, [part]: toggled(head) };
-      return {
-        label: [head, element("span", { class: "unseen" }, silent.includes(head) ? " off" : " on")],
-        key: `silent-${head}`,
-        chosen: !silent.includes(head),
-        reason: cannotShow(current.base, { ...switches, silent: next }),
-        choose: () => change({ silent: next }),
-      };
-    }),
-  );
+  const off = silent[part] ?? [];
+  const heads = Array.from({ length: current.heads }, (_, head) => {
+    const isOff = off.includes(head);
+    const others = isOff ? off.filter((other) => other !== head) : [...off, head].sort((a, b) => a - b);
+    const label = [head, element("span.unseen", isOff ? " off" : " on")];
+    return option(`silent-${head}`, label, !isOff, { silent: { ...silent, [part]: others } });
+  });
+  return switchOf("Heads", `of ${fullTitleOf(part)}; off: it adds nothing`, heads);
 };
 
 /** Where mask, scale and residual are switched: everywhere, in the open part alone, for the chosen head alone. */
-const whereChoice = (switches, change) => {
-  const here = isAttention(state.block) || isResidual(state.block) ? state.block : null;
-  const at = switches.where ?? here;
-  const head = switches.head ?? state.head;
-  const option = (key, label, chosen, wanted) => {
-    const reason = cannotShow(current.base, { ...switches, ...wanted });
-    return { key, label, chosen, reason, choose: () => change(wanted) };
-  };
-  const isPart = switches.where !== null && switches.head === null;
-  const options = [
-    option("where-all", "everywhere", !switches.where, { where: null, head: null }),
-    at && option("where-part", fullTitleOf(at), isPart, { where: at, head: null }),
-    at &&
-      isAttention(at) &&
-      option("where-head", `there, head ${head} (mask)`, switches.head !== null, { where: at, head }),
-  ];
-  const says = at ? "mask, scale and residual" : "open a part to switch there alone";
-  return switchOf("Where", says, options.filter(Boolean));
+const whereChoice = () => {
+  const { where, head } = state.switches;
+  const at = where ?? (isAttention(state.block) || isResidual(state.block) ? state.block : null);
+  const only = head ?? state.head;
+  const options = [option("where-all", "everywhere", !where, { where: null, head: null })];
+  if (at) options.push(option("where-part", fullTitleOf(at), where && head === null, { where: at, head: null }));
+  if (at && isAttention(at))
+    options.push(option("where-head", `there, head ${only} (mask)`, head !== null, { where: at, head: only }));
+  return switchOf("Where", at ? "mask, scale and residual" : "open a part to switch there alone", options);
 };
 
 /** A row of choices with what they mean under them, or why one of them cannot be had. */
 const switchOf = (title, says, choices) => {
   const reason = choices.find((choice) => choice.reason && !choice.chosen)?.reason;
-  return element("div", { class: "switch" }, [
-    choiceOf(title, element("b", {}, title), choices, { class: "choices" }),
-    element("p", { class: reason ? "reason" : null }, reason || says),
+  return element("div.switch", [
+    choiceOf(title, element("b", title), choices, { class: "choices" }),
+    element("p", { class: reason && "reason" }, reason || says),
   ]);
 };
 
@@ -158,4 +154,4 @@ export const foldDock = (unfolded = false) => {
 
 export const countSwitched = (switches) =>
   [!switches.causal, switches.padding !== "none", !switches.scale, !switches.residual].filter(Boolean).length +
-  Object.values(switches.silent).reduce((sum, heads) => sum + heads.length, 0);
+  Object.values(switches.silent).flat().length;

@@ -1,44 +1,27 @@
 // The headline: a sentence and what it became, each word live. Below the drawing, each step in a table.
 
-import {
-  button,
-  columnHead,
-  drawn,
-  element,
-  redraw,
-  rowHead,
-  shareBar,
-  tableOf,
-  ticketOf,
-  words,
-} from "../base/elements.js";
+import { button, columnHead, drawn, element, found, rowHead, shareBar, tableOf, words } from "../base/elements.js";
 import { fourDecimals } from "../base/numbers.js";
 import { visibleText } from "../base/text.js";
 import { meaningOf } from "../words/tokens.js";
 import { alignmentOf } from "../runs/parts.js";
-import { lightHeadline } from "../view/arcs.js";
 import { setState, state } from "../view/state.js";
-import { glance, lookBack } from "./lighting.js";
+import { glancing, lookingBack } from "./lighting.js";
 
-/** Draw the headline of a run; of a switched one, `before` is the run without switches. */
-export const drawHeadline = async (run, before, place) => {
-  const isNewest = ticketOf(place);
-  const shares = await alignmentOf(run);
-  if (!isNewest()) return;
+/** The headline of a run; of a switched one, `before` is the run without switches. */
+export const headlineOf = (run, before) => {
   const to = /^[\w-]+$/.test(run.to ?? "") ? run.to : null;
   const [source, target] = [run.text, run.translation].map(visibleText);
-  redraw(place, [
-    drawn("svg", { class: "arcs", "aria-hidden": "true" }),
-    element("bdi", {}, liveWords(source, run.source, sourceWord)),
-    " ",
-    element("span", { class: "arrow", role: "img", "aria-label": "becomes" }, "→"),
-    " ",
-    element("bdi", { class: "said-sentence", lang: to }, liveWords(target, run.expected, targetWordOf(run, before))),
-  ]);
-  place.style.setProperty("--letters", Math.max(20, [...source, ...target].length + 3));
-  place.shown = { run, shares };
+  found("sentence").style.setProperty("--letters", Math.max(20, [...source, ...target].length + 3));
   document.title = `${source} → ${target} · Pellucid`;
-  lightHeadline(state.position);
+  return [
+    drawn("svg.arcs", { "aria-hidden": "true" }),
+    element("bdi", liveWords(source, run.source, sourceWord)),
+    " ",
+    element("span.arrow", { role: "img", "aria-label": "becomes" }, "→"),
+    " ",
+    element("bdi.said-sentence", { lang: to }, liveWords(target, run.expected, targetWordOf(run, before))),
+  ];
 };
 
 /** A sentence as nodes: each token that is found in it, in order, is live; the rest stays text. */
@@ -55,87 +38,67 @@ const liveWords = (text, tokens, live) => {
   return [...nodes, text.slice(at)];
 };
 
-const sourceWord = (word, place) =>
-  element(
-    "span",
-    { class: "source-word", "data-source": place, mouseenter: () => lookBack(place), mouseleave: () => lookBack(null) },
-    word,
-  );
+const sourceWord = (word, place) => element("span.source-word", { "data-source": place, ...lookingBack(place) }, word);
 
 /** A word of the translation, with its probability; struck where the model would say another one now. */
 const targetWordOf = (run, before) => (word, place) => {
   const { probability, predicted, expected } = run.steps[place];
   const isOther = before !== null && predicted !== expected;
-  const other = isOther ? `, now it would say ${meaningOf(predicted) ?? visibleText(predicted)}` : "";
+  const now = meaningOf(predicted) ?? visibleText(predicted);
+  const label = `${word}, position ${place + 1}, probability ${fourDecimals(probability)}`;
   return button(word, () => setState({ position: place }), {
     class: isOther ? "target-word missed" : "target-word",
     "data-position": place,
     "data-key": `word-${place}`,
-    "data-probability": isOther ? `now ${meaningOf(predicted) ?? visibleText(predicted)}` : probability.toFixed(2),
-    "aria-label": `${word}, position ${place + 1}, probability ${fourDecimals(probability)}${other}`,
-    mouseenter: () => glance(place),
-    mouseleave: () => glance(null),
-    focus: () => glance(place),
-    blur: () => glance(null),
+    "data-probability": isOther ? `now ${now}` : probability.toFixed(2),
+    "aria-label": isOther ? `${label}, now it would say ${now}` : label,
+    ...glancing(place),
   });
 };
-
-addEventListener("resize", () => lightHeadline(state.position));
 
 /** The table of steps: input, expected, predicted, probability, loss and the most probable words. */
-export const drawSteps = (run, before, place) => {
+export const stepsTable = (run, before) => {
   const total = run.steps.reduce((sum, step) => sum + step.loss, 0);
-  const names = ["step", "input", "expected", "probability", "loss", "most probable"];
-  if (before) names.splice(4, 0, "before the switch");
-  const table = tableOf("steps", {
+  const was = before ? ["before the switch"] : [];
+  return tableOf("steps", {
     caption: `The losses add up to ${fourDecimals(total)}.`,
-    heading: names.map((name) => columnHead(name)),
+    heading: ["step", "input", "expected", "probability", ...was, "loss", "most probable"].map((name) =>
+      columnHead(name),
+    ),
     rows: run.steps.map((step, at) => stepRow(step, at, before)),
   });
-  place.querySelector("table")?.replaceWith(table);
 };
 
-const stepRow = (step, at, before) => {
+const stepRow = ({ input, expected, predicted, probability, loss, alternatives }, at, before) => {
   const cell = (label, ...children) => element("td", { "data-label": label }, children);
-  const number = (label, ...children) => element("td", { "data-label": label, class: "number" }, children);
-  const better = element("small", { class: "miss" }, "more probable: ", words(step.predicted));
-  const share = (probability) => element("span", { class: "share" }, fourDecimals(probability));
-  return element("tr", { class: at === state.position ? "lit" : null }, [
+  const number = (label, ...children) => element("td.number", { "data-label": label }, children);
+  const choice = ([token, share]) => [
+    element("span.choice", words(token), " ", element("span.share", fourDecimals(share))),
+    " ",
+  ];
+  return element("tr", { class: at === state.position && "lit" }, [
     rowHead(at + 1),
-    cell("input", words(step.input)),
-    element("td", { "data-label": "expected", class: "expected" }, [
-      words(step.expected),
-      step.predicted === step.expected ? null : better,
+    cell("input", words(input)),
+    element("td.expected", { "data-label": "expected" }, [
+      words(expected),
+      predicted !== expected && element("small.miss", "more probable: ", words(predicted)),
     ]),
-    number("probability", fourDecimals(step.probability), shareBar(step.probability)),
-    before ? number("before the switch", fourDecimals(before.steps[at].probability)) : null,
-    number("loss", fourDecimals(step.loss)),
-    cell(
-      "most probable",
-      element("div", {}, [
-        step.alternatives.map(([token, probability]) => [
-          element("span", { class: "choice" }, words(token), " ", share(probability)),
-          " ",
-        ]),
-      ]),
-    ),
+    number("probability", fourDecimals(probability), shareBar(probability)),
+    before && number("before the switch", fourDecimals(before.steps[at].probability)),
+    number("loss", fourDecimals(loss)),
+    cell("most probable", element("div", alternatives.map(choice))),
   ]);
 };
 
 /** Where each step looked: the alignment of words, as a table. */
-export const drawAlignment = async (run, place) => {
-  const isNewest = ticketOf(place);
-  const shares = await alignmentOf(run);
-  if (!isNewest()) return;
-  const table = tableOf("alignment", {
+export const alignmentTable = async (run) =>
+  tableOf("alignment", {
     heading: [
-      element("td", { class: "corner" }, "asks ↓", element("br"), "attended to →"),
+      element("td.corner", "asks ↓", element("br"), "attended to →"),
       run.source.map((token) => columnHead(words(token))),
     ],
-    rows: shares.map((row, at) => [
-      rowHead(words(run.target[at]), " ", element("small", {}, "→ ", words(run.expected[at]))),
+    rows: (await alignmentOf(run)).map((row, at) => [
+      rowHead(words(run.target[at]), " ", element("small", "→ ", words(run.expected[at]))),
       row.map((share) => element("td", { "--share": share.toFixed(4) }, fourDecimals(share))),
     ]),
   });
-  place.querySelector("table")?.replaceWith(table);
-};

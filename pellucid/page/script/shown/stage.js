@@ -1,28 +1,25 @@
-// The stage: where a block of the model opens in place. Above it a small map of the whole model, with the way back.
+// The stage: where a block of the model opens in place, with the way back.
 
-import { button, choiceOf, element, found, redraw } from "../base/elements.js";
+import { button, choiceOf, element, fill, found } from "../base/elements.js";
 import { roam } from "../base/roam.js";
 import { capitalised } from "../base/text.js";
-import { fullTitleOf, layerOf, layersOf, sublayersOf, titleOf } from "../runs/parts.js";
+import { fullTitleOf, kindOf, layerOf, layersOf, stackOf, titleOf } from "../runs/parts.js";
 import { runUntil } from "../runs/stepping.js";
 import { drawStages } from "../stages/stages.js";
-import { CLOSED, goToBlock } from "../view/levels.js";
-import { setState, state } from "../view/state.js";
-import { waysInView } from "./both_ways.js";
-import { openingButton } from "./drawing.js";
-import { drawLayer } from "./layer.js";
+import { CLOSED, setState, state, walkTo } from "../view/state.js";
+import { goToBlock } from "./drawing.js";
+import { layerView } from "./layer.js";
 
 export const drawStage = async (run, beside, place) => {
   const { block } = state;
-  const layer = layerOf(block);
-  const isPart = block !== layer;
-  const [map, way, row, plates] = ["map", "way", "row", "plates"].map((name) => place.querySelector(`.stage-${name}`));
-  drawMap(run, map);
-  drawWay(run, way);
-  row.hidden = isPart;
-  plates.hidden = !isPart;
-  if (!isPart) await drawLayer(run, layer, row);
-  if (isPart && state.block === block) await drawOpenPart(run, beside, plates);
+  const isLayer = block === layerOf(block);
+  const [way, row, plates] = ["way", "row", "plates"].map((name) => place.querySelector(`.stage-${name}`));
+  await fill(way, wayTo(run));
+  for (const group of way.querySelectorAll(".way, .chooser")) roam(group);
+  plates.hidden = isLayer;
+  await fill(row, isLayer ? layerView(run, block) : null);
+  if (isLayer) roam(row);
+  else if (state.block === block) await drawOpenPart(run, beside, plates);
 };
 
 export const isSheet = matchMedia("(max-width: 40rem)"); // as the style has it
@@ -40,102 +37,53 @@ new ResizeObserver(([{ target }]) => document.body.style.setProperty("--dock", `
   found("dock"),
 );
 
-/** The map: the drawing once more, as one line of small boxes; the open block is lit up. */
-const drawMap = (run, place) => {
-  const stacks = ["encoder", "decoder"].map((stack) =>
-    element("div", { class: `map-stack ${stack}`, role: "group", "aria-label": stack }, [
-      element("span", { class: "map-name", "aria-hidden": "true" }, stack),
-      mapButton(stack, "in"),
-      layersOf(run, stack).map((layer) =>
-        element(
-          "div",
-          {
-            class: layer === layerOf(state.block) ? "map-layer here" : "map-layer",
-            role: "group",
-            "aria-label": fullTitleOf(layer),
-          },
-          sublayersOf(run, layer).sublayers.map(({ part }) => mapButton(part, part.split(".").at(-1))),
-        ),
-      ),
-      mapButton(stack === "encoder" ? "encoder.output" : "decoder.word", "out"),
-    ]),
-  );
-  redraw(place, stacks);
-  roam(place);
-  const here = place.querySelector("[aria-current], .here");
-  if (here) place.scrollLeft = here.offsetLeft - (place.clientWidth - here.offsetWidth) / 2;
-};
-
-const MAP_NAMES = {
-  encoder: "embed",
-  decoder: "embed",
-  self_attention: "self",
-  cross_attention: "cross",
-  feed_forward: "ffn",
-  "encoder.output": "memory",
-  "decoder.word": "word",
-};
-
-const mapButton = (block, kind) =>
-  openingButton(block, `map-part ${kind}`, MAP_NAMES[block] ?? MAP_NAMES[kind] ?? kind, {
-    key: `map-${block}`,
-    title: fullTitleOf(block),
-    "aria-current": block === state.block ? "true" : null,
-  });
-
-/** The way here, each step of it a way back; and the choosers for layer and head. */
-const drawWay = (run, place) => {
+/** The way here, each step of it a way back; and the chooser of the layer. */
+const wayTo = (run) => {
   const { block } = state;
   const layer = layerOf(block);
-  const wayTo = (above, key, title) =>
+  const step = (above, key, title) =>
     button(title, () => goToBlock(above), { "data-key": key, "aria-current": above === block ? "true" : null });
   const toModel = () => setState(CLOSED, { left: block });
-  redraw(place, [
-    element("nav", { class: "way", "aria-label": "the way here" }, [
+  return [
+    element("nav.way", { "aria-label": "the way here" }, [
       button("← The whole model", toModel, { "data-key": "way-model" }),
-      layer ? wayTo(layer, "way-layer", capitalised(fullTitleOf(layer))) : null,
-      block === layer ? null : wayTo(block, "way-part", titleOf(block)),
+      layer && step(layer, "way-layer", capitalised(fullTitleOf(layer))),
+      block !== layer && step(block, "way-part", titleOf(block)),
       button("×", toModel, { class: "close-sheet", "data-key": "way-close", "aria-label": "Close" }),
     ]),
-    element("div", { class: "choosers" }, [layer ? layerChooser(run, layer) : null]),
-  ]);
-  for (const group of place.querySelectorAll(".way, .chooser")) roam(group);
+    element("div.choosers", layer && layerChooser(run, layer)),
+  ];
 };
 
-const layerChooser = (run, layer) =>
-  choiceOf(
-    "layer",
-    chooserHead("layer", ", ."),
-    layersOf(run, layer.split(".")[0]).map((other) => {
-      const label = other.split(".").at(-1);
-      const choose = () => changeLayer(other);
-      return { label, says: `layer ${label}`, key: `layer-${other}`, chosen: other === layer, choose };
-    }),
-  );
-
-const chooserHead = (name, keys) =>
-  element("span", { class: "label" }, name, " ", element("kbd", { title: "keys" }, keys));
+const layerChooser = (run, layer) => {
+  const choices = layersOf(run, stackOf(layer)).map((other) => ({
+    label: kindOf(other),
+    says: `layer ${kindOf(other)}`,
+    key: `layer-${other}`,
+    chosen: other === layer,
+    choose: () => changeLayer(other),
+  }));
+  return choiceOf("layer", element("span.label", "layer ", element("kbd", { title: "keys" }, ", .")), choices);
+};
 
 /** The same part in another layer of the stack. */
 export const changeLayer = (layer) => {
-  const from = layerOf(state.block);
-  const moved = (name) => (name === null ? null : name.replace(from, layer));
+  const moved = (name) => name?.replace(layerOf(state.block), layer) ?? null;
   return setState({ block: moved(state.block), tensor: moved(state.tensor) });
 };
 
 /** The stages of the open part, drawn by their own files; they tell what was chosen in them. */
 const drawOpenPart = (run, besideRun, place) => {
-  const { block, tensor, head, row, column } = state;
+  const { block, tensor, head, row, column, mode, position, cached } = state;
+  const t = position + 1;
+  const time = mode === "training" ? { mode } : { mode, t, cached };
   const beside = besideRun && sameTokens(run, besideRun) ? besideRun : null;
-  const both = { run, beside, ...waysInView(run) };
-  const until = (each) => (each && state.mode === "step" ? runUntil(each, state.position + 1) : each);
-  const runs = { run: until(both.run), beside: until(both.beside) };
-  return drawStages({ ...runs, block, tensor, head, row, column, time: timeOfView(), select: setState }, place);
+  const until = (each) => (each && mode === "step" ? runUntil(each, t) : each);
+  const runs = { run: until(run), beside: until(beside) };
+  const chosen = { block, tensor, head, row, column };
+  return drawStages({ ...runs, ...chosen, time, select: setState, walk: walkTo }, place);
 };
 
 /** Matrices of two runs stand side by side where their rows and columns are the same tokens. */
 const sameTokens = (one, other) =>
   ["source", "target"].every((side) => one[side].join("\n") === other[side].join("\n"));
-
-const timeOfView = () =>
-  state.mode === "training" ? { mode: "training" } : { mode: "step", t: state.position + 1, cached: state.cached };

@@ -1,88 +1,63 @@
 // The lines of the drawing: each token's vector rising through the blocks, who looks at whom inside an attention,
 // and the memory's keys and values on their way to every cross-attention.
 
-import { drawn, found, ticketOf } from "../base/elements.js";
-import { meanOfHeads } from "../base/numbers.js";
-import { attentionsOf } from "../runs/parts.js";
-import { isReached } from "../view/arcs.js";
-import { state } from "../view/state.js";
+import { drawn } from "../base/elements.js";
+import { isReached, state } from "../view/state.js";
 
-const MOST_LINES = 40; // tokens, beyond which only the current position has its line
-let strandsOf = null; // {model, run, weights}: drawn again when the drawing changes its size
+export const MOST_LINES = 40; // tokens, beyond which only the current position has its line
+let bound = { model: null, looks: {}, position: 0 };
 
-/** Draw all lines; the mean of the heads' weights is as strong as the line. */
-export const drawStrands = async (model, run) => {
-  const isNewest = ticketOf(found("drawing"));
-  const weights = {};
-  for (const part of model.classList.contains("compact") ? [] : attentionsOf(run)) {
-    if (part.endsWith(".self_attention") && run.source.length <= MOST_LINES && run.target.length <= MOST_LINES) {
-      weights[part] = meanOfHeads(await run.get(`${part}.weights`));
-    }
-  }
-  if (!isNewest()) return;
-  strandsOf = { model, run, weights };
-  lightStrands(state.position);
+/** The drawing that the lines are of; `looks` has of each self-attention who looks at whom, as strong as the line. */
+export const bindStrands = (model, looks) => {
+  bound = { model, looks, position: state.position };
   watchSize.disconnect();
   watchSize.observe(model);
 };
 
-const watchSize = new ResizeObserver(() => lightStrands(state.position));
+const lightAgain = () => lightStrands(bound.position);
+const watchSize = new ResizeObserver(lightAgain);
 
 // Paper has another layout than the screen.
-matchMedia("print").addEventListener("change", () => lightStrands(state.position));
+matchMedia("print").addEventListener("change", lightAgain);
 
 /** Draw the lines with this target position lit up. */
 export const lightStrands = (position) => {
-  if (!strandsOf?.model.isConnected) return;
-  const { model } = strandsOf;
+  const { model, looks } = bound;
+  if (!model?.isConnected) return;
+  bound.position = position;
   const svg = model.querySelector(".strands");
   const origin = model.getBoundingClientRect();
   const box = (part) => {
-    const rectangle = part.getBoundingClientRect();
-    const [left, top] = [rectangle.left - origin.left, rectangle.top - origin.top];
-    return {
-      left,
-      top,
-      right: left + rectangle.width,
-      bottom: top + rectangle.height,
-      x: left + rectangle.width / 2,
-      y: top + rectangle.height / 2,
-    };
+    const { left, top, width, height } = part.getBoundingClientRect();
+    const [x, y] = [left - origin.left, top - origin.top];
+    return { left: x, top: y, right: x + width, bottom: y + height, x: x + width / 2, y: y + height / 2 };
   };
+  const isCompact = model.classList.contains("compact"); // there a layer's parts stand side by side
   svg.setAttribute("viewBox", `0 0 ${origin.width} ${origin.height}`);
   svg.replaceChildren(
-    ...rising(model, box, ".encoder", ".source .token", null),
-    ...rising(model, box, ".decoder", ".target .token", position),
-    ...bridges(model, box, position),
+    ...(isCompact ? [] : rising(model.querySelector(".encoder"), box, ".source .token", looks, null)),
+    ...(isCompact ? [] : rising(model.querySelector(".decoder"), box, ".target .token", looks, position)),
+    ...bridges(model, box, position, isCompact),
     ...saying(model, box),
   );
 };
 
 /** Each token's line through its stack, and inside an attention a line from each attended token to the asking one. */
-const rising = (model, box, stack, tokens, lit) => {
-  const root = model.querySelector(stack);
-  const places = [...root.querySelectorAll(tokens)].map(box);
-  const blocks = [...root.querySelectorAll(".block")].map((part) => ({
-    ...box(part),
-    block: part.dataset.block,
-    part,
-  }));
+const rising = (stack, box, tokens, looks, lit) => {
+  const places = [...stack.querySelectorAll(tokens)].map(box);
+  const blocks = [...stack.querySelectorAll(".block")].map((part) => ({ ...box(part), part }));
   if (places.length === 0 || blocks.length === 0) return [];
   const upwards = places[0].top > blocks[0].top;
-  const [from, to] = upwards
+  const [y1, y2] = upwards
     ? [places[0].top, Math.min(...blocks.map((block) => block.top))]
     : [places[0].bottom, Math.max(...blocks.map((block) => block.bottom))];
-  const lines = [];
-  if (model.classList.contains("compact")) return lines; // there a layer's parts stand side by side
-  places.forEach((place, at) => {
-    if (places.length > MOST_LINES && at !== lit) return;
-    lines.push(drawn("line", { class: lineClass(at, lit), x1: place.x, x2: place.x, y1: from, y2: to }));
-  });
-  for (const block of blocks) {
-    const weight = strandsOf.weights[block.block];
-    if (weight) lines.push(...crossings(places, block, weight, lit, upwards));
-  }
-  return lines;
+  const lines = places.map(
+    ({ x }, at) =>
+      (places.length <= MOST_LINES || at === lit) && drawn("line", { class: lineClass(at, lit), x1: x, x2: x, y1, y2 }),
+  );
+  const attentions = blocks.filter(({ part }) => looks[part.dataset.block]);
+  const within = attentions.flatMap((block) => crossings(places, block, looks[block.part.dataset.block], lit, upwards));
+  return [...lines.filter(Boolean), ...within];
 };
 
 const lineClass = (at, lit) => {
@@ -92,76 +67,86 @@ const lineClass = (at, lit) => {
   return state.mode === "step" && state.cached ? "stream cached" : "stream";
 };
 
+const FAINTEST = 0.02; // the least share that has a line
+
 /** Inside an attention, a line from each attended position to the position that asks. */
 const crossings = (places, block, weight, lit, upwards) => {
   const name = block.part.querySelector("span").getBoundingClientRect().height; // on top, where the screen is narrow
   const [in_, out] = upwards ? [block.bottom - 3, block.top + 3] : [block.top + name + 8, block.bottom - 3];
-  const lines = [];
-  places.forEach((asks, row) => {
-    if (lit !== null && !isReached(row)) return;
-    places.forEach((asked, column) => {
-      const share = weight.at(row, column);
-      if (share < 0.02) return;
-      const middle = (in_ + out) / 2;
-      const aside = asked.x - 11 - share * 10; // what a position gives itself is a loop
-      const d =
-        row === column
-          ? `M${asked.x},${in_} C${aside},${in_} ${aside},${out} ${asks.x},${out}`
-          : `M${asked.x},${in_} C${asked.x},${middle} ${asks.x},${middle} ${asks.x},${out}`;
-      lines.push(drawn("path", { class: row === lit ? "looks lit" : "looks", d, "--share": share.toFixed(3) }));
-    });
-  });
-  return lines;
+  const middle = (in_ + out) / 2;
+  const line = (row, column) => {
+    const [asks, asked, share] = [places[row].x, places[column].x, weight.at(row, column)];
+    if (share < FAINTEST) return [];
+    const aside = asked - 11 - share * 10; // what a position gives itself is a loop
+    const [over, under] =
+      row === column ? [`${aside},${in_}`, `${aside},${out}`] : [`${asked},${middle}`, `${asks},${middle}`];
+    const d = `M${asked},${in_} C${over} ${under} ${asks},${out}`;
+    return [drawn("path.looks", { class: row === lit && "lit", d, "--share": share.toFixed(3) })];
+  };
+  const asking = places.map((_, row) => row).filter((row) => lit === null || isReached(row));
+  return asking.flatMap((row) => places.flatMap((_, column) => line(row, column)));
 };
 
 /** From the encoder to the memory, and from there keys and values to each cross-attention, as far as the lit line. */
-const bridges = (model, box, position) => {
+const bridges = (model, box, position, isCompact) => {
   const memory = box(model.querySelector(".memory"));
   const last = [...model.querySelectorAll(".encoder .block")].at(-1);
   const encoder = { ...box(last), right: box(last.closest(".layer") ?? last).right };
   const asking = model.querySelector(`.target [data-position="${position}"]`);
-  const beside = memory.left >= encoder.right;
+  const isBeside = memory.left >= encoder.right;
   const into = Math.min(memory.bottom - 20, Math.max(memory.top + 20, encoder.y));
-  const d = beside
+  const d = isBeside
     ? curveBetween(encoder.right, encoder.y, memory.left, into)
     : `M${memory.x},${encoder.bottom} V${memory.top}`;
-  const lines = [drawn("path", { class: "bridge", d })];
-  const isCompact = model.classList.contains("compact"); // there a line ends at the row of the layer
   const crosses = [...model.querySelectorAll(".block.cross_attention")]
-    .map((cross) => (isCompact ? box(cross.closest(".layer")) : box(cross)))
+    .map((cross) => box(isCompact ? cross.closest(".layer") : cross))
     .sort((one, other) => one.y - other.y);
-  crosses.forEach((cross, at) => {
-    const end = asking && !isCompact ? box(asking).x : cross.left;
-    for (const [kind, shift] of Object.entries({ keys: -3.5, values: 3.5 })) {
-      const d = beside
-        ? `${curveBetween(memory.right, memory.top + ((at + 1) / (crosses.length + 1)) * (memory.bottom - memory.top) + shift, cross.left, cross.y + shift)} H${end}`
-        : `M${memory.left + 10 + shift},${memory.bottom} V${cross.y + shift} H${end}`;
-      lines.push(drawn("path", { class: `bridge ${kind}`, d }));
-    }
-    const [x, y] = beside ? [cross.left - 26, cross.y] : [memory.left + 10, cross.y - 14];
-    lines.push(letter("K", "keys", x, y - 9), letter("V", "values", x, y + 17));
-    if (end === cross.left) return;
-    lines.push(drawn("path", { class: "bridge queries", d: `M${end},${cross.bottom - 2} V${cross.y}` }));
-    lines.push(
-      drawn("circle", { class: "arrival", cx: end, cy: cross.y, r: 6 }),
-      letter("Q", "queries", end + 13, cross.bottom - 4),
-    );
-  });
-  return lines;
+  const lit = asking && !isCompact ? box(asking).x : null;
+  const away = (at) => memory.top + ((at + 1) / (crosses.length + 1)) * (memory.bottom - memory.top);
+  return [
+    drawn("path.bridge", { d }),
+    ...crosses.flatMap((cross, at) => intoCross(cross, memory, isBeside ? away(at) : null, lit)),
+  ];
 };
 
-const letter = (text, kind, x, y) => drawn("text", { class: `strand-letter ${kind}`, x, y }, text);
+/** Keys and values from the memory into a cross-attention, and up to the lit line the query that meets them; `from` is
+ *  where they leave a memory that stands beside it. */
+const intoCross = (cross, memory, from, lit) => {
+  const end = lit ?? cross.left;
+  const strand = (kind, shift) => {
+    const y = cross.y + shift;
+    const way =
+      from === null
+        ? `M${memory.left + 10 + shift},${memory.bottom} V${y}`
+        : curveBetween(memory.right, from + shift, cross.left, y);
+    return drawn("path.bridge", { class: kind, d: `${way} H${end}` });
+  };
+  const [x, y] = from === null ? [memory.left + 10, cross.y - 14] : [cross.left - 26, cross.y];
+  const query = [
+    drawn("path.bridge.queries", { d: `M${end},${cross.bottom - 2} V${cross.y}` }),
+    drawn("circle.arrival", { cx: end, cy: cross.y, r: 6 }),
+    letter("Q", "queries", end + 13, cross.bottom - 4),
+  ];
+  return [
+    strand("keys", -3.5),
+    strand("values", 3.5),
+    letter("K", "keys", x, y - 9),
+    letter("V", "values", x, y + 17),
+    ...(lit === null ? [] : query),
+  ];
+};
+
+const letter = (text, kind, x, y) => drawn("text.strand-letter", { class: kind, x, y }, text);
 
 /** From the last block to the next word beside it. */
 const saying = (model, box) => {
   const [word, next] = [".block.word", ".next .best"].map((part) => box(model.querySelector(part)));
   if (next.left < word.right) return []; // below each other, where the screen is narrow
-  const row = model.querySelector(".best .expected") ?? model.querySelector(".best li");
-  const y = row ? box(row).y : next.y;
+  const { y } = box(model.querySelector(".best .expected") ?? model.querySelector(".best li"));
   const end = next.left - 12;
   return [
-    drawn("path", { class: "bridge says", d: curveBetween(word.right, word.y, end, y) }),
-    drawn("path", { class: "says-end", d: `M${end + 8},${y} l-9,-5 v10 z` }),
+    drawn("path.bridge.says", { d: curveBetween(word.right, word.y, end, y) }),
+    drawn("path.says-end", { d: `M${end + 8},${y} l-9,-5 v10 z` }),
   ];
 };
 

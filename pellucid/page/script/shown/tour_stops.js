@@ -1,9 +1,8 @@
 // The stops of the tour, in the order in which a decoder is usually taught. A stop is a view of this page, a few
 // sentences with this page's own numbers, and one thing to try.
 
-import { chip } from "../base/elements.js";
-import { fourDecimals, headsOfTensor, inExponents, panelOf } from "../base/numbers.js";
-import { withScripts } from "../base/scripted.js";
+import { chip, withScripts } from "../base/elements.js";
+import { fourDecimals, inExponents, largestCell, panelOf, panelsOf } from "../base/numbers.js";
 import { meaningOf } from "../words/tokens.js";
 import { lastCrossOf } from "../runs/parts.js";
 import { comparedInTime } from "../runs/stepping.js";
@@ -12,34 +11,28 @@ const firstSelf = "decoder.layers.0.self_attention";
 const firstEncoder = "encoder.layers.0.self_attention.weights";
 
 /** The cell that shows most, over all heads: {head, row, column, value}; `isMeant(row, column)` says which may. */
-const tellingCell = async (run, name, isMeant = () => true) => {
-  const tensor = await run.get(name);
-  let best = null;
-  for (let head = 0; head < headsOfTensor(tensor); head++) {
-    const panel = panelOf(tensor, head);
-    for (let row = 0; row < panel.rows; row++) {
-      for (let column = 0; column < panel.columns; column++) {
-        const value = panel.at(row, column);
-        if (isMeant(row, column) && !(Math.abs(value) <= Math.abs(best?.value))) best = { head, row, column, value };
-      }
-    }
-  }
-  return best ?? { head: 0, row: 0, column: 0, value: panelOf(tensor, 0).at(0, 0) };
+const tellingCell = async (run, name, isMeant) => {
+  const panels = panelsOf(await run.get(name));
+  return largestCell(panels, isMeant) ?? { head: 0, row: 0, column: 0, value: panels[0].at(0, 0) };
 };
 
 const isAhead = (row, column) => column > row;
 const isBehind = (row, column) => column < row;
 
-/** The cell of that number, as a state. */
-const toCell = (name, isMeant) => async (run) => {
-  const { head, row, column } = await tellingCell(run, name, isMeant);
-  return { head, row, column };
-};
+/** That cell, as a state. */
+const toCell = (name, isMeant) => async (run) => stateOfCell(await tellingCell(run, name, isMeant));
+const stateOfCell = ({ head, row, column }) => ({ head, row, column });
 
 /** Where the last cross-attention is surest about a word of the sentence. */
 const surest = (run) => {
   const isWord = (row, column) => !meaningOf(run.source[column]) && !meaningOf(run.expected[row]);
   return tellingCell(run, `${lastCrossOf(run)}.weights`, isWord);
+};
+
+/** What tensors have in their first cell, or in one of a head, as text. */
+const numbersAt = async (run, names, { head = 0, row = 0, column = 0 } = {}) => {
+  const tensors = await Promise.all(names.map(run.get));
+  return tensors.map((tensor) => fourDecimals(panelOf(tensor, head).at(row, column)));
 };
 
 /** "a, b and c", each set apart. */
@@ -49,8 +42,8 @@ const listed = (tokens) =>
 /** How far all at once is from step by step, or why this page cannot say. */
 const differenceInTime = async (run) => {
   try {
-    const { largestDifference } = await comparedInTime(run, true);
-    return `The largest difference between the two ways here: ${inExponents(largestDifference)}.`;
+    const { difference } = await comparedInTime(run, true);
+    return `The largest difference between the two ways here: ${inExponents(difference)}.`;
   } catch {
     return "This page holds a recording and cannot decode it again to show that the numbers are the same.";
   }
@@ -74,12 +67,13 @@ export const TOUR = [
   {
     title: "Embedding and positions",
     tensor: "encoder.embedded",
-    text: ({
-      config: { width, vocabulary, scale_embeddings: isScaled },
-    }) => says`A token’s vector is its row of a table of
-      ${vocabulary} × ${width} numbers${isScaled ? `, times √${width} = ${fourDecimals(Math.sqrt(width))}` : ""}: to look a
-      row up is to multiply a one-hot row with the table. Attention alone does not know which token comes first, so sines
-      and cosines of the position are added.`,
+    text: ({ config }) => {
+      const { width, vocabulary, scale_embeddings: isScaled } = config;
+      return says`A token’s vector is its row of a table of
+        ${vocabulary} × ${width} numbers${isScaled ? `, times √${width} = ${fourDecimals(Math.sqrt(width))}` : ""}: to
+        look a row up is to multiply a one-hot row with the table. Attention alone does not know which token comes first,
+        so sines and cosines of the position are added.`;
+    },
     trial: { label: "See the positions alone", tensor: "encoder.positions" },
   },
   {
@@ -110,14 +104,13 @@ export const TOUR = [
   {
     title: "Queries, keys and values",
     tensor: `${firstSelf}.queries`,
-    text: ({
-      config: { width, heads },
-      target,
-    }) => says`In the decoder’s first layer each position makes three vectors: its
-      query, X · ${withScripts("W<sup>Q</sup>")}, asks; its key, X · ${withScripts("W<sup>K</sup>")}, is asked; its value, X · ${withScripts("W<sup>V</sup>")}, is what it gives.
-      (${target.length}×${width})·(${width}×${width}), of which ${
-        heads === 1 ? "the one head has all columns." : `each of the ${heads} heads has ${width / heads} columns.`
-      }`,
+    text: ({ config: { width, heads }, target }) => {
+      const [q, k, v] = ["Q", "K", "V"].map((role) => withScripts(`W<sup>${role}</sup>`));
+      const each = heads === 1 ? "the one head has all" : `each of the ${heads} heads has ${width / heads}`;
+      return says`In the decoder’s first layer each position makes three vectors: its query, X · ${q}, asks; its key,
+        X · ${k}, is asked; its value, X · ${v}, is what it gives. (${target.length}×${width})·(${width}×${width}), of
+        which ${each} columns.`;
+    },
     trial: { label: "How its first number is made", changes: () => ({ row: 0, column: 0 }) },
   },
   {
@@ -125,15 +118,13 @@ export const TOUR = [
     tensor: `${firstSelf}.scores`,
     changes: toCell(`${firstSelf}.scores`, isBehind),
     text: async (run) => {
-      const { head, row, column } = await tellingCell(run, `${firstSelf}.scores`, isBehind);
-      const root = Math.sqrt(run.config.width / run.config.heads);
-      const [score, scaled] = await Promise.all(
-        ["scores", "scaled_scores"].map((last) => run.get(`${firstSelf}.${last}`)),
-      );
-      const [before, after] = [score, scaled].map((tensor) => fourDecimals(panelOf(tensor, head).at(row, column)));
-      return says`A score is the dot product of a query and a key: in head ${head}, ${chip(run.target[row])} asks
-        ${chip(run.target[column])} and gets ${before}. Divided by ${withScripts("√d<sub>k</sub>")} = ${fourDecimals(root)} it is ${after}. Without this, longer vectors make larger
-        scores, and the softmax gives nearly everything to one token.`;
+      const cell = await tellingCell(run, `${firstSelf}.scores`, isBehind);
+      const names = ["scores", "scaled_scores"].map((last) => `${firstSelf}.${last}`);
+      const [before, after] = await numbersAt(run, names, cell);
+      const root = fourDecimals(Math.sqrt(run.config.width / run.config.heads));
+      return says`A score is the dot product of a query and a key: in head ${cell.head}, ${chip(run.target[cell.row])} asks
+        ${chip(run.target[cell.column])} and gets ${before}. Divided by ${withScripts("√d<sub>k</sub>")} = ${root} it is
+        ${after}. Without this, longer vectors make larger scores, and the softmax gives nearly everything to one token.`;
     },
     trial: { label: "Take the scale away", switches: { scale: false }, tensor: `${firstSelf}.weights` },
   },
@@ -155,8 +146,8 @@ export const TOUR = [
     text: async (run) => {
       const { head, row, column, value } = await tellingCell(run, `${firstSelf}.weights`, isBehind);
       return says`Softmax takes exp of each score and divides by the row’s sum: the weights. In head ${head},
-        ${chip(run.target[row])} gives ${chip(run.target[column])} ${fourDecimals(value)}; what the mask forbids gets exactly 0. The context is the rows
-        of V, each times its weight, added up. The first position has only itself: its context is the first row of V.`;
+        ${chip(run.target[row])} gives ${chip(run.target[column])} ${fourDecimals(value)}; what the mask forbids gets
+        exactly 0. The context is the rows of V, each times its weight, added up. The first position has only itself: its context is the first row of V.`;
     },
     trial: {
       label: "How a number of the context is made",
@@ -167,12 +158,11 @@ export const TOUR = [
   {
     title: "Heads, side by side and mixed",
     tensor: `${firstSelf}.concatenated`,
-    text: ({ config: { heads, width }, target }) =>
-      says`${
-        heads === 1
-          ? "The one head’s context is"
-          : `${heads} heads have done this side by side. Their contexts, next to each other, are`
-      } one matrix of ${target.length} × ${width} again, and ${withScripts("W<sup>O</sup>")}, multiplied from the right, mixes its columns.`,
+    text: ({ config: { heads, width }, target }) => {
+      const beside = `${heads} heads have done this side by side. Their contexts, next to each other, are`;
+      return says`${heads === 1 ? "The one head’s context is" : beside} one matrix of ${target.length} × ${width} again,
+        and ${withScripts("W<sup>O</sup>")}, multiplied from the right, mixes its columns.`;
+    },
     trial: {
       label: "Silence head 0 of this layer",
       switches: { silent: { [firstSelf]: [0] } },
@@ -183,9 +173,8 @@ export const TOUR = [
     title: "Add & Norm",
     tensor: "decoder.layers.0.residual_1.sum",
     text: async (run) => {
-      const norm = "decoder.layers.0.residual_1.norm";
-      const tensors = await Promise.all(["mean", "variance"].map((last) => run.get(`${norm}.${last}`)));
-      const [mean, variance] = tensors.map((tensor) => fourDecimals(panelOf(tensor, 0).at(0, 0)));
+      const names = ["mean", "variance"].map((last) => `decoder.layers.0.residual_1.norm.${last}`);
+      const [mean, variance] = await numbersAt(run, names);
       return says`What attention found is added to what came in, so that nothing is lost on the way. LayerNorm brings each
         position’s vector to mean 0 and variance 1 (the first has mean ${mean} and variance ${variance} before), then
         multiplies by a weight and adds a bias.`;
@@ -199,10 +188,7 @@ export const TOUR = [
   {
     title: "Cross-attention: the decoder asks the source",
     tensor: (run) => `${lastCrossOf(run)}.weights`,
-    changes: async (run) => {
-      const { head, row, column } = await surest(run);
-      return { head, row, column };
-    },
+    changes: async (run) => stateOfCell(await surest(run)),
     text: async (run) => {
       const { head, row, column, value } = await surest(run);
       return says`Queries come from the decoder, keys and values from the memory, so the weights are

@@ -1,12 +1,11 @@
 // The field of a stage: its operands and its result, as large as the window lets them be.
 
-import { button, element, found } from "../base/elements.js";
+import { element, found, withScripts } from "../base/elements.js";
 import { countInWords } from "../base/numbers.js";
-import { withScripts } from "../base/scripted.js";
 import { giveFocusBack, heldFocus, lookAt, pinCell, showChoice } from "./choice.js";
 import { fitStage } from "./fit.js";
 import { COLUMN, TIMES, resultOf } from "./items.js";
-import { isKept, legendOfMatrix, plateChip, plateFigure } from "./plate.js";
+import { isKept, legendOfMatrix, plateChip, plateFigure, symbolOf } from "./plate.js";
 
 const isNarrow = matchMedia("(max-width: 40rem)"); // the result comes first, its operands folded
 
@@ -21,32 +20,24 @@ const layoutOf = ({ items }) => {
 export const fillField = (drawing) => {
   const { place, stage, unfolded } = drawing;
   const field = place.querySelector(".stage-field");
+  const result = resultOf(stage);
   for (const item of stage.items)
-    if (!item.sign)
-      item.isFolded = item !== resultOf(stage) && (!isKept(item) || (item.folds && !unfolded.has(item.key)));
+    item.isFolded = !item.sign && item !== result && (!isKept(item) || Boolean(item.folds && !unfolded.has(item.key)));
   const layout = layoutOf(stage);
   fitStage(stage, roomOf(field), layout);
   drawing.plates.clear();
   field.replaceChildren(
-    layout === "narrow"
-      ? narrowEquation(drawing)
-      : element("div", { class: `equation ${layout}` }, itemsOf(drawing, layout)),
-    isKept(resultOf(stage))
-      ? element("div", { class: `role-${resultOf(stage).role}` }, legendOfMatrix(resultOf(stage)))
-      : "",
+    element(`div.equation.${layout}`, layout === "narrow" ? narrowItems(drawing) : itemsOf(drawing, layout)),
+    isKept(result) ? element(`div.role-${result.role}`, legendOfMatrix(result)) : "",
     noteOfMissing(drawing) ?? "",
   );
 };
 
 /** Why a matrix of the stage is an outline. */
 const noteOfMissing = ({ view: { run }, stage: { items } }) => {
-  if (!items.some((item) => !item.sign && item.isParameter && !isKept(item))) return null;
+  if (!items.some((item) => item.isParameter && !isKept(item))) return null;
   const count = countInWords(run.model.parameter_count);
-  return element(
-    "p",
-    { class: "note outlines" },
-    `${count} parameters: weight matrices are not in this page, their products are.`,
-  );
+  return element("p.note.outlines", `${count} parameters: weight matrices are not in this page, their products are.`);
 };
 
 /** How much room the matrices have, in pixels. */
@@ -64,26 +55,29 @@ const itemsOf = (drawing, layout) => {
   const [left, , right] = items;
   const plates = [left, right, items.at(-1)].map((item) => placedPlate(drawing, item));
   ["left", "right", "result"].forEach((area, at) => plates[at].classList.add(`at-${area}`));
-  const symbols = items.map((item) => (item.sign ? signElement(item) : itemSymbol(drawing, item)));
-  return [element("div", { class: "corner" }, symbols), plates];
+  return [
+    element(
+      "div.corner",
+      items.map((item) => itemSymbol(drawing, item)),
+    ),
+    plates,
+  ];
 };
 
-/** An item as its symbol alone; a parameter's folds it again. */
+/** An item as its symbol alone; a parameter's unfolds it, or folds it again. */
 const itemSymbol = (drawing, item) => {
-  if (item.isFolded) return plateChip(item, () => unfold(drawing, item));
-  const symbol = element("b", { class: `symbol role-${item.role}` }, withScripts(item.caption.symbol));
-  if (!item.folds) return symbol;
-  return button([symbol, " ▾"], () => unfold(drawing, item), {
-    class: "plate-chip",
-    "data-key": `chip-${item.key}`,
-    "aria-expanded": "true",
-    "aria-label": `fold ${item.caption.title}`,
-  });
+  if (item.sign) return itemElement(drawing, item);
+  if (item.folds || item.isFolded) return plateChip(item, () => unfold(drawing, item));
+  return element(`span.role-${item.role}`, symbolOf(item));
 };
 
 const itemElement = (drawing, item) => {
-  if (item.sign) return signElement(item);
-  if (item.isFolded) return plateChip(item, () => unfold(drawing, item));
+  if (item.sign)
+    return element("span.sign", [
+      element("span", { "aria-hidden": "true" }, item.sign),
+      element("span.unseen", item.words),
+    ]);
+  if (item.isFolded) return itemSymbol(drawing, item);
   const figure = placedPlate(drawing, item);
   if (item.folds) figure.querySelector(".plate-title").append(itemSymbol(drawing, item));
   return figure;
@@ -98,25 +92,19 @@ const unfold = (drawing, { key }) => {
 };
 
 /** On a narrow screen the result comes first; what it was made from unfolds under it. */
-const narrowEquation = (drawing) => {
+const narrowItems = (drawing) => {
   const { stage, unfolded } = drawing;
   const result = placedPlate(drawing, resultOf(stage));
   const operands = stage.items.slice(0, -1);
-  if (!operands.some(({ sign: text }) => !text)) return element("div", { class: "equation narrow" }, result);
-  const title = operands.map((item) => (item.sign ? ` ${item.sign} ` : withScripts(item.caption.symbol)));
-  const fold = element("details", { class: "operands", open: unfolded.has("operands") }, [
-    element("summary", { class: "symbol" }, "from ", title),
+  if (!operands.some(({ sign }) => !sign)) return result;
+  const title = operands.map(({ sign, caption }) => (sign ? ` ${sign} ` : withScripts(caption.symbol)));
+  const toggle = () => unfolded[fold.open ? "add" : "delete"]("operands");
+  const fold = element("details.operands", { open: unfolded.has("operands"), toggle }, [
+    element("summary.symbol", "from ", title),
     operands.map((item) => itemElement(drawing, item)),
   ]);
-  fold.addEventListener("toggle", () => unfolded[fold.open ? "add" : "delete"]("operands"));
-  return element("div", { class: "equation narrow" }, result, fold);
+  return [result, fold];
 };
-
-const signElement = ({ sign: text, words: said }) =>
-  element("span", { class: "sign" }, [
-    element("span", { "aria-hidden": "true" }, text),
-    element("span", { class: "unseen" }, said),
-  ]);
 
 const placedPlate = (drawing, spec) => {
   const figure = plateFigure(drawing.view, spec, (each) => ({
@@ -127,3 +115,9 @@ const placedPlate = (drawing, spec) => {
   drawing.plates.set(spec.key, figure);
   return figure;
 };
+
+/** On paper an equation is as wide as its place, whatever window it was fitted to. */
+matchMedia("print").addEventListener("change", ({ matches }) => {
+  for (const equation of document.querySelectorAll(".equation"))
+    equation.style.zoom = matches ? Math.min(1, equation.parentElement.clientWidth / equation.scrollWidth) : "";
+});

@@ -57,29 +57,25 @@ const fitProduct = ([left, right, result], room) => {
   right.size = { ...cellOfSize(right, across, above), width: across };
 };
 
-/** One after the other: all with their numbers, else the result alone, else none; in the worst case one a line.
- *  A mask needs little room, and has it first. */
-const fitRow = (all, room) => {
-  const result = all.at(-1);
-  const inDigits = (list) => list.reduce((sum, plate) => sum + plate.panel.columns * needed(plate), 0);
-  const columns = (list) => list.reduce((sum, { panel }) => sum + panel.columns, 0);
-  const allWidth = room.width - all.reduce((sum, plate) => sum + labelsWidth(plate) + sumWidth(plate) + GAP, 0);
-  const masks = all.filter((plate) => plate !== result && plate.kind === "mask" && inDigits([plate]) <= allWidth / 2);
-  const plates = all.filter((plate) => !masks.includes(plate));
-  const others = plates.slice(0, -1);
-  const width = allWidth - inDigits(masks);
-  const down = (plate) =>
-    within(2, (room.height - HEADING) / (plate.panel.rows * (plate.other ? 2.4 : 1)), LARGEST.row);
-  const even = within(1, width / columns(plates), LARGEST.width);
-  const resultWidth = inDigits([result]) <= width - columns(others) * 3 ? inDigits([result]) : width / 2;
-  const small = within(1, (width - Math.min(resultWidth, result.panel.columns * LARGEST.width)) / columns(others), 26);
-  const atLeast = (plate) => within(small, (TITLE - labelsWidth(plate)) / plate.panel.columns, LARGEST.painted);
-  for (const plate of masks) plate.size = cellOfSize(plate, needed(plate), down(plate));
-  for (const plate of plates) {
-    let across = atLeast(plate);
-    if (inDigits(plates) <= width) across = Math.max(even, needed(plate));
-    else if (even < 2) across = (room.width - labelsWidth(plate) - sumWidth(plate)) / plate.panel.columns;
-    else if (plate === result) across = (width - columns(others) * small) / result.panel.columns;
-    plate.size = cellOfSize(plate, within(1, across, LARGEST.width), down(plate));
+const LEAST = 3; // pixels that every column of another plate keeps
+
+/** One after the other: a mask, which needs little room, then the result, then its operands. Each takes its digits if
+ *  that leaves room for those after it, else its share of the width. */
+const fitRow = (plates, room) => {
+  const result = plates.at(-1);
+  const masks = plates.filter((plate) => plate.kind === "mask" && plate !== result);
+  const inTurn = [...new Set([...masks, result, ...plates])];
+  let columns = inTurn.reduce((sum, { panel }) => sum + panel.columns, 0);
+  let width = room.width - inTurn.reduce((sum, plate) => sum + labelsWidth(plate) + sumWidth(plate) + GAP, 0);
+  for (const plate of inTurn) {
+    const count = plate.panel.columns;
+    const share = Math.max(width / columns, (TITLE - labelsWidth(plate)) / count / 2);
+    columns -= count;
+    const hasDigits = count * needed(plate) + columns * LEAST <= width;
+    const most = masks.includes(plate) ? needed(plate) : LARGEST.width;
+    const across = within(1, hasDigits ? Math.max(share, needed(plate)) : share, most);
+    const down = (room.height - HEADING) / (plate.panel.rows * (plate.other ? 2.4 : 1));
+    plate.size = cellOfSize(plate, across, within(2, down, LARGEST.row));
+    width -= count * plate.size.width;
   }
 };

@@ -1,60 +1,75 @@
-// What a stage is made of: signs, plates, and what of an operand a cell of the result comes from.
+// What a stage is made of: signs and plates.
 
-import { numbered, panelOf } from "../base/numbers.js";
 import { productBehind } from "../runs/lineage.js";
-import { parameterPlate, productOfShapes, rowPlate, tensorPlate, weightPlate } from "./specs.js";
+import { rowPlate, sizeInWords, tensorPlate, weightPlate } from "./specs.js";
+
+/** `number` is of the notes' seven steps, `sign` what its button says; the last of its items is its result.
+ *  @typedef {{ key: string, number: string, sign: string, title: string, items: object[] }} Stage */
+
+/** A matrix with its words; `frames` of an operand tell what of it a cell of the result was made from.
+ *  @typedef {{ key: string, name: string, role: string, caption: object, shape: string, panel: Panel, rows: string[],
+ *    columns: string[] }} Plate */
 
 export const sign = (text, said) => ({ sign: text, words: said });
 
 export const TIMES = sign("·", "times"),
   PLUS = sign("+", "plus"),
-  EQUALS = sign("=", "equals");
-
-export const stage = (number, chip, title, items) => ({ key: items.at(-1).name, number, sign: chip, title, items });
-export const resultOf = ({ items }) => items.at(-1);
+  EQUALS = sign("=", "equals"),
+  SOFTMAX = sign("softmax →", "softmax of each row gives");
 
 // What of an operand a cell comes from.
 export const ROW = (row) => ({ row });
 export const COLUMN = (_, column) => ({ column });
 export const CELL = (row, column) => ({ row, column });
+
 export const inBlock = (view, last) => (view.block ? `${view.block}.${last}` : last);
+export const resultOf = ({ items }) => items.at(-1);
+
+/** A stage; where its equation ends with "=", its result says the equation in sizes: "(6×64)·(64×16) = (6×16)".
+ *  @returns {Stage} */
+export const stage = (number, chip, title, items) => {
+  const sizes = items.map((item) => (item.sign ? (item === TIMES ? "·" : ` ${item.sign} `) : sizeInWords(item)));
+  const product = items.at(-2)?.sign?.endsWith("=") ? sizes.join("") : "";
+  const result = { product, ...items.at(-1) };
+  return { key: result.name, number, sign: chip, title, items: [...items.slice(0, -1), result] };
+};
+
+/** Stages from rows of [number, sign, title, the tensor's last name, items(view, name): else x · W + b]. A worked example
+ *  has those that it reaches. */
+export const stagesOfRows = async (view, rows) => {
+  const stages = [];
+  for (const [number, chip, title, last, items = productItems] of rows) {
+    const name = inBlock(view, last);
+    if (view.run.names.includes(name)) stages.push(stage(number, chip, title, await items(view, name)));
+  }
+  return stages;
+};
+
+/** The items of a result: operands, [name, frames, more of the plate], and between them signs. Of an operand that an
+ *  example does not have, the sign before it is left out too. */
+export const equation =
+  (...parts) =>
+  async (view, name) => {
+    const nameOf = ([last]) => [inBlock(view, last), last].find((each) => view.run.names.includes(each));
+    const operands = parts.filter((part) => Array.isArray(part) && nameOf(part));
+    const plates = operands.map((part) => tensorPlate(view, nameOf(part), { frames: part[1], ...part[2] }));
+    const signs = operands.map((part, at) =>
+      at === operands.length - 1 ? parts.at(-1) : parts[parts.indexOf(part) + 1],
+    );
+    const items = (await Promise.all(plates)).flatMap((plate, at) => [plate, signs[at]]);
+    return [...items, await tensorPlate(view, name)];
+  };
 
 /** x · W + b = result. */
-export async function productItems(view, name) {
+const productItems = async (view, name) => {
   const result = await tensorPlate(view, name);
   const product = await productBehind(view.run, name, result.head);
   if (!product) return [result];
-  const x = { ...(await inputPlate(view, product)), frames: ROW };
+  const x = await tensorPlate(view, product.x, { frames: ROW });
   const [{ symbol, title, bias }] = result.caption.weights;
   const count = result.panel.columns;
   const w = { ...weightPlate(product, count, symbol, title, result.role), frames: COLUMN };
-  const biasName = product.weightName.replace(/weight$/, "bias");
-  const added = product.bias
-    ? [PLUS, { ...rowPlate(product.bias, biasName, product.columns, count, bias, "Bias", result.role), frames: COLUMN }]
-    : [];
-  const shapes = productOfShapes(x.panel, { rows: x.panel.columns, columns: count });
-  return [x, TIMES, w, ...added, EQUALS, { ...result, product: shapes }];
-}
-
-/** What a part reads, as the X of its product; in a worked example a matrix that was given. */
-export const inputPlate = (view, { x, xTensor }) => {
-  const { names, labels } = view.run;
-  if (names.includes(x)) return tensorPlate(view, x);
-  const panel = panelOf(xTensor);
-  const isAsking = x === "inputs" && names.includes("queries");
-  return {
-    ...parameterPlate({
-      name: x,
-      symbol: x === "inputs" ? "X" : "Y",
-      title: x === "inputs" ? "Inputs" : "Memory",
-      role: "x",
-      tensor: xTensor,
-      word: "input",
-      shape: `${panel.rows} × ${panel.columns}`,
-      panel,
-      rows: isAsking ? labels("queries", "L") : labels(names.includes("keys") ? "keys" : "values", "M"),
-      columns: numbered(panel.columns),
-    }),
-    folds: false,
-  };
+  if (!product.bias) return [x, TIMES, w, EQUALS, result];
+  const b = rowPlate(product.bias, product.biasName, product.columns, count, bias, "Bias", result.role);
+  return [x, TIMES, w, PLUS, { ...b, frames: COLUMN }, EQUALS, result];
 };

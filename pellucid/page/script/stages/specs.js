@@ -9,13 +9,14 @@ import { labelsOfTensor } from "../cells/making.js";
 
 const AXIS_WORDS = { D: "width", K: "d_k", U: "d_v", F: "d_ff", V: "vocabulary" };
 
-/** A traced tensor as a matrix of this view. `also` overrides: transposed, product, frames, … */
+/** A traced tensor as a matrix of this view. `also` overrides: transposed, product, frames, …
+ *  @returns {Promise<Plate>} */
 export const tensorPlate = async (view, name, also = {}) => {
   const { run } = view;
   const tensor = await run.get(name);
   const head = tensor.axes.includes("H") ? (also.head ?? view.head) : 0;
   const beside = await besideTensor(view, name, tensor);
-  const isSame = Boolean(beside) && !run.stepwise && isNearly(tensor, beside); // said, and not drawn twice
+  const isSame = Boolean(beside) && isNearly(tensor, beside); // said, and not drawn twice
   const other = isSame ? null : beside;
   const caption = captionOfTensor(name);
   const panel = panelOf(tensor, head);
@@ -35,7 +36,6 @@ export const tensorPlate = async (view, name, also = {}) => {
     shape: shapeInWords(name, tensor, panel, also.transposed),
     isSame,
     other: other && panelOf(other, head),
-    otherRowState: other ? statesOfRows(besideView(view), name, panel.rows) : [],
     forbidden: await forbiddenCells(run, name, head),
     otherForbidden: other ? await forbiddenCells(view.beside, name, head) : null,
     ...also,
@@ -51,23 +51,21 @@ export const forbiddenCells = async (run, name, head) => {
   return (row, column) => panel.at(row, column) === -Infinity;
 };
 
-/** The view of the run beside: where a step is shown in both ways, the other one has no cache. */
-const besideView = (view) =>
-  view.run.stepwise && !view.beside.stepwise
-    ? { ...view, run: view.beside, time: { ...view.time, cached: false } }
-    : view;
-
 /** The same tensor of the run beside this one; null where that run has none of this shape. */
 const besideTensor = async (view, name, tensor) => {
   if (!view.beside || !view.beside.names.includes(name)) return null;
   const other = await view.beside.get(name);
-  if (tensor.unknown || other.unknown) return null;
   return other.shape.join() === tensor.shape.join() ? other : null;
 };
 
 /** A plate with rows and columns exchanged: Kᵀ. */
 const turnedPlate = (spec) => ({
   ...spec,
+  caption: {
+    ...spec.caption,
+    symbol: `${spec.caption.symbol}<sup>T</sup>`,
+    title: `${spec.caption.title}, transposed`,
+  },
   panel: turnedPanel(spec.panel),
   other: spec.other && turnedPanel(spec.other),
   rows: spec.columns,
@@ -83,7 +81,7 @@ const turnedPlate = (spec) => ({
 const turnedPanel = ({ rows, columns, at }) => ({ rows: columns, columns: rows, at: (row, column) => at(column, row) });
 
 /** At step t the last row is new; those before it are cached or made again, and the source's were computed once. */
-export const statesOfRows = ({ time }, name, rows) => {
+const statesOfRows = ({ time }, name, rows) => {
   if (time?.mode !== "step") return [];
   const { path, last } = splitName(name);
   const isKept = ["keys", "values"].includes(last);
@@ -97,10 +95,9 @@ export const statesOfRows = ({ time }, name, rows) => {
 const shapeInWords = (name, tensor, { rows, columns }, transposed = false) => {
   const letters = tensor.axes.replace(/[BH]/g, "");
   const pairs = [...letters].map((letter, place) => [place ? columns : rows, axisInWords(letter, name)]);
-  if (transposed) pairs.reverse();
+  const [sizes, said] = [0, 1].map((part) => (transposed ? pairs.toReversed() : pairs).map((pair) => pair[part]));
   const count = headsOfTensor(tensor);
-  const heads = count > 1 ? `, in each of ${count} heads` : "";
-  return `${pairs.map(([size]) => size).join(" × ")} = ${pairs.map(([, said]) => said).join(" × ")}${heads}`;
+  return `${sizes.join(" × ")} = ${said.join(" × ")}${count > 1 ? `, in each of ${count} heads` : ""}`;
 };
 
 const axisInWords = (letter, name) => {
@@ -110,15 +107,8 @@ const axisInWords = (letter, name) => {
   return source ? "source" : "target";
 };
 
-/** "(6×64)". */
-export const sizeInWords = ({ rows, columns }) => `(${rows}×${columns})`;
-
-/** "(6×64)·(64×16) = (6×16)". */
-export const productOfShapes = (left, right) =>
-  `${sizeInWords(left)}·${sizeInWords(right)} = ${sizeInWords({ rows: left.rows, columns: right.columns })}`;
-
-/** "(6×64) + (6×64) = (6×64)". */
-export const sumOfShapes = (panel) => Array(2).fill(sizeInWords(panel)).join(" + ") + ` = ${sizeInWords(panel)}`;
+/** "(6×64)", of a plate. */
+export const sizeInWords = ({ shape }) => `(${shape.split(" = ")[0].replaceAll(" ", "")})`;
 
 /** What training found, or what an example starts from, as a plate, folded at first. `tensor` gives its colours their
  *  scale. */

@@ -1,11 +1,10 @@
 // A block from inside, on one screen: a bar with its stages, the chosen stage's operands and result, and the inspector,
 // which says of one cell how it was made.
 
-import { button, chip, element, ticketOf } from "../base/elements.js";
+import { button, chip, element, withScripts } from "../base/elements.js";
 import { roam } from "../base/roam.js";
-import { withScripts } from "../base/scripted.js";
 import { splitName } from "../runs/parts.js";
-import { giveFocusBack, heldFocus, showChoice, stillToTell, tellLater, tellNow } from "./choice.js";
+import { giveFocusBack, heldFocus, showChoice } from "./choice.js";
 import { stagesOf } from "./equations.js";
 import { fillField } from "./field.js";
 import { inBlock } from "./items.js";
@@ -13,43 +12,34 @@ import { headStrip } from "./plate.js";
 import { isNearly } from "./specs.js";
 
 const drawings = new WeakMap(); // a place -> what is drawn in it
+const asked = new WeakMap(); // a place -> what is being drawn in it
 
 /** Fill a place with the stages of a view's block. Drawn again, it changes what differs and keeps the focus. */
-export const drawStages = async (asked, place) => {
+export const drawStages = async (view, place) => {
+  const { run, beside, block, head, time } = view;
+  const facts = [run, beside, block, head, JSON.stringify(time)];
   const before = drawings.get(place);
-  const view = { ...asked, ...stillToTell(before, asked) };
-  if (before && isSameDrawing(before.view, view)) {
+  if (before && facts.every((fact, at) => fact === before.facts[at])) {
     before.view = view;
     return stageOfView(before) === before.stage ? showChoice(before) : drawChosenStage(before);
   }
-  const isNewest = ticketOf(place);
-  const stages = await stagesOf(view);
-  const changed = await changedStages(view, stages);
-  const strip = await headStrip(view, inBlock(view, "weights"), (head) => view.select({ head }));
-  if (!isNewest()) return undefined; // something newer is being drawn
-  const unfolded = before?.view.block === view.block ? before.unfolded : new Set();
-  const drawing = { view, place, stages, changed, strip, unfolded, stage: before?.stage ?? null };
-  clearTimeout(before?.telling);
+  const unfolded = before?.view.block === block ? before.unfolded : new Set();
+  const drawing = { view, place, facts, unfolded, stage: before?.stage ?? null };
+  asked.set(place, drawing);
+  drawing.stages = await stagesOf(view);
+  drawing.changed = await changedStages(run, drawing.stages);
+  drawing.strip = await headStrip(view, inBlock(view, "weights"), (chosen) => view.select({ head: chosen }));
+  if (asked.get(place) !== drawing) return undefined; // something newer is being drawn
   drawings.set(place, drawing);
-  if (before?.untold && view.tensor === before.untold.tensor) tellLater(drawing, before.untold);
   return drawChosenStage(drawing);
 };
 
-const isSameDrawing = (one, other) =>
-  one.run === other.run &&
-  one.beside === other.beside &&
-  one.block === other.block &&
-  one.head === other.head &&
-  JSON.stringify(one.time) === JSON.stringify(other.time);
-
 /** Which stages' results a switch has changed. Differences in the last digits do not count: a new pass has some. */
-const changedStages = async ({ run }, stages) => {
+const changedStages = async (run, stages) => {
   const changed = new Set();
-  if (!run.unswitched) return changed;
   for (const { key } of stages) {
-    if (!run.unswitched.names.includes(key)) continue;
-    const [now, was] = [await run.get(key), await run.unswitched.get(key)];
-    if (!isNearly(now, was)) changed.add(key);
+    if (!run.unswitched?.names.includes(key)) continue;
+    if (!isNearly(await run.get(key), await run.unswitched.get(key))) changed.add(key);
   }
   return changed;
 };
@@ -57,70 +47,66 @@ const changedStages = async ({ run }, stages) => {
 const FIRST_STAGE = "scores"; // of an attention: the dot products that all is about
 
 /** The stage that a view asks for: the one that makes its tensor, or one that has it as an operand. */
-const stageOfView = ({ view: { tensor }, stages, stage }) =>
-  stages.find(({ key }) => key === tensor) ??
-  [stage, ...stages].find(
-    (each) => stages.includes(each) && tensor && each.items.some(({ name }) => name === tensor),
-  ) ??
-  stages.find(({ key }) => splitName(key).last === FIRST_STAGE) ??
-  stages.at(-1);
+const stageOfView = ({ view: { tensor }, stages, stage }) => {
+  const shows = (each) => tensor && each.items.some(({ name }) => name === tensor);
+  return (
+    stages.find(({ key }) => key === tensor) ??
+    [stage, ...stages].find((each) => stages.includes(each) && shows(each)) ??
+    stages.find(({ key }) => splitName(key).last === FIRST_STAGE) ??
+    stages.at(-1)
+  );
+};
 
 const drawChosenStage = (drawing) => {
-  const { place, strip } = drawing;
+  const { place, strip, view } = drawing;
   const held = heldFocus(place);
   drawing.stage = stageOfView(drawing);
   drawing.plates = new Map();
-  drawing.inspector = element("aside", { class: "inspector", "aria-label": "how this number was made" });
+  drawing.inspector = element("aside.inspector", { "aria-label": "how this number was made" });
+  drawing.unpin = () => view.select({ row: null, column: null });
   place.classList.add("stages");
   place.replaceChildren(
-    element("div", { class: "stage-head" }, stageBar(drawing), strip),
-    element("p", { class: "stage-title" }, stageTitle(drawing)),
-    element("div", { class: "stage-body" }, element("div", { class: "stage-field" }), drawing.inspector),
+    element("div.stage-head", stageBar(drawing), strip),
+    element("p.stage-title", stageTitle(drawing)),
+    element("div.stage-body", element("div.stage-field"), drawing.inspector),
   );
-  drawing.unpin = () => tellNow(drawing, { row: null, column: null });
   fillField(drawing);
   showChoice(drawing);
   giveFocusBack(drawing, held);
 };
 
 /** The stages as buttons, in the order of computation. */
-const stageBar = (drawing) => {
-  const { stages, stage, changed, view } = drawing;
+const stageBar = ({ stages, stage, changed, view }) => {
   const choose = (key) => view.select({ tensor: key, row: null, column: null });
-  const bar = element("nav", { class: "stage-bar", "aria-label": "the steps" }, [
-    stages.map(({ key, number, sign: chipped, title }, at) => {
-      const shown =
-        number && number !== stages[at - 1]?.number ? element("span", { class: "step-number" }, number) : null;
-      const marks = [shown, element("span", {}, withScripts(chipped)), changed.has(key) ? changedMark() : null];
-      return button([marks, view.markOf?.(key)], () => choose(key), {
-        "data-key": `stage-${key}`,
-        "aria-current": key === stage.key ? "step" : null,
-        title,
-      });
+  const bar = element("nav.stage-bar", { "aria-label": "the steps" }, [
+    stages.map(({ key, number, sign, title }, at) => {
+      const isNew = number && number !== stages[at - 1]?.number;
+      const label = [
+        isNew && element("span.step-number", number),
+        element("span", withScripts(sign)),
+        changed.has(key) && element("small.plate-changed", "changed"),
+        view.markOf?.(key),
+      ];
+      const current = key === stage.key ? "step" : null;
+      return button(label, () => choose(key), { "data-key": `stage-${key}`, "aria-current": current, title });
     }),
   ]);
   roam(bar);
   return bar;
 };
 
-const changedMark = () => element("small", { class: "plate-changed" }, "changed");
-
-const stageTitle = ({ stage, view }) => {
-  const { run, time, block } = view;
-  const told = [stage.number ? `Step ${stage.number}: ` : "", stage.title, "."];
-  if (time?.mode !== "step") return told;
-  return [
-    ...told,
-    element(
-      "span",
-      { class: "time-sentence" },
+const stageTitle = ({ stage, view: { run, time, block } }) => [
+  stage.number ? `Step ${stage.number}: ` : "",
+  stage.title,
+  ".",
+  time?.mode === "step" && [
+    element("span.time-sentence", [
       ` Step ${time.t} of writing: `,
       chip(run.target[time.t - 1]),
-      " is new; ",
-      stepInWords(time, block),
-    ),
-  ];
-};
+      ` is new; ${stepInWords(time, block)}`,
+    ]),
+  ],
+];
 
 const stepInWords = ({ cached }, block) => {
   if (block.startsWith("encoder")) return "the encoder ran once, before the first step.";

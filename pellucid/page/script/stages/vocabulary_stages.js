@@ -2,37 +2,26 @@
 
 import { bestPlaces, numbersOf, panelOf, rowOfPanel } from "../base/numbers.js";
 import { productBehind } from "../runs/lineage.js";
-import { captionOfTensor } from "../runs/runs.js";
 import { kindOfNumbers, scaleOf } from "../matrices/scales.js";
-import { BEST_WORDS } from "../cells/makings_attention.js";
-import { CELL, EQUALS, ROW, TIMES, sign, stage } from "./items.js";
-import { productOfShapes, statesOfRows, tensorPlate, weightPlate } from "./specs.js";
+import { BEST_WORDS } from "../cells/attention_operations.js";
+import { CELL, EQUALS, ROW, SOFTMAX, TIMES, stage } from "./items.js";
+import { tensorPlate, weightPlate } from "./specs.js";
 
 /** output · W_E^T → logits → softmax → probabilities. */
 export const vocabularyStages = async (view) => {
   const x = await tensorPlate(view, "decoder.output", { frames: ROW });
-  const size = await vocabularySize(view.run);
   const product = await productBehind(view.run, "decoder.logits");
   const tied = product.weightName.includes("embedding");
-  const title = tied ? "The embedding matrix, transposed" : "Output projection";
-  const w = weightPlate(product, size, tied ? "W<sub>E</sub><sup>T</sup>" : "W<sup>T</sup>", title, "w");
+  const [symbol, title] = tied
+    ? ["W<sub>E</sub><sup>T</sup>", "The embedding matrix, transposed"]
+    : ["W<sup>T</sup>", "Output projection"];
+  const w = weightPlate(product, await vocabularySize(view.run), symbol, title, "w");
   const logits = await wordsPlate(view, "decoder.logits");
   const probabilities = await wordsPlate(view, "decoder.probabilities");
-  const shapes = productOfShapes(x.panel, { rows: x.panel.columns, columns: size });
   return [
-    stage("", "output", "What leaves the decoder", [{ ...x, frames: undefined }]),
-    stage("", "logits", "A number for each word: the best of each row", [
-      x,
-      TIMES,
-      w,
-      EQUALS,
-      { ...logits, product: shapes },
-    ]),
-    stage("", "softmax", "Probabilities of the next word", [
-      { ...logits, frames: CELL },
-      sign("softmax →", "softmax of each row gives"),
-      probabilities,
-    ]),
+    stage("", "output", "What leaves the decoder", [x]),
+    stage("", "logits", "A number for each word: the best of each row", [x, TIMES, w, EQUALS, logits]),
+    stage("", "softmax", "Probabilities of the next word", [{ ...logits, frames: CELL }, SOFTMAX, probabilities]),
   ];
 };
 
@@ -45,32 +34,24 @@ const vocabularySize = async (run) => {
 /** The best words of each row, the best first, as a plate; a cell is a word and its number. */
 const wordsPlate = async (view, name) => {
   const tensor = await view.run.get(name);
-  const rows = view.run.target;
-  const found = rows.map((_, row) => bestWords(view.run, name, tensor, row));
-  const columns = found[0].map((_, rank) => (rank < BEST_WORDS ? String(rank + 1) : "expected"));
-  const panel = { rows: rows.length, columns: columns.length, at: (row, column) => found[row][column].value };
-  const kind = kindOfNumbers(name);
-  const caption = captionOfTensor(name);
-  const rankOf = (row, place) => found[row].findIndex((each) => each.place === place);
+  const best = view.run.target.map((_, row) => bestWords(view.run, name, tensor, row));
+  const columns = best[0].map((_, rank) => (rank < BEST_WORDS ? String(rank + 1) : "expected"));
+  const panel = { rows: best.length, columns: columns.length, at: (row, column) => best[row][column].value };
+  const shown = `the best ${Math.min(columns.length, BEST_WORDS)} words shown`;
+  const rankOf = (row, place) => best[row].findIndex((each) => each.place === place);
   return {
-    key: name,
-    name,
-    tensor,
-    caption,
-    kind,
-    role: caption.role,
-    asks: false,
+    ...(await tensorPlate(view, name)),
     panel,
-    rows,
     columns,
-    rowState: statesOfRows(view, name, rows.length),
-    scale: scaleOf(kind, { data: numbersOf(panel) }),
-    shape: `${rows.length} × ${await vocabularySize(view.run)} = target × vocabulary, the best ${Math.min(columns.length, BEST_WORDS)} words shown`,
-    pick: (row, column) => found[row][column],
+    other: null,
+    isSame: false,
+    scale: scaleOf(kindOfNumbers(name), { data: numbersOf(panel) }),
+    shape: `${best.length} × ${await vocabularySize(view.run)} = target × vocabulary, ${shown}`,
+    pick: (row, column) => best[row][column],
     rowWord: "after",
     columnWord: "word",
     rowSums: false,
-    back: (row, column) => [row, found[row][column].place],
+    back: (row, column) => [row, best[row][column].place],
     forth: (row, place) => [row, Math.max(0, rankOf(row, place))],
   };
 };

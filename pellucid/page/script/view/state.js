@@ -20,7 +20,7 @@ export const FIRST_STATE = {
   mode: "step", // one position after the other; or "training", all at once
   cached: true,
   switches: UNSWITCHED,
-  beside: "", // "other": the page's other explanation; "before": the run without switches; "ways": a step with a cache and without
+  beside: "", // "other": the page's other explanation; "before": the run without switches
   open: "", // "tour", "own": a place that has been opened
   stop: null, // of the tour
   form: "", // what the form for one's own matrices holds
@@ -31,6 +31,7 @@ export const FIRST_STATE = {
 export const NO_MATRIX = { tensor: null, row: null, column: null };
 export const FIRST_TIME = { mode: "step", position: 0 };
 export const NO_SENTENCE = { text: null, to: null, target: null };
+export const CLOSED = { block: "", ...NO_MATRIX };
 export let state = FIRST_STATE;
 
 /** Put another state in its place, without a step in the browser's history and without drawing. */
@@ -62,56 +63,73 @@ export const setState = (changes, focus = null) => {
   return draw(focus);
 };
 
+let resting = null;
+const RESTING = 120; // milliseconds without a move, after which a walk has come to rest
+
+/** Walk from cell to cell: the state follows at once, the address and the rest of the page where the walk rests. */
+export const walkTo = (changes) => {
+  state = { ...state, ...changes };
+  clearTimeout(resting);
+  resting = setTimeout(() => setState({}), RESTING);
+};
+
 /** The address of a state: "#decoder.layers.0.self_attention.weights?head=2&cell=2,3&step=3&mask=off". */
 export const hashOf = (shown) => {
-  const query = [];
-  const add = (name, value) =>
-    query.push(`${name}=${encodeURIComponent(value).replace(/%2C/g, ",").replace(/%3A/g, ":")}`);
-  if (shown.run) add("run", shown.run);
-  if (shown.text !== null) add("text", shown.text);
-  if (shown.text !== null && shown.to) add("to", shown.to);
-  if (shown.text !== null && shown.target !== null) add("target", shown.target);
-  if (shown.tensor && blockOf(shown.tensor) !== shown.block) add("in", shown.block);
-  if (shown.head) add("head", shown.head);
-  if (shown.row !== null) add("cell", `${shown.row},${shown.column ?? 0}`);
-  const name = shown.tensor ?? shown.block;
-  if (shown.mode !== usualMode(name, shown.switches))
-    add(shown.mode === "step" ? "step" : "position", shown.position + 1);
-  else if (shown.position) add(shown.mode === "step" ? "step" : "position", shown.position + 1);
-  if (!shown.cached) add("cache", "off");
-  switchesIntoAddress(shown.switches, add);
-  if (shown.beside) add("beside", shown.beside);
-  if (shown.open) add("open", shown.open);
-  if (shown.stop !== null) add("stop", shown.stop);
-  if (shown.form && shown.open === "own") add("form", shown.form);
-  return name || query.length ? `#${name}${query.length ? `?${query.join("&")}` : ""}` : "#";
+  const { text, block, tensor, row, column, mode, position, switches } = shown;
+  const name = tensor ?? block;
+  const silent = Object.entries(switches.silent).filter(([, heads]) => heads.length);
+  const fields = {
+    run: shown.run || null,
+    text,
+    to: text === null ? null : shown.to,
+    target: text === null ? null : shown.target,
+    in: tensor && blockOf(tensor) !== block ? block : null,
+    head: shown.head || null,
+    cell: row === null ? null : `${row},${column ?? 0}`,
+    [mode === "step" ? "step" : "position"]: position || mode !== usualMode(name, switches) ? position + 1 : null,
+    cache: shown.cached ? null : "off",
+    mask: switches.causal ? null : "off",
+    padding: switches.padding === "none" ? null : switches.padding,
+    scale: switches.scale ? null : "off",
+    residual: switches.residual ? null : "off",
+    where: switches.where,
+    only: switches.head,
+    silent: silent.map(([part, heads]) => `${part}:${heads.join("+")}`).join(",") || null,
+    beside: shown.beside || null,
+    open: shown.open || null,
+    stop: shown.stop,
+    form: (shown.open === "own" && shown.form) || null,
+  };
+  const readable = (value) => encodeURIComponent(value).replace(/%2C/g, ",").replace(/%3A/g, ":");
+  const query = Object.entries(fields).filter(([, value]) => value !== null);
+  return `#${name}${query.length ? "?" : ""}${query.map(([key, value]) => `${key}=${readable(value)}`).join("&")}`;
 };
 
 /** The page begins with the first step; inside a part, where a first step is one number, with all positions; and so
  *  without the mask, for it is training that leaks. */
 const usualMode = (name, { causal }) => (name || !causal ? "training" : "step");
 
-const switchesIntoAddress = (switches, add) => {
-  if (!switches.causal) add("mask", "off");
-  if (switches.padding !== "none") add("padding", switches.padding);
-  if (!switches.scale) add("scale", "off");
-  if (!switches.residual) add("residual", "off");
-  if (switches.where) add("where", switches.where);
-  if (switches.head !== null) add("only", switches.head);
-  const silent = Object.entries(switches.silent).filter(([, heads]) => heads.length);
-  if (silent.length) add("silent", silent.map(([part, heads]) => `${part}:${heads.join("+")}`).join(","));
-};
-
 /** The state that an address asks for; what it does not say is as at first. */
 export const stateOf = (hash) => {
   const [name, query = ""] = hash.replace(/^#/, "").split(/\?(.*)/s);
   const asked = new URLSearchParams(query);
-  const number = (key, otherwise) => (/^\d+$/.test(asked.get(key) ?? "") ? Number(asked.get(key)) : otherwise);
+  const number = (key, otherwise = null) => (/^\d+$/.test(asked.get(key) ?? "") ? Number(asked.get(key)) : otherwise);
+  const oneOf = (key, values, otherwise = "") => (values.includes(asked.get(key)) ? asked.get(key) : otherwise);
   const run = page.runs[number("run", 0)] ?? page.runs[0];
   const { missing, ...place } = placeOf(decodedName(name), asked.get("in"), run);
-  const [row, column] = /^\d+,\d+$/.test(asked.get("cell") ?? "")
-    ? asked.get("cell").split(",").map(Number)
-    : [null, null];
+  const [, row = null, column = null] = (/^(\d+),(\d+)$/.exec(asked.get("cell")) ?? []).map(Number);
+  const only = number("only");
+  const switches = {
+    causal: asked.get("mask") !== "off",
+    padding: oneOf("padding", ["masked", "unmasked"], "none"),
+    scale: asked.get("scale") !== "off",
+    residual: asked.get("residual") !== "off",
+    silent: silentHeads(asked.get("silent") ?? ""),
+    // One head alone is a head of the attention that is open, where the address names no other.
+    where: asked.get("where") ?? (only !== null && isAttention(place.block) ? place.block : null),
+    head: only,
+  };
+  const training = asked.has("position");
   return {
     ...FIRST_STATE,
     ...place,
@@ -123,20 +141,16 @@ export const stateOf = (hash) => {
     head: number("head", 0),
     row,
     column,
-    mode: asked.has("position") ? "training" : asked.has("step") ? "step" : usualMode(name, switchesOf(asked)),
-    position: Math.max(0, number(asked.has("position") ? "position" : "step", 1) - 1),
+    mode: training ? "training" : asked.has("step") ? "step" : usualMode(name, switches),
+    position: Math.max(0, number(training ? "position" : "step", 1) - 1),
     cached: asked.get("cache") !== "off",
-    switches: ofOpenPart(switchesOf(asked), place.block),
-    beside: ["other", "before", "ways"].includes(asked.get("beside")) ? asked.get("beside") : "",
-    open: ["tour", "own"].includes(asked.get("open")) ? asked.get("open") : "",
-    stop: number("stop", null),
+    switches,
+    beside: oneOf("beside", ["other", "before"]),
+    open: oneOf("open", ["tour", "own"]),
+    stop: number("stop"),
     form: asked.get("form") ?? state.form,
   };
 };
-
-/** One head alone is a head of the attention that is open, where the address names no other. */
-const ofOpenPart = (switches, block) =>
-  switches.head !== null && switches.where === null && isAttention(block) ? { ...switches, where: block } : switches;
 
 const decodedName = (name) => {
   try {
@@ -146,24 +160,13 @@ const decodedName = (name) => {
   }
 };
 
-const switchesOf = (asked) => {
-  const silent = {};
-  for (const part of (asked.get("silent") ?? "").split(",").filter(Boolean)) {
-    const [path, heads = ""] = part.split(":");
-    silent[path] = heads
-      .split(/[+ ]/)
-      .filter((head) => /^\d+$/.test(head))
-      .map(Number);
-  }
-  return {
-    causal: asked.get("mask") !== "off",
-    padding: ["masked", "unmasked"].includes(asked.get("padding")) ? asked.get("padding") : "none",
-    scale: asked.get("scale") !== "off",
-    residual: asked.get("residual") !== "off",
-    silent,
-    where: asked.get("where"),
-    head: /^\d+$/.test(asked.get("only") ?? "") ? Number(asked.get("only")) : null,
-  };
+/** "part:0+2,other:1" as heads of each part. */
+const silentHeads = (text) => {
+  const parts = text.split(",").filter(Boolean);
+  const heads = (said = "") => said.split(/[+ ]/).filter((head) => /^\d+$/.test(head));
+  return Object.fromEntries(
+    parts.map((part) => part.split(":")).map(([path, said]) => [path, heads(said).map(Number)]),
+  );
 };
 
 /** Where a name of a run leads: a tensor and its block, or a block. */
@@ -192,3 +195,6 @@ export const withinRuns = (asked, { whole, run, before, heads }) => {
     beside: asked.beside === "before" && !before ? "" : asked.beside,
   };
 };
+
+/** In step mode, positions after the current step do not exist yet. */
+export const isReached = (place) => state.mode === "training" || place <= state.position;

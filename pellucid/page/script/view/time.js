@@ -1,8 +1,7 @@
 // Time: all positions at once, as in training, or one step after another, as when it translates.
 
-import { animate, button, element, found, redraw, say, ticketOf, words } from "../base/elements.js";
+import { animate, button, element, found, say, words } from "../base/elements.js";
 import { inExponents } from "../base/numbers.js";
-import { roam } from "../base/roam.js";
 import { wholeOf } from "../runs/runs.js";
 import { comparedInTime } from "../runs/stepping.js";
 import { drawAgain, setState, state } from "./state.js";
@@ -12,95 +11,71 @@ export let playing = null; // {timer, whole, open, position}: the view that it g
 const PLAY_EVERY = 1300; // milliseconds
 
 /** The controls of time for a run. */
-export const drawTime = (run, place) => {
+export const timeControls = (run) => {
   const isStep = state.mode === "step";
-  const steps = run.target.map((_, at) =>
-    timeButton(`step-${at}`, "step", at + 1, () => setState({ mode: "step", position: at }), {
-      pressed: isStep && at === state.position,
-      "aria-label": `step ${at + 1}`,
-    }),
-  );
-  redraw(place, [
-    timeButton("play", "play", playing ? "❚❚" : "▶", playOrPause, {
+  const goTo = (position) => () => setState({ mode: "step", position });
+  const by = isStep ? state.position : -1;
+  const key = (name, kind = name) => ({ class: kind, "data-key": name });
+  return [
+    button(playing ? "❚❚" : "▶", playOrPause, {
+      ...key("play"),
       "aria-label": playing ? "pause" : "play, step by step",
       title: "space",
     }),
-    element("div", { class: "steps-of-time", role: "group", "aria-label": "steps" }, [
-      element("span", { class: "label" }, "Step"),
-      stepBy(run, -1, "‹", "the step before"),
-      steps,
-      stepBy(run, 1, "›", "the next step"),
+    element("div.steps-of-time", { role: "group", "aria-label": "steps" }, [
+      element("span.label", "Step"),
+      // One step back or forward, for narrow screens; wide ones show a button for each step.
+      button("‹", goTo(by - 1), { ...key("step-back", "step-by"), "aria-label": "the step before", disabled: by < 1 }),
+      run.target.map((_, at) =>
+        button(at + 1, goTo(at), { ...key(`step-${at}`, "step"), pressed: at === by, "aria-label": `step ${at + 1}` }),
+      ),
+      button("›", goTo(by + 1), {
+        ...key("step-on", "step-by"),
+        "aria-label": "the next step",
+        disabled: by + 1 >= run.target.length,
+      }),
     ]),
-    timeButton(
-      "training",
-      "mode",
-      ["All at once", element("span", { class: "wide" }, " (training)")],
-      () => setState({ mode: "training" }),
-      { pressed: !isStep },
-    ),
-    isStep ? cacheButton() : null,
-  ]);
-  roam(place);
+    button(["All at once", element("span.wide", " (training)")], () => setState({ mode: "training" }), {
+      ...key("training", "mode"),
+      pressed: !isStep,
+    }),
+  ];
 };
 
-const timeButton = (key, kind, sign, click, properties) =>
-  button(sign, click, { class: kind, "data-key": key, ...properties });
-
-/** One step back or forward, for narrow screens; wide ones show a button for each step. */
-const stepBy = (run, by, sign, says) => {
-  const to = state.mode === "step" ? state.position + by : by > 0 ? 0 : -1;
-  return timeButton(`step-by-${by}`, "step-by", sign, () => setState({ mode: "step", position: to }), {
-    "aria-label": says,
-    disabled: to < 0 || to >= run.target.length,
-  });
+/** What this moment is, in a sentence; of a step also, as soon as it is known, how far it is from all at once. */
+export const momentInWords = (run) => {
+  if (state.mode === "training") return element("p", trainingOfMoment(state.switches));
+  const sentence = element("p", stepOfMoment(run));
+  say(sentence.textContent);
+  if (run.computes) equalityOf(run, state.cached).then((told) => sentence.append(" ", element("span.equality", told)));
+  return sentence;
 };
 
-/** The button that turns the cache on and off. */
-const cacheButton = () =>
-  timeButton("cached", "cached", "Cache", () => setState({ cached: !state.cached }), { pressed: state.cached });
-
-/** What this moment is, in a sentence. */
-export const drawMoment = async (run, place) => {
-  const isNewest = ticketOf(place);
-  const sentence = momentOf(run);
-  redraw(place, element("p", {}, sentence));
-  if (state.mode !== "step") return;
-  say(place.textContent);
-  const equality = await equalityOf(wholeOf(run), state.cached);
-  if (isNewest() && equality)
-    redraw(place, element("p", {}, sentence, " ", element("span", { class: "equality" }, equality)));
+const trainingOfMoment = ({ causal, where }) => {
+  const place = where ? "there" : "everywhere";
+  const masked = causal
+    ? "the whole triangle. The right words go in, shifted by one; the mask keeps each position from the words after it."
+    : `the right words go in, shifted by one, and without the mask ${place} each position sees those after it too.`;
+  return `As in training, all positions at once: ${masked}`;
 };
 
-const momentOf = (run) => {
-  const { position } = state;
-  if (state.mode === "training") {
-    const { causal, where } = state.switches;
-    const masked = causal
-      ? "the whole triangle. The right words go in, shifted by one; the mask keeps each position from the words after it."
-      : `the right words go in, shifted by one, and without the mask ${where ? "there" : "everywhere"} each position sees those after it too.`;
-    return `As in training, all positions at once: ${masked}`;
-  }
+const stepOfMoment = (run) => {
+  const { position, cached } = state;
+  const t = position + 1;
   const read = [words(run.target[position]), " in, ", words(run.steps[position].predicted), " out."];
   const source =
-    position === 0
-      ? "K and V of the source are computed now, once."
-      : "K and V of the source: computed once, at step 1.";
-  if (!state.cached)
-    return [`Step ${position + 1}, without a cache: all ${position + 1} rows again; `, ...read, " ", source];
-  const kept =
-    position === 0
-      ? "nothing is remembered yet"
-      : `K and V of ${position} earlier row${position > 1 ? "s" : ""} are remembered`;
-  return [`Step ${position + 1}, one new row: `, ...read, ` Of the target, ${kept}. `, source];
+    t === 1 ? " K and V of the source are computed now, once." : " K and V of the source: computed once, at step 1.";
+  if (!cached) return [`Step ${t}, without a cache: all ${t} rows again; `, read, source];
+  const rows = `K and V of ${position} earlier row${position > 1 ? "s" : ""} are remembered.`;
+  return [`Step ${t}, one new row: `, read, ` Of the target, ${t === 1 ? "nothing is remembered yet." : rows}`, source];
 };
 
 /** That step by step gives what all positions at once give, with the largest difference of any number. */
 const equalityOf = async (run, cached) => {
-  if (!run.computes) return "";
-  const { largestDifference, where } = await comparedInTime(run, cached);
-  if (largestDifference > 1e-3)
-    return `Step by step differs from all at once, by up to ${largestDifference.toFixed(2)} (${where}): a step cannot see later words.`;
-  return `Step by step equals all at once: largest difference ${inExponents(largestDifference)}.`;
+  const { difference, where } = await comparedInTime(wholeOf(run), cached);
+  if (difference > 1e-3)
+    return `Step by step differs from all at once, by up to ${difference.toFixed(2)} (${where}): a step cannot see later words.`;
+  return `Step by step equals all at once: largest difference ${inExponents(difference)}.`;
 };
 
 // Playing
@@ -139,9 +114,9 @@ export const stopIfLeft = () => {
 
 /** Move the predicted word to where the decoder reads it: its output is its next input. */
 const feedBack = (from) => {
-  const place = found("drawing").querySelector(`.target [data-position="${state.position}"]`);
-  const to = place?.querySelector("bdi").getBoundingClientRect(); // not of the place itself, by which lines are drawn
+  const word = found("drawing").querySelector(`.target [data-position="${state.position}"] bdi`);
+  const to = word?.getBoundingClientRect(); // not of the place itself, by which lines are drawn
   if (!from?.width || !to?.width) return;
   const start = `translate(${from.x - to.x}px, ${from.y - to.y}px)`;
-  animate(place.querySelector("bdi"), { transform: [start, "none"], opacity: [0.3, 1] }, 290);
+  animate(word, { transform: [start, "none"], opacity: [0.3, 1] }, 290);
 };

@@ -3,11 +3,10 @@
 
 import { button, element, found, redraw, say, words } from "../base/elements.js";
 import { page } from "../base/page.js";
-import { madeOnce } from "../base/text.js";
+import { capitalised, madeOnce, visibleText } from "../base/text.js";
 import { languageName } from "../words/tokens.js";
-import { tokenise } from "../words/vocabulary.js";
+import { sourceLanguageOf, tokenise, wordsOfSide } from "../words/vocabulary.js";
 import { explainText } from "../runs/computed.js";
-import { offerKeys, offerWords, tellTyping, wordsKnown } from "./offers.js";
 import { FIRST_TIME, setState, state } from "./state.js";
 import { playOrPause, playing } from "./time.js";
 import { current } from "./view.js";
@@ -21,42 +20,51 @@ export const keepToMend = (asked) => {
 };
 
 /** Draw the form for a model; text typed for another model stays in it. */
-export const drawTyping = (model, place) => {
+export const drawTyping = (model) => {
   const [text, wanted] = ["own-sentence", "own-target"].map((id) => found(id)?.value ?? "");
-  const why = found("why");
-  place.hidden = found("unfold-target").hidden = !model.computes;
-  drawExamples(model, found("examples"));
-  if (place.hidden) {
-    foldTarget(true);
-    return redraw(place);
-  }
-  const shown = page.runs[state.run];
-  const field = typingField("own-sentence", "text", "Type your own sentence", text);
-  const target = typingField("own-target", "target", "another translation", wanted, { form: "own-typing" });
-  const to = directionChooser(model, shown.to);
-  const submit = (event) => {
-    event.preventDefault();
-    submitSentence(field, to?.value ?? shown.to, target);
-  };
-  redraw(place, [
-    element("form", { class: "typing", id: "own-typing", submit }, [
-      element("label", { for: "own-sentence", class: "unseen" }, "Your own sentence"),
-      element("div", { class: "typing-line" }, field, to, element("button", { class: "go" }, "Translate")),
-      element("div", { class: "typing-told" }, [
-        element("p", { id: "own-sentence-error", class: "error", role: "alert" }),
-        element("div", { id: "offers", class: "offers", role: "group", "aria-label": "words that the model knows" }),
-      ]),
-    ]),
-  ]);
-  redraw(why, [
-    element("label", { for: "own-target" }, "Type another translation, to see where the model goes another way:"),
-    target,
-    element("button", { class: "go", form: "own-typing" }, "Compare"),
-    element("p", { id: "own-target-error", class: "error", role: "alert" }),
-  ]);
-  found("unfold-target").onclick = () => unfoldTarget(target);
-  foldTarget(!wanted);
+  redraw(found("examples"), exampleButtons(model), knownWords(model));
+  found("typing").hidden = found("unfold-target").hidden = !model.computes;
+  redraw(found("typing"), model.computes && sentenceForm(model, text));
+  redraw(found("why"), model.computes && targetField(wanted));
+  found("unfold-target").onclick = unfoldTarget;
+  foldTarget(!wanted || !model.computes);
 };
+
+const sentenceForm = (model, text) =>
+  element("form.typing", { id: "own-typing", submit: submitSentence }, [
+    element("label.unseen", { for: "own-sentence" }, "Your own sentence"),
+    element("div.typing-line", [
+      typingField("own-sentence", { name: "text", placeholder: "Type your own sentence", value: text || null }),
+      directionChooser(model, page.runs[state.run].to),
+      element("button.go", "Translate"),
+    ]),
+    element("p.error", { id: "own-sentence-error", role: "alert" }),
+    element("datalist", { id: "offers" }),
+  ]);
+
+const targetField = (wanted) => [
+  element("label", { for: "own-target" }, "Type another translation, to see where the model goes another way:"),
+  typingField("own-target", { name: "target", form: "own-typing", value: wanted || null }),
+  element("button.go", { form: "own-typing" }, "Compare"),
+  element("p.error", { id: "own-target-error", role: "alert" }),
+];
+
+const typingField = (id, properties) =>
+  element("input", {
+    ...properties,
+    id,
+    type: "text",
+    list: "offers",
+    autocapitalize: "off",
+    spellcheck: "false",
+    enterkeyhint: "go",
+    "aria-describedby": `${id}-error`,
+    input: ({ target: field }) => {
+      if (playing) playOrPause();
+      tellTyping("", field);
+      redraw(found("offers"), offersFor(field));
+    },
+  });
 
 // Sentences to begin with, as [text, from, to]; a page offers those that its model can read.
 const EXAMPLES = [
@@ -66,26 +74,18 @@ const EXAMPLES = [
   ["je suis étudiant", "fr", "en"],
 ];
 
-/** Example sentences as chips, and all the words that the model knows. */
-const drawExamples = (model, place) => {
-  const examples = EXAMPLES.filter((example) => canRead(model, ...example));
-  const known = wordsKnown(model, "source");
-  const show = (text, to) => setState({ ...FIRST_TIME, text, to, target: null });
-  redraw(place, [
-    examples.map(([text, , to]) =>
-      button(words(text), () => show(text, to), {
-        class: "example",
-        "data-key": `example-${text}`,
-        title: `to ${languageName(to)}`,
-      }),
-    ),
-    model.computes && known.length ? wordList(known) : null,
-  ]);
-};
+const exampleButtons = (model) =>
+  EXAMPLES.filter((example) => canRead(model, ...example)).map(([text, , to]) =>
+    button(words(text), () => setState({ ...FIRST_TIME, text, to, target: null }), {
+      class: "example",
+      "data-key": `example-${text}`,
+      title: `to ${languageName(to)}`,
+    }),
+  );
 
 const canRead = (model, text, from, to) => {
-  if (!model.computes || !model.vocabulary.languages?.some(([one, other]) => one === from && other === to))
-    return false;
+  const { languages = [] } = model.vocabulary;
+  if (!model.computes || !languages.some((each) => each.join() === `${from},${to}`)) return false;
   try {
     return tokenise(text, to, model).unknown.length === 0;
   } catch {
@@ -93,51 +93,68 @@ const canRead = (model, text, from, to) => {
   }
 };
 
-const wordList = (known) => {
-  const fold = element("details", { class: "word-list" }, element("summary", {}, `${known.length} words it knows`));
-  const sorted = () => known.toSorted((a, b) => a.localeCompare(b)).map((word) => [words(word), " "]);
-  fold.addEventListener("toggle", () => fold.children[1] ?? fold.append(element("p", { tabindex: 0 }, sorted())));
+/** The words of a side, of one language where these are known; none where a word is cut into pieces. */
+const wordsKnown = ({ vocabulary }, side, language = null) =>
+  vocabulary.kind === "word" && vocabulary[side] ? wordsOfSide(vocabulary, side, language) : [];
+
+const knownWords = (model) => {
+  const known = model.computes ? wordsKnown(model, "source") : [];
+  if (!known.length) return null;
+  const list = () => known.toSorted((a, b) => a.localeCompare(b)).map((word) => [words(word), " "]);
+  const fold = element("details.word-list", element("summary", `${known.length} words it knows`));
+  fold.addEventListener("toggle", () => fold.children[1] ?? fold.append(element("p", { tabindex: 0 }, list())));
   return fold;
 };
 
-const typingField = (id, name, placeholder, value, also = {}) => {
-  const field = element("input", {
-    ...also,
-    id,
-    name,
-    type: "text",
-    autocomplete: "off",
-    autocapitalize: "off",
-    spellcheck: "false",
-    enterkeyhint: "go",
-    "aria-describedby": `${id}-error`,
-    "aria-controls": "offers",
-    placeholder,
-    value: value || null,
-    input: () => {
-      if (playing) playOrPause();
-      offerWords(field);
-    },
-    keydown: (event) => offerKeys(event, field),
-  });
-  return field;
+const OFFERED = 6;
+
+/** The field's text with its last word completed: the browser offers these while one types. */
+const offersFor = (field) => {
+  const { model, to: shown } = page.runs[state.run];
+  const to = field.form.elements.to?.value ?? shown;
+  const [side, language] =
+    field.id === "own-target" ? ["target", to] : ["source", sourceLanguageOf(model.vocabulary, to)];
+  const [, before, begun] = /^(.*?)(\S*)$/s.exec(field.value);
+  const begins = (word) => word !== begun && word.toLocaleLowerCase().startsWith(begun.toLocaleLowerCase());
+  return (begun ? wordsKnown(model, side, language).filter(begins) : [])
+    .sort((a, b) => a.length - b.length || (a < b ? -1 : 1))
+    .slice(0, OFFERED)
+    .map((word) => element("option", { value: `${before}${word} ` }));
 };
 
-/** The languages that a model translates into; null where there is one. */
-const directionChooser = ({ vocabulary }, to) => {
-  const directions = vocabulary.languages ?? [];
-  const targets = [...new Set(directions.map(([, target]) => target))];
-  const option = (target) =>
-    element("option", { value: target, selected: target === to }, directionName(directions, target));
-  return targets.length > 1 ? element("select", { name: "to", "aria-label": "languages" }, targets.map(option)) : null;
+/** The languages that a model translates into, as "English → Hindi"; null where there is one. */
+const directionChooser = ({ vocabulary: { languages = [] } }, chosen) => {
+  const targets = [...new Set(languages.map(([, to]) => to))];
+  if (targets.length < 2) return null;
+  const sources = (to) => languages.filter((each) => each[1] === to).map(([from]) => languageName(from));
+  const option = (to) =>
+    element("option", { value: to, selected: to === chosen }, `${sources(to).join(", ")} → ${languageName(to)}`);
+  return element("select", { name: "to", "aria-label": "languages" }, targets.map(option));
 };
 
-/** "English → Hindi": the languages that are translated into this one. */
-const directionName = (directions, target) =>
-  `${directions
-    .filter(([, to]) => to === target)
-    .map(([from]) => languageName(from))
-    .join(", ")} → ${languageName(target)}`;
+/** Show what is wrong with a field's text: every unknown word, with similar ones, of which a click takes one. */
+const tellTyping = (message, field, unknown = []) => {
+  const children = [];
+  let rest = capitalised(message.replace(/^(sentence|target): /, ""));
+  for (const { word, near } of unknown.filter((each) => each.near.length)) {
+    const listed = `${near.join(", ")}.`; // these words become buttons
+    const at = rest.indexOf(listed);
+    const offers = near.map((known) => [button(words(known), () => takeInstead(field, word, known), OFFER), " "]);
+    children.push(rest.slice(0, at), offers);
+    rest = rest.slice(at + listed.length);
+  }
+  redraw(found(`${field.id}-error`), children, rest);
+  field.setAttribute("aria-invalid", String(Boolean(message)));
+};
+
+const OFFER = { type: "button", class: "offer" };
+
+/** Another word in the place of an unknown one. */
+const takeInstead = (field, unknown, word) => {
+  field.value = visibleText(field.value).replace(unknown, () => word);
+  tellTyping("", field);
+  field.focus();
+};
 
 // The second field
 
@@ -147,13 +164,13 @@ const foldTarget = (folded) => {
 };
 
 /** Show or hide the field for the reader's own translation; hidden, it is empty. */
-const unfoldTarget = (target) => {
+const unfoldTarget = () => {
+  const field = found("own-target");
   const folded = !found("why").hidden;
   foldTarget(folded);
-  if (folded) {
-    target.value = "";
-    tellTyping("", target);
-  } else target.focus();
+  if (!folded) return field.focus();
+  field.value = "";
+  return tellTyping("", field);
 };
 
 /** Write the shown sentence, or the one of an address that failed, into the fields, unless the reader is typing. */
@@ -168,32 +185,28 @@ export const showTyped = () => {
   if (field.form.elements.to && shown.to) field.form.elements.to.value = shown.to;
 };
 
-/** Translate what was typed and shows it; an error stays beside its field. */
-const submitSentence = async (field, to, targetField) => {
+/** Translate what was typed and show it; an error stays beside its field. */
+const submitSentence = async (event) => {
+  event.preventDefault();
+  const form = event.currentTarget;
+  const { text: field, target: targetField, to: chooser } = form.elements;
+  const to = chooser?.value ?? page.runs[state.run].to;
   const target = targetField.value.trim() ? targetField.value : null;
   const text = target !== null && !field.value.trim() ? current.base.text : field.value;
   const asked = (typed = Symbol(text));
-  tellTyping("", field);
-  tellTyping("", targetField);
-  field.form.setAttribute("aria-busy", "true");
+  for (const each of [field, targetField]) tellTyping("", each);
+  form.setAttribute("aria-busy", "true");
   try {
     const run = await ownRun(text, to, target, page.runs[state.run].model);
     if (typed !== asked) return;
     say(`${run.text} becomes ${run.translation}`);
     field.value = text;
-    await setState({
-      ...(target === null ? FIRST_TIME : { mode: "training", position: 0 }),
-      text,
-      to,
-      target,
-      row: null,
-      column: null,
-    });
-    redraw(found("offers"));
+    const time = target === null ? FIRST_TIME : { mode: "training", position: 0 };
+    await setState({ ...time, text, to, target, row: null, column: null });
   } catch (error) {
     if (typed === asked) tellTyping(error.message, error.side === "target" ? targetField : field, error.unknown);
   } finally {
-    field.form.removeAttribute("aria-busy");
+    form.removeAttribute("aria-busy");
   }
 };
 

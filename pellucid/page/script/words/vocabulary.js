@@ -29,30 +29,31 @@ const labelsOfPieces = ({ kind }, config) => {
   return (piece, id) => stripped(special[id] ?? piece);
 };
 
-/** The tokens of a source sentence: {ids, tokens, unknown: [{word, near: [words]}]}; its end token is the last. */
-export const tokenise = (text, to, model = page.runs[0].model) => {
-  const vocabulary = vocabularyThatCuts(model);
-  if (text.length > MOST_CHARACTERS) throw tooLong("sentence");
-  const [untagged, language] = directionOf(vocabulary, text, to);
-  const tag = vocabulary.targets.length > 1 ? [vocabulary.source.pieces.indexOf(`>>${language}<<`)] : [];
-  const from = sourceLanguageOf(vocabulary, language);
-  const ids = [...tag, ...idsOfText(vocabulary.source, prepared(vocabulary, untagged, from)), model.config.end_id];
-  const visible = prepared(vocabulary, visibleText(untagged), from);
-  const unknown = unknownWords(vocabulary, "source", visible, from, ids);
-  const tokens = ids.map((id) => vocabulary.tokens.source[id]);
-  const foreign = inAnotherLanguage(vocabulary, visible, from, language);
-  return { ids, tokens, unknown, foreign, to: language, tags: tag.length };
-};
-
-/** The tokens of a target, which has no start token here. */
-export const tokeniseTarget = (text, to, model = page.runs[0].model) => {
-  const vocabulary = vocabularyThatCuts(model);
-  if (text.length > MOST_CHARACTERS) throw tooLong("target");
-  const language = targetLanguageOf(vocabulary, to);
-  const ids = [...idsOfText(vocabulary.target, prepared(vocabulary, text, language)), model.config.end_id];
-  const visible = prepared(vocabulary, visibleText(text), language);
-  const unknown = unknownWords(vocabulary, "target", visible, language, ids);
-  return { ids, tokens: ids.map((id) => vocabulary.tokens.target[id]), unknown, to: language, tags: 0 };
+/**
+ * The tokens of a sentence, or of a given target, which has no start token here; the end token is the last. `unknown`:
+ * [{word, near: [words]}]; `foreign`: why it is in another language; `tags`: how many tokens say the language.
+ */
+export const tokenise = (text, to, model = page.runs[0].model, side = "source") => {
+  const { vocabulary, config } = model;
+  refuseRecording(model);
+  if (text.length > MOST_CHARACTERS) throw tooLong(side);
+  const isSource = side === "source";
+  const [untagged, target] = isSource ? directionOf(vocabulary, text, to) : [text, targetLanguageOf(vocabulary, to)];
+  const language = isSource ? sourceLanguageOf(vocabulary, target) : target;
+  const isTagged = isSource && vocabulary.targets.length > 1;
+  const tags = isTagged ? [vocabulary.source.pieces.indexOf(`>>${target}<<`)] : [];
+  const ids = [...tags, ...idsOfText(vocabulary[side], prepared(vocabulary, untagged, language)), config.end_id];
+  const visible = prepared(vocabulary, visibleText(untagged), language);
+  return {
+    ids,
+    tokens: ids.map((id) => vocabulary.tokens[side][id]),
+    unknown: unknownWords(vocabulary, side, visible, language, ids),
+    foreign: isSource ? inAnotherLanguage(vocabulary, visible, language, target) : "",
+    to: target,
+    language,
+    tags: tags.length,
+    side,
+  };
 };
 
 /** The text of target ids. */
@@ -67,12 +68,10 @@ export const textOfTarget = (ids, to, model = page.runs[0].model) => {
   return restored.replaceAll("\n", " "); // a byte token can be a line feed, and a translation is one line
 };
 
-const vocabularyThatCuts = ({ vocabulary, computes }) => {
-  if (!computes) {
+const refuseRecording = ({ vocabulary, computes }) => {
+  if (!computes)
     throw new Error(`This page holds a recording, not the model: it cannot read another sentence. ${IN_PYTHON}`);
-  }
   if (vocabulary.cannot) throw new Error(`${vocabulary.cannot} ${IN_PYTHON}`);
-  return vocabulary;
 };
 
 const IN_PYTHON = 'In Python, pellucid.load(model).explain("…").to_html(path) makes a page of it.';
@@ -148,41 +147,41 @@ const inAnotherLanguage = (vocabulary, text, from, to) => {
 };
 
 /** Raises for what cannot be explained: an empty sentence, one that is too long, a word that the model does not have. */
-export const checkTokens = ({ ids, unknown, foreign, tags, to }, side, vocabulary = {}) => {
-  if (side === "sentence" && ids.length === tags + 1) {
+export const checkTokens = ({ ids, unknown, foreign, tags, to, language, side }, vocabulary) => {
+  const isSource = side === "source";
+  if (isSource && ids.length === tags + 1)
     throw new Error('the sentence is empty: nothing to explain. Give one, such as "How are you".');
-  }
   if (ids.length > MOST_TOKENS) throw tooLong(side);
-  const word = unknown[0]?.word;
-  const tag = /^>>([^<>]+)<<$/u.exec(word)?.[1];
-  if (side === "sentence" && vocabulary.targets?.includes(tag)) throw ofSide(side, tagTooMany(word, tag, to));
+  const tag = isSource && /^>>([^<>]+)<<$/u.exec(unknown[0]?.word)?.[1];
+  if (vocabulary.targets.includes(tag)) throw ofSide(side, tagTooMany(tag, to));
   if (foreign) throw ofSide(side, foreign);
   if (!unknown.length) return;
-  const isTarget = side === "target";
-  const language = isTarget ? to : sourceLanguageOf(vocabulary, to);
-  const known = wordsOfSide(vocabulary, isTarget ? "target" : "source", language).length;
-  const advice = (each) =>
-    each.near.length
-      ? `Near it: ${each.near.join(", ")}.`
+  const known = wordsOfSide(vocabulary, side, language).length;
+  const advice = ({ near }) =>
+    near.length
+      ? `Near it: ${near.join(", ")}.`
       : `It knows ${known} words, and none is near this one. Say it with others.`;
+  const [{ word }] = unknown;
+  const each = unknown.map((one) => `"${one.word}": ${advice(one)}`).join(" ");
   const message =
     unknown.length === 1
       ? `the model has no word "${word}". ${advice(unknown[0])}`
-      : `the model does not have ${unknown.length} of these words. ` +
-        unknown.map((each) => `"${each.word}": ${advice(each)}`).join(" ");
-  throw ofSide(side, `${side}: ${message}`, { unknown });
+      : `the model does not have ${unknown.length} of these words. ${each}`;
+  throw ofSide(side, `${FIELDS[side]}: ${message}`, { unknown });
 };
 
-const tagTooMany = (word, tag, to) =>
-  `sentence: the tag ${word} asks for ${tag}, but the translation goes to ${to}. A tag counts only at the start ` +
+const tagTooMany = (tag, to) =>
+  `sentence: the tag >>${tag}<< asks for ${tag}, but the translation goes to ${to}. A tag counts only at the start ` +
   "of the sentence, and only if no other language is chosen. Remove the tag, or choose its language.";
 
-/** An error that knows whether it is about the sentence or the target: it stands beside that field. */
-const ofSide = (side, message, more = {}) => Object.assign(new Error(message), { side, ...more });
+const FIELDS = { source: "sentence", target: "target" }; // what the fields are called, where they are typed
+
+/** An error that knows which field it is about: it stands beside that field. */
+const ofSide = (side, message, more = {}) => Object.assign(new Error(message), { side: FIELDS[side], ...more });
 
 const tooLong = (side) =>
   ofSide(
     side,
-    `the ${side} is longer than the ${MOST_TOKENS} tokens that an explanation shows: ` +
+    `the ${FIELDS[side]} is longer than the ${MOST_TOKENS} tokens that an explanation shows: ` +
       "its matrices grow with the square of the length. Give a shorter one.",
   );

@@ -3,9 +3,9 @@
 
 import { columnHead, element, rowHead, words } from "../base/elements.js";
 import { capitalised } from "../base/text.js";
-import { runOfWorked, stageAxes, stageNames } from "../runs/worked.js";
 import { drawStages } from "../stages/stages.js";
 import { VERDICTS, countOf, firstWrong, shownNumber, verdictSummary } from "./judge.js";
+import { runOfWorked, stageAxes, stageNames } from "./worked.js";
 
 export const VERDICT_SIGNS = { right: "✓", follows: "↳", wrong: "✗", "not derivable": "?" };
 
@@ -25,20 +25,21 @@ const verdictSign = (verdict) =>
 
 const isClaimed = (report, name) => report.cells.some((cell) => cell.name === name);
 
-/** Put everything about a worked example into its place. */
-export const drawOwnResults = async (table, worked, report, results) => {
-  const run = runOfWorked(worked, table.name, report.shown);
+/** Put everything about a worked example into its place; `source` is the example that it is, as its file has it. */
+export const drawOwnResults = async (source, worked, report, results) => {
+  const run = runOfWorked(worked, source.name ?? "", report.shown);
   const place = element("div", { class: "own-plates" });
   const claimed = stageNames().filter((name) => isClaimed(report, name));
   const whole = element("div", {}, [
     report.cells.length ? [verdictBanner(report), verdictLegend(report)] : null,
     place,
-    claimed.map((name) => claimArticle(table, report, run, name)),
-    table.products.length ? productList(table.products) : null,
+    claimed.map((name) => claimArticle(source, report, run, name)),
+    source.products?.length ? productList(source.products) : null,
   ]);
   const wrong = claimed.find((name) => countOf(report, "wrong", name));
   results.replaceChildren(whole); // first, because matrices are as large as their place has room
-  await drawOwnStages({ run, report, place }, { head: 0, tensor: wrong ?? null, row: null, column: null });
+  const first = "scores" in worked.stages ? null : Object.keys(worked.stages)[0];
+  await drawOwnStages({ run, report, place }, { head: 0, tensor: wrong ?? first, row: null, column: null });
 };
 
 /** The stages of a head; each button says what is claimed about its stage. */
@@ -49,9 +50,10 @@ const drawOwnStages = async (shown, chosen) => {
   await drawStages({ run, beside: null, block: "", time: { mode: "training" }, ...chosen, select, markOf }, place);
 };
 
-/** {verdict, text}: all right, or the first stage that goes wrong and what was done there. */
+/** {verdict, text}: nothing claimed, all right, or the first stage that goes wrong and what was done there. */
 export const verdictSentence = (report) => {
   const all = report.cells.length;
+  if (!all) return { verdict: "right", text: "Computed. Nothing is claimed." };
   if (countOf(report, "wrong")) return { verdict: "wrong", text: firstWrong(report) };
   const unknown = "None of the claims can be derived: what they come from is left out.";
   if (countOf(report, "not derivable") === all) return { verdict: "not derivable", text: unknown };
@@ -90,7 +92,7 @@ const verdictCounts = (report, name) =>
   });
 
 /** The notes' name of a stage, and the line where they have it. */
-const inTheNotes = ({ called, at }, name) => [
+const inTheNotes = ({ called = {}, at = {} }, name) => [
   called[name] ? element("span", { class: "theirs" }, ` ${called[name]}`) : null,
   at[name] ? element("span", { class: "at" }, ` line ${at[name]}`) : null,
 ];
@@ -112,18 +114,18 @@ const productList = (products) => {
 };
 
 /** What is claimed about a stage, beside what is computed; folded where all is right. */
-const claimArticle = (table, report, run, name) => {
+const claimArticle = (source, report, run, name) => {
   const isRight = VERDICTS.every((verdict) => verdict === "right" || !countOf(report, verdict, name));
   const cells = report.cells.filter((cell) => cell.name === name);
   const heads = [...new Set(cells.map((cell) => cell.head))];
   const labels = [...stageAxes()[name].replace(/[BH]/g, "")].map(
     (axis) => ({ L: run.target, M: run.source })[axis] ?? [],
   );
-  const titles = table.note ? NOTES_SAY : CLAIMED;
+  const titles = source.note ? NOTES_SAY : CLAIMED;
   return element(
     "details",
     { class: "claimed-stage", "data-stage": name, open: !isRight },
-    element("summary", {}, element("code", {}, name), inTheNotes(table, name), verdictCounts(report, name)),
+    element("summary", {}, element("code", {}, name), inTheNotes(source, name), verdictCounts(report, name)),
     element("p", { class: "stage-shape" }, report.shapes[name] ?? ""),
     heads.map((head) => {
       const here = cells.filter((cell) => cell.head === head);
@@ -133,7 +135,7 @@ const claimArticle = (table, report, run, name) => {
   );
 };
 
-const verdictTable = (report, name, head, cells, [rowLabels, columnLabels], titles) => {
+const verdictTable = (report, name, head, cells, [rowLabels, columnLabels = []], titles) => {
   const [step, start] = [report.steps[name]?.[head], report.starts[name]?.[head]];
   const count = (axis, known) => Math.max(...cells.map((cell) => cell[axis] + 1), known ?? 0);
   const columns = [...Array(count("column", start?.columns)).keys()];

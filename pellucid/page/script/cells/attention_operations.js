@@ -1,0 +1,202 @@
+// The operations of an attention for one cell: a product, scale, mask, softmax, the heads side by side.
+
+import { columnOfPanel, numbered, panelOf, rowOfPanel } from "../base/numbers.js";
+import { quoted } from "../base/text.js";
+import { weightPanel } from "../runs/lineage.js";
+import { isDecoderSelf } from "../runs/parts.js";
+import { isMeant } from "../runs/switches.js";
+import { plainNumber, scaleOf } from "../matrices/scales.js";
+import { productStrips, softmaxStrips } from "./strips.js";
+import { inSum, productTerms, softmaxMaking, sumOfTerms } from "./terms.js";
+
+export const BEST_WORDS = 20; // of a vocabulary are shown, in a plate and in a sum over all of it
+
+/** The number of each operand in the cell's place; of one that is a column, in its row. */
+export const numbersHere = ({ of, row, column }) =>
+  of.map(({ panel }) => panel.at(row, Math.min(column, panel.columns - 1)));
+
+/** A cell of which the page has the number alone. */
+export const notMade = ({ caption, panel, row, column }, more) => ({
+  equation: caption.equation,
+  total: panel.at(row, column),
+  missing: true,
+  ...more,
+});
+
+export const notCarried = (name) =>
+  `The model has more parameters than a page can carry, so ${name} is not here: this is the number that the pass recorded`;
+
+/** A cell of x · W + b; where the page has no weights, its shapes, and why. */
+export const linearCell = (cell) => {
+  const { run, row, column, tensor, panel, labels, caption, product } = cell;
+  if (!product) return sliceOfHead(cell);
+  const [x] = cell.of;
+  const { weight, bias, weightName, columns } = product;
+  const inputs = x.panel.columns;
+  if (!weight) {
+    const width = tensor.kept?.size ?? panel.columns;
+    const shapes = `(${x.panel.rows}×${inputs})·(${inputs}×${width}) = (${panel.rows}×${width})`;
+    return notMade(cell, {
+      note: `${shapes}. ${notCarried(weightName)}, the sum of ${inputs} products with ${x.name}.`,
+    });
+  }
+  const [reads, weights] = [rowOfPanel(x.panel, row), columnOfPanel(weightPanel(product, panel.columns), column)];
+  const place = columns + column;
+  const terms = productTerms(numbered(inputs), reads, weights);
+  if (bias) terms.push({ label: "bias", numbers: [null, bias.data[place]], value: bias.data[place] });
+  const left = { symbol: "X", role: "x", label: labels.rows[row], scale: x.scale };
+  const right = { symbol: "W", role: caption.role, label: `column ${column}`, scale: scaleOf("numbers", weight) };
+  // The state_dict keeps a matrix out × in: what is a column on paper is a row of it.
+  const stored = run.isWorked ? `column ${place} of ${weightName}` : `row ${place} of ${weightName}, stored out × in`;
+  return {
+    equation: bias ? caption.equation : caption.equation.replace(/ \+ b<su[bp]>.<\/su[bp]>/, ""),
+    terms,
+    strips: productStrips(terms, left, right, caption.role),
+    headings: ["dimension", "x", "W", "x · W"],
+    total: sumOfTerms(terms),
+    note: `The row of ${quoted(labels.rows[row])} in ${x.name}, times W’s column ${column} (${stored})${bias ? ", plus its bias" : ""}.`,
+  };
+};
+
+/** Without a W (a worked example may leave it out) a head takes its slice of the columns. */
+const sliceOfHead = ({ name, head, row, column, panel, of }) => {
+  const [x] = of;
+  const from = head * panel.columns + column;
+  const total = x.panel.at(row, from);
+  const slice = panel.columns < x.panel.columns ? ", a slice for each head" : "";
+  return {
+    equation: `${name} = ${x.name}`,
+    total,
+    steps: { [`${x.name}, column ${from}`]: total },
+    note: `No W is given: ${name} are the ${x.name} themselves${slice}.`,
+  };
+};
+
+/** A product of two matrices: a score is a query times a key, a context the values' column times the row of weights. */
+export const productCell = (cell) => {
+  const { run, row, column, labels, caption, of } = cell;
+  if (isSilenced(cell)) return silentCell("contexts");
+  const isScore = caption.role === "w";
+  const [who, whom] = [labels.rows[row], labels.columns[column]];
+  const left = rowOfPanel(of[0].panel, row);
+  const right = isScore ? rowOfPanel(of[1].panel, column) : columnOfPanel(of[1].panel, column);
+  const summed = isScore ? numbered(left.length) : run.labels(of[0].name, "M");
+  const terms = productTerms(summed, left, right);
+  const strips = of.map(({ caption: { symbol, role }, scale }) => ({ symbol, role, scale }));
+  strips[0].label = who;
+  strips[1].label = isScore ? whom : `column ${column}`;
+  if (isScore) strips[1].symbol = "K<sup>T</sup>";
+  else strips[0].labels = summed;
+  return {
+    equation: caption.equation,
+    terms,
+    strips: productStrips(terms, ...strips, caption.role),
+    headings: isScore
+      ? ["dimension", `Q of ${who}`, `K of ${whom}`, "Q · K"]
+      : ["attended to", "weight", "V", "weight · V"],
+    total: sumOfTerms(terms),
+    weighted: !isScore,
+    note: isScore
+      ? `The query of ${quoted(who)} times the key of ${quoted(whom)}: the more alike, the higher.`
+      : `${quoted(who)} takes of each value as much as its weight says, and adds it up.`,
+  };
+};
+
+export const scaleCell = (cell) => {
+  const { run, path, panel } = cell;
+  const [score] = numbersHere(cell);
+  const { divisor, words } = divisorOfRun(run, path);
+  const given = plainNumber(divisor);
+  const why = `Divided by ${words}${words === given ? "" : ` = ${given}`}, so that longer queries and keys do not make the softmax sharper. The same for all ${panel.rows * panel.columns} cells.`;
+  return {
+    equation: `Q · K<sup>T</sup> ÷ ${words}`,
+    total: score / divisor,
+    written: `${inSum(score)} ÷ ${given}`,
+    steps: { score, [`÷ ${words}`]: divisor, "scaled score": score / divisor },
+    note: divisor === 1 ? "The scale is off: the score goes on as it is." : why,
+  };
+};
+
+/** What divides the scores, and how one writes it. */
+export const divisorOfRun = ({ config, switches }, path) => {
+  if (config.divisor) return { divisor: config.divisor, words: plainNumber(config.divisor) }; // a worked example's
+  if (switches?.scale === false && isMeant(switches, path)) return { divisor: 1, words: "1" };
+  const width = config.width / config.heads;
+  return { divisor: Math.sqrt(width), words: `√${width}` };
+};
+
+export const maskCell = ({ path, panel, row, column, labels, caption }) => {
+  const value = panel.at(row, column);
+  const [asks, asked] = [labels.rows[row], labels.columns[column]].map(quoted);
+  const own = isDecoderSelf(path);
+  const isLater = column > row && (own || path === "");
+  const forbidden = isLater
+    ? `${asked} comes after ${asks}, which must not see what it is asked to predict: −∞ leaves its weight exactly 0.`
+    : `${asks} may not look at ${asked}: −∞ leaves its weight exactly 0.`;
+  const allowed =
+    own && isLater
+      ? `The mask is lifted: ${asks} sees ${asked}, which comes after it.`
+      : `${asks} may look at ${asked}: 0 changes nothing.`;
+  return { equation: caption.equation, total: value, note: value === 0 ? allowed : forbidden };
+};
+
+/** A share of a row of scores, or of the vocabulary's logits. */
+export const softmaxCell = (cell) => {
+  const { row, column, labels, tensor } = cell;
+  const [x] = cell.of;
+  if (tensor.kept) return keptShareCell(cell);
+  if (isSilenced(cell)) return silentCell("weights");
+  const numbers = rowOfPanel(x.panel, row);
+  if (cell.last === "probabilities") {
+    const note = `After ${quoted(labels.rows[row])}: all ${numbers.length} words share a whole 1.`;
+    return { ...softmaxMaking(numbers, column, labels.columns, ["word", "logit x"], BEST_WORDS), note };
+  }
+  const making = softmaxMaking(numbers, column, labels.columns, ["attended to", "x, masked score"]);
+  const scores = { scale: x.scale, symbol: "S", label: labels.rows[row], labels: labels.columns };
+  return {
+    ...making,
+    strips: softmaxStrips(making.terms, scores, column),
+    note: `The weights of ${quoted(labels.rows[row])} add up to 1, over all that it looks at.`,
+  };
+};
+
+/** Of a big vocabulary the page has the best words, and the logarithm of the sum over all. */
+const keptShareCell = (cell) => {
+  const { row, column, labels } = cell;
+  const { kept } = cell.tensor;
+  const [x] = numbersHere(cell);
+  const all = kept.log_sum_exp[row];
+  const total = Math.exp(x - all);
+  const equation = "exp(x − log Σ exp)";
+  return {
+    equation,
+    total,
+    written: `exp(${inSum(x)} − ${inSum(all)})`,
+    steps: { [`logit of ${labels.columns[column]}`]: x, "log Σ exp, over the vocabulary": all, [equation]: total },
+    note: `After ${quoted(labels.rows[row])}: all ${kept.size} words share a whole 1. The page has the best of them, and the sum over all.`,
+  };
+};
+
+export const isSilent = (run, path, head) => run.switches?.silent?.[path]?.includes(head) ?? false;
+
+const isSilenced = ({ run, path, head, row, column, panel }) =>
+  isSilent(run, path, head) && panel.at(row, column) === 0;
+
+const silentCell = (what) => ({
+  equation: "switched off",
+  total: 0,
+  note: `This head is silenced: its ${what} are set to 0.`,
+});
+
+/** The concatenated heads: a column belongs to one head. */
+export const concatenateCell = ({ of: [context], row, column, caption }) => {
+  const width = context.panel.columns;
+  const head = Math.floor(column / width);
+  const total = panelOf(context.tensor, head).at(row, column % width);
+  return {
+    equation: caption.equation,
+    total,
+    steps: { [`context of head ${head}, dimension ${column % width}`]: total },
+    note: `Column ${column} belongs to head ${head}: each head has ${width} columns. Nothing is computed here.`,
+  };
+};

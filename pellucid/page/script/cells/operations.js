@@ -1,0 +1,170 @@
+// The operations of the table of tensors (pellucid/reading/tensors.toml), each for one cell: of what it reads to how
+// the cell is made. making.js says what a cell is, and what comes of it.
+
+import { fourDecimals, rowOfPanel } from "../base/numbers.js";
+import { quoted } from "../base/text.js";
+import { ACTIVATIONS, NORM_EPSILON, sinusoid } from "../model/model.js";
+import {
+  concatenateCell,
+  linearCell,
+  maskCell,
+  notCarried,
+  notMade,
+  numbersHere,
+  productCell,
+  scaleCell,
+  softmaxCell,
+} from "./attention_operations.js";
+import { inSum, sumOfTerms } from "./terms.js";
+
+export const ACTIVATION_WORDS = { relu: "max(0, x)", gelu: "x · Φ(x)", silu: "x ÷ (1 + exp(−x))" };
+
+/** A sum of two tensors: scores and mask, stream and sublayer, words and positions. */
+const plusCell = (cell) => {
+  const { run, panel, row, column, caption, of, last } = cell;
+  const [one, other] = numbersHere(cell);
+  const recorded = panel.at(row, column);
+  const isRemoved = run.switches?.residual === false && Math.abs(other - recorded) < Math.abs(one + other - recorded);
+  if (last === "sum" && isRemoved) {
+    const note = "The residual connection is switched off: what the stream held is lost.";
+    return { equation: "sublayer alone", total: other, steps: { [of[1].name]: other }, note };
+  }
+  const isMasked = last === "masked_scores" && other === -Infinity;
+  return {
+    equation: caption.equation,
+    headings: ["of", "number"],
+    terms: [one, other].map((value, place) => ({ label: of[place].name, numbers: [], value })),
+    total: isMasked ? other : one + other,
+    note: isMasked ? "The mask adds −∞: whatever the score was, it is gone." : caption.reading,
+  };
+};
+
+const sameCell = (cell) => {
+  const [{ name }] = cell.of;
+  const [total] = numbersHere(cell);
+  const note = `The same number as in ${name}: it is passed on as it is.`;
+  return { equation: "passed on", total, steps: { [name]: total }, note };
+};
+
+/** A mean over a position's vector: of its numbers, or of their squared distances from their mean. */
+const meanCell = ({ of: [x], row, caption }) => {
+  const { symbol, reading, by } = caption;
+  const numbers = rowOfPanel(x.panel, row);
+  const count = numbers.length;
+  const middle = numbers.reduce((sum, number) => sum + number, 0) / count;
+  const isMean = by === "mean";
+  const terms = numbers.map((number, place) => ({
+    label: String(place),
+    numbers: isMean ? [] : [number, number - middle],
+    value: isMean ? number : (number - middle) ** 2,
+  }));
+  const sum = sumOfTerms(terms);
+  return {
+    equation: `${symbol} = Σ ${isMean ? "x" : "(x − μ)²"} ÷ D`,
+    headings: isMean ? ["dimension", "x"] : ["dimension", "x", "x − μ", "(x − μ)²"],
+    terms,
+    sum,
+    total: sum / count,
+    written: `${inSum(sum)} ÷ ${count}`,
+    note: `${reading} Here: the ${count} numbers of this position in ${x.name}.`,
+  };
+};
+
+const standardizeCell = (cell) => {
+  const [x, middle, variance] = numbersHere(cell);
+  const root = Math.sqrt(variance + NORM_EPSILON);
+  const steps = { [`x, from ${cell.of[0].name}`]: x, "mean μ": middle, "x − μ": x - middle };
+  return {
+    equation: cell.caption.equation,
+    total: (x - middle) / root,
+    steps: { ...steps, "variance σ²": variance, "√(σ² + 0.00001)": root },
+    written: `(${inSum(x)} − ${inSum(middle)}) ÷ ${fourDecimals(root)}`,
+    note: cell.caption.reading,
+  };
+};
+
+const affineCell = (cell) => {
+  const { run, column, caption, parameters } = cell;
+  const [x] = numbersHere(cell);
+  const [weight, bias] = parameters.map((name) => run.parameter(name)?.data[column]);
+  if (weight === undefined) return notMade(cell, { steps: { standardized: x }, note: `${notCarried(parameters[0])}.` });
+  return {
+    equation: caption.equation,
+    total: x * weight + bias,
+    steps: { standardized: x, [`weight of dimension ${column}`]: weight, [`bias of dimension ${column}`]: bias },
+    written: `${inSum(x)}·${inSum(weight)} + ${inSum(bias)}`,
+    note: caption.reading,
+  };
+};
+
+const activationCell = (cell) => {
+  const [x] = numbersHere(cell);
+  const name = cell.run.config.activation;
+  const equation = ACTIVATION_WORDS[name];
+  const total = ACTIVATIONS[name](x);
+  return {
+    equation,
+    total,
+    written: equation.replace(/\bx\b/g, inSum(x)),
+    steps: { "hidden x": x, [equation]: total },
+    note: name === "relu" && x < 0 ? "What is below zero becomes zero." : "",
+  };
+};
+
+const lookupCell = (cell) => {
+  const { run, path, row, column, labels } = cell;
+  const [name] = cell.parameters;
+  const width = cell.panel.columns;
+  const factor = run.config.scale_embeddings === false ? 1 : Math.sqrt(width);
+  const id = idsOfStack(run, path)?.[row];
+  const weight = id === undefined ? null : run.parameter(name);
+  const equation = `W<sub>E</sub>[token]${factor === 1 ? "" : ` · √${width}`}`;
+  if (!weight) return notMade(cell, { equation, note: `${notCarried(name)}, of ${quoted(labels.rows[row])}.` });
+  const value = weight.data[id * width + column];
+  return {
+    equation,
+    total: value * factor,
+    written: `${inSum(value)}·${fourDecimals(factor)}`,
+    steps: {
+      [`W_E, row ${id} (${labels.rows[row]}), column ${column}`]: value,
+      [factor === 1 ? "not scaled" : `√${width}`]: factor,
+    },
+    note: "Looking up a row is the same as multiplying a row of zeros and one 1 with the matrix.",
+  };
+};
+
+/** The ids that a stack read; undefined where the page does not know them. */
+export const idsOfStack = (run, stack) => (stack === "encoder" ? run.sourceIds : run.targetIds);
+
+const sinusoidsCell = ({ row, column, panel }) => {
+  const width = panel.columns;
+  const power = `10000^(${column - (column % 2)}/${width})`;
+  const divisor = 10000 ** ((column - (column % 2)) / width);
+  const wave = column % 2 ? "cos" : "sin";
+  const total = sinusoid(row, column, width);
+  return {
+    equation: `${wave}(i ÷ 10000<sup>2j/D</sup>)`,
+    total,
+    written: `${wave}(${row} ÷ ${power}) = ${wave}(${fourDecimals(row / divisor)})`,
+    steps: { "position i": row, [power]: divisor, "i ÷ that": row / divisor, [wave]: total },
+    note: "Even columns hold a sine, odd ones a cosine; each pair turns more slowly than the one before it.",
+  };
+};
+
+export const OPERATIONS = {
+  linear: linearCell,
+  product: productCell,
+  scale: scaleCell,
+  mask: maskCell,
+  plus: plusCell,
+  softmax: softmaxCell,
+  concatenate: concatenateCell,
+  same: sameCell,
+  mean: meanCell,
+  variance: meanCell,
+  standardize: standardizeCell,
+  affine: affineCell,
+  activation: activationCell,
+  lookup: lookupCell,
+  sinusoids: sinusoidsCell,
+};

@@ -1,0 +1,137 @@
+// What an attention is worked out from: matrices entered at any stage, as pellucid/worked/attention.py has it. A
+// matrix is a list of Matrix here, one for each head or one alone. A number that is not known is NaN.
+
+import { Matrix } from "../base/matrix.js";
+import { Mask } from "../model/cache.js";
+import { UsageError } from "./typed_matrix.js";
+
+const ENTRIES = ["scores", "scaled_scores", "masked_scores", "weights"]; // where an example may start, after Q and K
+const WEIGHT_OF = { queries: "w_query", keys: "w_key", values: "w_value" };
+
+/** {ready: stages that are not computed by `attend`, run(model): computes the others, …}; throws where something does
+ *  not fit, or would have no effect. */
+export const givenAttention = (asked) => {
+  const { arrays } = asked;
+  const entry = ENTRIES.find((name) => name in arrays) ?? null;
+  const given = { arrays, entry, heads: headsOf(asked), ready: {} };
+  for (const name of entry ? ["values"] : Object.keys(WEIGHT_OF)) project(name, given);
+  if (entry) given.ready[entry] = forEachHead(arrays[entry], given);
+  const { queries, keys, values } = given.ready;
+  given.rows = (queries ?? given.ready[entry])[0].rows;
+  given.columns = entry ? given.ready[entry][0].columns : keys[0].rows;
+  if (queries) product("scores", "queries", queries[0], "keys^T", keys[0].transposed(), "keys");
+  if (values) product("context", "weights", new Matrix(given.rows, given.columns), "values", values[0]);
+  refuseIdle(given, asked);
+  if (arrays.w_output) {
+    const width = values[0].columns * given.heads;
+    product("output", "concatenated", new Matrix(given.rows, width), "w_output", arrays.w_output[0]);
+  }
+  given.divisor = divisorOf(asked.scale, given);
+  readMask(asked, given);
+  return { ...given, last: values ? (arrays.w_output ? "output" : "concatenated") : "weights", run: runOf(given) };
+};
+
+/** The same for all heads, where there is one alone. */
+const forEachHead = (array, { heads }) => (array.length === 1 ? Array(heads).fill(array[0]) : array);
+
+const runOf =
+  ({ heads, rows, columns, divisor, causal, arrays }) =>
+  (model) => {
+    const show = (name, value) => model.see("", name, "", value);
+    const none = (length) => Array(heads).fill(new Matrix(length, 0)); // where no stage is given or projected
+    const projected = [show("queries", none(rows)), show("keys", none(columns)), show("values", none(columns))];
+    const context = model.attend("", ...projected, new Mask(null, causal ? 0 : null), 1 / (divisor ?? 1));
+    const concatenated = show("concatenated", Matrix.besideEachOther(context));
+    if (arrays.w_output) show("output", model.linear(concatenated, "w_output"));
+  };
+
+/** The number of heads, on which all that has a matrix for each of them agrees. */
+const headsOf = ({ arrays, heads }) => {
+  const counts = heads === null ? [] : [["heads", heads]];
+  for (const [name, array] of Object.entries(arrays)) {
+    if (array.length > 1 && ["inputs", "memory"].includes(name))
+      throw new UsageError(`${name}: one matrix for all heads. Take the empty line out.`, name);
+    if (array.length > 1) counts.push([name, array.length]);
+  }
+  if (counts.some(([, count]) => count < 1)) throw new UsageError("heads must be a whole number, 1 or more.", "heads");
+  if (new Set(counts.map(([, count]) => count)).size > 1) {
+    const listed = counts.map((pair) => pair.join(" ")).join(", ");
+    throw new UsageError(`the numbers of heads differ: ${listed}. Give every head its matrix.`, "heads");
+  }
+  return counts[0]?.[1] ?? 1;
+};
+
+/** Queries, keys or values for each head: as given, or x · W from the inputs or the memory, or x itself. */
+const project = (name, { arrays, heads, ready }) => {
+  const [source, weight] = [name !== "queries" && arrays.memory ? "memory" : "inputs", WEIGHT_OF[name]];
+  const split = (matrix, place) => {
+    if (matrix.columns % heads === 0) return matrix.split(heads);
+    throw new UsageError(`${name}: ${matrix.columns} columns are not a multiple of heads = ${heads}.`, place);
+  };
+  const times = (w) => product(name, source, arrays[source][0], weight, w);
+  if (arrays[name]?.length > 1) ready[name] = arrays[name];
+  else if (arrays[name]) ready[name] = split(arrays[name][0], name);
+  else if (arrays[source] && arrays[weight]?.length > 1) ready[name] = arrays[weight].map(times);
+  else if (arrays[source] && arrays[weight]) ready[name] = split(times(arrays[weight][0]), weight);
+  else if (arrays[source]) ready[name] = split(arrays[source][0], source);
+  else if (name !== "values")
+    throw new UsageError(`there are no ${name}. Give ${name}, or inputs (and ${weight}).`, name);
+};
+
+/** a · b; throws where the product does not exist. */
+export const product = (result, left, a, right, b, place = right) => {
+  if (a.columns === b.rows) return a.times(b);
+  const turned = a.columns === b.columns && right.startsWith("w_");
+  const hint = turned ? ` Its transpose would: ${right} is written in × out.` : "";
+  const sizes = `(${a.size})·(${b.size}), which does not multiply`;
+  const why = `the left has ${a.columns} columns, the right ${b.rows} rows.${hint}`;
+  throw new UsageError(`${result}: ${left} · ${right} is ${sizes}: ${why}`, place);
+};
+
+/** Throws for the first argument that nothing is computed from. */
+const refuseIdle = ({ entry, arrays, ready }, { scale, mask }) => {
+  const used = new Set(Object.keys(ready));
+  for (const name of Object.keys(ready).filter((each) => each in WEIGHT_OF && !(each in arrays)))
+    used.add(name !== "queries" && arrays.memory ? "memory" : "inputs").add(WEIGHT_OF[name]);
+  if (ready.values) used.add("w_output");
+  const idle = Object.keys(arrays).filter((name) => !used.has(name));
+  if (mask !== "none" && ["masked_scores", "weights"].includes(entry)) idle.push("mask");
+  if (!["none", "sqrt_dk"].includes(scale) && ![null, "scores"].includes(entry)) idle.push("scale");
+  if (!idle.length) return;
+  const others = Object.keys(arrays).filter((name) => used.has(name));
+  const why = `${idle[0]} has no effect beside ${others.join(", ")}: nothing is computed from it`;
+  throw new UsageError(`${why}. Leave it out, or start from another stage.`, idle[0]);
+};
+
+/** What divides the scores; null where nothing does. Without queries there is no d_k. */
+const divisorOf = (scale, { ready, arrays, heads }) => {
+  const width = ready.queries?.[0].columns ?? null;
+  if (scale === "none" || (scale === "sqrt_dk" && width === null)) return null;
+  if (scale === "sqrt_dk") return Math.sqrt(width);
+  if (scale === "sqrt_dmodel") {
+    if (arrays.inputs) return Math.sqrt(arrays.inputs[0].columns);
+    if (width !== null) return Math.sqrt(width * heads);
+    throw new UsageError("scale: no inputs or queries say d_model. Give its root, a number.", "scale");
+  }
+  if (scale > 0 && Number.isFinite(scale)) return scale;
+  throw new UsageError("scale must be a number above 0: it divides the scores.", "scale");
+};
+
+/** A causal mask, or one of one's own: 0 or below, a matrix for each head or one for all. */
+const readMask = ({ mask }, given) => {
+  const size = `${given.rows}×${given.columns}`;
+  given.causal = mask === "causal";
+  if (given.causal && given.rows !== given.columns) {
+    const why = "It is for self-attention, where those who ask are those who are asked. Give an array of 0 and -inf.";
+    throw new UsageError(`mask = "causal": the scores are ${size}. ${why}`, "mask");
+  }
+  if (typeof mask === "string") return;
+  if (mask.some(({ data }) => data.some((value) => !(value <= 0)))) {
+    const ways = "0 where a query may look, -inf where it may not; or true and false";
+    throw new UsageError(`mask: a mask is added to the scores: ${ways}.`, "mask");
+  }
+  const heads = forEachHead(mask, given);
+  if (heads[0].size !== size || heads.length !== given.heads)
+    throw new UsageError(`mask is ${heads[0].size} and must be ${size}, as the scores are.`, "mask");
+  given.ready.mask = heads;
+};

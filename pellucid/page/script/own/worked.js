@@ -1,0 +1,183 @@
+// A worked example: from matrices of one's own to every stage, through the page's own model. The table of tensors says
+// what each stage is made of, so that the stages of a translation show these too.
+
+import { Matrix } from "../base/matrix.js";
+import { makeTensor } from "../base/numbers.js";
+import { page } from "../base/page.js";
+import { Transformer } from "../model/model.js";
+import { tensorOfHeads } from "../runs/computed.js";
+import { sibling } from "../runs/parts.js";
+import { captionOfTensor, finishRun } from "../runs/runs.js";
+import { UNSWITCHED } from "../runs/switches.js";
+import { givenAttention } from "./attention.js";
+import { givenEmbedding, givenLayer } from "./parts.js";
+import { UsageError, atPlace, eachHead, writtenNumber } from "./typed_matrix.js";
+
+// What the table of tensors calls a parameter, and what its weight and its bias are called here; its path in the model.
+const PARAMETERS = {
+  query: ["w_query"],
+  key: ["w_key"],
+  value: ["w_value"],
+  output: ["w_output"],
+  inner: ["w_1", "b_1"],
+  outer: ["w_2", "b_2"],
+  norm: ["norm_weight", "norm_bias"],
+  embedding: ["w_embedding"],
+};
+const PATHS = { inner: "feed_forward.inner", outer: "feed_forward.outer", norm: "residual.norm" };
+
+/** Every stage by its name, in order, and how its shape comes about, of the table that a file or the form gives. */
+export const workedExample = (table) => {
+  const asked = readTable(table);
+  const given = givenBy(asked)(asked);
+  given.parameters = parametersOf(given.arrays);
+  given.tokens = tokensAlong(asked, given);
+  const stages = {};
+  runStages(given, (name, heads) => (stages[name] = heads));
+  const isKnown = !Object.values(given.arrays).some((array) => array.some(({ data }) => data.some(Number.isNaN)));
+  for (const [name, heads] of Object.entries(stages)) {
+    const isWrong = (value) => value === Infinity || (isKnown && Number.isNaN(value));
+    if (heads.some(({ data }) => data.some(isWrong)))
+      throw new UsageError(`${name}: from these numbers it overflows float64 (1.8e308). Give smaller ones.`);
+  }
+  return { given, stages, shapes: shapesOf(given, stages) };
+};
+
+const givenBy = ({ arrays }) => {
+  if ("ids" in arrays) return givenEmbedding;
+  return "sublayer" in arrays || "w_1" in arrays ? givenLayer : givenAttention;
+};
+
+/** A table with numbers for its texts: a list of Matrix for each name. */
+const readTable = ({ given, heads = null, scale = "sqrt_dk", mask = "none", ...others }) => {
+  const number = (cell, place) => atPlace(place, () => writtenNumber(cell, 0, place).number);
+  const read = (array, place) =>
+    eachHead(array).map((rows) => matrixOf(rows.map((row) => row.map((cell) => number(cell, place)))));
+  const arrays = Object.fromEntries(Object.entries(given).map(([name, array]) => [name, read(array, name)]));
+  const { tokens = null, memory_tokens = null, vocabulary = null, scaled = false } = others;
+  const readMask = Array.isArray(mask) ? read(mask, "mask") : mask;
+  return { arrays, heads, scale, mask: readMask, tokens, memory_tokens, vocabulary, scaled };
+};
+
+/** Rows of numbers as a Matrix. */
+export const matrixOf = (rows) => new Matrix(rows.length, rows[0].length, Float64Array.from(rows.flat()));
+
+/** The parameters of an example by their names here and in the model: out × in, as nn.Linear keeps them. */
+const parametersOf = (arrays) => {
+  const parameters = new Map();
+  for (const [kind, names] of Object.entries(PARAMETERS)) {
+    for (const [place, name] of names.filter((each) => arrays[each]).entries()) {
+      const whole = Matrix.besideEachOther(arrays[name]); // the heads' matrices beside each other are one
+      const stored = kind === "embedding" ? whole : whole.transposed(); // of one row the numbers are the same
+      const tensor = makeTensor("OI", [stored.rows, stored.columns], stored.data);
+      parameters.set(name, tensor).set(`${PATHS[kind] ?? kind}.${["weight", "bias"][place]}`, tensor);
+    }
+  }
+  return parameters;
+};
+
+/** All stages; `see` is shown each of them, a list of heads, and returns what the next stages use. */
+export const runStages = ({ config, heads, parameters, ready, entry, last, run }, see) => {
+  const names = stageNames();
+  const isReached = (name) =>
+    !last ||
+    name in ready ||
+    (names.indexOf(name) >= names.indexOf(entry ?? "scores") && names.indexOf(name) <= names.indexOf(last));
+  let masks = null;
+  const show = (path, last, _, computed) => {
+    const name = path ? `${path}.${last}` : last;
+    let made = ready[name] ?? [computed].flat();
+    // A masked score is −∞ even where the score is not known: NaN − ∞ would be NaN.
+    const hidden = (head) => (score, l, m) => (masks[head].at(l, m) === -Infinity ? -Infinity : score);
+    if (name === "masked_scores") made = made.map((scores, head) => scores.map(hidden(head)));
+    if (isReached(name)) made = see(name, made);
+    if (name === "mask") masks = made;
+    return Array.isArray(computed) ? made : made[0];
+  };
+  run(new Transformer({ heads, ...config }, parameters, show));
+};
+
+/** The stages that an example can have, and their axes. */
+export const stageAxes = () => page.header.own.stages;
+export const stageNames = () => Object.keys(stageAxes());
+
+/** The words along L and M, where they are given; in self-attention they are the same. */
+const tokensAlong = ({ arrays, tokens, memory_tokens: others }, { rows, columns }) => {
+  const found = {};
+  const same = others === null && !arrays.memory && rows === columns ? tokens : others;
+  for (const [place, axis, words, length] of [
+    ["tokens", "L", tokens, rows],
+    ["memory_tokens", "M", same, columns],
+  ]) {
+    if (words !== null && words.length !== length)
+      throw new UsageError(`${place}: ${words.length} words for ${length} rows. Give one for each.`, place);
+    if (words !== null) found[axis] = words;
+  }
+  return found;
+};
+
+/** What a stage is made of, as the header has it of a model: [names of stages and inputs, names of parameters]. */
+export const madeOfStage = (name, arrays) => {
+  const { of, weights } = captionOfTensor(name);
+  const meant = {
+    "<read>": "inputs",
+    "<attended>": arrays.memory ? "memory" : "inputs",
+    "<stream>": "inputs",
+    "<added>": arrays.sublayer ? "sublayer" : "feed_forward.output",
+    "<normed>": "residual.sum",
+    "<goes on>": "residual.norm.output",
+  };
+  const parameters = weights.flatMap((each) => PARAMETERS[each.name]).filter((each) => arrays[each]);
+  return [of.map((each) => meant[each] ?? sibling(name, each)), parameters];
+};
+
+/** "(2×4)·(4×3) = (2×3)" for each stage; of each head, where there are several. */
+const shapesOf = ({ arrays, rows, columns, heads, divisor }, stages) => {
+  const sizes = { divisor: Number((divisor ?? 1).toPrecision(6)), heads };
+  for (const [name, [first]] of Object.entries({ ...arrays, ...stages })) sizes[name] = first.size;
+  sizes.scores = `${rows}×${columns}`;
+  sizes["keys^T"] = stages.keys ? stages.keys[0].transposed().size : "";
+  const filled = (way) => way.replace(/\{([^}]*)\}/g, (_, each) => sizes[each]);
+  const shapeOf = (name) => {
+    const isPlain = name in arrays || (name === "concatenated" && heads === 1);
+    if (isPlain || !["queries", "keys", "values"].includes(name))
+      return filled((!isPlain && page.header.own.shapes[name]) || `({${name}})`);
+    const [[source], [weight]] = madeOfStage(name, arrays);
+    const whole = `${arrays[source][0].rows}×${arrays[weight ?? source][0].columns}`;
+    const ofHeads = whole === sizes[name] ? "" : `, ${heads} heads of (${sizes[name]})`;
+    return `${weight ? filled(`({${source}})·({${weight}}) = `) : ""}(${whole})${ofHeads}`;
+  };
+  return Object.fromEntries(Object.keys(stages).map((name) => [name, shapeOf(name)]));
+};
+
+const GIVEN_AXES = { inputs: "BLD", sublayer: "BLD", memory: "BMD" }; // of what the stages show beside each other
+
+/** A worked example as a run, so that the stages show it as they show a translation. */
+export const runOfWorked = ({ given, stages }, title, shown = stages) => {
+  const { arrays, parameters, config, divisor, tokens, ids } = given;
+  const inputs = Object.keys(GIVEN_AXES).filter((name) => arrays[name]);
+  const tensors = new Map([
+    ...inputs.map((name) => [name, tensorOfHeads(GIVEN_AXES[name], arrays[name], Float64Array)]),
+    ...Object.entries(shown).map(([name, heads]) => [name, tensorOfHeads(stageAxes()[name], heads, Float64Array)]),
+  ]);
+  const made = Object.keys(shown).filter((name) => !(name in arrays) && !(name === "mask" && name in given.ready));
+  return finishRun({
+    title,
+    source: tokens.M ?? [],
+    target: tokens.L ?? [],
+    expected: [],
+    steps: [],
+    targetIds: ids,
+    isWorked: true,
+    switches: UNSWITCHED,
+    model: {
+      computes: true,
+      config: { ...config, divisor: divisor ?? 1 },
+      parameters,
+      made_of: Object.fromEntries(made.map((name) => [name, madeOfStage(name, arrays)])),
+    },
+    shapes: Object.fromEntries(tensors),
+    get: async (name) => tensors.get(name),
+    origin: (name) => (made.includes(name) ? "computed" : "given"),
+  });
+};
