@@ -228,7 +228,7 @@ def attend(
     scaled_scores = see("scaled_scores_BHLM", scores * scale)
     mask_BHLM = see("mask_BHLM", additive(may_look, scores))
     masked_scores = see("masked_scores_BHLM", scaled_scores + mask_BHLM)
-    weights = see("weights_BHLM", softmax_over_keys(masked_scores, bool(mask.some_row_is_empty or watched())))
+    weights = see("weights_BHLM", softmax_over_keys(masked_scores, mask.some_row_is_empty or watched()))
     return see("context_BHLU", dropout(weights) @ values)
 
 
@@ -238,7 +238,7 @@ def additive(may_look: Tensor | None, scores_BHLM: Tensor) -> Tensor:
     return (matrix if may_look is None else matrix.masked_fill(~may_look, -math.inf)).expand_as(scores_BHLM)
 
 
-def softmax_over_keys(masked_scores: Tensor, rows_may_be_empty: bool) -> Tensor:
+def softmax_over_keys(masked_scores: Tensor, rows_may_be_empty: bool | None) -> Tensor:
     """softmax along M; a row without any allowed key gets weights of zero (softmax alone gives 0/0)."""
     if not rows_may_be_empty:
         return masked_scores.softmax(-1)
