@@ -9,7 +9,6 @@ import functools
 import math
 from collections.abc import Sequence
 
-import torch
 from torch import Tensor
 
 from pellucid.config.device import device_of
@@ -18,7 +17,8 @@ from pellucid.experiments.result import Result, Row, Table, matrix
 from pellucid.explanation import Explanation
 from pellucid.model import Transformer
 from pellucid.reading.passes import watch
-from pellucid.reading.reading import Reading, read
+from pellucid.reading.reading import read
+from pellucid.reading.steps import log_probabilities
 from pellucid.seeing.edits import lift_mask
 from pellucid.seeing.trace import Trace
 from pellucid.show.columns import digits
@@ -32,8 +32,8 @@ def experiment(explanation: Explanation) -> Result:
     second = read(explanation.translator, half, explanation.to)
     sources, source = _padded(model, explanation.source_ids, second.source_ids)
     targets, target = _padded(model, explanation.read_ids, second.read_ids)
-    alone = _log_p(second, second.trace, 0)
-    rows: list[Row] = [["alone", float(alone.sum().exp()), None]]
+    alone = log_probabilities(second.trace, second.target_ids)
+    rows: list[Row] = [["alone", math.exp(sum(alone)), None]]
     passes = []
     for name, source_mask, target_mask, edits in (
         ("in the batch, with both masks", source, target, None),
@@ -43,8 +43,9 @@ def experiment(explanation: Explanation) -> Result:
     ):
         run = functools.partial(watch, source_mask=source_mask, target_mask=target_mask, edits=edits)
         passes.append(run(model, sources, targets, vocabulary=vocabulary))
-        log_p = _log_p(second, passes[-1], 1)
-        rows.append([name, float(log_p.sum().exp()), float((log_p - alone).abs().max())])
+        log_p = log_probabilities(passes[-1], second.target_ids, sentence=1)
+        apart = max(abs(a - b) for a, b in zip(log_p, alone, strict=True))
+        rows.append([name, math.exp(sum(log_p)), apart])
     tables = [
         _mask("causal: sentence 1 alone", "decoder.layers.0.self_attention", explanation.trace, 0),
         _mask("padding: sentence 2 in the batch", "encoder.layers.0.self_attention", passes[0], 1),
@@ -69,13 +70,6 @@ def _padded(model: Transformer, *rows: Sequence[int]) -> tuple[Tensor, Tensor]:
     longest = [0] * (len(rows[1]) + 2 if len(rows[1]) >= len(rows[0]) else 0)
     ids, real = pad([*rows, longest], model.config.pad_id, device_of(model))
     return ids[:2], real[:2]
-
-
-def _log_p(pair: Reading, seen: Trace, sentence: int) -> Tensor:
-    """Return the log-probability of each expected word of a sentence of the batch."""
-    expected = torch.tensor(pair.target_ids)
-    logits = seen["decoder.logits"].tensor[sentence, : len(expected)].double()
-    return logits.log_softmax(-1).gather(1, expected[:, None])[:, 0]
 
 
 def _mask(name: str, part: str, seen: Trace, sentence: int) -> Table:

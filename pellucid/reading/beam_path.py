@@ -27,6 +27,11 @@ FATES = {
     "left open": "the search ended before it did",
 }
 
+CHANGED = (
+    "the search, run again, ended in another translation than before: the model or its settings changed in "
+    "between. Explain the sentence anew."
+)
+
 
 @dataclass(frozen=True)
 class Candidate:
@@ -105,26 +110,34 @@ def follow_search(translator: TextTranslator, reading: Reading) -> BeamPath:
     vocabulary, target = reading.vocabulary, reading.target_ids
     sentence = read_source(reading.translation.source, reading.to, vocabulary, TOKENS)
     call = translator.request([sentence], {})
-    choice, steps = _RecordedChoice(call.options.beam), list[BeamStep]()
-    found: list[Found] = []
+    weighed: list[tuple[list[int], float, float]] = []  # of the last step: ids, log-probability, total
+    steps, found = list[BeamStep](), list[Found]()
+
+    def choose(said: NextTokens, hypotheses: Hypotheses) -> Candidates:
+        chosen = best(said, hypotheses, call.options.beam)
+        parents, tokens = chosen.parents[0].tolist(), chosen.tokens[0].tolist()
+        before = hypotheses.tokens[0, :, 1:].tolist()
+        ids = [[*before[parent], token] for parent, token in zip(parents, tokens, strict=True)]
+        numbers = chosen.log_probabilities[0].tolist(), chosen.totals[0].tolist()
+        weighed[:] = zip(ids, *numbers, strict=True)
+        return chosen
+
     decoders = translator.decoders(call)
     with evaluating(*decoders):
         for step in decode_batch(
-            decoders, call.sources, call.requests, [0], call.rules, call.options, choice.choose
+            decoders, call.sources, call.requests, [0], call.rules, call.options, choose
         ):
             found = step.done.get(0, [])
-            candidates = _candidates(choice, step.open, found, call.rules, reading)
+            candidates = _candidates(weighed, step.open, found, call.rules, reading)
             ids = target[: len(steps) + 1]
             place = next((n for n, each in enumerate(candidates) if each.token_ids == ids), None)
             steps.append(BeamStep(candidates, place))
     if not reading.forced and found[0].token_ids != target:
-        raise PellucidError(
-            "the search, run again, ended in another translation than before: the model or its settings "
-            "changed in between. Explain the sentence anew."
-        )
+        raise PellucidError(CHANGED)
+    decode = vocabulary.decode_target
     endings = [
-        Ending(vocabulary.decode_target(ids, sentence.to), ids, each.score, each.finished)
-        for ids, each in ((each.token_ids, each) for each in found)
+        Ending(decode(each.token_ids, sentence.to), each.token_ids, each.score, each.finished)
+        for each in found
     ]
     return BeamPath(call.options.beam, steps, endings, vocabulary.target_tokens(target))
 
@@ -138,29 +151,17 @@ def search_verdict(translator: TextTranslator, reading: Reading) -> str:
     return f"{visible(reading.translation.text)!r}: {verdict}"
 
 
-class _RecordedChoice:
-    """The choice of beam search, with the candidates of the last step: ids, log-probability, total."""
-
-    def __init__(self, beam: int) -> None:
-        self._beam = beam
-        self.candidates: list[tuple[list[int], float, float]] = []
-
-    def choose(self, said: NextTokens, hypotheses: Hypotheses) -> Candidates:
-        chosen = best(said, hypotheses, self._beam)
-        parents, tokens = chosen.parents[0].tolist(), chosen.tokens[0].tolist()
-        before = hypotheses.tokens[0, :, 1:].tolist()
-        ids = [[*before[parent], token] for parent, token in zip(parents, tokens, strict=True)]
-        log_p, totals = chosen.log_probabilities[0].tolist(), chosen.totals[0].tolist()
-        self.candidates = list(zip(ids, log_p, totals, strict=True))
-        return chosen
-
-
 def _candidates(
-    choice: _RecordedChoice, still_open: Hypotheses, found: Sequence[Found], rules: Rules, reading: Reading
+    weighed: Sequence[tuple[list[int], float, float]],
+    still_open: Hypotheses,
+    found: Sequence[Found],
+    rules: Rules,
+    reading: Reading,
 ) -> list[Candidate]:
+    """Say of each continuation that a step weighed what became of it."""
     open_ids = [row.tolist()[1:] for sentence in still_open.tokens for row in sentence]
     candidates = []
-    for rank, (ids, log_p, total) in enumerate(choice.candidates):
+    for rank, (ids, log_p, total) in enumerate(weighed):
         if total == float("-inf"):
             break  # the step had fewer continuations than places
         fate = "kept" if ids in open_ids else "left open" if found else "dropped"

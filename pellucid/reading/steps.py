@@ -37,7 +37,7 @@ def steps_of(seen: Trace, vocabulary: Vocabulary, target_ids: Sequence[int]) -> 
     return steps
 
 
-def log_probabilities(seen: Trace, target_ids: Sequence[int]) -> list[float]:
+def log_probabilities(seen: Trace, target_ids: Sequence[int], sentence: int = 0) -> list[float]:
     """Return the log-probability of each expected token in a watched pass."""
-    log_p_LV = seen["decoder.logits"].tensor[0].log_softmax(-1)
+    log_p_LV = seen["decoder.logits"].tensor[sentence, : len(target_ids)].log_softmax(-1)
     return log_p_LV.gather(1, torch.tensor(target_ids)[:, None])[:, 0].tolist()

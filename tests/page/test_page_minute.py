@@ -133,15 +133,6 @@ def test_nine_words_with_the_whole_triangle_and_the_row_sums(browser: Any, demo_
             assert opened.page.evaluate(OUTSIDE, inside) == []
 
 
-def test_why_not_another_is_in_reach_and_says_where_they_part(browser: Any, demo_path: Path) -> None:
-    with opened_page(browser, demo_path) as opened:
-        opened.click("#unfold-target")
-        opened.page.locator("#own-target").fill("आप कहाँ हैं")
-        opened.press("Enter")
-        opened.until("!document.querySelector('#given').hidden")
-        assert "They part at position 2" in opened.text("#given")
-
-
 def test_a_switch_pushes_the_drawing_and_tells_its_effect_in_a_line(browser: Any, demo_path: Path) -> None:
     with opened_page(browser, demo_path, "", 1366, 768) as opened:
         before = opened.page.locator("#drawing").bounding_box()["width"]
