@@ -164,12 +164,11 @@ const stageChoice = ({ start }, claimed, change) => {
 export const showFieldError = (place, error) => {
   for (const shown of place.querySelectorAll(".own-fields .own-error")) shown.textContent = "";
   for (const field of place.querySelectorAll("[aria-invalid]")) field.removeAttribute("aria-invalid");
-  if (!error?.place) return null;
+  if (!error?.place) return;
   const id = `own-${error.place.replaceAll(".", "-")}`;
   const below = place.querySelector(`[id="${id}-error"]`);
   place.querySelector(`[id="${id}"]`)?.setAttribute("aria-invalid", "true");
   if (below) below.textContent = error.message;
-  return below;
 };
 
 /** The shape of a typed matrix, as far as it can be read. */
