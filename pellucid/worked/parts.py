@@ -47,9 +47,8 @@ def work_out_part(arguments: Mapping[str, Any]) -> WorkedExample:
     try:
         records, shapes = _embed(given, arguments) if "ids" in given else _add_and_norm(given)
     except (KeyError, IndexError, RuntimeError, ValueError) as error:
-        raise UsageError(
-            f"the matrices of this example do not fit together: {error}. Correct them."
-        ) from None
+        why = str(error).splitlines()[-1].strip().rstrip(".")
+        raise UsageError(f"the matrices do not fit together: {why}. Correct their shapes.") from None
     tokens = {"L": [arguments["tokens"]]} if "tokens" in arguments else {}
     records = {name: Record(name, each.axes, each.tensor, tokens) for name, each in records.items()}
     rows = {name: tensor if tensor.dim() == 2 else tensor[None] for name, tensor in given.items()}
@@ -94,6 +93,9 @@ def _add_and_norm(given: Mapping[str, Tensor]) -> tuple[Mapping[str, Record], di
     """Add a sublayer's output (from the example, or of its feed-forward) to the input, and normalise; a
     feed-forward without a norm stands alone."""
     inputs, has_layer = given["inputs"], "w_1" in given
+    if not has_layer and given["sublayer"].shape != inputs.shape:
+        sizes = f"{size(given['sublayer'])} and must be {size(inputs)}"
+        raise UsageError(f"sublayer is {sizes}, as the inputs are: they are added.")
     hidden = given["w_1"].shape[1] if has_layer else 1
     config = ModelConfig(width=inputs.shape[1], heads=1, hidden=hidden, dropout=0.0)
     parts = nn.ModuleDict({"feed_forward": FeedForward(config), "residual": Residual(config)}).double().eval()

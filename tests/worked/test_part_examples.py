@@ -1,5 +1,6 @@
 """Worked examples of embeddings, a feed-forward and Add & Norm: each stage again by plain NumPy."""
 
+import json
 import math
 from html import escape
 from pathlib import Path
@@ -9,8 +10,9 @@ import numpy as np
 import pytest
 from command import Command
 
+from pellucid.errors import UsageError
 from pellucid.seeing.viewed import lines
-from pellucid.worked.examples import example, names
+from pellucid.worked.examples import example, names, read_example
 
 Array = np.ndarray[Any, Any]
 
@@ -99,3 +101,31 @@ def test_without_scripts_the_page_says_what_the_terminal_says(
     assert pellucid("example", name, "--html", path) == pellucid("example", name), "it prints the same"
     page = path.read_text(encoding="utf-8")
     assert escape("\n".join(lines(example(name), 100))) in page
+
+
+@pytest.mark.parametrize(
+    ("given", "fault"),
+    [
+        ({"inputs": [[1.0]], "sublayer": [[1.0, 2.0]]}, "sublayer is 1×2 and must be 1×1, as the inputs are"),
+        ({"inputs": [[1.0]], "w_1": [[1.0], [2.0]], "w_2": [[1.0]]}, "the matrices do not fit together"),
+        ({"ids": [[3]], "w_embedding": [[1.0, 2.0]]}, "the matrices do not fit together"),
+    ],
+)
+def test_matrices_of_a_file_that_do_not_fit_are_refused(
+    given: dict[str, Any], fault: str, tmp_path: Path
+) -> None:
+    (tmp_path / "own.json").write_text(json.dumps({"given": given}), encoding="utf-8")
+    with pytest.raises(UsageError, match=fault):
+        read_example(tmp_path / "own.json").worked()
+
+
+def test_a_file_may_leave_out_what_is_zero_or_one(tmp_path: Path) -> None:
+    """A feed-forward without biases and norm; Add & Norm with neither weight nor bias."""
+    x, w = [[1.0, -2.0]], [[1.0, 0.0], [0.0, 1.0]]
+    (tmp_path / "own.json").write_text(json.dumps({"given": {"inputs": x, "w_1": w, "w_2": w}}))
+    worked = read_example(tmp_path / "own.json").worked()
+    assert [*worked] == [f"feed_forward.{each}" for each in ("hidden", "activated", "output")]
+    assert worked["feed_forward.output"].tensor.tolist() == [[[1.0, 0.0]]]
+    (tmp_path / "own.json").write_text(json.dumps({"given": {"inputs": x, "sublayer": [[1.0, 6.0]]}}))
+    output = read_example(tmp_path / "own.json").worked()["residual.output"].tensor
+    assert output.flatten().tolist() == pytest.approx([-1.0, 1.0], abs=1e-5)

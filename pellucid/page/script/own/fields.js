@@ -11,9 +11,10 @@ const NOTE =
   "is not known. Several heads: an empty line between their matrices.";
 const CLAIM_NOTE = "Choose the stages, and type their numbers as they are written: 0.40 means two digits.";
 
-// Fields of one line: their titles and hints.
-const LINES = {
-  scale: ["the number that divides", ""],
+// Settings that are typed: their titles, hints and least rows.
+const TYPED = {
+  mask: ["the mask: 0 where a query may look, -inf where not; or true and false", "", 2],
+  scale: ["the number that divides"],
   heads: ["heads", "Empty: as many as matrices are given, else 1."],
   tokens: ["tokens", "Words apart by spaces, one for each row."],
   memory_tokens: ["tokens attended to", "Empty in self-attention: the same words."],
@@ -40,7 +41,7 @@ const CHOICES = {
 
 /** The whole form. `change(changes, again)` tells what was changed, and whether it has to be drawn again. */
 export const ownFields = (form, change) => {
-  const field = (place, symbol, title, hint, rows) =>
+  const field = (place, symbol, title, hint = "", rows = 0) =>
     ownField({
       place,
       symbol,
@@ -50,11 +51,11 @@ export const ownFields = (form, change) => {
       value: form[place] ?? "",
       change: (text) => change({ [place]: text }),
     });
-  const line = (place) => field(place, "", ...LINES[place], 0);
+  const line = (place) => field(place, "", ...TYPED[place]);
   const choice = (key, title, choices) =>
     ownChoice(title, choices, form[key], (chosen) => change({ [key]: chosen }, true));
   const matrix = (name) => field(name, ...page.header.own.fields[name], "", 2);
-  const setting = (name) => [CHOICES[name] && choice(...CHOICES[name]), ownSetting(form, name, field, line)];
+  const setting = (name) => [CHOICES[name] && choice(...CHOICES[name]), ownSetting(form, name, line)];
   const starts = Object.entries(startsOfForm()).map(([start, { title }]) => [start, title]);
   const claimed = claimedStages(form);
   const claim = (name) => field(`claims.${name}`, captionOfTensor(name).symbol, `claimed ${inWords(name)}`, "", 2);
@@ -83,15 +84,11 @@ const ownMatrices = ({ start, ...texts }, matrix) => {
   return [fields.filter((name) => !empty.includes(name)).map(matrix), empty.length ? rest : null];
 };
 
-/** The field of a setting, beside or instead of its choice. */
-const ownSetting = (form, name, field, line) => {
-  const mask = "the mask: 0 where a query may look, -inf where not; or true and false";
-  if (name === "mask") return form.masking === "own" ? field("mask", "", mask, "", 2) : errorOf("mask");
-  if (name === "scale") return form.scaling === "number" ? line("scale") : errorOf("scale");
-  return LINES[name] ? line(name) : null;
+/** The field of a setting, where it is typed; where it is chosen, the place of what is wrong with it. */
+const ownSetting = ({ masking, scaling }, name, line) => {
+  const isChosen = { mask: masking !== "own", scale: scaling !== "number", scaled: true }[name];
+  return isChosen ? element("p", { class: "own-error", id: `own-${name}-error` }) : line(name);
 };
-
-const errorOf = (place) => element("p", { class: "own-error", id: `own-${place}-error` });
 
 /** A labelled field: a textarea or an input. `place` is the name that errors know it by. */
 const ownField = ({ place, symbol, title, value, rows, hint, change }) => {
@@ -164,12 +161,11 @@ const stageChoice = ({ start }, claimed, change) => {
 export const showFieldError = (place, error) => {
   for (const shown of place.querySelectorAll(".own-fields .own-error")) shown.textContent = "";
   for (const field of place.querySelectorAll("[aria-invalid]")) field.removeAttribute("aria-invalid");
-  if (!error?.place) return null;
+  if (!error?.place) return;
   const id = `own-${error.place.replaceAll(".", "-")}`;
   const below = place.querySelector(`[id="${id}-error"]`);
   place.querySelector(`[id="${id}"]`)?.setAttribute("aria-invalid", "true");
   if (below) below.textContent = error.message;
-  return below;
 };
 
 /** The shape of a typed matrix, as far as it can be read. */

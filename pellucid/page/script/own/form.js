@@ -2,7 +2,7 @@
 // whatever is wrong with them. A field of a claim is "claims.weights"; a text that is missing is empty.
 
 import { page } from "../base/page.js";
-import { UsageError, atPlace, matrixAsText, typedMatrix } from "./typed_matrix.js";
+import { UsageError, matrixAsText, typedMatrix } from "./typed_matrix.js";
 import { stageNames } from "./worked.js";
 
 /** The ways to begin, each with the fields that it has. What is typed in the others is kept, and not used. */
@@ -77,14 +77,7 @@ const SETTINGS = {
     if (typed === null) throw new UsageError("mask: type 0 where a query may look, -inf where not.", "mask");
     return addedMask(typed);
   },
-  scale: ({ scaling, scale }) => {
-    if (scaling !== "number") return scaling;
-    const number = Number(scale?.trim() || NaN);
-    return atPlace("scale", () => {
-      if (Number.isNaN(number)) throw new UsageError(`scale: "${scale ?? ""}" is not a number.`);
-      return number;
-    });
-  },
+  scale: ({ scaling, scale }) => (scaling === "number" ? Number(scale?.trim() || NaN) : scaling),
   scaled: ({ scaled }) => scaled === "true",
   heads: wholeNumber,
   vocabulary: wholeNumber,

@@ -9,6 +9,7 @@ import { matrixOf, runStages, stageAxes, stageNames } from "./worked.js";
 
 export const VERDICTS = ["right", "follows", "wrong", "not derivable"];
 const FROM_THE_START = "right from the start, though not from the line before";
+
 /** Every claimed cell with its verdict, and every stage from the claimed line before and from the start. */
 export const checkClaims = (worked, claims, decimals = null) => {
   const { given, shapes } = worked;

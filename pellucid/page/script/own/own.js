@@ -53,14 +53,13 @@ const exampleOfStart = (start, form) => {
 
 /** The form and what comes of it, side by side; the one that comes first is read first. */
 const ownPlaces = (own) => {
-  const part = (name, properties = {}) => (own[name] = element("div", { class: `own-${name}`, ...properties }));
+  const part = (name) => (own[name] = element("div", { class: `own-${name}` }));
   own.about = element("p", { class: "own-about" });
-  own.status = element("p", { class: "own-status", role: "status" });
   const file = element("div", { class: "own-file" }, asFile(own));
-  const typed = [part("tools"), part("fields"), file, part("brief", { hidden: true })];
+  const typed = [part("status"), part("tools"), part("fields"), file];
   const form = element("section", { class: "own-form", "aria-label": "the numbers" }, typed);
-  const made = [own.about, own.status, part("results")];
-  const outcome = element("section", { class: "own-outcome", "aria-label": "what comes of them" }, made);
+  const made = { class: "own-outcome", "aria-label": "what comes of them" };
+  const outcome = element("section", made, own.about, part("results"));
   if (own.namesIt) return element("div", { class: "own outcome-first" }, outcome, form);
   return element("div", { class: "own" }, form, outcome);
 };
@@ -102,35 +101,31 @@ const workOut = async (own) => {
   const carried = isAsBegun ? "" : formIntoAddress(own.form);
   own.remember(carried ?? "");
   showAbout(own, isAsBegun, carried === null);
-  if (isEmpty(own.form)) return showNothing(own);
+  showFieldError(own.place, null);
+  if (isEmpty(own.form)) {
+    own.drawn = "";
+    own.results.replaceChildren();
+    return tellOutcome(own, "not derivable", "Type or paste a matrix, or choose an example.");
+  }
   try {
     const table = tableOfForm(own.form);
     const worked = workedExample(table);
     const report = checkClaims(worked, table.claims, table.decimals);
-    showFieldError(own.place, null);
     own.json.value = JSON.stringify(table, null, 1);
-    showOutcome(own, verdictSentence(report));
+    const { verdict, text } = verdictSentence(report);
+    tellOutcome(own, verdict, text);
     if (own.json.value === own.drawn) return;
     own.drawn = own.json.value;
     await drawOwnResults(own.sourceOf(own.form), worked, report, own.results);
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
-    const below = showFieldError(own.place, error);
-    showOutcome(own, { verdict: "fault", text: error.message }, below && own.drawn);
+    showFieldError(own.place, error);
+    tellOutcome(own, "fault", error.message);
   }
 };
 
 /** Whether nothing is typed: an empty form is no mistake. */
 const isEmpty = (form) => !Object.entries(form).some(([key, text]) => !(key in EMPTY_FORM) && text.trim());
-
-const showNothing = (own) => {
-  showFieldError(own.place, null);
-  own.status.textContent = "Type or paste a matrix, or choose an example.";
-  own.status.classList.remove("is-wrong");
-  own.brief.hidden = true;
-  own.drawn = "";
-  own.results.replaceChildren();
-};
 
 /** Which example this is, where the page's own heading does not say it. */
 const showAbout = (own, isAsBegun, isTooLarge) => {
@@ -146,17 +141,13 @@ const showAbout = (own, isAsBegun, isTooLarge) => {
 };
 
 /** What is wrong with the form, or the verdict once more, small, where one types; it is also what is said aloud. */
-const showOutcome = (own, { verdict, text }, isOld = false) => {
-  const isFault = verdict === "fault";
-  own.status.textContent = isFault ? `${isOld ? "Below is what came before the last change. " : ""}${text}` : "";
-  own.status.classList.toggle("is-wrong", isFault);
-  own.results.classList.toggle("is-old", isFault);
+const tellOutcome = (own, verdict, text) => {
+  own.results.classList.toggle("is-old", verdict === "fault");
+  own.status.className = `own-status ${verdictClass(verdict)}`;
   const show = () => own.place.querySelector(".own-outcome").scrollIntoView({ block: "start" });
   const sign = element("span", { class: "verdict-sign", "aria-hidden": "true" }, VERDICT_SIGNS[verdict] ?? "!");
-  own.brief.hidden = false;
-  own.brief.className = `own-brief ${verdictClass(isFault ? "wrong" : verdict)}`;
   const again = button("Show", show, { type: "button", "data-key": "own-show" });
-  redraw(own.brief, element("p", {}, sign, " ", text), again);
+  redraw(own.status, element("p", {}, sign, " ", text), again);
   if (own.said !== undefined && own.said !== text) say(text);
   own.said = text;
 };

@@ -76,6 +76,8 @@ const computeFormula = (formula, names) => {
 
 const eachCell = (f) => (heads) => heads.map((matrix) => matrix.map(f));
 const rebuilt = (rows, columns, f) => new Matrix(rows, columns).map((_, row, column) => f(row, column));
+const headsMade = (heads, rows, columns, f) =>
+  Array.from({ length: heads }, (_, head) => rebuilt(rows, columns, (row, column) => f(head, row, column)));
 const totalOf = (numbers) => numbers.reduce((sum, value) => sum + value, 0);
 
 /** Two lists of heads, or a list and a number, cell by cell; a row, a column or a head alone stands for all. */
@@ -116,25 +118,20 @@ const SLIP_FUNCTIONS = {
     if (x[0].columns % heads) throw new NotHere();
     return x[0].split(heads);
   },
-  in_turn: (x, heads) => {
-    const width = x[0].columns / heads;
-    const ofHead = (head) => rebuilt(x[0].rows, width, (row, column) => x[0].at(row, column * heads + head));
-    return Array.from({ length: heads }, (_, head) => ofHead(head));
-  },
-  reshape: (x, heads) => {
-    const [{ rows, columns, data }] = x;
-    const [width, size] = [columns / heads, data.length / heads];
-    return Array.from(
-      { length: heads },
-      (_, head) => new Matrix(rows, width, data.slice(head * size, (head + 1) * size)),
-    );
-  },
+  in_turn: ([x], heads) =>
+    headsMade(heads, x.rows, x.columns / heads, (head, row, column) => x.at(row, column * heads + head)),
+  reshape: ([{ rows, columns, data }], heads) =>
+    headsMade(
+      heads,
+      rows,
+      columns / heads,
+      (head, row, column) => data[((head * rows + row) * columns) / heads + column],
+    ),
   join: (x) => [Matrix.besideEachOther(x)],
-  take_turns: (x) => [
-    rebuilt(x[0].rows, x[0].columns * x.length, (row, place) =>
+  take_turns: (x) =>
+    headsMade(1, x[0].rows, x[0].columns * x.length, (_, row, place) =>
       x[place % x.length].at(row, Math.floor(place / x.length)),
     ),
-  ],
   flatten: (x) => [
     new Matrix(x[0].rows, x[0].columns * x.length, Float64Array.from(x.flatMap(({ data }) => [...data]))),
   ],
