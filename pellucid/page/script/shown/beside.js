@@ -5,12 +5,12 @@ import { page } from "../base/page.js";
 import { capitalised } from "../base/text.js";
 import { isSwitched } from "../runs/switches.js";
 import { NO_SENTENCE, setState, state } from "../view/state.js";
-import { cannotShow, runCalled, runInTime, runSwitched } from "../view/view.js";
+import { cannotShow, runInTime, runSwitched } from "../view/view.js";
 import { stepsTable } from "./sentence.js";
 
 /** The run that stands beside the present one; null where none was asked for. */
 export const besideOf = async (before) => {
-  if (state.beside === "before") return before && runCalled(before, "before the switch");
+  if (state.beside === "before") return before;
   if (state.beside !== "other" || page.runs.length < 2 || state.text !== null) return null;
   const other = page.runs[otherRun()];
   const isShown = isSwitched(state.switches) && !cannotShow(other, state.switches);

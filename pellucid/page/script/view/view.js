@@ -28,11 +28,3 @@ export const runSwitched = (base, switches) => {
   const known = madeOnce(switchedRuns, base, () => new Map());
   return madeOnce(known, JSON.stringify(switches), () => switchedRun(base, switches));
 };
-
-const runsCalled = new WeakMap();
-
-/** A run under another name; made once, so that it is known again. */
-export const runCalled = (run, name) => {
-  const known = madeOnce(runsCalled, run, () => new Map());
-  return madeOnce(known, name, () => ({ ...run, name }));
-};
