@@ -324,7 +324,7 @@ def test_what_is_wrong_is_said_beside_the_field_and_nothing_is_lost(opened: Open
 @pytest.mark.parametrize(
     ("start", "claim"),
     [
-        ("Embedding", "decoder.embedded"),
+        ("Embedding and positions", "decoder.embedded"),
         ("Add & Norm", "residual.norm.variance"),
         ("Feed-forward", "feed_forward.hidden"),
     ],
