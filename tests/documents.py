@@ -113,7 +113,9 @@ def check_view(anchor: str, where: str) -> None:
     names = set(explained("How are you", "hi").trace)
     parts = {".".join(each.split(".")[:end]) for each in names for end in range(1, each.count(".") + 1)}
     assert name in names | parts | {""}, f"{where}: nothing is called {name}"
-    known = set(re.findall(r'\b(?:asked\.get|asked\.has|number)\("(\w+)"', STATE.read_text(encoding="utf-8")))
+    known = set(
+        re.findall(r'\b(?:asked\.get|asked\.has|number|oneOf)\("(\w+)"', STATE.read_text(encoding="utf-8"))
+    )
     assert {key for key, _ in parse_qsl(query, keep_blank_values=True)} <= known, where
 
 
