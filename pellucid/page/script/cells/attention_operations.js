@@ -3,7 +3,7 @@
 import { columnOfPanel, numbered, panelOf, rowOfPanel } from "../base/numbers.js";
 import { quoted } from "../base/text.js";
 import { weightPanel } from "../runs/lineage.js";
-import { isDecoderSelf } from "../runs/parts.js";
+import { isDecoderSelf, splitName } from "../runs/parts.js";
 import { isMeant } from "../runs/switches.js";
 import { plainNumber, scaleOf } from "../matrices/scales.js";
 import { productStrips, softmaxStrips } from "./strips.js";
@@ -44,7 +44,8 @@ export const linearCell = (cell) => {
   const place = columns + column;
   const terms = productTerms(numbered(inputs), reads, weights);
   if (bias) terms.push({ label: "bias", numbers: [null, bias.data[place]], value: bias.data[place] });
-  const left = { symbol: "X", role: "x", label: labels.rows[row], scale: x.scale };
+  const symbol = splitName(x.name).name === "concatenated" ? x.caption.symbol : "X";
+  const left = { symbol, role: "x", label: labels.rows[row], scale: x.scale };
   const right = { symbol: "W", role: caption.role, label: `column ${column}`, scale: scaleOf("numbers", weight) };
   // The state_dict keeps a matrix out × in: what is a column on paper is a row of it.
   const stored = run.isWorked ? `column ${place} of ${weightName}` : `row ${place} of ${weightName}, stored out × in`;

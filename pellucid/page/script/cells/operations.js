@@ -32,8 +32,8 @@ const plusCell = (cell) => {
   const isMasked = last === "masked_scores" && other === -Infinity;
   return {
     equation: caption.equation,
-    headings: ["of", "number"],
-    terms: [one, other].map((value, place) => ({ label: of[place].name, numbers: [], value })),
+    headings: ["matrix", "number"],
+    terms: [one, other].map((value, place) => ({ label: of[place].caption.title, numbers: [], value })),
     total: isMasked ? other : one + other,
     note: isMasked ? "The mask adds −∞: whatever the score was, it is gone." : caption.reading,
   };

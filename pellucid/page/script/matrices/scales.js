@@ -45,8 +45,8 @@ export const legendOf = ({ kind, most }, hatched) => {
   const [least, largest] = isSigned ? [`−${plainNumber(most)} `, ` ${plainNumber(most)}`] : ["0 ", " 1"];
   const colours = [least, shades.map((depth) => element("i", shadeOf(depth))), largest];
   const no = element("span.legend-scale", element("i.hatched"), hatched === "masked" ? " masked" : " −∞");
-  if (kind === "mask") return element("p.legend", "blank: 0 · ", no);
-  return element("p.legend", element("span.legend-scale", colours), hatched && [" · ", no]);
+  if (kind === "mask") return element("p.legend", "blank: 0\u2003", no);
+  return element("p.legend", element("span.legend-scale", colours), hatched && ["\u2003", no]);
 };
 
 /** Attributes that give an element its shade. */

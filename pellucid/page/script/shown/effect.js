@@ -14,6 +14,7 @@ export const effectOf = async (run, before, reason) => {
   const leak = await leakOf(run, state.switches);
   const [first, ...more] = (await effectsOf(run, before, state.switches, leak)).map((told) => element("p", told));
   first.className = "effect-says";
+  first.append(" ", ...hereSentence(run, before));
   say([first, ...more].map((part) => part.textContent).join(" "));
   const details = element("details", element("summary", "Details"), more, leak && leakSeen());
   return [
@@ -130,6 +131,13 @@ const paddingSentence = async (run, { padding }) => {
 
 const silentSentence = (part, heads) =>
   `Head${heads.length > 1 ? "s" : ""} ${heads.join(", ")} of ${fullTitleOf(part)} add${heads.length > 1 ? "" : "s"} nothing.`;
+
+/** What became of the probability of the word that is expected here. */
+const hereSentence = (run, before) => {
+  const at = Math.min(state.position, run.expected.length - 1);
+  const [was, now] = [before, run].map(({ steps }) => fourDecimals(steps[at].probability));
+  return [chip(run.expected[at]), ` at position ${at + 1}: ${was} → ${now}.`];
+};
 
 /** Which expected word's probability changed most, and how many words the model would say otherwise. */
 const changeSentence = (run, before) => {

@@ -1,7 +1,9 @@
 // How large the cells of a stage's matrices are: as large as the room allows, with their numbers where these fit.
 // The result comes first; operands give way before it does.
 
-const DIGITS = { width: 54, row: 18 }; // the least that four decimals need, in pixels
+import { fourDecimals, numbersOf } from "../base/numbers.js";
+
+const DIGITS = { character: 7.1, beside: 5, row: 18 }; // what a number of four decimals needs, in pixels
 const LARGEST = { width: 66, row: 34, painted: 26 };
 const HEADING = 76; // of a plate above its cells
 const GAP = 44; // between two plates, with a sign
@@ -27,7 +29,21 @@ const labelsWidth = (plate) =>
 
 const sumWidth = ({ kind, asks }) => (kind === "weights" && asks ? ROW_SUM : 0);
 const within = (least, value, most) => Math.max(least, Math.min(most, Math.floor(value)));
-const needed = (plate) => (plate.kind === "mask" ? 28 : plate.pick ? 104 : DIGITS.width);
+const needed = (plate) => (plate.kind === "mask" ? 28 : plate.pick ? 104 : widthOfLongest(plate.panel));
+
+/** The width that the longest number of a matrix needs. */
+const widthOfLongest = (panel) => {
+  if (!widths.has(panel)) {
+    let [least, most] = [0, 0];
+    for (const value of numbersOf(panel).filter(Number.isFinite))
+      [least, most] = [Math.min(least, value), Math.max(most, value)];
+    const longest = Math.max(fourDecimals(least).length, fourDecimals(most).length);
+    widths.set(panel, DIGITS.character * longest + DIGITS.beside);
+  }
+  return widths.get(panel);
+};
+
+const widths = new WeakMap();
 
 /** The size of a cell of this width and height: digits where they fit. */
 const cellOfSize = (plate, width, height) => {
@@ -66,7 +82,8 @@ const fitRow = (plates, room) => {
   const masks = plates.filter((plate) => plate.kind === "mask" && plate !== result);
   const inTurn = [...new Set([...masks, result, ...plates])];
   let columns = inTurn.reduce((sum, { panel }) => sum + panel.columns, 0);
-  let width = room.width - inTurn.reduce((sum, plate) => sum + labelsWidth(plate) + sumWidth(plate) + GAP, 0);
+  const gaps = plates.length > 1 ? GAP * plates.length : 0;
+  let width = room.width - gaps - inTurn.reduce((sum, plate) => sum + labelsWidth(plate) + sumWidth(plate), 0);
   for (const plate of inTurn) {
     const count = plate.panel.columns;
     const share = Math.max(width / columns, (TITLE - labelsWidth(plate)) / count / 2);

@@ -90,7 +90,7 @@ const namesOf = (spec) => {
 const showMaking = (making) => {
   const { terms, steps, difference, missing } = making;
   const parts = terms.length ? termsTable(making) : steps.length ? stepsList(steps) : null;
-  const far = difference === 0 ? "the same number" : `${difference?.toExponential(1)} from it`;
+  const far = difference === 0 ? "the same number" : `it differs by ${difference?.toExponential(1)}`;
   return element("section.making", { tabindex: "-1", "aria-label": `How this number was made: ${making.title}` }, [
     numberOfCell(making.recorded, making.said),
     element("p.making-equation", withScripts(making.equation)),
@@ -98,7 +98,7 @@ const showMaking = (making) => {
     making.written && element("p.making-written", making.written),
     parts,
     making.note && element("p.making-note", making.note),
-    parts && !missing && element("p.agreement", `computed again here, in double precision: ${far}`),
+    parts && !missing && element("p.agreement", `computed again here in double precision: ${far}`),
   ]);
 };
 
