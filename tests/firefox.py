@@ -19,7 +19,7 @@ class Firefox:
     """A page in Firefox: go somewhere, run a script there, click and type."""
 
     def __init__(self, connection: socket.socket) -> None:
-        self._connection, self._rest, self._count = connection, b"", 0
+        self._connection, self._incoming, self._count = connection, connection.makefile("rb"), 0
         self._answer()  # it says hello
         self.ask("WebDriver:NewSession", {})
 
@@ -59,13 +59,11 @@ class Firefox:
         self.ask("WebDriver:ElementSendKeys", {"id": self.element(selector), "text": text})
 
     def _answer(self) -> Any:
-        while b":" not in self._rest:
-            self._rest += self._connection.recv(1 << 16)
-        size, _, self._rest = self._rest.partition(b":")
-        while len(self._rest) < int(size):
-            self._rest += self._connection.recv(1 << 16)
-        message, self._rest = self._rest[: int(size)], self._rest[int(size) :]
-        return json.loads(message)
+        size = b""
+        while (digit := self._incoming.read(1)) != b":":
+            assert digit, "Firefox closed the connection"
+            size += digit
+        return json.loads(self._incoming.read(int(size)))
 
 
 @contextmanager

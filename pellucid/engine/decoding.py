@@ -10,7 +10,7 @@ from pellucid.config.schema import ModelConfig
 from pellucid.engine import native, plain
 from pellucid.engine.library import kernels
 from pellucid.engine.next_tokens import NextTokens
-from pellucid.engine.room import Array, Room, Said
+from pellucid.engine.room import Array, Places, Room, Said
 from pellucid.errors import PellucidError, UsageError
 from pellucid.model import Transformer
 
@@ -73,21 +73,18 @@ class EngineDecoding:
     ) -> None:
         self._session, self._room, self._sources, self._size = session, room, sources, size
         self._first_cells = room.cells
-        self._free = list(range(len(room.limits)))[::-1]  # places
-        self._places = self._lengths = np.zeros(0, np.int32)  # of each sentence; the tokens it has so far
+        self._places = Places(room)
         self._width = 0  # of the rows as they lie in the session; 0: they are others now
 
     def join(self, places: Sequence[int]) -> None:
         """Read further sources, to be decoded beside those that are."""
-        taken = [self._free.pop() for _ in places]
-        self._session.read(taken, [self._sources[place] for place in places])
-        self._places = np.append(self._places, np.array(taken, np.int32))
-        self._lengths = np.append(self._lengths, np.zeros(len(places), np.int32))
+        joined = self._places.join(len(places))
+        self._session.read(joined, [self._sources[place] for place in places])
         self._width = 0
 
     def step(self, tokens: Array, required: Array | None) -> NextTokens:
         """The last token of each row -> the likeliest next tokens, or all of them."""
-        count, rows, width = len(tokens), self._session.rows, len(tokens) // len(self._places)
+        count, rows, width = len(tokens), self._session.rows, len(tokens) // len(self._places.taken)
         rows.token[:count], rows.required[:count] = tokens, -1 if required is None else required
         if width == self._width:
             rows.position[:count] += 1
@@ -96,29 +93,28 @@ class EngineDecoding:
             self._lay_out(width)
         some: Array | None = None
         again: Any = slice(None)
-        if width > 1 and not self._lengths.all():  # at a sentence's start its first row stands for all
+        if width > 1 and not self._places.lengths.all():  # at a sentence's start its first row stands for all
             _, some, again = np.unique(rows.cell[:count], return_index=True, return_inverse=True)
         found = self._next(count, some, again, whole=not self._room.candidates)
         rows.ancestor[np.arange(count), rows.position[:count]] = rows.cell[:count]
-        self._lengths += 1
+        self._places.lengths += 1
         return found
 
     def _lay_out(self, width: int) -> None:
         """Write where the rows stand, if a sentence has so many."""
-        rows, count = self._session.rows, len(self._places) * width
-        position, place = np.repeat(self._lengths, width), np.repeat(self._places, width)
-        column = np.tile(np.arange(width), len(self._places)) * (position > 0)
+        rows, count = self._session.rows, len(self._places.taken) * width
+        position, place = np.repeat(self._places.lengths, width), np.repeat(self._places.taken, width)
+        column = np.tile(np.arange(width), len(self._places.taken)) * (position > 0)
         rows.position[:count], rows.place[:count] = position, place
         rows.cell[:count] = self._first_cells[place] + position * self._room.width + column
-        self._width = width if self._lengths.all() else 0
+        self._width = width if self._places.lengths.all() else 0
 
     def select(self, rows: Array, sentences: Array | None) -> None:
         """Continue with these rows; the sentences that are left out make room for others."""
         if sentences is not None:
-            self._free += np.delete(self._places, sentences).tolist()
-            self._places, self._lengths = self._places[sentences], self._lengths[sentences]
+            self._places.keep(sentences)
             self._width = 0
-        longest, ancestor = self._lengths.max(initial=0), self._session.rows.ancestor
+        longest, ancestor = self._places.lengths.max(initial=0), self._session.rows.ancestor
         ancestor[: len(rows), :longest] = ancestor[rows, :longest]
 
     def _next(self, count: int, some: Any, again: Any, whole: bool) -> NextTokens:

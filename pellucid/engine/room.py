@@ -65,6 +65,26 @@ class Room:
         return sums(self.limits * self.width)
 
 
+class Places:
+    """The place of each open sentence, and its tokens so far, in the order of the search."""
+
+    def __init__(self, room: Room) -> None:
+        self._free = list(range(len(room.limits)))[::-1]
+        self.taken = self.lengths = np.zeros(0, np.int32)
+
+    def join(self, count: int) -> list[int]:
+        """Give places to so many further sentences; return these places."""
+        joined = [self._free.pop() for _ in range(count)]
+        self.taken = np.append(self.taken, np.array(joined, np.int32))
+        self.lengths = np.append(self.lengths, np.zeros(count, np.int32))
+        return joined
+
+    def keep(self, sentences: Array) -> None:
+        """Keep these sentences; the places of the others are free again."""
+        self._free += np.delete(self.taken, sentences).tolist()
+        self.taken, self.lengths = self.taken[sentences], self.lengths[sentences]
+
+
 def sums(counts: Iterable[int]) -> Array:
     """0 and the sums of the first one, the first two, ..."""
     return np.cumsum([0, *counts]).astype(np.int32)

@@ -17,7 +17,7 @@ from torch import Tensor
 from pellucid.cache import FixedPast, Memory
 from pellucid.data.batch import pad
 from pellucid.engine.next_tokens import NextTokens
-from pellucid.engine.room import Array, Room
+from pellucid.engine.room import Array, Places, Room
 from pellucid.mask import Mask
 from pellucid.model import Transformer, round_up, sinusoids
 
@@ -86,10 +86,10 @@ class CapturedEngine:
     def read(self, sources: Sequence[Sequence[int]], room: Room) -> "CapturedDecoding":
         """Begin to decode sources; which of them, the search says."""
         shape = Shape.of(room)
-        key = (*vars(shape).values(), room.candidates, *room.forbidden)
+        key = (shape, room.candidates, *room.forbidden)
         session = self._kept.pop(key, None) or Session(self.model, shape, room)
         session.clear()
-        return CapturedDecoding(self, key, session, sources)
+        return CapturedDecoding(self, key, session, sources, room)
 
     def take_back(self, key: tuple[object, ...], session: "Session") -> None:
         """Keep a session for a later call of the same shape."""
@@ -107,31 +107,29 @@ class CapturedDecoding:
         key: tuple[object, ...],
         session: "Session",
         sources: Sequence[Sequence[int]],
+        room: Room,
     ) -> None:
         self._engine, self._key, self._session, self._sources = engine, key, session, sources
-        self._free = list(range(session.shape.places))[::-1]
-        self._places = self._lengths = np.zeros(0, int)  # of each sentence; the tokens it has so far
+        self._places = Places(room)
         self._rows = np.zeros(0, int)  # in the session, of the hypotheses as the search counts them
 
     def join(self, places: Sequence[int]) -> None:
         """Read further sources, to be decoded beside those that are."""
-        taken = [self._free.pop() for _ in places]
-        self._session.read(taken, [self._sources[place] for place in places])
-        self._places = np.append(self._places, taken).astype(int)
-        self._lengths = np.append(self._lengths, np.zeros(len(places), int))
+        joined = self._places.join(len(places))
+        self._session.read(joined, [self._sources[place] for place in places])
 
     def step(self, tokens: Array, required: Array | None) -> NextTokens:
         """The last token of each row -> the likeliest next tokens, or all of them."""
-        session, each = self._session, len(tokens) // len(self._places)
+        session, each = self._session, len(tokens) // len(self._places.taken)
         self._rows = self._rows_of(each)
         told = session.told
         told[TOKEN, self._rows] = tokens
         told[POSITION] = 0
-        told[POSITION, self._rows] = np.repeat(self._lengths, each)
+        told[POSITION, self._rows] = np.repeat(self._places.lengths, each)
         told[REQUIRED, self._rows] = 0 if required is None else np.maximum(required, 0)
-        session.step(int(self._lengths.max()) + 1)
+        session.step(int(self._places.lengths.max()) + 1)
         told[SOURCE] = np.arange(told.shape[1])
-        self._lengths = self._lengths + 1
+        self._places.lengths += 1
         rows = torch.from_numpy(self._rows)
         if not session.candidates:
             return NextTokens(session.log_p[rows.to(session.log_p.device)])
@@ -142,14 +140,13 @@ class CapturedDecoding:
         """Continue with these rows; the sentences that are left out make room for others."""
         before = self._rows[rows]
         if sentences is not None:
-            self._free += np.delete(self._places, sentences).tolist()
-            self._places, self._lengths = self._places[sentences], self._lengths[sentences]
-        if len(self._places):
-            self._session.told[SOURCE, self._rows_of(len(rows) // len(self._places))] = before
+            self._places.keep(sentences)
+        if len(self._places.taken):
+            self._session.told[SOURCE, self._rows_of(len(rows) // len(self._places.taken))] = before
 
     def _rows_of(self, each: int) -> Array:
         width = self._session.shape.width
-        rows: Array = (self._places[:, None] * width + np.arange(each)).ravel()
+        rows: Array = (self._places.taken[:, None] * width + np.arange(each)).ravel()
         return rows
 
     def __del__(self) -> None:

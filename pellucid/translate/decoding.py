@@ -17,7 +17,6 @@ from pellucid.config.schema import ModelConfig
 from pellucid.data.batch import pad
 from pellucid.engine.decoding import Engine
 from pellucid.engine.room import Room
-from pellucid.mask import Mask
 from pellucid.model import Transformer
 from pellucid.translate.beam import best
 from pellucid.translate.captured import CapturedEngine
@@ -45,7 +44,7 @@ class TransformerDecoding:
     def join(self, places: Sequence[int]) -> None:
         """Encode the next sources, once all earlier ones are done."""
         ids, mask = pad([self._sources[place] for place in places], self._model.config.pad_id, self._device)
-        self._memory = self._model.remember(self._model.encoder(ids, Mask(mask), self._model.embedding), mask)
+        self._memory = self._model.remember(self._model.encode(ids, mask), mask)
         self._past = GrowingPast()
 
     @torch.no_grad()
@@ -156,20 +155,19 @@ def decode_batch(
     choose: Choose | None = None,
     waiting: Waiting | None = None,
 ) -> Iterator[SearchStep]:
-    """Decode the sources that are waiting (None: all, together), a token a step; several models are an
+    """Decode the sources that are waiting (None: all of them), a token a step; several models are an
     ensemble."""
     if options.sample:
         chance = Chance(sentence_seeds, options.n_best)
         choose = functools.partial(draw, options=options, chance=chance)
-    count = len(sources)
-    waiting = waiting or Waiting([len(ids) for ids in sources], lambda longest: count, max(1, count))
+    waiting = waiting or shared_out(models, sources, requests, options)[0]
     decodings: list[Decoding] = []
     for model in models:
         if isinstance(model, Transformer):
             decodings.append(TransformerDecoding(model, sources))
         else:
-            room = waiting.room or room_of(models, sources, requests, options, waiting)
-            decodings.append(model.read(sources, replace(room, forbidden=rules.forbidden)))
+            assert waiting.room is not None
+            decodings.append(model.read(sources, replace(waiting.room, forbidden=rules.forbidden)))
     decoding = decodings[0] if len(decodings) == 1 else EnsembleDecoding(decodings)
     choose = choose or functools.partial(best, beam=options.beam)
     return search(decoding, requests, rules, choose, waiting.take)

@@ -3,7 +3,6 @@
 import copy
 import threading
 from collections.abc import Iterator, Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -41,62 +40,71 @@ class Serving:
                 'precision = "fp16" computes on a GPU. Set device = "cuda" or another precision.'
             )
         self._precision = "fp32" if precision == "auto" else precision
-        self._engines: tuple[Engine | CapturedEngine, ...] = ()
-        self._state: list[object] = []
-        self._lock = threading.Lock()
+        self._made_of: list[object] = []  # the weights that copies and engines were made of
+        self._copies: Sequence[Transformer] = ()
+        self._engines: Sequence[Engine | CapturedEngine] = ()
+        self._lock = threading.RLock()
         if precision == "int8":
-            self._made()
+            self._ready_engines()
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copy and pickle the models; engines are made anew."""
         return Serving, (self._models, self._precision)
 
-    @cached_property
+    @property
     def models(self) -> Sequence[Transformer]:
-        """The models themselves, in the precision: in bf16 and fp16 they are copies."""
+        """The models themselves, or in bf16 and fp16 copies with the present weights."""
         dtype = ROUNDED.get(self._precision)
-        return [rounded(each, dtype) for each in self._models] if dtype else self._models
+        if dtype is None:
+            return self._models
+        with self._lock:
+            self._forget_old_weights()
+            self._copies = self._copies or [rounded(each, dtype) for each in self._models]
+            return self._copies
 
     def decoders(self, call: Call) -> Sequence[Decoder]:
         """Return what decodes in a call: engines with the present weights, or the models where a trace, an
         edit or a hook is to see their tensors, or where the engine cannot decode or takes too much memory."""
         if self._precision != "int8" and not self._is_for_engine(call):
             return self.models
-        return self._made()
+        return self._ready_engines()
 
     def _are_on(self, device: str) -> bool:
         return all(device_of(each).type == device for each in self._models)
 
     def _is_for_engine(self, call: Call) -> bool:
         on_gpu = self._are_on("cuda")
-        if not (on_gpu or (self._are_on("cpu") and has_kernels())):
+        on_processor = self._are_on("cpu") and self._precision != "fp16" and has_kernels()
+        if not (on_gpu or on_processor):
             return False
-        if watched() or any(map(has_hooks, self._models)):
+        if watched() or any(map(has_hooks, (*self._models, *self._copies))):
             return False
         longest = max(map(len, call.sources), default=1)
         limit = max((each.max_length for each in call.requests), default=1)
-        room, needed = Room(np.array([longest]), np.array([limit]), call.options.width), 0
-        for model in self._models:
-            if on_gpu:
-                needed += CapturedEngine(model).room_bytes(room)
-            else:
-                weights, decoding = memory_of(model, self._precision, room)
-                needed += SHARE * weights + decoding
+        room = Room(np.array([longest]), np.array([limit]), call.options.width)
+        if on_gpu:
+            needed = sum(CapturedEngine(each).room_bytes(room) for each in self.models)
+        else:
+            taken = [memory_of(each, self._precision, room) for each in self._models]
+            needed = sum(SHARE * weights + decoding for weights, decoding in taken)
         return needed <= call.options.memory << 20
 
-    def _made(self) -> Sequence[Decoder]:
-        """Return the engines; make them anew if weights have changed."""
-        state = [about for each in self._models for about in state_of(each)]
+    def _ready_engines(self) -> Sequence[Decoder]:
+        """Return the engines; make them first where there are none with the present weights."""
         with self._lock:
-            if state != self._state:
-                self._engines = ()  # their memory is free before the new ones take theirs
-                self.__dict__.pop("models", None)
+            self._forget_old_weights()
+            if not self._engines:
                 if self._are_on("cuda") and self._precision != "int8":
-                    self._engines = tuple(map(CapturedEngine, self.models))
+                    self._engines = [CapturedEngine(each) for each in self.models]
                 else:
-                    self._engines = tuple(Engine(each, self._precision) for each in self._models)
-                self._state = state
+                    self._engines = [Engine(each, self._precision) for each in self._models]
             return self._engines
+
+    def _forget_old_weights(self) -> None:
+        """Drop copies and engines if weights have changed; their memory is free before new ones are made."""
+        present = [fact for each in self._models for fact in state_of(each)]
+        if present != self._made_of:
+            self._made_of, self._copies, self._engines = present, (), ()
 
 
 def state_of(model: Transformer) -> Iterator[object]:
@@ -122,5 +130,11 @@ def walk(model: nn.Module) -> Iterator[nn.Module]:
 
 
 def rounded(model: Transformer, dtype: torch.dtype) -> Transformer:
-    """Return the model, or a copy of it in a shorter type."""
-    return model if next(model.parameters()).dtype == dtype else copy.deepcopy(model).to(dtype)
+    """Return the model, or a copy of it in a shorter type, without its hooks."""
+    if next(model.parameters()).dtype == dtype:
+        return model
+    copied = copy.deepcopy(model).to(dtype)
+    for module in walk(copied):
+        module._forward_hooks.clear()
+        module._forward_pre_hooks.clear()
+    return copied

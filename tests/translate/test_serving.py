@@ -105,3 +105,19 @@ def test_memory_that_the_system_does_not_give_is_an_error_that_says_how_much() -
     ours = in_precision("int8")
     with pytest.raises(PellucidError, match=r"^decoding needs \d+ MB at once, .* Set a smaller max_length"):
         ours.translate("a", max_length=1_000_000, sample=True, n_best=100)
+
+
+@pytest.mark.parametrize("precision", ["auto", "bf16"])
+def test_a_change_of_the_weights_reaches_pytorch_too(precision: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(CHOICE, "none")
+    test_a_change_of_the_weights_reaches_the_next_call(precision, changed_in_place)
+
+
+def test_the_model_that_serves_stays_the_same_and_its_hooks_are_called() -> None:
+    ours, texts, calls = in_precision("bf16"), sentences(6), list[object]()
+    serving = ours.serving
+    ours.translate(texts)
+    assert ours.serving is serving
+    serving.decoder.register_forward_hook(lambda *about: calls.append(about))
+    ours.translate(texts)
+    assert calls

@@ -136,7 +136,7 @@ const silentSentence = (part, heads) =>
 const hereSentence = (run, before) => {
   const at = Math.min(state.position, run.expected.length - 1);
   const [was, now] = [before, run].map(({ steps }) => fourDecimals(steps[at].probability));
-  return [chip(run.expected[at]), ` at position ${at + 1}: ${was} → ${now}.`];
+  return [chip(run.expected[at]), ` ${was} → ${now}.`];
 };
 
 /** Which expected word's probability changed most, and how many words the model would say otherwise. */

@@ -3,7 +3,7 @@
 
 import { fourDecimals, numbersOf } from "../base/numbers.js";
 
-const DIGITS = { character: 7.1, beside: 5, row: 18 }; // what a number of four decimals needs, in pixels
+const DIGITS = { character: 7.1, beside: 4, row: 18 }; // what a number of four decimals needs, in pixels
 const LARGEST = { width: 66, row: 34, painted: 26 };
 const HEADING = 76; // of a plate above its cells
 const GAP = 44; // between two plates, with a sign
