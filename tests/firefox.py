@@ -75,7 +75,9 @@ def firefox(folder: Path, width: int = 1440, height: int = 900) -> Iterator[Fire
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    settings = {"marionette.port": port, "network.proxy.type": 1, "network.proxy.http_port": 9}
+    nobody = {f"network.proxy.{kind}": "127.0.0.1" for kind in ("http", "ssl")}  # where nothing answers
+    settings = {"marionette.port": port, "network.proxy.type": 1, **nobody}
+    settings |= {"network.proxy.http_port": 9, "network.proxy.ssl_port": 9}
     lines = [f"user_pref({json.dumps(name)}, {json.dumps(value)});" for name, value in settings.items()]
     (folder / "user.js").write_text("\n".join(lines), encoding="utf-8")
     command = [path, "--headless", "--marionette", "--no-remote", "--profile", str(folder)]

@@ -22,7 +22,7 @@ from pellucid.mask import Mask
 from pellucid.model import Transformer, round_up, sinusoids
 
 TOKEN, SOURCE, POSITION, REQUIRED = range(4)  # what a step is told of each row; SOURCE: the row it continues
-KEPT = 4  # sessions that wait for a call of the same shape, because capturing takes longer than many steps
+KEPT = 1  # sessions that are kept for a later call of the same shape: making one takes longer than many steps
 SHORTEST = 16  # positions that a step looks at, at least; then twice as many, and so on
 CLOSE = (
     1e-2  # how far a captured step's log-probabilities may be from those of the step before it was captured
@@ -172,6 +172,8 @@ class Session:
         # A graph reads this table, and the model keeps it only for a time.
         length, kind = round_up(shape.longest), model.decoder.positions
         self._table = sinusoids(length, config.width, weight.dtype, self._device, kind)
+        # Graphs may share memory: nobody reads the results of one step after the next.
+        self._pool = torch.cuda.graph_pool_handle() if self._device.type == "cuda" else None
         self._steps: dict[int, Callable[[], Results]] = {}
         self._results: Results = ()
 
@@ -257,7 +259,7 @@ class Session:
                 expected = compute()
         torch.cuda.current_stream().wait_stream(aside)
         graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph, capture_error_mode="thread_local"):
+        with torch.cuda.graph(graph, pool=self._pool, capture_error_mode="thread_local"):
             results = compute()
         graph.replay()
         if not torch.allclose(results[0], expected[0], atol=CLOSE, equal_nan=True):

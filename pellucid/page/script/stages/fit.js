@@ -38,7 +38,7 @@ const widthOfLongest = (panel) => {
     for (const value of numbersOf(panel).filter(Number.isFinite))
       [least, most] = [Math.min(least, value), Math.max(most, value)];
     const longest = Math.max(fourDecimals(least).length, fourDecimals(most).length);
-    widths.set(panel, DIGITS.character * longest + DIGITS.beside);
+    widths.set(panel, Math.ceil(DIGITS.character * longest + DIGITS.beside));
   }
   return widths.get(panel);
 };
