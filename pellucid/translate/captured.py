@@ -22,7 +22,7 @@ from pellucid.mask import Mask
 from pellucid.model import Transformer, round_up, sinusoids
 
 TOKEN, SOURCE, POSITION, REQUIRED = range(4)  # what a step is told of each row; SOURCE: the row it continues
-KEPT = 1  # sessions that are kept for a later call of the same shape: making one takes longer than many steps
+KEPT = 2  # sessions that are kept for a later call of the same shape: making one takes longer than many steps
 SHORTEST = 16  # positions that a step looks at, at least; then twice as many, and so on
 CLOSE = (
     1e-2  # how far a captured step's log-probabilities may be from those of the step before it was captured
