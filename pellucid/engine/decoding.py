@@ -11,7 +11,7 @@ from pellucid.engine import native, plain
 from pellucid.engine.library import kernels
 from pellucid.engine.next_tokens import NextTokens
 from pellucid.engine.room import Array, Places, Room, Said
-from pellucid.errors import PellucidError, UsageError
+from pellucid.errors import UsageError
 from pellucid.model import Transformer
 
 
@@ -41,14 +41,7 @@ class Engine:
     def read(self, sources: Sequence[Sequence[int]], room: Room) -> "EngineDecoding":
         """Begin to decode sources; which of them, the search says."""
         kind = native.Session if isinstance(self._weights, native.Weights) else plain.Session
-        try:
-            session = kind(self._weights, room)
-        except (MemoryError, OSError) as error:
-            size = self.room_bytes(room) >> 20
-            raise PellucidError(
-                f"decoding needs {size} MB at once, and the system does not give them ({error}). "
-                "Set a smaller max_length, beam or n_best."
-            ) from error
+        session = kind(self._weights, room)
         return EngineDecoding(session, room, sources, self.config.target_size)
 
 

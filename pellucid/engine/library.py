@@ -72,7 +72,7 @@ class Kernels:
 
 def kernels() -> Kernels | None:
     """The fastest kernels for this processor; None, with a warning that says why, where there are none."""
-    chosen = os.environ.get(CHOICE)
+    chosen = os.environ.get(CHOICE) or None
     if chosen == "none":
         return None
     library, reason = _open(LIBRARY)

@@ -26,6 +26,7 @@ from pellucid.engine.packing import (
     up,
 )
 from pellucid.engine.room import Array, Room, Rows, Said, sums
+from pellucid.errors import PellucidError
 from pellucid.model import Transformer, round_up, sinusoids
 
 CHUNK, AHEAD = 1024, 8  # as in kernels.c
@@ -41,7 +42,15 @@ class Arena:
 
     def __init__(self, size: int) -> None:
         self.size = up(size, 2 << 20)
-        block = mmap.mmap(-1, self.size + (2 << 20))
+        # Private: a process that is forked gets a copy, where others would write into the same.
+        private = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_PRIVATE") else {}
+        try:
+            block = mmap.mmap(-1, self.size + (2 << 20), **private)
+        except OSError as error:
+            raise PellucidError(
+                f"decoding needs {self.size >> 20} MB at once, and the system does not give them ({error}). "
+                "Set a smaller max_length, beam or n_best, or free memory."
+            ) from error
         if hasattr(mmap, "MADV_HUGEPAGE"):
             block.madvise(mmap.MADV_HUGEPAGE)
         self._bytes = np.frombuffer(block, np.uint8)
@@ -96,7 +105,7 @@ class Weights:
 
     def take_back(self, arena: Arena) -> None:
         """Keep a session's memory for the next one, if it is not too large."""
-        if arena.size <= SPARE:
+        if arena.size <= SPARE and len(self._spare) < torch.get_num_threads():
             self._spare.append(arena)
 
     def _pack(self, model: Transformer) -> None:

@@ -20,6 +20,7 @@ from pellucid.engine.next_tokens import NextTokens
 from pellucid.engine.room import Array, Places, Room
 from pellucid.mask import Mask
 from pellucid.model import Transformer, round_up, sinusoids
+from pellucid.seeing.watching import watched
 
 TOKEN, SOURCE, POSITION, REQUIRED = range(4)  # what a step is told of each row; SOURCE: the row it continues
 KEPT = 2  # sessions that are kept for a later call of the same shape: making one takes longer than many steps
@@ -31,6 +32,8 @@ CLOSE = (
 Results = tuple[
     Tensor, ...
 ]  # R V, log-probabilities; R C+1, those of the likeliest and the required; R C, ids
+
+ONE_AT_A_TIME = threading.Lock()  # CUDA captures one graph at a time in a process
 
 
 class NotCapturedWarning(UserWarning):
@@ -87,8 +90,9 @@ class CapturedEngine:
         """Begin to decode sources; which of them, the search says."""
         shape = Shape.of(room)
         key = (shape, room.candidates, *room.forbidden)
-        session = self._kept.pop(key, None) or Session(self.model, shape, room)
-        session.clear()
+        with torch.inference_mode(False):  # later calls change what is made here
+            session = self._kept.pop(key, None) or Session(self.model, shape, room)
+            session.clear()
         return CapturedDecoding(self, key, session, sources, room)
 
     def take_back(self, key: tuple[object, ...], session: "Session") -> None:
@@ -185,6 +189,7 @@ class Session:
         self.told[:] = 0
         self.told[SOURCE] = np.arange(self.shape.rows)
 
+    @torch.inference_mode(False)
     @torch.no_grad()
     def read(self, places: Sequence[int], sources: Sequence[Sequence[int]]) -> None:
         """Encode sources, and remember at their places what the decoder looks at."""
@@ -197,10 +202,15 @@ class Session:
             for pairs, new in zip(self._pairs[layer], both, strict=True):
                 pairs[at, :, :length] = new
 
+    @torch.inference_mode(False)
+    @torch.no_grad()
     def step(self, filled: int) -> None:
         """Compute the step that was told, in which no row has filled more positions."""
         reach = min(self.shape.longest, positions(filled))
         self._there.copy_(self._here)
+        if watched() or self._model.training:  # which must not stay in a graph
+            self._results = self._compute(reach)
+            return
         if reach not in self._steps:
             self._steps[reach] = self._captured(reach)
         self._results = self._steps[reach]()
@@ -241,14 +251,17 @@ class Session:
             told = self._there.clone()
             # These steps come before the one that counts: none of them may move rows.
             self._there[SOURCE] = torch.arange(self.shape.rows, device=self._device)
+            current = torch.cuda.current_stream()
             try:
-                return self._graph(compute)
+                with ONE_AT_A_TIME:
+                    return self._graph(compute)
             except RuntimeError as error:
                 warnings.warn(
                     f"decoding without CUDA graphs, more slowly: {error}", NotCapturedWarning, stacklevel=2
                 )
                 return compute
             finally:
+                torch.cuda.set_stream(current)  # a capture that failed may have left another one
                 self._there.copy_(told)
 
     def _graph(self, compute: Callable[[], Results]) -> Callable[[], Results]:
@@ -259,8 +272,9 @@ class Session:
                 expected = compute()
         torch.cuda.current_stream().wait_stream(aside)
         graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph, pool=self._pool, capture_error_mode="thread_local"):
+        with torch.cuda.graph(graph, pool=self._pool, stream=aside, capture_error_mode="thread_local"):
             results = compute()
+        results[0].fill_(math.nan)  # of which nothing may be left: an empty graph would change nothing
         graph.replay()
         if not torch.allclose(results[0], expected[0], atol=CLOSE, equal_nan=True):
             raise RuntimeError("a captured step differs from the same step before it was captured")

@@ -2,12 +2,11 @@
 
 import copy
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import torch
-from torch import nn
 
 from pellucid.config.device import device_of
 from pellucid.engine.decoding import Engine, memory_of
@@ -18,6 +17,7 @@ from pellucid.model import Transformer
 from pellucid.seeing.watching import watched
 from pellucid.translate.captured import CapturedEngine
 from pellucid.translate.decoding import Decoder
+from pellucid.translate.model_state import has_hooks, is_as_configured, state_of, storages_of, walk
 from pellucid.translate.request import Call
 
 PRECISIONS = ("auto", "fp32", "bf16", "fp16", "int8")
@@ -40,7 +40,9 @@ class Serving:
                 'precision = "fp16" computes on a GPU. Set device = "cuda" or another precision.'
             )
         self._precision = "fp32" if precision == "auto" else precision
-        self._made_of: list[object] = []  # the weights that copies and engines were made of
+        self._made_of: list[object] = []  # the state that copies and engines were made of
+        self._kept: list[object] = []  # the memory of those weights, so that no others come to lie there
+        self._as_configured = True
         self._copies: Sequence[Transformer] = ()
         self._engines: Sequence[Engine | CapturedEngine] = ()
         self._lock = threading.RLock()
@@ -79,6 +81,10 @@ class Serving:
             return False
         if watched() or any(map(has_hooks, (*self._models, *self._copies))):
             return False
+        with self._lock:
+            self._forget_old_weights()
+            if not self._as_configured:
+                return False
         longest = max(map(len, call.sources), default=1)
         limit = max((each.max_length for each in call.requests), default=1)
         room = Room(np.array([longest]), np.array([limit]), call.options.width)
@@ -93,6 +99,11 @@ class Serving:
         """Return the engines; make them first where there are none with the present weights."""
         with self._lock:
             self._forget_old_weights()
+            if self._precision == "int8" and not self._as_configured:
+                raise UsageError(
+                    'precision = "int8" decodes the Transformer that the configuration describes, and parts '
+                    'of this model are others, or of several types. Use precision = "fp32".'
+                )
             if not self._engines:
                 if self._are_on("cuda") and self._precision != "int8":
                     self._engines = [CapturedEngine(each) for each in self.models]
@@ -105,28 +116,8 @@ class Serving:
         present = [fact for each in self._models for fact in state_of(each)]
         if present != self._made_of:
             self._made_of, self._copies, self._engines = present, (), ()
-
-
-def state_of(model: Transformer) -> Iterator[object]:
-    """Where each parameter lies, and how often it was changed in place (changes by `.data` do not count)."""
-    for module in walk(model):
-        for each in module._parameters.values():
-            if each is not None:
-                yield each.data_ptr(), 0 if each.is_inference() else each._version
-
-
-def has_hooks(model: Transformer) -> bool:
-    """Tell whether anybody asked PyTorch to be called when a part of the model computes."""
-    return any(module._forward_hooks or module._forward_pre_hooks for module in walk(model))
-
-
-def walk(model: nn.Module) -> Iterator[nn.Module]:
-    """Yield the model and all modules in it; `modules()` does it in three times the time."""
-    modules = [model]
-    while modules:
-        module = modules.pop()
-        yield module
-        modules += [each for each in module._modules.values() if each is not None]
+            self._kept = [storage for each in self._models for storage in storages_of(each)]
+            self._as_configured = all(map(is_as_configured, self._models))
 
 
 def rounded(model: Transformer, dtype: torch.dtype) -> Transformer:

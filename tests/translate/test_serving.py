@@ -1,8 +1,10 @@
 """What decodes: the engine on a processor, in every precision; the models where somebody looks into them."""
 
 import copy
+import multiprocessing
+import os
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import torch
@@ -10,7 +12,7 @@ from random_translator import assert_same, sentences, translator
 
 from pellucid.engine.decoding import Engine
 from pellucid.engine.library import CHOICE, has_kernels
-from pellucid.errors import PellucidError
+from pellucid.errors import PellucidError, UsageError
 from pellucid.seeing import edits
 from pellucid.seeing.trace import editing
 from pellucid.translator import Translator
@@ -94,6 +96,68 @@ def test_where_somebody_looks_in_the_model_itself_decodes(precision: str) -> Non
     assert bool(calls) == (precision == "auto") and decoders(ours)[0] is not Engine
     handle.remove()
     assert [each.score for each in ours.translate(texts)] == plain
+
+
+def without_a_layer(ours: Translator) -> None:
+    del ours.model.encoder.layers[1]
+
+
+def with_a_forward_of_its_own(ours: Translator) -> None:
+    part = cast(Any, ours.model.decoder.layers[0]).feed_forward
+    part.forward = lambda x: 0 * x
+
+
+def with_another_scale(ours: Translator) -> None:
+    ours.model.decoder.scale = 1.0
+
+
+@pytest.mark.parametrize("change", [without_a_layer, with_a_forward_of_its_own, with_another_scale])
+def test_a_model_that_is_not_as_configured_decodes_itself(
+    change: Callable[[Translator], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An engine would compute what the configuration says, or read beyond what is there."""
+    ours, rounded, texts = in_precision("auto"), in_precision("int8"), sentences(4)
+    ours.translate(texts)
+    change(ours)
+    after = ours.translate(texts)
+    assert decoders(ours)[0] is not Engine
+    monkeypatch.setenv(CHOICE, "none")
+    assert_same(after, ours.translate(texts))
+    monkeypatch.delenv(CHOICE)
+    change(rounded)
+    with pytest.raises(UsageError, match="parts of this model are others"):
+        rounded.translate(texts)
+
+
+def test_new_weights_where_old_ones_lay_are_seen() -> None:
+    ours, text = in_precision("auto"), sentences(1)[0]
+    layer = cast(Any, ours.model.decoder.layers[0]).feed_forward.inner
+    for seed in range(12):
+        torch.manual_seed(seed)
+        layer.weight = None
+        layer.weight = torch.nn.Parameter(torch.randn(layer.out_features, layer.in_features))
+        fresh = Translator(ours.model, ours.vocabulary, ours.config)
+        assert ours.translate(text).score == fresh.translate(text).score
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+@pytest.mark.parametrize("precision", ["auto", "int8"])
+def test_forked_processes_share_no_memory(precision: str) -> None:
+    ours, texts = in_precision(precision), sentences(6)
+    torch.set_num_threads(1)
+    expected = [each.score for each in ours.translate(texts)]  # this leaves memory for the next call
+    context = multiprocessing.get_context("fork")
+    results = context.SimpleQueue()
+
+    def work() -> None:
+        results.put(all([each.score for each in ours.translate(texts)] == expected for _ in range(20)))
+
+    processes = [context.Process(target=work) for _ in range(3)]
+    for each in processes:
+        each.start()
+    assert [results.get() for _ in processes] == [True] * 3
+    for each in processes:
+        each.join()
 
 
 def test_a_second_copy_of_the_weights_counts_as_memory() -> None:
