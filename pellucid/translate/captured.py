@@ -6,6 +6,7 @@ step nothing waits for the processor. On a processor the same steps run without 
 """
 
 import math
+import threading
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -25,14 +26,9 @@ from pellucid.seeing.watching import watched
 TOKEN, SOURCE, POSITION, REQUIRED = range(4)  # what a step is told of each row; SOURCE: the row it continues
 KEPT = 2  # sessions that are kept for a later call of the same shape: making one takes longer than many steps
 SHORTEST = 16  # positions that a step looks at, at least; then twice as many, and so on
-CLOSE = (
-    1e-2  # how far a captured step's log-probabilities may be from those of the step before it was captured
-)
-
-Results = tuple[
-    Tensor, ...
-]  # R V, log-probabilities; R C+1, those of the likeliest and the required; R C, ids
-
+CLOSE = 1e-2  # how far log-probabilities of a captured step may be from those of the same step uncaptured
+# Log-probabilities R V; those of the likeliest tokens and of the required one R C+1; the likeliest's ids R C.
+Results = tuple[Tensor, ...]
 ONE_AT_A_TIME = threading.Lock()  # CUDA captures one graph at a time in a process
 
 
