@@ -29,6 +29,16 @@ def vocabulary(kind: str, **data: Any) -> Vocabulary:
     return train_vocabulary(lines, lines, config, DataConfig(**data), to)
 
 
+# Ways to translate that differ in what the search does.
+OPTIONS: list[dict[str, Any]] = [
+    dict(beam=1),
+    dict(beam=4, n_best=3),
+    dict(beam=5, min_length=4, max_length=9, length_penalty=0.6),
+    dict(beam=3, prefix="the cat"),
+    dict(sample=True, n_best=2, temperature=0.7, top_k=5, seed=3),
+]
+
+
 def translator(
     kind: str = "unigram", seed: int = 0, end: float = 0.0, layers: int = 2, **data: Any
 ) -> Translator:

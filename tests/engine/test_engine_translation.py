@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 import torch
-from random_translator import sentences, translator
+from random_translator import OPTIONS, sentences, translator
 
 from pellucid.engine import library
 from pellucid.engine.decoding import Engine, EngineDecoding
@@ -28,14 +28,6 @@ from pellucid.translate.options import Options
 from pellucid.translate.search import Request, Rules
 from pellucid.translate.translation import Translation
 from pellucid.translator import Translator, load
-
-OPTIONS: list[dict[str, Any]] = [
-    dict(beam=1),
-    dict(beam=4, n_best=3),
-    dict(beam=5, min_length=4, max_length=9, length_penalty=0.6),
-    dict(beam=3, prefix="the cat"),
-    dict(sample=True, n_best=2, temperature=0.7, top_k=5, seed=3),
-]
 
 
 @pytest.fixture

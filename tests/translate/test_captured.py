@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from random_translator import assert_same, most_memory, sentences, translator
+from random_translator import OPTIONS, assert_same, most_memory, sentences, translator
 from torch.profiler import ProfilerActivity, profile
 
+from pellucid.engine.library import CHOICE
 from pellucid.engine.room import Room
 from pellucid.errors import PellucidError
 from pellucid.model import Transformer
@@ -22,15 +23,6 @@ from pellucid.translate.search import Request, Rules
 from pellucid.translate.serving import Serving
 from pellucid.translator import Translator
 
-OPTIONS: list[dict[str, Any]] = [
-    dict(beam=1),
-    dict(beam=4, n_best=3),
-    dict(beam=5, min_length=4, max_length=9, length_penalty=0.6),
-    dict(beam=3, prefix="the cat"),
-    dict(sample=True, n_best=2, temperature=0.7, top_k=5, seed=3),
-    dict(beam=2, batch_tokens=40),
-]
-
 
 def on_captured_steps(ours: Translator, monkeypatch: pytest.MonkeyPatch) -> list[CapturedEngine]:
     """Let a translator decode as if it were on a GPU."""
@@ -40,12 +32,12 @@ def on_captured_steps(ours: Translator, monkeypatch: pytest.MonkeyPatch) -> list
 
 
 @pytest.mark.parametrize("kind", ["word", "unigram"])
-@pytest.mark.parametrize("options", OPTIONS, ids=str)
+@pytest.mark.parametrize("options", [*OPTIONS, dict(beam=2, batch_tokens=40)], ids=str)
 def test_they_find_what_plain_decoding_finds(
     options: dict[str, Any], kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ours, texts = translator(kind, seed=1, end=1.0), sentences(70)
-    monkeypatch.setenv("PELLUCID_KERNELS", "none")
+    monkeypatch.setenv(CHOICE, "none")
     expected = ours.translate(texts, **options)
     on_captured_steps(ours, monkeypatch)
     assert_same(expected, ours.translate(texts, **options))
@@ -65,7 +57,7 @@ def test_sentences_take_the_places_of_those_that_are_done(monkeypatch: pytest.Mo
     ours, numbers = translator(seed=1, end=1.0), random.Random(4)
     size, end = ours.model.config.vocabulary, ours.vocabulary.end_id
     sources = [[*numbers.choices(range(4, size), k=n % 50), end] for n in range(60)]
-    monkeypatch.setenv("PELLUCID_KERNELS", "none")
+    monkeypatch.setenv(CHOICE, "none")
     expected = ours.translate_ids(sources, beam=4)
     on_captured_steps(ours, monkeypatch)
     assert_same(expected, ours.translate_ids(sources, beam=4))
@@ -75,7 +67,7 @@ def test_sentences_take_the_places_of_those_that_are_done(monkeypatch: pytest.Mo
 def test_a_stream_and_an_ensemble(monkeypatch: pytest.MonkeyPatch) -> None:
     models = [translator(seed=seed, end=1.0) for seed in (1, 2)]
     both = Translator([each.model for each in models], models[0].vocabulary, models[0].config)
-    monkeypatch.setenv("PELLUCID_KERNELS", "none")
+    monkeypatch.setenv(CHOICE, "none")
     texts = sentences(8)
     expected = both.translate(texts)
     with monkeypatch.context() as patched:

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 import torch
-from random_translator import assert_same, sentences, translator
+from random_translator import OPTIONS, assert_same, sentences, translator
 
 from pellucid.engine.decoding import Engine
 from pellucid.engine.library import CHOICE, has_kernels
@@ -18,13 +18,6 @@ from pellucid.seeing.trace import editing
 from pellucid.translator import Translator
 
 pytestmark = pytest.mark.skipif(not has_kernels(), reason="the kernels are not built here")
-OPTIONS: list[dict[str, Any]] = [
-    dict(beam=1),
-    dict(beam=4, n_best=3),
-    dict(beam=5, min_length=4, max_length=9, length_penalty=0.6),
-    dict(beam=3, prefix="the cat"),
-    dict(sample=True, n_best=2, temperature=0.7, top_k=5, seed=3),
-]
 
 
 def in_precision(precision: str, seed: int = 0) -> Translator:
