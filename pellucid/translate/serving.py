@@ -37,7 +37,8 @@ class Serving:
         self._models = models
         if precision == "fp16" and not self._are_on("cuda"):
             raise UsageError(
-                'precision = "fp16" computes on a GPU. Set device = "cuda" or another precision.'
+                '{} computes on a GPU. Choose device "cuda", or another precision.',
+                Setting("precision", precision),
             )
         self._precision = "fp32" if precision == "auto" else precision
         self._made_of: list[object] = []  # the state that copies and engines were made of
