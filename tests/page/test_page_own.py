@@ -394,6 +394,14 @@ def test_as_a_file_and_from_a_file(opened: Open, tmp_path: Path) -> None:
     page.fill("#own-json", '{"given": {"scores": [[1.0, 2.0]}')
     page.keyboard.press("Tab")
     page.get_by_text("This is no example that the form takes").wait_for()
+    for wrong, told in (
+        ('{"given": {"vlaues": [[1]]}}', "vlaues is not known here"),
+        ('{"given": {"scores": [[1, 2]]}, "claims": {"wieghts": [["0.27"]]}}', "wieghts is not known here"),
+        ('{"given": {"scores": [[1, 2]]}, "mask": "Causal"}', 'mask = "Causal" is not known'),
+    ):
+        page.fill("#own-json", wrong)
+        page.keyboard.press("Tab")
+        page.locator(".own", has_text=told).wait_for()
     page.fill("#own-json", '{"given": {"scores": [[1, 2]]}, "claims": {"weights": [["0.27", "0.73"]]}}')
     page.keyboard.press("Tab")
     banner(page, "All 2 numbers are right.")

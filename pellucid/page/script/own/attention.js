@@ -125,7 +125,10 @@ const readMask = ({ mask }, given) => {
     const why = "It is for self-attention, where those who ask are those who are asked. Give an array of 0 and -inf.";
     throw new UsageError(`mask = "causal": the scores are ${size}. ${why}`, "mask");
   }
-  if (typeof mask === "string") return;
+  if (["none", "causal"].includes(mask)) return;
+  if (typeof mask === "string") {
+    throw new UsageError(`mask = "${mask}" is not known. Give "none", "causal" or a matrix.`, "mask");
+  }
   if (mask.some(({ data }) => data.some((value) => !(value <= 0)))) {
     const ways = "0 where a query may look, -inf where it may not; or true and false";
     throw new UsageError(`mask: a mask is added to the scores: ${ways}.`, "mask");

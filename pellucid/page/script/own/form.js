@@ -91,10 +91,16 @@ const addedMask = (cells) =>
 
 /** The form that stands for a table: an example's, or one that somebody pasted. */
 export const formOfTable = (table) => {
-  const { name = "", given, claims = {}, mask = "none", scale = "sqrt_dk", scaled = false } = table;
+  const { name = "", given = {}, claims = {}, mask = "none", scale = "sqrt_dk", scaled = false } = table;
   const starts = startsOfForm();
   const fits = (start) => Object.keys(given).every((each) => starts[start].fields.includes(each));
   const form = { ...EMPTY_FORM, name, start: Object.keys(starts).find(fits) ?? "anything", scaled: String(scaled) };
+  const { fields } = starts[form.start];
+  const stages = stagesOfStart(form.start);
+  const other =
+    Object.keys(given).find((each) => !fields.includes(each)) ??
+    Object.keys(claims).find((each) => !stages.includes(each));
+  if (other) throw new UsageError(`${other} is not known here, or does not go with the others. Leave it out.`, other);
   form.claimed = Object.keys(claims).join(" ");
   form.masking = Array.isArray(mask) ? "own" : mask;
   form.scaling = typeof scale === "number" ? "number" : scale;
