@@ -69,7 +69,7 @@ typedef struct {
     Linear logits;
 } Model;
 
-typedef struct {  /* room for M rows, and for the scores of one row over `keys` positions */
+typedef struct {  /* room for M rows, and for the scores of 4 rows over `keys` positions */
     float *x, *normed, *wide, *context, *row_scale, *scores;
     int8_t *quantised;
     void *pairs;        /* M x 2A: keys and values of the rows, in the cache's type */
@@ -135,18 +135,17 @@ INLINE f32v rounded(f32v x, i32v *whole) {
     return t - MAGIC;
 }
 
-/* e^x to 2e-7 of itself: 2^n p(r), with n whole and |r| <= 1/2. NaN stays NaN. */
+/* e^x to 2e-7 of itself near 0, for x <= MOST: 2^n p(r), with n whole and |r| <= 1/2. NaN stays NaN. */
+#define MOST 87.0f
 INLINE f32v exponential(f32v x) {
     f32v y = x * 1.44269504f;
     y = choose(y < -126.0f, all(-126.0f), y);
-    y = choose(y > 126.0f, all(126.0f), y);
     i32v whole;
     f32v r = y - rounded(y, &whole);
-    f32v p = r * 0.0001534580224f + 0.00133999309f;
-    p = p * r + 0.00961848907f;
-    p = p * r + 0.05550328642f;
-    p = p * r + 0.2402264625f;
-    p = p * r + 0.6931471825f;
+    f32v p = r * 0.001326472731f + 0.009671512991f;
+    p = p * r + 0.05550733581f;
+    p = p * r + 0.2402224243f;
+    p = p * r + 0.6931470037f;
     p = p * r + 1.0f;
     return p * (f32v)((whole + 127) << 23);
 }
@@ -202,8 +201,9 @@ INLINE word dot(word sum, word weight, int32_t four) {
 #define UNROLL
 #endif
 
-/* SPAN: vectors of sums that registers hold; COLUMNS divides BLOCK. */
-enum { SPAN = sizeof(word) == 64 ? 16 : 4, COLUMNS = WORDS * sizeof(word) / 4, VECTORS = COLUMNS / LANES };
+/* SPAN: vectors of sums that registers hold. ABREAST: rows that attend together. COLUMNS divides BLOCK. */
+enum { SPAN = sizeof(word) == 64 ? 16 : 4, ABREAST = sizeof(word) == 64 ? 4 : 1 };
+enum { COLUMNS = WORDS * sizeof(word) / 4, VECTORS = COLUMNS / LANES };
 
 typedef struct {  /* what a product reads and writes: out = in W^T + bias (+ residual) */
     const Linear *linear;
@@ -213,20 +213,29 @@ typedef struct {  /* what a product reads and writes: out = in W^T + bias (+ res
     float *out;
     size_t stride;  /* of out and residual */
     size_t first;   /* the column of `linear` that stands first in out */
+    float least;    /* what is less becomes this: 0 for ReLU, otherwise -inf */
 } Product;
 
-/* Weights ahead are asked for while these are used: `lines` of 64 bytes for each 256 that are read. */
+/* Weights ahead are asked for while these are used: `lines` of 64 bytes for each 256 that are read. They are used
+   once in a step, so they need not push other things out of the larger caches. */
 INLINE void fetch(const char *ahead, const int lines) {
-    for (int i = 0; i < lines; i++) __builtin_prefetch(ahead + 64 * i, 0, 3);
+    for (int i = 0; i < lines; i++) __builtin_prefetch(ahead + 64 * i, 0, 0);
 }
 
-INLINE void finish(const int rows, const int vectors, const Product *p, size_t row, size_t column, float sums[][COLUMNS]) {
-    for (int m = 0; m < rows; m++)
-        for (int v = 0; v < vectors; v++) {
-            size_t at = (row + m) * p->stride + column - p->first + LANES * v;
-            f32v y = load(sums[m] + LANES * v) + load(p->linear->bias + column + LANES * v);
-            store(p->out + at, p->residual ? y + load(p->residual + at) : y);
-        }
+/* A tile's numbers go out from row and column on; `p` is a copy, which what is stored cannot change. */
+INLINE void finish(const int rows, const int vectors, const Product p, size_t row, size_t column,
+                   f32v sums[][VECTORS]) {
+    const size_t at = row * p.stride + column - p.first;
+    UNROLL for (int v = 0; v < vectors; v++) {
+        const f32v bias = load(p.linear->bias + column + LANES * v);
+        UNROLL for (int m = 0; m < rows; m++) sums[m][v] += bias;
+    }
+    if (p.residual)
+        UNROLL for (int m = 0; m < rows; m++)
+            UNROLL for (int v = 0; v < vectors; v++) sums[m][v] += load(p.residual + at + m * p.stride + LANES * v);
+    UNROLL for (int m = 0; m < rows; m++)
+        UNROLL for (int v = 0; v < vectors; v++)
+            store(p.out + at + m * p.stride + LANES * v, choose(sums[m][v] < p.least, all(p.least), sums[m][v]));
 }
 
 INLINE void tile_int8(const int rows, const int words, const int lines, const Product *p, size_t row,
@@ -235,7 +244,6 @@ INLINE void tile_int8(const int rows, const int words, const int lines, const Pr
     const size_t K = l->inputs;
     const char *weight = (const char *)l->weight + column / BLOCK * BLOCK * K + column % BLOCK * 4;
     const char *in = p->in + row * K;
-    union { word words[WORDS]; int32_t numbers[COLUMNS]; } sums[ROWS];
     word total[ROWS][WORDS];
     for (int m = 0; m < rows; m++)
         for (int w = 0; w < words; w++) {
@@ -252,15 +260,16 @@ INLINE void tile_int8(const int rows, const int words, const int lines, const Pr
             for (int w = 0; w < words; w++) total[m][w] = dot(total[m][w], panel[w], four);
         }
     }
-    float results[ROWS][COLUMNS];
-    for (int m = 0; m < rows; m++) {
-        memcpy(sums[m].words, total[m], words * sizeof(word));
-        for (int v = 0; v < words * VECTORS / WORDS; v++) {
-            f32v y = __builtin_convertvector(*(i32v *)(sums[m].numbers + LANES * v), f32v);
-            store(results[m] + LANES * v, y * p->scale[row + m] * load(l->scale + column + LANES * v));
+    f32v results[ROWS][VECTORS];
+    UNROLL for (int v = 0; v < words * VECTORS / WORDS; v++) {
+        const f32v scale = load(l->scale + column + LANES * v);
+        UNROLL for (int m = 0; m < rows; m++) {
+            i32v sums;
+            memcpy(&sums, total[m] + v * WORDS / VECTORS, sizeof sums);
+            results[m][v] = __builtin_convertvector(sums, f32v) * p->scale[row + m] * scale;
         }
     }
-    finish(rows, words * VECTORS / WORDS, p, row, column, results);
+    finish(rows, words * VECTORS / WORDS, *p, row, column, results);
 }
 
 INLINE f32v multiply_add(f32v a, f32v b, f32v c) {
@@ -288,10 +297,7 @@ INLINE void tile_float(const int rows, const int bf16, const Product *p, size_t 
         for (int m = 0; m < rows; m++)
             for (int v = 0; v < VECTORS; v++) total[m][v] = multiply_add(all(in[m * K + k]), panel[v], total[m][v]);
     }
-    float results[ROWS][COLUMNS];
-    for (int m = 0; m < rows; m++)
-        for (int v = 0; v < VECTORS; v++) store(results[m] + LANES * v, total[m][v]);
-    finish(rows, VECTORS, p, row, column, results);
+    finish(rows, VECTORS, *p, row, column, total);
 }
 
 /* The tile of so many rows: their number, and that of the lines fetched ahead, are constants in each. */
@@ -336,13 +342,13 @@ static void multiply(const int kind, const Product *p, size_t M, size_t from, si
 
 /* int8 with one scale: x is about scale times q. A row with NaN or infinity has NaN for its scale. */
 INLINE void quantise(const float *x, size_t K, int8_t *q, float *scale, const int flip) {
-    f32v most = all(0.0f), nothing = all(0.0f);
+    i32v most = {0}; /* as integers, magnitudes are ordered too, and NaN is the highest */
     for (size_t k = 0; k < K; k += LANES) {
-        f32v v = load(x + k);
-        most = larger(magnitude(v), most);
-        nothing += v * 0.0f;
+        const i32v v = (i32v)magnitude(load(x + k));
+        most = (v & (v > most)) | (most & ~(v > most));
     }
-    float top = highest(most);
+    const f32v nothing = (f32v)most * 0.0f;
+    float top = highest((f32v)most);
     top = top > 1e-30f ? top : 1e-30f;
     *scale = top / 127.0f + sum(nothing);
     f32v factor = all(127.0f / top);
@@ -383,9 +389,8 @@ INLINE f32v gelu(f32v x) {
 static void activate(const int activation, float *x, size_t count) {
     for (size_t i = 0; i < count; i += LANES) {
         f32v v = load(x + i);
-        if (activation == RELU) v = choose(v < 0.0f, all(0.0f), v);
-        else if (activation == GELU) v = gelu(v);
-        else v = v / (exponential(-v) + 1.0f);
+        if (activation == GELU) v = gelu(v);
+        else v = v / (exponential(choose(v < -MOST, all(MOST), -v)) + 1.0f);
         store(x + i, v);
     }
 }
@@ -421,61 +426,84 @@ INLINE void softmax(float *scores, size_t keys, size_t room) {
     scores[room] = 1.0f / sum(total);
 }
 
-/* The weighted sums of `span` vectors of values, from vector `first` of all heads on. */
-INLINE void weigh_values(const int half, const int span, const int vectors, const Model *m, const Work *w,
-                         int first, size_t keys, size_t room, float *out) {
+/* The weighted sums of `span` vectors of values for each row, from vector `first` of all heads on. */
+INLINE void weigh_values(const int half, const int rows, const int span, const size_t vectors, const Model *m,
+                         const Work *w, size_t first, size_t keys, size_t room, float *out) {
     const float *weights[SPAN];
     f32v total[SPAN];
-    UNROLL for (int i = 0; i < span; i++) {
-        weights[i] = w->scores + (size_t)((first + i) / vectors) * (room + LANES);
+    UNROLL for (int i = 0; i < rows * span; i++) {
+        weights[i] = w->scores + (i / span * m->heads + (first + i % span) / vectors) * (room + LANES);
         total[i] = all(0.0f);
     }
-    for (size_t t = 0; t < keys; t++)
-        UNROLL for (int i = 0; i < span; i++) /* otherwise the sums lie in memory */
-            total[i] += weights[i][t] * read_pair(half, w->keys[t], m->across + (size_t)(first + i) * LANES);
-    UNROLL for (int i = 0; i < span; i++) store(out + (size_t)(first + i) * LANES, total[i] * weights[i][room]);
+    for (size_t t = 0; t < keys; t++) {
+        const char *values = w->keys[t] + (m->across + first * LANES) * (half ? 2 : 4);
+        UNROLL for (int i = 0; i < rows * span; i++) /* otherwise the sums lie in memory */
+            total[i] += weights[i][t] * read_pair(half, values, i % span * LANES);
+    }
+    UNROLL for (int i = 0; i < rows * span; i++)
+        store(out + i / span * m->across + (first + i % span) * LANES, total[i] * weights[i][room]);
 }
 
-INLINE void attend_to(const int half, const int vectors, const Model *m, const Work *w, const float *query,
-                      size_t keys, float *out) {
-    const size_t room = (keys + LANES - 1) / LANES * LANES, head = (size_t)vectors * LANES;
+/* Several rows attend to the same keys: these are read and converted once. */
+INLINE void attend_to(const int half, const int rows, const size_t vectors, const Model *m, const Work *w,
+                      const float *query, size_t stride, size_t keys, float *out) {
+    const size_t room = (keys + LANES - 1) / LANES * LANES, head = vectors * LANES;
     for (size_t t = 0; t < keys; t += 4) {
         const char *some[4], *const *soon = w->keys + t + 4;
         for (size_t i = 0; i < 4; i++) some[i] = w->keys[t + i < keys ? t + i : keys - 1];
         for (int h = 0; h < m->heads; h++) {
-            f32v p[4] = {all(0.0f), all(0.0f), all(0.0f), all(0.0f)};
-            for (size_t k = h * head; k < (h + 1) * head; k += LANES)
-                for (int i = 0; i < 4; i++) p[i] = load(query + k) * read_pair(half, some[i], k) + p[i];
+            f32v p[ABREAST][4];
+            for (int r = 0; r < rows; r++)
+                for (int i = 0; i < 4; i++) p[r][i] = all(0.0f);
+            for (size_t k = h * head; k < (h + 1) * head; k += LANES) {
+                f32v key[4];
+                for (int i = 0; i < 4; i++) key[i] = read_pair(half, some[i], k);
+                for (int r = 0; r < rows; r++)
+                    for (int i = 0; i < 4; i++) p[r][i] = load(query + r * stride + k) * key[i] + p[r][i];
+            }
             for (int i = 0; i < 4; i++) /* the head's values, and its next keys, are used soon */
                 for (size_t k = h * head; k < (h + 1) * head; k += half ? 32 : 16) {
                     __builtin_prefetch(some[i] + (m->across + k) * (half ? 2 : 4), 0, 3);
                     __builtin_prefetch(soon[i] + k * (half ? 2 : 4), 0, 3);
                 }
-            *(f32x4 *)(w->scores + h * (room + LANES) + t) = sums(p[0], p[1], p[2], p[3]);
+            for (int r = 0; r < rows; r++) {
+                float *scores = w->scores + (r * m->heads + h) * (room + LANES);
+                *(f32x4 *)(scores + t) = sums(p[r][0], p[r][1], p[r][2], p[r][3]);
+            }
         }
     }
-    for (int h = 0; h < m->heads; h++) softmax(w->scores + h * (room + LANES), keys, room);
-    const int count = m->heads * vectors;
-    int v = 0;
-    for (; v + SPAN <= count; v += SPAN) weigh_values(half, SPAN, vectors, m, w, v, keys, room, out);
-    for (; v < count; v++) weigh_values(half, 1, vectors, m, w, v, keys, room, out);
+    for (int i = 0; i < rows * m->heads; i++) softmax(w->scores + i * (room + LANES), keys, room);
+    const size_t count = m->heads * vectors;
+    size_t v = 0;
+    for (; v + SPAN / rows <= count; v += SPAN / rows)
+        weigh_values(half, rows, SPAN / rows, vectors, m, w, v, keys, room, out);
+    for (; v < count; v++) weigh_values(half, rows, 1, vectors, m, w, v, keys, room, out);
 }
 
-static void attend(const Model *m, const Work *w, const float *query, size_t keys, float *out) {
-    const int vectors = m->head / LANES;
-    memset(out, 0, sizeof(float) * m->across);
+/* For each row its query, `stride` numbers apart, over the same keys: `out` is rows x A. */
+static void attend(const Model *m, const Work *w, const float *query, size_t stride, size_t rows, size_t keys,
+                   float *out) {
+    const int half = m->kind == INT8;
+    const size_t vectors = m->head / LANES;
+    memset(out, 0, sizeof(float) * rows * m->across);
     if (!keys) return;
-    if (m->kind == FP32) attend_to(0, vectors, m, w, query, keys, out);
-    else if (vectors == 4) attend_to(1, 4, m, w, query, keys, out);
-    else if (vectors == 2) attend_to(1, 2, m, w, query, keys, out);
-    else attend_to(1, vectors, m, w, query, keys, out);
+#define ATTEND(half, rows, vectors) attend_to(half, rows, vectors, m, w, query, stride, keys, out)
+    for (; half && rows >= ABREAST; rows -= ABREAST, query += ABREAST * stride, out += ABREAST * m->across)
+        if (vectors == 4) ATTEND(1, ABREAST, 4);
+        else if (vectors == 2) ATTEND(1, ABREAST, 2);
+        else ATTEND(1, ABREAST, vectors);
+    for (; rows; rows--, query += stride, out += m->across)
+        if (!half) ATTEND(0, 1, vectors);
+        else if (vectors == 4) ATTEND(1, 1, 4);
+        else if (vectors == 2) ATTEND(1, 1, 2);
+        else ATTEND(1, 1, vectors);
 }
 
 /* Keys and values, 2A numbers, in the type that they are remembered in; returns their size in bytes. */
-static size_t pair_bytes(const Model *m) { return (size_t)m->across * 2 * (m->kind == FP32 ? 4 : 2); }
+static size_t pair_bytes(const Model *m) { return (size_t)m->across * 2 * (m->kind == INT8 ? 2 : 4); }
 
 static void remember(const Model *m, const float *from, char *to) {
-    if (m->kind == FP32) memcpy(to, from, pair_bytes(m));
+    if (m->kind != INT8) memcpy(to, from, pair_bytes(m));
     else
         for (int k = 0; k < 2 * m->across; k += LANES)
             ((f16v *)to)[k / LANES] = __builtin_convertvector(load(from + k), f16v);
@@ -484,15 +512,20 @@ static void remember(const Model *m, const float *from, char *to) {
 /* ---- Layers */
 
 /* out = in W^T + bias (+ residual) for M rows of K numbers each. */
-static void project(const Model *m, const Work *w, const Linear *l, const float *in, size_t M,
-                    const float *residual, float *out) {
-    Product p = {l, (const char *)in, w->row_scale, residual, out, l->outputs, 0};
+static void project_from(const float least, const Model *m, const Work *w, const Linear *l, const float *in,
+                         size_t M, const float *residual, float *out) {
+    Product p = {l, (const char *)in, w->row_scale, residual, out, l->outputs, 0, least};
     if (m->kind == INT8) {
         for (size_t r = 0; r < M; r++)
             quantise(in + r * l->inputs, l->inputs, w->quantised + r * l->inputs, w->row_scale + r, FLIP);
         p.in = (const char *)w->quantised;
     }
     multiply(m->kind, &p, M, 0, l->outputs);
+}
+
+static void project(const Model *m, const Work *w, const Linear *l, const float *in, size_t M,
+                    const float *residual, float *out) {
+    project_from(-INFINITY, m, w, l, in, M, residual, out);
 }
 
 /* What a sublayer reads: x, or where norms come first LayerNorm(x). */
@@ -508,8 +541,9 @@ static void after(const Model *m, const Work *w, const Norm *norm, size_t M) {
 }
 
 static void feed_forward(const Model *m, const Work *w, const Layer *l, const Norm *norm, size_t M) {
-    project(m, w, &l->inner, before(m, w, norm, M), M, NULL, w->wide);
-    activate(m->activation, w->wide, M * m->hidden);
+    const float least = m->activation == RELU ? 0.0f : -INFINITY;
+    project_from(least, m, w, &l->inner, before(m, w, norm, M), M, NULL, w->wide);
+    if (m->activation != RELU) activate(m->activation, w->wide, M * m->hidden);
     project(m, w, &l->outer, w->wide, M, w->x, w->x);
     after(m, w, norm, M);
 }
@@ -522,7 +556,7 @@ static void encoder_layer(const Model *m, const Work *w, const Layer *l, const i
         const size_t first = starts[s], keys = starts[s + 1] - first;
         for (size_t t = 0; t < keys + AHEAD; t++)
             w->keys[t] = (char *)w->pairs + (first + (t < keys ? t : 0)) * bytes;
-        for (size_t r = first; r < first + keys; r++) attend(m, w, w->wide + r * 3 * A, keys, w->context + r * A);
+        attend(m, w, w->wide + first * 3 * A, 3 * A, keys, keys, w->context + first * A);
     }
     project(m, w, &l->self_output, w->context, M, w->x, w->x);
     after(m, w, &l->norm[0], M);
@@ -561,7 +595,7 @@ static void look_back(const Model *m, const Work *w, const Layer *l, const Step 
         for (size_t t = 0; t + 1 < keys; t++) w->keys[t] = cache + past[t] * bytes;
         w->keys[keys - 1] = cache + s->cell[r] * bytes;
         for (size_t t = 0; t < AHEAD; t++) w->keys[keys + t] = cache + next[t + 1 < keys ? t : 0] * bytes;
-        attend(m, w, w->wide + r * 3 * A, keys, w->context + r * A);
+        attend(m, w, w->wide + r * 3 * A, 3 * A, 1, keys, w->context + r * A);
     }
     project(m, w, &l->self_output, w->context, M, w->x, w->x);
     after(m, w, &l->norm[0], M);
@@ -572,39 +606,21 @@ static void look_at_source(const Model *m, const Work *w, const Layer *l, const 
     const size_t A = m->across, bytes = pair_bytes(m), M = s->rows;
     const char *source = memory->pairs + layer * memory->rows * bytes;
     project(m, w, &l->cross_query, before(m, w, &l->norm[1], M), M, NULL, w->wide);
-    for (size_t r = 0; r < M; r++) {
-        const int32_t here = s->place[r], next = s->place[r + 1 < M ? r + 1 : r];
+    for (size_t r = 0, end; r < M; r = end) {
+        const int32_t here = s->place[r];
+        for (end = r + 1; end < M && s->place[end] == here;) end++;
+        const int32_t next = s->place[end < M ? end : r];
         const size_t keys = memory->length[here], more = memory->length[next];
         for (size_t t = 0; t < keys; t++) w->keys[t] = source + (memory->start[here] + t) * bytes;
         for (size_t t = 0; t < AHEAD; t++)
             w->keys[keys + t] = source + (memory->start[next] + (t < more ? t : 0)) * bytes;
-        attend(m, w, w->wide + r * A, keys, w->context + r * A);
+        attend(m, w, w->wide + r * A, A, end - r, keys, w->context + r * A);
     }
     project(m, w, &l->cross_output, w->context, M, w->x, w->x);
     after(m, w, &l->norm[1], M);
 }
 
 /* ---- Logits: a chunk of the vocabulary at a time, of which only what search needs is kept */
-
-/* Among `count` values in descending order (at first -inf), those of the lowest ids where several are equal. */
-static void insert(const Model *m, float *value, int32_t *id, int count, const float *logits, int32_t first) {
-    for (int i = 0; i < BLOCK; i++) {
-        if (!(logits[i] > value[count - 1]) || m->forbidden[first + i]) continue;
-        int place = count - 1;
-        for (; place > 0 && value[place - 1] < logits[i]; place--) {
-            value[place] = value[place - 1], id[place] = id[place - 1];
-        }
-        value[place] = logits[i], id[place] = first + i;
-    }
-}
-
-static void order_by_id(float *value, int32_t *id, int count) {
-    for (int i = 1; i < count; i++)
-        for (int j = i; j > 0 && id[j - 1] > id[j]; j--) {
-            const float v = value[j]; const int32_t n = id[j];
-            value[j] = value[j - 1], id[j] = id[j - 1], value[j - 1] = v, id[j - 1] = n;
-        }
-}
 
 INLINE int any(i32v mask) {
 #if defined(__clang__)
@@ -614,6 +630,29 @@ INLINE int any(i32v mask) {
     for (int i = 0; i < LANES; i++) found |= mask[i];
     return found != 0;
 #endif
+}
+
+/* Among `count` values in descending order (at first -inf), those of the lowest ids where several are equal. */
+static void insert(const Model *m, float *value, int32_t *id, int count, const float *logits, int32_t first) {
+    for (int from = 0; from < BLOCK; from += LANES) {
+        if (!any(load(logits + from) > value[count - 1])) continue;
+        for (int i = from; i < from + LANES; i++) {
+            if (!(logits[i] > value[count - 1]) || m->forbidden[first + i]) continue;
+            int place = count - 1;
+            for (; place > 0 && value[place - 1] < logits[i]; place--) {
+                value[place] = value[place - 1], id[place] = id[place - 1];
+            }
+            value[place] = logits[i], id[place] = first + i;
+        }
+    }
+}
+
+static void order_by_id(float *value, int32_t *id, int count) {
+    for (int i = 1; i < count; i++)
+        for (int j = i; j > 0 && id[j - 1] > id[j]; j--) {
+            const float v = value[j]; const int32_t n = id[j];
+            value[j] = value[j - 1], id[j] = id[j - 1], value[j - 1] = v, id[j - 1] = n;
+        }
 }
 
 /* Adds a chunk of row r's logits to its highest, its sum, and its candidates. */
@@ -643,12 +682,12 @@ static void find_candidates(const Model *m, const Work *w, const Step *s) {
     const Linear *l = &m->logits;
     const size_t M = s->rows, N = l->outputs, K = l->inputs;
     const float *in = before(m, w, &m->decoder_norm, M);
-    Product p = {l, (const char *)in, w->row_scale, NULL, w->wide, CHUNK, 0};
+    Product p = {l, (const char *)in, w->row_scale, NULL, w->wide, CHUNK, 0, -INFINITY};
     for (size_t r = 0; r < M && m->kind == INT8; r++)
         quantise(in + r * K, K, w->quantised + r * K, w->row_scale + r, FLIP);
     if (m->kind == INT8) p.in = (const char *)w->quantised;
     for (size_t i = 0; i < M * s->candidates; i++) s->value[i] = -INFINITY, s->id[i] = 0;
-    for (size_t r = 0; r < M; r++) s->greatest[r] = -INFINITY, s->total[r] = 0.0f;
+    for (size_t r = 0; r < M; r++) s->greatest[r] = -INFINITY, s->total[r] = 0.0f, s->asked[r] = 0.0f;
     if (s->logits) p.out = s->logits, p.stride = N;
     for (size_t from = 0; from < N; from += CHUNK) {
         const size_t to = from + CHUNK < N ? from + CHUNK : N;

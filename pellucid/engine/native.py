@@ -29,7 +29,7 @@ from pellucid.engine.room import Array, Room, Rows, Said, sums
 from pellucid.errors import PellucidError
 from pellucid.model import Transformer, round_up, sinusoids
 
-CHUNK, AHEAD = 1024, 8  # as in kernels.c
+CHUNK, AHEAD, ABREAST = 1024, 8, 4  # as in kernels.c
 ENCODED_TOGETHER = 160  # rows that go through all of the encoder's layers while the nearest caches hold them
 SIZES = (1, 4, 2)  # of a weight, in bytes, by the number in KINDS
 SPARE = 256 << 20  # bytes of a session's memory that are kept for the next one; a thread has one at most
@@ -213,7 +213,7 @@ def weight_bytes(config: ModelConfig, precision: str) -> int:
 
 def pair_type(precision: str) -> type:
     """The type of remembered keys and values."""
-    return np.float32 if precision == "fp32" else np.float16
+    return np.float16 if precision == "int8" else np.float32
 
 
 def arrays_of(shape: Shape, room: Room, pair: type) -> dict[str, Arrays]:
@@ -227,7 +227,7 @@ def arrays_of(shape: Shape, room: Room, pair: type) -> dict[str, Arrays]:
         "wide": (rows * max(3 * shape.across, shape.hidden, CHUNK), number),
         "context": (rows * shape.across, number),
         "row_scale": (rows, number),
-        "scores": (shape.heads * (keys + LANES), number),
+        "scores": (ABREAST * shape.heads * (keys + LANES), number),
         "quantised": (rows * max(shape.padded, shape.across, shape.hidden), np.int8),
         "pairs": (rows * both, pair),
         "keys": (keys + AHEAD, np.uintp),

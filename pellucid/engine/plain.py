@@ -15,7 +15,7 @@ from pellucid.engine.packing import LANES, Affine, Gains, Shape, embedding, part
 from pellucid.engine.room import Array, Room, Rows, Said
 from pellucid.model import Norm, Transformer, round_up, sinusoids
 
-CHUNK = 1024  # as in kernels.c
+CHUNK, MOST = 1024, 87.0  # as in kernels.c
 
 
 class Quantised(NamedTuple):
@@ -224,12 +224,12 @@ def in_order(x: Tensor) -> Tensor:
 
 
 def exponential(x: Tensor) -> Tensor:
-    """e^x as kernels.c computes it."""
-    y = (x * 1.44269504).clamp(-126.0, 126.0)
+    """e^x as kernels.c computes it, for x <= MOST."""
+    y = (x * 1.44269504).clamp_min(-126.0)
     whole = y.round()
     r = y - whole
-    p = r * 0.0001534580224 + 0.00133999309
-    for coefficient in (0.00961848907, 0.05550328642, 0.2402264625, 0.6931471825, 1.0):
+    p = r * 0.001326472731 + 0.009671512991
+    for coefficient in (0.05550733581, 0.2402224243, 0.6931470037, 1.0):
         p = p * r + coefficient
     return p * ((whole.nan_to_num(0.0).int() + 127) << 23).view(torch.float32)
 
@@ -252,7 +252,7 @@ def gelu(x: Tensor) -> Tensor:
 
 def silu(x: Tensor) -> Tensor:
     """x / (1 + e^-x)."""
-    return x / (exponential(-x) + 1.0)
+    return x / (exponential((-x).clamp_max(MOST)) + 1.0)
 
 
 ACTIVATIONS = {"relu": relu, "gelu": gelu, "silu": silu}

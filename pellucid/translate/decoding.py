@@ -193,7 +193,8 @@ def shared_out(
         return Waiting(lengths, fits, max(1, len(sources))), 1
 
     threads = 1 if isinstance(first, CapturedEngine) else max(1, min(torch.get_num_threads(), len(lengths)))
-    most = max(1, min(first.together // options.width, -(-len(lengths) // threads)))
+    rounds = -(-len(lengths) * options.width // (threads * first.together))
+    most = -(-len(lengths) // (threads * rounds))  # of equal size, because few rows are slow for their number
     tokens = options.batch_tokens or sys.maxsize
     waiting = Waiting(lengths, lambda longest: tokens // lengths[longest], most, joining=True)
 
