@@ -17,7 +17,7 @@ from pellucid.model import Transformer
 from pellucid.seeing.watching import watched
 from pellucid.translate.captured import CapturedEngine
 from pellucid.translate.decoding import Decoder
-from pellucid.translate.model_state import has_hooks, is_as_configured, state_of, storages_of, walk
+from pellucid.translate.model_state import has_hooks, is_as_configured, modules_of, state_of, storages_of
 from pellucid.translate.request import Call
 
 PRECISIONS = ("auto", "fp32", "bf16", "fp16", "int8")
@@ -48,6 +48,7 @@ class Serving:
         self._engines: Sequence[Engine | CapturedEngine] = ()
         self._lock = threading.RLock()
         if precision == "int8":
+            self._forget_old_weights()
             self._ready_engines()
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -57,20 +58,18 @@ class Serving:
     @property
     def models(self) -> Sequence[Transformer]:
         """The models themselves, or in bf16 and fp16 copies with the present weights."""
-        dtype = ROUNDED.get(self._precision)
-        if dtype is None:
-            return self._models
         with self._lock:
             self._forget_old_weights()
-            self._copies = self._copies or [rounded(each, dtype) for each in self._models]
-            return self._copies
+            return self._rounded_models()
 
     def decoders(self, call: Call) -> Sequence[Decoder]:
         """Return what decodes in a call: engines with the present weights, or the models where a trace, an
         edit or a hook is to see their tensors, or where the engine cannot decode or takes too much memory."""
-        if self._precision != "int8" and not self._is_for_engine(call):
-            return self.models
-        return self._ready_engines()
+        with self._lock:
+            self._forget_old_weights()
+            if self._precision == "int8" or self._is_for_engine(call):
+                return self._ready_engines()
+            return self._rounded_models()
 
     def _are_on(self, device: str) -> bool:
         return all(device_of(each).type == device for each in self._models)
@@ -78,19 +77,15 @@ class Serving:
     def _is_for_engine(self, call: Call) -> bool:
         on_gpu = self._are_on("cuda")
         on_processor = self._are_on("cpu") and self._precision != "fp16" and has_kernels()
-        if not (on_gpu or on_processor):
+        if not self._as_configured or not (on_gpu or on_processor):
             return False
         if watched() or any(map(has_hooks, (*self._models, *self._copies))):
             return False
-        with self._lock:
-            self._forget_old_weights()
-            if not self._as_configured:
-                return False
         longest = max(map(len, call.sources), default=1)
         limit = max((each.max_length for each in call.requests), default=1)
         room = Room(np.array([longest]), np.array([limit]), call.options.width)
         if on_gpu:
-            needed = sum(CapturedEngine(each).room_bytes(room) for each in self.models)
+            needed = sum(CapturedEngine(each).room_bytes(room) for each in self._rounded_models())
         else:
             taken = [memory_of(each, self._precision, room) for each in self._models]
             needed = sum(SHARE * weights + decoding for weights, decoding in taken)
@@ -98,19 +93,24 @@ class Serving:
 
     def _ready_engines(self) -> Sequence[Decoder]:
         """Return the engines; make them first where there are none with the present weights."""
-        with self._lock:
-            self._forget_old_weights()
-            if self._precision == "int8" and not self._as_configured:
-                raise UsageError(
-                    'precision = "int8" decodes the Transformer that the configuration describes, and parts '
-                    'of this model are others, or of several types. Use precision = "fp32".'
-                )
-            if not self._engines:
-                if self._are_on("cuda") and self._precision != "int8":
-                    self._engines = [CapturedEngine(each) for each in self.models]
-                else:
-                    self._engines = [Engine(each, self._precision) for each in self._models]
-            return self._engines
+        if self._precision == "int8" and not self._as_configured:
+            raise UsageError(
+                'precision = "int8" decodes the Transformer that the configuration describes, and parts '
+                'of this model are others, or of several types. Use precision = "fp32".'
+            )
+        if not self._engines:
+            if self._are_on("cuda") and self._precision != "int8":
+                self._engines = [CapturedEngine(each) for each in self._rounded_models()]
+            else:
+                self._engines = [Engine(each, self._precision) for each in self._models]
+        return self._engines
+
+    def _rounded_models(self) -> Sequence[Transformer]:
+        dtype = ROUNDED.get(self._precision)
+        if dtype is None:
+            return self._models
+        self._copies = self._copies or [rounded(each, dtype) for each in self._models]
+        return self._copies
 
     def _forget_old_weights(self) -> None:
         """Drop copies and engines if weights have changed; their memory is free before new ones are made."""
@@ -126,7 +126,7 @@ def rounded(model: Transformer, dtype: torch.dtype) -> Transformer:
     if next(model.parameters()).dtype == dtype:
         return model
     copied = copy.deepcopy(model).to(dtype)
-    for module in walk(copied):
+    for module in modules_of(copied):
         module._forward_hooks.clear()
         module._forward_pre_hooks.clear()
     return copied
