@@ -1,6 +1,6 @@
 """Every benchmark, one after the other: `make bench`."""
 
-from benchmarks import attention, decode, page_opening, see_cost, training_speed
+from benchmarks import attention, decode, decode_bound, page_opening, see_cost, training_speed
 
 if __name__ == "__main__":
     attention.main()
@@ -8,3 +8,4 @@ if __name__ == "__main__":
     page_opening.main()
     training_speed.main()
     decode.main()
+    decode_bound.main()
