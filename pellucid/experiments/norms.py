@@ -28,20 +28,19 @@ def experiment(explanation: Explanation, *, part: str | None = None) -> Result:
     for each, numbers in moments.items():
         ranges = [(float(some.min()), " to ", float(some.max())) for some in (*numbers[:, 0], *numbers[:, 2])]
         spreads.append([short(each).removesuffix(" norm"), *ranges])
-    rows: list[Row] = []
-    for place, token in enumerate(labels):
-        for name, vector in zip(STAGES, vectors[:, place], strict=True):
-            rows.append([token, name, *moments_of(vector).tolist(), *vector[:SHOWN].tolist()])
+    rows: list[Row] = [
+        [token, name, *moments_of(vector).tolist(), *vector[:SHOWN].tolist()]
+        for place, token in enumerate(labels)
+        for name, vector in zip(STAGES, vectors[:, place], strict=True)
+    ]
     for name in ("weight", "bias"):
-        learned = model.get_parameter(f"{part}.{name}")
-        rows.append(["", name, None, None, *learned[:SHOWN].tolist()])
-    shown = min(SHOWN, len(learned))
-    about = (
-        f"{part}, position by position; the first {shown} of {len(learned)} dimensions: standardized · weight"
-    )
-    grids = zip(STAGES, vectors.tolist(), strict=True)
+        rows.append(["", name, None, None, *model.get_parameter(f"{part}.{name}")[:SHOWN].tolist()])
+    width = vectors.shape[-1]
+    shown = min(SHOWN, width)
+    about = f"{part}, position by position; the first {shown} of {width} dimensions: standardized · weight"
     title = "from the least to the greatest of the positions; final: after the norm's weight and bias"
     header = ["", "", "mean", "variance", *(f"d {place}" for place in range(shown))]
+    grids = zip(STAGES, vectors.tolist(), strict=True)
     return Result(
         conclusion=f"Before the {len(parts)} norms the vectors' variances reach from "
         f"{variances[0].min():.3f} to {variances[0].max():.3f}; standardised, each has mean 0 (off by "

@@ -29,7 +29,7 @@ from pellucid.show.panels import Bars, Lines, Shades
 from pellucid.show.tables import text_lines
 
 TEXT = "How are you ?"
-QUICK: dict[str, dict[str, Any]] = {"attribution": {"steps": 4}, "parallel": {"lengths": [2], "repeats": 1}}
+QUICK: dict[str, dict[str, Any]] = {"attribution": {"steps": 4}, "parallel": {"lengths": [2]}}
 
 
 def run(name: str, text: str = TEXT, to: str = "hi", **settings: Any) -> Result:
