@@ -62,9 +62,9 @@ class Explanation(Reading):
         """Return the attention weights between words instead of pieces, by their names in the trace."""
         return merge_words(self)
 
-    def alignment(self, layer: int = -1, heads: int | Sequence[int] | None = None) -> Alignment:
+    def alignment(self) -> Alignment:
         """Return the source word of each target word; as str, a line of Pharaoh pairs, "0-0 1-2"."""
-        return align(self, layer, heads)
+        return align(self)
 
     def against(self, other: "Explanation") -> Difference:
         """Compare two targets of one source: where they part, and which is more probable."""

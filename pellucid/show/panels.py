@@ -88,8 +88,6 @@ class Lines:
     x: str
     series: Mapping[str, tuple[Sequence[float], Sequence[float], str]]  # x, y, matplotlib's style, as "o-"
     log: str = ""  # "x", "y" or "xy" for logarithmic axes
-    names: Sequence[str] = ()  # of the places 0, 1, … on the axis of x
-    low: float | None = None  # where the axis of y begins, if no number is below it
 
     def draw(self, axes: "Axes") -> None:
         """Draw each line in its own style."""
@@ -97,21 +95,15 @@ class Lines:
             axes.plot(*points, label=label)
         axes.set(xlabel=self.x, xscale="log" if "x" in self.log else "linear")
         axes.set_yscale("log" if "y" in self.log else "linear")
-        if self.low is not None:
-            axes.set_ylim(bottom=min(self.low, axes.get_ylim()[0]))
-        if self.names:
-            axes.set_xticks(range(len(self.names)), self.names, rotation=30)
         axes.legend(fontsize=7)
 
 
 Panel = Shades | Bars | Lines
 
 
-def draw_panels(
-    path: str | Path, panels: Sequence[Panel], name: str, letters: str = "", title: str = "", most: int = 2
-) -> None:
-    """Draw the panels into a file, `most` of them beside each other, in fonts that have the letters."""
-    down = -(-len(panels) // most)
+def draw_panels(path: str | Path, panels: Sequence[Panel], name: str, letters: str, title: str = "") -> None:
+    """Draw the panels into a file, two of them beside each other, in fonts that have the letters."""
+    down = -(-len(panels) // 2)
     across = -(-len(panels) // down)
     sizes = [(len(each.columns), len(each.rows)) for each in panels if isinstance(each, Shades)]
     wide, high = map(max, zip((0, 0), *sizes, strict=True))
@@ -131,7 +123,7 @@ def draw_panels(
 
 
 @contextmanager
-def drawing(path: str | Path, name: str, letters: str = "") -> Iterator["Figure"]:
+def drawing(path: str | Path, name: str, letters: str) -> Iterator["Figure"]:
     """Give an empty figure to draw on, and write it to `path`, whose ending chooses the format. The fonts
     have the `letters`, if an installed font has them."""
     form = Path(path).suffix.lower().removeprefix(".")
