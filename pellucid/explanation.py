@@ -82,11 +82,6 @@ class Explanation(Reading):
         beside: another explanation, such as that of a checkpoint, which the page shows side by side.
         names: what the page calls the two.
         """
-        if isinstance(names, str) or len(names) != 2 or not all(name.strip() for name in names):
-            raise UsageError(
-                f"names = {names!r:.60} are not two names. Give what the two are called in the page, such as "
-                '("step 1000", "step 3000").'
-            )
         chosen, shown = place(path), [self] if beside is None else [self, beside]
         write(chosen, page([(each, each.translator) for each in shown], names).encode())
 

@@ -12,7 +12,6 @@ import pytest
 import tiny
 import torch
 from command import Command
-from drawn import assert_matrices, read_labels
 from matplotlib.figure import Figure
 from rich.cells import cell_len
 from short_corpus import config, sentences
@@ -67,14 +66,6 @@ def drawn(result: Result, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Fi
     monkeypatch.setattr(Figure, "savefig", lambda figure, *arguments, **settings: figures.append(figure))
     result.plot(tmp_path / "a.png")
     return figures[0]
-
-
-def test_matrices_are_drawn_as_they_are_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    result = run("masks")
-    masks, figure = result.tables[:-1], drawn(result, monkeypatch, tmp_path)
-    assert_matrices(figure, [np.array([row[1:] for row in mask.rows]) for mask in masks])
-    for mask, axes in zip(masks, figure.axes, strict=True):
-        assert read_labels(axes) == ([row[0] for row in mask.rows], list(mask.header[1:]))
 
 
 def test_bars_and_lines_have_their_heights_and_names(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

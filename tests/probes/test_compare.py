@@ -185,8 +185,3 @@ def test_the_verb(pellucid: Command) -> None:
     assert (outcome.code, outcome.err) == (0, "")
     assert max(map(len, outcome.out.splitlines())) <= 80
     assert "The money is at the [bank]" in outcome.out
-
-
-def test_a_notebook_shows_it(chat: Comparison) -> None:
-    html = chat._repr_html_()
-    assert "<table" in html and "[chat]" in html and "<script" not in html

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
@@ -33,7 +32,7 @@ def model(**settings: Any) -> Transformer:
 
 
 def pairs(report: LeakReport) -> list[tuple[int, int]]:
-    return [(position, depends_on) for position, depends_on, _ in report.leaks]
+    return [(leak.position, leak.depends_on) for leak in report.leaks]
 
 
 def modes(report: LeakReport) -> set[tuple[str, ...]]:
@@ -61,10 +60,6 @@ def test_nothing_leaks_in_the_demo_model() -> None:
     target = torch.tensor([[2, *translator.vocabulary.encode_target("आप कैसे हैं", "hi")]])
     assert find_leak(translator.model, source=source, target=target).leaks == []
     assert find_leak(translator.model).leaks == []
-
-
-def test_nothing_leaks_in_half_precision() -> None:
-    assert find_leak(model().bfloat16()).leaks == []
 
 
 def test_the_model_and_the_random_numbers_are_left_as_they_were() -> None:
@@ -129,10 +124,8 @@ def test_a_mask_that_is_off_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(NoPast, "mask", lambda past: Mask(first_query=1))
     report = find_leak(model(decoder_layers=1))
     assert pairs(report) == [(position, position + 1) for position in range(LENGTH - 1)]
-    position, depends_on, amount = report.leaks[2]
-    assert (position, depends_on) == (2, 3)
     assert str(report.leaks[2]) == (
-        f"position 2 changes by up to {amount:.2g} when token 3 is another (evaluation and training mode)"
+        f"position 2 changes by up to {report.leaks[2].amount:.2g} when token 3 is another (evaluation and training mode)"
     )
 
 
@@ -213,26 +206,6 @@ def test_a_look_at_whether_the_end_is_near() -> None:
     assert pairs(find_leak(leaky, target=target)) == [(0, 1), (1, 2), (2, 3)]
 
 
-def test_attention_of_torch_s_own() -> None:
-    class Theirs(nn.Module):
-        def __init__(self, causal: bool) -> None:
-            super().__init__()
-            self.embedding = nn.Embedding(30, 16)
-            self.layer = nn.TransformerDecoderLayer(16, 2, 32, dropout=0.2, batch_first=True)
-            self.causal = causal
-
-        def forward(self, source: Tensor, source_mask: Tensor, target: Tensor) -> Tensor:
-            length = target.shape[1]
-            mask = torch.ones(length, length, dtype=torch.bool).triu(1) if self.causal else None
-            x = self.layer(self.embedding(target), self.embedding(source), tgt_mask=mask)
-            return x @ self.embedding.weight.T
-
-    torch.manual_seed(3)
-    sound = find_leak(Theirs(causal=True))
-    assert sound.leaks == [] and "ended before each" in sound.tried[0]
-    assert pairs(find_leak(Theirs(causal=False))) == LATER
-
-
 # What is wrong with the question
 
 
@@ -254,14 +227,6 @@ def test_attention_of_torch_s_own() -> None:
 def test_errors_say_what_to_give(model: Any, settings: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         find_leak(model, **settings)
-
-
-def test_ids_may_be_lists_and_arrays() -> None:
-    ours, source, target = model(), [[5, 6, 3]], [[2, 5, 6, 7]]
-    report = find_leak(ours, source=torch.tensor(source), target=torch.tensor(target))
-    assert find_leak(ours, source=source, target=target) == report
-    arrays = np.array(source), np.array(target, dtype=np.int32)
-    assert find_leak(ours, source=arrays[0], target=arrays[1]) == report
 
 
 def test_chance_that_cannot_be_repeated_is_refused() -> None:

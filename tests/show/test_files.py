@@ -98,13 +98,6 @@ def test_a_path_that_is_no_file_is_refused_before_the_work(
             to_file(tmp_path)
 
 
-def test_a_page_needs_two_names(hindi: Explanation, tmp_path: Path) -> None:
-    for names in ("ab", ("a", " ")):
-        with pytest.raises(UsageError, match="are not two names"):
-            hindi.to_html(tmp_path / "page.html", beside=hindi, names=names)  # type: ignore[arg-type]
-    assert not list(tmp_path.iterdir())
-
-
 # Pictures
 
 

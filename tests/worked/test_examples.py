@@ -189,9 +189,8 @@ def test_what_the_command_refuses(pellucid: Command, arguments: list[str], messa
     assert outcome.err.startswith(f"pellucid: {message}")
 
 
-def test_the_page_on_the_notes_names_every_example_and_its_own_ones_work(files: Any) -> None:
+def test_the_examples_on_the_page_of_the_notes_work(files: Any) -> None:
     text = (DOCS / "notes.md").read_text(encoding="utf-8")
-    assert sorted(set(re.findall(r"`pellucid example (\d\S+)`", text))) == names()
     toml = re.search(r"```toml\n(.*?)```", text, re.DOTALL)
     code = re.search(r"```python\n(.*?)```", text, re.DOTALL)
     assert toml is not None and code is not None
