@@ -167,10 +167,7 @@ def test_capitals_and_punctuation_do_not_hide_a_word() -> None:
     "word, message",
     [
         ("...", "the word '...' is empty. Give one that both sentences have"),
-        (
-            "cats",
-            "'cats' is not a word of the first sentence, 'le chat est sur le tapis'. Its words: le",
-        ),
+        ("cats", "'cats' is not a word of the first sentence, 'le chat est sur le tapis'. Its words: le"),
         ("tapi", "the model has no word 'tapi'. Near it: tapis."),
         ("le", "'le' stands 2 times in the first sentence. Give one that has the word once."),
     ],

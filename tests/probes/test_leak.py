@@ -124,9 +124,8 @@ def test_a_mask_that_is_off_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(NoPast, "mask", lambda past: Mask(first_query=1))
     report = find_leak(model(decoder_layers=1))
     assert pairs(report) == [(position, position + 1) for position in range(LENGTH - 1)]
-    assert str(report.leaks[2]) == (
-        f"position 2 changes by up to {report.leaks[2].amount:.2g} when token 3 is another (evaluation and training mode)"
-    )
+    told = f"position 2 changes by up to {report.leaks[2].amount:.2g} when token 3 is another"
+    assert str(report.leaks[2]) == f"{told} (evaluation and training mode)"
 
 
 def test_a_leak_in_training_only() -> None:
@@ -215,11 +214,7 @@ def test_a_look_at_whether_the_end_is_near() -> None:
         (7, {}, r"model = 7 cannot be called. Give a model \(of a translator, translator.model\)"),
         (lambda s, m, y: None, {}, r"the model returns NoneType for a target of \(2, 8\)"),
         (lambda s, m, y: y * 1.0, {}, r"the model returns \(2, 8\) for a target of \(2, 8\)"),
-        (
-            lambda s, m, y: torch.ones(2, 7, 11),
-            {},
-            r"returns \(2, 7, 11\) for a target of \(2, 8\). Return log",
-        ),
+        (lambda s, m, y: torch.ones(2, 7, 11), {}, r"returns \(2, 7, 11\) for a target of \(2, 8\). Return"),
         (lambda s, m, y: torch.full((2, 8, 11), float("nan")), {}, "the logits hold NaN"),
         (lambda s, m, y: torch.ones(1, 1, 11), {"target": [[2]]}, "target: 1 token has none after it"),
     ],
@@ -260,10 +255,7 @@ def test_the_command_fails_when_something_leaks(pellucid: Command, monkeypatch: 
     ("options", "message"),
     [
         (["--to", "xx"], "the model translates to "),
-        (
-            ["--to", "fr"],
-            "--to fr has no effect on random ids, which have no language. Leave it out, or give",
-        ),
+        (["--to", "fr"], "--to fr has no effect on random ids, which have no language. Leave it out, or"),
         (["--sentence", "", "--to", "hi"], "the sentence is empty"),
         (["--sentence", "zebra", "--to", "hi"], "sentence: the model has no word 'zebra'."),
     ],
