@@ -8,13 +8,10 @@ come later, and padding, which fills up the shorter sentences of a batch and is 
 import math
 from typing import Any
 
-from torch import Tensor
-
 from pellucid.config.device import device_of
 from pellucid.data.batch import pad
 from pellucid.experiments.result import Result, Row, Table, matrix
 from pellucid.explanation import Explanation
-from pellucid.model import Transformer
 from pellucid.reading.passes import watch
 from pellucid.reading.reading import read
 from pellucid.reading.steps import log_probabilities
@@ -28,8 +25,9 @@ def experiment(explanation: Explanation) -> Result:
     model = explanation.translator.model
     words = [word for word in explanation.translation.source.split() if not word.startswith(">>")]
     second = read(explanation.translator, " ".join(words[: max(1, (len(words) + 1) // 2)]), explanation.to)
-    sources, source = batch(explanation.source_ids, second.source_ids, model)
-    targets, target = batch(explanation.read_ids, second.read_ids, model)
+    padding = model.config.pad_id, device_of(model)
+    sources, source = pad([explanation.source_ids, second.source_ids], *padding)
+    targets, target = pad([explanation.read_ids, second.read_ids], *padding)
     lifted = lift_mask("decoder.layers.*.self_attention")
     ways: dict[str, dict[str, Any]] = {
         "in the batch, with both masks": {"source_mask": source, "target_mask": target},
@@ -61,13 +59,6 @@ def experiment(explanation: Explanation) -> Result:
         tables=[*tables, Table("", ["the shorter sentence", "p", "log p differs by"], rows)],
         picture=[each.shades(most=1.0) for each in tables],
     )
-
-
-def batch(one: list[int], other: list[int], model: Transformer) -> tuple[Tensor, Tensor]:
-    """Return two rows of ids, with padding in the second at least, and which of them are tokens."""
-    longest = max(len(one), len(other) + 2 * (len(other) >= len(one)))
-    ids, real = pad([one, other, [0] * longest], model.config.pad_id, device_of(model))
-    return ids[:2], real[:2]
 
 
 def mask(name: str, record: Record, sentence: int) -> Table:
