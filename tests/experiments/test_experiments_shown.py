@@ -144,8 +144,7 @@ def test_the_verb_lists_runs_and_writes(pellucid: Command, tmp_path: Path) -> No
     "arguments, message",
     [
         ((), "experiment: give a NAME; --list says which there are."),
-        (("parallel", "demo", "--set", "model=x"), "--set model: an experiment has no such setting."),
-        (("heads", "demo", "I likke cats", "--to", "es"), "sentence: the model has no word 'likke'."),
+        (("parallel", "demo", "--set", "model=x"), "the experiment parallel has no setting 'model'."),
         (("float16", "--set", "scores"), "argument --set: 'scores': write name=value, as in"),
     ],
 )

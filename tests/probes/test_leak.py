@@ -54,14 +54,6 @@ def test_nothing_leaks_in_an_untrained_model(settings: dict[str, Any]) -> None:
     assert str(report).startswith("nothing leaks")
 
 
-def test_nothing_leaks_in_the_demo_model() -> None:
-    translator = pellucid.load("demo", "cpu")
-    source = torch.tensor([translator.vocabulary.encode_source("How are you", "hi")])
-    target = torch.tensor([[2, *translator.vocabulary.encode_target("आप कैसे हैं", "hi")]])
-    assert find_leak(translator.model, source=source, target=target).leaks == []
-    assert find_leak(translator.model).leaks == []
-
-
 def test_the_model_and_the_random_numbers_are_left_as_they_were() -> None:
     ours = model()
     ours.decoder.eval()
@@ -249,17 +241,3 @@ def test_the_command_fails_when_something_leaks(pellucid: Command, monkeypatch: 
     assert outcome.out.startswith("random ids\nit leaks: 7 positions depend on what must be hidden\n")
     assert "\n  … and 16 more\n" in outcome.out
     assert outcome.err.startswith("pellucid: demo leaks: its predictions depend on later words")
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--to", "xx"], "the model translates to "),
-        (["--to", "fr"], "--to fr has no effect on random ids, which have no language. Leave it out, or"),
-        (["--sentence", "", "--to", "hi"], "the sentence is empty"),
-        (["--sentence", "zebra", "--to", "hi"], "sentence: the model has no word 'zebra'."),
-    ],
-)
-def test_what_the_command_refuses(pellucid: Command, options: list[str], message: str) -> None:
-    outcome = pellucid("leak", "demo", "--device", "cpu", *options)
-    assert (outcome.code, outcome.out) == (2, "") and outcome.err.startswith(f"pellucid: {message}")

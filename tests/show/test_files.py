@@ -204,11 +204,6 @@ def test_the_verb_says_why_not_another_target(pellucid: Command) -> None:
     assert pellucid(*CATS, "--more", "--alignment").code == 2
 
 
-def test_the_verb_refuses_what_is_no_file_before_it_works(pellucid: Command) -> None:
-    outcome = pellucid(*CATS, "--html", "")
-    assert outcome.code == 2 and outcome.err.endswith("argument --html: it is empty: name a file\n")
-
-
 def test_a_model_beside_stands_in_the_page_by_its_last_folder(pellucid: Command, tmp_path: Path) -> None:
     given = [*CATS, "--html", tmp_path / "a.html"]
     outcome = pellucid(*given, "--beside", tmp_path / "none")

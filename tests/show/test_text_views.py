@@ -138,7 +138,9 @@ def test_what_is_not_a_number_is_shown_as_a_question_mark(
     for shown in (" ".join(capsys.readouterr().out.split()), html(broken)):
         assert "pellucid.find_nonfinite(model)" in shown and "?" in shown
         assert "nan" not in shown.replace("find_nonfinite", "").replace("NaN", "")
-    assert "No search: " in " ".join(spanish.against(broken).lines(80))
+    told = " ".join(spanish.against(broken).lines(80))
+    assert "No search: " in told and "pellucid.find_nonfinite(model)" in told
+    assert broken.alignment().links == []
     assert ">?<" in html(broken.trace["encoder.output"])
 
 
