@@ -30,16 +30,14 @@ def experiment(explanation: Explanation) -> Result:
         rows = [[str(number), one.expected, *cells(one), *cells(other)] for number, (one, other) in both]
         tables.append(Table(f"{title}. Its own words: {said}", HEADER, rows, form=".4f", left=2))
         wrongs.append(sum(row[7] != row[1] for row in rows[1:]))
-    made = f"makes {wrongs[1]} of the {len(gold) - 1} later words wrong, and without it {wrongs[0]} are"
     losses, own = ([step.loss for step in each] for each in (forced, steps))
     return Result(
-        conclusion=f"One wrong word fed back ({word} for {right}) "
-        f"{made if gold[1:] else 'changes nothing: no word is later'}; the loss of the {len(steps)} "
-        f"position{'s' if steps[1:] else ''} reached is {sum(own):.4f}, and {sum(losses[: len(own)]):.4f} "
-        "where the right words are read.",
+        conclusion=f"One wrong word fed back ({word} for {right}) makes {wrongs[1]} of the {len(gold) - 1} "
+        f"later words wrong, and without it {wrongs[0]} are; the loss up to position {len(own)} is "
+        f"{sum(own):.4f}, and {sum(losses[: len(own)]):.4f} where the right words are read.",
         tables=tables,
         picture=[Bars(f"{title}: loss", [row[1] for row in rows], {"right words": losses, "own words": own})],
-        note="On the left the right words are read, on the right the model's own; ✗: not the expected word.",
+        note="Left: the right words are read. Right: the model's own. ✗: not the expected word.",
     )
 
 

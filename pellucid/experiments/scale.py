@@ -38,10 +38,10 @@ def experiment(explanation: Explanation, *, widths: Sequence[int] = (4, 16, 64, 
         queries = torch.randn(QUERIES, 1, width, generator=random, dtype=torch.float64)
         keys = torch.randn(QUERIES, KEYS, width, generator=random, dtype=torch.float64)
         drawn.append([str(width), *measure((queries @ keys.mT)[:, 0], torch.zeros(QUERIES, KEYS), width)])
-    lines = [
+    entropy, gradient = (
         {label: (widths, [row[place][side] for row in drawn], line) for side, label, line in WAYS}
         for place in (2, 3)
-    ]
+    )
     unscaled = probability(explanation, together(*map(without_scale, parts)))
     bits, closed = ([sum(row[place][side] for row in own) / len(own) for side in (0, 2)] for place in (2, 4))
     opens = "keeps the softmax open" if closed[0] < closed[1] else "does not open the softmax here"
@@ -56,10 +56,7 @@ def experiment(explanation: Explanation, *, widths: Sequence[int] = (4, 16, 64, 
             Table("", ["attention", *HEADER], own, form=FORMS),
             Table(f"random vectors, components N(0, 1), {KEYS} keys", ["d_k", *HEADER], drawn, form=FORMS),
         ],
-        picture=[
-            Lines("entropy, bits", "d_k", lines[0], "x"),
-            Lines("gradient, median", "d_k", lines[1], "x"),
-        ],
+        picture=[Lines("entropy, bits", "d_k", entropy, "x"), Lines("gradient", "d_k", gradient, "x")],
         note="Each pair: divided | not, of the very same scores. variance: of all undivided scores. entropy: "
         "in bits. gradient: the norm of ∂weights/∂(what the softmax gets), the median. closed: rows where it "
         f"is below {CLOSED}. In the last three, rows that may look at one word alone do not count.",
