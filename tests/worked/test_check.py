@@ -100,6 +100,7 @@ CLOSE = {"queries": [[1.0, 1.0]], "keys": [[math.nan] * 2] * 2, "scale": None}
 CAUSAL = {"scores": [[1.0, 0.8], [0.9, 1.1]], "mask": "causal"}
 VALUES = {"scores": [[1.0, 2.0], [1.0, 2.0]], "values": [[0.1, 1.0], [0.3, 1.0]]}
 HEADS = {"scores": [[[0.0]], [[0.0]]], "values": [[[1.0]], [[2.0]]]}
+ALONE = {"scores": [[math.nan] * 2], "values": [[0.1], [0.26]]}
 FOUR = {"queries": np.ones((2, 4)), "keys": np.ones((3, 4))}
 CLAIMED = {"weights": [["0.27", "0.73"], ["0.29", "0.71"], ["0.12", "0.88"]]}
 
@@ -120,6 +121,7 @@ CLAIMED = {"weights": [["0.27", "0.73"], ["0.29", "0.71"], ["0.12", "0.88"]]}
         (VALUES, {"context": [["0.34", "1.0"], ["0.5", "0.8"]]},
          [f"{WITHIN} 0.1 to 0.3", None, f"{WITHIN} 0.1 to 0.3", f"{WITHIN} 1 to 1"]),
         (VALUES, {"context": [["0.3", "1.0"], ["0.3", "1.0"]]}, [None] * 4),
+        (ALONE, {"context": [["0.3"]]}, [None]),  # may be 0.26
         (HEADS, {"concatenated": [["1.0", "2.5"]]}, [None, f"{WITHIN} 2 to 2"]),
         (VALUES | {"mask": "causal"}, {"context": [["0.2", "1.0"], ["0.25", "1.0"]]},
          [f"{FIRST}; {WITHIN} 0.1 to 0.1", None, None, None]),
