@@ -36,6 +36,16 @@ OPEN = """async (address) => {
 }"""
 
 
+CELLS = """() => {
+  const plates = [...document.querySelectorAll("[data-plate]")];
+  const plate = plates.find((each) => each.spec.name === state.tensor);
+  const cells = [...plate.querySelectorAll("[role=gridcell]")];
+  return [cells.length, cells.filter((cell) => cell.classList.contains("hatched")).length];
+}"""
+SELF, CROSS = "decoder.layers.0.self_attention", "decoder.layers.0.cross_attention"
+SIX = "text=le%20chat%20%C3%A9tait%20assis%20sur%20le%20tapis&to=en&target=The%20cat%20sat%20on%20mat"
+
+
 @pytest.fixture(scope="module")
 def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Any, list[str]]]:
     """The live page, and what it complains of."""
@@ -48,6 +58,22 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Any, list[s
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.goto(path.as_uri())
         yield page, complaints
+
+
+@pytest.mark.parametrize(
+    ("view", "cells", "masked"),
+    [
+        (f"{SELF}.mask?{SIX}", 36, 15),  # six words, as in note 000
+        (f"{SELF}.mask?mask=off&only=0", 16, 0),  # lifted for one head alone
+        (f"{SELF}.mask?mask=off&only=0&head=1", 16, 6),
+        (f"{CROSS}.mask?padding=masked", 28, 8),
+        (f"{CROSS}.mask?padding=unmasked", 28, 0),
+    ],
+)
+def test_masks_hide_so_many_cells(live: tuple[Any, list[str]], view: str, cells: int, masked: int) -> None:
+    page, complaints = live
+    assert page.evaluate(OPEN, f"#{view}")["shown"]
+    assert page.evaluate(CELLS) == [cells, masked] and complaints == []
 
 
 def test_every_view_opens(live: tuple[Any, list[str]]) -> None:
