@@ -9,6 +9,7 @@ from torch import Tensor
 
 from pellucid.experiments.result import Result, Row, Table
 from pellucid.explanation import Explanation
+from pellucid.reading.tensors import origin
 from pellucid.show.columns import digits, short
 from pellucid.show.panels import Shades
 
@@ -37,7 +38,7 @@ def experiment(explanation: Explanation, *, part: str | None = None) -> Result:
         rows.append(["", name, None, None, *model.get_parameter(f"{part}.{name}")[:SHOWN].tolist()])
     width = vectors.shape[-1]
     shown = min(SHOWN, width)
-    about = f"{part}, position by position; the first {shown} of {width} dimensions: standardized · weight"
+    about = f"{part}, position by position; the first {shown} of {width} dimensions"
     title = "from the least to the greatest of the positions; final: after the norm's weight and bias"
     header = ["", "", "mean", "variance", *(f"d {place}" for place in range(shown))]
     grids = zip(STAGES, vectors.tolist(), strict=True)
@@ -48,7 +49,7 @@ def experiment(explanation: Explanation, *, part: str | None = None) -> Result:
         f"{variances[1].max():z.4f}: ε = 1e-5 takes the rest).",
         tables=[
             Table(title, ["norm", "mean", "variance", "final mean", "final var."], spreads, form=".2f"),
-            Table(f"{about} + bias = final", header, rows, form=".4f", left=2),
+            Table(f"{about}: standardized · weight + bias = final", header, rows, form=".4f", left=2),
         ],
         picture=[Shades(f"{part}: {name}", grid, labels, signed=True) for name, grid in grids],
     )
@@ -56,12 +57,9 @@ def experiment(explanation: Explanation, *, part: str | None = None) -> Result:
 
 def vectors_of(explanation: Explanation, part: str) -> Tensor:
     """Return 3 L D: the norm's input, the standardised input, and the norm's output."""
-    names = ("standardized", "output", "mean", "variance")
-    tensors = [explanation.trace[f"{part}.{name}"].tensor[0].double() for name in names]
-    standardized, final, mean, variance = tensors
-    return torch.stack(
-        (standardized * (variance[:, None] + 1e-5).sqrt() + mean[:, None], standardized, final)
-    )
+    (before,) = origin(f"{part}.mean", explanation.translator.model.config).of
+    names = before, f"{part}.standardized", f"{part}.output"
+    return torch.stack([explanation.trace[name].tensor[0].double() for name in names])
 
 
 def moments_of(vectors: Tensor) -> Tensor:
