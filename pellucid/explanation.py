@@ -62,9 +62,9 @@ class Explanation(Reading):
         """Return the attention weights between words instead of pieces, by their names in the trace."""
         return merge_words(self)
 
-    def alignment(self, layer: int = -1, heads: int | Sequence[int] | None = None) -> Alignment:
+    def alignment(self) -> Alignment:
         """Return the source word of each target word; as str, a line of Pharaoh pairs, "0-0 1-2"."""
-        return align(self, layer, heads)
+        return align(self)
 
     def against(self, other: "Explanation") -> Difference:
         """Compare two targets of one source: where they part, and which is more probable."""
@@ -82,11 +82,6 @@ class Explanation(Reading):
         beside: another explanation, such as that of a checkpoint, which the page shows side by side.
         names: what the page calls the two.
         """
-        if isinstance(names, str) or len(names) != 2 or not all(name.strip() for name in names):
-            raise UsageError(
-                f"names = {names!r:.60} are not two names. Give what the two are called in the page, such as "
-                '("step 1000", "step 3000").'
-            )
         chosen, shown = place(path), [self] if beside is None else [self, beside]
         write(chosen, page([(each, each.translator) for each in shown], names).encode())
 

@@ -28,11 +28,9 @@ class Translator(TextTranslator):
         """Translate, or take `target` as the translation, and record every matrix of one pass over both."""
         return Explanation(**vars(read(self, source, to, target)), translator=self)
 
-    def compare(
-        self, word: str, a: str, b: str, to: str | None = None, which: tuple[int, int] | None = None
-    ) -> Comparison:
+    def compare(self, word: str, a: str, b: str, to: str | None = None) -> Comparison:
         """Compare a word in two sentences: how its vectors differ by layer, and which words moved them."""
-        return compare(self, word, a, b, to=to, which=which)
+        return compare(self, word, a, b, to)
 
 
 def load(

@@ -1,12 +1,13 @@
 """Documents as tests read them: their blocks, their links, and whether what they promise is printed."""
 
+import importlib.util
 import itertools
 import re
 import shlex
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, unquote
 
 import pytest
@@ -129,3 +130,13 @@ def eighty_columns(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A terminal as the documents were written for, in an empty folder."""
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.chdir(tmp_path)
+
+
+@cache
+def build() -> Any:
+    """docs/build.py as a module."""
+    spec = importlib.util.spec_from_file_location("docs_build", ROOT / "docs" / "build.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module

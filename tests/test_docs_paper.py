@@ -3,12 +3,12 @@
 import ast
 import fnmatch
 import functools
-import importlib.util
 import re
 from pathlib import Path
 
 import pytest
 import torch
+from documents import build
 
 from pellucid.config.schema import ModelConfig
 from pellucid.model import Transformer
@@ -57,11 +57,7 @@ def traced_names() -> dict[str, str]:
 
 def test_its_tables_are_those_of_the_table_of_tensors() -> None:
     """Else: python docs/build.py paper"""
-    spec = importlib.util.spec_from_file_location("docs_build", DOCS / "build.py")
-    assert spec is not None and spec.loader is not None
-    build = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(build)
-    assert build.paper_text(TEXT) == TEXT
+    assert build().paper_text(TEXT) == TEXT
     assert len(NAMES) == 30
 
 

@@ -3,11 +3,11 @@
 import inspect
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from command import run_python
 from network import NO_NETWORK
 
 import pellucid
@@ -23,19 +23,11 @@ PUBLIC = (
 LATER = ["matplotlib", "sacrebleu", "sacremoses", "torch._dynamo", "transformers"]
 
 
-def run_python(code: str, folder: Path, **environment: str) -> str:
-    """Standard output of a new process that runs `code` in `folder` and finds this repository's package."""
-    root = str(Path(pellucid.__file__).parents[1])
-    result = subprocess.run(
-        [sys.executable, "-W", "error", "-c", code],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": root, **environment},
-        capture_output=True,
-        encoding="utf-8",
-        timeout=120,
-    )
-    assert result.returncode == 0, result.stderr
-    return result.stdout
+def printed(code: str, folder: Path, **environment: str) -> str:
+    """What a new process that runs `code` prints; a warning is an error."""
+    ended = run_python(folder, "-W", "error", "-c", code, **environment)
+    assert ended.returncode == 0, ended.stderr
+    return ended.stdout
 
 
 def test_public_names() -> None:
@@ -54,7 +46,7 @@ before = set(sys.modules)
 import pellucid
 print(json.dumps(sorted(set(sys.modules) - before)))
 """
-    imported = json.loads(run_python(code, tmp_path))
+    imported = json.loads(printed(code, tmp_path))
     assert "pellucid" in imported
     assert [name for name in LATER if name in imported] == []
 
@@ -65,29 +57,25 @@ def test_import_needs_no_home_no_locale_and_no_network(tmp_path: Path) -> None:
     code = NO_NETWORK + "import pellucid; print(pellucid.__version__)"
     nowhere = os.devnull + "/home"  # inside a file: not writable, for root neither
     ascii_only = {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}
-    printed = run_python(code, folder, HOME=nowhere, XDG_CACHE_HOME=nowhere, **ascii_only)
-    assert printed.strip() == pellucid.__version__
+    version = printed(code, folder, HOME=nowhere, XDG_CACHE_HOME=nowhere, **ascii_only)
+    assert version.strip() == pellucid.__version__
 
 
 def test_the_network_guard_can_fail(tmp_path: Path) -> None:
     code = NO_NETWORK + "import socket; socket.getaddrinfo('localhost', 80)"
-    result = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    result = run_python(tmp_path, "-c", code)
     assert result.returncode == 1 and "network: socket.getaddrinfo" in result.stderr
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="asks GNU's OpenMP, which torch brings on Linux")
 @pytest.mark.parametrize(("given", "spins"), [({}, 0), ({"OMP_WAIT_POLICY": "active"}, 30_000_000_000)])
 def test_waiting_threads_sleep_unless_the_environment_says_otherwise(
-    given: dict[str, str], spins: int, tmp_path: Path
+    given: dict[str, str], spins: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    environment = {key: value for key, value in os.environ.items() if not key.startswith(("OMP_", "GOMP_"))}
-    root = str(Path(pellucid.__file__).parents[1])
-    result = subprocess.run(
-        [sys.executable, "-c", "import pellucid; pellucid.load"],
-        env={**environment, "PYTHONPATH": root, "OMP_DISPLAY_ENV": "verbose", **given},
-        capture_output=True,
-        encoding="utf-8",
-    )
+    for name in [name for name in os.environ if name.startswith(("OMP_", "GOMP_"))]:
+        monkeypatch.delenv(name)
+    code = "import pellucid; pellucid.load"
+    result = run_python(tmp_path, "-c", code, OMP_DISPLAY_ENV="verbose", **given)
     assert f"GOMP_SPINCOUNT = '{spins}'" in result.stderr
 
 

@@ -88,7 +88,7 @@ def model(argument: str) -> str:
 
 def check_models(arguments: argparse.Namespace) -> None:
     """Raise unless the folder of every model exists, before torch is imported."""
-    for name in ("model", "checkpoints", "path"):
+    for name in ("model", "checkpoints", "path", "beside"):
         models = getattr(arguments, name, None) or []
         for each in models if isinstance(models, list) else [models]:
             if each != "demo" and not Path(each).is_dir():
@@ -113,10 +113,10 @@ def file(argument: str) -> Path:
 
 
 def setting(argument: str) -> tuple[str, Any]:
-    """Split section.key=value; the value is TOML, or else plain text."""
+    """Split name=value; the value is TOML, or else plain text."""
     name, equals, value = argument.partition("=")
     if not equals:
-        raise argparse.ArgumentTypeError(f"{argument!r}: write section.key=value, as in training.steps=500")
+        raise argparse.ArgumentTypeError(f"{argument!r}: write name=value, as in training.steps=500")
     value = text(value)
     try:
         table = tomllib.loads(f"value = {value}")
@@ -136,15 +136,6 @@ def folder(argument: str) -> Path:
     return path
 
 
-def own_setting(argument: str) -> tuple[str, Any]:
-    """Read the name=value of a setting."""
-    if "=" not in argument:
-        raise argparse.ArgumentTypeError(
-            f"{argument!r}: write name=value, as in steps=100; pellucid experiment --list names the settings"
-        )
-    return setting(argument)
-
-
 def minutes(argument: str) -> float:
     """Return a time as a number above 0."""
     try:
@@ -156,5 +147,5 @@ def minutes(argument: str) -> float:
     return number
 
 
-KINDS: list[Any] = [int, float, Path, text, model, device, file, folder, setting, own_setting, minutes]
+KINDS: list[Any] = [int, float, Path, text, model, device, file, folder, setting, minutes]
 TYPES = {kind.__name__: kind for kind in KINDS}

@@ -10,6 +10,5 @@ from pellucid.translator import load
 def run(arguments: argparse.Namespace) -> None:
     """Print the comparison."""
     translator = load(arguments.model, arguments.device, precision="fp32")
-    sentences, which = (arguments.first, arguments.second), arguments.which and tuple(arguments.which)
-    comparison = translator.compare(arguments.word, *sentences, to=arguments.to, which=which)
+    comparison = translator.compare(arguments.word, arguments.first, arguments.second, arguments.to)
     put(comparison.lines(columns_of_terminal()))

@@ -39,22 +39,10 @@ def run(arguments: argparse.Namespace) -> None:
 
 def _check(arguments: argparse.Namespace) -> None:
     """Raise where too much or too little is asked for: before torch is imported."""
-    asked = {
-        "NAME": arguments.name,
-        "--file": arguments.file,
-        "--verdicts": arguments.verdicts,
-        "--html": arguments.html,
-        "--claims": arguments.claims or None,
-        "--stage": arguments.stage,
-    }
-    alone = "--list" if arguments.list else "--verdicts" if arguments.verdicts is not None else ""
-    idle = [name for name, value in asked.items() if value is not None and name != alone]
-    if alone and idle:
-        has = "have" if len(idle) > 1 else "has"
-        raise UsageError(
-            f"example: beside {alone}, {' and '.join(idle)} {has} no effect. Leave one of them out."
-        )
-    if arguments.claims and arguments.stage is not None:
-        raise UsageError("example: --claims and --stage say what to print. Leave one of them out.")
-    if not alone and (arguments.name is None) == (arguments.file is None):
+    whole = "--list" if arguments.list else "--verdicts" if arguments.verdicts is not None else ""
+    given = {"NAME": arguments.name, "--file": arguments.file, "--html": arguments.html}
+    idle = [name for name, value in given.items() if value is not None]
+    if whole and idle:
+        raise UsageError(f"example: {' and '.join(idle)} can do nothing beside {whole}. Leave {whole} out.")
+    if not whole and (arguments.name is None) == (arguments.file is None):
         raise UsageError("example: give a NAME or --file YOURS.toml, one of the two; --list says the names.")

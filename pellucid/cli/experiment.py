@@ -22,12 +22,10 @@ def run(arguments: argparse.Namespace) -> None:
         return
     if model is not None and experiments.needs(name) != "nothing":  # or its name is refused below
         model = load(model, arguments.device, precision="fp32")
-    settings = dict(arguments.settings)
-    for own in {"name", "model", "text", "to"} & settings.keys():
-        raise UsageError(f"--set {own}: an experiment has no such setting. Give it as the help says.")
     if out and name in experiments.NAMES:  # before the work, which may take minutes
         refuse_foreign(out / f"{name}.{ending}" for ending in ("json", "png"))
-    result = experiments.experiment(name, model, arguments.text, arguments.to, **settings)
+    settings = {"to": arguments.to} | dict(arguments.settings)
+    result = experiments.experiment(name, model, arguments.text, **settings)
     if out:
         out.mkdir(parents=True, exist_ok=True)
         result.to_json(out / f"{name}.json")

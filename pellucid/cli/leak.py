@@ -5,7 +5,7 @@ import argparse
 import torch
 
 from pellucid.cli.lines import put
-from pellucid.errors import PellucidError, UsageError
+from pellucid.errors import PellucidError
 from pellucid.probes.leak import find_leak
 from pellucid.reading.passes import as_read
 from pellucid.reading.words import source_of
@@ -21,12 +21,6 @@ def run(arguments: argparse.Namespace) -> None:
     width = max(60, min(100, columns_of_terminal()))
     reports = []
     if not arguments.sentence:
-        if arguments.to is not None:
-            translator.vocabulary.target_language(arguments.to)  # raises if the model does not have it
-            raise UsageError(
-                f"--to {arguments.to} has no effect on random ids, which have no language. Leave it out, or "
-                "give a --sentence."
-            )
         reports.append(find_leak(translator.model))
         put(["random ids", *reports[0].lines(width)])
     for sentence in arguments.sentence:

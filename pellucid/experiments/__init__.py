@@ -32,6 +32,7 @@ def experiment(
     name: str,
     model: Translator | str | Path | None = None,
     text: str | None = None,
+    /,
     to: str | None = None,
     **values: Any,
 ) -> Result:

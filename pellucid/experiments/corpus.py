@@ -1,11 +1,14 @@
-"""The demo's corpus for a short training in memory: no folder, no checkpoints."""
+"""The demo's corpus, a short training on it in memory, and how good that made a model."""
 
 import dataclasses
 import itertools
-from collections.abc import Iterator, Sequence
+import statistics
+from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
+
+import torch
 
 from pellucid.config.schema import Config
 from pellucid.config.toml_file import read
@@ -13,8 +16,30 @@ from pellucid.data import phrasebook
 from pellucid.data.batch import Batch, batches
 from pellucid.data.corpus import Pair
 from pellucid.data.examples import Example, encode_pairs
+from pellucid.learning.learner import Learner
 from pellucid.learning.setting_up import fitted, learned_vocabulary
+from pellucid.learning.validation import validate
+from pellucid.model import Transformer
+from pellucid.probes.leak import find_leak
 from pellucid.text.vocabulary import Vocabulary
+
+SHORT = {
+    "training.batch_tokens": 2048,
+    "training.warmup_steps": 200,
+    "training.label_smoothing": 0.0,
+    "translation.beam": 1,
+    "translation.max_length": 30,  # twice the longest right translation
+}
+LAST, GROUP = 50, 15  # steps whose mean is the loss at the end, and a point of a picture
+MEASURED = (
+    f"training: last {LAST} steps",
+    "validation, teacher forcing",
+    "validation, teacher forcing: words right",
+    "decoded: exactly right",
+    "decoded: BLEU",
+    "decoded: chrF",
+    "positions that see later words",
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,7 +56,7 @@ class Corpus:
 def demo_corpus(settings: dict[str, Any]) -> Corpus:
     """Return the demo's corpus and configuration, changed by `settings` {"section.key": value}."""
     languages = {"data.languages": [list(direction) for direction in phrasebook.DIRECTIONS]}
-    config = read(Path(str(files("pellucid"))) / "demo.toml", languages | settings)
+    config = read(Path(str(files("pellucid"))) / "demo.toml", languages | SHORT | settings)
     parts, found = phrasebook.split(), []
     for part in (parts.train, parts.validation, parts.held_out):
         pairs: list[Pair] = []
@@ -55,9 +80,41 @@ def corpus_of(
     return Corpus(config, vocabulary, examples, together, held_out)
 
 
-def training_batches(corpus: Corpus, steps: int) -> Iterator[Batch]:
-    """Yield the same batches in the same order for every model that learns."""
+def train(kind: type[Transformer], corpus: Corpus, steps: int) -> tuple[Transformer, list[float]]:
+    """Train a model, each kind on the same batches; return it, and the loss of each step."""
     training, special = corpus.config.training, (corpus.vocabulary.start_id, corpus.vocabulary.pad_id)
     size = training.batch_tokens
     epochs = (batches(corpus.examples, training.seed, n, size, *special) for n in itertools.count())
-    return itertools.islice(itertools.chain.from_iterable(epochs), steps)
+    found = itertools.islice(itertools.chain.from_iterable(epochs), steps)
+    with torch.random.fork_rng([]):  # the caller's random numbers stay as they are
+        torch.manual_seed(training.seed)
+        learner = Learner(kind(corpus.config.model), training)
+        losses = [learner.learn([batch], step).plain_loss for step, batch in enumerate(found, start=1)]
+    return learner.model.eval(), losses
+
+
+def measure(model: Transformer, losses: Sequence[float], corpus: Corpus) -> tuple[list[float], str]:
+    """Return the figures that MEASURED names, and the model's translation of the first held-out sentence."""
+    found = validate(model, corpus.vocabulary, corpus.config, corpus.validation, corpus.held_out)
+    scores, leaks = found.scores, {leak.position for leak in find_leak(model).leaks}
+    losses_and_words = statistics.fmean(losses[-LAST:]), found.loss, words_right(model, corpus.validation)
+    return [*losses_and_words, scores.exact, scores.bleu, scores.chrf, len(leaks)], found.samples[
+        0
+    ].translation
+
+
+@torch.no_grad()
+def words_right(model: Transformer, batches: Sequence[Batch]) -> float:
+    """Return how many of 100 words are the most probable ones, with teacher forcing."""
+    right = 0
+    for batch in batches:
+        likeliest = model(batch.source, batch.source_mask, batch.target_in).argmax(-1)
+        right += int((likeliest == batch.target_out)[batch.target_mask].sum())
+    return 100 * right / sum(batch.tokens for batch in batches)
+
+
+def curve(losses: Sequence[float]) -> tuple[list[float], list[float], str]:
+    """Return the means of some steps each, and where they stand, as a picture draws them."""
+    starts = range(0, len(losses), GROUP)
+    means = [statistics.fmean(losses[start : start + GROUP]) for start in starts]
+    return [start + GROUP / 2 for start in starts], means, "-"

@@ -36,16 +36,12 @@ def experiment(explanation: Explanation, *, how: Sequence[str] = HOW) -> Result:
     header, forms = ["head", "looks most at", "share", "bits", "apart", *how], ["", "", ".2f", ".2f", ".1f"]
     table = Table("", header, rows, form=[*forms, *[4] * len(how)], left=2)
     worst, (sharp, *_, even) = min(rows, key=lambda row: row[5]), sorted(rows, key=lambda row: row[3])
-    worse = f"no head of {len(rows)}, silenced ({how[0]}), makes this translation less probable"
-    if worst[5] < whole:
-        worse = (
-            f"of {len(rows)} heads {worst[0]} matters most here: silenced ({how[0]}), the translation's "
-            f"probability falls from {digits(whole)} to {digits(worst[5])}"
-        )
+    slight = sum(abs(row[5] - whole) < 0.01 for row in rows)
     return Result(
-        conclusion=f"Heads differ: {worse}; {sum(abs(row[5] - whole) < 0.01 for row in rows)} change it by "
-        f"less than 0.01. The sharpest, {sharp[0]}, has {sharp[3]:.2f} bits and looks most at {sharp[1]!r}; "
-        f"the most even, {even[0]}, {even[3]:.2f}.",
+        conclusion=f"Heads differ: of {len(rows)} heads {worst[0]} matters most here: silenced ({how[0]}), "
+        f"the translation's probability goes from {digits(whole)} to {digits(worst[5])}; {slight} change it "
+        f"by less than 0.01. The sharpest, {sharp[0]}, has {sharp[3]:.2f} bits and looks most at "
+        f"{sharp[1]!r}; the most even, {even[0]}, {even[3]:.2f}.",
         tables=[table],
         picture=[_panel(table, name, parts) for name in ("bits", *how)],
         note="share: of all its attention. bits: the entropy of its weights. apart: positions between who "

@@ -5,58 +5,54 @@ input of the softmax which correspond to illegal connections" (Vaswani et al. 20
 come later, and padding, which fills up the shorter sentences of a batch and is not a word.
 """
 
-import functools
 import math
-from collections.abc import Sequence
-
-from torch import Tensor
+from typing import Any
 
 from pellucid.config.device import device_of
 from pellucid.data.batch import pad
 from pellucid.experiments.result import Result, Row, Table, matrix
 from pellucid.explanation import Explanation
-from pellucid.model import Transformer
 from pellucid.reading.passes import watch
 from pellucid.reading.reading import read
 from pellucid.reading.steps import log_probabilities
 from pellucid.seeing.edits import lift_mask
-from pellucid.seeing.trace import Trace
+from pellucid.seeing.records import Record
 from pellucid.show.columns import digits
 
 
 def experiment(explanation: Explanation) -> Result:
     """Put the sentence into a batch with a shorter one, the first half of its words."""
-    model, vocabulary = explanation.translator.model, explanation.vocabulary
+    model = explanation.translator.model
     words = [word for word in explanation.translation.source.split() if not word.startswith(">>")]
-    half = " ".join(words[: max(1, (len(words) + 1) // 2)])
-    second = read(explanation.translator, half, explanation.to)
-    sources, source = _padded(model, explanation.source_ids, second.source_ids)
-    targets, target = _padded(model, explanation.read_ids, second.read_ids)
-    alone = log_probabilities(second.trace, second.target_ids)
+    second = read(explanation.translator, " ".join(words[: max(1, (len(words) + 1) // 2)]), explanation.to)
+    padding = model.config.pad_id, device_of(model)
+    sources, source = pad([explanation.source_ids, second.source_ids], *padding)
+    targets, target = pad([explanation.read_ids, second.read_ids], *padding)
+    lifted = lift_mask("decoder.layers.*.self_attention")
+    ways: dict[str, dict[str, Any]] = {
+        "in the batch, with both masks": {"source_mask": source, "target_mask": target},
+        "without the source's padding mask": {"target_mask": target},
+        "without the target's padding mask": {"source_mask": source},
+        "without the causal mask": {"source_mask": source, "target_mask": target, "edits": lifted},
+    }
+    alone, passes = log_probabilities(second.trace, second.target_ids), []
     rows: list[Row] = [["alone", math.exp(sum(alone)), None]]
-    passes = []
-    for name, source_mask, target_mask, edits in (
-        ("in the batch, with both masks", source, target, None),
-        ("without the source's padding mask", None, target, None),
-        ("without the target's padding mask", source, None, None),
-        ("without the causal mask", source, target, lift_mask("decoder.layers.*.self_attention")),
-    ):
-        run = functools.partial(watch, source_mask=source_mask, target_mask=target_mask, edits=edits)
-        passes.append(run(model, sources, targets, vocabulary=vocabulary))
+    for name, way in ways.items():
+        passes.append(watch(model, sources, targets, **way, vocabulary=second.vocabulary))
         log_p = log_probabilities(passes[-1], second.target_ids, sentence=1)
-        apart = max(abs(a - b) for a, b in zip(log_p, alone, strict=True))
-        rows.append([name, math.exp(sum(log_p)), apart])
+        rows.append([name, math.exp(sum(log_p)), max(abs(a - b) for a, b in zip(log_p, alone, strict=True))])
+    one, both = explanation.trace, passes[0]
     tables = [
-        _mask("causal: sentence 1 alone", "decoder.layers.0.self_attention", explanation.trace, 0),
-        _mask("padding: sentence 2 in the batch", "encoder.layers.0.self_attention", passes[0], 1),
-        _mask("both together: sentence 2", "decoder.layers.0.self_attention", passes[0], 1),
-        _mask("padding, asked by the target: sentence 2", "decoder.layers.0.cross_attention", passes[0], 1),
+        mask("causal: sentence 1 alone", one["decoder.layers.0.self_attention.mask"], 0),
+        mask("padding: sentence 2 in the batch", both["encoder.layers.0.self_attention.mask"], 1),
+        mask("both together: sentence 2", both["decoder.layers.0.self_attention.mask"], 1),
+        mask("padding, asked by the target: sentence 2", both["decoder.layers.0.cross_attention.mask"], 1),
     ]
-    _, both, no_source, no_target, no_causal = rows
+    _, kept, no_source, no_target, no_causal = rows
     return Result(
         title=f"1: {explanation.title}; 2: {second.title}",
         conclusion="With both masks the padded batch leaves the shorter translation as it is alone (log p "
-        f"within {both[2]:.0e}, p = {digits(both[1])}); without the source's padding mask p is "
+        f"within {kept[2]:.0e}, p = {digits(kept[1])}); without the source's padding mask p is "
         f"{digits(no_source[1])}, without the causal mask {digits(no_causal[1])}; the target's padding mask "
         f"{'changes nothing here' if no_target[2] < 1e-4 else 'matters too'}, for padding comes last and the "
         "causal mask hides it from every word.",
@@ -65,15 +61,8 @@ def experiment(explanation: Explanation) -> Result:
     )
 
 
-def _padded(model: Transformer, *rows: Sequence[int]) -> tuple[Tensor, Tensor]:
-    """Return two rows of ids, with padding in the second at least, and which of them are tokens."""
-    longest = [0] * (len(rows[1]) + 2 if len(rows[1]) >= len(rows[0]) else 0)
-    ids, real = pad([*rows, longest], model.config.pad_id, device_of(model))
-    return ids[:2], real[:2]
-
-
-def _mask(name: str, part: str, seen: Trace, sentence: int) -> Table:
-    record = seen[f"{part}.mask"]
-    values = record.tensor[sentence, 0]
+def mask(name: str, record: Record, sentence: int) -> Table:
+    """Return the table of a mask, and count in its title what it hides."""
+    values, part = record.tensor[sentence, 0], record.name.removesuffix(".mask")
     title = f"{name} ({part}): {int((values == -math.inf).sum())} of {values.numel()} cells are −∞"
     return matrix(title, record.labels("L", sentence), record.labels("M", sentence), values, ".0f")

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from pellucid.experiments.result import Result, Row, Table
 from pellucid.explanation import Explanation
+from pellucid.reading.tensors import origin
 from pellucid.show.columns import digits, short
 from pellucid.show.panels import Shades
 
@@ -28,20 +29,19 @@ def experiment(explanation: Explanation, *, part: str | None = None) -> Result:
     for each, numbers in moments.items():
         ranges = [(float(some.min()), " to ", float(some.max())) for some in (*numbers[:, 0], *numbers[:, 2])]
         spreads.append([short(each).removesuffix(" norm"), *ranges])
-    rows: list[Row] = []
-    for place, token in enumerate(labels):
-        for name, vector in zip(STAGES, vectors[:, place], strict=True):
-            rows.append([token, name, *moments_of(vector).tolist(), *vector[:SHOWN].tolist()])
+    rows: list[Row] = [
+        [token, name, *moments_of(vector).tolist(), *vector[:SHOWN].tolist()]
+        for place, token in enumerate(labels)
+        for name, vector in zip(STAGES, vectors[:, place], strict=True)
+    ]
     for name in ("weight", "bias"):
-        learned = model.get_parameter(f"{part}.{name}")
-        rows.append(["", name, None, None, *learned[:SHOWN].tolist()])
-    shown = min(SHOWN, len(learned))
-    about = (
-        f"{part}, position by position; the first {shown} of {len(learned)} dimensions: standardized · weight"
-    )
-    grids = zip(STAGES, vectors.tolist(), strict=True)
+        rows.append(["", name, None, None, *model.get_parameter(f"{part}.{name}")[:SHOWN].tolist()])
+    width = vectors.shape[-1]
+    shown = min(SHOWN, width)
+    about = f"{part}, position by position; the first {shown} of {width} dimensions"
     title = "from the least to the greatest of the positions; final: after the norm's weight and bias"
     header = ["", "", "mean", "variance", *(f"d {place}" for place in range(shown))]
+    grids = zip(STAGES, vectors.tolist(), strict=True)
     return Result(
         conclusion=f"Before the {len(parts)} norms the vectors' variances reach from "
         f"{variances[0].min():.3f} to {variances[0].max():.3f}; standardised, each has mean 0 (off by "
@@ -49,7 +49,7 @@ def experiment(explanation: Explanation, *, part: str | None = None) -> Result:
         f"{variances[1].max():z.4f}: ε = 1e-5 takes the rest).",
         tables=[
             Table(title, ["norm", "mean", "variance", "final mean", "final var."], spreads, form=".2f"),
-            Table(f"{about} + bias = final", header, rows, form=".4f", left=2),
+            Table(f"{about}: standardized · weight + bias = final", header, rows, form=".4f", left=2),
         ],
         picture=[Shades(f"{part}: {name}", grid, labels, signed=True) for name, grid in grids],
     )
@@ -57,12 +57,9 @@ def experiment(explanation: Explanation, *, part: str | None = None) -> Result:
 
 def vectors_of(explanation: Explanation, part: str) -> Tensor:
     """Return 3 L D: the norm's input, the standardised input, and the norm's output."""
-    names = ("standardized", "output", "mean", "variance")
-    tensors = [explanation.trace[f"{part}.{name}"].tensor[0].double() for name in names]
-    standardized, final, mean, variance = tensors
-    return torch.stack(
-        (standardized * (variance[:, None] + 1e-5).sqrt() + mean[:, None], standardized, final)
-    )
+    (before,) = origin(f"{part}.mean", explanation.translator.model.config).of
+    names = before, f"{part}.standardized", f"{part}.output"
+    return torch.stack([explanation.trace[name].tensor[0].double() for name in names])
 
 
 def moments_of(vectors: Tensor) -> Tensor:

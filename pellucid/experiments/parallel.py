@@ -1,8 +1,7 @@
 """training on all positions at once gives the loss and the gradients of step by step, in less time.
 
-Both read the right words, so both compute the same: position i depends on the words before it, and these
-are known from the start. Step by step, each position's keys and values go into a cache, and gradients flow
-back through it. What differs is the time: one pass of matrices, or as many passes as the target has words.
+Both read the right words, so both compute the same. Step by step, each position's keys and values go into a
+cache, and gradients flow back through it: as many passes as the target has words, in place of one.
 """
 
 import copy
@@ -12,45 +11,45 @@ from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
+from torch.nn.functional import cross_entropy
 
 from pellucid.cache import GrowingPast
+from pellucid.config.device import device_of
 from pellucid.experiments.result import Result, Row, Table
 from pellucid.model import Transformer
 from pellucid.show.panels import Lines
 from pellucid.translator import Translator
 
-SENTENCES = 8
+SENTENCES, REPEATS = 8, 5
+Way = Callable[[Transformer, Tensor, Tensor], Tensor]
 HEADER = ["words", "at once, ms", "step by step, ms", "times as long", "loss off by", "gradients"]
 
 
-def experiment(
-    translator: Translator, *, lengths: Sequence[int] = (2, 4, 8, 16, 32, 64), repeats: int = 5, seed: int = 0
-) -> Result:
+def experiment(translator: Translator, *, lengths: Sequence[int] = (2, 4, 8, 16, 32, 64)) -> Result:
     """Compare losses, gradients and times on sentences of random words, in float32, without dropout."""
-    model, ways = copy.deepcopy(translator.model).float().eval(), (all_at_once, step_by_step)
-    random, config = torch.Generator().manual_seed(seed), model.config
-    rows: list[Row] = []
+    model, random = copy.deepcopy(translator.model).float().eval(), torch.Generator().manual_seed(0)
+    rows, ways = list[Row](), (all_at_once, step_by_step)
     for length in lengths:
-        shape = SENTENCES, length + 1
-        source = torch.randint(4, config.vocabulary, shape, generator=random).to(
-            model.projection_weight.device
+        source, target = (
+            torch.randint(4, size, (SENTENCES, length + 1), generator=random).to(device_of(model))
+            for size in (model.config.vocabulary, model.config.target_size)
         )
-        target = torch.randint(4, config.target_size, shape, generator=random).to(source)
-        target[:, 0] = config.start_id
+        target[:, 0] = model.config.start_id
         # The ways take turns, so that other work of the computer falls on both; the first turn warms up.
-        turns = [[run(way, model, source, target) for way in ways] for _ in range(repeats + 1)]
-        fast, slow = (statistics.median(turn[place][0] for turn in turns[1:]) for place in (0, 1))
+        turns = [[run(way, model, source, target) for way in ways] for _ in range(1 + REPEATS)]
+        fast, slow = (statistics.median(turn[way][0] for turn in turns[1:]) for way in (0, 1))
         (_, loss, gradients), (_, other, others) = turns[-1]
         apart = max(float((a - b).abs().max()) for a, b in zip(gradients, others, strict=True))
         rows.append([str(length), fast, slow, slow / fast, abs(loss - other), apart])
-    of_loss, of_gradients = (max(row[place] for row in rows) for place in (4, 5))
-    lines = {name: (lengths, [row[place] for row in rows], "o-") for place, name in enumerate(HEADER[1:3], 1)}
+    table = Table("", HEADER, rows, form=["", ".1f", ".1f", ".1f", ".1e", ".1e"])
+    lines = {name: (lengths, table.column(name), "o-") for name in HEADER[1:3]}
     return Result(
         conclusion=f"With {lengths[-1]} words step by step takes {rows[-1][3]:.1f} times as long as all at "
-        f"once; the loss is the same (to {of_loss:.0e}), and so are the gradients (to {of_gradients:.0e}).",
-        tables=[Table("", HEADER, rows, form=["", ".1f", ".1f", ".1f", ".1e", ".1e"])],
+        f"once; the loss is the same (to {max(table.column('loss off by')):.0e}), and so are the gradients "
+        f"(to {max(table.column('gradients')):.0e}).",
+        tables=[table],
         picture=[Lines("milliseconds, forward and backward", "words of the target", lines, "xy")],
-        note=f"{SENTENCES} sentences; times: the median of {repeats}; gradients: of all parameters.",
+        note=f"{SENTENCES} sentences; times: the median of {REPEATS}; gradients: of all parameters.",
     )
 
 
@@ -65,14 +64,9 @@ def step_by_step(model: Transformer, source: Tensor, target: Tensor) -> Tensor:
     return torch.cat([model.decode(ids, memory, past) for ids in target.split(1, dim=1)], dim=1)
 
 
-def run(
-    way: Callable[[Transformer, Tensor, Tensor], Tensor], model: Transformer, source: Tensor, target: Tensor
-) -> tuple[float, float, list[Tensor]]:
+def run(way: Way, model: Transformer, source: Tensor, target: Tensor) -> tuple[float, float, list[Tensor]]:
     """Return the milliseconds that the loss and its gradients take, the loss, and the gradients."""
-    model.zero_grad(set_to_none=True)
     started = time.perf_counter()
-    logits = way(model, source, target[:, :-1])
-    loss = torch.nn.functional.cross_entropy(logits.flatten(0, 1), target[:, 1:].flatten())
-    loss.backward()
-    taken = 1000 * (time.perf_counter() - started)
-    return taken, float(loss.detach()), [each.grad for each in model.parameters() if each.grad is not None]
+    loss = cross_entropy(way(model, source, target[:, :-1]).flatten(0, 1), target[:, 1:].flatten())
+    gradients = torch.autograd.grad(loss, list(model.parameters()))
+    return 1000 * (time.perf_counter() - started), float(loss.detach()), list(gradients)

@@ -109,21 +109,17 @@ def as_table(of: Example) -> dict[str, Any]:
 
 def _plain(value: Any) -> Any:
     """Return numbers as they are, and those that JSON does not have as text."""
-    if isinstance(value, Tensor):
-        return _plain(value.tolist())
-    if isinstance(value, list):
-        return [_plain(part) for part in value]
-    if isinstance(value, str):
+    if isinstance(value, list | Tensor):
+        return [_plain(part) for part in (value.tolist() if isinstance(value, Tensor) else value)]
+    if isinstance(value, str) or math.isfinite(value):
         return value
-    return value if math.isfinite(value) else "…" if math.isnan(value) else "-inf"
+    return "…" if math.isnan(value) else "-inf"
 
 
 def _written(value: Any) -> Any:
     """Return claims as text, because their digits count."""
-    if isinstance(value, Tensor):
-        value = value.detach().cpu().tolist()
-    if isinstance(value, list | tuple | np.ndarray):
-        return [_written(part) for part in value]
+    if isinstance(value, list | tuple | np.ndarray | Tensor):
+        return [_written(part) for part in (value.tolist() if isinstance(value, Tensor) else value)]
     return "…" if value is None else str(value)
 
 

@@ -109,18 +109,10 @@ class Pass:
         return self.seen[name].tensor[0, list(self.occurrence.places)].double().mean(0)
 
 
-def compare(
-    translator: TextTranslator,
-    word: str,
-    a: str,
-    b: str,
-    to: str | None = None,
-    which: tuple[int, int] | None = None,
-) -> Comparison:
-    """Compare a word in two sentences; `which` chooses among its occurrences, counted from 1."""
-    one, other = which or (None, None)
-    first = find(word, a, to, translator.vocabulary, "first", one)
-    second = find(word, b, to, translator.vocabulary, "second", other)
+def compare(translator: TextTranslator, word: str, a: str, b: str, to: str | None = None) -> Comparison:
+    """Compare a word in two sentences, each of which has it once."""
+    first = find(word, a, to, translator.vocabulary, "first")
+    second = find(word, b, to, translator.vocabulary, "second")
     model = in_float32(translator.model)
     here, there = first.places[0], second.places[0]
     each_way = ((first, here), (first, there), (second, there), (second, here))

@@ -32,16 +32,13 @@ HOW = {"replaced": "when token {} is another", "cut": "when the target ends befo
 
 @dataclass(frozen=True)
 class Leak:
-    """A prediction that depends on a token after it: `position, depends_on, amount = leak`."""
+    """A prediction that depends on a token after it."""
 
     position: int  # of the prediction, counted from 0
     depends_on: int  # the position of the token
     amount: float  # the largest change of a logit
     modes: tuple[str, ...] = ()  # the modes that show it: "evaluation", "training"
     seen_by: str = "replaced"  # or "cut"
-
-    def __iter__(self) -> Iterator[Any]:
-        yield from (self.position, self.depends_on, self.amount)
 
     def __str__(self) -> str:
         change = f"position {self.position} changes by up to {self.amount:.2g}"

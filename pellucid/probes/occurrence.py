@@ -3,7 +3,7 @@
 import unicodedata
 from dataclasses import dataclass
 
-from pellucid.errors import Setting, UsageError
+from pellucid.errors import UsageError
 from pellucid.reading.words import Word, advice, source_of, spell, visible, words_of
 from pellucid.text.vocabulary import Vocabulary
 
@@ -26,9 +26,7 @@ class Occurrence:
         return next(n for n, word in enumerate(plain) if set(self.places) <= set(word.places))
 
 
-def find(
-    word: str, text: str, to: str | None, vocabulary: Vocabulary, side: str, which: int | None = None
-) -> Occurrence:
+def find(word: str, text: str, to: str | None, vocabulary: Vocabulary, side: str) -> Occurrence:
     """Find the word in the sentence; capitals, and punctuation around it, do not matter."""
     wanted = bare(word)
     if not wanted:
@@ -41,18 +39,11 @@ def find(
     same = [each for each in words if not each.special and bare(each.text.replace("<unk>", " ")) == wanted]
     if not same:
         raise _missing(word, text, words, vocabulary, side)
-    number = 1 if which is None else which
-    if not 1 <= number <= len(same) or (which is None and len(same) > 1):
-        times = f"{len(same)} times" if len(same) > 1 else "once"
+    if len(same) > 1:
         raise UsageError(
-            "{} stands {} in the {} sentence. Say which one is meant in the first sentence and in the "
-            "second, counted from 1: {}.",
-            repr(word),
-            times,
-            side,
-            Setting("which", (1, 1)),
+            f"{word!r} stands {len(same)} times in the {side} sentence. Give one that has the word once."
         )
-    places = _without_punctuation(same[number - 1], tokens, wanted)
+    places = _without_punctuation(same[0], tokens, wanted)
     own = [tokens[place] for place in places]
     return Occurrence(spell(own), text, ids, own, words, places)
 

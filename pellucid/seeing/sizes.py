@@ -18,17 +18,6 @@ def trace_bytes(
 ) -> int:
     """Return the bytes that `trace(model, only)` would keep of one pass over sentences of this many tokens,
     padding and end token counted. Only shapes run through the model, no numbers."""
-    return sum(tensor_bytes(model, source_length, target_length, sentences, only).values())
-
-
-def tensor_bytes(
-    model: nn.Module,
-    source_length: int,
-    target_length: int,
-    sentences: int = 1,
-    only: str | Sequence[str] = "*",
-) -> dict[str, int]:
-    """Return the size in bytes of each tensor that `trace_bytes` counts, by its name."""
     parts_of(model)
     sizes: dict[str, int] = {}
 
@@ -46,4 +35,4 @@ def tensor_bytes(
             same_shape(source, None, target)
     wanted = globs(only)
     check_found("only", wanted, sizes)
-    return {name: size for name, size in sizes.items() if is_wanted(name, wanted)}
+    return sum(size for name, size in sizes.items() if is_wanted(name, wanted))

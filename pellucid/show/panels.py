@@ -4,8 +4,7 @@ the letters, and the same bytes every time."""
 import functools
 import io
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -88,8 +87,6 @@ class Lines:
     x: str
     series: Mapping[str, tuple[Sequence[float], Sequence[float], str]]  # x, y, matplotlib's style, as "o-"
     log: str = ""  # "x", "y" or "xy" for logarithmic axes
-    names: Sequence[str] = ()  # of the places 0, 1, … on the axis of x
-    low: float | None = None  # where the axis of y begins, if no number is below it
 
     def draw(self, axes: "Axes") -> None:
         """Draw each line in its own style."""
@@ -97,43 +94,14 @@ class Lines:
             axes.plot(*points, label=label)
         axes.set(xlabel=self.x, xscale="log" if "x" in self.log else "linear")
         axes.set_yscale("log" if "y" in self.log else "linear")
-        if self.low is not None:
-            axes.set_ylim(bottom=min(self.low, axes.get_ylim()[0]))
-        if self.names:
-            axes.set_xticks(range(len(self.names)), self.names, rotation=30)
         axes.legend(fontsize=7)
 
 
 Panel = Shades | Bars | Lines
 
 
-def draw_panels(
-    path: str | Path, panels: Sequence[Panel], name: str, letters: str = "", title: str = "", most: int = 2
-) -> None:
-    """Draw the panels into a file, `most` of them beside each other, in fonts that have the letters."""
-    down = -(-len(panels) // most)
-    across = -(-len(panels) // down)
-    sizes = [(len(each.columns), len(each.rows)) for each in panels if isinstance(each, Shades)]
-    wide, high = map(max, zip((0, 0), *sizes, strict=True))
-    with drawing(path, name, letters) as figure:
-        width, height = min(10, max(5.5, 1.8 + 0.42 * wide)), min(10, max(3.4, 1.5 + 0.36 * high))
-        figure.set_size_inches(across * width, down * height)
-        if title:
-            figure.suptitle("\n".join(map(visible, title.split("\n"))), fontsize=10)
-        for place, panel in enumerate(panels, start=1):
-            axes = figure.add_subplot(down, across, place)
-            axes.set_title(visible(panel.title), fontsize=8)
-            panel.draw(axes)
-        for axes in figure.axes:
-            for image in axes.images:
-                if not np.ma.is_masked(image.get_array()):
-                    figure.colorbar(image, ax=axes, shrink=0.8)
-
-
-@contextmanager
-def drawing(path: str | Path, name: str, letters: str = "") -> Iterator["Figure"]:
-    """Give an empty figure to draw on, and write it to `path`, whose ending chooses the format. The fonts
-    have the `letters`, if an installed font has them."""
+def draw_panels(path: str | Path, panels: Sequence[Panel], name: str, letters: str, title: str = "") -> None:
+    """Draw the panels into a file, two of them beside each other, in fonts that have the letters."""
     form = Path(path).suffix.lower().removeprefix(".")
     if form not in FORMATS:
         raise UsageError(f"{path}: a plot is a .png, .svg or .pdf. Give the file one of these endings.")
@@ -147,9 +115,29 @@ def drawing(path: str | Path, name: str, letters: str = "") -> Iterator["Figure"
     with rc_context(style), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)  # it is drawn as a box
         figure = Figure(layout="constrained")
-        yield figure
+        _fill(figure, panels, title)
         figure.savefig(content, format=form, dpi=150, metadata=METADATA.get(form))
     write(path, content.getvalue())
+
+
+def _fill(figure: "Figure", panels: Sequence[Panel], title: str) -> None:
+    """Draw the panels, and a colour bar for each matrix without an infinity."""
+    down = -(-len(panels) // 2)
+    across = -(-len(panels) // down)
+    sizes = [(len(each.columns), len(each.rows)) for each in panels if isinstance(each, Shades)]
+    wide, high = map(max, zip((0, 0), *sizes, strict=True))
+    width, height = min(10, max(5.5, 1.8 + 0.42 * wide)), min(10, max(3.4, 1.5 + 0.36 * high))
+    figure.set_size_inches(across * width, down * height)
+    if title:
+        figure.suptitle("\n".join(map(visible, title.split("\n"))), fontsize=10)
+    for place, panel in enumerate(panels, start=1):
+        axes = figure.add_subplot(down, across, place)
+        axes.set_title(visible(panel.title), fontsize=8)
+        panel.draw(axes)
+    for axes in figure.axes:
+        for image in axes.images:
+            if not np.ma.is_masked(image.get_array()):
+                figure.colorbar(image, ax=axes, shrink=0.8)
 
 
 def _fonts(text: str) -> list[str]:

@@ -72,10 +72,8 @@ def _read_words(start: Start, arguments: dict[str, Any]) -> dict[str, list[str]]
 def checked(name: str, value: Any, shape: tuple[int, int] | None = None) -> Tensor:
     """Return a matrix, or one for each head, in float64; `shape` is the rows and columns it must have."""
     try:
-        if isinstance(value, list | tuple) and all(isinstance(part, Tensor) for part in value):
-            value = torch.stack(list(value))
-        given = torch.from_numpy(_as_array(value)) if not isinstance(value, Tensor) else value.detach().cpu()
-    except (TypeError, ValueError, OverflowError, RuntimeError):
+        given = value.detach().cpu() if isinstance(value, Tensor) else torch.tensor(np.asarray(value))
+    except (TypeError, ValueError):
         raise UsageError(
             f"{name} is not a matrix of numbers. Give rows of the same length, [[1.0, 2.0], …]."
         ) from None
@@ -98,11 +96,6 @@ def checked(name: str, value: Any, shape: tuple[int, int] | None = None) -> Tens
     if shape and matrix.shape[-2:] != shape:
         raise UsageError(f"{name} is {size(matrix)} and must be {shape[0]}×{shape[1]}, as the scores are.")
     return matrix
-
-
-def _as_array(value: Any) -> Any:
-    array = np.asarray(value)
-    return array if array.dtype == bool else array.astype(np.float64)
 
 
 def _start(arrays: Mapping[str, Tensor], heads: int | None, scale: Scale, mask: Any) -> Start:

@@ -3,6 +3,7 @@
 Small numbers through the model's own parts, in float64; the names are those of a trace.
 """
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -45,20 +46,25 @@ def work_out_part(arguments: Mapping[str, Any]) -> WorkedExample:
     }
     given |= {name: given[name].flatten() for name in ROWS if name in given}
     try:
-        records, shapes = _embed(given, arguments) if "ids" in given else _add_and_norm(given)
+        records, told = _embed(given, arguments) if "ids" in given else (_add_and_norm(given), {})
     except (KeyError, IndexError, RuntimeError, ValueError) as error:
         why = str(error).splitlines()[-1].strip().rstrip(".")
         raise UsageError(f"the matrices do not fit together: {why}. Correct their shapes.") from None
     tokens = {"L": [arguments["tokens"]]} if "tokens" in arguments else {}
     records = {name: Record(name, each.axes, each.tensor, tokens) for name, each in records.items()}
     rows = {name: tensor if tensor.dim() == 2 else tensor[None] for name, tensor in given.items()}
-    return WorkedExample(records, shapes, rows)
+    one = {name: each.tensor[0] if each.axes[0] == "B" else each.tensor for name, each in records.items()}
+    sizes = {name: size(tensor) for name, tensor in (rows | one).items()}
+    for name in [name for name in records if name not in told]:
+        shape = PART_SHAPES.get(name, f"({{{name}}})")
+        told[name] = re.sub(r"\{(.+?)\}", lambda found: sizes[found[1]], shape)
+    return WorkedExample(records, told, rows)
 
 
 def _embed(
     given: Mapping[str, Tensor], settings: Mapping[str, Any]
 ) -> tuple[Mapping[str, Record], dict[str, str]]:
-    """Look rows up, and do the same by one-hot rows times W_E where all of it is there; add positions."""
+    """Look rows up, and say which; do the same by one-hot rows times W_E where all of it is there."""
     ids, rows = given["ids"].long(), given["w_embedding"]
     vocabulary, width = settings.get("vocabulary", len(rows)), rows.shape[1]
     matrix = rows
@@ -73,23 +79,19 @@ def _embed(
     decoder.path = "decoder"
     with torch.no_grad(), trace(decoder) as seen:
         embed(decoder, ids[None], None, slice(0, len(ids)), len(ids))
-    result, scaled = f"{len(ids)}×{width}", f", times √{width}" if settings.get("scaled") else ""
+    scaled = f", times √{width}" if settings.get("scaled") else ""
     looked_up = f"rows {', '.join(map(str, ids.tolist()))} of W_E ({vocabulary}×{width}){scaled}"
-    shapes = {
-        "decoder.token_embeddings": looked_up,
-        "decoder.positions": f"({result})",
-        "decoder.embedded": f"({result}) + ({result}) = ({result})",
-    }
+    told = {"decoder.token_embeddings": looked_up}
     if vocabulary > len(rows):
-        return seen, shapes
+        return seen, told
     one_hot = torch.nn.functional.one_hot(ids, vocabulary).double()
     name = "one_hot · W_E"
     first = {"one_hot": Record("one_hot", "LV", one_hot), name: Record(name, "LD", one_hot @ matrix)}
-    multiplied = product(size(one_hot), size(matrix), result)
-    return first | dict(seen), {"one_hot": f"({size(one_hot)})", name: multiplied, **shapes}
+    told[name] = product(size(one_hot), size(matrix), f"{len(ids)}×{width}")
+    return first | dict(seen), told
 
 
-def _add_and_norm(given: Mapping[str, Tensor]) -> tuple[Mapping[str, Record], dict[str, str]]:
+def _add_and_norm(given: Mapping[str, Tensor]) -> Mapping[str, Record]:
     """Add a sublayer's output (from the example, or of its feed-forward) to the input, and normalise; a
     feed-forward without a norm stands alone."""
     inputs, has_layer = given["inputs"], "w_1" in given
@@ -113,12 +115,4 @@ def _add_and_norm(given: Mapping[str, Tensor]) -> tuple[Mapping[str, Record], di
             parts["residual"](inputs[None], sublayer)
         else:
             sublayer(inputs[None])
-    result = size(inputs)
-    shapes = {name: f"({size(each.tensor[0])})" for name, each in seen.items()}
-    if "residual.sum" in shapes:
-        shapes["residual.sum"] = f"({result}) + ({result}) = ({result})"
-    if has_layer:
-        inner = f"{len(inputs)}×{hidden}"
-        shapes["feed_forward.hidden"] = product(result, size(given["w_1"]), inner) + ", plus b_1"
-        shapes["feed_forward.output"] = product(inner, size(given["w_2"]), result) + ", plus b_2"
-    return seen, shapes
+    return seen

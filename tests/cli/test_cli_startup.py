@@ -1,13 +1,10 @@
 """How a command starts: without torch where it needs none, and Ctrl-C ends it quietly from the start."""
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from command import VERBS
+from command import VERBS, run_python
 
 # Command lines that need no torch, and their exit codes.
 LIGHT = [
@@ -50,17 +47,10 @@ for argv, expected in json.loads(sys.argv[1]):
 """
 
 
-def run_python(folder: Path, code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """A new process that runs `code` in `folder`."""
-    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])}
-    command = [sys.executable, "-c", code, *arguments]
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
-
-
 def test_what_needs_no_torch_does_not_import_it(tmp_path: Path) -> None:
     (tmp_path / "bad.toml").write_text("[training]\nsteps = 0.5\n")
     (tmp_path / "good.toml").write_text('[data]\ntrain = "some.tsv"\n')
-    ended = run_python(tmp_path, RUN_LIGHT, json.dumps(LIGHT))
+    ended = run_python(tmp_path, "-c", RUN_LIGHT, json.dumps(LIGHT))
     assert ended.returncode == 0, ended.stderr
 
 
@@ -82,6 +72,5 @@ sys.meta_path.insert(0, Interrupting())
 sys.modules.pop("argparse", None)
 {start}
 """
-    command = ["experiment", "float16"]
-    ended = run_python(tmp_path, code, *command)
+    ended = run_python(tmp_path, "-c", code, "experiment", "float16")
     assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "pellucid: interrupted.\n")

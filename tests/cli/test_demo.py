@@ -66,15 +66,6 @@ def test_the_notes_sentences_are_right(
         assert demo.plain(said) == demo.plain(phrase.target)
 
 
-def test_the_note_s_six_tokens_are_shown(packaged: Translator) -> None:
-    explanation = packaged.explain("je suis étudiant", to="en", target="The cat sat on mat")
-    weights = explanation.trace["decoder.layers.0.self_attention.weights"]
-    assert weights.labels("L") == weights.labels("M") == ["<s>", "The", "cat", "sat", "on", "mat"]
-    mask = explanation.trace["decoder.layers.0.self_attention.mask"].tensor[0, 0]
-    assert mask.shape == (6, 6)
-    assert int((mask == -float("inf")).sum()) == 15
-
-
 # The tour
 
 

@@ -1,14 +1,12 @@
 """The course holds what it promises: each command runs and prints what stands below it, each link leads
 somewhere, and the pictures are those that the build draws."""
 
-import importlib.util
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 from command import Command
-from documents import LEARN, ROOT, blocks, check_link, check_prints, eighty_columns, links, run_line
+from documents import LEARN, ROOT, blocks, build, check_link, check_prints, eighty_columns, links, run_line
 
 from pellucid.show import panels
 
@@ -86,23 +84,13 @@ def test_pictures_are_small_and_have_words() -> None:
 
 def test_the_build_draws_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It knows every picture of the course, and draws what an explanation and an experiment have to show."""
-    build = imported(ROOT / "docs" / "build.py")
     pictures = (ROOT / "docs" / "images").glob("learn-*.svg")
-    assert {f"learn-{name}" for name in build.FIGURES} == {picture.stem for picture in pictures}
-    elsewhere = {name: (tmp_path / path.name, draw) for name, (path, draw) in build.WRITTEN.items()}
-    monkeypatch.setattr(build, "WRITTEN", elsewhere)
-    assert build.main(["mask", "layers"]) == 0
+    assert {f"learn-{name}" for name in build().FIGURES} == {picture.stem for picture in pictures}
+    elsewhere = {name: (tmp_path / path.name, draw) for name, (path, draw) in build().WRITTEN.items()}
+    monkeypatch.setattr(build(), "WRITTEN", elsewhere)
+    assert build().main(["mask", "layers"]) == 0
     assert sorted(path.name for path in tmp_path.iterdir()) == ["learn-layers.svg", "learn-mask.svg"]
-    assert build.main(["masks"]) == 2
-
-
-def imported(path: Path) -> Any:
-    """A script as a module."""
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    assert build().main(["masks"]) == 2
 
 
 def test_the_last_resort_is_no_font() -> None:

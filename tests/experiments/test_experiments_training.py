@@ -10,7 +10,6 @@ from short_corpus import config, lessons, sentences
 
 import pellucid
 from pellucid.data.corpus import target_language
-from pellucid.errors import UsageError
 from pellucid.experiments import leakage, parallel
 from pellucid.experiments.corpus import corpus_of, demo_corpus
 from pellucid.experiments.leakage import LooksAhead
@@ -131,7 +130,7 @@ def test_both_ways_have_the_losses_and_gradients_of_a_loop_over_prefixes(setting
 def test_what_parallel_says(monkeypatch: pytest.MonkeyPatch) -> None:
     translator = tiny.translator()
     before = {name: each.clone() for name, each in translator.model.state_dict().items()}
-    result = pellucid.experiment("parallel", translator, lengths=(1, 24), repeats=3)
+    result = pellucid.experiment("parallel", translator, lengths=(1, 24))
     ratio, *apart = result.tables[0].rows[1][3:]
     assert max(apart) < 1e-5
     assert ratio > 2 and result.conclusion.startswith(f"With 24 words step by step takes {ratio:.1f} times")
@@ -139,9 +138,7 @@ def test_what_parallel_says(monkeypatch: pytest.MonkeyPatch) -> None:
     assert all(each.grad is None for each in translator.model.parameters())
     whole = parallel.step_by_step
     monkeypatch.setattr(parallel, "step_by_step", lambda *given: whole(*given) * 1.001)
-    *_, loss, gradient = (
-        pellucid.experiment("parallel", translator, lengths=(3,), repeats=1).tables[0].rows[0]
-    )
+    *_, loss, gradient = pellucid.experiment("parallel", translator, lengths=(3,)).tables[0].rows[0]
     assert loss > 1e-5 and gradient > 1e-6, "a difference would be seen"
 
 
@@ -160,48 +157,31 @@ def test_right_words_and_own_words(demo: Translator) -> None:
     for row, step in zip(plain.rows, steps, strict=True):
         assert row[1:4] == [step.expected, step.input, step.predicted] and row[2:4] == row[6:8]
         assert (row[4], row[5]) == pytest.approx((step.probability, step.loss), abs=1e-5)
-    assert [row[:6] for row in slipped.rows] == [row[:6] for row in plain.rows], (
-        "with right words no slip counts"
-    )
+    assert [row[:6] for row in slipped.rows] == [row[:6] for row in plain.rows], "right words stay right"
 
 
 def test_an_error_that_is_fed_back(demo: Translator) -> None:
     """Each loss is that of a teacher-forced pass over what was read."""
-    settings: dict[str, Any] = {"target": "Le chat était assis sur le tapis", "slip": "chien", "slip_at": 2}
-    result = pellucid.experiment("feedback", demo, "The cat sat on the mat", "fr", **settings)
+    result = pellucid.experiment("feedback", demo, "The cat sat on the mat", "fr")
+    right = demo.explain("The cat sat on the mat", to="fr")
+    gold, wrong = right.target_ids, dict(right.steps[0].alternatives[1:2])
     slipped, said = result.tables[1], result.tables[1].title.partition("words: ")[2]
-    assert "chien fed back for chat" in slipped.title and said.startswith("Le chien")
-    assert [row[6] for row in slipped.rows][:3] == ["<s>", "Le", "chien"]
+    (word,) = wrong
+    assert f"{word} fed back for {right.steps[0].expected}" in slipped.title and said.startswith(word)
+    assert [row[6] for row in slipped.rows][:2] == ["<s>", word]
     trace = demo.explain("The cat sat on the mat", to="fr", target=said).trace
     log_p = trace["decoder.logits"].tensor[0].log_softmax(-1)
-    gold = demo.vocabulary.encode_target(settings["target"], "fr")
     losses = [row[9] for row in slipped.rows if row[9] != "–"]
     assert losses == pytest.approx([-float(log_p[at, gold[at]]) for at in range(len(losses))], abs=1e-4)
-    assert f"reached is {sum(losses):.4f}, and" in result.conclusion
-    wrong = sum(row[7].endswith(("✗", "–")) for row in slipped.rows[2:])
-    assert f"makes {wrong} of the {len(gold) - 2} later words wrong" in result.conclusion
+    assert f"position {len(losses)} is {sum(losses):.4f}, and" in result.conclusion
+    count = sum(row[7].endswith(("✗", "–")) for row in slipped.rows[1:])
+    assert (
+        f"makes {count} of the {len(gold) - 1} later words wrong, and without it 0 are" in result.conclusion
+    )
 
 
 def test_what_is_never_reached_is_wrong(demo: Translator) -> None:
-    result = pellucid.experiment("feedback", demo, "How are you", "hi", slip="धन्यवाद")
-    assert [row[9] == "–" for row in result.tables[1].rows] == [False, False, True, True]
-    assert (
-        "makes 3 of the 3 later words wrong, and without it 0 are; the loss of the 2 positions"
-        in result.conclusion
-    )
-    ended = pellucid.experiment("feedback", demo, "How are you", "hi", target="")
-    assert "changes nothing: no word is later; the loss of the 1 position reached is" in ended.conclusion
-
-
-@pytest.mark.parametrize(
-    "settings, message",
-    [
-        ({"slip_at": 5}, "slip_at = 5: the target has the positions 1 to 4"),
-        ({"slip": "आप"}, "slip = 'आप' must be one token that the vocabulary knows, and not the right one"),
-        ({"slip": "आप कैसे"}, "must be one token"),
-        ({"slip": "xylophone"}, "must be one token that the vocabulary knows"),
-    ],
-)
-def test_slips_that_are_none(demo: Translator, settings: dict[str, Any], message: str) -> None:
-    with pytest.raises(UsageError, match=message):
-        pellucid.experiment("feedback", demo, "How are you", "hi", **settings)
+    longer = {"target": "आप कैसे हैं आप कैसे हैं"}
+    result = pellucid.experiment("feedback", demo, "How are you", "hi", **longer)
+    assert [row[9] == "–" for row in result.tables[0].rows] == [False] * 4 + [True] * 3
+    assert "6 later words wrong, and without it 4 are" in result.conclusion

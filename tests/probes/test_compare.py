@@ -167,13 +167,9 @@ def test_capitals_and_punctuation_do_not_hide_a_word() -> None:
     "word, message",
     [
         ("...", "the word '...' is empty. Give one that both sentences have"),
-        (
-            "cats",
-            "'cats' is not a word of the first sentence, 'le chat est sur le tapis'. Its words: le",
-        ),
+        ("cats", "'cats' is not a word of the first sentence, 'le chat est sur le tapis'. Its words: le"),
         ("tapi", "the model has no word 'tapi'. Near it: tapis."),
-        ("le", "'le' stands 2 times in the first sentence. Say which one is meant in the first sentence and"),
-        ("{le}", "'{le}' stands 2 times"),  # braces are no place for a part
+        ("le", "'le' stands 2 times in the first sentence. Give one that has the word once."),
     ],
 )
 def test_errors(word: str, message: str) -> None:
@@ -181,25 +177,8 @@ def test_errors(word: str, message: str) -> None:
         translator().compare(word, *CHAT, to="en")
 
 
-def test_which_of_several() -> None:
-    comparison = translator().compare("le", *CHAT, to="en", which=(2, 1))
-    assert (comparison.first.places, comparison.second.places) == ((5,), (2,))
-    for which in ((3, 1), (0, 1), (1, -1)):
-        with pytest.raises(UsageError, match="stands 2 times"):
-            translator().compare("le", *CHAT, to="en", which=which)
-    with pytest.raises(UsageError, match="'chat' stands once in the first"):
-        translator().compare("chat", *CHAT, to="en", which=(2, 1))
-
-
 def test_the_verb(pellucid: Command) -> None:
-    outcome = pellucid("compare", "demo", "the", *BANK, "--to", "fr", "--which", "1", "2")
+    outcome = pellucid("compare", "demo", "bank", *BANK, "--to", "fr")
     assert (outcome.code, outcome.err) == (0, "")
     assert max(map(len, outcome.out.splitlines())) <= 80
-    assert "The money is at [the] bank" in outcome.out
-    outcome = pellucid("compare", "demo", "the", *BANK, "--to", "fr")
-    assert outcome.code == 2 and outcome.err.endswith("counted from 1: --which 1 1.\n")
-
-
-def test_a_notebook_shows_it(chat: Comparison) -> None:
-    html = chat._repr_html_()
-    assert "<table" in html and "[chat]" in html and "<script" not in html
+    assert "The money is at the [bank]" in outcome.out

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
@@ -33,7 +32,7 @@ def model(**settings: Any) -> Transformer:
 
 
 def pairs(report: LeakReport) -> list[tuple[int, int]]:
-    return [(position, depends_on) for position, depends_on, _ in report.leaks]
+    return [(leak.position, leak.depends_on) for leak in report.leaks]
 
 
 def modes(report: LeakReport) -> set[tuple[str, ...]]:
@@ -53,18 +52,6 @@ def test_nothing_leaks_in_an_untrained_model(settings: dict[str, Any]) -> None:
     assert report.tried[0].endswith("; the target ended before each")
     assert "under the same dropout; no shorter target" in report.tried[1]
     assert str(report).startswith("nothing leaks")
-
-
-def test_nothing_leaks_in_the_demo_model() -> None:
-    translator = pellucid.load("demo", "cpu")
-    source = torch.tensor([translator.vocabulary.encode_source("How are you", "hi")])
-    target = torch.tensor([[2, *translator.vocabulary.encode_target("आप कैसे हैं", "hi")]])
-    assert find_leak(translator.model, source=source, target=target).leaks == []
-    assert find_leak(translator.model).leaks == []
-
-
-def test_nothing_leaks_in_half_precision() -> None:
-    assert find_leak(model().bfloat16()).leaks == []
 
 
 def test_the_model_and_the_random_numbers_are_left_as_they_were() -> None:
@@ -129,11 +116,8 @@ def test_a_mask_that_is_off_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(NoPast, "mask", lambda past: Mask(first_query=1))
     report = find_leak(model(decoder_layers=1))
     assert pairs(report) == [(position, position + 1) for position in range(LENGTH - 1)]
-    position, depends_on, amount = report.leaks[2]
-    assert (position, depends_on) == (2, 3)
-    assert str(report.leaks[2]) == (
-        f"position 2 changes by up to {amount:.2g} when token 3 is another (evaluation and training mode)"
-    )
+    told = f"position 2 changes by up to {report.leaks[2].amount:.2g} when token 3 is another"
+    assert str(report.leaks[2]) == f"{told} (evaluation and training mode)"
 
 
 def test_a_leak_in_training_only() -> None:
@@ -213,26 +197,6 @@ def test_a_look_at_whether_the_end_is_near() -> None:
     assert pairs(find_leak(leaky, target=target)) == [(0, 1), (1, 2), (2, 3)]
 
 
-def test_attention_of_torch_s_own() -> None:
-    class Theirs(nn.Module):
-        def __init__(self, causal: bool) -> None:
-            super().__init__()
-            self.embedding = nn.Embedding(30, 16)
-            self.layer = nn.TransformerDecoderLayer(16, 2, 32, dropout=0.2, batch_first=True)
-            self.causal = causal
-
-        def forward(self, source: Tensor, source_mask: Tensor, target: Tensor) -> Tensor:
-            length = target.shape[1]
-            mask = torch.ones(length, length, dtype=torch.bool).triu(1) if self.causal else None
-            x = self.layer(self.embedding(target), self.embedding(source), tgt_mask=mask)
-            return x @ self.embedding.weight.T
-
-    torch.manual_seed(3)
-    sound = find_leak(Theirs(causal=True))
-    assert sound.leaks == [] and "ended before each" in sound.tried[0]
-    assert pairs(find_leak(Theirs(causal=False))) == LATER
-
-
 # What is wrong with the question
 
 
@@ -242,11 +206,7 @@ def test_attention_of_torch_s_own() -> None:
         (7, {}, r"model = 7 cannot be called. Give a model \(of a translator, translator.model\)"),
         (lambda s, m, y: None, {}, r"the model returns NoneType for a target of \(2, 8\)"),
         (lambda s, m, y: y * 1.0, {}, r"the model returns \(2, 8\) for a target of \(2, 8\)"),
-        (
-            lambda s, m, y: torch.ones(2, 7, 11),
-            {},
-            r"returns \(2, 7, 11\) for a target of \(2, 8\). Return log",
-        ),
+        (lambda s, m, y: torch.ones(2, 7, 11), {}, r"returns \(2, 7, 11\) for a target of \(2, 8\). Return"),
         (lambda s, m, y: torch.full((2, 8, 11), float("nan")), {}, "the logits hold NaN"),
         (lambda s, m, y: torch.ones(1, 1, 11), {"target": [[2]]}, "target: 1 token has none after it"),
     ],
@@ -254,14 +214,6 @@ def test_attention_of_torch_s_own() -> None:
 def test_errors_say_what_to_give(model: Any, settings: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         find_leak(model, **settings)
-
-
-def test_ids_may_be_lists_and_arrays() -> None:
-    ours, source, target = model(), [[5, 6, 3]], [[2, 5, 6, 7]]
-    report = find_leak(ours, source=torch.tensor(source), target=torch.tensor(target))
-    assert find_leak(ours, source=source, target=target) == report
-    arrays = np.array(source), np.array(target, dtype=np.int32)
-    assert find_leak(ours, source=arrays[0], target=arrays[1]) == report
 
 
 def test_chance_that_cannot_be_repeated_is_refused() -> None:
@@ -289,20 +241,3 @@ def test_the_command_fails_when_something_leaks(pellucid: Command, monkeypatch: 
     assert outcome.out.startswith("random ids\nit leaks: 7 positions depend on what must be hidden\n")
     assert "\n  … and 16 more\n" in outcome.out
     assert outcome.err.startswith("pellucid: demo leaks: its predictions depend on later words")
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--to", "xx"], "the model translates to "),
-        (
-            ["--to", "fr"],
-            "--to fr has no effect on random ids, which have no language. Leave it out, or give",
-        ),
-        (["--sentence", "", "--to", "hi"], "the sentence is empty"),
-        (["--sentence", "zebra", "--to", "hi"], "sentence: the model has no word 'zebra'."),
-    ],
-)
-def test_what_the_command_refuses(pellucid: Command, options: list[str], message: str) -> None:
-    outcome = pellucid("leak", "demo", "--device", "cpu", *options)
-    assert (outcome.code, outcome.out) == (2, "") and outcome.err.startswith(f"pellucid: {message}")

@@ -16,36 +16,6 @@ from pellucid.reading.stepwise import largest_gap
 from pellucid.translator import Translator
 
 
-def by_loops(
-    tiny: Translator, source: list[int], beam: int, limit: int, forbidden: list[int]
-) -> list[list[tuple[list[int], float]]]:
-    """The 2 * beam best candidates of each step, from one whole pass for each hypothesis, in float64."""
-    model, end = tiny.model, tiny.model.config.end_id
-    ids = torch.tensor([source])
-    hypotheses: list[tuple[list[int], float]] = [([], 0.0)]
-    steps, finished = [], 0
-    for _ in range(limit):
-        weighed = []
-        for said, total in hypotheses:
-            read = torch.tensor([[model.config.start_id, *said]])
-            with torch.no_grad():
-                logits = model(ids, torch.ones_like(ids, dtype=torch.bool), read)[0, -1].double().tolist()
-            most = max(logits)
-            norm = most + math.log(sum(math.exp(logit - most) for logit in logits))
-            weighed += [
-                ([*said, token], total + logit - norm)
-                for token, logit in enumerate(logits)
-                if token not in forbidden
-            ]
-        weighed.sort(key=lambda pair: -pair[1])
-        steps.append(weighed[: 2 * beam])
-        finished += sum(said[-1] == end for said, _ in weighed[:beam])
-        hypotheses = [pair for pair in steps[-1] if pair[0][-1] != end][:beam]
-        if finished >= beam:
-            break
-    return steps
-
-
 def explained(text: str = "the dog saw two cats .", seed: int = 3) -> tuple[Translator, Explanation]:
     searcher = random_translator.translator(seed=seed, end=1.5)
     translation = dataclasses.replace(searcher.config.translation, beam=3, max_length=8)
@@ -70,14 +40,21 @@ def test_the_replay_ends_in_the_same_hypotheses(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", [0, 3, 5])
-def test_each_step_weighs_what_a_search_by_loops_weighs(seed: int) -> None:
+def test_each_candidate_has_the_log_probabilities_of_a_pass_over_it(seed: int) -> None:
+    """That the best of all are weighed is tested with the search itself."""
     searcher, explanation = explained(seed=seed)
-    forbidden = [0, 1, 2]  # pad, unknown, start
-    expected = by_loops(searcher, explanation.source_ids, beam=3, limit=8, forbidden=forbidden)
-    for step, weighed in zip(explanation.beam_path.steps, expected, strict=True):
-        assert [each.token_ids for each in step.candidates] == [said for said, _ in weighed]
-        totals = [total for _, total in weighed]
-        assert [each.total for each in step.candidates] == pytest.approx(totals, abs=1e-4)
+    source = torch.tensor([explanation.source_ids])
+    for number, step in enumerate(explanation.beam_path.steps, start=1):
+        for each in step.candidates:
+            read = torch.tensor([[searcher.model.config.start_id, *each.token_ids[:-1]]])
+            with torch.no_grad():
+                log_p = searcher.model(source, None, read)[0].log_softmax(-1)
+            expected = log_p[range(number), each.token_ids].tolist()
+            assert each.log_probability == pytest.approx(expected[-1], abs=1e-4)
+            assert each.total == pytest.approx(sum(expected), abs=1e-4)
+            assert each.tokens == explanation.vocabulary.target_tokens(each.token_ids)
+        totals = [each.total for each in step.candidates]
+        assert totals == sorted(totals, reverse=True)
         assert len({tuple(each.token_ids) for each in step.candidates}) == 6
 
 

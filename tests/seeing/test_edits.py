@@ -194,8 +194,7 @@ def test_a_place_chooses_as_in_numpy(at: Any) -> None:
         (lambda: lift_mask(LAST), f'part = "{LAST}" is not the path of a self-attention, which alone has a '),
         (lambda: without_residual("encoder.layers.0.residual_3"), 'residual_3" is no residual. Give one '),
         (lambda: patch({}), "patch: no name is given. Name tensors of the trace, such as decoder.embedded."),
-        (lambda: patch({"decoder.embedded": [[1.0]]}, "decoder.*"),
-         "the edit of decoder.embedded returned (1, 1); it must return a tensor of shape (2, 3, 8)."),
+        (lambda: patch({"decoder.embedded": [[1.0]]}, "decoder.*"), "the edit of decoder.embedded returned"),
     ],
 )  # fmt: skip
 def test_what_would_be_silently_wrong_is_refused(make: Any, message: str) -> None:

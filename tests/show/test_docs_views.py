@@ -64,15 +64,10 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Any, list[s
     ("view", "cells", "masked"),
     [
         (f"{SELF}.mask?{SIX}", 36, 15),  # six words, as in note 000
-        (f"{SELF}.weights?{SIX}", 42, 15),  # and a column of their sums
-        (f"{SELF}.mask", 16, 6),
-        (f"{SELF}.mask?head=1", 16, 6),
         (f"{SELF}.mask?mask=off&only=0", 16, 0),  # lifted for one head alone
         (f"{SELF}.mask?mask=off&only=0&head=1", 16, 6),
-        (f"{CROSS}.mask", 20, 0),
         (f"{CROSS}.mask?padding=masked", 28, 8),
         (f"{CROSS}.mask?padding=unmasked", 28, 0),
-        ("encoder.layers.0.self_attention.mask?padding=masked", 49, 14),
     ],
 )
 def test_masks_hide_so_many_cells(live: tuple[Any, list[str]], view: str, cells: int, masked: int) -> None:

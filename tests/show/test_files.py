@@ -98,13 +98,6 @@ def test_a_path_that_is_no_file_is_refused_before_the_work(
             to_file(tmp_path)
 
 
-def test_a_page_needs_two_names(hindi: Explanation, tmp_path: Path) -> None:
-    for names in ("ab", ("a", " ")):
-        with pytest.raises(UsageError, match="are not two names"):
-            hindi.to_html(tmp_path / "page.html", beside=hindi, names=names)  # type: ignore[arg-type]
-    assert not list(tmp_path.iterdir())
-
-
 # Pictures
 
 
@@ -211,16 +204,10 @@ def test_the_verb_says_why_not_another_target(pellucid: Command) -> None:
     assert pellucid(*CATS, "--more", "--alignment").code == 2
 
 
-def test_the_verb_refuses_what_is_no_file_before_it_works(pellucid: Command) -> None:
-    outcome = pellucid(*CATS, "--html", "")
-    said = "pellucid: --html: path = '' is not the name of a file. Give one, such as \"page.html\".\n"
-    assert outcome == (2, "", said)
-
-
-def test_an_error_of_the_model_beside_names_it(pellucid: Command, tmp_path: Path) -> None:
+def test_a_model_beside_stands_in_the_page_by_its_last_folder(pellucid: Command, tmp_path: Path) -> None:
     given = [*CATS, "--html", tmp_path / "a.html"]
     outcome = pellucid(*given, "--beside", tmp_path / "none")
-    assert outcome.code != 0 and outcome.err.startswith(f"pellucid: --beside {tmp_path / 'none'}: ")
+    assert outcome.code == 1 and outcome.err.startswith(f"pellucid: {tmp_path / 'none'}: no such folder.")
     assert not (tmp_path / "a.html").exists()
     (tmp_path / "runs").mkdir()
     shutil.copytree(Path(demo.__file__).parent / "demo_model", tmp_path / "runs" / "step-1")

@@ -13,15 +13,9 @@ from pellucid.seeing.viewed import lines
 from pellucid.show.worked_text import first_wrong
 from pellucid.worked.check import FROM_THE_START, Report
 
-LARGER = "a larger score never has a smaller weight"
-
 
 def verdicts(report: Report, name: str) -> list[str]:
     return [cell.verdict for cell in report.cells if cell.name == name]
-
-
-def rules(report: Report) -> list[str | None]:
-    return [cell.rule for cell in report.cells]
 
 
 def test_right_follows_and_wrong() -> None:
@@ -96,71 +90,53 @@ def test_what_is_elided_is_not_derivable_and_what_follows_starts_there() -> None
     assert report.cells[0].step is None and report.cells[0].start is None
 
 
-def test_a_row_of_weights_sums_to_one_within_half_a_unit_a_cell() -> None:
-    unknown = attention(scores=[[math.nan] * 3])
-    assert rules(unknown.check({"weights": [["0.4", "0.4", "0.3"]]})) == [None] * 3, (
-        "1.1 may be 1 before rounding"
-    )
-    assert (
-        rules(unknown.check({"weights": [["0.4", "0.4", "0.4"]]}))
-        == ["a row of weights sums to 1, this one to 1.2"] * 3
-    ), "rules apply to what is not derivable too"
+LARGER, EQUAL = "a larger score never has a smaller weight", "equal score differences give equal rows"
+SUM, WITHIN = "a row of weights sums to 1, this one to", "a context lies within the range of its values, here"
+FIRST = "the first row of a causal context is the first value row"
+ZERO, SHAPES = "masked weights are exactly 0", "shapes multiply: (2×4)·(4×3) = (2×3), not (2×2)"
+UNKNOWN, THREE = {"scores": [[math.nan] * 3]}, {"scores": [[1.0, 2.0, 0.5]], "scale": None}
+ROWS = {"scores": [[1.0, 2.0], [3.0, 4.0], [3.0, 5.0]], "scale": None}
+CLOSE = {"queries": [[1.0, 1.0]], "keys": [[math.nan] * 2] * 2, "scale": None}
+CAUSAL = {"scores": [[1.0, 0.8], [0.9, 1.1]], "mask": "causal"}
+VALUES = {"scores": [[1.0, 2.0], [1.0, 2.0]], "values": [[0.1, 1.0], [0.3, 1.0]]}
+HEADS = {"scores": [[[0.0]], [[0.0]]], "values": [[[1.0]], [[2.0]]]}
+ALONE = {"scores": [[math.nan] * 2], "values": [[0.1], [0.26]]}
+FOUR = {"queries": np.ones((2, 4)), "keys": np.ones((3, 4))}
+CLAIMED = {"weights": [["0.27", "0.73"], ["0.29", "0.71"], ["0.12", "0.88"]]}
 
 
-def test_a_larger_score_never_has_a_smaller_weight() -> None:
-    example = attention(scores=[[1.0, 2.0, 0.5]], scale=None)
-    report = example.check({"weights": [["0.5", "0.3", "0.2"]]})
-    assert rules(report) == [LARGER, LARGER, None] and verdicts(report, "weights")[2] == "wrong"
-    assert rules(example.check({"weights": [["0.45", "0.4", "0.2"]]}))[:2] == [None, None], "within rounding"
-    rounded = example.check({"scores": [["1.0", "1.1", "0.5"]], "weights": [["0.5", "0.3", "0.2"]]})
-    assert LARGER not in rules(rounded), "scores that differ by a unit may be equal before rounding"
-    # Keys that round to 1.0 + 1.0 and 1.1 + 1.0 may have been 1.04 + 1.04 and 1.06 + 1.0: the other order.
-    unknown = attention(queries=[[1.0, 1.0]], keys=[[math.nan] * 2] * 2, scale=None)
-    rounded = unknown.check({"keys": [["1.0", "1.0"], ["1.1", "1.0"]], "weights": [["0.505", "0.495"]]})
-    assert LARGER not in rules(rounded)
-
-
-def test_equal_score_differences_give_equal_rows() -> None:
-    example = attention(scores=[[1.0, 2.0], [3.0, 4.0], [3.0, 5.0]], scale=None)
-    claimed = [["0.27", "0.73"], ["0.29", "0.71"], ["0.12", "0.88"]]
-    equal = "equal score differences give equal rows"
-    assert rules(example.check({"weights": claimed})) == [None, None, equal, equal, None, None]
-    scores = {"scores": [["1.0", "2.0"], ["3.0", "4.0"], ["3.0", "5.0"]]}
-    assert equal not in rules(example.check(scores | {"weights": claimed})), "rounded scores leave that much"
-
-
-def test_masked_weights_are_exactly_zero() -> None:
-    example = attention(scores=[[1.0, 0.8], [0.9, 1.1]], mask="causal")
-    report = example.check({"weights": [["0.99", "0.01"], ["0.45", "0.55"]]})
-    assert rules(report) == [None, "masked weights are exactly 0", None, None]
-
-
-def test_a_context_lies_within_the_range_of_its_values() -> None:
-    example = attention(scores=[[1.0, 2.0], [1.0, 2.0]], values=[[0.1, 1.0], [0.3, 1.0]])
-    report = example.check({"context": [["0.34", "1.0"], ["0.5", "0.8"]]})
-    assert verdicts(report, "context") == ["wrong", "right", "wrong", "wrong"]
-    within = "a context lies within the range of its values, here"
-    assert rules(report) == [f"{within} 0.1 to 0.3", None, f"{within} 0.1 to 0.3", f"{within} 1 to 1"]
-    assert rules(example.check({"context": [["0.3", "1.0"], ["0.3", "1.0"]]})) == [None] * 4
-    side_by_side = attention(scores=[[[0.0]], [[0.0]]], values=[[[1.0]], [[2.0]]])
-    assert rules(side_by_side.check({"concatenated": [["1.0", "2.5"]]})) == [None, f"{within} 2 to 2"]
-
-
-def test_the_first_row_of_a_causal_context_is_the_first_value_row() -> None:
-    example = attention(scores=[[1.0, 2.0], [1.0, 2.0]], values=[[0.1], [0.3]], mask="causal")
-    report = example.check({"context": [["0.2"], ["0.25"]]})
-    assert verdicts(report, "context") == ["wrong", "right"]
-    first = report.cells[0].rule
-    assert first is not None and first.startswith(
-        "the first row of a causal context is the first value row; "
-    )
-
-
-def test_shapes_multiply() -> None:
-    example = attention(queries=np.ones((2, 4)), keys=np.ones((3, 4)))
-    report = example.check({"scores": [["4.0", "4.0"], ["4.0", "4.0"]], "weights": [["0.33"] * 3] * 2})
-    assert rules(report)[:4] == ["shapes multiply: (2×4)·(4×3) = (2×3), not (2×2)"] * 4
-    assert set(verdicts(report, "scores")) == {"wrong"} and set(verdicts(report, "weights")) == {"right"}
+@pytest.mark.parametrize(
+    ("arguments", "claims", "broken"),
+    [
+        (UNKNOWN, {"weights": [["0.4", "0.4", "0.3"]]}, [None] * 3),  # 1.1 may be 1 before rounding
+        (UNKNOWN, {"weights": [["0.4", "0.4", "0.4"]]}, [f"{SUM} 1.2"] * 3),  # also where nothing is known
+        (THREE, {"weights": [["0.5", "0.3", "0.2"]]}, [LARGER, LARGER, None]),
+        (THREE, {"weights": [["0.45", "0.4", "0.2"]]}, [None] * 3),  # within rounding
+        # Scores that differ by a unit may be equal before rounding, and so may sums of rounded keys.
+        (THREE, {"scores": [["1.0", "1.1", "0.5"]], "weights": [["0.5", "0.3", "0.2"]]}, [None] * 3),
+        (CLOSE, {"keys": [["1.0", "1.0"], ["1.1", "1.0"]], "weights": [["0.505", "0.495"]]}, [None] * 2),
+        (ROWS, CLAIMED, [None, None, EQUAL, EQUAL, None, None]),
+        (ROWS, {"scores": [["1.0", "2.0"], ["3.0", "4.0"], ["3.0", "5.0"]], **CLAIMED}, [None] * 6),
+        (CAUSAL, {"weights": [["0.99", "0.01"], ["0.45", "0.55"]]}, [None, ZERO, None, None]),
+        (VALUES, {"context": [["0.34", "1.0"], ["0.5", "0.8"]]},
+         [f"{WITHIN} 0.1 to 0.3", None, f"{WITHIN} 0.1 to 0.3", f"{WITHIN} 1 to 1"]),
+        (VALUES, {"context": [["0.3", "1.0"], ["0.3", "1.0"]]}, [None] * 4),
+        (ALONE, {"context": [["0.3"]]}, [None]),  # may be 0.26
+        (HEADS, {"concatenated": [["1.0", "2.5"]]}, [None, f"{WITHIN} 2 to 2"]),
+        (VALUES | {"mask": "causal"}, {"context": [["0.2", "1.0"], ["0.25", "1.0"]]},
+         [f"{FIRST}; {WITHIN} 0.1 to 0.1", None, None, None]),
+        (FOUR, {"scores": [["4.0", "4.0"], ["4.0", "4.0"]]}, [SHAPES] * 4),
+        (FOUR, {"scores": [["4.0", "4.0"], ["4.0", "4.0"]], "weights": [["0.33"] * 3] * 2}, [None] * 6),
+    ],
+)  # fmt: skip
+def test_the_rules_that_correct_numbers_obey(
+    arguments: dict[str, Any], claims: dict[str, Any], broken: list[str | None]
+) -> None:
+    """By the last stage that is claimed; a cell that breaks a rule is wrong."""
+    cells = attention(**arguments).check(claims).cells
+    last = [cell for cell in cells if cell.name == list(claims)[-1]]
+    assert [cell.rule for cell in last] == broken
+    assert not any(cell.rule and cell.verdict in ("right", "follows") for cell in cells)
 
 
 def test_each_head_has_its_matrix() -> None:
@@ -199,23 +175,11 @@ def test_the_report_is_a_table() -> None:
     ("claims", "decimals", "message"),
     [
         ({"wieghts": [["0.5", "0.5"]]}, None, "no stage is called 'wieghts'. Nearest: weights."),
-        (
-            {"weights": [[1, 0]]},
-            None,
-            'the whole number 1 does not say to how many digits it was rounded. Write "1.0"',
-        ),
+        ({"weights": [[1, 0]]}, None, "the whole number 1 does not say to how many digits it was rounded."),
         ({"weights": [["half", "0.5"]]}, None, 'weights: "half" is not a number. Write 0.25, -inf, or …'),
-        (
-            {"weights": [["0,5", "0.5"]]},
-            None,
-            '"0,5" is not a number. Decimals come after a point, not after a',
-        ),
+        ({"weights": [["0,5", "0.5"]]}, None, '"0,5" is not a number. Decimals come after a point, not'),
         ({"weights": 0.5}, None, 'weights: the claim is not a matrix. Write rows, [["0.4", "0.6"], …].'),
-        (
-            {"weights": [["0.5", "0.5"], ["1.0"]]},
-            None,
-            "rows differ in length. Write … for what is left out.",
-        ),
+        ({"weights": [["0.5", "0.5"], ["1.0"]]}, None, "rows differ in length. Write … for what is left"),
         ({"weights": [[["0.5", "0.5"]], [["0.5", "0.5"]]]}, None, "of 2 matrices claimed there should be 1"),
         ({"weights": [["0.5", "0.5"]]}, -1, "decimals = -1 must be a whole number, 0 or more."),
     ],
