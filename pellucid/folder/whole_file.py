@@ -3,7 +3,6 @@
 import itertools
 import os
 import shutil
-import tempfile
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -119,20 +118,6 @@ def making(folder: Path) -> Iterator[None]:
             for path in made:
                 path.rmdir()
         raise
-
-
-def check_writable(folder: Path, bytes_needed: int = 0) -> None:
-    """Make a folder if need be, and raise now if a later save would fail."""
-    with writing(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder) as file:  # a name that nobody else has
-            file.write(b"\0" * 4096)
-        free = shutil.disk_usage(folder).free
-    if free < bytes_needed:
-        raise PellucidError(
-            f"{folder}: {bytes_needed / 1e6:,.0f} MB are needed and {free / 1e6:,.0f} MB are free. "
-            "Make room, or choose another folder."
-        )
 
 
 @contextmanager
