@@ -34,8 +34,8 @@ class Changes:
 
 
 class ByHand:
-    """The pass over a batch, in the precision of the numbers given; `traced` has each tensor by its name, once
-    a sentence."""
+    """The pass over a batch, in the precision of the numbers given; `traced` has each tensor by its name, of
+    each sentence."""
 
     def __init__(self, config: ModelConfig, numbers: dict[str, Tensor], changes: Changes) -> None:
         self.config, self.numbers, self.changes = config, numbers, changes
