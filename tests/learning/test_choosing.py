@@ -138,8 +138,3 @@ def test_the_same_command_resumes_bit_for_bit(pellucid: Command, tmp_path: Path)
 def test_a_text_is_named_in_one_way(pellucid: Command, words: list[str]) -> None:
     outcome = pellucid("train", *words)
     assert outcome.code == 2 and outcome.err.startswith("pellucid: train needs one of these: CONFIG.toml, or")
-
-
-def test_a_wrong_device_is_refused_before_the_text_is_read(pellucid: Command) -> None:
-    outcome = pellucid("train", "--source", "no.en", "--target", "no.de", "--device", "cuda:99")
-    assert outcome.code == 2 and outcome.err.startswith("pellucid: --device cuda:99 cannot be used: ")
