@@ -138,15 +138,6 @@ def test_in_bf16_the_weights_stay_in_float32() -> None:
     assert (working[name] == before[name].bfloat16()).float().mean() > 0.95
 
 
-def test_in_bf16_a_restored_copy_has_the_restored_weights() -> None:
-    first, second = learner(precision="bf16"), learner(precision="bf16")
-    first.learn([batch(3, 3)], 1)
-    second.restore(first.tensors())
-    for mine, other in zip(first.working.parameters(), second.working.parameters(), strict=True):
-        assert torch.equal(mine, other)
-    assert first.learn([batch(3, 3)], 2) == second.learn([batch(3, 3)], 2)
-
-
 def test_the_biases_of_keys_are_left_alone() -> None:
     # They add the same to all scores of a query, which changes nothing; their gradient is but rounding.
     taught = learner(weight_decay=0.1)
