@@ -126,6 +126,7 @@ def _running(
     """
     out, settings, log = asked.out, asked.config.training, Log(asked.report)
     with claim(out), log.following(), stop_on_signal() as stop:
+        stop.run_folder = out
         run = set_up(asked, log.say, stop)
         batches = _endless_batches(run)
         # Before anything is written: settings that allow no batch leave no run in the way of the next.

@@ -11,22 +11,24 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from enum import Enum
+from pathlib import Path
 from typing import Any
 
 from pellucid.errors import PellucidError
+from pellucid.folder.checkpoint import newest_step
 
 HANG_UP = getattr(signal, "SIGHUP", None)  # Windows has none
 STANDARD_ERROR = 2
-AGAIN = " A second Ctrl-C stops at once; the run can then go on from its last checkpoint."
+AGAIN = " A second Ctrl-C stops at once; the run can then go on from step {:,}."
 
 
 class Doing(Enum):
     """What a training does when a signal comes, and how it answers."""
 
     READING = "stopping: there is nothing new to save."
-    STEP = f"stopping after this step.{AGAIN}"
-    VALIDATION = f"stopping after this step (a validation is running).{AGAIN}"
-    END = f"the last step is done: the run ends when its last models are validated and saved.{AGAIN}"
+    STEP = "stopping after this step."
+    VALIDATION = "stopping after this step (a validation is running)."
+    END = "the last step is done: the run ends when its last models are validated and saved."
 
 
 class Interrupted(PellucidError):
@@ -40,16 +42,20 @@ class StopRequest:
 
     requested = False
     doing = Doing.READING
+    run_folder: Path | None = None
 
     def __call__(self, number: int, frame: Any) -> None:
         """Note the signal and answer it; where there is nothing to finish, stop."""
         if self.requested and number != HANG_UP:
             raise KeyboardInterrupt
         self.requested = True
+        nothing_to_save = self.doing == Doing.READING
+        saved = newest_step(self.run_folder) if self.run_folder and not nothing_to_save else None
+        line = self.doing.value + ("" if saved is None else AGAIN.format(saved))
         # Not by print: a signal may come in the middle of a line, whose writer holds the display's locks.
         with suppress(OSError):
-            os.write(STANDARD_ERROR, f"\n{self.doing.value}\n".encode())
-        if self.doing == Doing.READING:
+            os.write(STANDARD_ERROR, f"\n{line}\n".encode())
+        if nothing_to_save:
             raise KeyboardInterrupt
 
     @contextmanager

@@ -56,7 +56,7 @@ def test_in_a_step_and_in_a_validation(
     answers, config = answer_in(module, name), short_runs.config(tmp_path / "data")
     with pytest.raises(Interrupted, match=f"stopped at step {stopped};"):
         pellucid.train(config, tmp_path / "run")
-    assert answers == [f"\n{answer}{AGAIN}\n"]
+    assert answers == [f"\n{answer}{AGAIN.format(0)}\n"]
 
 
 def test_while_data_are_read_it_ends_at_once(
@@ -99,5 +99,5 @@ def test_a_signal_at_the_end_in_the_middle_of_a_line_waits_for_the_end_of_both(
             said.append(line)
 
     pellucid.train(config, tmp_path / "run", report=report)
-    assert Doing.END.value in capfd.readouterr().err
+    assert Doing.END.value + AGAIN.format(6) in capfd.readouterr().err
     assert said[-1].startswith("average of ") and (tmp_path / "run" / "averaged").exists()
