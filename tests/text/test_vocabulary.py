@@ -11,6 +11,7 @@ from sentencepiece import SentencePieceNormalizer, SentencePieceTrainer
 from pellucid.config.schema import Config, DataConfig, ModelConfig, VocabularyConfig
 from pellucid.errors import PellucidError, UsageError
 from pellucid.text.vocabulary import Vocabulary, load_vocabulary
+from pellucid.text.vocabulary_file import kind_of
 from pellucid.text.vocabulary_training import train_vocabulary
 
 SOURCES = [
@@ -42,6 +43,7 @@ def test_what_is_encoded_is_decoded(kind: str, joint: bool) -> None:
     assert source[-1] == vocabulary.end_id == 3
     assert vocabulary.start_id not in source
     assert (vocabulary.source is vocabulary.target) == joint
+    assert kind_of(vocabulary.source) == kind  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("rule", ["nmt_nfkc", "nfkc", "identity", "nmt_nfkc_cf", "nfkc_cf"])
