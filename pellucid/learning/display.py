@@ -31,24 +31,25 @@ def showing(config: Config) -> Iterator[Callable[[Step], None]]:
         with showing_bar(config, Console(stderr=True)) as show:
             yield show
     else:
-        yield Lines(config, say).add
+        yield plain_lines(config, say)
 
 
-class Lines:
-    """A run in plain lines: one about every ten seconds, and some for each validation."""
+def plain_lines(
+    config: Config, say: Callable[[str], None], clock: Clock = time.monotonic
+) -> Callable[[Step], None]:
+    """Return a function that says a run's steps: a line about every ten seconds, some for each validation."""
+    pace, last_line = Pace(config.training, clock), -math.inf
 
-    def __init__(self, config: Config, say: Callable[[str], None], clock: Clock = time.monotonic) -> None:
-        self._pace, self._say, self._clock = Pace(config.training, clock), say, clock
-        self._last_line = -math.inf
-
-    def add(self, step: Step) -> None:
-        """Say what there is to say after this step."""
-        self._pace.add(step)
-        if self._clock() - self._last_line >= EVERY:
-            self._say(self._pace.line(step))
-            self._last_line = self._clock()
+    def show(step: Step) -> None:
+        nonlocal last_line
+        pace.add(step)
+        if clock() - last_line >= EVERY:
+            say(pace.line(step))
+            last_line = clock()
         for line in validation_lines(step):
-            self._say(line)
+            say(line)
+
+    return show
 
 
 @contextmanager

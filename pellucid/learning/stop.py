@@ -58,15 +58,6 @@ class StopRequest:
         if nothing_to_save:
             raise KeyboardInterrupt
 
-    @contextmanager
-    def during(self, doing: Doing) -> Iterator[None]:
-        """Note what the training does until the block ends."""
-        before, self.doing = self.doing, doing
-        try:
-            yield
-        finally:
-            self.doing = before
-
 
 @contextmanager
 def stop_on_signal() -> Iterator[StopRequest]:

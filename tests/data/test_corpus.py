@@ -197,7 +197,7 @@ def test_encoding_drops_the_too_long_and_the_unequal() -> None:
     )
     data = DataConfig(max_length=10, max_ratio=3)
     examples, report = encode_pairs(pairs, Letters(), data, Report(read=9, kept=7, empty=2))  # type: ignore[arg-type]
-    assert [example.origin for example in examples] == ["a.en:1", "a.en:5"]
+    assert [example.pair.origin for example in examples] == ["a.en:1", "a.en:5"]
     assert examples[1].source == [97, 98, 3]
     assert counts(report) == {"read": 9, "kept": 2, "empty": 3, "too_long": 2, "ratio": 2}
     assert str(report) == "9 pairs read, 2 kept; 3 empty, 2 too long, 2 of unequal length"
