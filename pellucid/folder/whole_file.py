@@ -7,7 +7,7 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from pellucid.errors import PellucidError, UsageError
 
@@ -18,21 +18,19 @@ BEGINNING = 2000  # bytes
 ELSEWHERE = "Choose another place."
 
 
-@contextmanager
-def whole(path: Path) -> Iterator[BinaryIO]:
-    """Open a file that gets its name when it is whole; until then a file of that name stays as it was.
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file that gets its name when it is whole; until then a file of that name stays as it was.
 
     A pipe, a device or /dev/stdout is written to directly, and never replaced.
     """
     if _is_stream(path):
         with path.open("ab") as file:
-            yield file
+            file.write(content)
         return
     target = Path(os.path.realpath(path))  # a link stays a link, and leads to the new file
     part = target.with_name(f".{os.getpid()}-{threading.get_ident()}.part")
     try:
-        with part.open("wb") as file:
-            yield file
+        part.write_bytes(content)
         if target.exists():
             shutil.copymode(target, part)
         to_disk(part)
@@ -43,12 +41,6 @@ def whole(path: Path) -> Iterator[BinaryIO]:
         if isinstance(error, OSError) and error.filename == str(part):
             error.filename = str(path)  # the name that the caller knows
         raise
-
-
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a file whole, or leave it as it was."""
-    with whole(path) as file:
-        file.write(content)
 
 
 def write(path: Any, content: bytes) -> None:

@@ -69,18 +69,11 @@ Take = Callable[[Sequence[int]], Sequence[int]]
 """The places of the sentences that are being decoded -> those of further ones that join them now."""
 
 
-def all_at_once(count: int) -> Take:
-    """What takes all sentences at the first step."""
-    everything = iter([range(count)])
-    return lambda open_places: next(everything, ())
-
-
 def search(
-    decoding: Decoding, requests: Sequence[Request], rules: Rules, choose: Choose, take: Take | None = None
+    decoding: Decoding, requests: Sequence[Request], rules: Rules, choose: Choose, take: Take
 ) -> Iterator[SearchStep]:
     """Decode sentences, a token a step; a sentence is done when `width` hypotheses ended, or at its limit. It
-    leaves, and `take` says which ones come in its place (None: all are decoded together)."""
-    take = take or all_at_once(len(requests))
+    leaves, and `take` says which ones come in its place."""
     hypotheses = _begin([], requests, rules)
     collected = defaultdict[int, list[Found]](list)
     joining = take([])

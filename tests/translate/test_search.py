@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 import torch
-from tables import END, FORBIDDEN, START, UNKNOWN, Table, TableDecoding, random_table, rules
+from tables import END, FORBIDDEN, START, UNKNOWN, Table, TableDecoding, all_at_once, random_table, rules
 from torch import Tensor
 
 from pellucid.errors import PellucidError
@@ -162,9 +162,8 @@ def test_an_end_token_counts_only_among_the_best() -> None:
 def test_a_sentence_is_done_as_soon_as_beam_hypotheses_are_finished() -> None:
     decoding = TableDecoding(random_table(seed=3, size=8, end=2.0))
     rows = []
-    for step in search(
-        decoding, [Request(n, 30) for n in range(6)], rules(3), functools.partial(best, beam=3)
-    ):
+    requests, choose = [Request(n, 30) for n in range(6)], functools.partial(best, beam=3)
+    for step in search(decoding, requests, rules(3), choose, all_at_once(6)):
         rows.append(len(step.open.places) * 3)
         assert not step.done or all(sum(found.finished for found in each) >= 3 for each in step.done.values())
         assert step.open.tokens.shape[1] == 3
