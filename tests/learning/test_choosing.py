@@ -10,7 +10,9 @@ from command import Command
 
 from pellucid.config.toml_file import from_table, read
 from pellucid.data.corpus import Pair
+from pellucid.errors import UsageError
 from pellucid.learning.choosing import Corpus, choose, kind_of, look_at, vocabulary_size
+from pellucid.learning.run import training
 from pellucid.text.vocabulary_training import train_vocabulary
 
 
@@ -138,3 +140,11 @@ def test_the_same_command_resumes_bit_for_bit(pellucid: Command, tmp_path: Path)
 def test_a_text_is_named_in_one_way(pellucid: Command, words: list[str]) -> None:
     outcome = pellucid("train", *words)
     assert outcome.code == 2 and outcome.err.startswith("pellucid: train needs one of these: CONFIG.toml, or")
+
+
+def test_a_wrong_device_is_refused_before_the_text_is_read(tmp_path: Path, pellucid: Command) -> None:
+    text = {"data": {"train": ["no.en", "no.de"]}}
+    with pytest.raises(UsageError, match=r"^device = 'cuda:99' cannot be used: "):
+        next(training(text, tmp_path / "run", device="cuda:99"))
+    outcome = pellucid("train", "--source", "no.en", "--target", "no.de", "--device", "cuda:99")
+    assert outcome.code == 2 and outcome.err.startswith("pellucid: --device cuda:99 cannot be used: ")
