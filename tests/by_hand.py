@@ -34,10 +34,16 @@ class Changes:
 
 
 class ByHand:
-    """The pass over a batch, in the precision of the numbers given."""
+    """The pass over a batch, in the precision of the numbers given; `traced` has each tensor by its name, of
+    each sentence."""
 
     def __init__(self, config: ModelConfig, numbers: dict[str, Tensor], changes: Changes) -> None:
         self.config, self.numbers, self.changes = config, numbers, changes
+        self.traced: dict[str, list[Tensor]] = {}
+
+    def see(self, name: str, tensor: Tensor) -> Tensor:
+        self.traced.setdefault(name, []).append(tensor)
+        return tensor
 
     def logits(self, source: Tensor, source_real: Tensor, target: Tensor, target_real: Tensor) -> Tensor:
         """B L V."""
@@ -45,28 +51,31 @@ class ByHand:
         tables = {stack: numbers.get(f"{stack}.embedding.weight", tied) for stack in ("encoder", "decoder")}
         projection = tables["decoder"] if self.config.tied else numbers["decoder.projection.weight"]
         for b in range(len(source)):
-            x = self.embedded(source[b], tables["encoder"])
+            x = self.embedded("encoder", source[b], tables["encoder"])
             keys_real, real = source_real[b].tolist(), target_real[b].tolist()
             for layer in range(self.config.encoder_layers):
                 x = self.layer(f"encoder.layers.{layer}", b, x, None, keys_real, keys_real)
             memory = self.last_norm("encoder", x)
-            y = self.embedded(target[b], tables["decoder"])
+            y = self.embedded("decoder", target[b], tables["decoder"])
             for layer in range(self.config.decoder_layers):
                 y = self.layer(f"decoder.layers.{layer}", b, y, memory, real, keys_real)
-            logits = self.last_norm("decoder", y) @ projection.T
-            rows.append(logits + numbers.get("decoder.projection.bias", 0.0))
+            logits = self.last_norm("decoder", y) @ projection.T + numbers.get("decoder.projection.bias", 0.0)
+            rows.append(self.see("decoder.logits", logits))
+            powers = logits.exp()
+            self.see("decoder.probabilities", powers / powers.sum(-1, keepdim=True))
         return torch.stack(rows)
 
-    def embedded(self, ids: Tensor, table: Tensor) -> Tensor:
+    def embedded(self, stack: str, ids: Tensor, table: Tensor) -> Tensor:
         width = self.config.width
         scale = math.sqrt(width) if self.config.scale_embeddings else 1.0
-        rows = []
-        for place, token in enumerate(ids.tolist()):
-            row = table[token] * scale
-            angles = [place / 10_000 ** (2 * (j // 2) / width) for j in range(width)]
-            waves = [math.cos(a) if j % 2 else math.sin(a) for j, a in enumerate(angles)]
-            rows.append(row + torch.tensor(waves, dtype=row.dtype))
-        return torch.stack(rows)
+        rows = torch.stack([table[token] * scale for token in ids.tolist()])
+        angles = [
+            [place / 10_000 ** (2 * (j // 2) / width) for j in range(width)] for place in range(len(ids))
+        ]
+        waves = [[math.cos(a) if j % 2 else math.sin(a) for j, a in enumerate(row)] for row in angles]
+        self.see(f"{stack}.token_embeddings", rows)
+        positions = self.see(f"{stack}.positions", torch.tensor(waves, dtype=rows.dtype))
+        return self.see(f"{stack}.embedded", rows + positions)
 
     def layer(
         self, path: str, b: int, x: Tensor, memory: Tensor | None, real: list[bool], memory_real: list[bool]
@@ -86,29 +95,33 @@ class ByHand:
     def add_and_norm(self, path: str, b: int, x: Tensor, step: Callable[[Tensor], Tensor]) -> Tensor:
         first = self.config.norm == "first"
         added = step(self.norm(f"{path}.norm", x) if first else x)
-        total = added if path in self.changes.no_residual else x + added
+        total = self.see(f"{path}.sum", added if path in self.changes.no_residual else x + added)
         out = total if first else self.norm(f"{path}.norm", total)
-        return self.changes.instead[path][b] if path in self.changes.instead else out
+        out = self.changes.instead[path][b] if path in self.changes.instead else out
+        return self.see(f"{path}.output", out)
 
     def norm(self, path: str, x: Tensor) -> Tensor:
-        rows = []
-        for row in x:
-            mean = row.sum() / len(row)
-            variance = ((row - mean) ** 2).sum() / len(row)
-            standardized = (row - mean) / torch.sqrt(variance + 1e-5)
-            rows.append(standardized * self.numbers[f"{path}.weight"] + self.numbers[f"{path}.bias"])
-        return torch.stack(rows)
+        means = torch.stack([row.sum() / len(row) for row in x])
+        rows = list(zip(x, self.see(f"{path}.mean", means), strict=True))
+        variances = torch.stack([((row - mean) ** 2).sum() / len(row) for row, mean in rows])
+        self.see(f"{path}.variance", variances)
+        each = zip(rows, variances, strict=True)
+        standardized = torch.stack([(row - mean) / torch.sqrt(v + 1e-5) for (row, mean), v in each])
+        scaled = self.see(f"{path}.standardized", standardized) * self.numbers[f"{path}.weight"]
+        return self.see(f"{path}.output", scaled + self.numbers[f"{path}.bias"])
 
     def last_norm(self, stack: str, x: Tensor) -> Tensor:
-        return self.norm(f"{stack}.norm", x) if self.config.norm == "first" else x
+        out = self.norm(f"{stack}.norm", x) if self.config.norm == "first" else x
+        return self.see(f"{stack}.output", out)
 
     def linear(self, path: str, x: Tensor) -> Tensor:
         return x @ self.numbers[f"{path}.weight"].T + self.numbers[f"{path}.bias"]
 
     def feed_forward(self, path: str, x: Tensor) -> Tensor:
-        hidden = self.linear(f"{path}.inner", x)
+        hidden = self.see(f"{path}.hidden", self.linear(f"{path}.inner", x))
         values = [[ACTIVATIONS[self.config.activation](value) for value in row] for row in hidden.tolist()]
-        return self.linear(f"{path}.outer", torch.tensor(values, dtype=x.dtype))
+        activated = self.see(f"{path}.activated", torch.tensor(values, dtype=x.dtype))
+        return self.see(f"{path}.output", self.linear(f"{path}.outer", activated))
 
     def attention(
         self,
@@ -122,17 +135,19 @@ class ByHand:
     ) -> Tensor:
         size = self.config.width // self.config.heads
         projected = [self.linear(f"{path}.{name}", z) for name, z in (("query", x), ("key", y), ("value", y))]
-        contexts = []
+        contexts, looked, masks = [], [], []
         for head in range(self.config.heads):
             queries, keys, values = (each[:, head * size : (head + 1) * size] for each in projected)
             how = self.changes.silent.get((path, head))
             hidden_future = causal and (path, head) not in self.changes.lifted
-            rows = []
+            rows, weights_of, mask = [], [], torch.full((len(queries), len(keys)), -math.inf, dtype=x.dtype)
             for i, query in enumerate(queries):
                 allowed = [m for m in range(len(keys)) if keys_real[m] and (m <= i or not hidden_future)]
+                mask[i, allowed] = 0.0
                 weights = self.weights(path, query, keys, allowed, how == "uniform")
                 if (path, b, head, i) in self.changes.weights:
                     weights = torch.tensor(self.changes.weights[path, b, head, i], dtype=x.dtype)
+                weights_of.append(weights)
                 rows.append(sum((weights[m] * values[m] for m in range(len(keys))), torch.zeros_like(query)))
             context = torch.stack(rows)
             if how == "zero":
@@ -141,7 +156,23 @@ class ByHand:
                 mean = context[[place for place, real in enumerate(asks_real) if real]].mean(0)
                 context = torch.stack([mean] * len(context))
             contexts.append(context)
-        return self.linear(f"{path}.output", torch.cat(contexts, dim=-1))
+            looked.append(torch.stack(weights_of))
+            masks.append(mask)
+        self.see_attention(path, projected, torch.stack(masks), torch.stack(looked), torch.stack(contexts))
+        concatenated = self.see(f"{path}.concatenated", torch.cat(contexts, dim=-1))
+        return self.see(f"{path}.output", self.linear(f"{path}.output", concatenated))
+
+    def see_attention(
+        self, path: str, projected: list[Tensor], mask: Tensor, weights: Tensor, context: Tensor
+    ) -> None:
+        """Show the tensors of all heads, H L M or H L K."""
+        heads = [torch.stack(each.chunk(self.config.heads, dim=-1)) for each in projected]
+        scores = torch.stack([queries @ keys.T for queries, keys in zip(*heads[:2], strict=True)])
+        scaled = scores / math.sqrt(heads[0].shape[-1])
+        named = dict(zip(("queries", "keys", "values"), heads, strict=True))
+        named |= dict(scores=scores, scaled_scores=scaled, mask=mask, masked_scores=scaled + mask)
+        for name, tensor in (named | dict(weights=weights, context=context)).items():
+            self.see(f"{path}.{name}", tensor)
 
     def weights(self, path: str, query: Tensor, keys: Tensor, allowed: list[int], uniform: bool) -> Tensor:
         divisor = 1.0 if path in self.changes.unscaled else math.sqrt(len(query))

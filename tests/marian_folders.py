@@ -45,13 +45,12 @@ def tokenizer(
     separate: bool = False,
     size: int = SIZE,
     codes: Sequence[str] = (),
-    texts: tuple[Sequence[str], Sequence[str]] | None = None,
 ) -> tuple[int, int]:
     """Write source.spm, target.spm and vocab.json, with ids that are not SentencePiece's; return the sizes.
 
     Every tenth piece of the source has no id, as in OPUS-MT, whose tables come from other text.
     """
-    source, target = texts or map(phrases, languages)
+    source, target = map(phrases, languages)
     sides = [pieces(folder, "source.spm", source, size)]
     sides += [pieces(folder, "target.spm", target, size, model_type="bpe")]
     sides[0] = [piece for number, piece in enumerate(sides[0]) if number % 10 or piece.startswith("<")]
@@ -82,7 +81,6 @@ def model(
     seed: int = 0,
     steps: int = 0,
     generation: dict[str, Any] | None = None,
-    pairs: Sequence[tuple[str, str]] | None = None,
     **settings: Any,
 ) -> Any:
     """Write a random model for these sizes of vocabulary, biases, norms and all; train it for some steps."""
@@ -95,12 +93,11 @@ def model(
     )  # fmt: skip
     config = transformers.MarianConfig(**(shape | settings), attn_implementation="eager")
     transformer = transformers.MarianMTModel(config).eval()
-    if not pairs:  # real text is learned from the usual start
-        roughen(transformer)
+    roughen(transformer)
     unsaid = [[sizes[0] - 1], [1]]
     usual = dict(num_beams=4, max_length=24, bad_words_ids=unsaid, early_stopping=True, length_penalty=1.0)
     if steps:
-        train(transformer, folder, steps, pairs)
+        train(transformer, folder, steps)
     transformer.generation_config.update(**(usual | (generation or {})))
     transformer.save_pretrained(folder)
     return transformer
@@ -116,10 +113,10 @@ def roughen(transformer: Any) -> None:
     transformer.final_logits_bias.normal_()[:, 0] += 2
 
 
-def train(transformer: Any, folder: Path, steps: int, pairs: Sequence[tuple[str, str]] | None) -> None:
-    """Train on pairs, or on the phrasebook, so that it says different things of different sentences."""
+def train(transformer: Any, folder: Path, steps: int) -> None:
+    """Train on the phrasebook, so that it says different things of different sentences."""
     tokens = transformers.MarianTokenizer.from_pretrained(folder)
-    pairs = pairs or sorted({(meaning.text("en"), meaning.text("fr")) for meaning in meanings()})
+    pairs = sorted({(meaning.text("en"), meaning.text("fr")) for meaning in meanings()})
     numbers, optimizer = random.Random(5), torch.optim.Adam(transformer.parameters(), lr=0.005)
     for _ in range(steps):
         sources, targets = zip(*numbers.sample(pairs, 32), strict=True)

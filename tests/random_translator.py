@@ -2,6 +2,7 @@
 
 import functools
 import random
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from pellucid.config.schema import Config, DataConfig, ModelConfig, VocabularyCo
 from pellucid.model import Transformer
 from pellucid.text.vocabulary import Vocabulary
 from pellucid.text.vocabulary_training import train_vocabulary
+from pellucid.translate.likelihood import log_probabilities
 from pellucid.translate.translation import Translation
 from pellucid.translator import Translator
 
@@ -70,6 +72,17 @@ def assert_same(ours: list[Translation], theirs: list[Translation]) -> None:
         assert [each.finished for each in our.hypotheses] == [each.finished for each in their.hypotheses]
         scores = [each.score for each in their.hypotheses]
         assert [each.score for each in our.hypotheses] == pytest.approx(scores, abs=1e-4)
+
+
+def check_found(
+    ours: Translator, sources: Sequence[Sequence[int]], found: list[Translation], theirs: list[list[int]]
+) -> int:
+    """Each translation is theirs, or is at least as probable: count those that are the same."""
+    likely = log_probabilities([ours.model], sources, theirs, batch_tokens=4096)
+    for each, row, log_p in zip(found, theirs, likely, strict=True):
+        best = each.hypotheses[0]
+        assert best.token_ids == row or best.score >= sum(log_p) / len(row) - 1e-4
+    return sum(each.hypotheses[0].token_ids == row for each, row in zip(found, theirs, strict=True))
 
 
 def most_memory(profiled: profile) -> int:

@@ -83,7 +83,7 @@ def make_batch(examples: Sequence[Example], start_id: int, pad_id: int) -> Batch
     source, source_mask = pad([example.source for example in examples], pad_id)
     target_out, target_mask = pad([example.target for example in examples], pad_id)
     target_in, _ = pad([[start_id, *example.target[:-1]] for example in examples], pad_id)
-    origins = tuple(example.origin for example in examples)
+    origins = tuple(example.pair.origin for example in examples)
     return Batch(source, source_mask, target_in, target_out, target_mask, origins)
 
 

@@ -17,11 +17,6 @@ class Example:
     target: list[int]
     pair: Pair
 
-    @property
-    def origin(self) -> str:
-        """Return the place as errors name it, file:line."""
-        return self.pair.origin
-
 
 def encode_pairs(
     pairs: Sequence[Pair], vocabulary: Vocabulary, data: DataConfig, report: Report | None = None

@@ -67,7 +67,7 @@ def verified(folder: Path, kind: str, needed: Sequence[str]) -> tuple[dict[str, 
             files[name] = path.read_bytes()
         except OSError as error:
             raise PellucidError(f"{path}: cannot be read: {error.strerror}. Copy the folder again.") from None
-        _compare(path, _sha256(files[name]), expected)
+        _compare(path, hashlib.sha256(files[name]).hexdigest(), expected)
     return manifest, files
 
 
@@ -126,10 +126,6 @@ def _compare(path: Path, found: str, expected: str) -> None:
         )
 
 
-def _sha256(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
-
-
 def _sha256_of_file(path: Path) -> str:
     """Hash a file piece by piece: a model's weights may be as large as the memory that is left."""
     with path.open("rb") as file:
@@ -138,4 +134,4 @@ def _sha256_of_file(path: Path) -> str:
 
 def _sha256_of(table: Mapping[str, Any]) -> str:
     """Hash what a table says, independent of its layout."""
-    return _sha256(json.dumps(table, sort_keys=True).encode())
+    return hashlib.sha256(json.dumps(table, sort_keys=True).encode()).hexdigest()

@@ -3,12 +3,11 @@
 import itertools
 import os
 import shutil
-import tempfile
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from pellucid.errors import PellucidError, UsageError
 
@@ -19,21 +18,19 @@ BEGINNING = 2000  # bytes
 ELSEWHERE = "Choose another place."
 
 
-@contextmanager
-def whole(path: Path) -> Iterator[BinaryIO]:
-    """Open a file that gets its name when it is whole; until then a file of that name stays as it was.
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file that gets its name when it is whole; until then a file of that name stays as it was.
 
     A pipe, a device or /dev/stdout is written to directly, and never replaced.
     """
     if _is_stream(path):
         with path.open("ab") as file:
-            yield file
+            file.write(content)
         return
     target = Path(os.path.realpath(path))  # a link stays a link, and leads to the new file
     part = target.with_name(f".{os.getpid()}-{threading.get_ident()}.part")
     try:
-        with part.open("wb") as file:
-            yield file
+        part.write_bytes(content)
         if target.exists():
             shutil.copymode(target, part)
         to_disk(part)
@@ -44,12 +41,6 @@ def whole(path: Path) -> Iterator[BinaryIO]:
         if isinstance(error, OSError) and error.filename == str(part):
             error.filename = str(path)  # the name that the caller knows
         raise
-
-
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a file whole, or leave it as it was."""
-    with whole(path) as file:
-        file.write(content)
 
 
 def write(path: Any, content: bytes) -> None:
@@ -119,20 +110,6 @@ def making(folder: Path) -> Iterator[None]:
             for path in made:
                 path.rmdir()
         raise
-
-
-def check_writable(folder: Path, bytes_needed: int = 0) -> None:
-    """Make a folder if need be, and raise now if a later save would fail."""
-    with writing(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder) as file:  # a name that nobody else has
-            file.write(b"\0" * 4096)
-        free = shutil.disk_usage(folder).free
-    if free < bytes_needed:
-        raise PellucidError(
-            f"{folder}: {bytes_needed / 1e6:,.0f} MB are needed and {free / 1e6:,.0f} MB are free. "
-            "Make room, or choose another folder."
-        )
 
 
 @contextmanager

@@ -6,7 +6,7 @@ from pathlib import Path
 from pellucid.errors import PellucidError, UsageError
 from pellucid.folder.checkpoint import save_model
 from pellucid.folder.manifest import is_sealed
-from pellucid.folder.whole_file import check_writable
+from pellucid.folder.whole_file import making
 from pellucid.interop.bart_family import read_foreign
 from pellucid.interop.foreign import is_foreign, open_foreign
 from pellucid.interop.loading import describe
@@ -46,8 +46,8 @@ def import_model(
         foreign.source_language = source_language
     loaded = read_foreign(foreign)
     parity = against_transformers(path, loaded) if check else None
-    check_writable(out, 5 * sum(each.numel() for each in loaded.model.parameters()))
-    save_model(out, loaded.model, loaded.vocabulary, loaded.config, loaded.manifest["provenance"])
+    with making(out):
+        save_model(out, loaded.model, loaded.vocabulary, loaded.config, loaded.manifest["provenance"])
     return Conversion(describe(foreign, loaded), out, parity)
 
 

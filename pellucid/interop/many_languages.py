@@ -55,11 +55,11 @@ def read_languages(foreign: Foreign, settings: Mapping[str, Any]) -> Vocabulary 
     }
     table |= {f"__{name}__" if m2m100 else name: id_ for name, id_ in codes.items()}
     check_table(foreign, table, settings["vocab_size"], TABLE if m2m100 else PIECES)
-    if len(foreign.faults) > faults or model is None or proto is None:
+    if len(foreign.faults) > faults or model is None:
         return None
     pieces = Renumbered(model, by_id(table, settings["vocab_size"]), special, codes)
     languages = tuple((source, code) for code in codes)
-    return Vocabulary(pieces, pieces, languages, "none", kind_of(proto), **special)
+    return Vocabulary(pieces, pieces, languages, "none", kind_of(model), **special)
 
 
 def _m2m100(foreign: Foreign, table: Mapping[str, int]) -> dict[str, int]:

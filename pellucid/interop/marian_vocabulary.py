@@ -39,7 +39,7 @@ def read_vocabulary(foreign: Foreign, settings: Mapping[str, Any]) -> Vocabulary
     if special[0] != special[1]:
         foreign.faults.append(f"{TARGET_TABLE}: its special tokens have other ids than those of {TABLE}.")
     languages = _languages(foreign, tables[0])
-    kind = kind_of(protos[SIDES[0]])
+    kind = kind_of(models[0])
     tokens = [by_id(table, size) for table, size in zip(tables, sizes, strict=True)]
     plain = _plain(protos, tokens, special[0], kind, languages)
     if plain is not None:

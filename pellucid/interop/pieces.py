@@ -7,7 +7,6 @@ from typing import Any
 from pellucid.interop.foreign import Foreign
 from pellucid.text.renumbered import Pieces
 from pellucid.text.vocabulary import Vocabulary
-from pellucid.text.vocabulary_file import without_paths
 
 SIDES = ("source.spm", "target.spm")
 
@@ -20,7 +19,7 @@ def tokens_of(model: Pieces) -> list[str]:
 def write_sides(vocabulary: Vocabulary, folder: Path) -> None:
     """Write source.spm and target.spm, which cut and join text."""
     for name, side in zip(SIDES, (vocabulary.source, vocabulary.target), strict=True):
-        (folder / name).write_bytes(without_paths(side.serialized_model_proto()))
+        (folder / name).write_bytes(side.serialized_model_proto())
 
 
 def check_table(foreign: Foreign, table: Mapping[str, Any], size: int, name: str) -> None:

@@ -3,9 +3,11 @@
 import math
 import sys
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
+from statistics import fmean
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
@@ -14,7 +16,7 @@ from pellucid.config.schema import Config, TrainingConfig
 from pellucid.learning.step import Step
 
 EVERY = 10.0  # seconds between two plain lines
-FORGET = 0.99  # what a step counts for in the mean loss, beside the step after it
+RECENT = 100  # steps whose mean loss is shown
 
 Clock = Callable[[], float]
 
@@ -31,24 +33,25 @@ def showing(config: Config) -> Iterator[Callable[[Step], None]]:
         with showing_bar(config, Console(stderr=True)) as show:
             yield show
     else:
-        yield Lines(config, say).add
+        yield plain_lines(config, say)
 
 
-class Lines:
-    """A run in plain lines: one about every ten seconds, and some for each validation."""
+def plain_lines(
+    config: Config, say: Callable[[str], None], clock: Clock = time.monotonic
+) -> Callable[[Step], None]:
+    """Return a function that says a run's steps: a line about every ten seconds, some for each validation."""
+    pace, last_line = Pace(config.training, clock), -math.inf
 
-    def __init__(self, config: Config, say: Callable[[str], None], clock: Clock = time.monotonic) -> None:
-        self._pace, self._say, self._clock = Pace(config.training, clock), say, clock
-        self._last_line = -math.inf
-
-    def add(self, step: Step) -> None:
-        """Say what there is to say after this step."""
-        self._pace.add(step)
-        if self._clock() - self._last_line >= EVERY:
-            self._say(self._pace.line(step))
-            self._last_line = self._clock()
+    def show(step: Step) -> None:
+        nonlocal last_line
+        pace.add(step)
+        if clock() - last_line >= EVERY:
+            say(pace.line(step))
+            last_line = clock()
         for line in validation_lines(step):
-            self._say(line)
+            say(line)
+
+    return show
 
 
 @contextmanager
@@ -97,13 +100,13 @@ def validation_progress(
 
 
 class Pace:
-    """The mean loss of the last hundred steps or so, the speed, and the time that is left."""
+    """The mean loss of the last hundred steps, the speed, and the time that is left."""
 
     def __init__(self, training: TrainingConfig, clock: Clock) -> None:
         self._steps, self._limit, self._clock = training.steps, 60 * (training.minutes or math.inf), clock
         self._first: tuple[int, float] | None = None  # number of the first step, and the time of its end
-        self._last = self._loss = self._weight = self._seconds = 0.0
-        self._tokens = 0
+        self._losses = deque[float](maxlen=RECENT)
+        self._last, self._seconds, self._tokens = 0.0, 0.0, 0
 
     def add(self, step: Step) -> None:
         """Count a step; neither the first one nor the time of a validation counts for the speed."""
@@ -113,8 +116,7 @@ class Pace:
         elif step.validation is None:
             self._tokens, self._seconds = self._tokens + step.update.tokens, self._seconds + now - self._last
         if not step.update.skipped:
-            self._loss = FORGET * self._loss + step.update.plain_loss
-            self._weight = FORGET * self._weight + 1
+            self._losses.append(step.update.plain_loss)
         self._last = now
 
     def fraction(self, step: Step) -> float:
@@ -131,8 +133,8 @@ class Pace:
         parts = [f"step {step.number:,}/{self._steps:,}"]
         if self._limit < math.inf and (step.number == first or by_time < by_steps):
             parts = [f"step {step.number:,}", f"{step.seconds / 60:.1f}/{self._limit / 60:g} minutes"]
-        if self._weight:
-            parts.append(f"loss {self._loss / self._weight:.3f}")
+        if self._losses:
+            parts.append(f"loss {fmean(self._losses):.3f}")
         if self._seconds:
             parts.append(f"{self._tokens / self._seconds:,.0f} tokens/s")
             parts.append(f"{timedelta(seconds=round(max(min(by_steps, by_time), 0.0)))} left")

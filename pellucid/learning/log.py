@@ -10,7 +10,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from io import FileIO
 from pathlib import Path
-from threading import Lock
 from typing import Any
 
 from pellucid.errors import PellucidError
@@ -28,7 +27,6 @@ class Log:
         self._report = report
         self._waiting: list[str] = []
         self._file: FileIO | None = None
-        self._lock = Lock()  # the answer to a signal comes from another thread
 
     def say(self, text: str) -> None:
         """Show a text and write it to the log."""
@@ -38,12 +36,11 @@ class Log:
     def note(self, text: str) -> None:
         """Write a text to the log only, for example a line that the display shows already."""
         now = time.strftime("%Y-%m-%d %H:%M:%S")
-        with self._lock:
-            self._waiting += [f"{now}  {line}\n" for line in text.split("\n")]
-            if self._file is not None:
-                lines, self._waiting = "".join(self._waiting), []
-                with writing(Path(str(self._file.name))):
-                    self._file.write(lines.encode(errors="backslashreplace"))
+        self._waiting += [f"{now}  {line}\n" for line in text.split("\n")]
+        if self._file is not None:
+            lines, self._waiting = "".join(self._waiting), []
+            with writing(Path(str(self._file.name))):
+                self._file.write(lines.encode(errors="backslashreplace"))
 
     def open(self, path: Path) -> None:
         """Append to this file from now on."""
@@ -68,11 +65,8 @@ class Log:
             raise
         finally:
             warnings.showwarning = show
-            # The answer to a signal may come even later: then it is shown, but not written.
-            with self._lock:
-                if self._file is not None:
-                    self._file.close()
-                self._file = None
+            if self._file is not None:
+                self._file.close()
 
 
 def figures_of(step: Step) -> dict[str, Any]:

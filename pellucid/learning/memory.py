@@ -5,9 +5,8 @@ dropout draws other random numbers.
 """
 
 import ctypes
-import functools
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 
 from pellucid.config.schema import ModelConfig
 from pellucid.data.batch import Batch
@@ -93,12 +92,5 @@ def trim_heap() -> None:
     Batches of ever new shapes fragment the heap of glibc: its top rises although most of the memory below is
     free. docs/training.md has the measurements.
     """
-    _malloc_trim()(0)
-
-
-@functools.cache
-def _malloc_trim() -> Callable[[int], int]:
-    try:
-        return ctypes.CDLL(None).malloc_trim
-    except (AttributeError, OSError, TypeError):  # another C library; TypeError on Windows
-        return lambda keep: 0
+    with suppress(AttributeError, OSError, TypeError):  # another C library; TypeError on Windows
+        ctypes.CDLL(None).malloc_trim(0)

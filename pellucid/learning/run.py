@@ -14,7 +14,7 @@ from pellucid.config.toml_file import as_config
 from pellucid.data.batch import Batch
 from pellucid.errors import PellucidError, UsageError
 from pellucid.learning.claim import claim
-from pellucid.learning.display import Lines, say, showing
+from pellucid.learning.display import plain_lines, say, showing
 from pellucid.learning.log import LOG, METRICS, Log, figures_of, open_metrics, write_metrics
 from pellucid.learning.memory import TRIM_EVERY, DoesNotFit, split_message, trim_heap
 from pellucid.learning.process import own_process
@@ -126,12 +126,12 @@ def _running(
     """
     out, settings, log = asked.out, asked.config.training, Log(asked.report)
     with claim(out), log.following(), stop_on_signal() as stop:
-        stop.run_folder, stop.say = out, log.say
+        stop.run_folder = out
         run = set_up(asked, log.say, stop)
         batches = _endless_batches(run)
         # Before anything is written: settings that allow no batch leave no run in the way of the next.
         first = next(batches)
-        stop.doing, lines = Doing.STEP, Lines(asked.config, log.note)
+        stop.doing, note = Doing.STEP, plain_lines(asked.config, log.note)
         with open_metrics(out / METRICS, run.position.step or -1) as metrics:
             if run.position.step == 0:
                 if settings.start_from and run.validation_pairs:
@@ -142,14 +142,14 @@ def _running(
 
             def log_step(step: Step) -> None:
                 write_metrics(metrics, figures_of(step))
-                lines.add(step)
+                note(step)
 
             with closing(run.learner):
                 run.learner.start_workers()
                 yield run, itertools.chain([first], batches), log_step
-            with stop.during(Doing.END):
-                if average := finish(run):
-                    write_metrics(metrics, average)
+            stop.doing = Doing.END
+            if average := finish(run):
+                write_metrics(metrics, average)
         _report_early_end(run)
 
 

@@ -54,8 +54,9 @@ def validate_and_keep(run: Run) -> tuple[Validation, bool]:
     model, average = run.learner.model, run.config.training.average
     if average:
         keep_for_average(run.out, run.position.step, model.state_dict(), average)
-    with run.stop.during(Doing.VALIDATION):
-        validation = _validate(run, model)
+    run.stop.doing = Doing.VALIDATION
+    validation = _validate(run, model)
+    run.stop.doing = Doing.STEP
     best = _keep_if_best(run, model, validation, f"step {run.position.step}")
     run.position.stale = 0 if best else run.position.stale + 1
     return validation, best

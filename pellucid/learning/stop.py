@@ -5,19 +5,21 @@ A terminal that closes often sends SIGHUP twice, from the system and from the sh
 training at once after its first step has begun. Under nohup SIGHUP is ignored, and stays ignored.
 """
 
+import os
 import signal
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from enum import Enum
 from pathlib import Path
-from queue import SimpleQueue
 from typing import Any
 
 from pellucid.errors import PellucidError
 from pellucid.folder.checkpoint import newest_step
 
 HANG_UP = getattr(signal, "SIGHUP", None)  # Windows has none
+STANDARD_ERROR = 2
+AGAIN = " A second Ctrl-C stops at once; the run can then go on from step {:,}."
 
 
 class Doing(Enum):
@@ -41,10 +43,6 @@ class StopRequest:
     requested = False
     doing = Doing.READING
     run_folder: Path | None = None
-    say: Callable[[str], None] = staticmethod(lambda line: None)
-
-    def __init__(self) -> None:
-        self.answers: SimpleQueue[str | None] = SimpleQueue()
 
     def __call__(self, number: int, frame: Any) -> None:
         """Note the signal and answer it; where there is nothing to finish, stop."""
@@ -53,27 +51,12 @@ class StopRequest:
         self.requested = True
         nothing_to_save = self.doing == Doing.READING
         saved = newest_step(self.run_folder) if self.run_folder and not nothing_to_save else None
-        line = self.doing.value
-        if saved is not None:
-            line += f" A second Ctrl-C stops at once; the run can then go on from step {saved:,}."
-        self.answers.put(line)
+        line = self.doing.value + ("" if saved is None else AGAIN.format(saved))
+        # Not by print: a signal may come in the middle of a line, whose writer holds the display's locks.
+        with suppress(OSError):
+            os.write(STANDARD_ERROR, f"\n{line}\n".encode())
         if nothing_to_save:
             raise KeyboardInterrupt
-
-    def speak(self) -> None:
-        """Say the answers, in a thread of its own: when a signal comes in the middle of a line, the first
-        thread holds the locks of the display."""
-        while (line := self.answers.get()) is not None:
-            self.say(line)
-
-    @contextmanager
-    def during(self, doing: Doing) -> Iterator[None]:
-        """Note what the training does until the block ends."""
-        before, self.doing = self.doing, doing
-        try:
-            yield
-        finally:
-            self.doing = before
 
 
 @contextmanager
@@ -89,8 +72,6 @@ def stop_on_signal() -> Iterator[StopRequest]:
     if isinstance(outer, StopRequest):
         yield outer
         return
-    speaker = threading.Thread(target=request.speak, daemon=True)
-    speaker.start()
     numbers = [signal.SIGINT, signal.SIGTERM]
     if HANG_UP is not None and signal.getsignal(HANG_UP) != signal.SIG_IGN:
         numbers.append(HANG_UP)
@@ -100,5 +81,3 @@ def stop_on_signal() -> Iterator[StopRequest]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-        request.answers.put(None)
-        speaker.join(5)  # a display that hangs must not hold up the end

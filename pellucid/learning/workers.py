@@ -68,11 +68,6 @@ class Workers:
     def __len__(self) -> int:
         return len(self._connections)
 
-    @property
-    def process_ids(self) -> list[int]:
-        """The numbers that the system has for the processes."""
-        return [process.pid for process in self._processes]
-
     def begin(self, step: int) -> None:
         """Let dropout in the workers follow from the seed and the step, so that a resume repeats it."""
         self._seeds = random.Random(f"{self._seed} {step}")

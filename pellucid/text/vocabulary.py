@@ -21,7 +21,6 @@ from pellucid.errors import PellucidError, Setting, UsageError
 from pellucid.text.preparation import prepare, restore
 from pellucid.text.renumbered import IDS_FILE, Pieces, Renumbered, ids_file, renumber, table_of
 from pellucid.text.subwords import sample
-from pellucid.text.vocabulary_file import without_paths
 
 JOINT_FILE, SOURCE_FILE, TARGET_FILE = (f"vocabulary{side}.model" for side in ("", ".source", ".target"))
 FILES = {JOINT_FILE, SOURCE_FILE, TARGET_FILE, IDS_FILE}
@@ -143,7 +142,7 @@ class Vocabulary:
         """Write vocabulary.model, or one such file for each side."""
         sides = {SOURCE_FILE: self.source, TARGET_FILE: self.target}
         for name, model in ({JOINT_FILE: self.source} if self.joint else sides).items():
-            (folder / name).write_bytes(without_paths(model.serialized_model_proto()))
+            (folder / name).write_bytes(model.serialized_model_proto())
         if (ids := ids_file(self.source, self.target)) is not None:
             (folder / IDS_FILE).write_bytes(ids)
 

@@ -5,7 +5,7 @@ aligned at their ends. All of it is small, so it is NumPy on the processor, wher
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
+OF_SENTENCES = 5  # fields of Hypotheses that have one number a sentence; the others have one a hypothesis
 
 
 class Candidates(NamedTuple):
@@ -29,6 +30,9 @@ class Hypotheses(NamedTuple):
     """The open hypotheses of each sentence, best first; a place whose sum is -inf holds none."""
 
     places: Array  # S, the sentence's place in the caller's list
+    limits: Array  # S, the most tokens of a hypothesis, the end token included
+    given: Array  # S, the tokens of the prefix
+    finished: Array  # S, the hypotheses that ended so far
     lengths: Array  # S, the tokens of its hypotheses so far, without the start token
     totals: Array  # S W, the sum of the log-probabilities
     tokens: Array  # S W L+1, the start token before the others; before that anything
@@ -36,15 +40,15 @@ class Hypotheses(NamedTuple):
     rows: Array  # S W, the hypothesis of the step before that each one continues, counted through the batch
 
     @classmethod
-    def at_start(cls, places: Sequence[int], start_id: int) -> "Hypotheses":
+    def at_start(
+        cls, places: Sequence[int], limits: Sequence[int], given: Sequence[int], start_id: int
+    ) -> "Hypotheses":
         """One hypothesis for each sentence, with the start token only."""
-        count = len(places)
-        nothing = np.zeros((count, 1, 0), np.float32)
-        tokens = np.full((count, 1, 1), start_id)
-        totals = np.zeros((count, 1), np.float32)
-        return cls(
-            np.array(places, int), np.zeros(count, int), totals, tokens, nothing, np.zeros((count, 1), int)
-        )
+        count, zeros = len(places), np.zeros(len(places), int)
+        of_sentences = [np.array(each, int) for each in (places, limits, given, zeros, zeros)]
+        totals, nothing = np.zeros((count, 1), np.float32), np.zeros((count, 1, 0), np.float32)
+        of_each = [totals, np.full((count, 1, 1), start_id), nothing, zeros[:, None]]
+        return cls(*of_sentences, *of_each)
 
     def joined_by(self, others: "Hypotheses") -> "Hypotheses":
         """Return these and, behind them, others that are at their start."""
@@ -53,15 +57,11 @@ class Hypotheses(NamedTuple):
         width, length = self.log_probabilities.shape[1:]
         more = (0, 0), (0, width - 1)
         longer = (*more, (length, 0))
-        totals = np.pad(others.totals, more, constant_values=np.float32(-math.inf))
-        start = others.tokens[0, 0, 0]
-        beside = (
-            others.places,
-            others.lengths,
-            totals,
-            np.pad(others.tokens, longer, constant_values=start),
-            np.pad(others.log_probabilities, longer),
-            np.pad(others.rows, more),
+        beside = others._replace(
+            totals=np.pad(others.totals, more, constant_values=np.float32(-math.inf)),
+            tokens=np.pad(others.tokens, longer, constant_values=others.tokens[0, 0, 0]),
+            log_probabilities=np.pad(others.log_probabilities, longer),
+            rows=np.pad(others.rows, more),
         )
         return Hypotheses(*(np.concatenate(both) for both in zip(self, beside, strict=True)))
 
@@ -78,38 +78,29 @@ class Hypotheses(NamedTuple):
             each.reshape(sentences * width, -1).take(rows, axis=0)
             for each in (self.tokens, self.log_probabilities)
         )
-        return Hypotheses(
-            self.places,
-            self.lengths + 1,
-            chosen.totals,
-            np.concatenate((tokens, chosen.tokens[..., None]), -1),
-            np.concatenate((log_p, chosen.log_probabilities[..., None]), -1),
-            rows,
-        )
+        tokens = np.concatenate((tokens, chosen.tokens[..., None]), -1)
+        log_p = np.concatenate((log_p, chosen.log_probabilities[..., None]), -1)
+        grown = [self.lengths + 1, chosen.totals, tokens, log_p, rows]
+        return Hypotheses(*self[: OF_SENTENCES - 1], *grown)
 
     def keep(self, kept: Array) -> "Hypotheses":
         """Keep the hypotheses at these places, S W, of each sentence."""
-        return self._with(pick(each, kept) for each in self._of_each_hypothesis())
+        return Hypotheses(*self[:OF_SENTENCES], *(pick(each, kept) for each in self[OF_SENTENCES:]))
 
     def first(self, width: int) -> "Hypotheses":
         """Keep the first hypotheses of each sentence."""
-        return self._with(each[:, :width] for each in self._of_each_hypothesis())
+        return Hypotheses(*self[:OF_SENTENCES], *(each[:, :width] for each in self[OF_SENTENCES:]))
 
     def of(self, sentences: Array) -> "Hypotheses":
         """Keep the hypotheses of these sentences only, as long as the longest of them."""
-        places, lengths, totals, tokens, log_p, rows = (each[sentences] for each in self)
-        surplus = log_p.shape[-1] - lengths.max(initial=0)
-        return Hypotheses(places, lengths, totals, tokens[..., surplus:], log_p[..., surplus:], rows)
+        kept = Hypotheses(*(each[sentences] for each in self))
+        surplus = kept.log_probabilities.shape[-1] - kept.lengths.max(initial=0)
+        tokens, log_p = (each[..., surplus:] for each in (kept.tokens, kept.log_probabilities))
+        return kept._replace(tokens=tokens, log_probabilities=log_p)
 
     def without(self, gone: Array) -> "Hypotheses":
         """Remove the hypotheses that are marked in S W."""
         return self._replace(totals=np.where(gone, np.float32(-math.inf), self.totals))
-
-    def _of_each_hypothesis(self) -> tuple[Array, ...]:
-        return self.totals, self.tokens, self.log_probabilities, self.rows
-
-    def _with(self, of_each_hypothesis: Iterable[Array]) -> "Hypotheses":
-        return Hypotheses(self.places, self.lengths, *of_each_hypothesis)
 
 
 @dataclass(frozen=True)

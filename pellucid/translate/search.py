@@ -55,30 +55,6 @@ class Rules:
     forced_end: bool = False  # at its limit a hypothesis ends
 
 
-@dataclass
-class Counts:
-    """For each open sentence: its limit, the tokens of its prefix, and its hypotheses that ended so far."""
-
-    limits: Array
-    given: Array
-    ended: Array
-
-    @classmethod
-    def of(cls, requests: Sequence[Request]) -> "Counts":
-        """Counts at the start."""
-        limits, given = ([each.max_length for each in requests], [len(each.prefix) for each in requests])
-        return cls(np.array(limits, int), np.array(given, int), np.zeros(len(requests), int))
-
-    def joined_by(self, others: "Counts") -> "Counts":
-        """Return these and, behind them, others."""
-        both = zip(vars(self).values(), vars(others).values(), strict=True)
-        return Counts(*(np.concatenate(each) for each in both))
-
-    def of_these(self, sentences: Array) -> "Counts":
-        """Keep those of some sentences."""
-        return Counts(*(each[sentences] for each in vars(self).values()))
-
-
 @dataclass(frozen=True)
 class SearchStep:
     """What a step left: the open hypotheses, and by place in the batch what was found for those now done."""
@@ -93,39 +69,31 @@ Take = Callable[[Sequence[int]], Sequence[int]]
 """The places of the sentences that are being decoded -> those of further ones that join them now."""
 
 
-def all_at_once(count: int) -> Take:
-    """What takes all sentences at the first step."""
-    everything = iter([range(count)])
-    return lambda open_places: next(everything, ())
-
-
 def search(
-    decoding: Decoding, requests: Sequence[Request], rules: Rules, choose: Choose, take: Take | None = None
+    decoding: Decoding, requests: Sequence[Request], rules: Rules, choose: Choose, take: Take
 ) -> Iterator[SearchStep]:
     """Decode sentences, a token a step; a sentence is done when `width` hypotheses ended, or at its limit. It
-    leaves, and `take` says which ones come in its place (None: all are decoded together)."""
-    take = take or all_at_once(len(requests))
-    hypotheses, counts = Hypotheses.at_start((), rules.start_id), Counts.of([])
+    leaves, and `take` says which ones come in its place."""
+    hypotheses = _begin([], requests, rules)
     collected = defaultdict[int, list[Found]](list)
     joining = take([])
     while joining or len(hypotheses.places):
         if joining:
             decoding.join(joining)
-            hypotheses = hypotheses.joined_by(Hypotheses.at_start(joining, rules.start_id))
-            counts = counts.joined_by(Counts.of([requests[place] for place in joining]))
-        candidates = _continue(decoding, hypotheses, requests, counts, rules, choose)
+            hypotheses = hypotheses.joined_by(_begin(joining, requests, rules))
+        candidates = _continue(decoding, hypotheses, requests, rules, choose)
         hypotheses = candidates.first(rules.width)
         ended = candidates.tokens[:, :, -1] == rules.end_id
         if ended.any():
             ended &= ~candidates.empty
             counted = ended[:, : rules.width]
             _collect(collected, extract(candidates, counted, rules.length_penalty, finished=True))
-            counts.ended += counted.sum(1)
+            candidates = candidates._replace(finished=candidates.finished + counted.sum(1))
             open_first = ended.argsort(axis=1, kind="stable")[:, : rules.width]
             hypotheses = candidates.without(ended).keep(open_first)
 
-        enough = counts.ended >= rules.width
-        done = enough | (counts.limits <= hypotheses.lengths) | hypotheses.empty.all(1)
+        enough = hypotheses.finished >= rules.width
+        done = enough | (hypotheses.limits <= hypotheses.lengths) | hypotheses.empty.all(1)
         closed, left = {}, None
         if done.any():
             too_few = (done & ~enough)[:, None] & ~hypotheses.empty
@@ -133,23 +101,25 @@ def search(
             gone = zip(hypotheses.places[done].tolist(), hypotheses.lengths[done].tolist(), strict=True)
             closed = {n: _ranked(collected.pop(n, []), requests[n], length) for n, length in gone}
             left = (~done).nonzero()[0]
-            hypotheses, counts = hypotheses.of(left), counts.of_these(left)
+            hypotheses = hypotheses.of(left)
         if closed or rules.width > 1:
             decoding.select(hypotheses.rows.ravel(), left)
         yield SearchStep(hypotheses, closed)
         joining = take(hypotheses.places.tolist()) if closed else []
 
 
+def _begin(places: Sequence[int], requests: Sequence[Request], rules: Rules) -> Hypotheses:
+    """Return the hypotheses with which the sentences at these places begin."""
+    some = [requests[place] for place in places]
+    limits, given = [each.max_length for each in some], [len(each.prefix) for each in some]
+    return Hypotheses.at_start(places, limits, given, rules.start_id)
+
+
 def _continue(
-    decoding: Decoding,
-    hypotheses: Hypotheses,
-    requests: Sequence[Request],
-    counts: Counts,
-    rules: Rules,
-    choose: Choose,
+    decoding: Decoding, hypotheses: Hypotheses, requests: Sequence[Request], rules: Rules, choose: Choose
 ) -> Hypotheses:
     """Return the candidates of a step, chosen from the likeliest tokens if these decide, or from all."""
-    required = _required(hypotheses, requests, counts, rules)
+    required = _required(hypotheses, requests, rules)
     said = log_probabilities(decoding.step(hypotheses.tokens[:, :, -1].ravel(), required))
     while True:
         _check(said, hypotheses, requests)
@@ -161,13 +131,11 @@ def _continue(
         said = said.all()
 
 
-def _required(
-    hypotheses: Hypotheses, requests: Sequence[Request], counts: Counts, rules: Rules
-) -> Array | None:
+def _required(hypotheses: Hypotheses, requests: Sequence[Request], rules: Rules) -> Array | None:
     """For each row, the token that must come next, of the prefix or the end at the limit; FREE where any may.
     None where any may everywhere."""
-    lengths = hypotheses.lengths
-    if not (lengths < counts.given).any() and not (rules.forced_end and (lengths + 1 == counts.limits).any()):
+    lengths, last = hypotheses.lengths, hypotheses.lengths + 1 == hypotheses.limits
+    if not (lengths < hypotheses.given).any() and not (rules.forced_end and last.any()):
         return None
     required = []
     for place, length in zip(hypotheses.places.tolist(), lengths.tolist(), strict=True):

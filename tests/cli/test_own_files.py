@@ -14,10 +14,10 @@ from pellucid import experiments
 from pellucid.data.catalog import CORPORA, Corpus, Split
 from pellucid.data.download import File
 from pellucid.data.phrasebook import texts
-from pellucid.learning.claim import HOLDER, LOCK, WRITTEN
+from pellucid.learning.claim import LOCK, WRITTEN
 
 TEXT = "".join(f"Sentence {n}.\tFrase {n}.\n" for n in range(20)).encode()
-RUN = (*WRITTEN, LOCK, HOLDER, ".part", ".writable", ".again", ".manifest", "metrics.tmp", "log.txt")
+RUN = (*WRITTEN, LOCK, ".part", ".writable", ".again", ".manifest", "metrics.tmp", "log.txt")
 IN_FOLDERS = (
     *(
         f"{folder}/{name}"

@@ -6,14 +6,13 @@ from typing import Any
 
 import pytest
 import short_runs
-from sentencepiece import SentencePieceProcessor, SentencePieceTrainer
+from sentencepiece import SentencePieceTrainer
 
 import pellucid
 from pellucid.config.file_names import short_names
 from pellucid.config.toml_file import from_table, to_table
 from pellucid.errors import UsageError
 from pellucid.folder.checkpoint import newest_state
-from pellucid.text.vocabulary_file import without_paths
 
 
 @pytest.mark.parametrize(
@@ -32,29 +31,13 @@ def test_a_file_is_called_by_as_little_as_tells_it_from_the_others(names: dict[s
 
 
 def ready_made(folder: Path) -> Path:
-    """A word model trained from a file: SentencePiece writes the paths of text and model into it."""
+    """A word model."""
     folder.mkdir(parents=True)
-    text = "".join(f"{left}\n{right}\n" for left, right in short_runs.pairs(60))
-    (folder / "text").write_text(text, "utf-8")
-    files = dict(input=str(folder / "text"), model_prefix=str(folder / "ready"))
     words = dict(model_type="word", vocab_size=50, hard_vocab_limit=False, minloglevel=2)
-    SentencePieceTrainer.train(**files, **words, pad_id=0, unk_id=1, bos_id=2, eos_id=3)
+    text, ids = sum(short_runs.pairs(60), ()), dict(pad_id=0, unk_id=1, bos_id=2, eos_id=3)
+    with (folder / "ready.model").open("wb") as file:
+        SentencePieceTrainer.train(sentence_iterator=iter(text), model_writer=file, **words, **ids)
     return folder / "ready.model"
-
-
-def test_a_vocabulary_loses_its_paths_and_nothing_else(tmp_path: Path) -> None:
-    whole = ready_made(tmp_path / "it").read_bytes()
-    assert whole.count(str(tmp_path).encode()) == 2
-    without = without_paths(whole)
-    assert str(tmp_path).encode() not in without and without_paths(without) == without
-    one, other = (SentencePieceProcessor(model_proto=proto) for proto in (whole, without))
-    tokens = range(one.get_piece_size())
-    assert [one.id_to_piece(token) for token in tokens] == [other.id_to_piece(token) for token in tokens]
-    assert [one.get_score(token) for token in tokens] == [other.get_score(token) for token in tokens]
-    text = "ab  ba unheard-of\t½"
-    assert one.encode(text) == other.encode(text) and one.eos_id() == other.eos_id() == 3
-    demo = Path(pellucid.__file__).parent / "demo_model" / "vocabulary.model"
-    assert without_paths(demo.read_bytes()) == demo.read_bytes()
 
 
 def run_with_everything(folder: Path) -> tuple[pellucid.Config, Path]:

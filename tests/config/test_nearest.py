@@ -6,15 +6,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from pellucid.config.nearest import did_you_mean, nearest
+from pellucid.config.nearest import did_you_mean
 from pellucid.config.whole import is_whole
-
-
-def test_the_nearest_names_come_first_and_few() -> None:
-    known = ["mask", "weight", "weights", "output"]
-    assert nearest("weightss", known) == ["weights", "weight"]
-    assert nearest("weightss", known, n=1) == ["weights"]
-    assert nearest("weightss", known, cutoff=0.99) == []
 
 
 def test_did_you_mean_offers_one_name_or_nothing() -> None:

@@ -6,7 +6,7 @@ import random
 import pytest
 import torch
 
-from pellucid.data.batch import batches, make_batch, plan_batches
+from pellucid.data.batch import make_batch, plan_batches
 from pellucid.data.corpus import Pair
 from pellucid.data.examples import Example
 from pellucid.errors import UsageError
@@ -27,15 +27,6 @@ def test_each_pair_is_in_one_batch_and_no_batch_is_over_the_budget(batch_tokens:
     plan = plan_batches(lengths, 1, 0, batch_tokens)
     assert sorted(row for rows in plan for row in rows) == list(range(3000))
     assert all(len(rows) * max(max(lengths[row]) for row in rows) <= batch_tokens for rows in plan)
-
-
-def test_the_plan_depends_on_seed_and_epoch_alone() -> None:
-    lengths = random_lengths(500)
-    plan = plan_batches(lengths, 1, 0, 400)
-    random.seed(5)
-    assert plan_batches(lengths, 1, 0, 400) == plan
-    assert plan_batches(lengths, 1, 1, 400) != plan
-    assert plan_batches(lengths, 2, 0, 400) != plan
 
 
 def test_sorting_leaves_little_padding() -> None:
@@ -62,13 +53,6 @@ def test_batches_come_in_another_order_in_each_epoch() -> None:
     for order in orders:  # short and long ones come mixed: each length is followed by any other
         rising = sum(one < other for one, other in itertools.pairwise(order))
         assert 0.3 < rising / len(order) < 0.7
-
-
-def test_a_resume_in_mid_epoch_sees_the_remaining_batches() -> None:
-    examples = [example([4] * s, [5] * t, line) for line, (s, t) in enumerate(random_lengths(200), 1)]
-    whole = [batch.origins for batch in batches(examples, 3, 7, 100, start=2, pad_id=0)]
-    assert [batch.origins for batch in batches(examples, 3, 7, 100, 2, 0, first=11)] == whole[11:]
-    assert len({origin for origins in whole for origin in origins}) == 200
 
 
 def test_a_batch_is_shifted_padded_and_masked() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from pellucid.config.schema import DataConfig
 from pellucid.data.corpus import Pair, Report, by_language, fingerprint, read_pairs
-from pellucid.data.examples import encode_pairs, sample_examples, unknown_shares
+from pellucid.data.examples import encode_pairs, unknown_shares
 from pellucid.errors import PellucidError, UsageError
 
 
@@ -173,16 +173,15 @@ def test_fingerprint_follows_the_bytes_and_not_the_folder(tmp_path: Path) -> Non
 
 @dataclass(frozen=True)
 class Letters:
-    """A stand-in for a Vocabulary: a token for each letter; sampled, some spaces become tokens too."""
+    """A stand-in for a Vocabulary: a token for each letter."""
 
     languages: tuple[tuple[str, str], ...] = ()
 
     def encode_source(
         self, text: str, to: str | None, sampling: float = 0, seed: int | None = None
     ) -> list[int]:
-        spread = (seed or 0) % 3 if sampling else 0
         tag = [9] if len(self.languages) > 1 else []
-        return [*tag, *(ord(letter) for letter in text if letter not in " \u200b"), *[8] * spread, 3]
+        return [*tag, *(ord(letter) for letter in text if letter not in " \u200b"), 3]
 
     encode_target = encode_source
 
@@ -198,7 +197,7 @@ def test_encoding_drops_the_too_long_and_the_unequal() -> None:
     )
     data = DataConfig(max_length=10, max_ratio=3)
     examples, report = encode_pairs(pairs, Letters(), data, Report(read=9, kept=7, empty=2))  # type: ignore[arg-type]
-    assert [example.origin for example in examples] == ["a.en:1", "a.en:5"]
+    assert [example.pair.origin for example in examples] == ["a.en:1", "a.en:5"]
     assert examples[1].source == [97, 98, 3]
     assert counts(report) == {"read": 9, "kept": 2, "empty": 3, "too_long": 2, "ratio": 2}
     assert str(report) == "9 pairs read, 2 kept; 3 empty, 2 too long, 2 of unequal length"
@@ -213,20 +212,6 @@ def test_the_shares_of_unknown_tokens_are_of_each_side() -> None:
     examples, _ = encode_pairs(pairs_of(("ab", "abcd"), ("cd", "efab")), Letters(), DataConfig())  # type: ignore[arg-type]
     for token, shares in ((ord("a"), (1 / 4, 2 / 8)), (ord("e"), (0, 1 / 8)), (3, (2 / 4, 2 / 8))):
         assert unknown_shares(examples, SimpleNamespace(unknown_id=token)) == shares  # type: ignore[arg-type]
-
-
-def test_sampling_is_repeated_for_the_same_seed_and_epoch() -> None:
-    examples, _ = encode_pairs(pairs_of(*[("abc", "de")] * 50), Letters(), DataConfig())  # type: ignore[arg-type]
-
-    def sample(seed: int, epoch: int, max_length: int = 99) -> list[list[int]]:
-        again = sample_examples(examples, Letters(), 0.1, max_length, seed, epoch)  # type: ignore[arg-type]
-        return [example.source for example in again]
-
-    assert sample(1, 4) == sample(1, 4)
-    assert sample(1, 4) != sample(1, 5)
-    assert sample(1, 4) != sample(2, 4)
-    assert max(map(len, sample(1, 4))) == 6
-    assert max(map(len, sample(1, 4, max_length=5))) == 5  # the rest is as without sampling
 
 
 @pytest.mark.timeout(60)  # reading it takes milliseconds

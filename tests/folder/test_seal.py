@@ -12,8 +12,9 @@ import foreign
 import pytest
 
 from pellucid.errors import PellucidError
+from pellucid.folder import whole_file
 from pellucid.folder.manifest import is_sealed, remove, sealed
-from pellucid.folder.whole_file import copy, making, whole, write_new, write_whole
+from pellucid.folder.whole_file import copy, making, write_new, write_whole
 
 
 def names(folder: Path) -> list[str]:
@@ -22,7 +23,7 @@ def names(folder: Path) -> list[str]:
 
 @pytest.mark.parametrize("link", [False, True])
 def test_a_file_is_as_it_was_until_the_new_one_is_whole_and_a_link_stays_a_link(
-    tmp_path: Path, link: bool
+    tmp_path: Path, link: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = given = tmp_path / "out.json"
     if link:
@@ -31,22 +32,33 @@ def test_a_file_is_as_it_was_until_the_new_one_is_whole_and_a_link_stays_a_link(
         write_whole(given, b"first")  # the link leads to nothing yet
     path.write_bytes(b"old")
     path.chmod(0o640)
-    with whole(given) as file:
-        file.write(b"new")
-        file.flush()
-        assert path.read_bytes() == b"old"
+    replace, found = os.replace, list[bytes]()
+
+    def watched(source: Path, target: Path) -> None:
+        found.extend((path.read_bytes(), source.read_bytes()))
+        replace(source, target)
+
+    monkeypatch.setattr(os, "replace", watched)
+    write_whole(given, b"new")
+    assert found == [b"old", b"new"]
     assert path.read_bytes() == b"new" and given.is_symlink() == link
     assert stat.S_IMODE(path.stat().st_mode) == 0o640
     assert names(tmp_path) == (["link", "out.json"] if link else ["out.json"])
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, OSError])
-def test_what_goes_wrong_leaves_nothing_behind(tmp_path: Path, error: type[BaseException]) -> None:
+def test_what_goes_wrong_leaves_nothing_behind(
+    tmp_path: Path, error: type[BaseException], monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "out.json"
     path.write_bytes(b"old")
-    with pytest.raises(error), whole(path) as file:
-        file.write(b"half")
+
+    def fail(*_: object) -> None:
         raise error
+
+    with monkeypatch.context() as patch, pytest.raises(error):
+        patch.setattr(whole_file, "to_disk", fail)
+        write_whole(path, b"new")
     with pytest.raises((error, PellucidError)), sealed(tmp_path / "model", "model", {}) as folder:
         (folder / "weights").write_bytes(b"half")
         raise error

@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 import torch
 from marian_folders import CODES, check_attention, many_languages, phrases
+from random_translator import check_found
 from transformers import M2M100ForConditionalGeneration
 
 from pellucid.data.batch import pad
 from pellucid.interop.importing import import_model
 from pellucid.seeing.trace import trace
-from pellucid.translate.likelihood import log_probabilities
 from pellucid.translator import load
 
 
@@ -41,7 +41,8 @@ def test_logits_attention_and_translations_are_those_of_transformers(made: Any) 
     theirs = M2M100ForConditionalGeneration.from_pretrained(folder, attn_implementation="eager").eval()
     config, texts = translator.model.config, phrases("en", 20)
     assert (config.norm, config.positions, config.start_id, config.end_id) == ("first", "fairseq", 2, 2)
-    source, mask = pad([translator.vocabulary.encode_source(text, to) for text in texts], config.pad_id)
+    sources = [translator.vocabulary.encode_source(text, to) for text in texts]
+    source, mask = pad(sources, config.pad_id)
     code = translator.vocabulary.target_tag(to)[0]
     target = torch.tensor([[config.start_id, code, 7, 9, 30, 12]] * len(texts))
     with torch.no_grad(), trace(translator.model, only="*.weights") as seen:
@@ -58,16 +59,12 @@ def test_logits_attention_and_translations_are_those_of_transformers(made: Any) 
             bad_words_ids=[[1], [3]],
         )  # fmt: skip
         ours = translator.translate(texts, to=to, beam=beam, max_length=23)
-        finished = [(each, row[1:]) for each, row in zip(ours, generated.tolist(), strict=True)]
-        for each, row in finished:
-            if config.end_id in row:
-                row = row[: row.index(config.end_id) + 1]
-            assert each.hypotheses[0].token_ids[0] == code
-            if each.hypotheses[0].token_ids != row:
-                assert beam > 1
-                ids = translator.vocabulary.encode_source(each.source, to)
-                total = sum(log_probabilities([translator.model], [ids], [row], 4096)[0])
-                assert each.hypotheses[0].score >= total / len(row) - 1e-4 or not each.hypotheses[0].finished
+        assert all(each.hypotheses[0].token_ids[0] == code for each in ours)
+        end, rows = config.end_id, [row[1:] for row in generated.tolist()]
+        their_ids = [row[: [*row, end].index(end) + 1] for row in rows]
+        assert beam > 1 or [each.hypotheses[0].token_ids for each in ours] == their_ids
+        done = [place for place, each in enumerate(ours) if each.hypotheses[0].finished]
+        check_found(translator, *([side[n] for n in done] for side in (sources, ours, their_ids)))  # type: ignore[arg-type]
 
 
 def test_it_is_imported_with_its_languages(made: Any, tmp_path: Path) -> None:

@@ -4,25 +4,21 @@ import json
 import random
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 import random_translator
 import tiny
 import torch
 from command import Command
-from marian_folders import check_attention, model, phrases, tokenizer
+from marian_folders import model, phrases, tokenizer
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
 import pellucid as package
-from pellucid.data.batch import pad
 from pellucid.errors import PellucidError, UsageError
-from pellucid.folder.checkpoint import save_model
 from pellucid.folder.load import Loaded
 from pellucid.interop.bart_family import read_foreign
 from pellucid.interop.exporting import export
 from pellucid.interop.foreign import open_foreign
-from pellucid.seeing.trace import trace
 from pellucid.translator import Translator
 
 OURS: dict[str, Callable[[], Translator]] = {
@@ -49,39 +45,13 @@ def test_transformers_opens_it_and_computes_the_same(name: str, tmp_path: Path) 
     for text in random_translator.sentences(12):
         ids = translator.vocabulary.encode_source(text, to)
         assert tokens(f">>es<< {text}" if several else text).input_ids == ids
-        source = torch.tensor([ids])
         for beam in (1, 4):
-            ours = translator.translate(text, to=to, beam=beam, max_length=20).hypotheses[0]
+            ours = translator.translate(text, to=to, beam=beam, max_length=20)
             stop = {"num_beams": beam, "max_length": 21, "early_stopping": beam > 1}
-            row = theirs.generate(source, **stop)[0].tolist()[1:]
-            if tokens.eos_token_id not in row:  # ours prefers one that has ended
-                continue
-            row = row[: row.index(tokens.eos_token_id) + 1]
-            assert ours.token_ids == row or ours.score >= mean_of(translator, ids, row) - 1e-4
-
-
-@torch.no_grad()
-@pytest.mark.parametrize("name", OURS)
-def test_its_logits_and_all_its_attention_weights_are_ours(name: str, tmp_path: Path) -> None:
-    translator, out = OURS[name](), tmp_path / "marian"
-    export("huggingface", loaded(translator), out, check=False)
-    theirs = AutoModelForSeq2SeqLM.from_pretrained(out, attn_implementation="eager").eval()
-    numbers, config = random.Random(2), translator.model.config
-    sources = [numbers.choices(range(4, config.vocabulary), k=length) for length in (9, 4, 1, 7)]
-    source, mask = pad(sources, config.pad_id)
-    target = torch.tensor([[config.start_id, *numbers.choices(range(4, config.target_size), k=6)]] * 4)
-    with trace(translator.model, only="*.weights") as seen:
-        logits = translator.model(source, mask, target)
-    said = theirs(source, mask.long(), decoder_input_ids=target, output_attentions=True)
-    assert (logits - said.logits).abs().max() < 1e-4
-    check_attention(seen, said, mask)
-
-
-@torch.no_grad()
-def mean_of(translator: Translator, source: list[int], target: list[int]) -> float:
-    ids = torch.tensor([[translator.model.config.start_id, *target[:-1]]])
-    logits = translator.model(torch.tensor([source]), None, ids)
-    return float(logits[0].log_softmax(-1).gather(1, torch.tensor(target)[:, None]).mean())
+            row = theirs.generate(torch.tensor([ids]), **stop)[0].tolist()[1:]
+            if tokens.eos_token_id in row:  # ours prefers one that has ended
+                row = row[: row.index(tokens.eos_token_id) + 1]
+                random_translator.check_found(translator, [ids], [ours], [row])
 
 
 @pytest.mark.parametrize("name", OURS)
@@ -97,9 +67,6 @@ def test_taken_in_again_it_is_the_same_model(name: str, tmp_path: Path) -> None:
     assert again.vocabulary.source_tokens(source[0].tolist()) == translator.vocabulary.source_tokens(
         source[0].tolist()
     )
-    sides = [(each.source, each.target) for each in (again.vocabulary, translator.vocabulary)]
-    protos = [[side.serialized_model_proto() for side in pair] for pair in sides]
-    assert len({len(proto) for proto in protos[0]}) == len({len(proto) for proto in protos[1]})
     ours, theirs = translator.config.translation, again.config.translation
     assert (ours.beam, ours.max_length, ours.forced_end) == (
         theirs.beam,
@@ -149,8 +116,6 @@ def test_the_verbs_take_a_folder_of_transformers_directly(tmp_path: Path, pelluc
     assert f"pellucid: {theirs}: MarianMT (OPUS-MT), 2+2 layers, width 16, " in said.err
     assert "without no_repeat_ngram_size = 3, which Pellucid does not have" in said.err
     assert package.load(theirs, device="cpu").translate(text).text == said.out.rstrip("\n")
-    for verb in (["inspect", theirs], ["leak", theirs, "--sentence", text], ["explain", theirs, text]):
-        assert pellucid(*verb).code == 0, verb
 
     brought = pellucid("import", theirs, tmp_path / "ours")
     assert brought.code == 0 and brought.out == f"{tmp_path / 'ours'}\n"
@@ -159,35 +124,3 @@ def test_the_verbs_take_a_folder_of_transformers_directly(tmp_path: Path, pelluc
     sent = pellucid("export", "huggingface", tmp_path / "ours", tmp_path / "back", "--no-check")
     assert sent.code == 0 and "Compared" not in sent.err
     assert pellucid("translate", tmp_path / "back", stdin=f"{text}\n".encode()).out == said.out
-
-
-def test_another_architecture_is_refused_with_what_is_supported(tmp_path: Path, pellucid: Command) -> None:
-    (tmp_path / "config.json").write_text(json.dumps({"model_type": "t5"}))
-    said = pellucid("translate", tmp_path, stdin=b"x\n")
-    assert said.code == 1
-    assert "'t5', which is another architecture. Pellucid takes in MarianMT (OPUS-MT), M2M100" in said.err
-
-
-def test_the_glass_box_shows_an_imported_model(tmp_path: Path) -> None:
-    theirs, text = tmp_path / "opus", phrases("en", 1)[0]
-    theirs.mkdir()
-    model(theirs, tokenizer(theirs))
-    translator = package.load(theirs, device="cpu")
-    explanation = translator.explain(text)
-    tokens = AutoTokenizer.from_pretrained(theirs)
-    weights = explanation.trace["decoder.layers.1.cross_attention.weights"]
-    assert list(weights.labels("M")) == tokens.convert_ids_to_tokens(tokens(text).input_ids)
-    assert weights.labels("L")[0] == "<pad>"
-    assert str(explanation.alignment()) and explanation.steps[0].input == "<pad>"
-    explanation.to_html(tmp_path / "page.html")
-    assert (tmp_path / "page.html").stat().st_size > 100_000
-    name = "decoder.layers.*.cross_attention.weights"
-    silenced = explanation.again({name: lambda weights: weights * 0})
-    assert silenced["decoder.layers.1.cross_attention.context"].tensor.abs().max() == 0
-
-
-def test_a_saved_model_is_exported(tmp_path: Path, pellucid: Command) -> None:
-    translator: Any = random_translator.translator()
-    save_model(tmp_path / "ours", translator.model, translator.vocabulary, translator.config, {})
-    said = pellucid("export", "huggingface", tmp_path / "ours", tmp_path / "marian")
-    assert said.code == 0 and "the same function" in said.err

@@ -10,7 +10,9 @@ from command import Command
 
 from pellucid.config.toml_file import from_table, read
 from pellucid.data.corpus import Pair
+from pellucid.errors import UsageError
 from pellucid.learning.choosing import Corpus, choose, kind_of, look_at, vocabulary_size
+from pellucid.learning.run import training
 from pellucid.text.vocabulary_training import train_vocabulary
 
 
@@ -140,6 +142,9 @@ def test_a_text_is_named_in_one_way(pellucid: Command, words: list[str]) -> None
     assert outcome.code == 2 and outcome.err.startswith("pellucid: train needs one of these: CONFIG.toml, or")
 
 
-def test_a_wrong_device_is_refused_before_the_text_is_read(pellucid: Command) -> None:
+def test_a_wrong_device_is_refused_before_the_text_is_read(tmp_path: Path, pellucid: Command) -> None:
+    text = {"data": {"train": ["no.en", "no.de"]}}
+    with pytest.raises(UsageError, match=r"^device = 'cuda:99' cannot be used: "):
+        next(training(text, tmp_path / "run", device="cuda:99"))
     outcome = pellucid("train", "--source", "no.en", "--target", "no.de", "--device", "cuda:99")
     assert outcome.code == 2 and outcome.err.startswith("pellucid: --device cuda:99 cannot be used: ")

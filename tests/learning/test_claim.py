@@ -10,12 +10,12 @@ import pellucid
 from pellucid.errors import PellucidError, UsageError
 from pellucid.folder import checkpoint
 from pellucid.folder.checkpoint import newest_state, save_state
-from pellucid.learning.claim import HOLDER, LOCK, WRITTEN
+from pellucid.learning.claim import LOCK, WRITTEN
 
 CONFIG = pellucid.Config(pellucid.DataConfig(train=(("train.en", "train.de"),)))
 
 
-@pytest.mark.parametrize("name", [*WRITTEN, LOCK, HOLDER])
+@pytest.mark.parametrize("name", [*WRITTEN, LOCK])
 @pytest.mark.parametrize("kind", ["file", "folder", "link"])
 def test_whatever_has_a_run_s_name_is_left_alone(tmp_path: Path, name: str, kind: str) -> None:
     foreign.put(tmp_path / "own" / name, kind)
@@ -78,10 +78,9 @@ def test_a_start_that_was_cut_off_can_be_made_again(
         with pytest.raises(type(error)):
             pellucid.train(config, tmp_path / "run")
     assert (tmp_path / "run" / "last" / "MANIFEST.json").exists()
-    (tmp_path / "run" / HOLDER).write_text("12345")  # as a process that is killed leaves it, too
     pellucid.train(config, tmp_path / "run")
     saved = newest_state(tmp_path / "run")
-    assert saved and saved.step == 2 and not (tmp_path / "run" / HOLDER).exists()
+    assert saved and saved.step == 2
 
 
 def test_recovering_removes_nothing_but_a_run_s_own(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import short_runs
 from rich.console import Console
 
 from pellucid.config.schema import Config, TrainingConfig
-from pellucid.learning.display import Lines, Pace, showing_bar, validation_progress
+from pellucid.learning.display import Pace, plain_lines, showing_bar, validation_progress
 from pellucid.learning.step import Sample, Step, Update
 
 CONFIG = Config(training=TrainingConfig(steps=100))
@@ -36,9 +36,9 @@ def steps(clock: Clock, count: int, seconds: float, validated: int = 0, skipped:
 
 def test_a_line_every_ten_seconds_and_at_each_validation() -> None:
     clock, said = Clock(), list[str]()
-    lines = Lines(CONFIG, said.append, clock)
+    show = plain_lines(CONFIG, said.append, clock)
     for step in steps(clock, 30, seconds=1.0, validated=15):
-        lines.add(step)
+        show(step)
     assert [line.split("  ")[0] for line in said] == [
         "step 1/100",
         "step 11/100",
@@ -83,7 +83,7 @@ def test_a_bar_on_a_terminal() -> None:
 def test_a_validation_shows_two_translations() -> None:
     found = dataclasses.replace(FOUND, samples=(Sample("a b", "b a", "b"), Sample("c", "[c]", "")))
     said = list[str]()
-    Lines(CONFIG, said.append, Clock()).add(
+    plain_lines(CONFIG, said.append, Clock())(
         Step(7, 0, Update(3.5, 3.0, 100, 0.1, 1.0, skipped=False), 1.0, found)
     )
     samples = ["source:      a b", "reference:   b a", "translation: b"]

@@ -1,7 +1,6 @@
 """What is checked before data are read, and what is told because it is probably a mistake."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 import short_runs
@@ -9,35 +8,7 @@ import short_runs
 import pellucid
 from pellucid.config.toml_file import from_table, to_table
 from pellucid.data.corpus import Pair, Report
-from pellucid.errors import UsageError
-from pellucid.learning import setting_up
 from pellucid.learning.text import Text, overlap
-
-
-@pytest.fixture
-def no_data(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Makes it a failure to read or to hash data."""
-
-    def fail(*_: Any) -> Any:
-        raise AssertionError("data were read")
-
-    monkeypatch.setattr(setting_up, "read_text", fail)
-    monkeypatch.setattr(setting_up, "fingerprints", fail)
-
-
-@pytest.mark.usefixtures("no_data")
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        ({"device": "gpu"}, "device = 'gpu' is not the name of a device"),
-        ({"device": "cuda:99"}, "device = 'cuda:99' cannot be used: "),
-    ],
-)
-def test_what_can_be_known_is_checked_before_data(tmp_path: Path, options: Any, said: str) -> None:
-    config = short_runs.config(tmp_path / "data")
-    with pytest.raises(UsageError) as error:
-        next(pellucid.training(config, tmp_path / "run", **options))
-    assert str(error.value).startswith(said)
 
 
 def pairs(*texts: tuple[str, str]) -> list[Pair]:

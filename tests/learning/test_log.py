@@ -44,10 +44,8 @@ def test_a_resume_goes_on_in_the_same_log(tmp_path: Path) -> None:
             if step.number == 1:
                 signal.raise_signal(signal.SIGTERM)
     first = (tmp_path / "run" / "log.txt").read_bytes()
-    assert logged(tmp_path / "run")[-2:] == [
-        "stopping after this step. A second Ctrl-C stops at once; the run can then go on from step 0.",
-        f"stopped at step 2; everything is saved in {tmp_path / 'run'}.",
-    ]
+    stopped = f"stopped at step 2; everything is saved in {tmp_path / 'run'}."
+    assert logged(tmp_path / "run")[-1] == stopped
     pellucid.train(config, tmp_path / "run", resume=True)
     assert (tmp_path / "run" / "log.txt").read_bytes().startswith(first)
     assert "going on from step 2" in logged(tmp_path / "run")

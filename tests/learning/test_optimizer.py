@@ -73,22 +73,6 @@ def test_updates_are_adamws_equations() -> None:
         torch.testing.assert_close(weight.detach().double(), expected, rtol=1e-4, atol=1e-6)
 
 
-@pytest.mark.parametrize("precision", ["fp32", "bf16"])
-def test_half_batches_accumulated_are_the_whole_batch(precision: str) -> None:
-    whole, halves = learner(precision=precision), learner(precision=precision)
-    # Of different numbers of tokens: a mean of means would differ.
-    one = whole.learn([batch(2, 5, 5, 5)], 1)
-    two = halves.learn([batch(2), batch(2, 5, 5, 5).rows(slice(1, None))], 1)
-    near = dict(rel=1e-5) if precision == "fp32" else dict(rel=0.02)
-    assert two.tokens == one.tokens == 3 + 3 * 6
-    assert [two.loss, two.gradient_norm] == pytest.approx([one.loss, one.gradient_norm], **near)
-    if precision == "fp32":
-        # Not the weights: Adam's first step has the sign of the gradient, also where that is but rounding.
-        for mine, other in zip(learnt(whole.model).values(), learnt(halves.model).values(), strict=True):
-            moments = whole.optimizer.state[mine]["exp_avg"], halves.optimizer.state[other]["exp_avg"]
-            torch.testing.assert_close(*moments, rtol=1e-4, atol=1e-7)
-
-
 def test_weight_decay_is_for_matrices_only() -> None:
     taught = model()
     optimizer = optimizer_for(taught, TrainingConfig(weight_decay=0.5))
@@ -152,15 +136,6 @@ def test_in_bf16_the_weights_stay_in_float32() -> None:
     moved = (taught.model.state_dict()[name] - before[name]).abs()
     assert 0 < float(moved.max()) < 1.1e-5
     assert (working[name] == before[name].bfloat16()).float().mean() > 0.95
-
-
-def test_in_bf16_a_restored_copy_has_the_restored_weights() -> None:
-    first, second = learner(precision="bf16"), learner(precision="bf16")
-    first.learn([batch(3, 3)], 1)
-    second.restore(first.tensors())
-    for mine, other in zip(first.working.parameters(), second.working.parameters(), strict=True):
-        assert torch.equal(mine, other)
-    assert first.learn([batch(3, 3)], 2) == second.learn([batch(3, 3)], 2)
 
 
 def test_the_biases_of_keys_are_left_alone() -> None:

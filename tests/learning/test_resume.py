@@ -1,7 +1,6 @@
 """A run that was stopped or killed goes on bit for bit; with other settings or data it does not."""
 
 import dataclasses
-import math
 import os
 import random
 import signal
@@ -20,10 +19,12 @@ from short_runs import SAMPLED
 import pellucid
 from pellucid.config.toml_file import to_toml
 from pellucid.data.corpus import fingerprint
-from pellucid.errors import PellucidError, UsageError
+from pellucid.errors import UsageError
 from pellucid.folder.checkpoint import newest_state
-from pellucid.learning.learner import Learner
-from pellucid.learning.stop import Interrupted
+from pellucid.learning import saving
+from pellucid.learning.setting_up import Position, Request, set_up
+from pellucid.learning.stop import Interrupted, StopRequest
+from pellucid.learning.text import PythonText
 
 # Two epochs of about ten batches, validated now and then, with dropout and subword sampling on.
 SETTINGS = SAMPLED | {"training.steps": 14, "training.batch_tokens": 80, "training.validate_every": 4}
@@ -57,31 +58,18 @@ def test_resumed_is_uninterrupted(tmp_path: Path, settings: dict[str, Any]) -> N
     assert len(short_runs.metrics(tmp_path / "parts")) == 14
 
 
-# What a resume must not forget
-
-
-def test_the_best_loss_survives_a_resume(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    short_runs.validated_as(monkeypatch, 0.0, losses=(2.0, 3.0, 2.5, 1.5))
-    config = short_runs.config(tmp_path / "data", {"training.validate_every": 1, "training.average": 0})
-    stop(config, tmp_path / "run", 2)
-    steps = list(pellucid.training(config, tmp_path / "run", resume=True))
-    assert [step.best for step in steps] == [False, True, False, False]
-
-
-def test_the_patience_used_up_survives_a_resume(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    short_runs.validated_as(monkeypatch, 30.0, 20.0)
-    settings = {"training.validate_every": 1, "training.steps": 100, "training.patience": 3}
-    config = short_runs.config(tmp_path / "data", settings)
-    stop(config, tmp_path / "run", 3)
-    assert [step.number for step in pellucid.training(config, tmp_path / "run", resume=True)] == [4]
-
-
-def test_the_steps_skipped_in_a_row_survive_a_resume(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    config = short_runs.config(tmp_path / "data", {"training.max_skipped": 3})
-    monkeypatch.setattr(Learner, "_collect_gradients", lambda _: math.nan)
-    stop(config, tmp_path / "run", 2)
-    with pytest.raises(PellucidError, match="finite in 4 steps in a row, the last of them step 4 "):
-        pellucid.train(config, tmp_path / "run", resume=True)
+def test_a_resume_forgets_nothing_of_its_position(tmp_path: Path) -> None:
+    config = short_runs.config(tmp_path / "data")
+    asked = Request(config, tmp_path / "run", True, (), "cpu", PythonText(), print)
+    (tmp_path / "run").mkdir()
+    run = set_up(asked, print, StopRequest())
+    position = Position(
+        step=2, epoch=1, batch=3, seconds=9.5, skipped=4, best_score=0.5, best_loss=1.5, stale=6
+    )
+    assert all(getattr(position, name) != value for name, value in vars(Position()).items())
+    run.position = position
+    saving.save(run)
+    assert set_up(asked, print, StopRequest()).position == position
 
 
 def test_the_minutes_spent_survive_a_resume(tmp_path: Path) -> None:

@@ -72,16 +72,10 @@ def test_a_model_in_training_is_left_alone(pellucid: Command, tmp_path: Path, of
     with lock(tmp_path / "run"):
         files = contents(model)
         outcome = pellucid("set", model, "translation.beam=1")
-        assert outcome.code == 1 and "another training run, process " in outcome.err
+        assert outcome.code == 1 and "another training run is at work" in outcome.err
         assert contents(model) == files
     assert pellucid("set", model, "translation.beam=1").code == 0
     assert load(model).config.translation.beam == 1
-
-
-def test_a_damaged_model_is_not_sealed(pellucid: Command, folder: Path) -> None:
-    (folder / "config.toml").write_bytes((folder / "config.toml").read_bytes() + b"\n")
-    outcome = pellucid("set", folder, "translation.beam=1")
-    assert outcome.code == 1 and "config.toml: its SHA-256 is " in outcome.err
 
 
 def test_a_change_that_was_cut_off_after_its_seal_is_kept(pellucid: Command, folder: Path) -> None:

@@ -53,23 +53,18 @@ def test_what_is_not_said_is_taken_from_the_folder(first: Path, tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    ("lines", "said"),
+    ("setting", "said"),
     [
-        (["[vocabulary]", "size = 1234"], "its model was made for other text: size = 1234 (there 50). "),
-        (["[vocabulary]", "byte_fallback = true"], "for other text: byte_fallback = True (there False). "),
-        (["[vocabulary]", 'model = "/x.model"'], "for other text: model = ('x.model',) (there ()). "),
-        (["[model]", 'preset = "tiny"'], "of another shape: width = 128 (there 16), heads = 4 (there 2), "),
+        ({"vocabulary.size": 1234}, "its model was made for other text: size = 1234 (there 50). "),
+        ({"vocabulary.byte_fallback": True}, "for other text: byte_fallback = True (there False). "),
+        ({"vocabulary.model": "/x.model"}, "for other text: model = ('x.model',) (there ()). "),
+        ({"data.preparation": "words"}, "for other text: preparation = words (there none). "),
+        ({"model.preset": "tiny"}, "of another shape: width = 128 (there 16), heads = 4 (there 2), "),
     ],
 )
-def test_what_is_said_must_agree(first: Path, tmp_path: Path, lines: list[str], said: str) -> None:
+def test_what_is_said_must_agree(first: Path, tmp_path: Path, setting: dict[str, Any], said: str) -> None:
     with pytest.raises(UsageError, match=re.escape(said)):
-        pellucid.train(read(start(first, *lines)), tmp_path / "run")
-
-
-def test_text_that_is_prepared_otherwise_is_refused(first: Path, tmp_path: Path) -> None:
-    other = read(start(first), {"data.preparation": "words"})
-    with pytest.raises(UsageError, match=r"for other text: preparation = words \(there none\)\. "):
-        pellucid.train(other, tmp_path / "run")
+        pellucid.train(read(start(first), setting), tmp_path / "run")
 
 
 def fine_tuning(first: Path, **training: Any) -> Config:

@@ -128,14 +128,6 @@ def test_minutes_stop_it(tmp_path: Path) -> None:
     assert steps[-1].seconds >= 0.3 and all(step.seconds < 0.3 for step in steps[:-1])
 
 
-def test_patience_stops_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    short_runs.validated_as(monkeypatch, 10.0, 30.0, 20.0, 30.0, 29.0)  # equal is not better
-    steps = trained(tmp_path, {"training.steps": 100, "training.validate_every": 2, "training.patience": 3})
-    assert [step.best for step in steps if step.validation] == [True, True, False, False, False]
-    assert steps[-1].number == 10
-    assert load_model(tmp_path / "run").manifest["provenance"]["steps"] == 4
-
-
 def test_the_loss_decides_between_equal_scores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A task whose BLEU is 0 for a while: patience must not end it while the loss falls."""
     short_runs.validated_as(monkeypatch, 0.0, losses=(5.0, 4.0, math.nan, 4.0, 3.0, 3.5, 3.5))

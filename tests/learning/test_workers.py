@@ -67,7 +67,7 @@ def test_a_resumed_run_with_workers_is_the_same_bit_for_bit(tmp_path: Path) -> N
 
 def test_a_killed_worker_ends_the_run_with_a_remedy(divided: Callable[..., Learner]) -> None:
     taught = divided()
-    os.kill(taught.workers.process_ids[0], signal.SIGKILL)
+    os.kill(taught.workers._processes[0].pid, signal.SIGKILL)
     with pytest.raises(PellucidError, match=r"a worker process .* has ended: .* --resume"):
         for step in (1, 2):
             taught.learn([batch(*LENGTHS)], step)
@@ -77,7 +77,7 @@ def test_workers_end_with_a_killed_training(tmp_path: Path) -> None:
     code = (
         "import torch, learners; torch.set_num_threads(2); "
         "taught = learners.learner(); taught.start_workers(); "
-        "print(taught.workers.process_ids[0], flush=True); input()"
+        "print(taught.workers._processes[0].pid, flush=True); input()"
     )
     paths = os.pathsep.join(map(str, (Path(__file__).parents[2], Path(__file__).parents[1])))
     command, pipe = [sys.executable, "-c", code], subprocess.PIPE

@@ -1,6 +1,5 @@
 """Text to ids and back, in every kind of vocabulary; and text that means harm."""
 
-import pickle
 import re
 import string
 from dataclasses import replace
@@ -12,6 +11,7 @@ from sentencepiece import SentencePieceNormalizer, SentencePieceTrainer
 from pellucid.config.schema import Config, DataConfig, ModelConfig, VocabularyConfig
 from pellucid.errors import PellucidError, UsageError
 from pellucid.text.vocabulary import Vocabulary, load_vocabulary
+from pellucid.text.vocabulary_file import kind_of
 from pellucid.text.vocabulary_training import train_vocabulary
 
 SOURCES = [
@@ -43,6 +43,7 @@ def test_what_is_encoded_is_decoded(kind: str, joint: bool) -> None:
     assert source[-1] == vocabulary.end_id == 3
     assert vocabulary.start_id not in source
     assert (vocabulary.source is vocabulary.target) == joint
+    assert kind_of(vocabulary.source) == kind  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("rule", ["nmt_nfkc", "nfkc", "identity", "nmt_nfkc_cf", "nfkc_cf"])
@@ -161,21 +162,6 @@ def test_a_vocabulary_that_cannot_be_learned(settings: dict[str, object], messag
 def test_no_text_is_an_error(lines: list[str]) -> None:
     with pytest.raises(PellucidError, match=r"size = 60: the training text is empty\. Look at the files in"):
         train_vocabulary(lines, lines, VocabularyConfig(size=60), DataConfig())
-
-
-@pytest.mark.parametrize("joint", [True, False])
-def test_saved_is_loaded(joint: bool, tmp_path: Path) -> None:
-    data, settings = DataConfig(languages=THREE), VocabularyConfig(size=35, joint=joint, kind="word")
-    vocabulary = train_vocabulary(SOURCES, TARGETS, settings, data)
-    names = ["vocabulary.model"] if joint else ["vocabulary.source.model", "vocabulary.target.model"]
-    vocabulary.save(tmp_path)
-    assert sorted(path.name for path in tmp_path.iterdir()) == names
-    sizes = {"vocabulary": vocabulary.source_size, "target_vocabulary": vocabulary.target_size}
-    ours = loaded(tmp_path, Config(data=data, vocabulary=settings, model=ModelConfig(**sizes)))
-    for other in (ours, pickle.loads(pickle.dumps(vocabulary))):
-        assert other.encode_source(SOURCES[0], to="hi") == vocabulary.encode_source(SOURCES[0], to="hi")
-        assert other.target_tokens(range(5)) == vocabulary.target_tokens(range(5))
-        assert (other.source is other.target) == joint
 
 
 def model_file(folder: Path, name: str = "ready.model", **options: object) -> Path:

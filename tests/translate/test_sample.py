@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 import torch
-from tables import END, Table, TableDecoding, random_table, rules
+from tables import END, Table, TableDecoding, all_at_once, random_table, rules
 from torch import Tensor
 
 from pellucid.translate.hypotheses import Found
@@ -27,7 +27,7 @@ def sampled(
     options = Options(5, 1.0, sample=True, **cuts)  # type: ignore[arg-type]
     choose = functools.partial(draw, options=options, chance=chance)
     results: dict[int, list[Found]] = {}
-    for step in search(TableDecoding(table), requests, rules(draws), choose):
+    for step in search(TableDecoding(table), requests, rules(draws), choose, all_at_once(len(requests))):
         results |= step.done
     return [results[place] for place in range(len(requests))]
 

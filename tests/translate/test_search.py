@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 import torch
-from tables import END, FORBIDDEN, START, UNKNOWN, Table, TableDecoding, random_table, rules
+from tables import END, FORBIDDEN, START, UNKNOWN, Table, TableDecoding, all_at_once, random_table, rules
 from torch import Tensor
 
 from pellucid.errors import PellucidError
@@ -95,6 +95,33 @@ def test_beam_search_is_the_plain_loop_on_a_large_vocabulary(whole: bool) -> Non
         assert_same(found, plain_beam_search(table, sentence, requests[sentence], rules(4)))
 
 
+EDGES: dict[str, tuple[Table, list[Request], Rules]] = {
+    "never ends": (random_table(5, 8, end=-1e9), [Request(0, 3), Request(1, 6)], rules(2)),
+    "ends at once": (random_table(6, 8, end=20.0), [Request(0, 9)], rules(3)),
+    "may not end at once": (random_table(6, 8, end=20.0), [Request(0, 9)], rules(3, min_length=4)),
+    "fewer continuations than places": (random_table(8, 5), [Request(0, 2)], rules(5)),
+    "special tokens only": (random_table(8, 4), [Request(0, 5)], rules(3)),
+    "prefixes": (
+        random_table(9, 9, end=1.0),
+        [Request(n, 8, prefix) for n, prefix in enumerate([(4, UNKNOWN, 8), (), (7,), (5, 5, 5, 5)])],
+        rules(3),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", EDGES)
+def test_at_its_edges_it_is_the_plain_loop_too(name: str) -> None:
+    table, requests, wanted = EDGES[name]
+    for number, found in enumerate(run(table, requests, wanted)):
+        assert_same(found, plain_beam_search(table, number, requests[number], wanted))
+        for each in found:
+            prefix = list(requests[number].prefix)
+            assert each.token_ids[: len(prefix)] == prefix and math.isfinite(each.score)
+            assert each.finished == (each.token_ids[-1] == END)
+            assert name != "never ends" or not each.finished
+            assert len(each.token_ids) > wanted.min_length
+
+
 def test_equal_sums_go_to_the_lower_hypothesis_and_then_to_the_lower_id() -> None:
     """All logits equal: topk alone would take any."""
     (found,) = run(lambda sentence, said: torch.zeros(5000), [Request(0, 2)], rules(4, min_length=2))
@@ -135,51 +162,13 @@ def test_an_end_token_counts_only_among_the_best() -> None:
 def test_a_sentence_is_done_as_soon_as_beam_hypotheses_are_finished() -> None:
     decoding = TableDecoding(random_table(seed=3, size=8, end=2.0))
     rows = []
-    for step in search(
-        decoding, [Request(n, 30) for n in range(6)], rules(3), functools.partial(best, beam=3)
-    ):
+    requests, choose = [Request(n, 30) for n in range(6)], functools.partial(best, beam=3)
+    for step in search(decoding, requests, rules(3), choose, all_at_once(6)):
         rows.append(len(step.open.places) * 3)
         assert not step.done or all(sum(found.finished for found in each) >= 3 for each in step.done.values())
         assert step.open.tokens.shape[1] == 3
     assert decoding.rows_of_steps == [6, *rows[:-1]] and rows[-1] == 0  # finished sentences leave the batch
     assert len(set(rows)) > 3
-
-
-def test_a_model_that_never_ends_stops_at_its_limit_unfinished() -> None:
-    table = random_table(seed=5, size=8, end=-1e9)
-    both = run(table, [Request(0, 3), Request(1, 6)], rules(2))
-    for found, limit in zip(both, [3, 6], strict=True):
-        assert [(each.finished, len(each.token_ids)) for each in found] == [(False, limit)] * 2
-        assert all(END not in each.token_ids for each in found)
-
-
-def test_min_length_does_not_count_the_end_token() -> None:
-    table = random_table(seed=6, size=8, end=20.0)
-    (found,) = run(table, [Request(0, 9)], rules(3, min_length=4))
-    assert [len(each.token_ids) for each in found] == [5, 5, 5] and all(each.finished for each in found)
-    (found,) = run(table, [Request(0, 9)], rules(3))
-    assert found[0].token_ids == [END]
-
-
-def test_fewer_continuations_than_asked_for() -> None:
-    """One word and the end token, beam 5: some places are never filled, and none of them is offered."""
-    (found,) = run(random_table(seed=8, size=5), [Request(0, 2)], rules(5))
-    assert sorted(each.token_ids for each in found) == [[3], [4, 3], [4, 4]]
-    assert all(math.isfinite(each.score) for each in found)
-
-
-def test_a_vocabulary_of_special_tokens_only() -> None:
-    (found,) = run(random_table(seed=8, size=4), [Request(0, 5)], rules(3))
-    assert [each.token_ids for each in found] == [[END]]
-
-
-def test_a_prefix_is_forced_and_its_log_probabilities_count() -> None:
-    table = random_table(seed=9, size=9, end=1.0)
-    prefixes: list[tuple[int, ...]] = [(4, UNKNOWN, 8), (), (7,), (5, 5, 5, 5)]
-    requests = [Request(number, 8, prefix) for number, prefix in enumerate(prefixes)]
-    for sentence, found in enumerate(run(table, requests, rules(3))):
-        assert all(tuple(each.token_ids[: len(prefixes[sentence])]) == prefixes[sentence] for each in found)
-        assert_same(found, plain_beam_search(table, sentence, requests[sentence], rules(3)))
 
 
 @pytest.mark.parametrize("width", [1, 4])

