@@ -7,7 +7,8 @@ cache, and gradients flow back through it: as many passes as the target has word
 import copy
 import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -21,22 +22,21 @@ from pellucid.show.panels import Lines
 from pellucid.translator import Translator
 
 SENTENCES, REPEATS = 8, 5
-Way = Callable[[Transformer, Tensor, Tensor], Tensor]
 HEADER = ["words", "at once, ms", "step by step, ms", "times as long", "loss off by", "gradients"]
 
 
 def experiment(translator: Translator, *, lengths: Sequence[int] = (2, 4, 8, 16, 32, 64)) -> Result:
     """Compare losses, gradients and times on sentences of random words, in float32, without dropout."""
     model, random = copy.deepcopy(translator.model).float().eval(), torch.Generator().manual_seed(0)
-    rows, ways = list[Row](), (all_at_once, step_by_step)
+    rows = list[Row]()
     for length in lengths:
         source, target = (
             torch.randint(4, size, (SENTENCES, length + 1), generator=random).to(device_of(model))
             for size in (model.config.vocabulary, model.config.target_size)
         )
         target[:, 0] = model.config.start_id
-        # The ways take turns, so that other work of the computer falls on both; the first turn warms up.
-        turns = [[run(way, model, source, target) for way in ways] for _ in range(1 + REPEATS)]
+        # Both ways take turns, so that other work of the computer falls on both; the first turn warms up.
+        turns = [[train(model, source, target, way) for way in (False, True)] for _ in range(1 + REPEATS)]
         fast, slow = (statistics.median(turn[way][0] for turn in turns[1:]) for way in (0, 1))
         (_, loss, gradients), (_, other, others) = turns[-1]
         apart = max(float((a - b).abs().max()) for a, b in zip(gradients, others, strict=True))
@@ -53,20 +53,14 @@ def experiment(translator: Translator, *, lengths: Sequence[int] = (2, 4, 8, 16,
     )
 
 
-def all_at_once(model: Transformer, source: Tensor, target: Tensor) -> Tensor:
-    """Return the logits of one pass over all positions, as in training."""
-    return model(source, None, target)
-
-
-def step_by_step(model: Transformer, source: Tensor, target: Tensor) -> Tensor:
-    """Return the logits of a pass for each position, which reads one right word more."""
-    memory, past = model.remember(model.encode(source, None), None), GrowingPast()
-    return torch.cat([model.decode(ids, memory, past) for ids in target.split(1, dim=1)], dim=1)
-
-
-def run(way: Way, model: Transformer, source: Tensor, target: Tensor) -> tuple[float, float, list[Tensor]]:
+def train(model: Transformer, source: Tensor, target: Tensor, by_steps: bool) -> tuple[float, float, Any]:
     """Return the milliseconds that the loss and its gradients take, the loss, and the gradients."""
-    started = time.perf_counter()
-    loss = cross_entropy(way(model, source, target[:, :-1]).flatten(0, 1), target[:, 1:].flatten())
+    started, read = time.perf_counter(), target[:, :-1]
+    if by_steps:  # a pass for each position, which reads one right word more
+        memory, past = model.remember(model.encode(source, None), None), GrowingPast()
+        logits = torch.cat([model.decode(ids, memory, past) for ids in read.split(1, dim=1)], dim=1)
+    else:
+        logits = model(source, None, read)
+    loss = cross_entropy(logits.flatten(0, 1), target[:, 1:].flatten())
     gradients = torch.autograd.grad(loss, list(model.parameters()))
-    return 1000 * (time.perf_counter() - started), float(loss.detach()), list(gradients)
+    return 1000 * (time.perf_counter() - started), float(loss.detach()), gradients
