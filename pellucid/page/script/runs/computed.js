@@ -102,7 +102,7 @@ export const tensorOfHeads = (axes, heads, Numbers) => {
 };
 
 /** What went in at each position, what was expected, and what the model held probable. */
-export const stepsOf = (model, sentence, target, tensors) => {
+const stepsOf = (model, sentence, target, tensors) => {
   const [logits, probabilities] = [tensors.get("decoder.logits"), tensors.get("decoder.probabilities")];
   const size = logits.shape[2];
   const label = model.vocabulary.tokens.target;
