@@ -9,7 +9,7 @@ import { UNSWITCHED, isSwitched } from "../runs/switches.js";
 import { drawOwnForm } from "../own/own.js";
 import { NO_SENTENCE, hashOf, replaceState, setState, state, stateOf, whenChanged, withinRuns } from "../view/state.js";
 import { momentInWords, playing, stopIfLeft, timeControls } from "../view/time.js";
-import { drawTyping, keepToMend, ownRun, showTyped } from "../view/typing.js";
+import { fitTyping, ownRun, startTyping, writeTyped } from "../view/typing.js";
 import { cannotShow, current, runInTime, runSwitched, showRuns } from "../view/view.js";
 import { besideCards, besideOf, choiceOfRuns } from "./beside.js";
 import { waysSideBySide } from "./both_ways.js";
@@ -65,7 +65,7 @@ const runsToShow = async () => {
     return await runsOfView();
   } catch (error) {
     if (asked.text === null || asked !== state) throw error;
-    keepToMend(asked);
+    writeTyped(asked);
     replaceState({ ...asked, ...NO_SENTENCE, switches: UNSWITCHED, fault: error.message });
     return runsOfView();
   }
@@ -115,8 +115,8 @@ const drawView = async ({ base, whole, run, before, beside, reason }) => {
   await fillFor("sentence", [whole, base], () => headlineOf(whole, whole === base ? null : base));
   lightHeadline(shares);
   fillFor("given", [base], () => givenInWords(base));
-  drawFor("typing", [whole.model], () => drawTyping(whole.model));
-  drawFor("typed", [state.text, state.to, state.target, whole.model, state.fault], showTyped);
+  drawFor("typing", [whole.model], () => fitTyping(whole.model));
+  drawFor("typed", [state.text, state.to, state.target, whole.model], () => writeTyped(state));
   fillFor("runs", [state.run, state.text, asked], choiceOfRuns);
   fillFor("time", [whole, mode, position, cached, playing], () => timeControls(whole)).then(() => roam(found("time")));
   fillFor("moment", [run, mode, position, cached], () => momentInWords(run));
@@ -199,6 +199,7 @@ const showAddress = () => {
 const startPage = async () => {
   await openPage();
   document.body.classList.add("alive");
+  startTyping();
   found("open-tour").addEventListener("click", () => openOrClose("tour"));
   found("open-own").addEventListener("click", () => openOrClose("own"));
   found("unfold").addEventListener("click", () => foldDock(found("switches").hidden));
