@@ -55,12 +55,11 @@ const stepByStep = async (run, cached) => {
 
 const further = (one, other) => (other.difference > one.difference ? other : one);
 
-/** The largest difference of a step's numbers from those of a pass (a run, or tensors by name), and in which tensor; the
- *  step's first row is the pass's row `first`. */
-const furthest = async (pass, tensors, first) => {
+/** The largest difference of a step's numbers from the run's, and in which tensor; its first row is the run's `first`. */
+const furthest = async (run, tensors, first) => {
   let most = { difference: 0, where: "" };
   for (const [name, tensor] of tensors)
-    most = further(most, { difference: largestDifferenceOf(tensor, await pass.get(name), first), where: name });
+    most = further(most, { difference: largestDifferenceOf(tensor, await run.get(name), first), where: name });
   return most;
 };
 
@@ -77,12 +76,6 @@ const largestDifferenceOf = (part, whole, first) => {
     }
   }
   return most;
-};
-
-/** The largest difference of step t's new row between the two ways, and in which tensor. */
-export const differenceOfWays = (run, t) => {
-  const [cached, again] = [true, false].map((way) => stepsOfDecoding(run, way)[t - 1]);
-  return furthest(again, cached, t - 1);
 };
 
 /** The run that is true at step t (from 1) where the mask is lifted: each row looks at other tokens the more there are.

@@ -2,16 +2,15 @@
 // one row and looks at the keys and values remembered; without, it computes all rows so far again.
 
 import { columnHead, element, rowHead, tableOf, words } from "../base/elements.js";
-import { fourDecimals, inExponents } from "../base/numbers.js";
+import { fourDecimals } from "../base/numbers.js";
 import { mostProbable } from "../runs/runs.js";
-import { differenceOfWays, stepsOfDecoding } from "../runs/stepping.js";
+import { stepsOfDecoding } from "../runs/stepping.js";
 import { state } from "../view/state.js";
 
-/** The present step in both ways, as a table: rows computed, what is remembered, and the numbers. */
-export const waysSideBySide = async (run) => {
+/** The present step in both ways, as a table: rows computed, what is remembered, and the next words. */
+export const waysSideBySide = (run) => {
   if (state.mode !== "step" || !run.computes) return null;
   const t = state.position + 1;
-  const { difference, where } = await differenceOfWays(run, t);
   return [
     element("h2", `Step ${t}, with a cache and without`),
     element("div.wide-table", { tabindex: 0, role: "region", "aria-label": "rows, and the most probable words" }, [
@@ -20,16 +19,8 @@ export const waysSideBySide = async (run) => {
         rows: [...rowsComputed(run, t), ...wordsOfWays(run, t)],
       }),
     ]),
-    element("p.equality", [
-      `Largest difference of any number in the new row: ${inExponents(difference)}${where ? ` (${where})` : ""}.`,
-      !run.switches.causal && difference > 1e-3 && WAYS_WITHOUT_MASK,
-    ]),
   ];
 };
-
-const WAYS_WITHOUT_MASK =
-  " Without the mask a cache is no longer right: rows that are made again look at the tokens after them, remembered " +
-  "rows could not.";
 
 const rowsComputed = (run, t) => {
   const rows = (count) => `${count} row${count === 1 ? "" : "s"}`;

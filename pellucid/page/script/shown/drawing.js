@@ -1,7 +1,7 @@
 // The whole model as one drawing, from left to right: the encoder, the memory as a band with a strand to every
 // cross-attention, the decoder, the next word. A token's vector rises as a line through the blocks of its stack.
 
-import { button, drawn, element, found, shareBar, words } from "../base/elements.js";
+import { button, drawn, element, shareBar, words } from "../base/elements.js";
 import { fourDecimals, meanOfHeads, panelOf } from "../base/numbers.js";
 import { roam } from "../base/roam.js";
 import { visibleText } from "../base/text.js";
@@ -38,7 +38,6 @@ export const modelOf = async (run) => {
   ]);
   const looks = isCompact ? {} : await weightsToDraw(run);
   model.appear = () => {
-    fitDrawing();
     fitTokens(model);
     roam(model);
     bindStrands(model, looks);
@@ -54,20 +53,6 @@ const weightsToDraw = async (run) => {
   const means = parts.map(async (part) => [part, meanOfHeads(await run.get(`${part}.weights`))]);
   return Object.fromEntries(await Promise.all(means));
 };
-
-const SMALLEST_DRAWING = 400; // pixels
-
-/** The drawing is as high as the window has room for it. */
-const fitDrawing = () => {
-  const place = found("drawing");
-  const above = place.getBoundingClientRect().top + scrollY;
-  const room = innerHeight - above - found("dock").offsetHeight - 10;
-  place.style.setProperty("--height", `${Math.max(SMALLEST_DRAWING, Math.floor(room))}px`);
-};
-
-new ResizeObserver(fitDrawing).observe(document.querySelector(".masthead"));
-
-addEventListener("resize", fitDrawing);
 
 /** The blocks of a stack in the order of computation; on a wide screen the style stacks them upwards. */
 const blocks = (run, stack) => [

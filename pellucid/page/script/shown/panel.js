@@ -2,9 +2,9 @@
 
 import { button, choiceOf, element, found, say } from "../base/elements.js";
 import { fullTitleOf, isAttention, isResidual, lastCrossOf } from "../runs/parts.js";
-import { UNSWITCHED, isSwitched } from "../runs/switches.js";
+import { UNSWITCHED, cannotSwitch } from "../runs/switches.js";
 import { setState, state } from "../view/state.js";
-import { cannotShow, current } from "../view/view.js";
+import { current } from "../view/view.js";
 
 export const switchPanel = (run) => [
   element("div.switches-head", [
@@ -24,22 +24,13 @@ export const switchPanel = (run) => [
     headChoice(run),
     whereChoice(),
   ]),
-  element("div.switch-end", [
-    button("Reset all", resetSwitches, {
-      class: "reset",
-      "data-key": "reset",
-      "aria-disabled": isSwitched(state.switches) ? null : "true", // and not disabled, which would lose the focus
-    }),
-    compareButton("switch-beside"),
-  ]),
 ];
 
 /** The button that shows what there was before the switches beside what there is now. */
-export const compareButton = (key) =>
+export const compareButton = () =>
   button("Compare before and after", () => setState({ beside: state.beside === "before" ? "" : "before" }), {
-    "data-key": key,
+    "data-key": "effect-beside",
     pressed: state.beside === "before",
-    disabled: !isSwitched(state.switches),
   });
 
 /** Where the mask is lifted, all positions are shown, because there one sees what leaks. */
@@ -54,12 +45,11 @@ const option = (key, label, chosen, changes) => ({
   key,
   label,
   chosen,
-  reason: cannotShow(current.base, { ...state.switches, ...changes }),
+  reason: cannotSwitch(current.base, { ...state.switches, ...changes }),
   choose: () => change(changes),
 });
 
 export const resetSwitches = async () => {
-  if (!isSwitched(state.switches)) return;
   say("all switches as the model has them");
   await setState({ switches: UNSWITCHED, beside: state.beside === "before" ? "" : state.beside });
   if (document.activeElement === document.body) found("unfold").focus({ preventScroll: true });

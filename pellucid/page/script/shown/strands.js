@@ -38,7 +38,6 @@ export const lightStrands = (position) => {
     ...(isCompact ? [] : rising(model.querySelector(".encoder"), box, ".source .token", looks, null)),
     ...(isCompact ? [] : rising(model.querySelector(".decoder"), box, ".target .token", looks, position)),
     ...bridges(model, box, position, isCompact),
-    ...saying(model, box),
   );
 };
 
@@ -137,17 +136,5 @@ const intoCross = (cross, memory, from, lit) => {
 };
 
 const letter = (text, kind, x, y) => drawn("text.strand-letter", { class: kind, x, y }, text);
-
-/** From the last block to the next word beside it. */
-const saying = (model, box) => {
-  const [word, next] = [".block.word", ".next .best"].map((part) => box(model.querySelector(part)));
-  if (next.left < word.right) return []; // below each other, where the screen is narrow
-  const { y } = box(model.querySelector(".best .expected") ?? model.querySelector(".best li"));
-  const end = next.left - 12;
-  return [
-    drawn("path.bridge.says", { d: curveBetween(word.right, word.y, end, y) }),
-    drawn("path.says-end", { d: `M${end + 8},${y} l-9,-5 v10 z` }),
-  ];
-};
 
 const curveBetween = (x1, y1, x2, y2) => `M${x1},${y1} C${(x1 + x2) / 2},${y1} ${(x1 + x2) / 2},${y2} ${x2},${y2}`;

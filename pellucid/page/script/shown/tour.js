@@ -35,7 +35,6 @@ export const drawTour = async (place) => {
   const held = place.contains(document.activeElement);
   if (!(await fill(place, tourCard(run, number)))) return;
   if (held && !place.contains(document.activeElement)) place.querySelector(".primary").focus();
-  keepBelowTour();
   if (place.told !== number)
     say([...place.querySelector(".tour-says").children].map((part) => part.textContent).join(". "));
   place.told = number;
@@ -79,9 +78,3 @@ const trialButton = async (run, { view, trial, tried }, cell, number) => {
   const pressed = hashOf(wanted) === hashOf(state);
   return tourButton("try", trial, () => setState(pressed ? own : wanted), { class: "try", pressed });
 };
-
-/** What scrolls into view stops below the card, however high it is. */
-const keepBelowTour = () =>
-  document.documentElement.style.setProperty("--tour-height", `${found("tour-place").offsetHeight}px`);
-
-new ResizeObserver(keepBelowTour).observe(found("tour-place"));
