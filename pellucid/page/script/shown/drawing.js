@@ -5,14 +5,14 @@ import { button, drawn, element, shareBar, words } from "../base/elements.js";
 import { fourDecimals, meanOfHeads, panelOf } from "../base/numbers.js";
 import { roam } from "../base/roam.js";
 import { visibleText } from "../base/text.js";
-import { meaningOf } from "../words/tokens.js";
+import { meaningOf, tokenName } from "../words/tokens.js";
 import { alignmentOf, attentionsOf, fullTitleOf, kindOf, layersOf, sublayersOf, titleOf } from "../runs/parts.js";
 import { stripPicture } from "../matrices/painting.js";
 import { scaleOf } from "../matrices/scales.js";
 import { NO_MATRIX, setState, state } from "../view/state.js";
 import { playing } from "../view/time.js";
 import { MOST_ROWS, glancing, lightDrawing, lookingBack } from "./lighting.js";
-import { MOST_LINES, bindStrands } from "./strands.js";
+import { MOST_LINES } from "./strands.js";
 
 const COMPACT = 3; // more layers than this stand as one row each
 
@@ -40,8 +40,7 @@ export const modelOf = async (run) => {
   model.appear = () => {
     fitTokens(model);
     roam(model);
-    bindStrands(model, looks);
-    lightDrawing(model, run, shares);
+    lightDrawing({ model, run, shares, looks });
   };
   return model;
 };
@@ -148,7 +147,7 @@ const memoryBand = (run, memory) => {
     element("ol.memory-tokens", [
       run.source.map((text, place) =>
         element("li", { "data-source": place }, [
-          element("bdi", { title: text }, meaningOf(text) ?? visibleText(text)),
+          element("bdi", { title: text }, tokenName(text)),
           element("span.share"),
           strip(text, place),
         ]),

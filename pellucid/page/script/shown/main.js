@@ -7,7 +7,17 @@ import { openPage } from "../runs/recorded.js";
 import { alignmentOf } from "../runs/parts.js";
 import { UNSWITCHED, cannotSwitch, isSwitched } from "../runs/switches.js";
 import { drawOwnForm } from "../own/own.js";
-import { NO_SENTENCE, hashOf, replaceState, setState, state, stateOf, whenChanged, withinRuns } from "../view/state.js";
+import {
+  NO_SENTENCE,
+  hashOf,
+  replaceState,
+  setState,
+  state,
+  stateOf,
+  whenChanged,
+  withinRuns,
+  writeAddress,
+} from "../view/state.js";
 import { momentInWords, playing, stopIfLeft, timeControls } from "../view/time.js";
 import { fitTyping, ownRun, startTyping, writeTyped } from "../view/typing.js";
 import { current, runInTime, runSwitched, showRuns } from "../view/view.js";
@@ -48,13 +58,6 @@ const showView = async (focus = null) => {
     tellFault(error.message);
     throw error;
   }
-};
-
-/** The address says what is shown, where it asked for what there is not. */
-const writeAddress = () => {
-  const hash = hashOf(state);
-  if (location.hash !== (hash === "#" ? "" : hash))
-    history.replaceState(null, "", `${location.pathname}${location.search}${hash}`);
 };
 
 /** The runs of the state; where an address asks for a sentence that cannot be explained, those of the page's own, and

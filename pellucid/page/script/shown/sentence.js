@@ -3,7 +3,7 @@
 import { button, columnHead, drawn, element, found, rowHead, shareBar, tableOf, words } from "../base/elements.js";
 import { fourDecimals } from "../base/numbers.js";
 import { visibleText } from "../base/text.js";
-import { meaningOf } from "../words/tokens.js";
+import { meaningOf, tokenName } from "../words/tokens.js";
 import { setState, state } from "../view/state.js";
 import { glancing, lookingBack } from "./lighting.js";
 
@@ -43,7 +43,7 @@ const sourceWord = (word, place) => element("span.source-word", { "data-source":
 const targetWordOf = (run, before) => (word, place) => {
   const { probability, predicted, expected } = run.steps[place];
   const isOther = before !== null && predicted !== expected;
-  const now = meaningOf(predicted) ?? visibleText(predicted);
+  const now = tokenName(predicted);
   const label = `${word}, position ${place + 1}, probability ${fourDecimals(probability)}`;
   return button(word, () => setState({ position: place }), {
     class: isOther ? "target-word missed" : "target-word",

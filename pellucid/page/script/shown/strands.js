@@ -5,26 +5,10 @@ import { drawn } from "../base/elements.js";
 import { isReached, state } from "../view/state.js";
 
 export const MOST_LINES = 40; // tokens, beyond which only the current position has its line
-let bound = { model: null, looks: {}, position: 0 };
 
-/** The drawing that the lines are of; `looks` has of each self-attention who looks at whom, as strong as the line. */
-export const bindStrands = (model, looks) => {
-  bound = { model, looks, position: state.position };
-  watchSize.disconnect();
-  watchSize.observe(model);
-};
-
-const lightAgain = () => lightStrands(bound.position);
-const watchSize = new ResizeObserver(lightAgain);
-
-// Paper has another layout than the screen.
-matchMedia("print").addEventListener("change", lightAgain);
-
-/** Draw the lines with this target position lit up. */
-export const lightStrands = (position) => {
-  const { model, looks } = bound;
-  if (!model?.isConnected) return;
-  bound.position = position;
+/** Draw the lines of a drawing with this target position lit up; `looks` has of each self-attention who looks at whom,
+ *  as strong as the line. */
+export const lightStrands = ({ model, looks }, position) => {
   const svg = model.querySelector(".strands");
   const origin = model.getBoundingClientRect();
   const box = (part) => {

@@ -54,13 +54,16 @@ export const drawAgain = () => draw();
 export const setState = (changes, focus = null) => {
   const before = state;
   state = { ...state, fault: "", ...changes };
-  const steps = ["run", "text", "to", "target", "block", "tensor", "mode", "switches", "beside", "open", "stop"];
-  const address = `${location.pathname}${location.search}${hashOf(state)}`;
-  if (hashOf(before) !== hashOf(state) || location.hash !== hashOf(state)) {
-    if (steps.some((name) => before[name] !== state[name])) history.pushState(null, "", address);
-    else history.replaceState(null, "", address);
-  }
+  writeAddress(NEW_VIEW.some((name) => before[name] !== state[name]) ? "pushState" : "replaceState");
   return draw(focus);
+};
+
+const NEW_VIEW = ["run", "text", "to", "target", "block", "tensor", "mode", "switches", "beside", "open", "stop"];
+
+/** Let the address say what is shown, as another step of the browser's history ("pushState") or in place of this one. */
+export const writeAddress = (how = "replaceState") => {
+  const hash = hashOf(state);
+  if ((location.hash || "#") !== hash) history[how](null, "", `${location.pathname}${location.search}${hash}`);
 };
 
 let resting = null;
