@@ -1,6 +1,6 @@
 // The page comes alive: reads what the file carries, then shows the view of its address, and each one after it.
 
-import { animate, fill, found, redraw } from "../base/elements.js";
+import { animate, fill, found } from "../base/elements.js";
 import { page } from "../base/page.js";
 import { roam } from "../base/roam.js";
 import { openPage } from "../runs/recorded.js";
@@ -28,7 +28,7 @@ import { effectOf } from "./effect.js";
 import { givenInWords } from "./given.js";
 import { focusLevel } from "./keys.js";
 import { lightHeadline } from "./lighting.js";
-import { countSwitched, foldDock, switchPanel } from "./panel.js";
+import { countSwitched, drawSwitches, startSwitches } from "./panel.js";
 import { headlineOf, stepsTable } from "./sentence.js";
 import { drawStage, holdBehind } from "./stage.js";
 import { drawTour, goToStop } from "./tour.js";
@@ -125,7 +125,7 @@ const drawView = async ({ base, whole, run, before, beside, reason }) => {
   fillFor("time", [whole, mode, position, cached, playing], () => timeControls(whole)).then(() => roam(found("time")));
   fillFor("moment", [run, mode, position, cached], () => momentInWords(run));
   const switchFacts = [whole, switches, mode, cached, block, head];
-  drawFor("switches", switchFacts, () => redraw(found("switches"), switchPanel(whole))); // open or closed as they are
+  drawFor("switches", switchFacts, () => drawSwitches(whole));
   drawFor("steps", [run, before, position], () =>
     fill(found("steps").querySelector(".wide-table"), stepsTable(run, before)),
   );
@@ -213,7 +213,7 @@ const startPage = async () => {
   startTyping();
   found("open-tour").addEventListener("click", () => openOrClose("tour"));
   found("open-own").addEventListener("click", () => openOrClose("own"));
-  found("unfold").addEventListener("click", () => foldDock(found("switches").hidden));
+  startSwitches();
   found("dock").hidden = false;
   for (const edge of Object.values(EDGES)) edgesChanged.observe(edge);
   addEventListener("popstate", showAddress);
