@@ -74,7 +74,7 @@ const scaleSentence = async (run, before, { where }) => {
     ...panel,
     at: (row, column) => panel.at(row, column) - was[head].at(row, column),
   }));
-  const { head, row, column } = largestCell(changes);
+  const { head, row, column } = largestCell(changes, (_, column) => column < was[0].columns); // padding was none before
   const { columns: dimensions } = panelsOf(await run.get(`${part}.keys`))[0];
   return [
     `Without the scale, scores are √${dimensions} = ${Math.sqrt(dimensions).toFixed(2)} times as large: what position ` +
