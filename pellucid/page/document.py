@@ -1,5 +1,6 @@
 """The page of a translation: the text in the file, the script, and the numbers that the script shows."""
 
+import tomllib
 from collections.abc import Sequence
 from html import escape
 from string import Template
@@ -35,6 +36,7 @@ def page(
     for run, name in zip(carried.header["runs"], names, strict=False):
         run["name"] = visible(name)
     carried.header["own"] = own_payload()
+    carried.header["tour"] = tomllib.loads(page_file("tour.toml"))["stop"]
     return html_page(
         reading.title, _body(reading, translator), styles(STYLES), script(TRANSLATION_PAGE), carried.html()
     )

@@ -45,9 +45,6 @@ def test_rows_and_numbers_of_both_ways_stand_next_to_each_other(
             for row, (token, probability) in zip(rows[4:], hindi.steps[t - 1].alternatives, strict=False):
                 for cell in row[1:]:
                     assert cell.startswith(token) and abs(float(cell.split()[-1]) - probability) < 6e-5
-            told = opened.text("#both-ways .equality")
-            difference = float(re.search(r"new row: (\S+?)[ .]*(\(|$)", told)[1])  # type: ignore[index]
-            assert difference < 1e-5
         opened.assert_fits(390)
 
 

@@ -73,8 +73,6 @@ def test_forced_colours_keep_the_shades_the_hatching_and_the_bars(
         opened.until("document.querySelector('.inspector .making') !== null")
         canvas = styles_of(opened, "body", "backgroundColor")[0]
         assert set(styles_of(opened, ".inspector .terms .term-bar", "backgroundColor")) - {canvas}
-        opened.go("#decoder.layers.0")
-        assert "gradient" in styles_of(opened, ".length-bar", "backgroundImage")[0]
         opened.go("#")
         assert "gradient" in styles_of(opened, ".said .share-bar", "backgroundImage")[0]
         assert styles_of(opened, ".said.lit", "borderTopWidth") == ["3px"]

@@ -38,7 +38,7 @@ TRICKY = [
     *("… ... !!! ?! ¿Qué? ¡No!", "“quoted” 'single' \"double\"", "(a) [b] {c}"),
     *("आप कैसे हैं?", "क़लम ज़रूर।", "हूँ॥"),
     *("café cafe\u0301 ﬁ ½ ①", "Ａ～Ｂ ~", "a\u00a0b\u3000c\u200bd", "a\tb\nc", "\x07bell\x1c"),
-    *("x\u2028y", "▁", "a▁b ▁c▁", "<s> </s> <unk>", ">>es<< dog", ">>xx<< dog", ">> es<<"),
+    *("x\u2028y", "▁", "a▁b ▁c▁", "<s> </s> <unk>", ">>xx<< dog"),
     *("🙂 the 𝒳 dog 漢字", "the\ud800dog"),
     *("naïve Ünï", "l'été d'où", "ß ẞ İ", "one two three four five six", "the the the", "?", "''", "'tis"),
     *("a--b", "x.y.z.", "٣٤ ४५", "_a_b_"),
@@ -99,8 +99,6 @@ VOCABULARIES = {
     ),
     "unigram, nmt_nfkc": lambda: random_model("nmt_nfkc"),
     "unigram, identity": lambda: random_model("identity"),
-    "bpe": lambda: random_model("nmt_nfkc", "bpe", 90),
-    "bytes": lambda: random_model("identity", "unigram", 320, byte_fallback=True),
 }
 
 
@@ -127,7 +125,7 @@ def test_tokens_are_those_of_python(name: str, pages: Any, demo_page: Any) -> No
             assert ours == [ids, vocabulary.target_tokens(ids)], repr(text)
 
 
-@pytest.mark.parametrize("name", ["demo", "unigram, nmt_nfkc", "bpe", "bytes"])
+@pytest.mark.parametrize("name", ["demo", "unigram, nmt_nfkc"])
 def test_text_of_ids_is_that_of_python(name: str, pages: Any, demo_page: Any) -> None:
     translator = VOCABULARIES[name]()
     vocabulary, chance = translator.vocabulary, random.Random(5)
@@ -140,16 +138,13 @@ def test_text_of_ids_is_that_of_python(name: str, pages: Any, demo_page: Any) ->
         )
 
 
-def test_a_leading_tag_chooses_the_language(demo_page: Any) -> None:
-    for text in (">>fr<< the cat", " >>hi<<the cat", ">>fr<<"):
-        wanted = demo().vocabulary.encode_source(*demo().vocabulary.direction(text))
-        assert demo_page.evaluate("(text) => tokenise(text, null).ids", text) == wanted
+def test_the_language_has_to_be_one_of_the_models(demo_page: Any) -> None:
     assert (
         error_of(demo_page, "tokenise('the cat', null)")
         == "the model translates to hi, en, es, fr: say which."
     )
     assert (
-        error_of(demo_page, "tokenise('>>xx<< cat', null)")
+        error_of(demo_page, "tokenise('cat', 'xx')")
         == 'the model translates to hi, en, es, fr, not "xx". Ask for one that it knows.'
     )
 
@@ -174,8 +169,8 @@ def test_held_out_sentences_become_what_python_says(demo_page: Any) -> None:
             "([texts, to]) => Promise.all(texts.map((text) => translateText(text, to)))", [texts, to]
         )
         for ours, theirs in zip(found, demo().translate(texts, to=to), strict=True):
-            assert ours["text"] == theirs.text and ours["tokens"] == theirs.tokens
-            assert ours["score"] == pytest.approx(theirs.score, abs=1e-4)
+            assert ours[0]["text"] == theirs.text and ours[0]["tokens"] == theirs.tokens
+            assert ours[0]["score"] == pytest.approx(theirs.score, abs=1e-4)
             translated += 1
     assert translated >= 50
 
@@ -195,13 +190,11 @@ def test_search_keeps_the_same_hypotheses(
     texts = random_translator.sentences(6)
     found = page.evaluate("(texts) => Promise.all(texts.map((text) => translateText(text, null)))", texts)
     for ours, theirs in zip(found, translator.translate(texts, n_best=beam), strict=True):
-        assert [each["ids"] for each in ours["hypotheses"]] == [each.token_ids for each in theirs.hypotheses]
-        assert [each["finished"] for each in ours["hypotheses"]] == [
-            each.finished for each in theirs.hypotheses
-        ]
-        assert [each["text"] for each in ours["hypotheses"]] == [each.text for each in theirs.hypotheses]
+        assert [each["ids"] for each in ours] == [each.token_ids for each in theirs.hypotheses]
+        assert [each["finished"] for each in ours] == [each.finished for each in theirs.hypotheses]
+        assert [each["text"] for each in ours] == [each.text for each in theirs.hypotheses]
         scores = [each.score for each in theirs.hypotheses]
-        assert [each["score"] for each in ours["hypotheses"]] == pytest.approx(scores, abs=1e-4)
+        assert [each["score"] for each in ours] == pytest.approx(scores, abs=1e-4)
 
 
 @pytest.mark.parametrize(
@@ -212,7 +205,6 @@ def test_search_keeps_the_same_hypotheses(
         "I like CATS and dogz",
         "",
         "you " * 500,
-        ">>es<< How are you",
         "Me gustan los gatos",
         "je suis",
         "gatos yuo",
@@ -223,8 +215,6 @@ def test_mistakes_are_explained_as_in_python(text: str, demo_page: Any) -> None:
         demo().explain(text, to="hi")
     ours = error_of(demo_page, "explainText(given, 'hi')", text)
     theirs = str(raised.value).replace("'", '"')  # what repr writes around a word
-    theirs = theirs.replace("if to= (--to) names no other language", "if no other language is chosen")
-    theirs = theirs.replace("remove to=", "choose its language")  # the page has no options
     # The page offers words by the letters that they share, Python by difflib's ratio.
     assert ours.partition("Near it: ")[0] == theirs.partition("Near it: ")[0]
 
@@ -242,6 +232,14 @@ def test_every_unknown_word_has_its_nearest(demo_page: Any) -> None:
         (
             dict(normalization="nmt_nfkc_cf"),
             "A browser does not have this vocabulary's normalization, \"nmt_",
+        ),
+        (
+            dict(kind="bpe", size=90),
+            'The page does not cut text as this vocabulary does, with kind = "bpe"',
+        ),
+        (
+            dict(size=320, byte_fallback=True),
+            "The page does not cut text as this vocabulary does, with byte_fallback",
         ),
     ],
 )

@@ -191,7 +191,7 @@ def test_a_stage_has_its_operands_its_result_and_its_names(opened: Any, hindi: E
     assert place.locator(".stage-bar button").all_inner_texts() == [
         *("1\nX", "2\nQ", "K", "V", "3\nQ KT", "÷ √dk", "4\n+ mask", "5\nsoftmax", "6\n· V", "heads", "7\nWO")
     ]
-    assert place.locator(".stage-title").inner_text().startswith("Step 3: Scores")
+    assert place.locator(".stage-title").inner_text().startswith("3. Scores")
     names = place.locator("[data-plate]").evaluate_all("all => all.map((each) => each.dataset.plate)")
     assert names == [f"{SELF}.queries", f"{SELF}.keys", f"{SELF}.scores"]
     assert "(5×4)·(4×5) = (5×5)" in place.locator(f"[data-plate='{SELF}.scores'] figcaption").inner_text()

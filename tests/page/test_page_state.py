@@ -94,9 +94,9 @@ def test_playing_goes_on_while_a_part_is_opened_and_stops_at_the_end(browser: An
 def test_the_focus_stays_where_one_is(browser: Any, path: Path) -> None:
     with opened_page(browser, path, "#?mask=off") as opened:
         opened.page.locator("#unfold").click()
-        opened.page.locator("[data-key=reset]").focus()
+        opened.page.locator("[data-key=effect-reset]").focus()
         opened.press("Enter")
-        assert opened.focus == "Reset all" and opened.address in ("", "#", "#?position=1")
+        assert opened.focus.startswith("Switches") and opened.address in ("", "#", "#?position=1")
         opened.go(f"#{SELF}.weights?cell=1,0")
         opened.page.locator("[data-plate$=weights] [role=gridcell][tabindex='0']").focus()
         opened.press("Escape")

@@ -22,7 +22,7 @@ export const makingOf = async (run, name, head = 0, row = 0, column = 0) => {
   const cell = await cellOfTensor(run, place);
   const recorded = cell.panel.at(row, column);
   const origin = run.origin(name);
-  const made = origin === "given" ? givenCell(recorded) : keptOrNot(run, recorded, OPERATIONS[cell.caption.by](cell));
+  const made = origin === "given" ? givenCell(recorded) : keptOrNot(recorded, OPERATIONS[cell.caption.by](cell));
   const { total = recorded, terms = [], headings = [], written } = made;
   const left = written ?? (terms.length && headings.length ? sumInWords(terms, headings) : "");
   return {
@@ -65,12 +65,10 @@ const operandOf = async (run, name, head) => {
 const givenCell = (total) => ({ equation: "given", total, note: "This matrix is what the example starts from." });
 
 /** What is made of numbers that the page does not have is not shown as if it had them. */
-const keptOrNot = (run, recorded, made) => {
+const keptOrNot = (recorded, made) => {
   const isUnknown = Number.isNaN(recorded) || made.terms?.some(({ value }) => Number.isNaN(value));
   if (!isUnknown && !Number.isNaN(made.total)) return made;
-  const note = run.stepwise
-    ? "With a cache this is never computed: the key came later."
-    : `What it is made of: ${NOT_KEPT.toLowerCase()}`;
+  const note = `What it is made of: ${NOT_KEPT.toLowerCase()}`;
   return { equation: made.equation, total: recorded, missing: true, note };
 };
 

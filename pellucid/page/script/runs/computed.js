@@ -8,7 +8,7 @@ import { checkTokens, textOfTarget, tokenise } from "../words/vocabulary.js";
 import { finishRun, mostProbable } from "./runs.js";
 import { UNSWITCHED, cannotSwitch, isSwitched, seeSwitched } from "./switches.js";
 
-/** Translate a sentence: {text, tokens, ids, score, hypotheses, source: {ids, tokens}, to}. */
+/** Translate a sentence: its hypotheses, the best first, [{text, ids, tokens, score, finished}]. */
 const translateText = async (text, to, model = page.runs[0].model) => {
   const source = tokenise(text, to, model);
   const { config, vocabulary, translation } = model;
@@ -17,23 +17,32 @@ const translateText = async (text, to, model = page.runs[0].model) => {
   const tags = vocabulary.targets.map((language) => vocabulary.target.pieces.indexOf(`>>${language}<<`));
   const forbidden = new Set([config.pad_id, config.start_id, config.unknown_id, ...tags]);
   const found = searchBeam(new Transformer(config, model.parameters), source.ids, { ...translation, limit, forbidden });
-  const hypotheses = found.map((each) => ({
+  return found.map((each) => ({
     ...each,
     text: textOfTarget(each.ids, source.to, model),
     tokens: each.ids.map((id) => vocabulary.tokens.target[id]),
   }));
-  return { ...hypotheses[0], hypotheses, source, to: source.to };
 };
 
 /** A run over a sentence of the reader's own: translated, unless the target says what it is to become. */
 export const explainText = async (text, to, target = null, model = page.runs[0].model) => {
   const source = tokenise(text, to, model);
   checkTokens(source, model.vocabulary);
-  const wanted = target === null ? await translateText(text, to, model) : tokenise(target, source.to, model, "target");
-  if (target !== null) checkTokens(wanted, model.vocabulary);
-  const translation = textOfTarget(wanted.ids, source.to, model);
-  const sentence = { text, to: source.to, forced: target !== null, source: source.ids };
-  return computedRun(model, { ...sentence, translation, expected: wanted.ids });
+  if (target === null) {
+    const [{ ids: expected, text: translation }] = await translateText(text, to, model);
+    return computedRun(model, { text, to: source.to, forced: false, source: source.ids, translation, expected });
+  }
+  const given = tokenise(target, source.to, model, "target");
+  checkTokens(given, model.vocabulary);
+  const translation = textOfTarget(given.ids, source.to, model);
+  return computedRun(model, {
+    text,
+    to: source.to,
+    forced: true,
+    source: source.ids,
+    translation,
+    expected: given.ids,
+  });
 };
 
 /** The same sentence and target with switches in effect. */
@@ -49,33 +58,28 @@ export const switchedRun = async (run, switches) => {
 export const computedRun = (model, sentence, switches = UNSWITCHED) => {
   const { config, vocabulary } = model;
   const padding = switches.padding === "none" ? [] : [config.pad_id, config.pad_id];
-  const source = [...sentence.source, ...padding];
-  const mask = realTokens(source, sentence, switches);
-  const target = [config.start_id, ...sentence.expected.slice(0, -1)];
+  const sourceIds = [...sentence.source, ...padding];
+  const targetIds = [config.start_id, ...sentence.expected.slice(0, -1)];
   const tensors = new Map();
-  new Transformer(config, model.parameters, recording(tensors, seeSwitched(model, switches))).forward(
-    source,
-    mask,
-    target,
-  );
+  const see = recording(tensors, seeSwitched(model, switches));
+  const mask = realTokens(sourceIds, sentence, switches);
+  new Transformer(config, model.parameters, see).forward(sourceIds, mask, targetIds);
+  const { source, target } = vocabulary.tokens;
   return finishRun({
+    ...sentence,
     title: `${sentence.text} → ${sentence.translation}`,
-    text: sentence.text,
-    translation: sentence.translation,
-    to: sentence.to,
-    forced: sentence.forced,
-    source: source.map((id) => vocabulary.tokens.source[id]),
-    target: target.map((id) => vocabulary.tokens.target[id]),
-    expected: sentence.expected.map((id) => vocabulary.tokens.target[id]),
-    sourceIds: source,
-    targetIds: target,
+    source: sourceIds.map((id) => source[id]),
+    target: targetIds.map((id) => target[id]),
+    expected: sentence.expected.map((id) => target[id]),
+    sourceIds,
+    targetIds,
     sentence,
     model,
     switches,
     shapes: Object.fromEntries(tensors),
     get: async (name) => tensors.get(name),
     origin: () => "computed",
-    steps: stepsOf(model, sentence, target, tensors),
+    steps: stepsOf(model, sentence, targetIds, tensors),
   });
 };
 
@@ -102,23 +106,20 @@ export const tensorOfHeads = (axes, heads, Numbers) => {
 };
 
 /** What went in at each position, what was expected, and what the model held probable. */
-export const stepsOf = (model, sentence, target, tensors) => {
+const stepsOf = (model, sentence, target, tensors) => {
   const [logits, probabilities] = [tensors.get("decoder.logits"), tensors.get("decoder.probabilities")];
   const size = logits.shape[2];
   const label = model.vocabulary.tokens.target;
   return sentence.expected.map((id, row) => {
-    const alternatives = mostProbable(probabilities, row, 5, label).map(({ token, probability }) => [
-      token,
-      probability,
-    ]);
-    const loss =
-      logSumExp(Array.from(logits.data.subarray(row * size, (row + 1) * size))) - logits.data[row * size + id];
+    const best = mostProbable(probabilities, row, 5, label);
+    const alternatives = best.map(({ token, probability }) => [token, probability]);
+    const numbers = Array.from(logits.data.subarray(row * size, (row + 1) * size));
     return {
       input: label[target[row]],
       expected: label[id],
       predicted: alternatives[0][0],
       probability: probabilities.data[row * size + id],
-      loss,
+      loss: logSumExp(numbers) - numbers[id],
       alternatives,
     };
   });

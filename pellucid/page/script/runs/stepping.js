@@ -4,8 +4,7 @@ import { apart, headsOfTensor, makeTensor, panelOf, rowOfPanel, sizeOfShape } fr
 import { madeOnce } from "../base/text.js";
 import { GrowingPast, NoPast } from "../model/cache.js";
 import { Transformer } from "../model/model.js";
-import { computedRun, realTokens, recording, stepsOf } from "./computed.js";
-import { splitName } from "./parts.js";
+import { computedRun, realTokens, recording } from "./computed.js";
 import { finishRun, wholeOf } from "./runs.js";
 import { isSwitched, seeSwitched } from "./switches.js";
 
@@ -23,7 +22,7 @@ const onceOfRun = (run, key, make) =>
  * A run's target decoded token by token: of each step its tensors by name. With a cache a step computes the new row
  * alone and looks at the keys and values of the rows before; without one it computes the rows of the whole prefix again.
  */
-const stepsOfDecoding = (run, cached) =>
+export const stepsOfDecoding = (run, cached) =>
   onceOfRun(run, `steps ${cached}`, () => {
     const { sourceIds, targetIds, sentence, switches, model } = run;
     const transformer = new Transformer(model.config, model.parameters, seeSwitched(model, switches));
@@ -56,7 +55,7 @@ const stepByStep = async (run, cached) => {
 
 const further = (one, other) => (other.difference > one.difference ? other : one);
 
-/** The largest difference of a new row's numbers from the run's, and in which tensor: rows from the run's `first`. */
+/** The largest difference of a step's numbers from the run's, and in which tensor; its first row is the run's `first`. */
 const furthest = async (run, tensors, first) => {
   let most = { difference: 0, where: "" };
   for (const [name, tensor] of tensors)
@@ -79,65 +78,17 @@ const largestDifferenceOf = (part, whole, first) => {
   return most;
 };
 
-/** Step t (from 1) of a run as {cached, again}: two runs that end with this step. */
-export const waysOfStep = (run, t) => onceOfRun(run, `ways ${t}`, () => bothWays(run, t));
-
-const bothWays = (run, t) => {
-  const sentence = { ...run.sentence, expected: run.sentence.expected.slice(0, t) };
-  const step = { name: run.name, unswitched: run.unswitched, whole: run };
-  const again = { ...computedRun(run.model, sentence, run.switches), ...step };
-  const made = rowsOfSteps(stepsOfDecoding(run, true).slice(0, t));
-  const cached = finishRun({
-    ...run,
-    ...again,
-    stepwise: true,
-    shapes: Object.fromEntries(again.names.map((name) => [name, made.get(name) ?? run.shapes[name]])),
-    get: async (name) => made.get(name) ?? run.get(name), // what the encoder made is remembered
-    origin: () => "computed",
-    steps: stepsOf(run.model, sentence, again.targetIds, made),
-  });
-  return { cached, again };
-};
-
-/** The largest difference of step t's new row between the two ways, and in which tensor. */
-export const differenceOfWays = (run, t) =>
-  furthest(waysOfStep(run, t).again, stepsOfDecoding(run, true)[t - 1], t - 1);
-
-/** The run that is true at step t. With the mask a step has the rows of all positions at once; without it each row
- *  looks at other tokens the more there are, so the step is decoded by itself. */
+/** The run that is true at step t (from 1) where the mask is lifted: each row looks at other tokens the more there are.
+ *  A row that was made with a cache never saw the later ones, with a mask or without; one that is made again does. */
 export const runOfStep = (run, t, cached) =>
-  waysOfStep(run, Math.min(t, run.target.length))[cached ? "cached" : "again"];
+  run.switches.causal ? runUntil(run, t) : onceOfRun(run, `step ${t} ${cached}`, () => decodedUntil(run, t, cached));
 
-/** What steps with a cache have computed, by name: of each tensor one row a step, under those of the steps before. */
-const rowsOfSteps = (steps) =>
-  new Map(
-    [...steps.at(-1).keys()].map((name) => [
-      name,
-      stackRows(
-        name,
-        steps.map((step) => step.get(name)),
-      ),
-    ]),
-  );
-
-/** One row under the other; keys and values that were remembered are all there already. */
-const stackRows = (name, tensors) => {
-  const last = tensors.at(-1);
-  if (!last.axes.includes("L")) return last;
-  const [rows, heads, { columns }] = [tensors.length, headsOfTensor(last), panelOf(last)];
-  const data = new Float32Array(heads * rows * columns).fill(ofLaterKeys(name));
-  tensors.forEach((tensor, row) => {
-    for (let head = 0; head < heads; head++)
-      data.set(rowOfPanel(panelOf(tensor, head), 0), (head * rows + row) * columns);
-  });
-  const shape = last.shape.map((size, place) => (last.axes[place] === "L" ? rows : size));
-  return makeTensor(last.axes, shape, data);
-};
-
-/** What a row has for keys that came after its step: they did not exist, which is what the mask makes of them. */
-const ofLaterKeys = (name) => {
-  const { last } = splitName(name);
-  return last === "weights" ? 0 : last === "mask" || last === "masked_scores" ? -Infinity : NaN;
+const decodedUntil = (run, t, cached) => {
+  const { model, name, unswitched, switches, sentence } = run;
+  const made = cached
+    ? runUntil(computedRun(model, sentence, { ...switches, causal: true }), t)
+    : computedRun(model, { ...sentence, expected: sentence.expected.slice(0, t) }, switches);
+  return { ...made, name, switches, unswitched: unswitched && runUntil(unswitched, t), whole: run };
 };
 
 /** A run as step t has it: of the target, rows and columns of words already said. */
@@ -156,7 +107,7 @@ const cutAt = (run, t) => {
     shapes: Object.fromEntries(shapes),
     get,
   };
-  for (const words of ["target", "expected", "targetIds"]) cutRun[words] = run[words].slice(0, t);
+  for (const list of ["target", "expected", "targetIds", "steps"]) cutRun[list] = run[list].slice(0, t);
   return { ...finishRun(cutRun), whole: wholeOf(run) };
 };
 

@@ -51,37 +51,33 @@ export const cannotSwitch = (run, switches) => {
 };
 
 /** Why an address asks for switches that this model does not have; "" if it has them. */
-const faultOfSwitches = ({ names, model }, { silent, where, head, ...switches }) => {
+const faultOfSwitches = ({ names, model }, { silent, where, head, causal, scale, residual }) => {
   const { heads } = model.config;
   const parts = [...new Set(names.map((name) => splitName(name).path))];
   const attentions = parts.filter(isAttention);
-  const counted = `there are ${heads}, counted from 0.`;
-  const isHead = (each) => each >= 0 && each < heads;
-  for (const [part, muted] of Object.entries(silent)) {
-    if (muted.length && !attentions.includes(part))
-      return `"${part}" is no attention of this model. It has ${attentions.join(", ")}.`;
-    const wrong = muted.find((each) => !isHead(each));
-    if (wrong !== undefined) return `${part} has no head ${wrong}: ${counted}`;
-  }
-  if (where !== null && !parts.some((part) => isMeant({ where }, part)))
-    return `no part of the model is called "${where}". One is "${attentions.at(-1)}".`;
-  if (head !== null && !isHead(head)) return `there is no head ${head}: ${counted}`;
-  if (head !== null && where === null)
+  const muted = Object.entries(silent).filter(([, off]) => off.length);
+  const unknown = muted.find(([part]) => !attentions.includes(part));
+  if (unknown) return `"${unknown[0]}" is no attention of this model. It has ${attentions.join(", ")}.`;
+  const tooHigh = [head ?? 0, ...muted.flatMap(([, off]) => off)].find((each) => each >= heads);
+  if (tooHigh !== undefined) return `there is no head ${tooHigh}: there are ${heads}, counted from 0.`;
+  if (where === null && head !== null)
     return `head ${head} alone is a head of one attention: say of which, such as where=${attentions.at(-1)}.`;
+  if (where === null) return "";
+  if (!parts.some((part) => isMeant({ where }, part)))
+    return `no part of the model is called "${where}". One is "${attentions.at(-1)}".`;
   const residuals = parts.filter(isResidual);
-  // What has each switch; a switch cannot be off in a part that does not have it.
-  const owners = {
-    "causal mask: only the decoder's self-attention has one": [switches.causal, attentions.filter(isDecoderSelf)],
-    "scale: only an attention has one": [switches.scale, attentions],
-    "residual connection: only an Add & Norm and its sublayer have one": [
-      switches.residual,
+  // A switch cannot be off in a part that does not have it.
+  const owners = [
+    [causal, "causal mask: only the decoder's self-attention has one", attentions.filter(isDecoderSelf)],
+    [scale, "scale: only an attention has one", attentions],
+    [
+      residual,
+      "residual connection: only an Add & Norm and its sublayer have one",
       [...residuals, ...residuals.map((each) => sublayerAddedBy(model, each))],
     ],
-  };
-  for (const [what, [isOn, having]] of Object.entries(owners))
-    if (!isOn && !having.some((part) => isMeant({ where }, part)))
-      return `${where} has no ${what}, such as ${having[0]}.`;
-  return "";
+  ];
+  const wrong = owners.find(([isOn, , having]) => !isOn && !having.some((part) => isMeant({ where }, part)));
+  return wrong ? `${where} has no ${wrong[1]}, such as ${wrong[2][0]}.` : "";
 };
 
 export const isSwitched = ({ causal, padding, scale, residual, silent }) =>

@@ -3,9 +3,9 @@
 import { button, choiceButton, element, words } from "../base/elements.js";
 import { page } from "../base/page.js";
 import { capitalised } from "../base/text.js";
-import { isSwitched } from "../runs/switches.js";
+import { cannotSwitch, isSwitched } from "../runs/switches.js";
 import { NO_SENTENCE, setState, state } from "../view/state.js";
-import { cannotShow, runInTime, runSwitched } from "../view/view.js";
+import { runInTime, runSwitched } from "../view/view.js";
 import { stepsTable } from "./sentence.js";
 
 /** The run that stands beside the present one; null where none was asked for. */
@@ -13,7 +13,7 @@ export const besideOf = async (before) => {
   if (state.beside === "before") return before;
   if (state.beside !== "other" || page.runs.length < 2 || state.text !== null) return null;
   const other = page.runs[otherRun()];
-  const isShown = isSwitched(state.switches) && !cannotShow(other, state.switches);
+  const isShown = isSwitched(state.switches) && !cannotSwitch(other, state.switches);
   return runInTime(isShown ? await runSwitched(other, state.switches) : other);
 };
 
@@ -57,7 +57,7 @@ export const besideCards = (run, beside) => {
 
 const besideCard = (run, title) => {
   const isLeft = state.beside === "other" && isSwitched(state.switches) && !isSwitched(run.switches);
-  const reason = isLeft && cannotShow(run, state.switches);
+  const reason = isLeft && cannotSwitch(run, state.switches);
   return element("section.beside-card", { "aria-label": title }, [
     element("h3", title),
     reason && element("p.note", `without the switch: ${reason}`),

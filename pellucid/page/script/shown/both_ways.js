@@ -2,34 +2,25 @@
 // one row and looks at the keys and values remembered; without, it computes all rows so far again.
 
 import { columnHead, element, rowHead, tableOf, words } from "../base/elements.js";
-import { fourDecimals, inExponents } from "../base/numbers.js";
-import { differenceOfWays, waysOfStep } from "../runs/stepping.js";
+import { fourDecimals } from "../base/numbers.js";
+import { mostProbable } from "../runs/runs.js";
+import { stepsOfDecoding } from "../runs/stepping.js";
 import { state } from "../view/state.js";
 
-/** The present step in both ways, as a table: rows computed, what is remembered, and the numbers. */
-export const waysSideBySide = async (run) => {
+/** The present step in both ways, as a table: rows computed, what is remembered, and the next words. */
+export const waysSideBySide = (run) => {
   if (state.mode !== "step" || !run.computes) return null;
   const t = state.position + 1;
-  const ways = waysOfStep(run, t);
-  const { difference, where } = await differenceOfWays(run, t);
   return [
     element("h2", `Step ${t}, with a cache and without`),
     element("div.wide-table", { tabindex: 0, role: "region", "aria-label": "rows, and the most probable words" }, [
       tableOf("both-ways", {
         heading: [element("td"), columnHead("with a cache"), columnHead("without")],
-        rows: [...rowsComputed(run, t), ...wordsOfWays(ways, t)],
+        rows: [...rowsComputed(run, t), ...wordsOfWays(run, t)],
       }),
-    ]),
-    element("p.equality", [
-      `Largest difference of any number in the new row: ${inExponents(difference)}${where ? ` (${where})` : ""}.`,
-      !run.switches.causal && difference > 1e-3 && WAYS_WITHOUT_MASK,
     ]),
   ];
 };
-
-const WAYS_WITHOUT_MASK =
-  " Without the mask a cache is no longer right: rows that are made again look at the tokens after them, remembered " +
-  "rows could not.";
 
 const rowsComputed = (run, t) => {
   const rows = (count) => `${count} row${count === 1 ? "" : "s"}`;
@@ -44,9 +35,15 @@ const rowsComputed = (run, t) => {
 };
 
 /** The best next words with their probabilities, which are the same. */
-const wordsOfWays = ({ cached, again }, t) => {
-  const [one, other] = [cached, again].map(({ steps }) => steps[t - 1].alternatives);
-  const cell = ([token, probability]) => element("td.number", words(token), ` ${fourDecimals(probability)}`);
-  const heading = (place) => rowHead(["the most probable next", "the second", "the third"][place]);
-  return one.slice(0, 3).map((each, place) => [heading(place), cell(each), cell(other[place])]);
+const wordsOfWays = (run, t) => {
+  const [cached, again] = [true, false].map((way) => {
+    const probabilities = stepsOfDecoding(run, way)[t - 1].get("decoder.probabilities");
+    return mostProbable(probabilities, way ? 0 : t - 1, 3, run.model.vocabulary.tokens.target);
+  });
+  const cell = ({ token, probability }) => element("td.number", words(token), ` ${fourDecimals(probability)}`);
+  return ["the most probable next", "the second", "the third"].map((says, place) => [
+    rowHead(says),
+    cell(cached[place]),
+    cell(again[place]),
+  ]);
 };

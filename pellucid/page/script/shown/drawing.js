@@ -1,18 +1,18 @@
 // The whole model as one drawing, from left to right: the encoder, the memory as a band with a strand to every
 // cross-attention, the decoder, the next word. A token's vector rises as a line through the blocks of its stack.
 
-import { button, drawn, element, found, shareBar, words } from "../base/elements.js";
+import { button, drawn, element, shareBar, words } from "../base/elements.js";
 import { fourDecimals, meanOfHeads, panelOf } from "../base/numbers.js";
 import { roam } from "../base/roam.js";
 import { visibleText } from "../base/text.js";
-import { meaningOf } from "../words/tokens.js";
+import { meaningOf, tokenName } from "../words/tokens.js";
 import { alignmentOf, attentionsOf, fullTitleOf, kindOf, layersOf, sublayersOf, titleOf } from "../runs/parts.js";
 import { stripPicture } from "../matrices/painting.js";
 import { scaleOf } from "../matrices/scales.js";
 import { NO_MATRIX, setState, state } from "../view/state.js";
 import { playing } from "../view/time.js";
 import { MOST_ROWS, glancing, lightDrawing, lookingBack } from "./lighting.js";
-import { MOST_LINES, bindStrands } from "./strands.js";
+import { MOST_LINES } from "./strands.js";
 
 const COMPACT = 3; // more layers than this stand as one row each
 
@@ -38,11 +38,9 @@ export const modelOf = async (run) => {
   ]);
   const looks = isCompact ? {} : await weightsToDraw(run);
   model.appear = () => {
-    fitDrawing();
     fitTokens(model);
     roam(model);
-    bindStrands(model, looks);
-    lightDrawing(model, run, shares);
+    lightDrawing({ model, run, shares, looks });
   };
   return model;
 };
@@ -54,20 +52,6 @@ const weightsToDraw = async (run) => {
   const means = parts.map(async (part) => [part, meanOfHeads(await run.get(`${part}.weights`))]);
   return Object.fromEntries(await Promise.all(means));
 };
-
-const SMALLEST_DRAWING = 400; // pixels
-
-/** The drawing is as high as the window has room for it. */
-const fitDrawing = () => {
-  const place = found("drawing");
-  const above = place.getBoundingClientRect().top + scrollY;
-  const room = innerHeight - above - found("dock").offsetHeight - 10;
-  place.style.setProperty("--height", `${Math.max(SMALLEST_DRAWING, Math.floor(room))}px`);
-};
-
-new ResizeObserver(fitDrawing).observe(document.querySelector(".masthead"));
-
-addEventListener("resize", fitDrawing);
 
 /** The blocks of a stack in the order of computation; on a wide screen the style stacks them upwards. */
 const blocks = (run, stack) => [
@@ -163,7 +147,7 @@ const memoryBand = (run, memory) => {
     element("ol.memory-tokens", [
       run.source.map((text, place) =>
         element("li", { "data-source": place }, [
-          element("bdi", { title: text }, meaningOf(text) ?? visibleText(text)),
+          element("bdi", { title: text }, tokenName(text)),
           element("span.share"),
           strip(text, place),
         ]),

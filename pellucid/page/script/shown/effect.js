@@ -1,8 +1,8 @@
 // What a switch changed, in words and numbers: each sentence is made from the two runs, before and after.
 
-import { button, chip, columnHead, element, rowHead, say, shareBar, tableOf } from "../base/elements.js";
-import { bestPlaces, fourDecimals, largestCell, panelOf, panelsOf, rowOfPanel } from "../base/numbers.js";
-import { attentionsOf, fullTitleOf, isAttention, isDecoderSelf, lastCrossOf } from "../runs/parts.js";
+import { button, chip, element, found, say } from "../base/elements.js";
+import { bestPlaces, fourDecimals, inExponents, largestCell, panelsOf } from "../base/numbers.js";
+import { attentionsOf, fullTitleOf, isDecoderSelf } from "../runs/parts.js";
 import { placeOf, setState, state } from "../view/state.js";
 import { compareButton, resetSwitches } from "./panel.js";
 
@@ -16,33 +16,16 @@ export const effectOf = async (run, before, reason) => {
   first.className = "effect-says";
   first.append(" ", ...hereSentence(run, before));
   say([first, ...more].map((part) => part.textContent).join(" "));
-  const details = element("details", element("summary", "Details"), more, leak && leakSeen());
-  return [
-    element("div.effect-head", [first, leak && seeLeak(leak), compareButton("effect-beside"), resetEffect()]),
-    details,
-  ];
+  const details = element(
+    "details",
+    element("summary", "Details"),
+    more,
+    leak && found("leak-seen").content.cloneNode(true),
+  );
+  return [element("div.effect-head", [first, leak && seeLeak(leak), compareButton(), resetEffect()]), details];
 };
 
 const resetEffect = () => button("Reset", resetSwitches, { "data-key": "effect-reset" });
-
-// The same small model, trained twice; docs/results/leakage.md has the whole of it.
-const LEAKAGE = [
-  ["with the mask", "0.0690", 917],
-  ["without the mask", "0.0247", 0],
-];
-
-/** What a model learns that was trained without the mask: to copy. */
-const leakSeen = () =>
-  tableOf("leak-seen", {
-    caption:
-      "The same small model, trained with the mask and without: what looks better in training translates nothing.",
-    heading: [element("td"), columnHead("loss in training"), columnHead("of 1,000 new sentences, translated rightly")],
-    rows: LEAKAGE.map(([how, loss, right]) => [
-      rowHead(how),
-      element("td.number", loss),
-      element("td.number", String(right), shareBar(right / 1000)),
-    ]),
-  });
 
 const effectsOf = async (run, before, switches, leak) => {
   const silent = Object.entries(switches.silent).filter(([, heads]) => heads.length);
@@ -83,25 +66,23 @@ const seeLeak = ({ part, head, row, column }) =>
     "data-key": "see-leak",
   });
 
-/** How sharp the weights become when scores are not made smaller. */
-const scaleSentence = async (run, before, switches) => {
-  const first = attentionsOf(run).find((name) => name.startsWith("decoder"));
-  const part = switches.where ?? (isAttention(state.block) ? state.block : first);
-  const most = async (from) => {
-    const panel = panelOf(await from.get(`${part}.weights`), state.head);
-    return Array.from({ length: panel.rows }, (_, row) => Math.max(...rowOfPanel(panel, row)));
-  };
-  const [now, was] = [await most(run), await most(before)];
-  const [row] = bestPlaces(
-    now.map((share, at) => share - was[at]),
-    1,
-  );
-  const dimension = (await run.get(`${part}.keys`)).shape.at(-1);
-  return (
-    `Without the scale, scores are √${dimension} = ${Math.sqrt(dimension).toFixed(2)} times as large: the largest ` +
-    `weight of position ${row + 1}, head ${state.head}, goes from ${was[row].toFixed(4)} to ${now[row].toFixed(4)} ` +
-    `(${fullTitleOf(part)}).`
-  );
+/** How sharp the weights become when scores are not made smaller: the one that changes most. */
+const scaleSentence = async (run, before, { where }) => {
+  const part = where ?? attentionsOf(run).find((each) => each === state.block) ?? attentionsOf(run).find(isDecoderSelf);
+  const [was, now] = await Promise.all([before, run].map(async (each) => panelsOf(await each.get(`${part}.weights`))));
+  const changes = now.map((panel, head) => ({
+    ...panel,
+    at: (row, column) => panel.at(row, column) - was[head].at(row, column),
+  }));
+  const { head, row, column } = largestCell(changes, (_, column) => column < was[0].columns); // padding was none before
+  const { columns: dimensions } = panelsOf(await run.get(`${part}.keys`))[0];
+  return [
+    `Without the scale, scores are √${dimensions} = ${Math.sqrt(dimensions).toFixed(2)} times as large: what position ` +
+      `${row + 1} gives `,
+    chip(run.labels(`${part}.weights`, "M")[column]),
+    ` in head ${head} goes from ${fourDecimals(was[head].at(row, column))} to ${fourDecimals(now[head].at(row, column))} ` +
+      `(${fullTitleOf(part)}).`,
+  ];
 };
 
 const residualSentence = ({ where }) =>
@@ -111,22 +92,25 @@ const residualSentence = ({ where }) =>
 
 /** Who gives the two pad tokens most of its attention, over all that look at the source. */
 const paddingSentence = async (run, { padding }) => {
-  let most = { value: 0, part: lastCrossOf(run), head: 0, row: 0 };
-  for (const part of attentionsOf(run).filter((each) => !isDecoderSelf(each))) {
-    const given = panelsOf(await run.get(`${part}.weights`)).map(({ rows, columns, at }) => ({
-      rows,
-      columns: 1,
-      at: (row) => at(row, columns - 1) + at(row, columns - 2),
-    }));
-    const found = largestCell(given);
-    if (found.value > most.value) most = { ...found, part };
-  }
-  const { value, part, head, row } = most;
-  if (padding === "unmasked")
-    return `Two pad tokens stand after the source and nothing masks them: position ${row + 1} in head ${head} of ${fullTitleOf(part)} now gives them ${value.toFixed(4)} of its attention.`;
-  return value === 0
-    ? "Two pad tokens stand after the source, masked with −∞: every position of every head gives them exactly 0."
-    : `Two pad tokens stand after the source, masked, and still get ${value.toExponential(1)}.`;
+  const given = ({ rows, columns, at }) => ({
+    rows,
+    columns: 1,
+    at: (row) => at(row, columns - 1) + at(row, columns - 2),
+  });
+  const parts = attentionsOf(run).filter((each) => !isDecoderSelf(each));
+  const found = parts.map(async (part) => ({
+    ...largestCell(panelsOf(await run.get(`${part}.weights`)).map(given)),
+    part,
+  }));
+  const { value, part, head, row } = (await Promise.all(found)).reduce((most, each) =>
+    each.value > most.value ? each : most,
+  );
+  if (padding === "masked")
+    return `Two pad tokens stand after the source, masked with −∞: the most that any position gives them is ${inExponents(value)}.`;
+  return (
+    `Two pad tokens stand after the source and nothing masks them: position ${row + 1} in head ${head} of ` +
+    `${fullTitleOf(part)} now gives them ${fourDecimals(value)} of its attention.`
+  );
 };
 
 const silentSentence = (part, heads) =>
@@ -143,8 +127,7 @@ const hereSentence = (run, before) => {
 const changeSentence = (run, before) => {
   const changes = run.steps.map((step, at) => Math.abs(step.probability - before.steps[at].probability));
   const [most] = bestPlaces(changes, 1);
-  if (changes[most] === 0) return "No probability changes.";
-  if (changes[most] < 0.00005) return `No probability changes by more than ${changes[most].toExponential(0)}.`;
+  if (changes[most] < 0.00005) return `No probability changes by more than ${inExponents(changes[most])}.`;
   const [was, now] = [before, run].map(({ steps }) => fourDecimals(steps[most].probability));
   const other = run.steps.filter((step, at) => step.predicted !== before.steps[at].predicted).length;
   return [

@@ -1,7 +1,7 @@
 // Everything by keyboard: arrows among the parts of a drawing, Enter down a level, Escape up, brackets for heads,
 // comma and full stop for layers, space to play.
 
-import { found, keyed, say, stillness } from "../base/elements.js";
+import { found, keyed, say } from "../base/elements.js";
 import { blockAbove, fullTitleOf, isAttention, layerOf, layersOf, stackOf } from "../runs/parts.js";
 import { CLOSED, setState, state } from "../view/state.js";
 import { playOrPause } from "../view/time.js";
@@ -66,13 +66,5 @@ const scrollToLevel = () => {
   if (isSheet.matches) return (found("stage").scrollTop = 0); // the page behind it stays where it was
   const top = state.block ? found("stage") : found("drawing");
   const box = top.getBoundingClientRect();
-  if (state.block || box.top < 0 || box.top > innerHeight * 0.6) bringUp(top);
-};
-
-/** Scroll a place to the top: at once where it is further than one window, for the way would be long motion. */
-export const bringUp = (place) => {
-  const isNear = Math.abs(place.getBoundingClientRect().top) < innerHeight;
-  const isFirst = document.body.dataset.shown === undefined;
-  const behavior = isNear && !isFirst && !stillness.matches ? "smooth" : "instant";
-  place.scrollIntoView({ block: "start", behavior });
+  if (state.block || box.top < 0 || box.top > innerHeight * 0.6) top.scrollIntoView();
 };

@@ -2,7 +2,7 @@
 // sublayer reads it and adds its own vectors, and a norm makes the sums comparable again.
 
 import { element, words } from "../base/elements.js";
-import { panelOf, rowOfPanel } from "../base/numbers.js";
+import { panelOf } from "../base/numbers.js";
 import { inputOf } from "../runs/lineage.js";
 import { fullTitleOf, kindOf, stackOf, sublayersOf, titleOf } from "../runs/parts.js";
 import { stripPicture } from "../matrices/painting.js";
@@ -60,10 +60,7 @@ const PART_SAYS = {
   "decoder feed_forward": "each position by itself",
 };
 
-const sublayerGroup = ({ part, residual, flows, added, next }, normFirst, lit) => {
-  const [length, stream] = [lengthOf(added, lit.at), lengthOf(flows, lit.at)];
-  const ratio = stream ? length / stream : 0;
-  const isKnown = !Number.isNaN(ratio); // of a switch that was precomputed the page has not every vector
+const sublayerGroup = ({ part, residual, added, next }, normFirst, lit) => {
   const title = [element("b", titleOf(part)), element("small", PART_SAYS[`${stackOf(part)} ${kindOf(part)}`])];
   const norm = element("b", normFirst ? "Norm & Add" : "Add & Norm");
   const open = (block, kind, children) => openingButton(block, `sublayer ${kind}`, children, { key: `row-${block}` });
@@ -73,33 +70,10 @@ const sublayerGroup = ({ part, residual, flows, added, next }, normFirst, lit) =
       element("span.arrow", { "aria-hidden": "true" }, "→"),
       open(residual, "residual", norm),
     ]),
-    element("div.adds", strip(added, lit, "adds"), isKnown && lengthLine(length, stream, ratio)),
+    element("div.adds", strip(added, lit, "adds")),
     element("div.stream-out", strip(next, lit, "goes on")),
   ]);
 };
-
-const LONGEST_RATIO = 1.5; // of the bar
-
-/** How long the vector is that a part adds, beside the stream's. */
-const lengthLine = (length, stream, ratio) => {
-  const bar = {
-    "aria-hidden": "true",
-    "--share": Math.min(1, ratio / LONGEST_RATIO).toFixed(4),
-    "--whole": (1 / LONGEST_RATIO).toFixed(4),
-  };
-  const number = (text) => element("span.number", text);
-  return element("p.length", [
-    element("span.length-bar", bar),
-    number(length.toFixed(2)),
-    " long, ",
-    number(`${ratio.toFixed(2)} ×`),
-    " the stream’s ",
-    number(stream.toFixed(2)),
-  ]);
-};
-
-/** How long the vector of a position is. */
-const lengthOf = (tensor, position) => Math.hypot(...rowOfPanel(panelOf(tensor), position));
 
 /** A tensor of positions and dimensions as a small picture: a row for each position, the current one marked. */
 const strip = (tensor, { at, token, most }, label) => {

@@ -2,24 +2,32 @@
 
 import { drawn, element, found, redraw, shareBar } from "../base/elements.js";
 import { fourDecimals } from "../base/numbers.js";
-import { visibleText } from "../base/text.js";
-import { meaningOf } from "../words/tokens.js";
+import { tokenName } from "../words/tokens.js";
 import { isReached, state } from "../view/state.js";
 import { lightStrands } from "./strands.js";
 
-const lit = { headline: [], model: null, run: null, shares: [] }; // shares of the source: of each position
+// What is lit: where each position of the headline looked, the drawing of a run, and a position.
+const lit = { headline: [], drawing: null, position: 0 };
 
 /** Where each position of the headline looked. */
-export const lightHeadline = (shares = lit.headline) => {
+export const lightHeadline = (shares) => {
   lit.headline = shares;
   lightPosition(state.position);
 };
 
-/** The drawing that is to be lit up, and where each of its positions looked. */
-export const lightDrawing = (model, run, shares) => {
-  Object.assign(lit, { model, run, shares });
+/** The drawing that is to be lit up: {model, run, shares: where each of its positions looked, looks}. */
+export const lightDrawing = (drawing) => {
+  lit.drawing = drawing;
   lightPosition(state.position);
+  watchSize.disconnect();
+  watchSize.observe(drawing.model);
 };
+
+// What is measured is drawn again in another layout: of another window, of paper.
+const lightAgain = () => lightPosition(lit.position);
+const watchSize = new ResizeObserver(lightAgain);
+addEventListener("resize", lightAgain);
+matchMedia("print").addEventListener("change", lightAgain);
 
 /** What lights a position up while a pointer or the focus is on it. */
 export const glancing = (position) => {
@@ -39,22 +47,25 @@ export const lookingBack = (source) => {
 };
 
 const lightPosition = (position) => {
-  const places = [[found("sentence"), lit.headline]];
-  if (lit.model?.isConnected) places.push([lit.model, lit.shares]);
-  for (const [place, shares] of places) {
-    for (const token of place.querySelectorAll("[data-position]")) {
-      const at = Number(token.dataset.position);
-      token.classList.toggle("lit", at === position);
-      token.classList.toggle("unsaid", !isReached(at));
-      token.classList.toggle("cached", state.mode === "step" && state.cached && at < state.position);
-      if (token.matches(".said")) token.setAttribute("aria-pressed", String(at === position));
-    }
-    shareOut(place, shares[position] ?? []);
-  }
+  lit.position = position;
+  const drawing = lit.drawing?.model.isConnected ? lit.drawing : null;
+  lightTokens(found("sentence"), lit.headline, position);
   drawArcs(position);
-  if (!lit.model?.isConnected) return;
-  redraw(lit.model.querySelector(".next"), nextWords(lit.run, position));
-  lightStrands(position);
+  if (!drawing) return;
+  lightTokens(drawing.model, drawing.shares, position);
+  redraw(drawing.model.querySelector(".next"), nextWords(drawing.run, position));
+  lightStrands(drawing, position);
+};
+
+const lightTokens = (place, shares, position) => {
+  for (const token of place.querySelectorAll("[data-position]")) {
+    const at = Number(token.dataset.position);
+    token.classList.toggle("lit", at === position);
+    token.classList.toggle("unsaid", !isReached(at));
+    token.classList.toggle("cached", state.mode === "step" && state.cached && at < state.position);
+    if (token.matches(".said")) token.setAttribute("aria-pressed", String(at === position));
+  }
+  shareOut(place, shares[position] ?? []);
 };
 
 export const MOST_ROWS = 8; // of the memory; of a longer one the rows with the least attention are only counted
@@ -96,8 +107,6 @@ const drawArcs = (position) => {
   svg.replaceChildren(...arcs);
 };
 
-addEventListener("resize", () => drawArcs(state.position));
-
 /** Beside the decoder: what it has read, and the most probable next words. */
 const nextWords = (run, position) => {
   const { alternatives, expected } = run.steps[position];
@@ -121,4 +130,4 @@ const nextWords = (run, position) => {
 };
 
 /** A token as a chip; of a special one its meaning. */
-const nameOfToken = (token) => element("bdi.chip", { title: token }, meaningOf(token) ?? visibleText(token));
+const nameOfToken = (token) => element("bdi.chip", { title: token }, tokenName(token));

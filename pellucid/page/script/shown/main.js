@@ -1,25 +1,35 @@
 // The page comes alive: reads what the file carries, then shows the view of its address, and each one after it.
 
-import { animate, fill, found, redraw } from "../base/elements.js";
+import { animate, fill, found } from "../base/elements.js";
 import { page } from "../base/page.js";
 import { roam } from "../base/roam.js";
 import { openPage } from "../runs/recorded.js";
 import { alignmentOf } from "../runs/parts.js";
-import { UNSWITCHED, isSwitched } from "../runs/switches.js";
+import { UNSWITCHED, cannotSwitch, isSwitched } from "../runs/switches.js";
 import { drawOwnForm } from "../own/own.js";
-import { NO_SENTENCE, hashOf, replaceState, setState, state, stateOf, whenChanged, withinRuns } from "../view/state.js";
+import {
+  NO_SENTENCE,
+  hashOf,
+  replaceState,
+  setState,
+  state,
+  stateOf,
+  whenChanged,
+  withinRuns,
+  writeAddress,
+} from "../view/state.js";
 import { momentInWords, playing, stopIfLeft, timeControls } from "../view/time.js";
-import { drawTyping, keepToMend, ownRun, showTyped } from "../view/typing.js";
-import { cannotShow, current, runInTime, runSwitched, showRuns } from "../view/view.js";
+import { fitTyping, ownRun, startTyping, writeTyped } from "../view/typing.js";
+import { current, runInTime, runSwitched, showRuns } from "../view/view.js";
 import { besideCards, besideOf, choiceOfRuns } from "./beside.js";
 import { waysSideBySide } from "./both_ways.js";
 import { modelOf } from "./drawing.js";
 import { effectOf } from "./effect.js";
 import { givenInWords } from "./given.js";
-import { bringUp, focusLevel } from "./keys.js";
+import { focusLevel } from "./keys.js";
 import { lightHeadline } from "./lighting.js";
-import { countSwitched, foldDock, switchPanel } from "./panel.js";
-import { alignmentTable, headlineOf, stepsTable } from "./sentence.js";
+import { countSwitched, drawSwitches, startSwitches } from "./panel.js";
+import { headlineOf, stepsTable } from "./sentence.js";
 import { drawStage, holdBehind } from "./stage.js";
 import { drawTour, goToStop } from "./tour.js";
 
@@ -50,13 +60,6 @@ const showView = async (focus = null) => {
   }
 };
 
-/** The address says what is shown, where it asked for what there is not. */
-const writeAddress = () => {
-  const hash = hashOf(state);
-  if (location.hash !== (hash === "#" ? "" : hash))
-    history.replaceState(null, "", `${location.pathname}${location.search}${hash}`);
-};
-
 /** The runs of the state; where an address asks for a sentence that cannot be explained, those of the page's own, and
  *  the sentence stays in its field. */
 const runsToShow = async () => {
@@ -65,7 +68,7 @@ const runsToShow = async () => {
     return await runsOfView();
   } catch (error) {
     if (asked.text === null || asked !== state) throw error;
-    keepToMend(asked);
+    writeTyped(asked);
     replaceState({ ...asked, ...NO_SENTENCE, switches: UNSWITCHED, fault: error.message });
     return runsOfView();
   }
@@ -76,7 +79,7 @@ const runsToShow = async () => {
 const runsOfView = async () => {
   const chosen = page.runs[state.run];
   const base = state.text === null ? chosen : await ownRun(state.text, state.to, state.target, chosen.model);
-  const reason = isSwitched(state.switches) ? cannotShow(base, state.switches) : "";
+  const reason = isSwitched(state.switches) ? cannotSwitch(base, state.switches) : "";
   const whole = isSwitched(state.switches) && !reason ? await runSwitched(base, state.switches) : base;
   const [run, before] = [runInTime(whole), whole === base ? null : runInTime(base)];
   return { base, whole, run, before, reason, beside: await besideOf(before), heads: run.config.heads };
@@ -108,21 +111,24 @@ const drawView = async ({ base, whole, run, before, beside, reason }) => {
   document.body.classList.toggle("own-open", open === "own");
   found("drawing-place").hidden = block !== "";
   found("stage").hidden = block === "";
-  found("difference").hidden = base !== page.runs[0]; // it is of the recording alone
+  found("difference").hidden = base !== page.runs[0]; // these are of the recording alone
+  found("looked").hidden = run !== page.runs[0];
   found("unfold").querySelector(".count").textContent = countSwitched(switches) || "";
   holdBehind(block !== "" && open !== "own");
   const shares = await alignmentOf(whole);
   await fillFor("sentence", [whole, base], () => headlineOf(whole, whole === base ? null : base));
   lightHeadline(shares);
   fillFor("given", [base], () => givenInWords(base));
-  drawFor("typing", [whole.model], () => drawTyping(whole.model));
-  drawFor("typed", [state.text, state.to, state.target, whole.model, state.fault], showTyped);
+  drawFor("typing", [whole.model], () => fitTyping(whole.model));
+  drawFor("typed", [state.text, state.to, state.target, whole.model], () => writeTyped(state));
   fillFor("runs", [state.run, state.text, asked], choiceOfRuns);
   fillFor("time", [whole, mode, position, cached, playing], () => timeControls(whole)).then(() => roam(found("time")));
   fillFor("moment", [run, mode, position, cached], () => momentInWords(run));
-  drawSwitches([whole, switches, mode, cached, asked, block, head]);
-  drawFor("steps", [run, before, position], () => fillTable("steps", stepsTable(run, before)));
-  drawFor("looked", [run], () => fillTable("looked", alignmentTable(run)));
+  const switchFacts = [whole, switches, mode, cached, block, head];
+  drawFor("switches", switchFacts, () => drawSwitches(whole));
+  drawFor("steps", [run, before, position], () =>
+    fill(found("steps").querySelector(".wide-table"), stepsTable(run, before)),
+  );
   fillFor("both-ways", [whole, mode, position], () => waysSideBySide(whole));
   fillFor("beside", [run, beside, block, switches], () => besideCards(run, beside));
   if (block === "") await drawFor("drawing", [run, mode, position, cached], () => drawModel(run));
@@ -137,12 +143,6 @@ const drawModel = async (run) => {
   if (await fill(found("drawing"), model)) (await model).appear();
 };
 
-/** The switches keep open or closed as they are. */
-const drawSwitches = (facts) => drawFor("switches", facts, () => redraw(found("switches"), switchPanel(current.whole)));
-
-/** A place that the file has with its heading gets another table. */
-const fillTable = (id, making) => fill(found(id).querySelector(".wide-table"), making);
-
 let matrixShown = null;
 
 /** A stage that an address or the tour opens comes into view; one that was opened by hand is where it is. */
@@ -153,7 +153,7 @@ const showOpenMatrix = () => {
   if (!matrixShown || matrixShown === before || stages.contains(document.activeElement)) return;
   const place = state.tensor ? found("stage") : document.querySelector(".headline");
   const { top } = place.getBoundingClientRect();
-  if (state.open === "tour" || top < 0 || top > innerHeight / 2) bringUp(place);
+  if (state.open === "tour" || top < 0 || top > innerHeight / 2) place.scrollIntoView();
 };
 
 /** The tour and the form for one's own matrices, each in its place, drawn by their own files. */
@@ -196,13 +196,26 @@ const showAddress = () => {
   return showView();
 };
 
+// How high the parts at the edges are, for the style: what lies between them has the rest of the window.
+const EDGES = {
+  "--tour-height": found("tour-place"),
+  "--masthead": document.querySelector(".masthead"),
+  "--dock": found("dock"),
+};
+const edgesChanged = new ResizeObserver(() => {
+  for (const [name, edge] of Object.entries(EDGES))
+    document.documentElement.style.setProperty(name, `${edge.offsetHeight}px`);
+});
+
 const startPage = async () => {
   await openPage();
   document.body.classList.add("alive");
+  startTyping();
   found("open-tour").addEventListener("click", () => openOrClose("tour"));
   found("open-own").addEventListener("click", () => openOrClose("own"));
-  found("unfold").addEventListener("click", () => foldDock(found("switches").hidden));
+  startSwitches();
   found("dock").hidden = false;
+  for (const edge of Object.values(EDGES)) edgesChanged.observe(edge);
   addEventListener("popstate", showAddress);
   addEventListener("hashchange", () => location.hash !== hashOf(state) && showAddress());
   await showAddress();

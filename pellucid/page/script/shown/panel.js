@@ -1,45 +1,34 @@
 // The switches: what each takes away shows what it is for. A switch that a page cannot compute says why.
 
-import { button, choiceOf, element, found, say } from "../base/elements.js";
+import { button, choiceOf, element, found, redraw, say } from "../base/elements.js";
 import { fullTitleOf, isAttention, isResidual, lastCrossOf } from "../runs/parts.js";
-import { UNSWITCHED, isSwitched } from "../runs/switches.js";
+import { UNSWITCHED, cannotSwitch } from "../runs/switches.js";
 import { setState, state } from "../view/state.js";
-import { cannotShow, current } from "../view/view.js";
+import { current } from "../view/view.js";
 
-export const switchPanel = (run) => [
-  element("div.switches-head", [
-    element("h2", "Switches"),
-    button("×", () => foldDock(), {
-      class: "close-switches",
-      "data-key": "close-switches",
-      "aria-label": "Close the switches",
-    }),
-  ]),
-  element("div.switch-rows", [
-    switchOff("causal", "Causal mask", "a position may look at itself and at what precedes it"),
-    switchOff("scale", "Scale ÷ √dₖ", "scores divided by the root of the keys’ dimension"),
-    switchOff("residual", "Residual connections", "each part adds to the stream; off: it replaces it"),
-    cacheToggle(),
-    paddingChoice(),
-    headChoice(run),
-    whereChoice(),
-  ]),
-  element("div.switch-end", [
-    button("Reset all", resetSwitches, {
-      class: "reset",
-      "data-key": "reset",
-      "aria-disabled": isSwitched(state.switches) ? null : "true", // and not disabled, which would lose the focus
-    }),
-    compareButton("switch-beside"),
-  ]),
-];
+export const startSwitches = () => {
+  found("unfold").addEventListener("click", () => foldDock(found("switches").hidden));
+  found("switches")
+    .querySelector(".close-switches")
+    .addEventListener("click", () => foldDock());
+  for (const place of toggles())
+    place.querySelector("button").addEventListener("click", () => chooseOrSay(toggleOf(place.dataset.switch)));
+};
+
+/** Show how the switches are; the panel stays open or closed. */
+export const drawSwitches = (run) => {
+  for (const place of toggles()) showToggle(place, toggleOf(place.dataset.switch));
+  redraw(found("switch-choices"), paddingChoice(), headChoice(run), whereChoice());
+};
+
+const toggles = () => found("switches").querySelectorAll("[data-switch]");
+const chooseOrSay = ({ reason, choose }) => (reason ? say(reason) : choose());
 
 /** The button that shows what there was before the switches beside what there is now. */
-export const compareButton = (key) =>
+export const compareButton = () =>
   button("Compare before and after", () => setState({ beside: state.beside === "before" ? "" : "before" }), {
-    "data-key": key,
+    "data-key": "effect-beside",
     pressed: state.beside === "before",
-    disabled: !isSwitched(state.switches),
   });
 
 /** Where the mask is lifted, all positions are shown, because there one sees what leaks. */
@@ -54,48 +43,30 @@ const option = (key, label, chosen, changes) => ({
   key,
   label,
   chosen,
-  reason: cannotShow(current.base, { ...state.switches, ...changes }),
+  reason: cannotSwitch(current.base, { ...state.switches, ...changes }),
   choose: () => change(changes),
 });
 
 export const resetSwitches = async () => {
-  if (!isSwitched(state.switches)) return;
   say("all switches as the model has them");
   await setState({ switches: UNSWITCHED, beside: state.beside === "before" ? "" : state.beside });
   if (document.activeElement === document.body) found("unfold").focus({ preventScroll: true });
 };
 
-/** A part of the model that is on or off. */
-const switchOff = (name, title, says) => {
-  const on = state.switches[name];
-  return toggle(title, says, option(`switch-${name}`, title, on, { [name]: !on }));
+/** A part of the model that is on or off; or the cache, of which all positions at once have no need. */
+const toggleOf = (name) => {
+  if (name !== "cached") return option("", "", state.switches[name], { [name]: !state.switches[name] });
+  const reason = state.mode === "step" ? "" : "Choose a step: all positions at once need no cache.";
+  return { chosen: state.cached, reason, choose: () => setState({ cached: !state.cached }) };
 };
 
-/** Whether a step remembers keys and values; all positions at once need no memory. */
-const cacheToggle = () =>
-  toggle("Cache", "at a step, keys and values of earlier rows are remembered", {
-    key: "cached",
-    chosen: state.cached,
-    reason: state.mode === "step" ? "" : "Choose a step: all positions at once need no cache.",
-    choose: () => setState({ cached: !state.cached }),
-  });
-
-const toggle = (title, says, { key, chosen, reason, choose }) => {
-  const label = [
-    element("span.track", { "aria-hidden": "true" }),
-    element("b", title),
-    element("span.state", chosen ? "on" : "off"),
-  ];
-  return element("div.switch", [
-    button(label, () => (reason ? say(reason) : choose()), {
-      role: "switch",
-      "aria-checked": String(chosen),
-      "data-key": key,
-      "aria-describedby": `says-${key}`,
-      "aria-disabled": reason ? "true" : null,
-    }),
-    element("p", { id: `says-${key}`, class: reason && "reason" }, reason || says),
-  ]);
+const showToggle = (place, { chosen, reason }) => {
+  const toggle = place.querySelector("button");
+  toggle.ariaChecked = String(chosen);
+  toggle.ariaDisabled = reason ? "true" : null; // and not disabled, which would lose the focus
+  place.querySelector(".state").textContent = chosen ? "on" : "off";
+  place.querySelector(".says").hidden = Boolean(reason);
+  place.querySelector(".reason").textContent = reason;
 };
 
 const PADDINGS = { none: "none", masked: "masked", unmasked: "not masked" };

@@ -3,8 +3,7 @@
 import { button, columnHead, drawn, element, found, rowHead, shareBar, tableOf, words } from "../base/elements.js";
 import { fourDecimals } from "../base/numbers.js";
 import { visibleText } from "../base/text.js";
-import { meaningOf } from "../words/tokens.js";
-import { alignmentOf } from "../runs/parts.js";
+import { meaningOf, tokenName } from "../words/tokens.js";
 import { setState, state } from "../view/state.js";
 import { glancing, lookingBack } from "./lighting.js";
 
@@ -44,7 +43,7 @@ const sourceWord = (word, place) => element("span.source-word", { "data-source":
 const targetWordOf = (run, before) => (word, place) => {
   const { probability, predicted, expected } = run.steps[place];
   const isOther = before !== null && predicted !== expected;
-  const now = meaningOf(predicted) ?? visibleText(predicted);
+  const now = tokenName(predicted);
   const label = `${word}, position ${place + 1}, probability ${fourDecimals(probability)}`;
   return button(word, () => setState({ position: place }), {
     class: isOther ? "target-word missed" : "target-word",
@@ -89,16 +88,3 @@ const stepRow = ({ input, expected, predicted, probability, loss, alternatives }
     cell("most probable", element("div", alternatives.map(choice))),
   ]);
 };
-
-/** Where each step looked: the alignment of words, as a table. */
-export const alignmentTable = async (run) =>
-  tableOf("alignment", {
-    heading: [
-      element("td.corner", "asks ↓", element("br"), "attended to →"),
-      run.source.map((token) => columnHead(words(token))),
-    ],
-    rows: (await alignmentOf(run)).map((row, at) => [
-      rowHead(words(run.target[at]), " ", element("small", "→ ", words(run.expected[at]))),
-      row.map((share) => element("td", { "--share": share.toFixed(4) }, fourDecimals(share))),
-    ]),
-  });

@@ -32,11 +32,6 @@ export const holdBehind = (isOpen) => {
 
 isSheet.addEventListener("change", () => holdBehind(state.block !== "" && state.open !== "own"));
 
-/** The sheet ends where the dock begins, however high that is. */
-new ResizeObserver(([{ target }]) => document.body.style.setProperty("--dock", `${target.offsetHeight}px`)).observe(
-  found("dock"),
-);
-
 /** The way here, each step of it a way back; and the chooser of the layer. */
 const wayTo = (run) => {
   const { block } = state;

@@ -5,26 +5,10 @@ import { drawn } from "../base/elements.js";
 import { isReached, state } from "../view/state.js";
 
 export const MOST_LINES = 40; // tokens, beyond which only the current position has its line
-let bound = { model: null, looks: {}, position: 0 };
 
-/** The drawing that the lines are of; `looks` has of each self-attention who looks at whom, as strong as the line. */
-export const bindStrands = (model, looks) => {
-  bound = { model, looks, position: state.position };
-  watchSize.disconnect();
-  watchSize.observe(model);
-};
-
-const lightAgain = () => lightStrands(bound.position);
-const watchSize = new ResizeObserver(lightAgain);
-
-// Paper has another layout than the screen.
-matchMedia("print").addEventListener("change", lightAgain);
-
-/** Draw the lines with this target position lit up. */
-export const lightStrands = (position) => {
-  const { model, looks } = bound;
-  if (!model?.isConnected) return;
-  bound.position = position;
+/** Draw the lines of a drawing with this target position lit up; `looks` has of each self-attention who looks at whom,
+ *  as strong as the line. */
+export const lightStrands = ({ model, looks }, position) => {
   const svg = model.querySelector(".strands");
   const origin = model.getBoundingClientRect();
   const box = (part) => {
@@ -38,7 +22,6 @@ export const lightStrands = (position) => {
     ...(isCompact ? [] : rising(model.querySelector(".encoder"), box, ".source .token", looks, null)),
     ...(isCompact ? [] : rising(model.querySelector(".decoder"), box, ".target .token", looks, position)),
     ...bridges(model, box, position, isCompact),
-    ...saying(model, box),
   );
 };
 
@@ -137,17 +120,5 @@ const intoCross = (cross, memory, from, lit) => {
 };
 
 const letter = (text, kind, x, y) => drawn("text.strand-letter", { class: kind, x, y }, text);
-
-/** From the last block to the next word beside it. */
-const saying = (model, box) => {
-  const [word, next] = [".block.word", ".next .best"].map((part) => box(model.querySelector(part)));
-  if (next.left < word.right) return []; // below each other, where the screen is narrow
-  const { y } = box(model.querySelector(".best .expected") ?? model.querySelector(".best li"));
-  const end = next.left - 12;
-  return [
-    drawn("path.bridge.says", { d: curveBetween(word.right, word.y, end, y) }),
-    drawn("path.says-end", { d: `M${end + 8},${y} l-9,-5 v10 z` }),
-  ];
-};
 
 const curveBetween = (x1, y1, x2, y2) => `M${x1},${y1} C${(x1 + x2) / 2},${y1} ${(x1 + x2) / 2},${y2} ${x2},${y2}`;

@@ -105,7 +105,7 @@ const showMaking = (making) => {
 const numberOfCell = (value, said) =>
   element("p.making-total", [
     element("b", fourDecimals(value)),
-    element("span.digits", ` ${allDigits(value)}`),
+    element("span.digits", ` in full ${allDigits(value)}`),
     element("span.label", ` ${said}`),
   ]);
 

@@ -96,7 +96,7 @@ const stageBar = ({ stages, stage, changed, view }) => {
 };
 
 const stageTitle = ({ stage, view: { run, time, block } }) => [
-  stage.number ? `Step ${stage.number}: ` : "",
+  stage.number ? `${stage.number}. ` : "",
   stage.title,
   ".",
   time?.mode === "step" && [

@@ -54,13 +54,16 @@ export const drawAgain = () => draw();
 export const setState = (changes, focus = null) => {
   const before = state;
   state = { ...state, fault: "", ...changes };
-  const steps = ["run", "text", "to", "target", "block", "tensor", "mode", "switches", "beside", "open", "stop"];
-  const address = `${location.pathname}${location.search}${hashOf(state)}`;
-  if (hashOf(before) !== hashOf(state) || location.hash !== hashOf(state)) {
-    if (steps.some((name) => before[name] !== state[name])) history.pushState(null, "", address);
-    else history.replaceState(null, "", address);
-  }
+  writeAddress(NEW_VIEW.some((name) => before[name] !== state[name]) ? "pushState" : "replaceState");
   return draw(focus);
+};
+
+const NEW_VIEW = ["run", "text", "to", "target", "block", "tensor", "mode", "switches", "beside", "open", "stop"];
+
+/** Let the address say what is shown, as another step of the browser's history ("pushState") or in place of this one. */
+export const writeAddress = (how = "replaceState") => {
+  const hash = hashOf(state);
+  if ((location.hash || "#") !== hash) history[how](null, "", `${location.pathname}${location.search}${hash}`);
 };
 
 let resting = null;
@@ -111,12 +114,12 @@ const usualMode = (name, { causal }) => (name || !causal ? "training" : "step");
 
 /** The state that an address asks for; what it does not say is as at first. */
 export const stateOf = (hash) => {
-  const [name, query = ""] = hash.replace(/^#/, "").split(/\?(.*)/s);
-  const asked = new URLSearchParams(query);
+  const asked = new URLSearchParams(`name=${hash.replace(/^#/, "").replace("?", "&")}`);
   const number = (key, otherwise = null) => (/^\d+$/.test(asked.get(key) ?? "") ? Number(asked.get(key)) : otherwise);
   const oneOf = (key, values, otherwise = "") => (values.includes(asked.get(key)) ? asked.get(key) : otherwise);
+  const name = asked.get("name");
   const run = page.runs[number("run", 0)] ?? page.runs[0];
-  const { missing, ...place } = placeOf(decodedName(name), asked.get("in"), run);
+  const { missing, ...place } = placeOf(name, asked.get("in"), run);
   const [, row = null, column = null] = (/^(\d+),(\d+)$/.exec(asked.get("cell")) ?? []).map(Number);
   const only = number("only");
   const switches = {
@@ -150,14 +153,6 @@ export const stateOf = (hash) => {
     stop: number("stop"),
     form: asked.get("form") ?? state.form,
   };
-};
-
-const decodedName = (name) => {
-  try {
-    return decodeURIComponent(name);
-  } catch {
-    return name;
-  }
 };
 
 /** "part:0+2,other:1" as heads of each part. */

@@ -12,78 +12,43 @@ import { playOrPause, playing } from "./time.js";
 import { current } from "./view.js";
 
 let typed = null; // a sentence that is being computed
-let notExplained = null; // {text, to, target} of an address: what cannot be explained can still be mended
 
-/** Keep what an address asked for and what cannot be explained, so that it can be mended. */
-export const keepToMend = (asked) => {
-  notExplained = asked;
+/** Make the form work, which stands in the page's HTML. */
+export const startTyping = () => {
+  found("typing").addEventListener("submit", submitSentence);
+  for (const field of typingFields()) field.addEventListener("input", whileTyping);
+  for (const example of found("examples").querySelectorAll(".example"))
+    example.addEventListener("click", () =>
+      setState({ ...FIRST_TIME, text: example.textContent, to: example.dataset.to, target: null }),
+    );
+  fitTyping(page.runs[0].model);
 };
 
-/** Draw the form for a model; text typed for another model stays in it. */
-export const drawTyping = (model) => {
-  const [text, wanted] = ["own-sentence", "own-target"].map((id) => found(id)?.value ?? "");
-  redraw(found("examples"), exampleButtons(model), knownWords(model));
-  found("typing").hidden = found("unfold-target").hidden = !model.computes;
-  redraw(found("typing"), model.computes && sentenceForm(model, text));
-  redraw(found("why"), model.computes && targetField(wanted));
-  found("unfold-target").onclick = unfoldTarget;
-  foldTarget(!wanted || !model.computes);
+const typingFields = () => [found("own-sentence"), found("own-target")];
+
+const whileTyping = ({ target: field }) => {
+  if (playing) playOrPause();
+  tellTyping("", field);
+  redraw(found("offers"), offersFor(field));
 };
 
-const sentenceForm = (model, text) =>
-  element("form.typing", { id: "own-typing", submit: submitSentence }, [
-    element("label.unseen", { for: "own-sentence" }, "Your own sentence"),
-    element("div.typing-line", [
-      typingField("own-sentence", { name: "text", placeholder: "Type your own sentence", value: text || null }),
-      directionChooser(model, page.runs[state.run].to),
-      element("button.go", "Translate"),
-    ]),
-    element("p.error", { id: "own-sentence-error", role: "alert" }),
-    element("datalist", { id: "offers" }),
-  ]);
-
-const targetField = (wanted) => [
-  element("label", { for: "own-target" }, "Type another translation, to see where the model goes another way:"),
-  typingField("own-target", { name: "target", form: "own-typing", value: wanted || null }),
-  element("button.go", { form: "own-typing" }, "Compare"),
-  element("p.error", { id: "own-target-error", role: "alert" }),
-];
-
-const typingField = (id, properties) =>
-  element("input", {
-    ...properties,
-    id,
-    type: "text",
-    list: "offers",
-    autocapitalize: "off",
-    spellcheck: "false",
-    enterkeyhint: "go",
-    "aria-describedby": `${id}-error`,
-    input: ({ target: field }) => {
-      if (playing) playOrPause();
-      tellTyping("", field);
-      redraw(found("offers"), offersFor(field));
-    },
-  });
-
-// Sentences to begin with, as [text, from, to]; a page offers those that its model can read.
-const EXAMPLES = [
-  ["How are you", "en", "hi"],
-  ["I like cats", "en", "es"],
-  ["The boat is near the bank.", "en", "es"],
-  ["je suis étudiant", "fr", "en"],
-];
-
-const exampleButtons = (model) =>
-  EXAMPLES.filter((example) => canRead(model, ...example)).map(([text, , to]) =>
-    button(words(text), () => setState({ ...FIRST_TIME, text, to, target: null }), {
-      class: "example",
-      "data-key": `example-${text}`,
-      title: `to ${languageName(to)}`,
-    }),
+/** Offer what a model can translate: its languages, the examples that it can read, its words. */
+export const fitTyping = (model) => {
+  found("typing").hidden = found("why").hidden = !model.computes;
+  fillChooser(found("typing").elements.to, model.vocabulary, page.runs[state.run].to);
+  for (const example of found("examples").querySelectorAll(".example")) example.hidden = !canRead(model, example);
+  const known = model.computes ? wordsKnown(model, "source") : [];
+  const list = found("examples").querySelector(".word-list");
+  list.hidden = known.length === 0;
+  redraw(list.querySelector("summary"), `${known.length} words it knows`);
+  const sorted = known.toSorted((one, other) => one.localeCompare(other));
+  redraw(
+    list.querySelector("p"),
+    sorted.map((word) => [words(word), " "]),
   );
+};
 
-const canRead = (model, text, from, to) => {
+const canRead = (model, { textContent: text, dataset: { from, to } }) => {
   const { languages = [] } = model.vocabulary;
   if (!model.computes || !languages.some((each) => each.join() === `${from},${to}`)) return false;
   try {
@@ -97,21 +62,12 @@ const canRead = (model, text, from, to) => {
 const wordsKnown = ({ vocabulary }, side, language = null) =>
   vocabulary.kind === "word" && vocabulary[side] ? wordsOfSide(vocabulary, side, language) : [];
 
-const knownWords = (model) => {
-  const known = model.computes ? wordsKnown(model, "source") : [];
-  if (!known.length) return null;
-  const list = () => known.toSorted((a, b) => a.localeCompare(b)).map((word) => [words(word), " "]);
-  const fold = element("details.word-list", element("summary", `${known.length} words it knows`));
-  fold.addEventListener("toggle", () => fold.children[1] ?? fold.append(element("p", { tabindex: 0 }, list())));
-  return fold;
-};
-
 const OFFERED = 6;
 
 /** The field's text with its last word completed: the browser offers these while one types. */
 const offersFor = (field) => {
   const { model, to: shown } = page.runs[state.run];
-  const to = field.form.elements.to?.value ?? shown;
+  const to = field.form.elements.to.value || shown;
   const [side, language] =
     field.id === "own-target" ? ["target", to] : ["source", sourceLanguageOf(model.vocabulary, to)];
   const [, before, begun] = /^(.*?)(\S*)$/s.exec(field.value);
@@ -122,14 +78,14 @@ const offersFor = (field) => {
     .map((word) => element("option", { value: `${before}${word} ` }));
 };
 
-/** The languages that a model translates into, as "English → Hindi"; null where there is one. */
-const directionChooser = ({ vocabulary: { languages = [] } }, chosen) => {
+/** The languages that a model translates into, as "English → Hindi"; hidden where there is one. */
+const fillChooser = (chooser, { languages = [] }, chosen) => {
   const targets = [...new Set(languages.map(([, to]) => to))];
-  if (targets.length < 2) return null;
   const sources = (to) => languages.filter((each) => each[1] === to).map(([from]) => languageName(from));
   const option = (to) =>
     element("option", { value: to, selected: to === chosen }, `${sources(to).join(", ")} → ${languageName(to)}`);
-  return element("select", { name: "to", "aria-label": "languages" }, targets.map(option));
+  chooser.hidden = targets.length < 2;
+  redraw(chooser, targets.map(option));
 };
 
 /** Show what is wrong with a field's text: every unknown word, with similar ones, of which a click takes one. */
@@ -156,33 +112,14 @@ const takeInstead = (field, unknown, word) => {
   field.focus();
 };
 
-// The second field
-
-const foldTarget = (folded) => {
-  found("why").hidden = folded;
-  found("unfold-target").setAttribute("aria-expanded", String(!folded));
-};
-
-/** Show or hide the field for the reader's own translation; hidden, it is empty. */
-const unfoldTarget = () => {
-  const field = found("own-target");
-  const folded = !found("why").hidden;
-  foldTarget(folded);
-  if (!folded) return field.focus();
-  field.value = "";
-  return tellTyping("", field);
-};
-
-/** Write the shown sentence, or the one of an address that failed, into the fields, unless the reader is typing. */
-export const showTyped = () => {
-  const [field, target] = [found("own-sentence"), found("own-target")];
-  const shown = state.text === null ? notExplained : state;
-  notExplained = null;
-  if (!field || !shown || [field, target].includes(document.activeElement)) return;
-  field.value = shown.text;
-  target.value = shown.target ?? "";
-  foldTarget(!shown.target);
-  if (field.form.elements.to && shown.to) field.form.elements.to.value = shown.to;
+/** Write a sentence into the fields, unless the reader is typing. */
+export const writeTyped = ({ text, to, target }) => {
+  const [field, targetField] = typingFields();
+  if (text === null || [field, targetField].includes(document.activeElement)) return;
+  field.value = text;
+  targetField.value = target ?? "";
+  found("why").open = Boolean(target);
+  if (to) field.form.elements.to.value = to;
 };
 
 /** Translate what was typed and show it; an error stays beside its field. */
@@ -190,8 +127,8 @@ const submitSentence = async (event) => {
   event.preventDefault();
   const form = event.currentTarget;
   const { text: field, target: targetField, to: chooser } = form.elements;
-  const to = chooser?.value ?? page.runs[state.run].to;
-  const target = targetField.value.trim() ? targetField.value : null;
+  const to = chooser.value || page.runs[state.run].to;
+  const target = found("why").open && targetField.value.trim() ? targetField.value : null;
   const text = target !== null && !field.value.trim() ? current.base.text : field.value;
   const asked = (typed = Symbol(text));
   for (const each of [field, targetField]) tellTyping("", each);

@@ -3,7 +3,6 @@
 import { madeOnce } from "../base/text.js";
 import { switchedRun } from "../runs/computed.js";
 import { runOfStep } from "../runs/stepping.js";
-import { cannotSwitch } from "../runs/switches.js";
 import { state } from "./state.js";
 
 export let current = null; // {base, whole, run, before, beside, heads}: what is on the screen
@@ -11,9 +10,6 @@ export let current = null; // {base, whole, run, before, beside, heads}: what is
 export const showRuns = (runs) => {
   current = runs;
 };
-
-/** Why a run cannot be shown with these switches in the view's time; "" if it can. */
-export const cannotShow = (run, switches) => cannotSwitch(run, switches);
 
 /** A run as the view's time has it: where the mask is lifted, the run of this step alone. */
 export const runInTime = (run) =>

@@ -1,7 +1,7 @@
 // Text made ready for a vocabulary and back, as pellucid/text/preparation.py does it for the recipe "words".
 
 // What Python calls white space, and what is part of a word there: the letters \s and \w mean less in JavaScript.
-export const SPACE = "\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000";
+const SPACE = "\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000";
 const WORD = "\\p{L}\\p{N}_";
 
 // Punctuation that belongs to the word around it: don't, t-shirt, and/or, R&D, a@b.org; in numbers: 1,000.

@@ -1,4 +1,9 @@
-// What special tokens and languages are called.
+// What tokens and languages are called.
+
+import { visibleText } from "../base/text.js";
+
+/** A token as one reads it: of a special one its meaning. */
+export const tokenName = (text) => meaningOf(text) ?? visibleText(text);
 
 export const meaningOf = (text) => {
   const language = /^>>([^<>]+)<<$/.exec(text)?.[1];

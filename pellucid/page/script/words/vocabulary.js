@@ -4,7 +4,7 @@ import { closeMatches } from "../base/nearest.js";
 import { page } from "../base/page.js";
 import { visibleText } from "../base/text.js";
 import { idsOfText, openPieces, textOfIds } from "./pieces.js";
-import { SPACE, joinWords, prepareWords, splitAtSpaces } from "./preparation.js";
+import { joinWords, prepareWords, splitAtSpaces } from "./preparation.js";
 
 const MOST_TOKENS = 256; // of a source or a given target: a matrix of attention grows with the square
 const MOST_CHARACTERS = 20 * MOST_TOKENS; // no vocabulary should spend time on more
@@ -38,12 +38,12 @@ export const tokenise = (text, to, model = page.runs[0].model, side = "source") 
   refuseRecording(model);
   if (text.length > MOST_CHARACTERS) throw tooLong(side);
   const isSource = side === "source";
-  const [untagged, target] = isSource ? directionOf(vocabulary, text, to) : [text, targetLanguageOf(vocabulary, to)];
+  const target = targetLanguageOf(vocabulary, to);
   const language = isSource ? sourceLanguageOf(vocabulary, target) : target;
   const isTagged = isSource && vocabulary.targets.length > 1;
   const tags = isTagged ? [vocabulary.source.pieces.indexOf(`>>${target}<<`)] : [];
-  const ids = [...tags, ...idsOfText(vocabulary[side], prepared(vocabulary, untagged, language)), config.end_id];
-  const visible = prepared(vocabulary, visibleText(untagged), language);
+  const ids = [...tags, ...idsOfText(vocabulary[side], prepared(vocabulary, text, language)), config.end_id];
+  const visible = prepared(vocabulary, visibleText(text), language);
   return {
     ids,
     tokens: ids.map((id) => vocabulary.tokens[side][id]),
@@ -65,7 +65,7 @@ export const textOfTarget = (ids, to, model = page.runs[0].model) => {
     ids.filter((id) => !silent.includes(id)),
   );
   const restored = vocabulary.preparation === "words" ? joinWords(text, targetLanguageOf(vocabulary, to)) : text;
-  return restored.replaceAll("\n", " "); // a byte token can be a line feed, and a translation is one line
+  return restored;
 };
 
 const refuseRecording = ({ vocabulary, computes }) => {
@@ -80,14 +80,6 @@ const IN_PYTHON = 'In Python, pellucid.load(model).explain("…").to_html(path) 
 const prepared = ({ preparation }, text, language) => {
   const valid = text.replace(/\p{Cs}/gu, "?");
   return preparation === "words" ? prepareWords(valid, language) : valid;
-};
-
-/** Split text into the sentence and its target language, which a leading >>xx<< may name. */
-const directionOf = (vocabulary, text, to) => {
-  const tagged = new RegExp(`^[${SPACE}]*>>([^<>${SPACE}]+)<<[${SPACE}]*`, "u");
-  const tag = vocabulary.targets.length > 1 ? tagged.exec(text) : null;
-  if (tag && (!to || to === tag[1])) return [text.slice(tag[0].length), targetLanguageOf(vocabulary, tag[1])];
-  return [text, targetLanguageOf(vocabulary, to)];
 };
 
 const targetLanguageOf = ({ targets }, to) => {
@@ -147,13 +139,11 @@ const inAnotherLanguage = (vocabulary, text, from, to) => {
 };
 
 /** Raises for what cannot be explained: an empty sentence, one that is too long, a word that the model does not have. */
-export const checkTokens = ({ ids, unknown, foreign, tags, to, language, side }, vocabulary) => {
+export const checkTokens = ({ ids, unknown, foreign, tags, language, side }, vocabulary) => {
   const isSource = side === "source";
   if (isSource && ids.length === tags + 1)
     throw new Error('the sentence is empty: nothing to explain. Give one, such as "How are you".');
   if (ids.length > MOST_TOKENS) throw tooLong(side);
-  const tag = isSource && /^>>([^<>]+)<<$/u.exec(unknown[0]?.word)?.[1];
-  if (vocabulary.targets.includes(tag)) throw ofSide(side, tagTooMany(tag, to));
   if (foreign) throw ofSide(side, foreign);
   if (!unknown.length) return;
   const known = wordsOfSide(vocabulary, side, language).length;
@@ -169,10 +159,6 @@ export const checkTokens = ({ ids, unknown, foreign, tags, to, language, side },
       : `the model does not have ${unknown.length} of these words. ${each}`;
   throw ofSide(side, `${FIELDS[side]}: ${message}`, { unknown });
 };
-
-const tagTooMany = (tag, to) =>
-  `sentence: the tag >>${tag}<< asks for ${tag}, but the translation goes to ${to}. A tag counts only at the start ` +
-  "of the sentence, and only if no other language is chosen. Remove the tag, or choose its language.";
 
 const FIELDS = { source: "sentence", target: "target" }; // what the fields are called, where they are typed
 
