@@ -88,12 +88,24 @@ const openBlock = (name) =>
 const openedBlocks = new Map();
 
 const unpack = (text) => {
-  const packed = new Blob([Uint8Array.fromBase64(text)]);
-  return new Response(packed.stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
+  const letters = atob(text);
+  const bytes = new Uint8Array(letters.length);
+  for (let place = 0; place < letters.length; place++) bytes[place] = letters.charCodeAt(place);
+  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
 };
 
 /** The float32 numbers at a place in a block; 16 bits a number are widened, which changes none. */
-const numbersIn = (buffer, { offset, type = "float32" }, count) =>
-  type === "float32"
-    ? new Float32Array(buffer, offset, count)
-    : new Float32Array(new Float16Array(buffer, offset, count));
+const numbersIn = (buffer, { offset, type = "float32" }, count) => {
+  if (type === "float32") return new Float32Array(buffer, offset, count);
+  return Float32Array.from(new Uint16Array(buffer, offset, count), widened);
+};
+
+/** The number that 16 bits mean: a sign, five bits of exponent, ten of fraction. */
+const widened = (bits) => {
+  const sign = bits & 0x8000 ? -1 : 1;
+  const exponent = (bits >> 10) & 31;
+  const fraction = bits & 1023;
+  if (exponent === 0) return sign * 2 ** -24 * fraction;
+  if (exponent === 31) return fraction ? NaN : sign * Infinity;
+  return sign * 2 ** (exponent - 15) * (1 + fraction / 1024);
+};
