@@ -8,14 +8,14 @@ from pellucid.translate.text_translator import TextTranslator
 
 PREPARATIONS = ("none", "words")
 NORMALIZATIONS = ("identity", "nfkc", "nmt_nfkc")
-KINDS = ("word", "unigram")
+BYTES = 256
 
 
 def spelling(translator: TextTranslator, carried: bool) -> dict[str, Any]:
     """Return {"kind", "preparation", "normalization", "languages", "words_of": the ids of the words of each
     language, where they are known, "cannot": "" or why the page cannot cut text, "source": {"pieces",
-    "scores" (where the kind needs them), "unspoken": ids that no text spells}, "target": the same, or None
-    where it is shared}; pieces only where they are `carried`.
+    "scores" (where the kind needs them), "unspoken": ids that no text spells, "bytes": the ids of the byte
+    pieces, or None}, "target": the same, or None where it is shared}; pieces only where they are `carried`.
     """
     vocabulary, setting = translator.vocabulary, translator.config.vocabulary
     if not carried:
@@ -39,15 +39,11 @@ def spelling(translator: TextTranslator, carried: bool) -> dict[str, Any]:
 def _obstacle(translator: TextTranslator) -> str:
     """Return why the page cannot cut text into tokens; "" if it can."""
     setting, preparation = translator.config.vocabulary, translator.vocabulary.preparation
-    kind = translator.vocabulary.kind
     guess = "the page would only guess the tokens."
     if preparation not in PREPARATIONS:
         return f'This model reads text that was prepared with "{preparation}", which no browser does: {guess}'
     if setting.model:
         return f"This model's vocabulary was made elsewhere, with a normalization that is not known: {guess}"
-    if kind not in KINDS or setting.byte_fallback:
-        what = "byte_fallback" if kind in KINDS else f'kind = "{kind}"'
-        return f"The page does not cut text as this vocabulary does, with {what}: {guess}"
     if setting.normalization not in NORMALIZATIONS:
         return f'A browser does not have this vocabulary\'s normalization, "{setting.normalization}": {guess}'
     return ""
@@ -56,8 +52,10 @@ def _obstacle(translator: TextTranslator) -> str:
 def _side(model: Pieces, kind: str) -> dict[str, Any]:
     ids = range(model.get_piece_size())
     unspoken = (model.is_control, model.is_unknown, model.is_byte, model.is_unused)
+    found = [model.piece_to_id(f"<0x{byte:02X}>") for byte in range(BYTES)]
     return {
         "pieces": [model.id_to_piece(token) for token in ids],
         "scores": None if kind == "word" else [model.get_score(token) for token in ids],
         "unspoken": [token for token in ids if any(test(token) for test in unspoken)],
+        "bytes": found if all(map(model.is_byte, found)) else None,
     }

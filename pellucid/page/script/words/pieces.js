@@ -1,23 +1,31 @@
-// Text to the pieces of a SentencePiece model and back: its normalisation, and how it cuts: by words, or by the most
-// probable pieces (unigram, Kudo 2018). Sums are rounded to float32, as there.
+// Text to the pieces of a SentencePiece model and back: its normalisation, and how it cuts: by words, by the most
+// probable pieces (unigram, Kudo 2018), or by merges (bpe, Sennrich et al. 2016). Sums are rounded to float32, as there.
 
 const SPACE_SYMBOL = "▁";
 const UNKNOWN_PENALTY = 10; // of a character outside the vocabulary, below the rarest piece
 
 /** A side of a vocabulary, ready to cut text: its pieces, their scores, and which of them text can never spell. */
-export const openPieces = ({ pieces, scores, unspoken }, { kind, normalization }, unknownId) => {
+export const openPieces = ({ pieces, scores, unspoken, bytes }, { kind, normalization }, unknownId) => {
   const closed = new Set(unspoken);
   const ids = new Map(pieces.map((piece, id) => [piece, id]).filter(([, id]) => !closed.has(id)));
   const least = scores ? Math.min(...[...ids.values()].map((id) => scores[id])) : 0;
   const longest = Math.max(...[...ids.keys()].map((piece) => [...piece].length));
-  return { pieces, ids, scores, kind, normalization, unknownId, least, longest, closed };
+  return { pieces, ids, scores, bytes, kind, normalization, unknownId, least, longest, closed };
 };
 
-/** The ids of a text. Letters without a piece, one or several, become one unknown token. */
+/** The ids of a text. Letters without a piece become byte pieces if the vocabulary has them, else one unknown token. */
 export const idsOfText = (side, text) => {
-  const cut = side.kind === "word" ? cutIntoWords : cutByScore;
-  const ids = cut(side, normalised(text, side.normalization)).map((piece) => side.ids.get(piece) ?? side.unknownId);
-  return ids.filter((id, at) => id !== side.unknownId || ids[at - 1] !== id);
+  const cut = { word: cutIntoWords, unigram: cutByScore, bpe: cutByMerges }[side.kind];
+  const ids = [];
+  let wasUnknown = false;
+  for (const piece of cut(side, normalised(text, side.normalization))) {
+    const id = side.ids.get(piece) ?? side.unknownId;
+    const isUnknown = id === side.unknownId;
+    if (isUnknown && side.bytes) for (const byte of new TextEncoder().encode(piece)) ids.push(side.bytes[byte]);
+    else if (!isUnknown || !wasUnknown) ids.push(id);
+    wasUnknown = isUnknown;
+  }
+  return ids;
 };
 
 // What nmt_nfkc makes of control characters, and of what is or hides a space.
@@ -28,9 +36,12 @@ const SPACES = /[\t\n\f\r\u061c\u1680\u200b\u200c\u200e\u200f\u2028\u2029\u2581\
 const normalised = (text, normalization) => {
   let plain = text;
   if (normalization === "nmt_nfkc") plain = plain.replace(DROPPED, "").replace(SPACES, " ");
-  // "nmt_nfkc" leaves the ～ that NFKC would make a ~.
-  if (normalization !== "identity")
-    plain = plain.replace(normalization === "nfkc" ? /.+/gsu : /[^～]+/gu, (part) => part.normalize("NFKC"));
+  if (normalization === "nmt_nfkc")
+    plain = plain
+      .split("～")
+      .map((part) => part.normalize("NFKC"))
+      .join("～");
+  if (normalization === "nfkc") plain = plain.normalize("NFKC");
   const tidied = plain.replace(/ +/g, " ").replace(/^ /, "");
   return tidied && (SPACE_SYMBOL + tidied.replaceAll(" ", SPACE_SYMBOL)).replace(/▁+$/, "");
 };
@@ -60,12 +71,46 @@ const cutByScore = ({ ids, scores, least, longest }, text) => {
   return pieces;
 };
 
-/** The text of ids: special ones say nothing, what is unknown is ⁇. */
-export const textOfIds = (side, ids) => {
-  let text = "";
-  for (const id of ids) {
-    if (id === side.unknownId) text += " ⁇ ";
-    else if (!side.closed.has(id)) text += text ? side.pieces[id] : side.pieces[id].replace(/^▁/, "");
+/** Letters, and again and again the pair with the highest score becomes one piece; of equals, the first. */
+const cutByMerges = ({ ids, scores }, text) => {
+  const pieces = [...text];
+  for (;;) {
+    let [best, place] = [-Infinity, -1];
+    for (let left = 0; left + 1 < pieces.length; left++) {
+      const id = ids.get(pieces[left] + pieces[left + 1]);
+      if (id !== undefined && scores[id] > best) [best, place] = [scores[id], left];
+    }
+    if (place < 0) return pieces;
+    pieces.splice(place, 2, pieces[place] + pieces[place + 1]);
   }
-  return text.replaceAll(SPACE_SYMBOL, " ");
+};
+
+/** The text of ids: special ones say nothing, what is unknown is ⁇, byte pieces are read as UTF-8. */
+export const textOfIds = (side, ids) => {
+  const parts = []; // text, or bytes that follow each other
+  for (const id of ids) {
+    const byte = side.bytes ? side.bytes.indexOf(id) : -1;
+    if (byte >= 0) (Array.isArray(parts.at(-1)) ? parts.at(-1) : parts[parts.push([]) - 1]).push(byte);
+    else if (id === side.unknownId) parts.push(" ⁇ ");
+    else if (!side.closed.has(id)) parts.push(parts.join("") ? side.pieces[id] : side.pieces[id].replace(/^▁/, ""));
+  }
+  return parts
+    .map((part) => (Array.isArray(part) ? textOfBytes(part) : part))
+    .join("")
+    .replaceAll(SPACE_SYMBOL, " ");
+};
+
+/** Bytes read as UTF-8; each that is part of no character is �. */
+const textOfBytes = (bytes) => {
+  const read = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+  const character = (length) => {
+    try {
+      return read.decode(Uint8Array.from(bytes.slice(0, length)));
+    } catch {
+      return "";
+    }
+  };
+  if (!bytes.length) return "";
+  const length = [1, 2, 3, 4].find((count) => character(count) !== "");
+  return (length ? character(length) : "�") + textOfBytes(bytes.slice(length ?? 1));
 };

@@ -65,7 +65,7 @@ export const textOfTarget = (ids, to, model = page.runs[0].model) => {
     ids.filter((id) => !silent.includes(id)),
   );
   const restored = vocabulary.preparation === "words" ? joinWords(text, targetLanguageOf(vocabulary, to)) : text;
-  return restored;
+  return restored.replaceAll("\n", " "); // a byte token can be a line feed, and a translation is one line
 };
 
 const refuseRecording = ({ vocabulary, computes }) => {
