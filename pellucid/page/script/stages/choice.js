@@ -5,7 +5,7 @@ import { largestCell } from "../base/numbers.js";
 import { isDecoderSelf, splitName } from "../runs/parts.js";
 import { NOT_KEPT } from "../cells/making.js";
 import { inspect } from "./inspector.js";
-import { resultOf } from "./items.js";
+import { resultOf } from "./equations.js";
 
 /** Show a cell in the inspector while a pointer or the focus is on it. A pinned one stays, but walks with the arrows. */
 export const lookAt = (drawing, cell, how) => {
@@ -34,8 +34,9 @@ export const pinCell = (drawing, cell, isWalk = false) => {
 /** Frame the cell, and in the operands the row and the column that it was made from. */
 const frameCells = (drawing, { figure, row, column }) => {
   const isResult = figure.spec === resultOf(drawing.stage);
+  const made = figure.spec.back?.(row, column) ?? [row, column]; // of the best words, the column in the tensor
   for (const each of drawing.plates.values()) {
-    const area = each === figure ? { row, column } : isResult ? (each.spec.frames?.(row, column) ?? null) : null;
+    const area = each === figure ? { row, column } : isResult ? (each.spec.frames?.(...made) ?? null) : null;
     for (const matrix of each.grids) matrix.outline(area);
   }
 };

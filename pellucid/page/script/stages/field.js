@@ -4,7 +4,7 @@ import { element, found, withScripts } from "../base/elements.js";
 import { countInWords } from "../base/numbers.js";
 import { giveFocusBack, heldFocus, lookAt, pinCell, showChoice } from "./choice.js";
 import { fitStage } from "./fit.js";
-import { COLUMN, TIMES, resultOf } from "./items.js";
+import { COLUMN, TIMES, resultOf } from "./equations.js";
 import { isKept, legendOfMatrix, plateChip, plateFigure, symbolOf } from "./plate.js";
 
 const isNarrow = matchMedia("(max-width: 40rem)"); // the result comes first, its operands folded

@@ -7,7 +7,6 @@ import { splitName } from "../runs/parts.js";
 import { giveFocusBack, heldFocus, showChoice } from "./choice.js";
 import { stagesOf } from "./equations.js";
 import { fillField } from "./field.js";
-import { inBlock } from "./items.js";
 import { headStrip } from "./plate.js";
 import { isNearly } from "./specs.js";
 
@@ -28,7 +27,9 @@ export const drawStages = async (view, place) => {
   asked.set(place, drawing);
   drawing.stages = await stagesOf(view);
   drawing.changed = await changedStages(run, drawing.stages);
-  drawing.strip = await headStrip(view, inBlock(view, "weights"), (chosen) => view.select({ head: chosen }));
+  drawing.strip = await headStrip(view, block ? `${block}.weights` : "weights", (chosen) =>
+    view.select({ head: chosen }),
+  );
   if (asked.get(place) !== drawing) return undefined; // something newer is being drawn
   drawings.set(place, drawing);
   return drawChosenStage(drawing);
