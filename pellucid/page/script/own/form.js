@@ -117,9 +117,9 @@ const wordsAsText = (words) => words.join(words.some((word) => /[\s,]/.test(word
 
 const ADDRESS_HOLDS = 30000; // letters of a form that an address carries: the least that browsers take is more
 
-/** A form as part of an address; null where it is too large for one. */
+/** A form as part of an address, what is empty left out; null where it is too large for one. */
 export const formIntoAddress = (form) => {
-  const text = JSON.stringify(form);
+  const text = JSON.stringify(Object.fromEntries(Object.entries(form).filter(([, typed]) => typed)));
   return encodeURIComponent(text).length > ADDRESS_HOLDS ? null : text;
 };
 
