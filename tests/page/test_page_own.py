@@ -285,10 +285,12 @@ def test_claims_typed_in_are_judged_at_once(opened: Open) -> None:
         "and 1.0000 is computed: softmax without the mask gives this.",
     )
     assert "✗" in wrong.inner_text() and "4 cells: 2 right, 2 wrong." in wrong.inner_text()
-    table = page.locator("table.verdicts[data-stage=weights]")
-    texts = [row.inner_text().split() for row in table.locator("tbody").nth(0).locator("tr").all()]
-    assert texts[1][-2:] == ["0.73", "0.27"] and texts[4][-2:] == ["✗", "wrong"]
-    assert texts[2][-2:] == texts[3][-2:] == ["1.0000", "0.0000"]
+    cells = page.locator(".claimed-stage[data-stage=weights] td[class]").all_inner_texts()
+    assert [cell.split() for cell in cells[:2]] == [
+        ["0.73", "✗", "wrong", "computed", "1.0000"],
+        ["0.27", "✗", "wrong", "computed", "0.0000"],
+    ]
+    assert [cell.split() for cell in cells[2:]] == [["0.12", "✓", "right"], ["0.88", "✓", "right"]]
     assert (
         page.locator(".claimed-stage[data-stage=weights] .rules").inner_text()
         == "✗ 0: softmax without the mask gives this"

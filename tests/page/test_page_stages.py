@@ -47,8 +47,8 @@ SHOW = """async (changes) => {
 MAKE = """async (cells) => {
   const made = [];
   for (const [name, head, row, column] of cells) {
-    const { total, recorded, terms, steps } = await makingOf(page.runs[0], name, head, row, column);
-    made.push([String(total), String(recorded), terms.length + steps.length]);
+    const { total, recorded, written } = await makingOf(page.runs[0], name, head, row, column);
+    made.push([String(total), String(recorded), written]);
   }
   return made;
 }"""
@@ -94,13 +94,13 @@ def test_every_tensor_is_made_again(browser: Any, model: str, tmp_path: Path) ->
     with opened_page(browser, tmp_path / "page.html") as opened:
         made = opened.page.evaluate(MAKE, cells)
     unexplained = set()
-    for (name, *at), (total, recorded, parts) in zip(cells, made, strict=True):
+    for (name, *at), (total, recorded, written) in zip(cells, made, strict=True):
         matrix = panels(explanation, name)
         value = float(matrix[tuple(at)])
         largest = max(1.0, float(np.abs(matrix[np.isfinite(matrix)]).max()))
         assert float(recorded) == value, name
         assert float(total) == value or abs(float(total) - value) <= 1e-5 * largest, (name, at)
-        if not parts:
+        if not written:
             unexplained.add(name.rpartition(".")[2])
     assert unexplained == {"mask"}, "a mask is a rule; everything else is computed from something"
 

@@ -1,11 +1,11 @@
 // How one cell was made: of every tensor of the trace, multiplied out, added up, normalised.
 //
-// A making is {title, equation, written, headings, terms, steps, total, recorded, note}: `terms` are what is added up,
-// {label, numbers, value}, under `headings`; `steps` are what is done one after the other, {label: value}; `strips` are
-// the rows and columns that it was made from, as strips.js draws them.
+// A making is {title, equation, written, headings, terms, strips, total, recorded, note}: `written` is the equation with
+// this cell's numbers; `terms` are what is added up, {label, numbers, value}, under `headings`; `strips` are the rows and
+// columns that it was made from, as strips.js draws them.
 // All is computed again in double precision from the numbers that the pass recorded.
 
-import { apart, fourDecimals, panelOf } from "../base/numbers.js";
+import { apart, axesOfMatrix, fourDecimals, panelOf } from "../base/numbers.js";
 import { madeOf, productBehind } from "../runs/lineage.js";
 import { splitName } from "../runs/parts.js";
 import { captionOfTensor } from "../runs/runs.js";
@@ -36,7 +36,6 @@ export const makingOf = async (run, name, head = 0, row = 0, column = 0) => {
     total,
     terms,
     headings,
-    steps: Object.entries(made.steps ?? {}).map(([label, value]) => ({ label, value })),
     difference: apart(total, recorded),
     written: left && `${left} = ${fourDecimals(total)}`,
   };
@@ -76,7 +75,7 @@ const keptOrNot = (run, recorded, made) => {
 
 /** The labels of a tensor's two axes: {rows, columns}. */
 export const labelsOfTensor = (run, name, tensor) => {
-  const [first, second] = tensor.axes.replace(/[BH]/g, "");
+  const [first, second] = axesOfMatrix(tensor.axes);
   return { rows: run.labels(name, first), columns: second ? run.labels(name, second) : [""] };
 };
 

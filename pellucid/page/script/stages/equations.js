@@ -88,7 +88,7 @@ const CELL = (row, column) => ({ row, column });
 
 /** Operands of an operation: of each, what of it a cell comes from, and the sign after it. Of one that an example does
  *  not have, the sign before it is left out too. */
-const each =
+const ofEach =
   (...parts) =>
   async (view, name) => {
     const of = madeOf(view.run, name).of.slice(0, parts.length);
@@ -102,11 +102,11 @@ const each =
 
 const scaleOperand = (view, name) => {
   const { words: root } = divisorOfRun(view.run, splitName(name).path);
-  return each([CELL, sign(`÷ ${root} =`, `divided by ${root} equals`)])(view, name);
+  return ofEach([CELL, sign(`÷ ${root} =`, `divided by ${root} equals`)])(view, name);
 };
 
 const activationOperand = (view, name) =>
-  each([CELL, sign(`${ACTIVATION_WORDS[view.run.config.activation]} →`, "becomes")])(view, name);
+  ofEach([CELL, sign(`${ACTIVATION_WORDS[view.run.config.activation]} →`, "becomes")])(view, name);
 
 /** x · W + b; nothing where a worked example has no W. */
 const linearOperands = async (view, name) => {
@@ -186,15 +186,15 @@ const nothing = () => [];
 
 const OPERANDS = {
   linear: linearOperands,
-  product: each([ROW, TIMES], [COLUMN, EQUALS]),
+  product: ofEach([ROW, TIMES], [COLUMN, EQUALS]),
   scale: scaleOperand,
-  plus: each([CELL, PLUS], [CELL, EQUALS]),
-  softmax: each([ROW, SOFTMAX]),
+  plus: ofEach([CELL, PLUS], [CELL, EQUALS]),
+  softmax: ofEach([ROW, SOFTMAX]),
   concatenate: headOperands,
   same: nothing,
-  mean: each([ROW, sign("mean →", "has in each row the mean")]),
-  variance: each([ROW, sign("variance →", "has in each row the variance")]),
-  standardize: each([ROW, sign("(x − μ) ÷ √(σ² + ε) →", "standardised")]),
+  mean: ofEach([ROW, sign("mean →", "has in each row the mean")]),
+  variance: ofEach([ROW, sign("variance →", "has in each row the variance")]),
+  standardize: ofEach([ROW, sign("(x − μ) ÷ √(σ² + ε) →", "standardised")]),
   affine: affineOperands,
   activation: activationOperand,
   lookup: lookupOperands,

@@ -1,6 +1,6 @@
 // What a plate shows, a matrix among others: a traced tensor or a parameter, its labels, its shape in words.
 
-import { bestPlaces, headsOfTensor, numbered, numbersOf, panelOf, rowOfPanel } from "../base/numbers.js";
+import { axesOfMatrix, bestPlaces, headsOfTensor, numbered, numbersOf, panelOf, rowOfPanel } from "../base/numbers.js";
 import { splitName } from "../runs/parts.js";
 import { captionOfTensor } from "../runs/runs.js";
 import { kindOfNumbers, scaleOf, scaleOfTensor } from "../matrices/scales.js";
@@ -98,8 +98,7 @@ const statesOfRows = ({ time }, name, rows) => {
 
 /** "6 × 6 = target × target", and how many heads there are. */
 const shapeInWords = (name, tensor, { rows, columns }, transposed = false) => {
-  const letters = tensor.axes.replace(/[BH]/g, "");
-  const pairs = [...letters].map((letter, place) => [place ? columns : rows, axisInWords(letter, name)]);
+  const pairs = axesOfMatrix(tensor.axes).map((letter, place) => [place ? columns : rows, axisInWords(letter, name)]);
   const [sizes, said] = [0, 1].map((part) => (transposed ? pairs.toReversed() : pairs).map((pair) => pair[part]));
   const count = headsOfTensor(tensor);
   return `${sizes.join(" × ")} = ${said.join(" × ")}${count > 1 ? `, in each of ${count} heads` : ""}`;
