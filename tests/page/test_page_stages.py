@@ -364,7 +364,7 @@ def test_a_cell_is_written_out(opened: Any, hindi: Explanation) -> None:
         )
         left, _, right = written.rpartition(" = ")
         assert right == f"{value:z.4f}" and sign in left, written
-        python = left.replace("÷", "/").replace("·", "*").replace("−", "-")
+        python = left.replace("÷", "/").replace("·", "*").replace("−", "-").replace("√", "math.sqrt")
         assert eval(python) == pytest.approx(float(value), abs=2e-3), written
 
 

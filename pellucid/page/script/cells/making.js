@@ -14,15 +14,13 @@ import { scaleOfTensor } from "../matrices/scales.js";
 import { OPERATIONS } from "./operations.js";
 import { sumInWords } from "./terms.js";
 
-export const NOT_KEPT = "Not in this file: the model is too big for its weights to be in the page.";
-
 /** How the cell at this row and column of a tensor (of one head, where it has several) was made. */
 export const makingOf = async (run, name, head = 0, row = 0, column = 0) => {
   const place = { name, head, row, column };
   const cell = await cellOfTensor(run, place);
   const recorded = cell.panel.at(row, column);
   const origin = run.origin(name);
-  const made = origin === "given" ? givenCell(recorded) : keptOrNot(run, recorded, OPERATIONS[cell.caption.by](cell));
+  const made = origin === "given" ? givenCell(recorded) : knownOrNot(run, recorded, OPERATIONS[cell.caption.by](cell));
   const { total = recorded, terms = [], headings = [], written } = made;
   const left = written ?? (terms.length && headings.length ? sumInWords(terms, headings) : "");
   return {
@@ -63,13 +61,13 @@ const operandOf = async (run, name, head) => {
 
 const givenCell = (total) => ({ equation: "given", total, note: "This matrix is what the example starts from." });
 
-/** What is made of numbers that the page does not have is not shown as if it had them. */
-const keptOrNot = (run, recorded, made) => {
+/** What is made of numbers that nobody knows is not shown as if they were known. */
+const knownOrNot = (run, recorded, made) => {
   const isUnknown = Number.isNaN(recorded) || made.terms?.some(({ value }) => Number.isNaN(value));
   if (!isUnknown && !Number.isNaN(made.total)) return made;
   const note = run.stepwise
     ? "With a cache this is never computed: the key came later."
-    : `What it is made of: ${NOT_KEPT.toLowerCase()}`;
+    : "What it is made of is not known.";
   return { equation: made.equation, total: recorded, missing: true, note };
 };
 

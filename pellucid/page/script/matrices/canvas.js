@@ -22,6 +22,7 @@ export const canvasOfCells = (matrix) => {
     {
       role: "grid",
       "aria-label": title,
+      "data-key": `cell-${title}`,
       "aria-readonly": "true",
       "aria-rowcount": panel.rows,
       "aria-colcount": panel.columns,

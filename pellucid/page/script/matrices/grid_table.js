@@ -32,6 +32,7 @@ export const tableOfCells = (matrix) => {
     headings[column]?.classList.toggle("chosen-column", on);
     cellOf(row, column).setAttribute("tabindex", on ? "0" : "-1");
     cellOf(row, column).setAttribute("aria-selected", String(on));
+    cellOf(row, column).dataset.key = on ? `cell-${matrix.title}` : "";
   };
   let chosen = null;
   const show = (row, column, focus) => {

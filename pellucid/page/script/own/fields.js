@@ -99,11 +99,11 @@ export const showFields = (fields) => {
   for (const label of fields.querySelectorAll(".own-stages label"))
     label.hidden = !stages.includes(label.control.value);
   for (const field of fields.querySelectorAll("[data-typed]")) {
-    const [choice, written] = field.querySelectorAll("select, [data-place]");
-    written.hidden = choice.value !== field.dataset.typed;
+    const [choice, ...typed] = field.querySelectorAll("select, [data-place], .own-hint");
+    for (const each of typed) each.hidden = choice.value !== field.dataset.typed;
   }
   for (const written of fields.querySelectorAll("textarea")) {
-    written.rows = Math.min(16, Math.max(2, written.value.split("\n").length));
+    written.rows = Math.min(16, Math.max(written.value ? 2 : 1, written.value.split("\n").length));
     written.closest(".own-field").querySelector("output").textContent = sizeOfText(written.value, written.name);
   }
 };

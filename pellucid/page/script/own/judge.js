@@ -12,7 +12,7 @@ const FROM_THE_START = "right from the start, though not from the line before";
 
 /** Every claimed cell with its verdict, and every stage from the claimed line before and from the start. */
 export const checkClaims = (worked, claims, decimals = null) => {
-  const { given, shapes } = worked;
+  const { given } = worked;
   const read = {};
   for (const name of stageNames()) if (claims[name]) read[name] = readClaim(name, claims[name], given.heads, decimals);
   const { computed: steps, used } = followClaims(given, read, true);
@@ -22,7 +22,7 @@ export const checkClaims = (worked, claims, decimals = null) => {
     settleDigits(name, claim, [steps[name], starts[name]]);
     const isMisfit = Boolean(starts[name]) && !sameSizes(starts[name], claim.numbers);
     const slip = steps[name] && !isMisfit ? slipThatGives(given, name, claim, used, steps[name]) : "";
-    const misfit = isMisfit ? `shapes multiply: ${shapes[name]}, not (${claim.numbers[0].size})` : "";
+    const misfit = isMisfit ? `it is (${starts[name][0].size}), not (${claim.numbers[0].size})` : "";
     claim.numbers.forEach((matrix, head) =>
       matrix.map((claimed, row, column) => {
         if (Number.isNaN(claimed)) return;
@@ -37,7 +37,7 @@ export const checkClaims = (worked, claims, decimals = null) => {
       }),
     );
   }
-  return { cells, shapes, steps, starts, shown, tokens: given.tokens };
+  return { cells, steps, starts, shown, tokens: given.tokens };
 };
 
 /** A matrix, or one for each head where the stage has heads. */

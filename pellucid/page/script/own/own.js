@@ -2,7 +2,6 @@
 
 import { button, element, redraw, say } from "../base/elements.js";
 import { page } from "../base/page.js";
-import { copyText } from "../matrices/copying.js";
 import { fillFields, ownFields, showFieldError, showFields, textsOf } from "./fields.js";
 import { EMPTY_FORM, formFromAddress, formIntoAddress, formOfTable, startsOfForm, tableOfForm } from "./form.js";
 import { checkClaims } from "./judge.js";
@@ -87,11 +86,10 @@ const ownTools = (own) => {
 const workOut = async (own) => {
   const form = (own.form = textsOf(own.fields));
   const isAsBegun = JSON.stringify(form) === own.begun;
-  const carried = isAsBegun ? "" : formIntoAddress(form);
-  own.remember(carried ?? "");
+  own.remember(isAsBegun ? "" : formIntoAddress(form));
   own.example.value = form.name;
   own.back.hidden = !own.before.length;
-  showAbout(own, form, isAsBegun, carried === null);
+  showAbout(own, form, isAsBegun);
   showFieldError(own.fields, null);
   if (!Object.entries(form).some(([name, text]) => !(name in EMPTY_FORM) && text.trim())) {
     own.drawn = "";
@@ -116,14 +114,13 @@ const workOut = async (own) => {
 };
 
 /** Which example this is, where the page's own heading does not say it. */
-const showAbout = (own, form, isAsBegun, isTooLarge) => {
+const showAbout = (own, form, isAsBegun) => {
   const { name, about, note, lines } = own.sourceOf(form);
   const { name: begun } = JSON.parse(own.begun);
   const from = note && element("small", ` note ${note}, lines ${lines}`);
   const other = own.isNamed && begun ? `Changed: no longer ${begun}.` : "Your own numbers.";
-  const loss = " Too large for the address of this page: it is gone when the page is closed. Keep it as a file, below.";
   own.about.hidden = own.isNamed && isAsBegun;
-  redraw(own.about, name ? [element("b", name), ` ${about} `, from] : other, isTooLarge && loss);
+  redraw(own.about, name ? [element("b", name), ` ${about} `, from] : other);
 };
 
 /** What is wrong with the form, or the verdict once more, small, where one types; it is also what is said aloud. */
@@ -156,7 +153,6 @@ const asFile = (own) => {
     element("a", { href: address, download: "example.json" }).click();
     setTimeout(() => URL.revokeObjectURL(address), 1000);
   };
-  const copy = async () => say((await copyText(own.json.value)) ? "Copied." : "Select the text and copy it.");
   const field = { id: "own-json", wrap: "off", rows: 8, spellcheck: "false", change: bring };
   const label = "What is in the form, for pellucid example --file; or paste such a file here";
   own.json = element("textarea.own-matrix", field);
@@ -165,7 +161,7 @@ const asFile = (own) => {
     element("summary", "As a file"),
     element("label", { for: "own-json" }, label),
     own.json,
-    element("div.own-buttons", button("Copy", copy), button("Download", download)),
+    button("Download", download, { type: "button" }),
     wrong,
   ]);
 };

@@ -122,7 +122,6 @@ const claimArticle = ({ called = {}, at = {} }, report, name) => {
       at[name] && element("span.at", ` line ${at[name]}`),
       verdictCounts(report, name),
     ]),
-    element("p.stage-shape", report.shapes[name] ?? ""),
     heads.map((head) => {
       const cells = ofStage.filter((cell) => cell.head === head);
       const heading = (report.starts[name]?.length ?? 1) > 1 && element("h6", `head ${head}`);
@@ -151,12 +150,11 @@ const claimCell = (cell) => {
   if (!cell) return element("td", "…");
   const { verdict, written, why, step, start } = cell;
   const [before, first] = [step, start].map(shownNumber);
-  const computed =
-    before === first ? [`computed ${first}`] : [`from the line before ${before}`, `from the start ${first}`];
+  const computed = before === first ? [`computed ${first}`] : [`line before: ${before}`, `start: ${first}`];
   return element("td", { class: verdictClass(verdict), title: why || null }, [
     element("b", written),
     element("span", verdictSign(verdict), " ", verdict),
-    verdict !== "right" && computed.map((text) => element("small", text)),
+    ["wrong", "follows"].includes(verdict) && computed.map((text) => element("small", text)),
   ]);
 };
 

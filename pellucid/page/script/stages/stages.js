@@ -1,10 +1,10 @@
 // A block from inside, on one screen: a bar with its stages, the chosen stage's operands and result, and the inspector,
 // which says of one cell how it was made.
 
-import { button, chip, element, withScripts } from "../base/elements.js";
+import { button, chip, element, keepFocus, redraw, withScripts } from "../base/elements.js";
 import { roam } from "../base/roam.js";
 import { splitName } from "../runs/parts.js";
-import { giveFocusBack, heldFocus, showChoice } from "./choice.js";
+import { showChoice } from "./choice.js";
 import { stagesOf } from "./equations.js";
 import { fillField } from "./field.js";
 import { headStrip } from "./plate.js";
@@ -60,20 +60,21 @@ const stageOfView = ({ view: { tensor }, stages, stage }) => {
 
 const drawChosenStage = (drawing) => {
   const { place, strip, view } = drawing;
-  const held = heldFocus(place);
   drawing.stage = stageOfView(drawing);
   drawing.plates = new Map();
   drawing.inspector = element("aside.inspector", { "aria-label": "how this number was made" });
   drawing.unpin = () => view.select({ row: null, column: null });
   place.classList.add("stages");
-  place.replaceChildren(
-    element("div.stage-head", stageBar(drawing), strip),
-    element("p.stage-title", stageTitle(drawing)),
-    element("div.stage-body", element("div.stage-field"), drawing.inspector),
-  );
-  fillField(drawing);
-  showChoice(drawing);
-  giveFocusBack(drawing, held);
+  keepFocus(place, () => {
+    redraw(
+      place,
+      element("div.stage-head", stageBar(drawing), strip),
+      element("p.stage-title", stageTitle(drawing)),
+      element("div.stage-body", element("div.stage-field"), drawing.inspector),
+    );
+    fillField(drawing);
+    showChoice(drawing);
+  });
 };
 
 /** The stages as buttons, in the order of computation. */
