@@ -22,9 +22,9 @@ from pellucid.seeing.viewed import lines, page
 from pellucid.show.code_lines import code_line
 from pellucid.worked.attention import attention
 from pellucid.worked.examples import Example, example, names
-from pellucid.worked.parts import PART_MATRICES, PART_SHAPES, PART_STAGES
+from pellucid.worked.parts import PART_MATRICES, PART_STAGES
 from pellucid.worked.slips import slip_table
-from pellucid.worked.stages import SHAPES, STAGES
+from pellucid.worked.stages import STAGES
 from pellucid.worked.worked_example import WorkedAttention
 
 STYLES = ("style.css", "matrices.css", "stages.css", "own.css")
@@ -69,16 +69,11 @@ model’s own attention and layers; the same from Python: <code>pellucid example
 
 
 def own_payload() -> dict[str, Any]:
-    """Return what the form for one's own matrices needs: fields, examples, known slips, shapes."""
+    """Return what the form for one's own matrices needs: fields, examples, known slips, stages."""
     form = tomllib.loads((files("pellucid.worked") / "form.toml").read_text(encoding="utf-8"))
     stages = STAGES | {name: describe(name).axes for name in PART_STAGES}
     examples = [as_table(each) for each in map(example, names())]
-    return form | {
-        "examples": examples,
-        "slips": slip_table(),
-        "shapes": SHAPES | PART_SHAPES,
-        "stages": stages,
-    }
+    return form | {"examples": examples, "slips": slip_table(), "stages": stages}
 
 
 def as_table(of: Example) -> dict[str, Any]:

@@ -15,7 +15,7 @@ SELF = "decoder.layers.0.self_attention"
 SPOILT = """() => {
   const parts = [...document.querySelectorAll("main > *")].filter((each) => each.checkVisibility());
   const boxes = parts.map((part) => [part, ...part.querySelectorAll(":not(svg *)")]
-    .filter((each) => each.checkVisibility() && !each.closest(".unseen, .spoken"))
+    .filter((each) => each.checkVisibility() && !each.closest(".unseen"))
     .map((each) => [each.getBoundingClientRect(), each.className]));
   const wide = boxes.flat().filter(([box]) => box.right > innerWidth + 1).map(([, name]) => name);
   const over = boxes.slice(0, -1).flatMap((inner, at) => inner

@@ -80,12 +80,15 @@ export const withoutScripts = (text) => text.replace(/<sup>T<\/sup>/g, "ᵀ").re
 export const shareBar = (share) =>
   element("span.share-bar", { "aria-hidden": "true", "--share": Math.max(0, Math.min(1, share)).toFixed(4) });
 
-/** New children for a place; what had the focus has it again, known by its data-key. */
-export const redraw = (place, ...children) => {
+/** Draw in a place; what had the focus has it again, known by its data-key. */
+export const keepFocus = (place, draw) => {
   const key = place.contains(document.activeElement) ? document.activeElement.dataset.key : undefined;
-  place.replaceChildren(...shownOf(children));
+  draw();
   if (key) keyed(place, "key", key)?.focus({ preventScroll: true });
 };
+
+/** New children for a place. */
+export const redraw = (place, ...children) => keepFocus(place, () => place.replaceChildren(...shownOf(children)));
 
 /** The element in a place whose data-… attribute of this name has this value, whatever characters it has. */
 export const keyed = (place, name, value) =>

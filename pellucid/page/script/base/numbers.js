@@ -10,6 +10,9 @@
 export const makeTensor = (axes, shape, data = new Float32Array(sizeOfShape(shape))) => ({ axes, shape, data });
 export const sizeOfShape = (shape) => shape.reduce((size, length) => size * length, 1);
 
+/** The axes of one matrix of a tensor: of its rows, and of its columns where it has any. */
+export const axesOfMatrix = (axes) => [...axes].filter((axis) => !"BH".includes(axis));
+
 /** A tensor as one matrix, of its first sentence and of one head. Without a second axis (a mean for each position) it
  *  is one column. @returns {Panel} */
 export const panelOf = (tensor, head = 0) => {

@@ -68,7 +68,7 @@ const sliceOfHead = ({ name, head, row, column, panel, of }) => {
   return {
     equation: `${name} = ${x.name}`,
     total,
-    steps: { [`${x.name}, column ${from}`]: total },
+    written: `${x.name}, column ${from}`,
     note: `No W is given: ${name} are the ${x.name} themselves${slice}.`,
   };
 };
@@ -113,7 +113,6 @@ export const scaleCell = (cell) => {
     equation: `Q · K<sup>T</sup> ÷ ${words}`,
     total: score / divisor,
     written: `${inSum(score)} ÷ ${given}`,
-    steps: { score, [`÷ ${words}`]: divisor, "scaled score": score / divisor },
     note: divisor === 1 ? "The scale is off: the score goes on as it is." : why,
   };
 };
@@ -168,13 +167,11 @@ const keptShareCell = (cell) => {
   const [x] = numbersHere(cell);
   const all = kept.log_sum_exp[row];
   const total = Math.exp(x - all);
-  const equation = "exp(x − log Σ exp)";
   return {
-    equation,
+    equation: "exp(x − log Σ exp)",
     total,
     written: `exp(${inSum(x)} − ${inSum(all)})`,
-    steps: { [`logit of ${labels.columns[column]}`]: x, "log Σ exp, over the vocabulary": all, [equation]: total },
-    note: `After ${quoted(labels.rows[row])}: all ${kept.size} words share a whole 1. The page has the best of them, and the sum over all.`,
+    note: `After ${quoted(labels.rows[row])}, of ${quoted(labels.columns[column])}: all ${kept.size} words share a whole 1. The page has the best of them, and the sum over all.`,
   };
 };
 
@@ -197,7 +194,7 @@ export const concatenateCell = ({ of: [context], row, column, caption }) => {
   return {
     equation: caption.equation,
     total,
-    steps: { [`context of head ${head}, dimension ${column % width}`]: total },
+    written: `context of head ${head}, dimension ${column % width}`,
     note: `Column ${column} belongs to head ${head}: each head has ${width} columns. Nothing is computed here.`,
   };
 };

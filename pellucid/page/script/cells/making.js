@@ -1,11 +1,11 @@
 // How one cell was made: of every tensor of the trace, multiplied out, added up, normalised.
 //
-// A making is {title, equation, written, headings, terms, steps, total, recorded, note}: `terms` are what is added up,
-// {label, numbers, value}, under `headings`; `steps` are what is done one after the other, {label: value}; `strips` are
-// the rows and columns that it was made from, as strips.js draws them.
+// A making is {title, equation, written, headings, terms, strips, total, recorded, note}: `written` is the equation with
+// this cell's numbers; `terms` are what is added up, {label, numbers, value}, under `headings`; `strips` are the rows and
+// columns that it was made from, as strips.js draws them.
 // All is computed again in double precision from the numbers that the pass recorded.
 
-import { apart, fourDecimals, panelOf } from "../base/numbers.js";
+import { apart, axesOfMatrix, fourDecimals, panelOf } from "../base/numbers.js";
 import { madeOf, productBehind } from "../runs/lineage.js";
 import { splitName } from "../runs/parts.js";
 import { captionOfTensor } from "../runs/runs.js";
@@ -14,15 +14,13 @@ import { scaleOfTensor } from "../matrices/scales.js";
 import { OPERATIONS } from "./operations.js";
 import { sumInWords } from "./terms.js";
 
-export const NOT_KEPT = "Not in this file: the model is too big for its weights to be in the page.";
-
 /** How the cell at this row and column of a tensor (of one head, where it has several) was made. */
 export const makingOf = async (run, name, head = 0, row = 0, column = 0) => {
   const place = { name, head, row, column };
   const cell = await cellOfTensor(run, place);
   const recorded = cell.panel.at(row, column);
   const origin = run.origin(name);
-  const made = origin === "given" ? givenCell(recorded) : keptOrNot(recorded, OPERATIONS[cell.caption.by](cell));
+  const made = origin === "given" ? givenCell(recorded) : knownOrNot(recorded, OPERATIONS[cell.caption.by](cell));
   const { total = recorded, terms = [], headings = [], written } = made;
   const left = written ?? (terms.length && headings.length ? sumInWords(terms, headings) : "");
   return {
@@ -36,7 +34,6 @@ export const makingOf = async (run, name, head = 0, row = 0, column = 0) => {
     total,
     terms,
     headings,
-    steps: Object.entries(made.steps ?? {}).map(([label, value]) => ({ label, value })),
     difference: apart(total, recorded),
     written: left && `${left} = ${fourDecimals(total)}`,
   };
@@ -64,17 +61,17 @@ const operandOf = async (run, name, head) => {
 
 const givenCell = (total) => ({ equation: "given", total, note: "This matrix is what the example starts from." });
 
-/** What is made of numbers that the page does not have is not shown as if it had them. */
-const keptOrNot = (recorded, made) => {
+/** What is made of numbers that nobody knows is not shown as if they were known. */
+const knownOrNot = (recorded, made) => {
   const isUnknown = Number.isNaN(recorded) || made.terms?.some(({ value }) => Number.isNaN(value));
   if (!isUnknown && !Number.isNaN(made.total)) return made;
-  const note = `What it is made of: ${NOT_KEPT.toLowerCase()}`;
+  const note = "What it is made of is not known.";
   return { equation: made.equation, total: recorded, missing: true, note };
 };
 
 /** The labels of a tensor's two axes: {rows, columns}. */
 export const labelsOfTensor = (run, name, tensor) => {
-  const [first, second] = tensor.axes.replace(/[BH]/g, "");
+  const [first, second] = axesOfMatrix(tensor.axes);
   return { rows: run.labels(name, first), columns: second ? run.labels(name, second) : [""] };
 };
 

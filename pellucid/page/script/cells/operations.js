@@ -27,7 +27,7 @@ const plusCell = (cell) => {
   const isRemoved = run.switches?.residual === false && Math.abs(other - recorded) < Math.abs(one + other - recorded);
   if (last === "sum" && isRemoved) {
     const note = "The residual connection is switched off: what the stream held is lost.";
-    return { equation: "sublayer alone", total: other, steps: { [of[1].name]: other }, note };
+    return { equation: "sublayer alone", total: other, written: of[1].name, note };
   }
   const isMasked = last === "masked_scores" && other === -Infinity;
   return {
@@ -42,8 +42,7 @@ const plusCell = (cell) => {
 const sameCell = (cell) => {
   const [{ name }] = cell.of;
   const [total] = numbersHere(cell);
-  const note = `The same number as in ${name}: it is passed on as it is.`;
-  return { equation: "passed on", total, steps: { [name]: total }, note };
+  return { equation: "passed on", total, written: name, note: "The same number, passed on as it is." };
 };
 
 /** A mean over a position's vector: of its numbers, or of their squared distances from their mean. */
@@ -73,12 +72,10 @@ const meanCell = ({ of: [x], row, caption }) => {
 const standardizeCell = (cell) => {
   const [x, middle, variance] = numbersHere(cell);
   const root = Math.sqrt(variance + NORM_EPSILON);
-  const steps = { [`x, from ${cell.of[0].name}`]: x, "mean μ": middle, "x − μ": x - middle };
   return {
     equation: cell.caption.equation,
     total: (x - middle) / root,
-    steps: { ...steps, "variance σ²": variance, "√(σ² + 0.00001)": root },
-    written: `(${inSum(x)} − ${inSum(middle)}) ÷ ${fourDecimals(root)}`,
+    written: `(${inSum(x)} − ${inSum(middle)}) ÷ √(${fourDecimals(variance)} + 0.00001)`,
     note: cell.caption.reading,
   };
 };
@@ -87,11 +84,10 @@ const affineCell = (cell) => {
   const { run, column, caption, parameters } = cell;
   const [x] = numbersHere(cell);
   const [weight, bias] = parameters.map((name) => run.parameter(name)?.data[column]);
-  if (weight === undefined) return notMade(cell, { steps: { standardized: x }, note: `${notCarried(parameters[0])}.` });
+  if (weight === undefined) return notMade(cell, { note: `${notCarried(parameters[0])}.` });
   return {
     equation: caption.equation,
     total: x * weight + bias,
-    steps: { standardized: x, [`weight of dimension ${column}`]: weight, [`bias of dimension ${column}`]: bias },
     written: `${inSum(x)}·${inSum(weight)} + ${inSum(bias)}`,
     note: caption.reading,
   };
@@ -106,7 +102,6 @@ const activationCell = (cell) => {
     equation,
     total,
     written: equation.replace(/\bx\b/g, inSum(x)),
-    steps: { "hidden x": x, [equation]: total },
     note: name === "relu" && x < 0 ? "What is below zero becomes zero." : "",
   };
 };
@@ -125,11 +120,7 @@ const lookupCell = (cell) => {
     equation,
     total: value * factor,
     written: `${inSum(value)}·${fourDecimals(factor)}`,
-    steps: {
-      [`W_E, row ${id} (${labels.rows[row]}), column ${column}`]: value,
-      [factor === 1 ? "not scaled" : `√${width}`]: factor,
-    },
-    note: "Looking up a row is the same as multiplying a row of zeros and one 1 with the matrix.",
+    note: `Row ${id} of W_E is that of ${quoted(labels.rows[row])}. Looking it up is the same as multiplying a row of zeros and one 1 with the matrix.`,
   };
 };
 
@@ -146,7 +137,6 @@ const sinusoidsCell = ({ row, column, panel }) => {
     equation: `${wave}(i ÷ 10000<sup>2j/D</sup>)`,
     total,
     written: `${wave}(${row} ÷ ${power}) = ${wave}(${fourDecimals(row / divisor)})`,
-    steps: { "position i": row, [power]: divisor, "i ÷ that": row / divisor, [wave]: total },
     note: "Even columns hold a sine, odd ones a cosine; each pair turns more slowly than the one before it.",
   };
 };

@@ -3,8 +3,6 @@
 import { button, columnHead, element, rowHead, tableOf, words } from "../base/elements.js";
 import { allDigits } from "../base/numbers.js";
 
-const COPY = "Copy the numbers";
-
 /** A button that copies the table, and a fold with it, which is filled when it is opened. */
 export const twinOfMatrix = (title, spec) => {
   const fold = element("details.twin", element("summary", "As a plain table, all digits"));
@@ -13,11 +11,14 @@ export const twinOfMatrix = (title, spec) => {
   const copyNumbers = async () => {
     const rows = [...twinTable(title, spec).rows].map((row) => [...row.cells].map((cell) => cell.textContent));
     const text = rows.map((cells) => cells.join("\t")).join("\n");
-    const done = await copyText(text.replaceAll("−∞", "-inf")); // which spreadsheets and Python take as text
-    copy.textContent = done ? "Copied" : "Could not copy: open the table and select it";
-    setTimeout(() => (copy.textContent = COPY), 2500);
+    try {
+      await navigator.clipboard.writeText(text.replaceAll("−∞", "-inf")); // which spreadsheets and Python take as text
+      copy.textContent = "Copied";
+    } catch {
+      copy.textContent = "Could not copy: open the table and select it";
+    }
   };
-  const copy = button(COPY, copyNumbers, { class: "copy", type: "button" });
+  const copy = button("Copy the numbers", copyNumbers, { class: "copy", type: "button" });
   return [copy, fold];
 };
 
@@ -44,10 +45,3 @@ addEventListener("beforeprint", () => {
 addEventListener("afterprint", () => {
   for (const fold of document.querySelectorAll(".for-paper")) fold.open = fold.classList.toggle("for-paper", false);
 });
-
-/** Put text on the clipboard; true when that worked. */
-export const copyText = (text) =>
-  navigator.clipboard.writeText(text).then(
-    () => true,
-    () => false,
-  );

@@ -5,7 +5,6 @@
 
 import { element } from "../base/elements.js";
 import { numbersOf } from "../base/numbers.js";
-import { canvasOfCells } from "./canvas.js";
 import { withWords, wordOfNumber } from "./cell_words.js";
 import { tableOfCells } from "./grid_table.js";
 import { kindOfNumbers, scaleOf } from "./scales.js";
@@ -20,7 +19,7 @@ const SMALLEST_ELEMENT = 8; // pixels; smaller cells are painted too
  *  onLook(row, column): the pointer or the focus is on a cell; onLeave(): the pointer has left; onPin(row, column). */
 export const grid = (options) => {
   const matrix = matrixOfGrid(options);
-  const drawn = matrix.asElements ? tableOfCells(matrix) : canvasOfCells(matrix);
+  const drawn = tableOfCells(matrix);
   const frame = element("div.frame", { hidden: true });
   const whole = element(`div.matrix.role-${matrix.role}`, drawn.element, frame);
   whole.chosen = () => ({ row: matrix.row, column: matrix.column });

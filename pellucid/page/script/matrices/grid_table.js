@@ -1,20 +1,23 @@
-// A matrix whose cells are elements: a table with the roles of a grid.
+// A matrix as a table with the roles of a grid: its cells are elements, or, where they are many, one picture.
 
-import { element, words } from "../base/elements.js";
+import { element, say, words } from "../base/elements.js";
 import { fourDecimals, rowOfPanel } from "../base/numbers.js";
 import { cellInWords, headingsOf } from "./cell_words.js";
+import { picture } from "./painting.js";
 import { depthOf, shadeOf } from "./scales.js";
 
 /** {element, show(row, column, focus), boxOf(row, column), cellAt(event)} for a grid's matrix. */
 export const tableOfCells = (matrix) => {
   const { panel, rowSums } = matrix;
-  const rows = matrix.rows.map((_, row) => rowOfCells(matrix, row));
+  const cells = matrix.asElements ? cellElements(matrix) : paintedCells(matrix);
+  const rows = matrix.rows.map((_, row) => rowOfCells(matrix, row, cells.inRow(row)));
   const headings = matrix.columns.map((label, column) => columnHeading(matrix, label, column));
   const sum = rowSums && element("th.sum", { scope: "col", role: "columnheader" }, "row sum");
+  const kind = matrix.numbers ? "" : `colour-only ${headingsOf(matrix)}`;
   const table = element(
     "table.cells",
     {
-      class: [matrix.numbers ? "" : `colour-only ${headingsOf(matrix)}`, matrix.pick ? "picks" : ""].join(" ").trim(),
+      class: [kind, matrix.pick && "picks", !matrix.asElements && "painted"].filter(Boolean).join(" "),
       role: "grid",
       "aria-label": matrix.title,
       "aria-rowcount": panel.rows + 1,
@@ -26,53 +29,112 @@ export const tableOfCells = (matrix) => {
     element("thead", { role: "rowgroup" }, element("tr", { role: "row" }, cornerOf(matrix), headings, sum)),
     element("tbody", { role: "rowgroup" }, rows),
   );
-  const cellOf = (row, column) => rows[row].children[column + 1];
-  const mark = ({ row, column }, on) => {
-    rows[row].classList.toggle("chosen-row", on);
-    headings[column]?.classList.toggle("chosen-column", on);
-    cellOf(row, column).setAttribute("tabindex", on ? "0" : "-1");
-    cellOf(row, column).setAttribute("aria-selected", String(on));
-  };
   let chosen = null;
+  const mark = (on) => {
+    rows[chosen.row].classList.toggle("chosen-row", on);
+    headings[chosen.column]?.classList.toggle("chosen-column", on);
+  };
   const show = (row, column, focus) => {
-    if (chosen) mark(chosen, false);
-    mark((chosen = { row, column }), true);
-    const cell = cellOf(row, column);
-    cell.setAttribute("aria-label", cellInWords(matrix, row, column));
+    if (chosen) mark(false);
+    chosen = { row, column };
+    mark(true);
+    cells.show(row, column, cellInWords(matrix, row, column), focus);
+  };
+  return { ...cells, element: table, show };
+};
+
+/** The cells as elements, of which the chosen one is the stop of the Tab key. */
+const cellElements = (matrix) => {
+  const cells = matrix.rows.map((_, row) => matrix.columns.map((_, column) => cellElement(matrix, row, column)));
+  let chosen = null;
+  const mark = (on) => {
+    chosen.setAttribute("tabindex", on ? "0" : "-1");
+    chosen.setAttribute("aria-selected", String(on));
+    chosen.dataset.key = on ? `cell-${matrix.title}` : "";
+  };
+  const show = (row, column, told, focus) => {
+    if (chosen) mark(false);
+    chosen = cells[row][column];
+    mark(true);
+    chosen.setAttribute("aria-label", told);
     if (!focus) return;
-    cell.focus({ preventScroll: true });
-    cell.scrollIntoView({ block: "nearest", inline: "nearest" });
+    chosen.focus({ preventScroll: true });
+    chosen.scrollIntoView({ block: "nearest", inline: "nearest" });
   };
   const cellAt = ({ target }) => {
     const cell = target.closest("td[role=gridcell]:not(.sum)");
-    return cell && { row: rows.indexOf(cell.parentElement), column: cell.cellIndex - 1 };
+    return cell && { row: cell.parentElement.sectionRowIndex, column: cell.cellIndex - 1 };
   };
-  return { element: table, show, boxOf: (row, column) => cellOf(row, column).getBoundingClientRect(), cellAt };
+  const boxOf = (row, column) => cells[row][column].getBoundingClientRect();
+  return { inRow: (row) => cells[row], show, boxOf, cellAt };
 };
 
-/** What is told of a row in time, "new", "cached", …: its class, and its words beside the label. */
-export const rowStateOf = ({ rowState }, row) => {
-  const told = rowState[row];
-  return told
-    ? { class: `state-${told.split(" ")[0]}`, told: [" ", element("small.row-state", told)] }
-    : { class: null, told: null };
+/** The cells as one picture, in colour only: moving costs no painting, and what is chosen is said. */
+const paintedCells = (matrix) => {
+  const { title, panel, width, height } = matrix;
+  const canvas = picture(matrix, { "aria-hidden": "true" });
+  const ring = element("div.ring");
+  const whole = element(
+    "td.field",
+    {
+      role: "gridcell",
+      tabindex: "0",
+      "data-key": `cell-${title}`,
+      rowspan: panel.rows,
+      colspan: panel.columns,
+      "--across": `${panel.columns * width}px`,
+      "--down": `${panel.rows * height}px`,
+    },
+    canvas,
+    ring,
+  );
+  const show = (row, column, told, focus) => {
+    ring.style.transform = `translate(${column * width}px, ${row * height}px)`;
+    whole.setAttribute("aria-label", told);
+    if (!focus) return;
+    if (document.activeElement === whole) say(told);
+    whole.focus({ preventScroll: true });
+    ring.scrollIntoView({ block: "nearest", inline: "nearest" });
+  };
+  const boxOf = (row, column) => {
+    const { left, top } = canvas.getBoundingClientRect();
+    return new DOMRect(left + column * width, top + row * height, width, height);
+  };
+  const cellAt = ({ clientX, clientY }) => {
+    const { left, top } = canvas.getBoundingClientRect();
+    const [row, column] = [Math.floor((clientY - top) / height), Math.floor((clientX - left) / width)];
+    return row >= 0 && column >= 0 && row < panel.rows && column < panel.columns ? { row, column } : null;
+  };
+  return { inRow: (row) => row === 0 && whole, show, boxOf, cellAt };
 };
 
-const rowOfCells = (matrix, row) => {
-  const { class: state, told } = rowStateOf(matrix, row);
-  return element("tr", { role: "row", class: state }, [
-    headingOf("row", matrix.rows[row], told),
-    matrix.columns.map((_, column) => cellElement(matrix, row, column)),
+/** A row with what is told of it in time, "new", "cached", … Of rows that are low, some have their label. */
+const rowOfCells = (matrix, row, cells) => {
+  const told = matrix.rowState[row];
+  const isShown = row % labelsEvery(matrix.height, 15, matrix.asks || !matrix.rowWord) === 0;
+  const state = told && [" ", element("small.row-state", told)];
+  const heading = headingOf("row", matrix.rows[row], state);
+  heading.classList.toggle("unnumbered", !matrix.asElements && !isShown);
+  return element("tr", { role: "row", class: told && `state-${told.split(" ")[0]}` }, [
+    heading,
+    cells,
     matrix.rowSums && sumOfRow(matrix.panel, row),
   ]);
 };
 
-/** Of numbered columns that are narrow, every eighth has its number. */
+/** Of columns that are narrow, some have their label. */
 const columnHeading = (matrix, label, column) => {
-  const isShown = matrix.numbers || matrix.asks || matrix.tokensAbove || column % 8 === 0;
+  const areTokens = matrix.asks || matrix.tokensAbove;
+  const isShown = matrix.numbers || column % labelsEvery(matrix.width, areTokens ? 12 : 36, areTokens) === 0;
   const heading = headingOf("col", label);
   heading.classList.toggle("unnumbered", !isShown);
   return heading;
+};
+
+/** Return n where every nth label has room; of numbers every 8th, 16th, … is shown. */
+const labelsEvery = (size, room, areTokens) => {
+  const every = Math.ceil(room / size);
+  return areTokens || every === 1 ? every : Math.ceil(every / 8) * 8;
 };
 
 /** The heading of a row or a column; without a label, as of a mean, it is no heading. */

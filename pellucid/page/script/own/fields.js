@@ -1,171 +1,120 @@
-// The fields of the form for one's own matrices: each with its label, what is wrong with it below it, its shape.
+// The form for one's own matrices. All its fields are there from the start and keep what was typed; those that a way to
+// begin has no use for are hidden.
 
-import { button, element, withScripts } from "../base/elements.js";
+import { element, withScripts } from "../base/elements.js";
 import { page } from "../base/page.js";
 import { captionOfTensor } from "../runs/runs.js";
-import { claimedStages, settingsOfStart, stagesOfStart, startsOfForm } from "./form.js";
+import { EMPTY_FORM, claimedStages, settingsOfStart, stagesOfStart, startsOfForm } from "./form.js";
 import { UsageError, eachHead, typedMatrix } from "./typed_matrix.js";
+import { stageNames } from "./worked.js";
 
-const NOTE =
-  "A row on each line, numbers apart by spaces, decimals after a point; or paste from a spreadsheet. Write … for what " +
-  "is not known. Several heads: an empty line between their matrices.";
-const CLAIM_NOTE = "Choose the stages, and type their numbers as they are written: 0.40 means two digits.";
-
-// Settings that are typed: their titles, hints and least rows.
-const TYPED = {
-  mask: ["the mask: 0 where a query may look, -inf where not; or true and false", "", 2],
-  scale: ["the number that divides"],
-  heads: ["heads", "Empty: as many as matrices are given, else 1."],
-  tokens: ["tokens", "Words apart by spaces, one for each row."],
-  memory_tokens: ["tokens attended to", "Empty in self-attention: the same words."],
-  vocabulary: [
-    "words in the vocabulary",
-    "Empty: as many as W has rows. Else only the rows of these tokens are given.",
-  ],
-  decimals: [
-    "digits of claimed whole numbers",
-    "Empty: whole numbers may be claimed where they are exact. With 0, a claimed 1 is anything from 0.5 to 1.5.",
-  ],
-};
-
-// Settings that are chosen: the key of the form, their heading, and the choices.
-const CHOICES = {
-  mask: ["masking", "Mask", { none: "none", causal: "causal", own: "my own" }],
-  scale: [
-    "scaling",
-    "Scores divided by",
-    { sqrt_dk: "√d_k", sqrt_dmodel: "√d_model", none: "nothing", number: "a number" },
-  ],
-  scaled: ["scaled", "Embeddings times √d", { false: "no", true: "yes" }],
-};
-
-/** The whole form. `change(changes, again)` tells what was changed, and whether it has to be drawn again. */
-export const ownFields = (form, change) => {
-  const field = (place, symbol, title, hint = "", rows = 0) =>
-    ownField({
-      place,
-      symbol,
-      title,
-      hint,
-      rows,
-      value: form[place] ?? "",
-      change: (text) => change({ [place]: text }),
-    });
-  const line = (place) => field(place, "", ...TYPED[place]);
-  const choice = (key, title, choices) =>
-    ownChoice(title, choices, form[key], (chosen) => change({ [key]: chosen }, true));
-  const matrix = (name) => field(name, ...page.header.own.fields[name], "", 2);
-  const setting = (name) => [CHOICES[name] && choice(...CHOICES[name]), ownSetting(form, name, line)];
-  const starts = Object.entries(startsOfForm()).map(([start, { title }]) => [start, title]);
-  const claimed = claimedStages(form);
-  const claim = (name) => field(`claims.${name}`, captionOfTensor(name).symbol, `claimed ${inWords(name)}`, "", 2);
-  return [
-    choice("start", "Start from", Object.fromEntries(starts)),
-    fieldset("Matrices", NOTE, ownMatrices(form, matrix)),
-    fieldset("Settings", "", settingsOfStart(form.start).map(setting)),
-    fieldset("What a slide or homework claims", CLAIM_NOTE, [
-      stageChoice(form, claimed, change),
-      claimed.map(claim),
-      claimed.length ? line("decimals") : null,
-    ]),
-  ];
-};
-
-const fieldset = (legend, note, fields) =>
-  element("fieldset", {}, element("legend", {}, legend), note && element("p", { class: "own-note" }, note), fields);
-
-/** A field for each matrix; where any may be given, those that are empty are folded away. */
-const ownMatrices = ({ start, ...texts }, matrix) => {
-  const { fields } = startsOfForm()[start];
-  const empty = start === "anything" ? fields.filter((name) => !texts[name]?.trim()) : [];
-  const summary = element("summary", {}, "Other matrices");
-  const rest = element("details", { class: "own-rest" }, summary, empty.map(matrix));
-  rest.open = empty.length === fields.length;
-  return [fields.filter((name) => !empty.includes(name)).map(matrix), empty.length ? rest : null];
-};
-
-/** The field of a setting, where it is typed; where it is chosen, the place of what is wrong with it. */
-const ownSetting = ({ masking, scaling }, name, line) => {
-  const isChosen = { mask: masking !== "own", scale: scaling !== "number", scaled: true }[name];
-  return isChosen ? element("p", { class: "own-error", id: `own-${name}-error` }) : line(name);
-};
-
-/** A labelled field: a textarea or an input. `place` is the name that errors know it by. */
-const ownField = ({ place, symbol, title, value, rows, hint, change }) => {
-  const id = `own-${place.replaceAll(".", "-")}`;
-  const typed = () => {
-    fitToText();
-    change(input.value);
-  };
-  const input = element(rows ? "textarea" : "input", {
-    id,
-    "data-place": place,
-    "data-key": id,
-    spellcheck: "false",
-    autocomplete: "off",
-    autocapitalize: "off",
-    ...(rows ? { class: "own-matrix", wrap: "off" } : { class: "own-line", type: "text" }),
-    "aria-describedby": `${id}-error ${id}-hint`,
-    input: typed,
-  });
-  input.value = value;
-  const size = element("output", { class: "own-size", for: id });
-  const fitToText = () => {
-    if (!rows) return;
-    input.rows = Math.min(16, Math.max(rows, input.value.split("\n").length));
-    size.textContent = sizeOfText(input.value, place);
-  };
-  fitToText();
-  const label = symbol ? [element("b", {}, withScripts(symbol)), " ", title] : title;
-  return element("div", { class: `own-field${rows ? " wide" : ""}` }, [
-    element("label", { for: id }, label),
-    size,
-    input,
-    element("p", { class: "own-hint", id: `${id}-hint` }, hint),
-    element("p", { class: "own-error", id: `${id}-error` }),
+/** The whole form. Each of its fields has the name that a form's texts have it by. */
+export const ownFields = () => {
+  const { starts, fields, settings, notes } = page.header.own;
+  const { decimals, ...others } = Object.fromEntries(
+    Object.entries(settings).map(([name, setting]) => [name, ownField(name, setting)]),
+  );
+  const ways = Object.fromEntries(Object.entries(starts).map(([start, { title }]) => [start, title]));
+  const matrices = Object.entries(fields).map(([name, [symbol, title]]) => ownField(name, { symbol, title, rows: 2 }));
+  const claims = stageNames().map((name) =>
+    ownField(`claims.${name}`, { symbol: captionOfTensor(name).symbol, title: `claimed ${inWords(name)}`, rows: 2 }),
+  );
+  return element("form.own-fields", { submit: (event) => event.preventDefault() }, [
+    element("input", { type: "hidden", name: "name" }), // of an example, while its numbers are unchanged
+    ownField("start", { title: "Start from", key: "start", choices: ways }),
+    fieldset("Matrices", notes.matrices, matrices),
+    fieldset("Settings", "", Object.values(others)),
+    fieldset("What a slide or homework claims", notes.claims, [stageBoxes(), claims, decimals]),
   ]);
 };
 
-/** One of several, as buttons that are pressed or not. */
-const ownChoice = (title, choices, chosen, choose) => {
-  const buttons = Object.entries(choices).map(([value, text]) =>
-    button(text, () => choose(value), {
-      type: "button",
-      pressed: value === chosen,
-      "data-key": `own-${title}-${value}`,
-    }),
-  );
-  const properties = { class: "own-choice", role: "group", "aria-label": title };
-  return element("div", properties, element("span", { class: "label" }, title), buttons);
+const fieldset = (legend, note, fields) =>
+  element("fieldset", element("legend", legend), note && element("p.own-note", note), fields);
+
+/** A labelled field: choices, a line, or a text with `rows`. `place` is the name that errors know it by. */
+const ownField = (place, { symbol = "", title, hint = "", rows = 0, key = place, choices = null, typed = "" }) => {
+  const id = `own-${place.replaceAll(".", "-")}`;
+  const label = [symbol && element("b", withScripts(symbol)), symbol && " ", title];
+  const isTyped = !choices || typed;
+  const written = element(rows ? "textarea.own-matrix" : "input.own-line", {
+    id,
+    name: place,
+    "data-place": place,
+    spellcheck: "false",
+    autocomplete: "off",
+    autocapitalize: "off",
+    wrap: rows ? "off" : null,
+    "aria-label": choices && title,
+    "aria-describedby": `${id}-error ${id}-hint`,
+  });
+  const options = Object.entries(choices ?? {}).map(([value, text]) => element("option", { value }, text));
+  const chosen = element("select", { id: `${id}-choice`, name: key }, options);
+  const whole = element("div.own-field", { class: rows && !choices && "wide", "data-typed": typed || null }, [
+    element("label", { for: choices ? chosen.id : id }, label),
+    rows > 0 && element("output.own-size", { for: id }),
+    choices && chosen,
+    isTyped && written,
+    element("p.own-hint", { id: `${id}-hint` }, hint),
+    element("p.own-error", { id: `${id}-error` }),
+  ]);
+  whole.place = place;
+  return whole;
 };
 
 const inWords = (name) => name.replaceAll(/[._]/g, " ");
 
-/** A button for each stage, pressed where something is claimed about it. */
-const stageChoice = ({ start }, claimed, change) => {
-  const buttons = stagesOfStart(start).map((name) => {
-    const pressed = claimed.includes(name);
-    const toggled = pressed ? claimed.filter((each) => each !== name) : [...claimed, name];
-    return button(withScripts(captionOfTensor(name).symbol), () => change({ claimed: toggled.join(" ") }, true), {
-      type: "button",
-      pressed,
-      "data-key": `own-claim-${name}`,
-      title: inWords(name),
-      "aria-label": inWords(name),
-    });
-  });
-  return element("div", { class: "own-choice", role: "group", "aria-label": "stages with claims" }, buttons);
+/** A box to tick for each stage about which something may be claimed. */
+const stageBoxes = () =>
+  element("div.own-stages", { role: "group", "aria-label": "stages with claims" }, [
+    stageNames().map((value) => {
+      const box = element("input", { type: "checkbox", name: "claimed", value, "aria-label": inWords(value) });
+      return element("label", { title: inWords(value) }, box, " ", withScripts(captionOfTensor(value).symbol));
+    }),
+  ]);
+
+/** The texts of the form by the names of its fields. */
+export const textsOf = (fields) => {
+  const data = new FormData(fields);
+  return { ...Object.fromEntries(data), claimed: data.getAll("claimed").join(" ") };
+};
+
+/** Put texts into the form; a field that has none is empty. */
+export const fillFields = (fields, form) => {
+  const texts = { ...EMPTY_FORM, ...form };
+  for (const field of fields.elements) {
+    if (field.type === "checkbox") field.checked = texts.claimed.split(" ").includes(field.value);
+    else if (field.name) field.value = texts[field.name] ?? "";
+  }
+  showFields(fields);
+};
+
+/** Show the fields that the way to begin has use for, each matrix as high as its text and with its shape. */
+export const showFields = (fields) => {
+  const form = textsOf(fields);
+  const claimed = claimedStages(form);
+  const shown = ["start", ...startsOfForm()[form.start].fields, ...settingsOfStart(form.start)];
+  shown.push(...claimed.map((name) => `claims.${name}`), claimed.length && "decimals");
+  for (const field of fields.querySelectorAll(".own-field")) field.hidden = !shown.includes(field.place);
+  const stages = stagesOfStart(form.start);
+  for (const label of fields.querySelectorAll(".own-stages label"))
+    label.hidden = !stages.includes(label.control.value);
+  for (const field of fields.querySelectorAll("[data-typed]")) {
+    const [choice, ...typed] = field.querySelectorAll("select, [data-place], .own-hint");
+    for (const each of typed) each.hidden = choice.value !== field.dataset.typed;
+  }
+  for (const written of fields.querySelectorAll("textarea")) {
+    written.rows = Math.min(16, Math.max(written.value ? 2 : 1, written.value.split("\n").length));
+    written.closest(".own-field").querySelector("output").textContent = sizeOfText(written.value, written.name);
+  }
 };
 
 /** Says at a field what is wrong with it; without an error, takes what was said away. */
-export const showFieldError = (place, error) => {
-  for (const shown of place.querySelectorAll(".own-fields .own-error")) shown.textContent = "";
-  for (const field of place.querySelectorAll("[aria-invalid]")) field.removeAttribute("aria-invalid");
-  if (!error?.place) return;
-  const id = `own-${error.place.replaceAll(".", "-")}`;
-  const below = place.querySelector(`[id="${id}-error"]`);
-  place.querySelector(`[id="${id}"]`)?.setAttribute("aria-invalid", "true");
-  if (below) below.textContent = error.message;
+export const showFieldError = (fields, error) => {
+  for (const field of fields.querySelectorAll(".own-field")) {
+    const isWrong = Boolean(error) && field.place === error.place;
+    field.querySelector(".own-error").textContent = isWrong ? error.message : "";
+    for (const each of field.querySelectorAll("[name]")) each.ariaInvalid = isWrong ? "true" : null;
+  }
 };
 
 /** The shape of a typed matrix, as far as it can be read. */

@@ -115,13 +115,9 @@ export const formOfTable = (table) => {
 
 const wordsAsText = (words) => words.join(words.some((word) => /[\s,]/.test(word)) ? "\t" : " ");
 
-const ADDRESS_HOLDS = 30000; // letters of a form that an address carries: the least that browsers take is more
-
-/** A form as part of an address; null where it is too large for one. */
-export const formIntoAddress = (form) => {
-  const text = JSON.stringify(form);
-  return encodeURIComponent(text).length > ADDRESS_HOLDS ? null : text;
-};
+/** A form as part of an address: what is empty is left out. */
+export const formIntoAddress = (form) =>
+  JSON.stringify(Object.fromEntries(Object.entries(form).filter(([, typed]) => typed)));
 
 /** The form that an address carries, null where it carries none: addresses come from anywhere, so only texts count. */
 export const formFromAddress = (text) => {

@@ -1,7 +1,7 @@
 // Claims about a worked example, judged cell by cell, as pellucid/worked does it: from the claimed line before, and
 // from the start. A claim holds within half a unit of its last digit as written; −∞ equals only −∞.
 
-import { fourDecimals } from "../base/numbers.js";
+import { axesOfMatrix, fourDecimals } from "../base/numbers.js";
 import { capitalised } from "../base/text.js";
 import { EXACT, cellByCell, sameSizes, slipThatGives } from "./slips.js";
 import { UsageError, eachHead, writtenNumber } from "./typed_matrix.js";
@@ -12,7 +12,7 @@ const FROM_THE_START = "right from the start, though not from the line before";
 
 /** Every claimed cell with its verdict, and every stage from the claimed line before and from the start. */
 export const checkClaims = (worked, claims, decimals = null) => {
-  const { given, shapes } = worked;
+  const { given } = worked;
   const read = {};
   for (const name of stageNames()) if (claims[name]) read[name] = readClaim(name, claims[name], given.heads, decimals);
   const { computed: steps, used } = followClaims(given, read, true);
@@ -22,7 +22,7 @@ export const checkClaims = (worked, claims, decimals = null) => {
     settleDigits(name, claim, [steps[name], starts[name]]);
     const isMisfit = Boolean(starts[name]) && !sameSizes(starts[name], claim.numbers);
     const slip = steps[name] && !isMisfit ? slipThatGives(given, name, claim, used, steps[name]) : "";
-    const misfit = isMisfit ? `shapes multiply: ${shapes[name]}, not (${claim.numbers[0].size})` : "";
+    const misfit = isMisfit ? `it is (${starts[name][0].size}), not (${claim.numbers[0].size})` : "";
     claim.numbers.forEach((matrix, head) =>
       matrix.map((claimed, row, column) => {
         if (Number.isNaN(claimed)) return;
@@ -37,7 +37,7 @@ export const checkClaims = (worked, claims, decimals = null) => {
       }),
     );
   }
-  return { cells, shapes, steps, starts, shown, tokens: given.tokens };
+  return { cells, steps, starts, shown, tokens: given.tokens };
 };
 
 /** A matrix, or one for each head where the stage has heads. */
@@ -96,6 +96,18 @@ const holds = (claimed, half, computed) =>
 export const countOf = ({ cells }, verdict, name = null) =>
   cells.filter((cell) => cell.verdict === verdict && (name === null || cell.name === name)).length;
 
+/** "2 follow": how many cells, of one stage or of all, have a verdict. */
+export const verdictsCounted = (report, verdict, name = null) =>
+  `${countOf(report, verdict, name)} ${verdict === "follows" ? "follow" : verdict}`;
+
+const SIDES = ["row", "column"];
+
+/** What a row or a column of a stage is called: its token where these are given, else its number. */
+export const labelOf = (report, name, side, place) => {
+  const axis = axesOfMatrix(stageAxes()[name])[SIDES.indexOf(side)];
+  return report.tokens[axis]?.[place] ?? String(place);
+};
+
 /** The first stage that goes wrong, a cell of it with its numbers, and what was done instead; "" where none does. */
 export const firstWrong = (report) => {
   const cell = report.cells.find(({ verdict }) => verdict === "wrong");
@@ -104,10 +116,11 @@ export const firstWrong = (report) => {
   const stage = `The first stage that goes wrong is ${cell.name}, where ${here === 1 ? "one cell is" : `${here} cells are`} wrong`;
   const computed = Number.isNaN(cell.step) ? cell.start : cell.step;
   if (Number.isNaN(computed)) return `${stage}: ${cell.why}.`;
-  const [rows, columns] = stageAxes()[cell.name].replace(/[BH]/g, "");
-  const word = (axis, place) => (report.tokens[axis] ? `${place} (${report.tokens[axis][place]})` : place);
-  const places = [`row ${word(rows, cell.row)}`];
-  if (columns) places.push(`column ${word(columns, cell.column)}`);
+  const place = (side) => {
+    const label = labelOf(report, cell.name, side, cell[side]);
+    return `${side} ${cell[side]}${label === String(cell[side]) ? "" : ` (${label})`}`;
+  };
+  const places = axesOfMatrix(stageAxes()[cell.name]).map((_, at) => place(SIDES[at]));
   if (report.starts[cell.name].length > 1) places.unshift(`head ${cell.head}`);
   const claims = `claims ${cell.written}, and ${shownNumber(computed)} is computed`;
   return `${stage}. ${capitalised(places.join(", "))} ${claims}${cell.why ? `: ${cell.why}` : ""}.`;
@@ -115,8 +128,8 @@ export const firstWrong = (report) => {
 
 /** "12 cells: 7 right, 2 follow, 3 wrong". */
 export const verdictSummary = (report) => {
-  const counts = VERDICTS.filter((verdict) => countOf(report, verdict)).map(
-    (verdict) => `${countOf(report, verdict)} ${verdict === "follows" ? "follow" : verdict}`,
+  const counts = VERDICTS.filter((verdict) => countOf(report, verdict)).map((verdict) =>
+    verdictsCounted(report, verdict),
   );
   return `${report.cells.length} cells${counts.length ? ": " : ""}${counts.join(", ")}`;
 };

@@ -2,8 +2,7 @@
 
 import { button, element, redraw, say } from "../base/elements.js";
 import { page } from "../base/page.js";
-import { copyText } from "../matrices/copying.js";
-import { ownFields, showFieldError } from "./fields.js";
+import { fillFields, ownFields, showFieldError, showFields, textsOf } from "./fields.js";
 import { EMPTY_FORM, formFromAddress, formIntoAddress, formOfTable, startsOfForm, tableOfForm } from "./form.js";
 import { checkClaims } from "./judge.js";
 import { VERDICT_SIGNS, drawOwnResults, verdictClass, verdictSentence } from "./results.js";
@@ -20,95 +19,85 @@ const FIRST_EXAMPLE = "000-masked"; // which is right
  */
 export const drawOwnForm = (place, { first = null, carried = "", remember = () => {} } = {}) => {
   if (place.querySelector(":scope > .own")) return undefined;
-  const examples = page.header.own.examples;
-  const begun = formOfTable(first ?? examples.find(({ name }) => name === FIRST_EXAMPLE));
-  const own = { place, begun, form: (carried && formFromAddress(carried)) || begun, namesIt: first !== null, remember };
-  own.before = []; // forms that an example or a file has replaced
-  own.sourceOf = (form) => [first, ...examples].find((each) => form.name && each?.name === form.name) ?? {};
+  const { examples } = page.header.own;
+  const own = { place, remember, isNamed: first !== null, fields: ownFields(), before: [] };
+  own.sourceOf = ({ name }) => [first, ...examples].find((each) => name && each?.name === name) ?? {};
+  own.fields.addEventListener("input", ({ target }) => changed(own, target.name));
   place.replaceChildren(ownPlaces(own));
-  own.change = (changes, again = false) => {
-    const example = changes.start && exampleOfStart(changes.start, own.form);
-    if (example) return own.replace(formOfTable(example), `${example.name}: ${example.about}`);
-    const isSame = changes.start || changes.claimed !== undefined; // what is said about the example goes on to hold
-    own.form = { ...own.form, ...(isSame ? {} : { name: "" }), ...changes };
-    if (again) drawFields(own);
-    clearTimeout(own.waiting);
-    own.waiting = setTimeout(() => workOut(own), again ? 0 : TYPING_PAUSE);
-    return undefined;
-  };
-  own.replace = (form, told, before = [...own.before, own.form]) => {
-    Object.assign(own, { form, before });
-    say(told);
-    return drawForm(own);
-  };
-  return drawForm(own);
+  fillFields(own.fields, formOfTable(first ?? examples.find(({ name }) => name === FIRST_EXAMPLE)));
+  own.begun = JSON.stringify(textsOf(own.fields));
+  if (carried) fillFields(own.fields, formFromAddress(carried) ?? textsOf(own.fields));
+  return workOut(own);
 };
 
-/** A way to begin that lacks what it needs begins with an example. */
-const exampleOfStart = (start, form) => {
-  const { needs = [] } = startsOfForm()[start];
-  if (needs.every((name) => form[name]?.trim())) return null;
-  return page.header.own.examples.find((each) => formOfTable(each).start === start);
+/** What comes of a change in the form, soon. A way to begin that lacks what it needs begins with an example. */
+const changed = (own, name) => {
+  const form = textsOf(own.fields);
+  const lacks = name === "start" && startsOfForm()[form.start].needs?.some((each) => !form[each].trim());
+  const example = lacks && page.header.own.examples.find((each) => formOfTable(each).start === form.start);
+  if (example) return beginWith(own, example);
+  if (!["start", "claimed"].includes(name)) own.fields.elements.namedItem("name").value = ""; // no longer that example
+  showFields(own.fields);
+  clearTimeout(own.waiting);
+  own.waiting = setTimeout(() => workOut(own), TYPING_PAUSE);
+  return undefined;
+};
+
+const beginWith = (own, example) => replaceForm(own, formOfTable(example), `${example.name}: ${example.about}`);
+
+/** Put other texts into the form; those before stay within reach. */
+const replaceForm = (own, form, told, before = [...own.before, own.form]) => {
+  own.before = before;
+  fillFields(own.fields, form);
+  say(told);
+  return workOut(own);
 };
 
 /** The form and what comes of it, side by side; the one that comes first is read first. */
 const ownPlaces = (own) => {
-  const part = (name) => (own[name] = element("div", { class: `own-${name}` }));
-  own.about = element("p", { class: "own-about" });
-  const file = element("div", { class: "own-file" }, asFile(own));
-  const typed = [part("status"), part("tools"), part("fields"), file];
-  const form = element("section", { class: "own-form", "aria-label": "the numbers" }, typed);
-  const made = { class: "own-outcome", "aria-label": "what comes of them" };
-  const outcome = element("section", made, own.about, part("results"));
-  if (own.namesIt) return element("div", { class: "own outcome-first" }, outcome, form);
-  return element("div", { class: "own" }, form, outcome);
+  own.about = element("p.own-about");
+  own.results = element("div.own-results");
+  own.status = element("div.own-status");
+  const typed = [own.status, ownTools(own), own.fields, element("div.own-file", asFile(own))];
+  const form = element("section.own-form", { "aria-label": "the numbers" }, typed);
+  const outcome = element("section.own-outcome", { "aria-label": "what comes of them" }, own.about, own.results);
+  return own.isNamed ? element("div.own.outcome-first", outcome, form) : element("div.own", form, outcome);
 };
-
-const drawForm = (own) => {
-  drawTools(own);
-  drawFields(own);
-  return workOut(own);
-};
-
-const drawFields = (own) => redraw(own.fields, ownFields(own.form, own.change));
 
 /** Choosing an example, the way back to what was there before, and an empty form. */
-const drawTools = (own) => {
+const ownTools = (own) => {
   const { examples } = page.header.own;
-  const choose = (event) => {
-    const example = examples.find(({ name }) => name === event.target.value);
-    if (example) own.replace(formOfTable(example), `${example.name}: ${example.about}`);
-  };
-  const options = examples.map(({ name, about }) =>
-    element("option", { value: name, selected: name === own.form.name }, `${name}: ${about}`),
-  );
+  const options = examples.map(({ name, about }) => element("option", { value: name }, `${name}: ${about}`));
+  const choose = () => own.example.value && beginWith(own, own.sourceOf({ name: own.example.value }));
   const first = element("option", { value: "" }, "choose one of these …");
-  const select = element("select", { id: "own-example", "data-key": "own-example", change: choose }, first, options);
-  const label = element("label", { for: "own-example" }, "An example to begin with");
-  const back = () => own.replace(own.before.at(-1), "As it was before.", own.before.slice(0, -1));
-  const clear = () => own.replace({ ...EMPTY_FORM, start: own.form.start }, "The form is empty.");
-  redraw(
-    own.tools,
-    element("div", { class: "own-field" }, label, select),
-    own.before.length ? button("Back to what I had", back, { type: "button", "data-key": "own-back" }) : null,
+  own.example = element("select", { id: "own-example", change: choose }, first, options);
+  const back = () => replaceForm(own, own.before.at(-1), "As it was before.", own.before.slice(0, -1));
+  own.back = button("Back to what I had", back, { type: "button" });
+  const start = () => ({ start: textsOf(own.fields).start });
+  const clear = () => replaceForm(own, start(), "The form is empty.");
+  return element("div.own-tools", [
+    element("div.own-field", element("label", { for: "own-example" }, "An example to begin with"), own.example),
+    own.back,
     button("Empty the form", clear, { type: "button", "data-key": "own-clear" }),
-  );
+  ]);
 };
 
 /** Computes everything from what is typed; where that cannot be, says why, and leaves what was there. */
 const workOut = async (own) => {
-  const isAsBegun = JSON.stringify(own.form) === JSON.stringify(own.begun);
-  const carried = isAsBegun ? "" : formIntoAddress(own.form);
-  own.remember(carried ?? "");
-  showAbout(own, isAsBegun, carried === null);
-  showFieldError(own.place, null);
-  if (isEmpty(own.form)) {
+  const form = (own.form = textsOf(own.fields));
+  const isAsBegun = JSON.stringify(form) === own.begun;
+  own.remember(isAsBegun ? "" : formIntoAddress(form));
+  own.example.value = form.name;
+  own.back.hidden = !own.before.length;
+  showAbout(own, form, isAsBegun);
+  showFieldError(own.fields, null);
+  if (!Object.entries(form).some(([name, text]) => !(name in EMPTY_FORM) && text.trim())) {
     own.drawn = "";
     own.results.replaceChildren();
     return tellOutcome(own, "not derivable", "Type or paste a matrix, or choose an example.");
   }
   try {
-    const table = tableOfForm(own.form);
+    const table = tableOfForm(form);
     const worked = workedExample(table);
     const report = checkClaims(worked, table.claims, table.decimals);
     own.json.value = JSON.stringify(table, null, 1);
@@ -116,28 +105,22 @@ const workOut = async (own) => {
     tellOutcome(own, verdict, text);
     if (own.json.value === own.drawn) return;
     own.drawn = own.json.value;
-    await drawOwnResults(own.sourceOf(own.form), worked, report, own.results);
+    await drawOwnResults(own.sourceOf(form), worked, report, own.results);
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
-    showFieldError(own.place, error);
+    showFieldError(own.fields, error);
     tellOutcome(own, "fault", error.message);
   }
 };
 
-/** Whether nothing is typed: an empty form is no mistake. */
-const isEmpty = (form) => !Object.entries(form).some(([key, text]) => !(key in EMPTY_FORM) && text.trim());
-
 /** Which example this is, where the page's own heading does not say it. */
-const showAbout = (own, isAsBegun, isTooLarge) => {
-  const { name, about, note, lines } = own.sourceOf(own.form);
-  const from = note ? element("small", {}, ` note ${note}, lines ${lines}`) : "";
-  const changed = own.namesIt && own.begun.name ? `Changed: no longer ${own.begun.name}.` : "Your own numbers.";
-  const loss = " Too large for the address of this page: it is gone when the page is closed. Keep it as a file, below.";
-  own.about.hidden = own.namesIt && isAsBegun;
-  own.about.replaceChildren(
-    ...(name ? [element("b", {}, name), ` ${about} `, from] : [changed]),
-    isTooLarge ? loss : "",
-  );
+const showAbout = (own, form, isAsBegun) => {
+  const { name, about, note, lines } = own.sourceOf(form);
+  const { name: begun } = JSON.parse(own.begun);
+  const from = note && element("small", ` note ${note}, lines ${lines}`);
+  const other = own.isNamed && begun ? `Changed: no longer ${begun}.` : "Your own numbers.";
+  own.about.hidden = own.isNamed && isAsBegun;
+  redraw(own.about, name ? [element("b", name), ` ${about} `, from] : other);
 };
 
 /** What is wrong with the form, or the verdict once more, small, where one types; it is also what is said aloud. */
@@ -145,9 +128,9 @@ const tellOutcome = (own, verdict, text) => {
   own.results.classList.toggle("is-old", verdict === "fault");
   own.status.className = `own-status ${verdictClass(verdict)}`;
   const show = () => own.place.querySelector(".own-outcome").scrollIntoView({ block: "start" });
-  const sign = element("span", { class: "verdict-sign", "aria-hidden": "true" }, VERDICT_SIGNS[verdict] ?? "!");
+  const sign = element("span.verdict-sign", { "aria-hidden": "true" }, VERDICT_SIGNS[verdict] ?? "!");
   const again = button("Show", show, { type: "button", "data-key": "own-show" });
-  redraw(own.status, element("p", {}, sign, " ", text), again);
+  redraw(own.status, element("p", sign, " ", text), again);
   if (own.said !== undefined && own.said !== text) say(text);
   own.said = text;
 };
@@ -159,10 +142,10 @@ const asFile = (own) => {
     try {
       const form = formOfTable({ ...JSON.parse(own.json.value), name: "" });
       workedExample(tableOfForm(form));
-      own.replace(form, "The form is as the file says.");
-      done.textContent = "";
+      replaceForm(own, form, "The form is as the file says.");
+      wrong.textContent = "";
     } catch (error) {
-      done.textContent = `This is no example that the form takes: ${error.message}`;
+      wrong.textContent = `This is no example that the form takes: ${error.message}`;
     }
   };
   const download = () => {
@@ -170,20 +153,15 @@ const asFile = (own) => {
     element("a", { href: address, download: "example.json" }).click();
     setTimeout(() => URL.revokeObjectURL(address), 1000);
   };
-  const copy = async () =>
-    (done.textContent = (await copyText(own.json.value)) ? "Copied." : "Select the text and copy it.");
-  const field = { id: "own-json", class: "own-matrix", wrap: "off", rows: 8, spellcheck: "false", change: bring };
-  own.json = element("textarea", field);
-  const done = element("p", { class: "own-error", role: "alert" });
-  return element("details", {}, [
-    element("summary", {}, "As a file"),
-    element(
-      "label",
-      { for: "own-json" },
-      "What is in the form, for pellucid example --file; or paste such a file here",
-    ),
+  const field = { id: "own-json", wrap: "off", rows: 8, spellcheck: "false", change: bring };
+  const label = "What is in the form, for pellucid example --file; or paste such a file here";
+  own.json = element("textarea.own-matrix", field);
+  const wrong = element("p.own-error", { role: "alert" });
+  return element("details", [
+    element("summary", "As a file"),
+    element("label", { for: "own-json" }, label),
     own.json,
-    element("div", { class: "own-buttons" }, button("Copy", copy), button("Download", download)),
-    done,
+    button("Download", download, { type: "button" }),
+    wrong,
   ]);
 };

@@ -26,7 +26,7 @@ const PARAMETERS = {
 };
 const PATHS = { inner: "feed_forward.inner", outer: "feed_forward.outer", norm: "residual.norm" };
 
-/** Every stage by its name, in order, and how its shape comes about, of the table that a file or the form gives. */
+/** {given, stages: each by its name, in order}, of the table that a file or the form gives. */
 export const workedExample = (table) => {
   const asked = readTable(table);
   const given = givenBy(asked)(asked);
@@ -40,7 +40,7 @@ export const workedExample = (table) => {
     if (heads.some(({ data }) => data.some(isWrong)))
       throw new UsageError(`${name}: from these numbers it overflows float64 (1.8e308). Give smaller ones.`);
   }
-  return { given, stages, shapes: shapesOf(given, stages) };
+  return { given, stages };
 };
 
 const givenBy = ({ arrays }) => {
@@ -129,25 +129,6 @@ export const madeOfStage = (name, arrays) => {
   };
   const parameters = weights.flatMap((each) => PARAMETERS[each.name]).filter((each) => arrays[each]);
   return [of.map((each) => meant[each] ?? sibling(name, each)), parameters];
-};
-
-/** "(2×4)·(4×3) = (2×3)" for each stage; of each head, where there are several. */
-const shapesOf = ({ arrays, rows, columns, heads, divisor }, stages) => {
-  const sizes = { divisor: Number((divisor ?? 1).toPrecision(6)), heads };
-  for (const [name, [first]] of Object.entries({ ...arrays, ...stages })) sizes[name] = first.size;
-  sizes.scores = `${rows}×${columns}`;
-  sizes["keys^T"] = stages.keys ? stages.keys[0].transposed().size : "";
-  const filled = (way) => way.replace(/\{([^}]*)\}/g, (_, each) => sizes[each]);
-  const shapeOf = (name) => {
-    const isPlain = name in arrays || (name === "concatenated" && heads === 1);
-    if (isPlain || !["queries", "keys", "values"].includes(name))
-      return filled((!isPlain && page.header.own.shapes[name]) || `({${name}})`);
-    const [[source], [weight]] = madeOfStage(name, arrays);
-    const whole = `${arrays[source][0].rows}×${arrays[weight ?? source][0].columns}`;
-    const ofHeads = whole === sizes[name] ? "" : `, ${heads} heads of (${sizes[name]})`;
-    return `${weight ? filled(`({${source}})·({${weight}}) = `) : ""}(${whole})${ofHeads}`;
-  };
-  return Object.fromEntries(Object.keys(stages).map((name) => [name, shapeOf(name)]));
 };
 
 const GIVEN_AXES = { inputs: "BLD", sublayer: "BLD", memory: "BMD" }; // of what the stages show beside each other

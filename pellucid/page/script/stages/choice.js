@@ -1,11 +1,9 @@
 // The chosen cell of a stage: looked at, pinned, told to the page, framed in its operands.
 
-import { element, keyed } from "../base/elements.js";
 import { largestCell } from "../base/numbers.js";
 import { isDecoderSelf, splitName } from "../runs/parts.js";
-import { NOT_KEPT } from "../cells/making.js";
 import { inspect } from "./inspector.js";
-import { resultOf } from "./items.js";
+import { resultOf } from "./equations.js";
 
 /** Show a cell in the inspector while a pointer or the focus is on it. A pinned one stays, but walks with the arrows. */
 export const lookAt = (drawing, cell, how) => {
@@ -34,8 +32,9 @@ export const pinCell = (drawing, cell, isWalk = false) => {
 /** Frame the cell, and in the operands the row and the column that it was made from. */
 const frameCells = (drawing, { figure, row, column }) => {
   const isResult = figure.spec === resultOf(drawing.stage);
+  const made = figure.spec.back?.(row, column) ?? [row, column]; // of the best words, the column in the tensor
   for (const each of drawing.plates.values()) {
-    const area = each === figure ? { row, column } : isResult ? (each.spec.frames?.(row, column) ?? null) : null;
+    const area = each === figure ? { row, column } : isResult ? (each.spec.frames?.(...made) ?? null) : null;
     for (const matrix of each.grids) matrix.outline(area);
   }
 };
@@ -55,10 +54,9 @@ const clearestCell = ({ time }, { panel, asks, kind, name, pick }) => {
 /** Show which cell the view has chosen: pinned where it names one, else the clearest of the result. */
 export const showChoice = (drawing) => {
   const { view, stage, plates } = drawing;
-  const ofTensor = [...plates.values()].filter(({ spec }) => spec.name === view.tensor && spec.panel);
+  const ofTensor = [...plates.values()].filter(({ spec }) => spec.name === view.tensor);
   const figure =
     ofTensor.find(({ spec }) => (spec.head ?? 0) === view.head) ?? ofTensor[0] ?? plates.get(resultOf(stage).key);
-  if (!figure.grids.length) return drawing.inspector.replaceChildren(element("p.note", NOT_KEPT));
   const { spec } = figure;
   drawing.isPinned = view.row !== null;
   const asked = [view.row, view.column ?? 0];
@@ -67,21 +65,4 @@ export const showChoice = (drawing) => {
   drawing.rest = { figure, ...figure.grids[0].chosen() };
   frameCells(drawing, drawing.rest);
   return inspect(drawing, drawing.rest);
-};
-
-/** What had the focus in a place: a button by its key, or a cell of a plate. Null: nothing. */
-export const heldFocus = (place) => {
-  const active = document.activeElement;
-  if (!place.contains(active)) return null;
-  const plate = active.closest("[data-plate]")?.dataset.plate;
-  return { key: active.dataset.key, plate, chosen: active.closest(".matrix")?.chosen?.() };
-};
-
-export const giveFocusBack = (drawing, held) => {
-  if (held?.key) return keyed(drawing.place, "key", held.key)?.focus({ preventScroll: true });
-  if (!held?.chosen) return undefined;
-  const { figure, row, column } = drawing.isPinned
-    ? drawing.rest
-    : { figure: drawing.plates.get(held.plate), ...held.chosen };
-  return figure?.grids[0]?.choose(row, column, true);
 };

@@ -1,133 +1,202 @@
-// The equation of each part, as stages: one product, one sum, one softmax at a time.
+// The stages of a block: the tensors of the pass in the order of computation, each as an equation. Which equation, the
+// table of tensors says: it has the operation that makes a tensor, and what this reads.
 
-import { numbered } from "../base/numbers.js";
-import { madeOf } from "../runs/lineage.js";
-import { blocksOf, isAttention, isResidual } from "../runs/parts.js";
+import { madeOf, productBehind, weightPanel } from "../runs/lineage.js";
+import { blockOf, splitName } from "../runs/parts.js";
+import { captionOfTensor } from "../runs/runs.js";
+import { divisorOfRun } from "../cells/attention_operations.js";
 import { ACTIVATION_WORDS, idsOfStack } from "../cells/operations.js";
-import { attentionStages } from "./attention_stages.js";
-import { CELL, COLUMN, EQUALS, PLUS, ROW, TIMES, equation, sign, stage, stagesOfRows } from "./items.js";
-import { parameterPlate, rowPlate, tensorPlate } from "./specs.js";
-import { vocabularyStages } from "./vocabulary_stages.js";
+import { parameterPlate, sizeInWords, tensorPlate, vocabularySize } from "./specs.js";
+
+/** `number` is of the notes' seven steps, `sign` what its button says; the last of its items is its result.
+ *  @typedef {{ key: string, number: string, sign: string, title: string, items: object[] }} Stage */
+
+// Of each kind of tensor: what its button says, its title, the number of the notes' step.
+const STAGES = {
+  "attention.queries": ["Q", "Queries: what each position asks for", "2"],
+  "attention.keys": ["K", "Keys: what each position can be found by", "2"],
+  "attention.values": ["V", "Values: what each position gives", "2"],
+  "attention.scores": ["Q K<sup>T</sup>", "Scores: each query with each key", "3"],
+  "attention.scaled_scores": ["÷ √d<sub>k</sub>", "Scaled: divided by the root of the keys’ dimension"],
+  "attention.masked_scores": ["+ mask", "Masked: −∞ where a query may not look", "4"],
+  "attention.weights": ["softmax", "Attention weights: each row shares a whole 1", "5"],
+  "attention.context": ["· V", "Context: what each position takes of the values", "6"],
+  "attention.concatenated": ["heads", "The heads side by side"],
+  "attention.output": ["W<sup>O</sup>", "Output: the heads mixed, back in the stream’s width", "7"],
+  "feed_forward.hidden": ["X · W<sub>1</sub>", "Wider: each position by itself"],
+  "feed_forward.activated": ["activation", "The activation: each number by itself"],
+  "feed_forward.output": ["· W<sub>2</sub>", "Back to the stream’s width"],
+  "residual.sum": ["+", "Add: the stream and what the sublayer found"],
+  "residual.output": ["→", "Output of Add & Norm"],
+  "norm.mean": ["μ", "The mean of each position’s vector"],
+  "norm.variance": ["σ²", "Its variance"],
+  "norm.standardized": ["(x − μ) ÷ σ", "Standardised: mean 0 and variance 1"],
+  "norm.output": ["· γ + β", "Weight and bias of each dimension"],
+  "stack.token_embeddings": ["E", "Each token’s row of the embedding matrix"],
+  "stack.positions": ["PE", "Positions: sines and cosines"],
+  "stack.embedded": ["E + PE", "What the words are, and where they stand"],
+  "encoder.output": ["memory", "What every cross-attention makes its keys and values from"],
+  "decoder.output": ["output", "What leaves the decoder"],
+  "decoder.logits": ["logits", "A number for each word: the best of each row"],
+  "decoder.probabilities": ["softmax", "Probabilities of the next word"],
+};
+
+const wordsOfStage = (name) => STAGES[captionOfTensor(name).name];
 
 /** The stages of the block of a view; of a worked example, of all its blocks. */
 export const stagesOf = async (view) => {
-  if (!view.run.isWorked) return stagesOfBlock(view);
-  return (await Promise.all(blocksOf(view.run).map((block) => stagesOfBlock({ ...view, block })))).flat();
+  const { run, block } = view;
+  const isHere = (name) => wordsOfStage(name) && (run.isWorked || blockOf(name) === block);
+  const names = run.names.filter(isHere);
+  return [...(await inputStage(view, names)), ...(await Promise.all(names.map((name) => stageOf(view, name))))];
 };
 
-const stagesOfBlock = async (view) => {
-  const { block } = view;
-  if (block === "" || isAttention(block)) return attentionStages(view);
-  if (block.endsWith("feed_forward")) return feedForwardStages(view);
-  if (isResidual(block)) return residualStages(view);
-  if (block === "encoder.output")
-    return [
-      ...(await normStages({ ...view, block: "encoder" })),
-      stage("", "memory", MEMORY_SAYS, [await tensorPlate(view, block)]),
-    ];
-  if (block === "decoder.word")
-    return [...(await normStages({ ...view, block: "decoder" })), ...(await vocabularyStages(view))];
-  return stagesOfRows(view, EMBEDDING_STAGES);
+/** X, which the queries are made of, and in cross-attention the memory beside it. */
+const inputStage = async (view, names) => {
+  const made = names.filter((name) => /(^|\.)(queries|keys)$/.test(name));
+  const inputs = [...new Set(made.reverse().flatMap((name) => madeOf(view.run, name).of))];
+  const items = await Promise.all(inputs.map((name) => tensorPlate(view, name)));
+  return items.length ? [{ key: inputs.at(-1), number: "1", sign: "X", title: "Input of this sublayer", items }] : [];
 };
 
-const MEMORY_SAYS = "What every cross-attention makes its keys and values from";
-
-const itself = async (view, name) => [await tensorPlate(view, name)];
-
-/** a + b = sum. */
-const sumItems = (view, name) => {
-  const [one, other] = madeOf(view.run, name).of;
-  return equation([one, CELL], PLUS, [other, CELL], EQUALS)(view, name);
+/** A stage; where its equation ends with "=", its result says the equation in sizes: "(6×64)·(64×16) = (6×16)".
+ *  @returns {Stage} */
+const stageOf = async (view, name) => {
+  const [chip, title, number = ""] = wordsOfStage(name);
+  const operands = await OPERANDS[captionOfTensor(name).by](view, name);
+  const result = await tensorPlate(view, name);
+  const sizes = [...operands, result].map((item) =>
+    item.sign ? (item === TIMES ? "·" : ` ${item.sign} `) : sizeInWords(item),
+  );
+  if (operands.at(-1)?.sign.endsWith("=")) result.product = sizes.join("");
+  return { key: name, number, sign: chip, title, items: [...operands, result] };
 };
 
-const feedForwardStages = (view) => {
-  const activation = ACTIVATION_WORDS[view.run.config.activation];
-  return stagesOfRows(view, [
-    ["", "X · W<sub>1</sub>", "Wider: each position by itself", "hidden"],
-    [
-      "",
-      activation,
-      `The activation: ${activation}`,
-      "activated",
-      equation(["hidden", CELL], sign(`${activation} →`, "becomes")),
-    ],
-    ["", "· W<sub>2</sub>", "Back to the stream’s width", "output"],
-  ]);
+export const resultOf = ({ items }) => items.at(-1);
+
+const sign = (text, said) => ({ sign: text, words: said });
+
+export const TIMES = sign("·", "times");
+const PLUS = sign("+", "plus"),
+  EQUALS = sign("=", "equals"),
+  SOFTMAX = sign("softmax →", "softmax of each row gives");
+
+// What of an operand a cell of the result comes from.
+export const COLUMN = (_, column) => ({ column });
+const ROW = (row) => ({ row });
+const CELL = (row, column) => ({ row, column });
+
+/** Operands of an operation: of each, what of it a cell comes from, and the sign after it. Of one that an example does
+ *  not have, the sign before it is left out too. */
+const ofEach =
+  (...parts) =>
+  async (view, name) => {
+    const of = madeOf(view.run, name).of.slice(0, parts.length);
+    const there = of.filter((operand) => view.run.names.includes(operand));
+    const isScore = captionOfTensor(name).by === "product" && captionOfTensor(name).role === "w";
+    const plateOf = (operand, at) =>
+      tensorPlate(view, operand, { frames: parts[of.indexOf(operand)][0], transposed: isScore && at === 1 });
+    const plates = await Promise.all(there.map(plateOf));
+    return plates.flatMap((plate, at) => [plate, parts.at(at === there.length - 1 ? -1 : at)[1]]);
+  };
+
+const scaleOperand = (view, name) => {
+  const { words: root } = divisorOfRun(view.run, splitName(name).path);
+  return ofEach([CELL, sign(`÷ ${root} =`, `divided by ${root} equals`)])(view, name);
 };
 
-/** Add & Norm, or with the norm first: Norm, the sublayer, Add. */
-const residualStages = async (view) => {
-  const add = await stagesOfRows(view, [["", "+", "Add: the stream and what the sublayer found", "sum", sumItems]]);
-  const norm = await normStages(view);
-  const on = await stagesOfRows(view, [["", "→", "Output of Add & Norm", "output", itself]]);
-  return view.run.config.norm === "first" ? [...norm, ...add, ...on] : [...add, ...norm, ...on];
+const activationOperand = (view, name) =>
+  ofEach([CELL, sign(`${ACTIVATION_WORDS[view.run.config.activation]} →`, "becomes")])(view, name);
+
+/** x · W + b; nothing where a worked example has no W. */
+const linearOperands = async (view, name) => {
+  const { head, caption, panel, role } = await tensorPlate(view, name);
+  const product = await productBehind(view.run, name, head);
+  if (!product) return [];
+  const { x, xTensor, weight, weightName, bias, biasName, columns } = product;
+  const count = caption.name === "decoder.logits" ? await vocabularySize(view.run) : panel.columns;
+  const [words] = caption.weights;
+  const w = parameterPlate(weightName, weight, { ...words, role }, xTensor.shape.at(-1), count, {
+    key: `${weightName}|${columns}`,
+    panel: weight && weightPanel(product, count),
+    frames: COLUMN,
+  });
+  const items = [await tensorPlate(view, x, { frames: ROW }), TIMES, w];
+  if (bias) items.push(PLUS, rowPlate(biasName, bias, { symbol: words.bias, title: "Bias", role }, count, columns));
+  return [...items, EQUALS];
 };
 
-/** Mean and variance of each row, the row standardised, then a weight and a bias for each dimension; none where a stack
- *  has no norm at its end. */
-const normStages = async (view) => {
-  const norm = `${view.block}.norm`;
-  if (!view.run.names.includes(`${norm}.mean`)) return [];
-  const [x] = madeOf(view.run, `${norm}.mean`).of;
-  const of = (text, said) => equation([x, ROW], sign(text, said));
-  return stagesOfRows(view, [
-    ["", "μ", "The mean of each position’s vector", "norm.mean", of("mean →", "has in each row the mean")],
-    ["", "σ²", "Its variance", "norm.variance", of("variance →", "has in each row the variance")],
-    [
-      "",
-      "(x − μ) ÷ σ",
-      "Standardised: mean 0 and variance 1",
-      "norm.standardized",
-      of("(x − μ) ÷ √(σ² + ε) →", "standardised"),
-    ],
-    ["", "· γ + β", "Weight and bias of each dimension", "norm.output", affineItems],
-  ]);
-};
+/** A bias, or the weight of a norm: one row, added or multiplied to every row. */
+const rowPlate = (name, tensor, words, count, from = 0) =>
+  parameterPlate(name, tensor, words, 1, count, {
+    key: `${name}|${from}`,
+    panel: { rows: 1, columns: count, at: (_, column) => tensor.data[from + column] },
+    rows: [""],
+    word: name.endsWith("bias") ? "bias" : "weight",
+    frames: COLUMN,
+  });
 
-const affineItems = async (view, name) => {
+const affineOperands = async (view, name) => {
+  const [x] = madeOf(view.run, name).of;
   const names = madeOf(view.run, name).parameters;
   const [weight, bias] = names.map(view.run.parameter);
-  const x = await tensorPlate(view, name.replace(/output$/, "standardized"), { frames: CELL });
-  const result = await tensorPlate(view, name);
-  if (!weight) return [x, sign("· weight + bias →", "times weight plus bias gives"), result];
-  const width = result.panel.columns;
-  const [said] = result.caption.weights;
-  const gamma = rowPlate(weight, names[0], 0, width, said.symbol, said.title, "x");
-  const beta = rowPlate(bias, names[1], 0, width, said.bias, "Bias of each dimension", "x");
-  return [x, TIMES, { ...gamma, word: "weight", frames: COLUMN }, PLUS, { ...beta, frames: COLUMN }, EQUALS, result];
+  const plate = await tensorPlate(view, x, { frames: CELL });
+  if (!weight) return [plate, sign("· weight + bias →", "times weight plus bias gives")];
+  const [{ symbol, title, bias: biasSymbol }] = captionOfTensor(name).weights;
+  const gamma = rowPlate(names[0], weight, { symbol, title, role: "x" }, plate.panel.columns);
+  const words = { symbol: biasSymbol, title: "Bias of each dimension", role: "x" };
+  return [plate, TIMES, gamma, PLUS, rowPlate(names[1], bias, words, plate.panel.columns), EQUALS];
 };
 
-/** Each token's row of the embedding matrix, times √D; the rows alone where the page has no weights. */
-const lookupItems = async (view, name) => {
-  const { run, block } = view;
-  const tokens = await tensorPlate(view, name);
-  const ids = idsOfStack(run, block)?.slice(0, tokens.panel.rows);
+/** All heads' contexts side by side, which is the concatenated matrix. */
+const headOperands = async (view, name) => {
+  const [context] = madeOf(view.run, name).of;
+  const { shape, axes } = await view.run.get(context);
+  const width = shape.at(-1);
+  const plateOf = (_, head) => {
+    const frames = (row, column) => (Math.floor(column / width) === head ? { row, column: column % width } : null);
+    const key = `${context}|head ${head}`;
+    return tensorPlate(view, context, { head, key, frames, words: { title: `Head ${head}` } });
+  };
+  const plates = await Promise.all(Array.from({ length: shape[axes.indexOf("H")] }, plateOf));
+  return [...plates.flatMap((plate, head) => (head ? [sign("|", "beside"), plate] : [plate])), EQUALS];
+};
+
+/** Each token's row of the embedding matrix, times √D; nothing where the page has no weights. */
+const lookupOperands = async (view, name) => {
+  const { run } = view;
   const [parameter] = madeOf(run, name).parameters;
   const weight = run.parameter(parameter);
-  if (!weight || !ids) return [tokens];
+  const tokens = await tensorPlate(view, name);
+  const ids = idsOfStack(run, splitName(name).path)?.slice(0, tokens.panel.rows);
+  if (!weight || !ids) return [];
   const [count, width] = weight.shape;
-  const rows = parameterPlate({
-    name: parameter,
-    symbol: tokens.caption.weights[0].symbol,
-    title: "The rows of these tokens",
-    role: "x",
-    notes: "W<sub>E</sub>",
-    tensor: weight,
+  const words = { ...tokens.caption.weights[0], title: "The rows of these tokens", role: "x" };
+  const rows = parameterPlate(parameter, weight, words, ids.length, width, {
     panel: { rows: ids.length, columns: width, at: (row, column) => weight.data[ids[row] * width + column] },
     rows: ids.map((id, row) => `${tokens.rows[row]} (${id})`),
-    columns: numbered(width),
-    shape: `rows of ${count} × ${width} = vocabulary × width`,
+    shape: `${ids.length} × ${width} = tokens × width, of ${count} rows`,
     frames: CELL,
     folds: false,
   });
-  const product = `one-hot (${ids.length}×${count})·(${count}×${width}) = (${ids.length}×${width})`;
-  const isScaled = run.config.scale_embeddings !== false;
-  const times = isScaled ? sign(`· √${width} =`, `times √${width} equals`) : EQUALS;
-  return [rows, times, { ...tokens, product }];
+  return [rows, run.config.scale_embeddings === false ? EQUALS : sign(`· √${width} =`, `times √${width} equals`)];
 };
 
-const EMBEDDING_STAGES = [
-  ["", "E", "Each token’s row of the embedding matrix", "token_embeddings", lookupItems],
-  ["", "PE", "Positions: sines and cosines", "positions", itself],
-  ["", "E + PE", "What the words are, and where they stand", "embedded", sumItems],
-];
+const nothing = () => [];
+
+const OPERANDS = {
+  linear: linearOperands,
+  product: ofEach([ROW, TIMES], [COLUMN, EQUALS]),
+  scale: scaleOperand,
+  plus: ofEach([CELL, PLUS], [CELL, EQUALS]),
+  softmax: ofEach([ROW, SOFTMAX]),
+  concatenate: headOperands,
+  same: nothing,
+  mean: ofEach([ROW, sign("mean →", "has in each row the mean")]),
+  variance: ofEach([ROW, sign("variance →", "has in each row the variance")]),
+  standardize: ofEach([ROW, sign("(x − μ) ÷ √(σ² + ε) →", "standardised")]),
+  affine: affineOperands,
+  activation: activationOperand,
+  lookup: lookupOperands,
+  sinusoids: nothing,
+};

@@ -1,10 +1,10 @@
 // The field of a stage: its operands and its result, as large as the window lets them be.
 
-import { element, found, withScripts } from "../base/elements.js";
+import { element, found, keepFocus, withScripts } from "../base/elements.js";
 import { countInWords } from "../base/numbers.js";
-import { giveFocusBack, heldFocus, lookAt, pinCell, showChoice } from "./choice.js";
+import { lookAt, pinCell, showChoice } from "./choice.js";
 import { fitStage } from "./fit.js";
-import { COLUMN, TIMES, resultOf } from "./items.js";
+import { COLUMN, TIMES, resultOf } from "./equations.js";
 import { isKept, legendOfMatrix, plateChip, plateFigure, symbolOf } from "./plate.js";
 
 const isNarrow = matchMedia("(max-width: 40rem)"); // the result comes first, its operands folded
@@ -28,12 +28,12 @@ export const fillField = (drawing) => {
   drawing.plates.clear();
   field.replaceChildren(
     element(`div.equation.${layout}`, layout === "narrow" ? narrowItems(drawing) : itemsOf(drawing, layout)),
-    isKept(result) ? element(`div.role-${result.role}`, legendOfMatrix(result)) : "",
+    element(`div.role-${result.role}`, legendOfMatrix(result)),
     noteOfMissing(drawing) ?? "",
   );
 };
 
-/** Why a matrix of the stage is an outline. */
+/** Why a matrix of the stage is its shape alone. */
 const noteOfMissing = ({ view: { run }, stage: { items } }) => {
   if (!items.some((item) => item.isParameter && !isKept(item))) return null;
   const count = countInWords(run.model.parameter_count);
@@ -85,10 +85,10 @@ const itemElement = (drawing, item) => {
 
 const unfold = (drawing, { key }) => {
   if (!drawing.unfolded.delete(key)) drawing.unfolded.add(key);
-  const held = heldFocus(drawing.place);
-  fillField(drawing);
-  showChoice(drawing);
-  giveFocusBack(drawing, held);
+  keepFocus(drawing.place, () => {
+    fillField(drawing);
+    showChoice(drawing);
+  });
 };
 
 /** On a narrow screen the result comes first; what it was made from unfolds under it. */

@@ -15,10 +15,20 @@ const TITLE = 170; // what stands above a plate is as wide: its cells have that 
 export const fitStage = ({ items }, room, layout) => {
   const plates = items.filter((item) => !item.sign && !item.isFolded);
   if (!plates.length) return;
-  if (layout === "narrow") for (const plate of plates) fitRow([plate], room);
-  else if (layout === "product") fitProduct(plates, room);
-  else fitRow(plates, { ...room, width: room.width - signsWidth(items) });
+  const inRow = { ...room, width: room.width - signsWidth(items) };
+  if (layout === "product") return fitProduct(plates, room);
+  if (layout === "row" && (hasRoom(plates, inRow) || !fitsBelow(plates, room))) return fitRow(plates, inRow);
+  for (const plate of plates) fitRow([plate], room);
 };
+
+/** Whether matrices have room for their digits beside each other. */
+const hasRoom = (plates, { width }) =>
+  plates.reduce((sum, plate) => sum + plate.panel.columns * needed(plate) + besideCells(plate) + GAP, 0) <= width;
+
+/** Whether they have it below each other. */
+const fitsBelow = (plates, { width, height }) =>
+  plates.every((plate) => hasRoom([plate], { width })) &&
+  plates.reduce((sum, { panel }) => sum + panel.rows * LARGEST.row + HEADING, 0) <= height;
 
 const signsWidth = (items) =>
   items.reduce((sum, item) => sum + (item.sign ? 8 * item.sign.length : item.isFolded ? 130 : 0), 0);
@@ -28,6 +38,7 @@ const labelsWidth = (plate) =>
   (plate.rowState?.length ? 70 : 0);
 
 const sumWidth = ({ kind, asks }) => (kind === "weights" && asks ? ROW_SUM : 0);
+const besideCells = (plate) => labelsWidth(plate) + sumWidth(plate);
 const within = (least, value, most) => Math.max(least, Math.min(most, Math.floor(value)));
 const needed = (plate) => (plate.kind === "mask" ? 28 : plate.pick ? 104 : widthOfLongest(plate.panel));
 
@@ -83,7 +94,7 @@ const fitRow = (plates, room) => {
   const inTurn = [...new Set([...masks, result, ...plates])];
   let columns = inTurn.reduce((sum, { panel }) => sum + panel.columns, 0);
   const gaps = plates.length > 1 ? GAP * plates.length : 0;
-  let width = room.width - gaps - inTurn.reduce((sum, plate) => sum + labelsWidth(plate) + sumWidth(plate), 0);
+  let width = room.width - gaps - inTurn.reduce((sum, plate) => sum + besideCells(plate), 0);
   for (const plate of inTurn) {
     const count = plate.panel.columns;
     const share = Math.max(width / columns, (TITLE - labelsWidth(plate)) / count / 2);

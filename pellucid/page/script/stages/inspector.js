@@ -88,17 +88,16 @@ const namesOf = (spec) => {
 
 /** A making (of makingOf) as an element: the number, the equation with its numbers, then every term with its share. */
 const showMaking = (making) => {
-  const { terms, steps, difference, missing } = making;
-  const parts = terms.length ? termsTable(making) : steps.length ? stepsList(steps) : null;
+  const { terms, written, difference, missing } = making;
   const far = difference === 0 ? "the same number" : `it differs by ${difference?.toExponential(1)}`;
   return element("section.making", { tabindex: "-1", "aria-label": `How this number was made: ${making.title}` }, [
     numberOfCell(making.recorded, making.said),
     element("p.making-equation", withScripts(making.equation)),
     stripsOfMaking(making),
-    making.written && element("p.making-written", making.written),
-    parts,
+    written && element("p.making-written", written),
+    terms.length > 0 && termsTable(making),
     making.note && element("p.making-note", making.note),
-    parts && !missing && element("p.agreement", `computed again here in double precision: ${far}`),
+    written && !missing && element("p.agreement", `computed again here in double precision: ${far}`),
   ]);
 };
 
@@ -107,11 +106,6 @@ const numberOfCell = (value, said) =>
     element("b", fourDecimals(value)),
     element("span.digits", ` in full ${allDigits(value)}`),
     element("span.label", ` ${said}`),
-  ]);
-
-const stepsList = (steps) =>
-  element("dl.making-steps", [
-    steps.map(({ label, value }) => [element("dt", label), element("dd", fourDecimals(value))]),
   ]);
 
 /** Every term under its headings; a bar says how large it is beside the largest (of a softmax: its share). */

@@ -1,19 +1,18 @@
-// One plate: a matrix with its symbol, its name and its shape. Folded it is a button; without its numbers an outline.
+// One plate: a matrix with its symbol, its name and its shape. Folded it is a button; without its numbers its shape.
 
-import { button, chip, element, say, withScripts, withoutScripts } from "../base/elements.js";
+import { button, chip, element, withScripts, withoutScripts } from "../base/elements.js";
 import { apart, fourDecimals, largestCell, numbersOf, panelsOf } from "../base/numbers.js";
 import { splitName } from "../runs/parts.js";
 import { UNSWITCHED, isSwitched } from "../runs/switches.js";
 import { grid } from "../matrices/grid.js";
 import { picture } from "../matrices/painting.js";
 import { kindOfNumbers, legendOf, scaleOf } from "../matrices/scales.js";
-import { NOT_KEPT } from "../cells/making.js";
 import { isSilent } from "../cells/attention_operations.js";
 import { forbiddenCells } from "./specs.js";
 
 /** A plate as a figure, with `.grids`: one, or beside another run two. `listen(figure)` gives what they report to. */
 export const plateFigure = (view, spec, listen) => {
-  const { key, role, caption, product, shape, panel } = spec;
+  const { key, role, caption, product, shape } = spec;
   const figure = element(`figure.plate.role-${role}`, { "data-plate": key }, [
     element("figcaption", [
       element("p.plate-title", symbolOf(spec), " ", element("span", caption.title)),
@@ -22,40 +21,30 @@ export const plateFigure = (view, spec, listen) => {
     ]),
   ]);
   Object.assign(figure, { spec, grids: [] });
-  // Where the page has no numbers of a matrix, an outline of its shape keeps its place.
-  if (!isKept(spec))
-    figure.append(element("div.missing-matrix", `${panel.rows} × ${panel.columns}`, element("small", NOT_KEPT)));
-  else
-    for (const { which, ...shown } of runsOfPlate(view, spec)) {
-      const title = `${withoutScripts(caption.symbol)}: ${caption.title}${which ? `, ${which}` : ""}`;
-      const matrix = grid({ ...spec, ...shown, title, ...listen(figure) });
-      figure.append(...(which ? [element("p.which-run", which)] : []), matrix);
-      figure.grids.push(matrix);
-    }
+  for (const { which, ...shown } of runsOfPlate(view, spec)) {
+    const title = `${withoutScripts(caption.symbol)}: ${caption.title}${which ? `, ${which}` : ""}`;
+    const matrix = grid({ ...spec, ...shown, title, ...listen(figure) });
+    figure.append(...(which ? [element("p.which-run", which)] : []), matrix);
+    figure.grids.push(matrix);
+  }
   return figure;
 };
 
 export const symbolOf = ({ caption }) => element("b.symbol", withScripts(caption.symbol));
 
-/** A parameter as a button that unfolds its matrix, or folds it again. */
+/** A parameter as a button that unfolds its matrix, or folds it again; of big models, its shape alone. */
 export const plateChip = (spec, unfold) => {
   const { caption, shape, key, role, isFolded } = spec;
-  const isHere = isKept(spec);
-  const said = isHere ? shape.split(" = ")[0] : `${shape}, not in the page`;
-  return button(
-    [symbolOf(spec), " ", isFolded ? element("small", said) : "▾"],
-    () => (isHere ? unfold() : say(NOT_IN_PAGE)),
-    {
-      class: `plate-chip role-${role}`,
-      "data-key": `chip-${key}`,
-      "aria-expanded": isHere ? String(!isFolded) : null,
-      "aria-label": isFolded ? `${caption.title}, ${shape}` : `fold ${caption.title}`,
-      title: caption.title,
-    },
-  );
+  const properties = { class: `plate-chip role-${role}`, title: caption.title };
+  if (!isKept(spec))
+    return element("span", properties, symbolOf(spec), " ", element("small", `${shape}, not in the page`));
+  return button([symbolOf(spec), " ", isFolded ? element("small", shape.split(" = ")[0]) : "▾"], unfold, {
+    ...properties,
+    "data-key": `chip-${key}`,
+    "aria-expanded": String(!isFolded),
+    "aria-label": isFolded ? `${caption.title}, ${shape}` : `fold ${caption.title}`,
+  });
 };
-
-const NOT_IN_PAGE = "The model has more parameters than a page can carry, so this matrix is not in it.";
 
 /** The runs that a plate shows: what they are called, and what of the plate is theirs. */
 const runsOfPlate = (view, { other, otherForbidden }) => {
@@ -75,7 +64,7 @@ export const besideTitles = ({ run, beside }) => {
 const differenceOfRuns = (spec) => {
   const { panel, other, rows, columns } = spec;
   if (spec.isSame) return element("p.largest-difference", "the same in both");
-  if (!other) return isKept(spec) && element("p", "the other run has none of this shape");
+  if (!other) return element("p", "the other run has none of this shape");
   const { row, column, value } = largestCell([{ ...panel, at: (r, c) => apart(panel.at(r, c), other.at(r, c)) }]) ?? {
     value: 0,
   };

@@ -1,15 +1,19 @@
 // What a plate shows, a matrix among others: a traced tensor or a parameter, its labels, its shape in words.
 
-import { headsOfTensor, numbered, panelOf } from "../base/numbers.js";
-import { weightPanel } from "../runs/lineage.js";
+import { axesOfMatrix, bestPlaces, headsOfTensor, numbered, numbersOf, panelOf, rowOfPanel } from "../base/numbers.js";
 import { splitName } from "../runs/parts.js";
 import { captionOfTensor } from "../runs/runs.js";
 import { kindOfNumbers, scaleOf, scaleOfTensor } from "../matrices/scales.js";
+import { BEST_WORDS } from "../cells/attention_operations.js";
 import { labelsOfTensor } from "../cells/making.js";
 
 const AXIS_WORDS = { D: "width", K: "d_k", U: "d_v", F: "d_ff", V: "vocabulary" };
 
-/** A traced tensor as a matrix of this view. `also` overrides: transposed, product, frames, …
+/** A matrix with its words; `frames` of an operand tell what of it a cell of the result was made from.
+ *  @typedef {{ key: string, name: string, role: string, caption: object, shape: string, panel: Panel, rows: string[],
+ *    columns: string[] }} Plate */
+
+/** A traced tensor as a matrix of this view. `also` overrides: its head, transposed, frames, …
  *  @returns {Promise<Plate>} */
 export const tensorPlate = async (view, name, also = {}) => {
   const { run } = view;
@@ -18,7 +22,7 @@ export const tensorPlate = async (view, name, also = {}) => {
   const beside = await besideTensor(view, name, tensor);
   const isSame = Boolean(beside) && isNearly(tensor, beside); // said, and not drawn twice
   const other = isSame ? null : beside;
-  const caption = captionOfTensor(name);
+  const caption = { ...captionOfTensor(name), ...also.words };
   const panel = panelOf(tensor, head);
   const spec = {
     key: name,
@@ -40,6 +44,7 @@ export const tensorPlate = async (view, name, also = {}) => {
     otherForbidden: other ? await forbiddenCells(view.beside, name, head) : null,
     ...also,
   };
+  if (tensor.axes.endsWith("V")) return bestWordsPlate(view, spec);
   return spec.transposed ? turnedPlate(spec) : spec;
 };
 
@@ -93,8 +98,7 @@ const statesOfRows = ({ time }, name, rows) => {
 
 /** "6 × 6 = target × target", and how many heads there are. */
 const shapeInWords = (name, tensor, { rows, columns }, transposed = false) => {
-  const letters = tensor.axes.replace(/[BH]/g, "");
-  const pairs = [...letters].map((letter, place) => [place ? columns : rows, axisInWords(letter, name)]);
+  const pairs = axesOfMatrix(tensor.axes).map((letter, place) => [place ? columns : rows, axisInWords(letter, name)]);
   const [sizes, said] = [0, 1].map((part) => (transposed ? pairs.toReversed() : pairs).map((pair) => pair[part]));
   const count = headsOfTensor(tensor);
   return `${sizes.join(" × ")} = ${said.join(" × ")}${count > 1 ? `, in each of ${count} heads` : ""}`;
@@ -110,53 +114,63 @@ const axisInWords = (letter, name) => {
 /** "(6×64)", of a plate. */
 export const sizeInWords = ({ shape }) => `(${shape.split(" = ")[0].replaceAll(" ", "")})`;
 
-/** What training found, or what an example starts from, as a plate, folded at first. `tensor` gives its colours their
- *  scale. */
-export const parameterPlate = ({ symbol, title, role, notes = "", tensor = null, ...spec }) => ({
-  key: spec.name,
-  caption: { symbol, title, role, notes },
+/** What training found, or what an example starts from, as a plate, folded at first; without its panel, its shape alone. */
+export const parameterPlate = (name, tensor, { symbol, title, role }, rows, columns, also) => ({
+  key: name,
+  name,
+  caption: { symbol, title, role },
   role,
   kind: "numbers",
   word: "weight",
   isParameter: true,
   folds: true,
   scale: tensor && scaleOf("numbers", tensor),
-  ...spec,
+  shape: `${rows} × ${columns}`,
+  rows: numbered(rows),
+  columns: numbered(columns),
+  rowWord: "dimension",
+  ...also,
 });
 
-/** A weight matrix as a plate: a row for each dimension that comes in; without weights, its shape alone. */
-export const weightPlate = (product, count, symbol, title, role) => {
-  const rows = product.xTensor.shape.at(-1);
-  return parameterPlate({
-    key: `${product.weightName}|${product.columns}`,
-    name: product.weightName,
-    symbol,
-    title,
-    role,
-    tensor: product.weight,
-    shape: `${rows} × ${count}`,
-    panel: product.weight && weightPanel(product, count),
-    rows: numbered(rows),
-    columns: numbered(count),
-    rowWord: "dimension",
-  });
+/** How many words the vocabulary has. */
+export const vocabularySize = async (run) => {
+  const { kept, shape } = await run.get("decoder.probabilities");
+  return kept ? kept.size : shape.at(-1);
 };
 
-/** A bias, or the weight of a norm: one row, added or multiplied to every row. */
-export const rowPlate = (tensor, name, from, count, symbol, title, role) =>
-  parameterPlate({
-    key: `${name}|${from}`,
-    name,
-    symbol,
-    title,
-    role,
-    tensor,
-    word: "bias",
-    shape: `1 × ${count}`,
-    panel: { rows: 1, columns: count, at: (_, column) => tensor.data[from + column] },
-    rows: [""],
-    columns: numbered(count),
-  });
+/** What a plate shows of a tensor with thousands of words: the best of each row, the best first; a cell is a word and
+ *  its number. */
+const bestWordsPlate = async (view, spec) => {
+  const { name, tensor } = spec;
+  const best = view.run.target.map((_, row) => bestWords(view.run, name, tensor, row));
+  const columns = best[0].map((_, rank) => (rank < BEST_WORDS ? String(rank + 1) : "expected"));
+  const panel = { rows: best.length, columns: columns.length, at: (row, column) => best[row][column].value };
+  const shown = `the best ${Math.min(columns.length, BEST_WORDS)} words shown`;
+  const rankOf = (row, place) => best[row].findIndex((each) => each.place === place);
+  return {
+    ...spec,
+    panel,
+    columns,
+    other: null,
+    isSame: false,
+    scale: scaleOf(spec.kind, { data: numbersOf(panel) }),
+    shape: `${best.length} × ${await vocabularySize(view.run)} = target × vocabulary, ${shown}`,
+    pick: (row, column) => best[row][column],
+    rowWord: "after",
+    columnWord: "word",
+    rowSums: false,
+    back: (row, column) => [row, best[row][column].place],
+    forth: (row, place) => [row, Math.max(0, rankOf(row, place))],
+  };
+};
+
+/** [{place (its column in the tensor), label, value}]. A big vocabulary comes with its best words alone, chosen before. */
+const bestWords = (run, name, tensor, row) => {
+  const numbers = rowOfPanel(panelOf(tensor), row);
+  if (tensor.kept) return tensor.kept.tokens[row].map((label, place) => ({ place, label, value: numbers[place] }));
+  const labels = run.labels(name, "V");
+  return bestPlaces(numbers, BEST_WORDS).map((place) => ({ place, label: labels[place], value: numbers[place] }));
+};
 
 /** Whether two tensors are equal but for rounding. */
 export const isNearly = (one, other) => {

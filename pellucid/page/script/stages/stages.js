@@ -1,13 +1,12 @@
 // A block from inside, on one screen: a bar with its stages, the chosen stage's operands and result, and the inspector,
 // which says of one cell how it was made.
 
-import { button, chip, element, withScripts } from "../base/elements.js";
+import { button, chip, element, keepFocus, redraw, withScripts } from "../base/elements.js";
 import { roam } from "../base/roam.js";
 import { splitName } from "../runs/parts.js";
-import { giveFocusBack, heldFocus, showChoice } from "./choice.js";
+import { showChoice } from "./choice.js";
 import { stagesOf } from "./equations.js";
 import { fillField } from "./field.js";
-import { inBlock } from "./items.js";
 import { headStrip } from "./plate.js";
 import { isNearly } from "./specs.js";
 
@@ -28,7 +27,9 @@ export const drawStages = async (view, place) => {
   asked.set(place, drawing);
   drawing.stages = await stagesOf(view);
   drawing.changed = await changedStages(run, drawing.stages);
-  drawing.strip = await headStrip(view, inBlock(view, "weights"), (chosen) => view.select({ head: chosen }));
+  drawing.strip = await headStrip(view, block ? `${block}.weights` : "weights", (chosen) =>
+    view.select({ head: chosen }),
+  );
   if (asked.get(place) !== drawing) return undefined; // something newer is being drawn
   drawings.set(place, drawing);
   return drawChosenStage(drawing);
@@ -59,20 +60,21 @@ const stageOfView = ({ view: { tensor }, stages, stage }) => {
 
 const drawChosenStage = (drawing) => {
   const { place, strip, view } = drawing;
-  const held = heldFocus(place);
   drawing.stage = stageOfView(drawing);
   drawing.plates = new Map();
   drawing.inspector = element("aside.inspector", { "aria-label": "how this number was made" });
   drawing.unpin = () => view.select({ row: null, column: null });
   place.classList.add("stages");
-  place.replaceChildren(
-    element("div.stage-head", stageBar(drawing), strip),
-    element("p.stage-title", stageTitle(drawing)),
-    element("div.stage-body", element("div.stage-field"), drawing.inspector),
-  );
-  fillField(drawing);
-  showChoice(drawing);
-  giveFocusBack(drawing, held);
+  keepFocus(place, () => {
+    redraw(
+      place,
+      element("div.stage-head", stageBar(drawing), strip),
+      element("p.stage-title", stageTitle(drawing)),
+      element("div.stage-body", element("div.stage-field"), drawing.inspector),
+    );
+    fillField(drawing);
+    showChoice(drawing);
+  });
 };
 
 /** The stages as buttons, in the order of computation. */
