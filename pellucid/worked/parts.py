@@ -28,6 +28,13 @@ PART_STAGES = (
     *(f"residual.norm.{each}" for each in ("mean", "variance", "standardized", "output")),
     "residual.output",
 )
+# How the shape of a stage comes about, as in stages.py; of the others it is told alone.
+PART_SHAPES = {
+    "decoder.embedded": "({decoder.embedded}) + ({decoder.embedded}) = ({decoder.embedded})",
+    "feed_forward.hidden": "({inputs})·({w_1}) = ({feed_forward.hidden}), plus b_1",
+    "feed_forward.output": "({feed_forward.hidden})·({w_2}) = ({feed_forward.output}), plus b_2",
+    "residual.sum": "({inputs}) + ({inputs}) = ({residual.sum})",
+}
 
 
 def work_out_part(arguments: Mapping[str, Any]) -> WorkedExample:
