@@ -51,6 +51,17 @@ print(json.dumps(sorted(set(sys.modules) - before)))
     assert [name for name in LATER if name in imported] == []
 
 
+def test_the_first_translation_loads_no_algebra(tmp_path: Path) -> None:
+    """PyTorch loads sympy for random numbers on the meta device, which takes a second."""
+    code = """
+import sys, pellucid
+for precision in ("auto", "int8"):
+    pellucid.load("demo", precision=precision).translate("How are you", to="hi")
+print("sympy" in sys.modules)
+"""
+    assert printed(code, tmp_path) == "False\n"
+
+
 def test_import_needs_no_home_no_locale_and_no_network(tmp_path: Path) -> None:
     folder = tmp_path / "mon élève हिन्दी"
     folder.mkdir()

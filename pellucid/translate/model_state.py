@@ -4,6 +4,7 @@ import torch
 from torch import nn
 from torch.nn.modules import module as torch_modules
 
+from pellucid.folder.load import without_weights
 from pellucid.model import Attention, Decoder, Encoder, FeedForward, Norm, Transformer
 
 # What else decides how a part computes; an engine takes it from the configuration.
@@ -39,8 +40,7 @@ def storages_of(model: Transformer) -> list[torch.UntypedStorage]:
 def is_as_configured(model: Transformer) -> bool:
     """Tell whether a model has the parts and shapes that its configuration describes, all in one type: then
     an engine computes what it computes."""
-    with torch.device("meta"):
-        described = Transformer(model.config)
+    described = without_weights(model.config)
     types = {each.dtype for each in model.parameters()}
     if len(types) > 1 or any(each.is_inference() for each in model.parameters()):
         return False
