@@ -198,8 +198,8 @@ class Scaled(ByHand):
 
     factors: Tensor
 
-    def embedded(self, ids: Tensor, table: Tensor) -> Tensor:
-        x = super().embedded(ids, table)
+    def embedded(self, stack: str, ids: Tensor, table: Tensor) -> Tensor:
+        x = super().embedded(stack, ids, table)
         mine, self.factors = self.factors[: len(ids)], self.factors[len(ids) :]
         words = table[ids] * math.sqrt(self.config.width)
         return x + (mine[:, None] - 1) * words

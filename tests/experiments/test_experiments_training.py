@@ -7,8 +7,10 @@ import pytest
 import tiny
 import torch
 from short_corpus import config, lessons, sentences
+from torch import Tensor
 
 import pellucid
+from pellucid.cache import GrowingPast
 from pellucid.data.corpus import target_language
 from pellucid.experiments import leakage, parallel
 from pellucid.experiments.corpus import corpus_of, demo_corpus
@@ -120,8 +122,8 @@ def test_both_ways_have_the_losses_and_gradients_of_a_loop_over_prefixes(setting
     by_hand.backward()
     expected = [each.grad for each in model.parameters() if each.grad is not None]
     assert len(expected) > 40
-    for way in (parallel.all_at_once, parallel.step_by_step):
-        _, loss, found = parallel.run(way, model, source, target)
+    for by_steps in (False, True):
+        _, loss, found = parallel.train(model, source, target, by_steps)
         assert loss == pytest.approx(float(by_hand.detach()), abs=1e-12)
         for ours, theirs in zip(found, expected, strict=True):
             assert torch.allclose(ours, theirs, rtol=0, atol=1e-12)
@@ -136,8 +138,12 @@ def test_what_parallel_says(monkeypatch: pytest.MonkeyPatch) -> None:
     assert ratio > 2 and result.conclusion.startswith(f"With 24 words step by step takes {ratio:.1f} times")
     assert all(torch.equal(each, before[name]) for name, each in translator.model.state_dict().items())
     assert all(each.grad is None for each in translator.model.parameters())
-    whole = parallel.step_by_step
-    monkeypatch.setattr(parallel, "step_by_step", lambda *given: whole(*given) * 1.001)
+    decode = Transformer.decode
+
+    def slipped(model: Transformer, ids: Tensor, memory: Any, past: Any) -> Tensor:
+        return decode(model, ids, memory, past) * (1.001 if isinstance(past, GrowingPast) else 1)
+
+    monkeypatch.setattr(Transformer, "decode", slipped)
     *_, loss, gradient = pellucid.experiment("parallel", translator, lengths=(3,)).tables[0].rows[0]
     assert loss > 1e-5 and gradient > 1e-6, "a difference would be seen"
 

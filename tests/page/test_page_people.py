@@ -29,6 +29,7 @@ def test_a_student_follows_the_seven_steps_of_note_000(browser: Any, demo_path: 
             opened.settle()
             result = step.get_attribute("data-key").removeprefix("stage-")
             assert re.search(r"\b6 ?×", opened.text(f"[data-plate='{result}'] .shape"))
+        assert opened.text(".inspector .strips").split()[0] == "Concat"
         opened.go(address)
         plate = f"[data-plate='{SELF}.weights']"
         assert opened.texts(f"{plate} td.sum") == ["1.0000"] * 6

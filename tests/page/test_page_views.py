@@ -96,8 +96,8 @@ def test_the_mask_is_lifted_and_the_changed_numbers_are_those_of_an_edit(
             (weights[head, row, row + 1].item(), head, row) for head in range(2) for row in range(4)
         )
         says = opened.text("#effect .effect-says")
-        word = hindi.target_tokens[row + 1]
-        assert f"position {row + 1} now looks at {word} ({share:.2f}, head {head}" in says
+        asks, word = hindi.target_tokens[row : row + 2]
+        assert f"position {row + 1}, {asks}, now looks at {word} ({share:.2f}, head {head}" in says
         assert "training would leak" in says
         opened.press("Escape")
         opened.click("effect-reset")

@@ -44,7 +44,7 @@ export const linearCell = (cell) => {
   const place = columns + column;
   const terms = productTerms(numbered(inputs), reads, weights);
   if (bias) terms.push({ label: "bias", numbers: [null, bias.data[place]], value: bias.data[place] });
-  const symbol = splitName(x.name).name === "concatenated" ? x.caption.symbol : "X";
+  const symbol = splitName(x.name).last === "concatenated" ? x.caption.symbol : "X";
   const left = { symbol, role: "x", label: labels.rows[row], scale: x.scale };
   const right = { symbol: "W", role: caption.role, label: `column ${column}`, scale: scaleOf("numbers", weight) };
   // The state_dict keeps a matrix out × in: what is a column on paper is a row of it.

@@ -54,7 +54,9 @@ const leakSentence = (run, leak) => {
   if (!leak) return "Without the mask nothing changes here: there is no later position to look at.";
   const { part, head, row, value } = leak;
   return [
-    `Without the mask${state.switches.head === null ? "" : " in this head alone"}, position ${row + 1} now looks at `,
+    `Without the mask${state.switches.head === null ? "" : " in this head alone"}, position ${row + 1}, `,
+    chip(run.target[row]),
+    ", now looks at ",
     chip(run.target[row + 1]),
     ` (${value.toFixed(2)}, head ${head} of ${fullTitleOf(part)}), the word that it must predict: training would leak.`,
   ];

@@ -97,10 +97,11 @@ const narrowItems = (drawing) => {
   const result = placedPlate(drawing, resultOf(stage));
   const operands = stage.items.slice(0, -1);
   if (!operands.some(({ sign }) => !sign)) return result;
-  const title = operands.map(({ sign, caption }) => (sign ? ` ${sign} ` : withScripts(caption.symbol)));
+  const before = operands.at(-1).sign ? operands.slice(0, -1) : operands; // "=" has nothing after it here
+  const title = before.map(({ sign, caption }) => (sign ? ` ${sign} ` : withScripts(caption.symbol)));
   const toggle = () => unfolded[fold.open ? "add" : "delete"]("operands");
   const fold = element("details.operands", { open: unfolded.has("operands"), toggle }, [
-    element("summary.symbol", "from ", title),
+    element("summary.symbol", element("span", "from ", title)),
     operands.map((item) => itemElement(drawing, item)),
   ]);
   return [result, fold];
