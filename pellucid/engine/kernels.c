@@ -61,7 +61,7 @@ typedef struct {  /* of the encoder (no cross-attention, two norms) or of the de
 typedef struct {
     int32_t kind, width, padded, heads, head, across, hidden, norm_first, activation;
     int32_t encoder_layers, decoder_layers, vocabulary;
-    float scale;  /* of embeddings */
+    float scale, score_scale; /* of embeddings; of scores: 1 / sqrt(d_k) */
     const float *source_embedding, *target_embedding, *positions;
     const uint8_t *forbidden; /* for each id: 1 if it is never a candidate */
     const Layer *encoder, *decoder;
@@ -395,9 +395,25 @@ static void activate(const int activation, float *x, size_t count) {
     }
 }
 
+/* A float's nearest number in bf16: its upper 16 bits, rounded half to even. */
+INLINE uint16_t narrowed(float x) {
+    uint32_t bits;
+    memcpy(&bits, &x, 4);
+    return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+INLINE float widened(uint16_t half) {
+    const uint32_t bits = (uint32_t)half << 16;
+    float x;
+    memcpy(&x, &bits, 4);
+    return x;
+}
+
+/* In BF16 the table is the model's own, in floats: its numbers are rounded here as all weights are. */
 static void embed(const Model *m, const float *table, int32_t id, int32_t position, float *x) {
     const float *vector = table + (size_t)id * m->width, *where = m->positions + (size_t)position * m->width;
-    for (int k = 0; k < m->width; k++) x[k] = vector[k] * m->scale + where[k];
+    for (int k = 0; k < m->width; k++)
+        x[k] = (m->kind == BF16 ? widened(narrowed(vector[k])) : vector[k]) * m->scale + where[k];
     memset(x + m->width, 0, sizeof(float) * (m->padded - m->width));
 }
 
@@ -413,7 +429,7 @@ INLINE f32v first_of(const float *p, size_t count) {
     return choose(place < (int32_t)(count < LANES ? count : LANES), load(p), all(-INFINITY));
 }
 
-/* From scores to weights: exp(score - highest), and behind them 1 / their sum. The query holds 1 / sqrt(d_k). */
+/* From scores to weights: exp(score - highest), and behind them 1 / their sum. */
 INLINE void softmax(float *scores, size_t keys, size_t room) {
     f32v most = all(-INFINITY), total = all(0.0f);
     for (size_t t = 0; t < room; t += LANES) most = larger(first_of(scores + t, keys - t), most);
@@ -468,7 +484,7 @@ INLINE void attend_to(const int half, const int rows, const size_t vectors, cons
                 }
             for (int r = 0; r < rows; r++) {
                 float *scores = w->scores + (r * m->heads + h) * (room + LANES);
-                *(f32x4 *)(scores + t) = sums(p[r][0], p[r][1], p[r][2], p[r][3]);
+                *(f32x4 *)(scores + t) = sums(p[r][0], p[r][1], p[r][2], p[r][3]) * m->score_scale;
             }
         }
     }
@@ -722,10 +738,9 @@ static void pack_floats(const int bf16, const float *matrix, int64_t rows, int64
         char *panel = packed + n * K * (bf16 ? 2 : 4);
         for (int64_t k = 0; k < given; k++)
             for (int64_t i = 0; i < outputs; i++) {
-                uint32_t bits;
-                memcpy(&bits, matrix + (n + i) * given + k, 4);
-                if (bf16) ((uint16_t *)panel)[k * BLOCK + i] = (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-                else ((uint32_t *)panel)[k * BLOCK + i] = bits;
+                const float x = matrix[(n + i) * given + k];
+                if (bf16) ((uint16_t *)panel)[k * BLOCK + i] = narrowed(x);
+                else ((float *)panel)[k * BLOCK + i] = x;
             }
     }
 }

@@ -39,7 +39,7 @@ Layer = _structure(
 Model = _structure(
     "Model",
     "int32 kind, width, padded, heads, head, across, hidden, norm_first, activation;"
-    "int32 encoder_layers, decoder_layers, vocabulary; float scale;"
+    "int32 encoder_layers, decoder_layers, vocabulary; float scale, score_scale;"
     "* source_embedding, target_embedding, positions, forbidden, encoder, decoder;"
     "Norm encoder_norm, decoder_norm; Linear logits",
 )

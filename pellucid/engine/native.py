@@ -131,7 +131,8 @@ class Weights:
 
     def _keep(self, numbers: Tensor) -> int:
         kept = self._arena.take(len(numbers), np.float32)
-        kept[:] = numbers.float().numpy()
+        narrow = numbers.bfloat16() if self._kind == KINDS["bf16"] else numbers
+        kept[:] = narrow.float().numpy()
         return kept.ctypes.data
 
 

@@ -1,4 +1,4 @@
-"""A Transformer's matrices as the engine multiplies by them: joined, padded, with attention's scale in."""
+"""A Transformer's matrices as the engine multiplies by them: joined and padded."""
 
 import math
 from collections.abc import Iterator
@@ -34,16 +34,17 @@ class Shape:
     across: int
     hidden: int
     vocabulary: int
+    score_scale: float  # 1 / sqrt(d_k), by which scores are multiplied
     positions: str  # the kind of sinusoids
     layers: int  # of the decoder
 
     @classmethod
     def of(cls, config: ModelConfig) -> "Shape":
         """The shape of a model with this configuration."""
-        head = up(config.width // config.heads, LANES)
+        head, score_scale = up(config.width // config.heads, LANES), (config.width // config.heads) ** -0.5
         across, hidden = up(config.heads * head), up(config.hidden)
-        vocabulary, about = up(config.target_size), (config.positions, config.decoder_layers)
-        return cls(config.width, up(config.width), config.heads, head, across, hidden, vocabulary, *about)
+        widths = config.width, up(config.width), config.heads, head, across, hidden, up(config.target_size)
+        return cls(*widths, score_scale, config.positions, config.decoder_layers)
 
 
 class Affine(NamedTuple):
@@ -132,13 +133,11 @@ def parts_of(model: Transformer, shape: Shape) -> Iterator[tuple[str, int, dict[
 
 
 def joined(attention: Attention, shape: Shape, which: str) -> Affine:
-    """The projections to queries (over sqrt(d_k)), keys and values as one matrix, each head padded."""
-    weights, biases = [], []
-    for letter in which:
-        layer = {"q": attention.query, "k": attention.key, "v": attention.value}[letter]
-        factor = 1 / math.sqrt(shape.width // shape.heads) if letter == "q" else 1.0
-        weights.append(_by_head(_weight(layer), shape) * factor)
-        biases.append(_by_head(layer.bias.detach(), shape) * factor)
+    """The projections to queries, keys and values as one matrix, each head padded."""
+    named = {"q": attention.query, "k": attention.key, "v": attention.value}
+    layers = [named[letter] for letter in which]
+    weights = [_by_head(_weight(layer), shape) for layer in layers]
+    biases = [_by_head(layer.bias.detach(), shape) for layer in layers]
     return Affine(torch.cat(weights), torch.cat(biases), shape.padded)
 
 

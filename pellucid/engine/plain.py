@@ -175,7 +175,7 @@ def attend(query_MA: Tensor, pairs_MT2A: Tensor, shape: Shape) -> Tensor:
     keys, values = (part[..., : shape.heads * shape.head].float() for part in pairs_MT2A.unbind(2))
     by_head = (shape.heads, shape.head)
     query = query_MA[:, : shape.heads * shape.head].unflatten(-1, by_head)
-    scores_MTH = added(query[:, None] * keys.unflatten(-1, by_head))
+    scores_MTH = added(query[:, None] * keys.unflatten(-1, by_head)) * shape.score_scale
     weights = exponential(scores_MTH - scores_MTH.amax(1, keepdim=True))
     inverse = 1.0 / added(weights.mT)
     weighted = weights[..., None] * values.unflatten(-1, by_head)
