@@ -14,11 +14,14 @@ from pellucid.engine.room import Array, Places, Room, Said
 from pellucid.errors import UsageError
 from pellucid.model import Transformer
 
+SHARED_FROM = 8 << 20  # bytes of weights
+
 
 class Engine:
     """A model made ready for fast decoding on a processor; it keeps the weights that the model has now."""
 
     together = 128  # hypotheses that a thread decodes: each step does all products before it begins the next
+    apart = 32  # hypotheses of its own that are enough for a thread; of fewer, threads share each step
 
     def __init__(self, model: Transformer, precision: str = "int8") -> None:
         if next(model.parameters()).device.type != "cpu":
@@ -30,6 +33,8 @@ class Engine:
         found = kernels()
         self.kind = found.kind if found else "torch"
         self._weights: Any = native.Weights(model, precision, found) if found else plain.Weights(model)
+        # Small weights lie in the nearest caches: their steps end before threads could share them.
+        self.shares_steps = bool(found) and native.weight_bytes(model.config, precision) > SHARED_FROM
 
     def __repr__(self) -> str:
         return f"<Engine {self.precision}, by {self.kind}>"

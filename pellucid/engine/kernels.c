@@ -15,6 +15,7 @@
 
    Names: D width, A heads times a head's padded width, K inputs, N outputs, M rows. */
 
+#define _POSIX_C_SOURCE 199309L /* nanosleep */
 #include <math.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -26,13 +27,33 @@
 #define INLINE static inline __attribute__((always_inline))
 #if defined(_WIN32)
 #define EXPORT __declspec(dllexport)
+__declspec(dllimport) int __stdcall SwitchToThread(void);
+__declspec(dllimport) void __stdcall Sleep(unsigned long milliseconds);
+#define YIELD() SwitchToThread()
+#define SLEEP() Sleep(1)
 #else
+#include <sched.h>
+#include <time.h>
 #define EXPORT __attribute__((visibility("default")))
+#define YIELD() sched_yield()
+#define SLEEP() nanosleep(&(struct timespec){0, 200000}, NULL)
+#endif
+#if defined(__x86_64__)
+#define PAUSE() __builtin_ia32_pause()
+#else
+#define PAUSE() __asm__ volatile("yield")
 #endif
 
 enum { INT8, FP32, BF16 };  enum { RELU, GELU, SILU };
 /* CHUNK: logits of a row that are looked at together. AHEAD: keys that are fetched before they are needed. */
 enum { LANES = 16, BLOCK = 64, CHUNK = 1024, AHEAD = 8 };
+
+/* What a thread does while it waits: nothing, then let others run, then sleep. */
+INLINE void give_way(int turn) {
+    if (turn < 2000) PAUSE();
+    else if (turn < 4000) YIELD();
+    else SLEEP();
+}
 
 typedef float f32v __attribute__((vector_size(64), aligned(4)));
 typedef int32_t i32v __attribute__((vector_size(64), aligned(4)));
@@ -69,11 +90,20 @@ typedef struct {
     Linear logits;
 } Model;
 
-typedef struct {  /* room for M rows, and for the scores of 4 rows over `keys` positions */
+typedef struct {  /* threads that compute together, and what they are to do */
+    int32_t size, job;
+    int32_t arrived, meeting; /* how many wait for the others, and at which meeting */
+    int32_t sentences;        /* with these ids, starts and places, to encode */
+    const int32_t *ids, *starts, *places;
+} Team;
+
+typedef struct {  /* room for M rows; of each thread its own: room for the scores of 4 rows over `keys` positions */
     float *x, *normed, *wide, *context, *row_scale, *scores;
     int8_t *quantised;
     void *pairs;        /* M x 2A: keys and values of the rows, in the cache's type */
     const char **keys;  /* where the keys and values of each position lie, and then AHEAD of the next row's */
+    Team *team;
+    int64_t rank;       /* of this thread in its team */
 } Work;
 
 typedef struct {  /* sources, read and remembered: [layer][row of all places][2A] */
@@ -96,6 +126,27 @@ typedef struct {  /* one step: each row is a hypothesis */
     int32_t *id;
     float *logits;           /* rows x N, or NULL */
 } Step;
+
+/* ---- Threads: each does a share of the rows, or of the outputs of a product; then they meet */
+
+enum { GO_HOME, ENCODE, STEP };
+
+/* The first of this thread's share of M rows; its last is where the share of the next thread begins. */
+INLINE size_t first_of_share(const Work *w, size_t M, size_t next) { return M * (w->rank + next) / w->team->size; }
+#define MY_ROWS(r, M) (size_t r = first_of_share(w, M, 0), last_##r = first_of_share(w, M, 1); r < last_##r; r++)
+
+/* Wait until all threads of the team are here: at first awake, because it is soon, then giving way to others. */
+static void meet(const Work *w) {
+    Team *team = w->team;
+    if (team->size == 1) return;
+    const int32_t meeting = __atomic_load_n(&team->meeting, __ATOMIC_RELAXED);
+    if (__atomic_add_fetch(&team->arrived, 1, __ATOMIC_ACQ_REL) == team->size) {
+        __atomic_store_n(&team->arrived, 0, __ATOMIC_RELAXED);
+        __atomic_store_n(&team->meeting, meeting + 1, __ATOMIC_RELEASE);
+        return;
+    }
+    for (int turn = 0; __atomic_load_n(&team->meeting, __ATOMIC_ACQUIRE) == meeting; turn++) give_way(turn);
+}
 
 /* ---- Vectors of sixteen numbers */
 
@@ -320,19 +371,20 @@ static void tile(const int kind, size_t rows, int narrow, int lines, const Produ
     }
 }
 
-/* Columns `from` to `to` (multiples of BLOCK) of a product over M rows. A panel stays in the nearest cache
-   while all rows use it, and the next one is fetched meanwhile, a share by each tile. */
-static void multiply(const int kind, const Product *p, size_t M, size_t from, size_t to) {
+/* Columns `from` to `to` (multiples of BLOCK) of a product over M rows; each thread has a share. A panel stays
+   in the nearest cache while all rows use it, and the next one is fetched meanwhile, a share by each tile. */
+static void multiply(const int kind, const Work *w, const Product *p, size_t M, size_t from, size_t to) {
     const int narrow = kind == INT8 && FEW < ROWS && M > NARROW_FROM && M <= NARROW_TO;
     const size_t most = narrow ? ROWS : FEW, columns = narrow ? COLUMNS / 2 : COLUMNS;
     const size_t groups = (M + most - 1) / most, tiles = BLOCK / columns * groups;
     const size_t bytes = (size_t)p->linear->inputs * BLOCK;
     const int lines = groups == 1 && !narrow ? 4 : tiles < 4 ? 2 : 1;
-    for (size_t panel = from; panel < to; panel += BLOCK) {
+    const size_t panels = (to - from) / BLOCK, last = from + first_of_share(w, panels, 1) * BLOCK;
+    for (size_t panel = from + first_of_share(w, panels, 0) * BLOCK; panel < last; panel += BLOCK) {
         const char *weight = (const char *)p->linear->weight + panel / BLOCK * bytes;
         for (size_t i = 0; i < tiles; i++) {
             const size_t group = i % groups, row = M * group / groups, next = M * (group + 1) / groups;
-            const char *ahead = weight + (lines == 4 ? 4096 + i * columns * 4 : bytes + bytes * i / tiles);
+            const char *ahead = weight + (lines == 4 ? 8192 + i * columns * 4 : bytes + bytes * i / tiles);
             tile(kind, next - row, narrow, lines, p, row, panel + i / groups * columns, ahead);
         }
     }
@@ -532,11 +584,13 @@ static void project_from(const float least, const Model *m, const Work *w, const
                          size_t M, const float *residual, float *out) {
     Product p = {l, (const char *)in, w->row_scale, residual, out, l->outputs, 0, least};
     if (m->kind == INT8) {
-        for (size_t r = 0; r < M; r++)
+        for MY_ROWS(r, M)
             quantise(in + r * l->inputs, l->inputs, w->quantised + r * l->inputs, w->row_scale + r, FLIP);
         p.in = (const char *)w->quantised;
     }
-    multiply(m->kind, &p, M, 0, l->outputs);
+    meet(w);
+    multiply(m->kind, w, &p, M, 0, l->outputs);
+    meet(w);
 }
 
 static void project(const Model *m, const Work *w, const Linear *l, const float *in, size_t M,
@@ -547,19 +601,20 @@ static void project(const Model *m, const Work *w, const Linear *l, const float 
 /* What a sublayer reads: x, or where norms come first LayerNorm(x). */
 static const float *before(const Model *m, const Work *w, const Norm *norm, size_t M) {
     if (!m->norm_first) return w->x;
-    for (size_t r = 0; r < M; r++) normalise(m, norm, w->x + r * m->padded, w->normed + r * m->padded);
+    for MY_ROWS(r, M) normalise(m, norm, w->x + r * m->padded, w->normed + r * m->padded);
     return w->normed;
 }
 
 static void after(const Model *m, const Work *w, const Norm *norm, size_t M) {
     if (!m->norm_first)
-        for (size_t r = 0; r < M; r++) normalise(m, norm, w->x + r * m->padded, w->x + r * m->padded);
+        for MY_ROWS(r, M) normalise(m, norm, w->x + r * m->padded, w->x + r * m->padded);
 }
 
 static void feed_forward(const Model *m, const Work *w, const Layer *l, const Norm *norm, size_t M) {
     const float least = m->activation == RELU ? 0.0f : -INFINITY;
     project_from(least, m, w, &l->inner, before(m, w, norm, M), M, NULL, w->wide);
-    if (m->activation != RELU) activate(m->activation, w->wide, M * m->hidden);
+    if (m->activation != RELU)
+        for MY_ROWS(r, M) activate(m->activation, w->wide + r * m->hidden, m->hidden);
     project(m, w, &l->outer, w->wide, M, w->x, w->x);
     after(m, w, norm, M);
 }
@@ -567,34 +622,41 @@ static void feed_forward(const Model *m, const Work *w, const Layer *l, const No
 static void encoder_layer(const Model *m, const Work *w, const Layer *l, const int32_t *starts, size_t S) {
     const size_t M = starts[S], A = m->across, bytes = pair_bytes(m);
     project(m, w, &l->qkv, before(m, w, &l->norm[0], M), M, NULL, w->wide);
-    for (size_t r = 0; r < M; r++) remember(m, w->wide + r * 3 * A + A, (char *)w->pairs + r * bytes);
+    for MY_ROWS(r, M) remember(m, w->wide + r * 3 * A + A, (char *)w->pairs + r * bytes);
+    meet(w);
+    const size_t first = first_of_share(w, M, 0), last = first_of_share(w, M, 1);
     for (size_t s = 0; s < S; s++) {
-        const size_t first = starts[s], keys = starts[s + 1] - first;
+        const size_t start = starts[s], end = starts[s + 1], keys = end - start;
+        const size_t r = start > first ? start : first, until = end < last ? end : last;
+        if (r >= until) continue;
         for (size_t t = 0; t < keys + AHEAD; t++)
-            w->keys[t] = (char *)w->pairs + (first + (t < keys ? t : 0)) * bytes;
-        attend(m, w, w->wide + first * 3 * A, 3 * A, keys, keys, w->context + first * A);
+            w->keys[t] = (char *)w->pairs + (start + (t < keys ? t : 0)) * bytes;
+        attend(m, w, w->wide + r * 3 * A, 3 * A, until - r, keys, w->context + r * A);
     }
     project(m, w, &l->self_output, w->context, M, w->x, w->x);
     after(m, w, &l->norm[0], M);
     feed_forward(m, w, l, &l->norm[1], M);
 }
 
-/* Reads S sentences, whose ids lie one after the other (sentence s from starts[s]), and writes what every
-   decoder layer attends to into the memory, each to its place. */
-EXPORT void NAME(encode)(const Model *m, const Work *w, const int32_t *ids, const int32_t *starts, int32_t S,
-                         const Memory *memory, const int32_t *places) {
+/* Reads sentences, whose ids lie one after the other (sentence s from starts[s]), and writes what every decoder
+   layer attends to into the memory, each to its place. */
+static void encode(const Model *m, const Work *w, const Memory *memory) {
+    const int32_t S = w->team->sentences, *starts = w->team->starts, *places = w->team->places;
     const size_t M = starts[S], bytes = pair_bytes(m);
-    for (int32_t s = 0; s < S; s++)
-        for (int32_t r = starts[s]; r < starts[s + 1]; r++)
-            embed(m, m->source_embedding, ids[r], r - starts[s], w->x + (size_t)r * m->padded);
+    int32_t s = 0;
+    for MY_ROWS(r, M) {
+        while (r >= (size_t)starts[s + 1]) s++;
+        embed(m, m->source_embedding, w->team->ids[r], r - starts[s], w->x + r * m->padded);
+    }
     for (int i = 0; i < m->encoder_layers; i++) encoder_layer(m, w, m->encoder + i, starts, S);
     const float *encoded = before(m, w, &m->encoder_norm, M);
     for (int i = 0; i < m->decoder_layers; i++) {
         project(m, w, &m->decoder[i].cross_kv, encoded, M, NULL, w->wide);
-        for (int32_t s = 0; s < S; s++) {
-            char *to = memory->pairs + ((size_t)i * memory->rows + memory->start[places[s]]) * bytes;
-            for (int32_t r = starts[s]; r < starts[s + 1]; r++, to += bytes)
-                remember(m, w->wide + (size_t)r * 2 * m->across, to);
+        s = 0;
+        for MY_ROWS(r, M) {
+            while (r >= (size_t)starts[s + 1]) s++;
+            const size_t row = (size_t)i * memory->rows + memory->start[places[s]] + r - starts[s];
+            remember(m, w->wide + r * 2 * m->across, memory->pairs + row * bytes);
         }
     }
 }
@@ -603,9 +665,8 @@ static void look_back(const Model *m, const Work *w, const Layer *l, const Step 
     const size_t A = m->across, bytes = pair_bytes(m), M = s->rows;
     char *cache = s->cache + layer * s->cells * bytes;
     project(m, w, &l->qkv, before(m, w, &l->norm[0], M), M, NULL, w->wide);
-    for (size_t r = 0; r < M; r++)
-        remember(m, w->wide + r * 3 * A + A, cache + s->cell[r] * bytes);
-    for (size_t r = 0; r < M; r++) {
+    for MY_ROWS(r, M) remember(m, w->wide + r * 3 * A + A, cache + s->cell[r] * bytes);
+    for MY_ROWS(r, M) {
         const size_t keys = s->position[r] + 1;
         const int32_t *past = s->ancestor + r * s->longest, *next = past + (r + 1 < M ? s->longest : 0);
         for (size_t t = 0; t + 1 < keys; t++) w->keys[t] = cache + past[t] * bytes;
@@ -622,9 +683,10 @@ static void look_at_source(const Model *m, const Work *w, const Layer *l, const 
     const size_t A = m->across, bytes = pair_bytes(m), M = s->rows;
     const char *source = memory->pairs + layer * memory->rows * bytes;
     project(m, w, &l->cross_query, before(m, w, &l->norm[1], M), M, NULL, w->wide);
-    for (size_t r = 0, end; r < M; r = end) {
+    const size_t last = first_of_share(w, M, 1);
+    for (size_t r = first_of_share(w, M, 0), end; r < last; r = end) {
         const int32_t here = s->place[r];
-        for (end = r + 1; end < M && s->place[end] == here;) end++;
+        for (end = r + 1; end < last && s->place[end] == here;) end++;
         const int32_t next = s->place[end < M ? end : r];
         const size_t keys = memory->length[here], more = memory->length[next];
         for (size_t t = 0; t < keys; t++) w->keys[t] = source + (memory->start[here] + t) * bytes;
@@ -699,27 +761,30 @@ static void find_candidates(const Model *m, const Work *w, const Step *s) {
     const size_t M = s->rows, N = l->outputs, K = l->inputs;
     const float *in = before(m, w, &m->decoder_norm, M);
     Product p = {l, (const char *)in, w->row_scale, NULL, w->wide, CHUNK, 0, -INFINITY};
-    for (size_t r = 0; r < M && m->kind == INT8; r++)
-        quantise(in + r * K, K, w->quantised + r * K, w->row_scale + r, FLIP);
-    if (m->kind == INT8) p.in = (const char *)w->quantised;
-    for (size_t i = 0; i < M * s->candidates; i++) s->value[i] = -INFINITY, s->id[i] = 0;
-    for (size_t r = 0; r < M; r++) s->greatest[r] = -INFINITY, s->total[r] = 0.0f, s->asked[r] = 0.0f;
-    if (s->logits) p.out = s->logits, p.stride = N;
+    if (m->kind == INT8) {
+        for MY_ROWS(r, M) quantise(in + r * K, K, w->quantised + r * K, w->row_scale + r, FLIP);
+        p.in = (const char *)w->quantised;
+    }
+    for MY_ROWS(r, M) {
+        s->greatest[r] = -INFINITY, s->total[r] = 0.0f, s->asked[r] = 0.0f;
+        for (int i = 0; i < s->candidates; i++) s->value[r * s->candidates + i] = -INFINITY, s->id[r * s->candidates + i] = 0;
+    }
+    meet(w);
     for (size_t from = 0; from < N; from += CHUNK) {
         const size_t to = from + CHUNK < N ? from + CHUNK : N;
-        p.first = s->logits ? 0 : from;
-        multiply(m->kind, &p, M, from, to);
-        for (size_t r = 0; r < M; r++)
-            weigh(m, s, r, p.out + r * p.stride + from - p.first, to - from, from);
+        if (s->logits) p.out = s->logits, p.stride = N;
+        else p.first = from, p.out = w->wide + from / CHUNK % 2 * M * CHUNK; /* others may still read the last one */
+        multiply(m->kind, w, &p, M, from, to);
+        meet(w);
+        for MY_ROWS(r, M) weigh(m, s, r, p.out + r * p.stride + from - p.first, to - from, from);
     }
-    for (size_t r = 0; r < M; r++)
-        order_by_id(s->value + r * s->candidates, s->id + r * s->candidates, s->candidates);
+    for MY_ROWS(r, M) order_by_id(s->value + r * s->candidates, s->id + r * s->candidates, s->candidates);
 }
 
 /* The next token of every row: its token goes in at its position, candidates (and logits) come out. */
-EXPORT void NAME(step)(const Model *m, const Work *w, const Memory *memory, const Step *s) {
+static void step(const Model *m, const Work *w, const Memory *memory, const Step *s) {
     const size_t M = s->rows;
-    for (size_t r = 0; r < M; r++)
+    for MY_ROWS(r, M)
         embed(m, m->target_embedding, s->token[r], s->position[r], w->x + r * m->padded);
     for (int i = 0; i < m->decoder_layers; i++) {
         const Layer *l = m->decoder + i;
@@ -728,6 +793,26 @@ EXPORT void NAME(step)(const Model *m, const Work *w, const Memory *memory, cons
         feed_forward(m, w, l, &l->norm[2], M);
     }
     find_candidates(m, w, s);
+}
+
+/* A thread's share of the job. */
+static int32_t work(const Model *m, const Work *w, const Memory *memory, const Step *s) {
+    meet(w);
+    const int32_t job = w->team->job;
+    if (job == ENCODE) encode(m, w, memory);
+    if (job == STEP) step(m, w, memory, s);
+    meet(w);
+    return job;
+}
+
+/* The first thread of a team begins each job. The others help with what there is to do, until they may go home. */
+EXPORT void NAME(begin)(const Model *m, const Work *w, const Memory *memory, const Step *s, int32_t job) {
+    w->team->job = job;
+    work(m, w, memory, s);
+}
+
+EXPORT void NAME(help)(const Model *m, const Work *w, const Memory *memory, const Step *s) {
+    while (work(m, w, memory, s) != GO_HOME) continue;
 }
 
 /* ---- Packing */

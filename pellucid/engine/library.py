@@ -43,7 +43,10 @@ Model = _structure(
     "* source_embedding, target_embedding, positions, forbidden, encoder, decoder;"
     "Norm encoder_norm, decoder_norm; Linear logits",
 )
-Work = _structure("Work", "* x, normed, wide, context, row_scale, scores, quantised, pairs, keys")
+Team = _structure("Team", "int32 size, job, arrived, meeting, sentences; * ids, starts, places")
+Work = _structure(
+    "Work", "* x, normed, wide, context, row_scale, scores, quantised, pairs, keys, team; int64 rank"
+)
 Memory = _structure("Memory", "* pairs, start, length; int64 rows")
 Step = _structure(
     "Step",
@@ -57,13 +60,13 @@ class Kernels:
 
     def __init__(self, library: ctypes.CDLL, kind: str) -> None:
         self.kind = kind
-        self.encode = getattr(library, f"{kind}_encode")
-        self.step = getattr(library, f"{kind}_step")
+        self.begin = getattr(library, f"{kind}_begin")
+        self.help = getattr(library, f"{kind}_help")
         self.pack = getattr(library, f"{kind}_pack")
-        self.encode.argtypes = [c_void_p, c_void_p, c_void_p, c_void_p, c_int32, c_void_p, c_void_p]
-        self.step.argtypes = [c_void_p] * 4
+        self.begin.argtypes = [*[c_void_p] * 4, c_int32]
+        self.help.argtypes = [c_void_p] * 4
         self.pack.argtypes = [c_int32, c_void_p, c_int64, c_int64, c_int64, *[c_void_p] * 4]
-        for function in (self.encode, self.step, self.pack):
+        for function in (self.begin, self.help, self.pack):
             function.restype = None
 
     def __repr__(self) -> str:
@@ -108,7 +111,7 @@ def chosen_kind(library: ctypes.CDLL, chosen: str | None) -> str:
 def runs(library: ctypes.CDLL, kind: str) -> bool:
     """Whether kernels of this kind are in the library and this processor has what they need."""
     has = not BITS[kind] or library.processor() & BITS[kind]
-    return bool(has) and hasattr(library, f"{kind}_step")
+    return bool(has) and hasattr(library, f"{kind}_begin")
 
 
 @functools.cache

@@ -26,6 +26,7 @@ from pellucid.engine.packing import (
     up,
 )
 from pellucid.engine.room import Array, Room, Rows, Said, sums
+from pellucid.engine.team import ENCODE, STEP, Team
 from pellucid.errors import PellucidError
 from pellucid.model import Transformer, round_up, sinusoids
 
@@ -164,8 +165,20 @@ class Session:
         self._forbidden = np.zeros(shape.vocabulary, np.uint8)
         self._forbidden[list(room.forbidden)] = 1
         self._model.positions, self._model.forbidden = address(self._positions), self._forbidden.ctypes.data
-        self._structures = [*map(ctypes.addressof, (self._model, *structures.values()))]
-        self._keep_alive = structures
+        self._gather(structures, room.threads)
+
+    def _gather(self, structures: dict[str, Any], wanted: int) -> None:
+        """Give each thread of a team the same structures, but room of its own for scores."""
+        self._team = Team(self._weights.kernels, wanted)
+        structures["work"].team = ctypes.addressof(self._team.structure)
+        works, shared = [structures["work"]], (structures["memory"], self._step)
+        for rank in range(1, self._team.structure.size):
+            works.append(Work.from_buffer_copy(works[0]))
+            works[rank].rank = rank
+            for name in ("scores", "keys"):
+                setattr(works[rank], name, self._kept[f"work.{name}"][rank].ctypes.data)
+        places = [[*map(ctypes.addressof, (self._model, work, *shared))] for work in works]
+        self._team.gather(places, (self._model, works, shared, self._kept, self._positions, self._forbidden))
 
     def read(self, places: Sequence[int], sources: Sequence[Sequence[int]]) -> None:
         """Encode sources, some at a time, and remember at their places what the decoder looks at."""
@@ -178,9 +191,10 @@ class Session:
                 last += 1
             ids = np.concatenate([np.asarray(each, np.int32) for each in sources[first:last]])
             here, there = starts[first : last + 1] - starts[first], np.array(places[first:last], np.int32)
-            model, work, memory, _ = self._structures
-            given = ids.ctypes.data, here.ctypes.data, last - first
-            self._weights.kernels.encode(model, work, *given, memory, there.ctypes.data)
+            team = self._team.structure
+            team.ids, team.starts, team.places = (each.ctypes.data for each in (ids, here, there))
+            team.sentences = last - first
+            self._team.do(ENCODE)
             first = last
 
     def step(self, count: int, whole: bool) -> Said:
@@ -189,14 +203,15 @@ class Session:
         step.rows = count
         logits = np.empty((count, self._weights.shape.vocabulary), np.float32) if whole else None
         step.logits = logits.ctypes.data if logits is not None else None
-        self._weights.kernels.step(*self._structures)
+        self._team.do(STEP)
         return Said._make([*(each[:count] for each in self._says), logits])
 
     def _take(self, shape: int | tuple[int, ...], dtype: type) -> Array:
         return self._arena.take(shape, dtype)
 
     def __del__(self) -> None:
-        if hasattr(self, "_arena"):
+        if hasattr(self, "_team"):
+            self._team.part()
             self._weights.take_back(self._arena)
 
 
@@ -225,13 +240,13 @@ def arrays_of(shape: Shape, room: Room, pair: type) -> dict[str, Arrays]:
     work: Arrays = {
         "x": (rows * shape.padded, number),
         "normed": (rows * shape.padded, number),
-        "wide": (rows * max(3 * shape.across, shape.hidden, CHUNK), number),
+        "wide": (rows * max(3 * shape.across, shape.hidden, 2 * CHUNK), number),
         "context": (rows * shape.across, number),
         "row_scale": (rows, number),
-        "scores": (ABREAST * shape.heads * (keys + LANES), number),
+        "scores": ((room.threads, ABREAST * shape.heads * (keys + LANES)), number),
         "quantised": (rows * max(shape.padded, shape.across, shape.hidden), np.int8),
         "pairs": (rows * both, pair),
-        "keys": (keys + AHEAD, np.uintp),
+        "keys": ((room.threads, keys + AHEAD), np.uintp),
     }
     memory: Arrays = {"pairs": ((shape.layers, starts, both), pair)}
     memory |= {name: (len(room.limits), whole) for name in ("start", "length")}

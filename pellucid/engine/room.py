@@ -19,6 +19,7 @@ class Room:
     width: the hypotheses of a sentence.
     candidates: how many of the likeliest tokens a step gives for each.
     forbidden: the ids that are never candidates.
+    threads: how many may share each step.
     """
 
     sources: Array
@@ -26,6 +27,7 @@ class Room:
     width: int = 1
     candidates: int = 0
     forbidden: Sequence[int] = ()
+    threads: int = 1
 
     @classmethod
     def of(

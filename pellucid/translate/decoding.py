@@ -30,6 +30,7 @@ Decoder = Transformer | Engine | CapturedEngine  # what computes the steps of th
 
 # The default for source tokens times hypotheses that are decoded together: more is not faster.
 TOGETHER = {"cpu": 10_000, "cuda": 100_000}
+MOST_SHARING = 4  # threads: a few read memory as fast as many, and wait less for each other
 MORE = 2  # candidates beyond those that search keeps: one if the end may not come yet, one to see ties by
 
 
@@ -192,18 +193,31 @@ def shared_out(
 
         return Waiting(lengths, fits, max(1, len(sources))), 1
 
-    threads = 1 if isinstance(first, CapturedEngine) else max(1, min(torch.get_num_threads(), len(lengths)))
+    threads, sharing = threads_for(first, len(lengths), options.width)
     rounds = -(-len(lengths) * options.width // (threads * first.together))
     most = -(-len(lengths) // (threads * rounds))  # of equal size, because few rows are slow for their number
     tokens = options.batch_tokens or sys.maxsize
     waiting = Waiting(lengths, lambda longest: tokens // lengths[longest], most, joining=True)
 
     while True:
-        waiting.room = room = room_of(models, sources, requests, options, waiting)
+        room = room_of(models, sources, requests, options, waiting)
+        waiting.room = room = replace(room, threads=sharing)
         needed = threads * sum(each.room_bytes(room) for each in models if not isinstance(each, Transformer))
         if needed <= memory or waiting.most == 1:
             return waiting, threads if needed <= memory else 1
         waiting.most = waiting.most * 7 // 8
+
+
+def threads_for(engine: Engine | CapturedEngine, sentences: int, width: int) -> tuple[int, int]:
+    """How many threads decode sentences of their own, and how many share each step of one: with few
+    hypotheses a step is the reading of the weights, and threads that share it read them once."""
+    threads = max(1, torch.get_num_threads())
+    if isinstance(engine, CapturedEngine):
+        return 1, 1
+    if not engine.shares_steps:
+        return min(threads, sentences), 1
+    alone = max(1, min(threads, sentences, sentences * width // engine.apart))
+    return alone, min(MOST_SHARING, threads // alone)
 
 
 def room_of(

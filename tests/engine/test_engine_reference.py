@@ -1,6 +1,7 @@
 """The compiled kernels compute what engine/plain.py computes, bit for bit, whatever the model's shape."""
 
 import ctypes
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -26,6 +27,15 @@ SEEDS = st.integers(0, 10_000)
 QUIET = [HealthCheck.too_slow, HealthCheck.data_too_large]
 
 
+@pytest.fixture(autouse=True, scope="module")
+def two_threads() -> Iterator[None]:
+    """As many as a session may have here, whatever the environment says."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    yield
+    torch.set_num_threads(before)
+
+
 def kinds() -> list[Kernels]:
     library = ctypes.CDLL(str(LIBRARY))
     return [Kernels(library, kind) for kind in BITS if runs(library, kind)]
@@ -36,6 +46,7 @@ def check_equal(config: ModelConfig, seed: int, library: list[Kernels]) -> None:
     model, sources = random_model(config, seed), random_sources(config, numbers)
     width, count = int(numbers.integers(1, 5)), int(numbers.integers(1, 8))
     room = room_for(sources, width, count, min(2 * width + 2, config.target_size))
+    room = replace(room, threads=1 + seed % 2)
     given_steps = steps(config, room, numbers)
     expected = run(plain.Session(plain.Weights(model), room), sources, given_steps)
     for kernels in library:

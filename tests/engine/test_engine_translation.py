@@ -2,6 +2,7 @@
 
 import random
 import signal
+import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Sequence
@@ -14,10 +15,12 @@ import pytest
 import torch
 from random_translator import OPTIONS, sentences, translator
 
+from pellucid.engine import decoding as engine_decoding
 from pellucid.engine import library
 from pellucid.engine.decoding import Engine, EngineDecoding
 from pellucid.engine.library import CHOICE, NoKernelsWarning
 from pellucid.engine.room import Room
+from pellucid.engine.team import Team
 from pellucid.errors import PellucidError, UsageError
 from pellucid.folder.checkpoint import save_model
 from pellucid.model import Transformer
@@ -78,6 +81,70 @@ def test_a_result_depends_on_the_sentence_alone(
     for threads_now, some in ((1, dict(batch_tokens=50)), (1, dict(memory=3)), (2, {}), (2, dict(memory=3))):
         torch.set_num_threads(threads_now)
         assert said(ours.translate_ids(sources, **options, **some)) == together
+
+
+@pytest.fixture
+def teams(threads: None, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Threads share the steps of small models too; the number of each session's threads."""
+    sizes, gather = list[int](), Team.gather
+
+    def counted(self: Team, places: Sequence[Any], memory: object) -> None:
+        sizes.append(len(places))
+        gather(self, places, memory)
+
+    monkeypatch.setattr(Team, "gather", counted)
+    monkeypatch.setattr(engine_decoding, "SHARED_FROM", 0)
+    return sizes
+
+
+@pytest.mark.parametrize(
+    ("precision", "options"),
+    [*(("int8", each) for each in OPTIONS), ("fp32", OPTIONS[1]), ("bf16", OPTIONS[1])],
+    ids=str,
+)
+def test_threads_that_share_steps_say_the_same(
+    precision: str, options: dict[str, Any], teams: list[int]
+) -> None:
+    """1, 5 and 31 sentences on one thread, on two and on three; afterwards the helpers are gone."""
+    ours, texts, running = in_int8(precision=precision), sentences(31), threading.active_count()
+    torch.set_num_threads(1)
+    expected = said(ours.translate(texts, **options))
+    for count in (2, 3):
+        torch.set_num_threads(count)
+        for some in (texts[:1], texts[:5], texts):
+            assert said(ours.translate(some, **options)) == expected[: len(some)]
+    assert set(teams) >= {1, 2, 3} and threading.active_count() == running
+
+
+def test_only_one_call_at_a_time_has_helpers(teams: list[int]) -> None:
+    """They leave when a stream is closed, or when a call fails."""
+    torch.set_num_threads(2)
+    ours, running = in_int8(), threading.active_count()
+    stream = ours.stream(sentences(1)[0])
+    next(stream)
+    assert threading.active_count() == running + 1
+    ours.translate(sentences(3))
+    assert teams == [2, 1]
+    stream.close()
+    assert threading.active_count() == running
+    with torch.no_grad():
+        ours.model.decoder.projection.bias[7] = torch.nan  # type: ignore[index]
+    with pytest.raises(PellucidError, match="not numbers"):
+        ours.translate(sentences(1))
+    assert threading.active_count() == running
+
+
+def test_a_process_ends_beside_an_open_stream() -> None:
+    script = """
+import torch, pellucid
+from pellucid.engine import decoding
+decoding.SHARED_FROM = 0
+torch.set_num_threads(2)
+stream = pellucid.load("demo", device="cpu", precision="int8").stream("How are you?", to="hi")
+print(next(stream))
+"""
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
+    assert ended.returncode == 0 and ended.stdout and not ended.stderr
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)

@@ -1,0 +1,53 @@
+"""Threads that compute each step of a session together; each does a share of every product."""
+
+import threading
+import weakref
+from collections.abc import Sequence
+
+import torch
+
+from pellucid.engine.library import Kernels
+from pellucid.engine.library import Team as Structure
+
+GO_HOME, ENCODE, STEP = range(3)  # jobs, as in kernels.c
+
+
+class Team:
+    """The thread that asks for a session's steps, and helpers: of those wanted, as many as no other session
+    of the process has."""
+
+    _lock, _in_teams = threading.Lock(), 0
+
+    def __init__(self, kernels: Kernels, wanted: int) -> None:
+        with Team._lock:
+            size = max(1, min(wanted, torch.get_num_threads() - Team._in_teams))
+            Team._in_teams += size
+        self.structure = Structure(size=size)
+        self._kernels = kernels
+
+    def gather(self, places: Sequence[Sequence[int]], memory: object) -> None:
+        """Tell each thread where its structures lie, and let helpers wait for jobs; `memory` must stay."""
+        self._places, *others = places
+        # Daemons, because Python waits for other threads before it ends.
+        helpers = [threading.Thread(target=self._kernels.help, args=each, daemon=True) for each in others]
+        for helper in helpers:
+            helper.start()
+        kept = self.structure, memory
+        self._end = weakref.finalize(self, _part, self._kernels, self._places, helpers, kept)
+
+    def do(self, job: int) -> None:
+        """Do a job together."""
+        self._kernels.begin(*self._places, job)
+
+    def part(self) -> None:
+        """End the helpers, which use the session's memory until then."""
+        self._end()
+
+
+def _part(kernels: Kernels, places: Sequence[int], helpers: list[threading.Thread], _: object) -> None:
+    if all(helper.is_alive() for helper in helpers):  # they are not in a process that was forked
+        kernels.begin(*places, GO_HOME)
+        for helper in helpers:
+            helper.join()
+    with Team._lock:
+        Team._in_teams -= len(helpers) + 1
