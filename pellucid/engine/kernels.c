@@ -1,7 +1,7 @@
 /* The engine's kernels: the encoder, and a step of the decoder, of a Transformer made ready by engine/packing.py.
 
    Compiled once for each kind of processor, with -DISA=<name>: every function that Python calls is then named
-   <name>_encode, <name>_step, <name>_pack. Python asks processor() which of them may run here.
+   <name>_begin, <name>_help, <name>_pack. Python asks processor() which of them may run here.
 
    Numbers. Weights and activations are int8 (kind INT8), or floats (FP32; BF16 stores the weights in 16 bits).
    In int8 a matrix has a scale for each output and an activation a scale for each row; sums of products are
@@ -27,33 +27,15 @@
 #define INLINE static inline __attribute__((always_inline))
 #if defined(_WIN32)
 #define EXPORT __declspec(dllexport)
-__declspec(dllimport) int __stdcall SwitchToThread(void);
-__declspec(dllimport) void __stdcall Sleep(unsigned long milliseconds);
-#define YIELD() SwitchToThread()
-#define SLEEP() Sleep(1)
 #else
 #include <sched.h>
 #include <time.h>
 #define EXPORT __attribute__((visibility("default")))
-#define YIELD() sched_yield()
-#define SLEEP() nanosleep(&(struct timespec){0, 200000}, NULL)
-#endif
-#if defined(__x86_64__)
-#define PAUSE() __builtin_ia32_pause()
-#else
-#define PAUSE() __asm__ volatile("yield")
 #endif
 
 enum { INT8, FP32, BF16 };  enum { RELU, GELU, SILU };
 /* CHUNK: logits of a row that are looked at together. AHEAD: keys that are fetched before they are needed. */
 enum { LANES = 16, BLOCK = 64, CHUNK = 1024, AHEAD = 8 };
-
-/* What a thread does while it waits: nothing, then let others run, then sleep. */
-INLINE void give_way(int turn) {
-    if (turn < 2000) PAUSE();
-    else if (turn < 4000) YIELD();
-    else SLEEP();
-}
 
 typedef float f32v __attribute__((vector_size(64), aligned(4)));
 typedef int32_t i32v __attribute__((vector_size(64), aligned(4)));
@@ -135,7 +117,22 @@ enum { GO_HOME, ENCODE, STEP };
 INLINE size_t first_of_share(const Work *w, size_t M, size_t next) { return M * (w->rank + next) / w->team->size; }
 #define MY_ROWS(r, M) (size_t r = first_of_share(w, M, 0), last_##r = first_of_share(w, M, 1); r < last_##r; r++)
 
-/* Wait until all threads of the team are here: at first awake, because it is soon, then giving way to others. */
+#if defined(_WIN32)
+__declspec(dllimport) int __stdcall SwitchToThread(void);
+__declspec(dllimport) void __stdcall Sleep(unsigned long milliseconds);
+#define YIELD() SwitchToThread()
+#define SLEEP() Sleep(1)
+#else
+#define YIELD() sched_yield()
+#define SLEEP() nanosleep(&(struct timespec){0, 200000}, NULL)
+#endif
+#if defined(__x86_64__)
+#define PAUSE() __builtin_ia32_pause()
+#else
+#define PAUSE() __asm__ volatile("yield")
+#endif
+
+/* Wait until all threads of the team are here: awake for some 30 us, then letting others run, after 1 ms asleep. */
 static void meet(const Work *w) {
     Team *team = w->team;
     if (team->size == 1) return;
@@ -145,7 +142,10 @@ static void meet(const Work *w) {
         __atomic_store_n(&team->meeting, meeting + 1, __ATOMIC_RELEASE);
         return;
     }
-    for (int turn = 0; __atomic_load_n(&team->meeting, __ATOMIC_ACQUIRE) == meeting; turn++) give_way(turn);
+    for (int turn = 0; __atomic_load_n(&team->meeting, __ATOMIC_ACQUIRE) == meeting; turn += turn < 4000)
+        if (turn < 2000) PAUSE();
+        else if (turn < 4000) YIELD();
+        else SLEEP();
 }
 
 /* ---- Vectors of sixteen numbers */
@@ -767,7 +767,7 @@ static void find_candidates(const Model *m, const Work *w, const Step *s) {
     }
     for MY_ROWS(r, M) {
         s->greatest[r] = -INFINITY, s->total[r] = 0.0f, s->asked[r] = 0.0f;
-        for (int i = 0; i < s->candidates; i++) s->value[r * s->candidates + i] = -INFINITY, s->id[r * s->candidates + i] = 0;
+        for (size_t i = r * s->candidates; i < (r + 1) * s->candidates; i++) s->value[i] = -INFINITY, s->id[i] = 0;
     }
     meet(w);
     for (size_t from = 0; from < N; from += CHUNK) {
