@@ -11,6 +11,7 @@ from pellucid.engine import native, plain
 from pellucid.engine.library import kernels
 from pellucid.engine.next_tokens import NextTokens
 from pellucid.engine.room import Array, Places, Room, Said
+from pellucid.engine.team import Team
 from pellucid.errors import UsageError
 from pellucid.model import Transformer
 
@@ -33,11 +34,15 @@ class Engine:
         found = kernels()
         self.kind = found.kind if found else "torch"
         self._weights: Any = native.Weights(model, precision, found) if found else plain.Weights(model)
-        # Small weights lie in the nearest caches: their steps end before threads could share them.
-        self.shares_steps = bool(found) and native.weight_bytes(model.config, precision) > SHARED_FROM
 
     def __repr__(self) -> str:
         return f"<Engine {self.precision}, by {self.kind}>"
+
+    def can_share_steps(self) -> bool:
+        """Tell whether threads may share each step now. Small weights lie in the nearest caches, and their steps
+        end too soon for that."""
+        large = native.weight_bytes(self.config, self.precision) > SHARED_FROM
+        return self.kind != "torch" and large and Team.is_possible()
 
     def room_bytes(self, room: Room) -> int:
         """Return the memory that decoding in this room takes at most, beside the weights."""

@@ -28,7 +28,6 @@
 #if defined(_WIN32)
 #define EXPORT __declspec(dllexport)
 #else
-#include <sched.h>
 #include <time.h>
 #define EXPORT __attribute__((visibility("default")))
 #endif
@@ -75,6 +74,7 @@ typedef struct {
 typedef struct {  /* threads that compute together, and what they are to do */
     int32_t size, job;
     int32_t arrived, meeting; /* how many wait for the others, and at which meeting */
+    int32_t rests;            /* taken within jobs, because others were late */
     int32_t sentences;        /* with these ids, starts and places, to encode */
     const int32_t *ids, *starts, *places;
 } Team;
@@ -117,35 +117,45 @@ enum { GO_HOME, ENCODE, STEP };
 INLINE size_t first_of_share(const Work *w, size_t M, size_t next) { return M * (w->rank + next) / w->team->size; }
 #define MY_ROWS(r, M) (size_t r = first_of_share(w, M, 0), last_##r = first_of_share(w, M, 1); r < last_##r; r++)
 
-#if defined(_WIN32)
-__declspec(dllimport) int __stdcall SwitchToThread(void);
-__declspec(dllimport) void __stdcall Sleep(unsigned long milliseconds);
-#define YIELD() SwitchToThread()
-#define SLEEP() Sleep(1)
-#else
-#define YIELD() sched_yield()
-#define SLEEP() nanosleep(&(struct timespec){0, 200000}, NULL)
-#endif
 #if defined(__x86_64__)
 #define PAUSE() __builtin_ia32_pause()
 #else
 #define PAUSE() __asm__ volatile("yield")
 #endif
+/* A rest, of 50 us or more, lets others run. */
+#if defined(_WIN32)
+__declspec(dllimport) int __stdcall SwitchToThread(void);
+__declspec(dllimport) void __stdcall Sleep(unsigned long milliseconds);
+static void rest(int32_t rests) {
+    for (int i = 0; i < 1000; i++) PAUSE();
+    if (rests < 100) SwitchToThread();
+    else Sleep(1);
+}
+#else
+static void rest(int32_t rests) { nanosleep(&(struct timespec){0, rests < 100 ? 1000 : 200000}, NULL); }
+#endif
 
-/* Wait until all threads of the team are here: awake for some 30 us, then letting others run, after 1 ms asleep. */
-static void meet(const Work *w) {
+/* Wait until all threads of the team are here: awake for so many turns, of some 20 ns, then resting. */
+static int32_t wait_for_all(const Work *w, int turns) {
     Team *team = w->team;
-    if (team->size == 1) return;
+    if (team->size == 1) return 0;
     const int32_t meeting = __atomic_load_n(&team->meeting, __ATOMIC_RELAXED);
     if (__atomic_add_fetch(&team->arrived, 1, __ATOMIC_ACQ_REL) == team->size) {
         __atomic_store_n(&team->arrived, 0, __ATOMIC_RELAXED);
         __atomic_store_n(&team->meeting, meeting + 1, __ATOMIC_RELEASE);
-        return;
+        return 0;
     }
-    for (int turn = 0; __atomic_load_n(&team->meeting, __ATOMIC_ACQUIRE) == meeting; turn += turn < 4000)
-        if (turn < 2000) PAUSE();
-        else if (turn < 4000) YIELD();
-        else SLEEP();
+    int32_t rests = 0;
+    while (__atomic_load_n(&team->meeting, __ATOMIC_ACQUIRE) == meeting)
+        if (turns > 0) turns--, PAUSE();
+        else rest(rests), rests += rests < 1 << 20;
+    return rests;
+}
+
+/* Between the products of a step the others come soon, unless the system runs something else in their place. */
+static void meet(const Work *w) {
+    const int32_t rests = wait_for_all(w, 2000);
+    if (rests) __atomic_add_fetch(&w->team->rests, rests, __ATOMIC_RELAXED);
 }
 
 /* ---- Vectors of sixteen numbers */
@@ -795,9 +805,9 @@ static void step(const Model *m, const Work *w, const Memory *memory, const Step
     find_candidates(m, w, s);
 }
 
-/* A thread's share of the job. */
+/* A thread's share of the next job. While search chooses, the others wait awake for up to half a millisecond. */
 static int32_t work(const Model *m, const Work *w, const Memory *memory, const Step *s) {
-    meet(w);
+    wait_for_all(w, 20000);
     const int32_t job = w->team->job;
     if (job == ENCODE) encode(m, w, memory);
     if (job == STEP) step(m, w, memory, s);

@@ -43,7 +43,7 @@ Model = _structure(
     "* source_embedding, target_embedding, positions, forbidden, encoder, decoder;"
     "Norm encoder_norm, decoder_norm; Linear logits",
 )
-Team = _structure("Team", "int32 size, job, arrived, meeting, sentences; * ids, starts, places")
+Team = _structure("Team", "int32 size, job, arrived, meeting, rests, sentences; * ids, starts, places")
 Work = _structure(
     "Work", "* x, normed, wide, context, row_scale, scores, quantised, pairs, keys, team; int64 rank"
 )

@@ -1,6 +1,7 @@
 """Threads that compute each step of a session together; each does a share of every product."""
 
 import threading
+import time
 import weakref
 from collections.abc import Sequence
 
@@ -10,20 +11,28 @@ from pellucid.engine.library import Kernels
 from pellucid.engine.library import Team as Structure
 
 GO_HOME, ENCODE, STEP = range(3)  # jobs, as in kernels.c
+REST = 50e-6  # seconds, of a thread that waits for others within a job
+PATIENCE = 0.2  # the share of a session's time that may be waiting; then the thread goes on without helpers
+ALONE = 1.0  # seconds, in which no session has helpers after that: others use the processor
 
 
 class Team:
     """The thread that asks for a session's steps, and helpers: of those wanted, as many as no other session
-    of the process has."""
+    of the process has, while the system lets them run."""
 
-    _lock, _in_teams = threading.Lock(), 0
+    _lock, _in_teams, _alone_until = threading.Lock(), 0, 0.0
 
     def __init__(self, kernels: Kernels, wanted: int) -> None:
         with Team._lock:
             size = max(1, min(wanted, torch.get_num_threads() - Team._in_teams))
             Team._in_teams += size
         self.structure = Structure(size=size)
-        self._kernels = kernels
+        self._kernels, self._spent = kernels, 0.0
+
+    @classmethod
+    def is_possible(cls) -> bool:
+        """Tell whether helpers came in time of late."""
+        return time.monotonic() >= cls._alone_until
 
     def gather(self, places: Sequence[Sequence[int]], memory: object) -> None:
         """Tell each thread where its structures lie, and let helpers wait for jobs; `memory` must stay."""
@@ -32,12 +41,18 @@ class Team:
         helpers = [threading.Thread(target=self._kernels.help, args=each, daemon=True) for each in others]
         for helper in helpers:
             helper.start()
-        kept = self.structure, memory
-        self._end = weakref.finalize(self, _part, self._kernels, self._places, helpers, kept)
+        self._kept = self.structure, memory
+        self._end = weakref.finalize(self, _part, self._kernels, self._places, helpers, self._kept)
 
     def do(self, job: int) -> None:
-        """Do a job together."""
+        """Do a job together, or without helpers from now on if they are late again and again."""
+        began = time.perf_counter()
         self._kernels.begin(*self._places, job)
+        self._spent += time.perf_counter() - began
+        if self.structure.rests * REST > max(8e-3, PATIENCE * self._spent):
+            self.part()
+            self.structure.size, self.structure.rests = 1, 0
+            Team._alone_until = time.monotonic() + ALONE
 
     def part(self) -> None:
         """End the helpers, which use the session's memory until then."""

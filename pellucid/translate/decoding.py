@@ -214,7 +214,7 @@ def threads_for(engine: Engine | CapturedEngine, sentences: int, width: int) -> 
     threads = max(1, torch.get_num_threads())
     if isinstance(engine, CapturedEngine):
         return 1, 1
-    if not engine.shares_steps:
+    if not engine.can_share_steps():
         return min(threads, sentences), 1
     alone = max(1, min(threads, sentences, sentences * width // engine.apart))
     return alone, min(MOST_SHARING, threads // alone)

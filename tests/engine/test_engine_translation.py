@@ -1,5 +1,6 @@
 """The engine: results that depend on nothing but the sentence, and the search's rules as in fp32."""
 
+import math
 import random
 import signal
 import subprocess
@@ -16,7 +17,7 @@ import torch
 from random_translator import OPTIONS, sentences, translator
 
 from pellucid.engine import decoding as engine_decoding
-from pellucid.engine import library
+from pellucid.engine import library, team
 from pellucid.engine.decoding import Engine, EngineDecoding
 from pellucid.engine.library import CHOICE, NoKernelsWarning
 from pellucid.engine.room import Room
@@ -94,6 +95,8 @@ def teams(threads: None, monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
     monkeypatch.setattr(Team, "gather", counted)
     monkeypatch.setattr(engine_decoding, "SHARED_FROM", 0)
+    monkeypatch.setattr(team, "PATIENCE", math.inf)  # whatever else the processor does
+    monkeypatch.setattr(Team, "_alone_until", 0.0)
     return sizes
 
 
@@ -132,6 +135,27 @@ def test_only_one_call_at_a_time_has_helpers(teams: list[int]) -> None:
     with pytest.raises(PellucidError, match="not numbers"):
         ours.translate(sentences(1))
     assert threading.active_count() == running
+
+
+def test_a_thread_goes_on_alone_if_helpers_are_late(
+    teams: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And for a while nobody asks for helpers, because something else uses the processor."""
+    torch.set_num_threads(1)
+    ours, texts, running = in_int8(), sentences(5), threading.active_count()
+    expected, do, seen = said(ours.translate(texts)), Team.do, list[int]()
+
+    def late(self: Team, job: int) -> None:
+        self.structure.rests += 400  # 20 ms
+        do(self, job)
+        seen.append(threading.active_count() - running)
+
+    monkeypatch.setattr(Team, "do", late)
+    monkeypatch.setattr(team, "PATIENCE", 1e-9)
+    torch.set_num_threads(2)
+    assert said(ours.translate(texts)) == expected and set(seen) == {0}
+    monkeypatch.undo()
+    assert said(ours.translate(texts)) == expected
 
 
 def test_a_process_ends_beside_an_open_stream() -> None:
