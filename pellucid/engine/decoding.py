@@ -39,8 +39,8 @@ class Engine:
         return f"<Engine {self.precision}, by {self.kind}>"
 
     def can_share_steps(self) -> bool:
-        """Tell whether threads may share each step now. Small weights lie in the nearest caches, and their steps
-        end too soon for that."""
+        """Tell whether threads may share each step now. Small weights lie in the nearest caches: their steps
+        are over too soon."""
         large = native.weight_bytes(self.config, self.precision) > SHARED_FROM
         return self.kind != "torch" and large and Team.is_possible()
 
