@@ -62,7 +62,7 @@ def known() -> dict[str, Any]:
         "masked": example("000-masked").worked(),
         "sinusoids": sinusoids(2, 4, torch.float64, torch.device("cpu")),
         "first_score": next(cell for cell in cross.report().cells if cell.name == "scores"),
-        "given": cross.worked().given,
+        "given": {name: each.tensor for name, each in cross.worked().given.items()},
         "verdicts": sum(len(each.report().cells) for each in map(example, names()) if each.claims),
         "epsilon": Norm.epsilon,
         "config": demo.model.config,

@@ -17,7 +17,7 @@ import pellucid as package
 from pellucid.errors import UsageError
 from pellucid.explanation import Explanation
 from pellucid.seeing.records import Record
-from pellucid.seeing.viewed import Viewed, html, lines
+from pellucid.seeing.viewed import html, lines
 from pellucid.show.columns import paragraph
 from pellucid.show.reading_text import heads_parts, more_parts, tensor_parts
 from pellucid.show.tables import Cell, Table, html_text, text_lines
@@ -324,14 +324,6 @@ def test_notebooks_show_what_is_complete_in_itself(spanish: Explanation) -> None
         assert words in tags.text, words
         assert not {"script", "style", "link", "iframe", "img"} & set(tags.seen)
         assert "http" not in page and not re.search(r"\son\w+=", page)
-
-
-def test_data_with_a_text_alone_is_shown_as_its_lines() -> None:
-    class Told(Viewed):
-        """Data for which no HTML is registered."""
-
-    lines.register(Told, lambda shown, width: ["a  b", "<c>"])
-    assert Told()._repr_html_() == "<pre style='line-height:1.25'>a  b\n&lt;c&gt;</pre>"
 
 
 def test_hostile_text_stays_text() -> None:
