@@ -1,6 +1,6 @@
 """What the probes found: one word in two sentences, and leaks, as text."""
 
-from pellucid.probes.compare import Comparison, LayerChange, Stage
+from pellucid.probes.compare import Comparison, LayerChange
 from pellucid.probes.leak import LeakReport
 from pellucid.show.tables import Note, Part, Table, view
 
@@ -30,8 +30,13 @@ def compare_parts(comparison: Comparison, width: int) -> list[Part]:
         translated = f"{rendering.text}  ({occurrence.word}: {aligned})"
         parts.append(f"{which}  {' '.join(marked)}  →  {translated}")
     header = ["after", "cosine", "position", "context", "by pos.", "by cont.", "distance"]
-    stages = Table(header, [_stage_row(stage) for stage in comparison.stages])
-    parts += ["", verdict(comparison), "", stages, EFFECTS]
+    rows = []
+    for stage in comparison.stages:
+        cosines = [f"{cosine:.4f}" for cosine in (stage.cosine, stage.position, stage.context)]
+        shares = stage.position_share, stage.context_share
+        changed = [f"{share:.2f}" if stage.distance else "–" for share in shares]
+        rows.append([stage.title, *cosines, *changed, f"{stage.distance:.3f}"])
+    parts += ["", verdict(comparison), "", Table(header, rows), EFFECTS]
     for layer in comparison.layers:
         parts += ["", f"{layer.attention}: its output at the word changes by {layer.distance:.3f}"]
         parts.append(_movers(layer))
@@ -55,13 +60,6 @@ def verdict(comparison: Comparison) -> str:
     if one != other:
         text += f" Its tokens are not the same, {one} and {other}: their difference counts as context."
     return text
-
-
-def _stage_row(stage: Stage) -> list[str]:
-    shares = [stage.position_share, stage.context_share]
-    changed = [f"{share:.2f}" if stage.distance else "–" for share in shares]
-    cosines = [f"{cosine:.4f}" for cosine in (stage.cosine, stage.position, stage.context)]
-    return [stage.title, *cosines, *changed, f"{stage.distance:.3f}"]
 
 
 def _movers(layer: LayerChange) -> Table:

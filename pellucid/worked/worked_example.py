@@ -10,14 +10,14 @@ from torch import Tensor
 from pellucid.errors import UsageError
 from pellucid.folder.whole_file import place, write
 from pellucid.seeing.records import Record, Records
-from pellucid.seeing.viewed import InNotebook, Viewed, page
+from pellucid.seeing.viewed import Viewed, page
 from pellucid.worked.check import Report, check
 from pellucid.worked.stages import Start, run, shapes
 
 ROWS = {"inputs": "L", "sublayer": "L", "w_embedding": "L", "memory": "M"}  # whose rows are words
 
 
-class WorkedExample(Viewed, InNotebook, Records):
+class WorkedExample(Viewed, Records):
     """Every stage of a worked example by its name, in the order of computation, in float64."""
 
     def __init__(
