@@ -59,6 +59,10 @@ def test_a_table_writes_numbers_in_its_forms() -> None:
     lines = ["numbers", "      x        p      pair", "a  0.50  1.0e-09  1.0 | -∞", "b  0.00   0.0000"]
     assert text_lines(table.parts(80), 80) == lines
     assert table.column("x") == [0.5, -1e-9]
+    both = Table("", ["d", "pair"], [["1", (2.0, " | ", 3.0)], ["4", (5.0, " | ", 6.0)]])
+    drawn = both.lines("two", "pair", labels=("one", "other"))
+    assert (drawn.x, drawn.log) == ("d", "x")
+    assert drawn.series == {"one": ([1, 4], [2, 5], "o-"), "other": ([1, 4], [3, 6], "s--")}
 
 
 def drawn(result: Result, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Figure:

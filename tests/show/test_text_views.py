@@ -229,11 +229,13 @@ def test_of_the_vocabulary_the_best_words_are_shown() -> None:
 
 def test_any_record_can_be_shown() -> None:
     model = translator().model.bfloat16()
-    source = torch.ones(2, 3, dtype=torch.long)
+    source = torch.tensor([[1, 1, 1], [9, 5, 7]])
     with package.trace(model, gradients=True) as seen:
         model(source, source > 0, source)
     text = "\n".join(lines(seen[WEIGHTS], 80, head=1))
     assert "the first of 2 sentences" in text and "head 1 of 2: 3 × 3 = target × target" in text
+    first, second = (f"{each:.4f}" for each in seen[WEIGHTS].tensor[:, 1, 2, 0].tolist())
+    assert first in text and second not in text
     assert "the first of 2 sentences" in html(seen[WEIGHTS])
     worked = package.attention(scores=[[1.0, 2.0]], values=[[1.0], [2.0]])
     assert "0.2689░  0.7311▓  1.0000" in "\n".join(lines(worked["weights"], 80))
