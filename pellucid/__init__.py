@@ -33,7 +33,6 @@ if TYPE_CHECKING:  # an alias that repeats the name tells a type checker that it
     from pellucid.seeing.gradients import gradients as gradients
     from pellucid.seeing.nonfinite import find_nonfinite as find_nonfinite
     from pellucid.seeing.records import Record as Record
-    from pellucid.seeing.sizes import trace_bytes as trace_bytes
     from pellucid.seeing.trace import Trace as Trace
     from pellucid.seeing.trace import editing as editing
     from pellucid.seeing.trace import trace as trace
@@ -66,7 +65,6 @@ _ROOMS = {
     "seeing.gradients": "gradients",
     "seeing.nonfinite": "find_nonfinite",
     "seeing.records": "Record",
-    "seeing.sizes": "trace_bytes",
     "seeing.trace": "Trace editing trace",
     "translate.evaluate": "evaluate",
     "translate.likelihood": "Score",

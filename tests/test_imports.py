@@ -16,7 +16,7 @@ PUBLIC = (
     "Config DataConfig Explanation Hypothesis ModelConfig PellucidError Record Score Step Trace "
     "TrainingConfig Transformer Translation TranslationConfig Translator Update UsageError Validation "
     "VocabularyConfig __version__ attention average editing edits evaluate experiment find_leak "
-    "find_nonfinite gradients load read_config trace trace_bytes train training"
+    "find_nonfinite gradients load read_config trace train training"
 )
 
 # What only some calls need: slow to import, or an extra that may be absent.

@@ -18,15 +18,17 @@ TOKENS = 32  # at most, of a translation: each needs some ten passes
 def run(arguments: argparse.Namespace) -> None:
     """Print what was tried and what was found, sentence by sentence."""
     translator = load(arguments.model, arguments.device, precision="fp32")
-    width = max(60, min(100, columns_of_terminal()))
-    reports = []
-    if not arguments.sentence:
+    vocabulary, to = translator.vocabulary, arguments.to
+    if to is not None:
+        vocabulary.target_language(to)  # raises unless the model has it
+    pairs = [_ids(translator, sentence, to) for sentence in arguments.sentence]
+    width, reports = max(60, min(100, columns_of_terminal())), []
+    if not pairs:
         reports.append(find_leak(translator.model))
         put(["random ids", *reports[0].lines(width)])
-    for sentence in arguments.sentence:
-        source, target = _ids(translator, sentence, arguments.to)
+    for sentence, (source, target) in zip(arguments.sentence, pairs, strict=True):
         reports.append(find_leak(translator.model, source=source, target=target))
-        tokens = translator.vocabulary.target_tokens(target[0].tolist())
+        tokens = vocabulary.target_tokens(target[0].tolist())
         numbered = "  ".join(f"{place}:{token}" for place, token in enumerate(tokens))
         put([sentence, numbered, *reports[-1].lines(width), ""])
     if any(report.leaks for report in reports):

@@ -103,6 +103,8 @@ def _checked(setting: str, value: Any, default: Any) -> Any:
         kind, what = str, f'text in quotes, such as {setting}="…"'
     elif is_whole(value):  # also where a number with decimals may stand
         value = kind(value)
-    if not isinstance(value, kind) or (kind is int and value < min(default, 1)):
+    if kind is int:
+        what = "a whole number, 1 or more"
+    if not isinstance(value, kind) or (kind is int and value < 1):
         raise UsageError(f"{setting} = {value!r:.60} must be {what}.")
     return value

@@ -7,7 +7,7 @@ variance 1 (biased, ε = 1e-5), then a weight and a bias for each dimension (Ba 
 import torch
 from torch import Tensor
 
-from pellucid.experiments.result import Result, Row, Table
+from pellucid.experiments.result import Result, Row, Table, span
 from pellucid.explanation import Explanation
 from pellucid.reading.tensors import origin
 from pellucid.show.columns import digits, short
@@ -22,26 +22,21 @@ def experiment(explanation: Explanation, *, part: str | None = None) -> Result:
     trace, model = explanation.trace, explanation.translator.model
     parts = [name.removesuffix(".variance") for name in trace if name.endswith(".variance")]
     part = part or next(name for name in parts if name.startswith("decoder"))
-    labels, vectors = trace[f"{part}.mean"].labels("L"), vectors_of(explanation, part)
-    moments = {each: moments_of(vectors_of(explanation, each)) for each in parts}
-    means, variances = torch.cat(list(moments.values()), dim=-1)
-    spreads: list[Row] = []
-    for each, numbers in moments.items():
-        ranges = [(float(some.min()), " to ", float(some.max())) for some in (*numbers[:, 0], *numbers[:, 2])]
-        spreads.append([short(each).removesuffix(" norm"), *ranges])
-    rows: list[Row] = [
-        [token, name, *moments_of(vector).tolist(), *vector[:SHOWN].tolist()]
-        for place, token in enumerate(labels)
-        for name, vector in zip(STAGES, vectors[:, place], strict=True)
-    ]
+    norms = {each: measure(explanation, each) for each in parts}
+    means, variances = torch.cat(list(norms.values()), dim=1)[..., :2].movedim(-1, 0)
+    labels, width = trace[f"{part}.mean"].labels("L"), model.config.width
+    spreads = list[Row]()
+    for name, (before, _, final) in norms.items():
+        spreads.append([short(name).removesuffix(" norm"), *map(span, (*before.T[:2], *final.T[:2]))])
+    rows = list[Row]()
+    for token, stages in zip(labels, norms[part].transpose(0, 1).tolist(), strict=True):
+        rows += [[token, name, *stage[: 2 + SHOWN]] for name, stage in zip(STAGES, stages, strict=True)]
     for name in ("weight", "bias"):
         rows.append(["", name, None, None, *model.get_parameter(f"{part}.{name}")[:SHOWN].tolist()])
-    width = vectors.shape[-1]
-    shown = min(SHOWN, width)
-    about = f"{part}, position by position; the first {shown} of {width} dimensions"
     title = "from the least to the greatest of the positions; final: after the norm's weight and bias"
-    header = ["", "", "mean", "variance", *(f"d {place}" for place in range(shown))]
-    grids = zip(STAGES, vectors.tolist(), strict=True)
+    about = f"{part}, position by position; the first {min(SHOWN, width)} of {width} dimensions"
+    header = ["", "", "mean", "variance", *(f"d {place}" for place in range(width)[:SHOWN])]
+    grids = zip(STAGES, norms[part][..., 2:].tolist(), strict=True)
     return Result(
         conclusion=f"Before the {len(parts)} norms the vectors' variances reach from "
         f"{variances[0].min():.3f} to {variances[0].max():.3f}; standardised, each has mean 0 (off by "
@@ -55,13 +50,11 @@ def experiment(explanation: Explanation, *, part: str | None = None) -> Result:
     )
 
 
-def vectors_of(explanation: Explanation, part: str) -> Tensor:
-    """Return 3 L D: the norm's input, the standardised input, and the norm's output."""
+def measure(explanation: Explanation, part: str) -> Tensor:
+    """Return 3 L (2 + D): mean, variance and vector of the norm's input, the standardised input and the
+    norm's output."""
     (before,) = origin(f"{part}.mean", explanation.translator.model.config).of
     names = before, f"{part}.standardized", f"{part}.output"
-    return torch.stack([explanation.trace[name].tensor[0].double() for name in names])
-
-
-def moments_of(vectors: Tensor) -> Tensor:
-    """Return the mean and the variance of each vector: ... D -> 2 ..."""
-    return torch.stack((vectors.mean(-1), vectors.var(-1, correction=0)))
+    vectors = torch.stack([explanation.trace[name].tensor[0].double() for name in names])
+    moments = vectors.mean(-1, keepdim=True), vectors.var(-1, correction=0, keepdim=True)
+    return torch.cat((*moments, vectors), dim=-1)

@@ -1,39 +1,33 @@
 """training on all positions at once gives the loss and the gradients of step by step, in less time.
 
-Both read the right words, so both compute the same. Step by step, each position's keys and values go into a
-cache, and gradients flow back through it: as many passes as the target has words, in place of one.
+Step by step a pass computes one position, and gradients flow back through the cache of keys and values.
 """
 
 import copy
 import statistics
 import time
 from collections.abc import Sequence
-from typing import Any
 
 import torch
 from torch import Tensor
-from torch.nn.functional import cross_entropy
 
 from pellucid.cache import GrowingPast
 from pellucid.config.device import device_of
 from pellucid.experiments.result import Result, Row, Table
 from pellucid.model import Transformer
-from pellucid.show.panels import Lines
 from pellucid.translator import Translator
 
 SENTENCES, REPEATS = 8, 5
-HEADER = ["words", "at once, ms", "step by step, ms", "times as long", "loss off by", "gradients"]
+Trained = tuple[float, float, Sequence[Tensor]]  # milliseconds, loss, gradients
 
 
 def experiment(translator: Translator, *, lengths: Sequence[int] = (2, 4, 8, 16, 32, 64)) -> Result:
     """Compare losses, gradients and times on sentences of random words, in float32, without dropout."""
     model, random = copy.deepcopy(translator.model).float().eval(), torch.Generator().manual_seed(0)
-    rows = list[Row]()
+    words, rows = min(model.config.vocabulary, model.config.target_size), list[Row]()
     for length in lengths:
-        source, target = (
-            torch.randint(4, size, (SENTENCES, length + 1), generator=random).to(device_of(model))
-            for size in (model.config.vocabulary, model.config.target_size)
-        )
+        both = torch.randint(4, words, (2, SENTENCES, length + 1), generator=random)
+        source, target = both.to(device_of(model))
         target[:, 0] = model.config.start_id
         # Both ways take turns, so that other work of the computer falls on both; the first turn warms up.
         turns = [[train(model, source, target, way) for way in (False, True)] for _ in range(1 + REPEATS)]
@@ -41,19 +35,19 @@ def experiment(translator: Translator, *, lengths: Sequence[int] = (2, 4, 8, 16,
         (_, loss, gradients), (_, other, others) = turns[-1]
         apart = max(float((a - b).abs().max()) for a, b in zip(gradients, others, strict=True))
         rows.append([str(length), fast, slow, slow / fast, abs(loss - other), apart])
-    table = Table("", HEADER, rows, form=["", ".1f", ".1f", ".1f", ".1e", ".1e"])
-    lines = {name: (lengths, table.column(name), "o-") for name in HEADER[1:3]}
+    header = ["words", "at once, ms", "step by step, ms", "times as long", "loss off by", "gradients"]
+    table = Table("", header, rows, form=["", ".1f", ".1f", ".1f", ".1e", ".1e"])
     return Result(
         conclusion=f"With {lengths[-1]} words step by step takes {rows[-1][3]:.1f} times as long as all at "
         f"once; the loss is the same (to {max(table.column('loss off by')):.0e}), and so are the gradients "
         f"(to {max(table.column('gradients')):.0e}).",
         tables=[table],
-        picture=[Lines("milliseconds, forward and backward", "words of the target", lines, "xy")],
+        picture=[table.lines("milliseconds, forward and backward", *header[1:3], log="xy")],
         note=f"{SENTENCES} sentences; times: the median of {REPEATS}; gradients: of all parameters.",
     )
 
 
-def train(model: Transformer, source: Tensor, target: Tensor, by_steps: bool) -> tuple[float, float, Any]:
+def train(model: Transformer, source: Tensor, target: Tensor, by_steps: bool) -> Trained:
     """Return the milliseconds that the loss and its gradients take, the loss, and the gradients."""
     started, read = time.perf_counter(), target[:, :-1]
     if by_steps:  # a pass for each position, which reads one right word more
@@ -61,6 +55,6 @@ def train(model: Transformer, source: Tensor, target: Tensor, by_steps: bool) ->
         logits = torch.cat([model.decode(ids, memory, past) for ids in read.split(1, dim=1)], dim=1)
     else:
         logits = model(source, None, read)
-    loss = cross_entropy(logits.flatten(0, 1), target[:, 1:].flatten())
+    loss = torch.nn.functional.cross_entropy(logits.flatten(0, 1), target[:, 1:].flatten())
     gradients = torch.autograd.grad(loss, list(model.parameters()))
     return 1000 * (time.perf_counter() - started), float(loss.detach()), gradients

@@ -20,9 +20,10 @@ from pellucid.seeing.trace import Edit, Trace
 from pellucid.seeing.viewed import Viewed
 from pellucid.show import tables
 from pellucid.show.columns import digits
-from pellucid.show.panels import Bars, Panel, Shades, draw_panels
+from pellucid.show.panels import Bars, Lines, Panel, Shades, draw_panels
 from pellucid.show.tables import Part, view
 
+LINES = ("o-", "s--")  # the styles of a panel's lines
 Row = list[Any]  # the cells of a table, or a column of them
 
 
@@ -54,6 +55,11 @@ class Table:
         """Return the cells below a name of the header."""
         return [row[list(self.header).index(name)] for row in self.rows]
 
+    def numbers(self, name: str) -> list[list[float]]:
+        """Return the numbers below a name of the header; of cells that hold several, a list for each."""
+        cells = [cell if isinstance(cell, tuple) else (cell,) for cell in self.column(name)]
+        return [list(part) for part in zip(*cells, strict=True) if not isinstance(part[0], str)]
+
     def parts(self, width: int) -> list[Part]:
         """Return the title and the table, its numbers written."""
         forms = [self.form] * len(self.header) if isinstance(self.form, int | str) else self.form
@@ -70,6 +76,14 @@ class Table:
         """Return a panel with a bar for each row of these columns, beside the first column."""
         return Bars(title, [row[0] for row in self.rows], {name: self.column(name) for name in columns}, log)
 
+    def lines(self, title: str, *columns: str, labels: Sequence[str] = (), log: str = "x") -> Lines:
+        """Return a panel with a line for the numbers of these columns, over those of the first column."""
+        places = [float(row[0]) for row in self.rows]
+        found = [numbers for name in columns for numbers in self.numbers(name)]
+        lines = zip(labels or columns, found, LINES, strict=False)
+        series = {label: (places, numbers, style) for label, numbers, style in lines}
+        return Lines(title, self.header[0], series, log)
+
 
 def matrix(
     title: str, rows: Sequence[str], columns: Sequence[str], numbers: Tensor, form: int | str = 4
@@ -77,6 +91,11 @@ def matrix(
     """Return the table of a matrix, with the names of its rows and columns."""
     body = [[name, *row] for name, row in zip(rows, numbers.tolist(), strict=True)]
     return Table(title, ["", *columns], body, form=form)
+
+
+def span(numbers: Tensor) -> tuple[float, str, float]:
+    """Return a cell with the least and the greatest of some numbers."""
+    return float(numbers.min()), " to ", float(numbers.max())
 
 
 @dataclass(frozen=True)

@@ -37,14 +37,8 @@ def page(
         run["name"] = visible(name)
     carried.header["own"] = own_payload()
     carried.header["tour"] = tomllib.loads(page_file("tour.toml"))["stop"]
-    return html_page(
-        reading.title, _body(reading, translator), styles(STYLES), script(TRANSLATION_PAGE), carried.html()
-    )
-
-
-def _body(reading: Reading, translator: TextTranslator) -> str:
-    """Fill page.html, which is what one reads on paper and without a script."""
-    return Template(page_file("page.html")).substitute(
+    # What one reads on paper and without a script.
+    body = Template(page_file("page.html")).substitute(
         headline=headline(reading),
         purpose=purpose(translator.model.config),
         steps=steps_table(reading.steps),
@@ -52,3 +46,4 @@ def _body(reading: Reading, translator: TextTranslator) -> str:
         version=escape(__version__),
         difference=escape(reading.difference),
     )
+    return html_page(reading.title, body, styles(STYLES), script(TRANSLATION_PAGE), carried.html())

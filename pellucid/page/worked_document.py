@@ -43,13 +43,17 @@ def example_page(of: Example) -> str:
     """Write the whole page; raise where the example cannot be worked out, or a claim cannot be read."""
     about = escape(visible(f"{of.about[:1].upper()}{of.about[1:]}.")) if of.about else ""
     source = escape(visible(f"Note {of.note}, lines {of.lines}.")) if of.note else ""
+    text = escape("\n".join(lines(of, 100)))  # without a script, as in a terminal
     body = f"""<main class=worked>
 <header>
 <p class=brand>Pellucid <span>a worked example</span></p>
 <h1><bdi>{escape(visible(of.name))}</bdi></h1>
 <p class=lead>{about} <small>{source}</small></p>
 </header>
-{_form(of)}
+<p id=fault role=alert hidden></p>
+<div id=own-place></div>
+<noscript><pre>{text}</pre></noscript>
+<p id=said class=unseen role=status aria-live=polite></p>
 <footer>Written by Pellucid {escape(__version__)}. Every number is in double precision, computed by the
 model’s own attention and layers; the same from Python: <code>pellucid example</code>.</footer>
 </main>"""
@@ -116,12 +120,3 @@ def _written(value: Any) -> Any:
     if isinstance(value, list | tuple | np.ndarray | Tensor):
         return [_written(part) for part in (value.tolist() if isinstance(value, Tensor) else value)]
     return "…" if value is None else str(value)
-
-
-def _form(of: Example) -> str:
-    """Return the places that the script fills; without a script, the text of the terminal."""
-    text = "\n".join(lines(of, 100))
-    return f"""<p id=fault role=alert hidden></p>
-<div id=own-place></div>
-<noscript><pre>{escape(text)}</pre></noscript>
-<p id=said class=unseen role=status aria-live=polite></p>"""

@@ -37,8 +37,14 @@ def find(word: str, text: str, to: str | None, vocabulary: Vocabulary, side: str
     words = words_of(ids, tokens, vocabulary)
     # An unknown character beside a word ("bank🙂") does not belong to it.
     same = [each for each in words if not each.special and bare(each.text.replace("<unk>", " ")) == wanted]
+    if not same and vocabulary.kind == "word" and vocabulary.unknown_id in vocabulary.source.encode(word):
+        raise UsageError(f"the model has no word {word!r}. {advice(word, vocabulary)}")
     if not same:
-        raise _missing(word, text, words, vocabulary, side)
+        listed = ", ".join(each.text for each in words if not each.special)
+        raise UsageError(
+            f"{word!r} is not a word of the {side} sentence, {visible(text)!r}. Its words: {listed}. Give "
+            "one that both sentences have."
+        )
     if len(same) > 1:
         raise UsageError(
             f"{word!r} stands {len(same)} times in the {side} sentence. Give one that has the word once."
@@ -63,13 +69,3 @@ def _without_punctuation(word: Word, tokens: list[str], wanted: str) -> tuple[in
             if spell([tokens[place] for place in places]).casefold() == wanted:
                 return places
     return word.places
-
-
-def _missing(word: str, text: str, words: list[Word], vocabulary: Vocabulary, side: str) -> UsageError:
-    if vocabulary.kind == "word" and vocabulary.unknown_id in vocabulary.source.encode(word):
-        return UsageError(f"the model has no word {word!r}. {advice(word, vocabulary)}")
-    own = ", ".join(each.text for each in words if not each.special)
-    return UsageError(
-        f"{word!r} is not a word of the {side} sentence, {visible(text)!r}. Its words: {own}. Give one that "
-        "both sentences have."
-    )

@@ -68,6 +68,12 @@ def entropies(weights: Tensor) -> Tensor:
     return -(weights * weights.clamp_min(torch.finfo(weights.dtype).tiny).log2()).sum(-1)
 
 
+def softmax_gradients(weights: Tensor) -> Tensor:
+    """... M -> ...: the norm of the softmax's derivative at each row of weights, diag(w) − w wᵀ."""
+    squares = weights.square().sum(-1)  # the square of the norm is Σ w² − 2 Σ w³ + (Σ w²)²
+    return (squares - 2 * weights.pow(3).sum(-1) + squares.square()).clamp_min(0).sqrt()
+
+
 class Merged(Records):
     """The attention weights of a pass between words instead of pieces, by their names in the trace."""
 

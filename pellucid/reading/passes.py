@@ -3,11 +3,13 @@
 import copy
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from pellucid.config.device import device_of
+from pellucid.data.batch import pad
 from pellucid.model import Transformer
 from pellucid.seeing.trace import Edit, Trace, trace
 from pellucid.text.vocabulary import Vocabulary
@@ -32,8 +34,16 @@ def as_read(
     model: Transformer, source_ids: Sequence[int], target_ids: Sequence[int]
 ) -> tuple[Tensor, Tensor]:
     """Return the ids that the encoder reads, 1 M, and the decoder, 1 L: the target shifted right."""
-    device, shifted = device_of(model), [model.config.start_id, *target_ids[:-1]]
-    return torch.tensor([list(source_ids)], device=device), torch.tensor([shifted], device=device)
+    batch = in_batch(model, [(source_ids, target_ids)])
+    return batch["source"], batch["target"]
+
+
+def in_batch(model: Transformer, pairs: Sequence[tuple[Sequence[int], Sequence[int]]]) -> dict[str, Any]:
+    """Return what the model reads of several sentences and translations: padded ids, and their masks."""
+    start, padding = model.config.start_id, (model.config.pad_id, device_of(model))
+    source, source_mask = pad([source for source, _ in pairs], *padding)
+    target, target_mask = pad([[start, *target[:-1]] for _, target in pairs], *padding)
+    return {"source": source, "target": target, "source_mask": source_mask, "target_mask": target_mask}
 
 
 def watch(

@@ -77,7 +77,9 @@ def _source(reference: str, path: str, config: ModelConfig) -> str:
         case "<attended>" if path.endswith("cross_attention"):
             return "encoder.output"
         case "<read>" | "<attended>":
-            residual = _residual_of(path)
+            layer, _, part = path.rpartition(".")
+            numbers = {added: number for number, added in ADDED[path.partition(".")[0]].items()}
+            residual = f"{layer}.residual_{numbers[part]}"
             return f"{residual}.norm.output" if first else _stream_before(residual, config)
         case "<stream>":
             return _stream_before(path, config)
@@ -87,24 +89,13 @@ def _source(reference: str, path: str, config: ModelConfig) -> str:
         case "<goes on>":
             return f"{path}.sum" if first else f"{path}.norm.output"
         case "<normed>":
-            return _normed(path.removesuffix(".norm"), config)
+            owner = path.removesuffix(".norm")  # a stack or a residual connection
+            if owner in ADDED:
+                return _stream_after(owner, config)
+            return _stream_before(owner, config) if first else f"{owner}.sum"
         case "<last>":
             return f"{path}.norm.output" if first else _stream_after(path, config)
     return f"{path}.{reference}"
-
-
-def _normed(owner: str, config: ModelConfig) -> str:
-    """Return what the norm of a stack or of a residual connection reads."""
-    if owner in ADDED:
-        return _stream_after(owner, config)
-    return _stream_before(owner, config) if config.norm == "first" else f"{owner}.sum"
-
-
-def _residual_of(part: str) -> str:
-    """Return the residual connection around a part of a layer."""
-    layer, _, name = part.rpartition(".")
-    numbers = {added: number for number, added in ADDED[part.partition(".")[0]].items()}
-    return f"{layer}.residual_{numbers[name]}"
 
 
 def _stream_before(residual: str, config: ModelConfig) -> str:

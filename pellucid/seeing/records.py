@@ -43,6 +43,19 @@ class Record(InNotebook):
         return [str(index) for index in range(sizes[axis])]
 
     @property
+    def sides(self) -> str:
+        """The axes of its matrices: rows and columns, or rows alone."""
+        return self.axes.lstrip("BH")
+
+    @property
+    def matrices(self) -> Tensor:
+        """The matrices of the first sentence, H × rows × columns; a vector is one column."""
+        first = self.tensor.detach().cpu()
+        first = first[0] if self.axes.startswith("B") else first
+        heads = first if "H" in self.axes else first[None]
+        return heads if len(self.sides) > 1 else heads[..., None]
+
+    @property
     def is_shares(self) -> bool:
         """Whether its rows are shares that sum to 1: weights or probabilities."""
         return self.name.rpartition(".")[2] in ("weights", "probabilities")

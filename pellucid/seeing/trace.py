@@ -101,8 +101,7 @@ class Trace(Records, InNotebook):
         if self._bytes_left < 0:
             raise UsageError(
                 f"the trace would hold more than most_bytes = {self._most_bytes:,} with {name}. Record fewer "
-                "tensors (only=), a shorter sentence or a smaller batch, or set most_bytes; "
-                "pellucid.trace_bytes says how many are needed."
+                "tensors (only=), a shorter sentence or a smaller batch, or set most_bytes."
             )
 
 

@@ -4,10 +4,7 @@ import functools
 import shutil
 import sys
 from collections.abc import Iterable
-from html import escape
 from typing import Any
-
-NOTEBOOK = 100  # cells of a line of text in a notebook
 
 
 @functools.singledispatch
@@ -18,8 +15,8 @@ def lines(shown: Any, width: int = 80, **options: Any) -> list[str]:
 
 @functools.singledispatch
 def html(shown: Any) -> str:
-    """Write data as HTML for a notebook: by default its lines of text, as they stand in a terminal."""
-    return f"<pre style='line-height:1.25'>{escape(chr(10).join(lines(shown, NOTEBOOK)))}</pre>"
+    """Write data as HTML for a notebook."""
+    raise TypeError(f"no view as HTML is registered for {type(shown).__name__}")
 
 
 @functools.singledispatch

@@ -61,15 +61,11 @@ def _title(record: Record) -> str:
 
 def _panels(reading: Reading, record: Record) -> list[Shades]:
     """Make a panel of each head, one where all are equal; of an axis V show the best words only."""
-    values = record.tensor.numpy()
-    values = values[0] if record.axes[0] == "B" else values
-    rows, columns = record.labels(record.axes[-2]), record.labels(record.axes[-1])
-    if values.ndim == 1:
-        values, rows, columns = values[:, None], columns, [""]
-    if record.axes[-1] == "V":
-        best = sorted({int(word) for row in values for word in np.argsort(-row, kind="stable")[:BEST]})
-        values, columns = values[:, best], reading.vocabulary.target_tokens(best)
-    heads = values.reshape(-1, len(rows), len(columns))
+    heads, sides = record.matrices.numpy(), record.sides
+    rows, columns = record.labels(sides[0]), record.labels(sides[1]) if len(sides) > 1 else [""]
+    if sides.endswith("V"):
+        best = sorted({int(word) for row in heads[0] for word in np.argsort(-row, kind="stable")[:BEST]})
+        heads, columns = heads[..., best], reading.vocabulary.target_tokens(best)
     titles = [f"head {head}" for head in range(len(heads))] if len(heads) > 1 else [""]
     if len(heads) > 1 and (heads == heads[0]).all():
         titles, heads = [f"the same for each of the {len(heads)} heads"], heads[:1]

@@ -1,12 +1,8 @@
 """What the probes found: one word in two sentences, and leaks, as text."""
 
-from collections.abc import Iterable
-
-from pellucid.probes.compare import Comparison, LayerChange, Stage
+from pellucid.probes.compare import Comparison, LayerChange
 from pellucid.probes.leak import LeakReport
-from pellucid.seeing.viewed import lines
-from pellucid.show.columns import paragraph
-from pellucid.show.tables import Part, Table, view
+from pellucid.show.tables import Note, Part, Table, view
 
 NAMED = 6  # movers of a layer
 LEAKS = 12  # with a line of their own
@@ -34,8 +30,13 @@ def compare_parts(comparison: Comparison, width: int) -> list[Part]:
         translated = f"{rendering.text}  ({occurrence.word}: {aligned})"
         parts.append(f"{which}  {' '.join(marked)}  →  {translated}")
     header = ["after", "cosine", "position", "context", "by pos.", "by cont.", "distance"]
-    stages = Table(header, [_stage_row(stage) for stage in comparison.stages])
-    parts += ["", verdict(comparison), "", stages, EFFECTS]
+    rows = []
+    for stage in comparison.stages:
+        cosines = [f"{cosine:.4f}" for cosine in (stage.cosine, stage.position, stage.context)]
+        shares = stage.position_share, stage.context_share
+        changed = [f"{share:.2f}" if stage.distance else "–" for share in shares]
+        rows.append([stage.title, *cosines, *changed, f"{stage.distance:.3f}"])
+    parts += ["", verdict(comparison), "", Table(header, rows), EFFECTS]
     for layer in comparison.layers:
         parts += ["", f"{layer.attention}: its output at the word changes by {layer.distance:.3f}"]
         parts.append(_movers(layer))
@@ -61,13 +62,6 @@ def verdict(comparison: Comparison) -> str:
     return text
 
 
-def _stage_row(stage: Stage) -> list[str]:
-    shares = [stage.position_share, stage.context_share]
-    changed = [f"{share:.2f}" if stage.distance else "–" for share in shares]
-    cosines = [f"{cosine:.4f}" for cosine in (stage.cosine, stage.position, stage.context)]
-    return [stage.title, *cosines, *changed, f"{stage.distance:.3f}"]
-
-
 def _movers(layer: LayerChange) -> Table:
     named = [mover for mover in layer.movers if abs(mover.share) >= 0.005][:NAMED]
     rows = []
@@ -88,31 +82,23 @@ def _signed(share: float) -> str:
     return f"{share:+.2f}" if abs(share) >= 0.005 else "0"
 
 
-@lines.register
-def leak_lines(report: LeakReport, width: int = 80) -> list[str]:
-    """The verdict, the first leaks, what was tried, and what counted as rounding."""
-    text = paragraph(leak_verdict(report), width)
-    text += _indent(map(str, report.leaks[:LEAKS]), width)
-    if len(report.leaks) > LEAKS:
-        text.append(f"  … and {len(report.leaks) - LEAKS} more")
-    text += ["tried:", *_indent(report.tried, width)]
+@view(LeakReport)
+def leak_parts(report: LeakReport, width: int) -> list[Part]:
+    """Show the verdict, the first leaks, what was tried, and what counted as rounding."""
+    count, most = len({leak.position for leak in report.leaks}), report.leaks[:LEAKS]
+    verdict = "nothing leaks: no prediction changed with a token that it must not know"
+    if report.leaks:
+        verdict = (
+            f"it leaks: {count} position{'s depend' if count > 1 else ' depends'} on what must be hidden"
+        )
+        if all(leak.modes == ("training",) for leak in report.leaks):
+            verdict += ", in training mode only"
+    more = [f"… and {len(report.leaks) - LEAKS} more"] if len(report.leaks) > LEAKS else []
     largest = f"{report.rounding:.1e}" if report.rounding else "0"
-    return [*text, f"largest difference taken for rounding: {largest}"]
-
-
-def leak_verdict(report: LeakReport) -> str:
-    if not report.leaks:
-        return "nothing leaks: no prediction changed with a token that it must not know"
-    count = len({leak.position for leak in report.leaks})
-    verdict = f"it leaks: {count} position{'s depend' if count > 1 else ' depends'} on what must be hidden"
-    in_training = all(leak.modes == ("training",) for leak in report.leaks)
-    return f"{verdict}, in training mode only" if in_training else verdict
-
-
-def _indent(texts: Iterable[str], width: int) -> list[str]:
-    """Each text indented by 2, its further lines by 4."""
     return [
-        f"{'    ' if number else '  '}{line}"
-        for text in texts
-        for number, line in enumerate(paragraph(text, width - 4))
+        verdict,
+        *(Note(text, indent=2) for text in [*map(str, most), *more]),
+        "tried:",
+        *(Note(text, indent=2) for text in report.tried),
+        f"largest difference taken for rounding: {largest}",
     ]

@@ -33,21 +33,16 @@ def record_parts(
     record: Record, width: int, head: int | None = None, words: Sequence[str] = ()
 ) -> list[Part]:
     """Describe a tensor, and show a matrix for each head, of the first sentence; `words` label axis V."""
-    values, axes = record.tensor.detach().cpu().double(), record.axes
+    heads, sentences = record.matrices.double(), record.axes.startswith("B") and len(record.tensor)
     parts: list[Part] = [Note(record.name, "bold"), *_about(record.name)]
-    if axes.startswith("B"):
-        parts += [f"the first of {len(values)} sentences"] if len(values) > 1 else []
-        values, axes = values[0], axes[1:]
-    heads = values if axes.startswith("H") else values[None]
-    axes = axes.removeprefix("H")
-    parts.append(_sides(record.name, axes))
-    finite = values[values.isfinite()].abs()
+    parts += [f"the first of {sentences} sentences"] if sentences > 1 else []
+    parts.append(_sides(record.name, record.sides))
+    finite = heads[heads.isfinite()].abs()
     largest = 1.0 if record.is_shares or not finite.any() else float(finite.max())
     for number in range(len(heads)) if head is None else [_check_head(record, head)]:
-        panel = heads[number] if len(axes) > 1 else heads[number][:, None]
         which = f"head {number} of {len(heads)}: " if "H" in record.axes else ""
-        parts += ["", which + _shape(record.name, axes, panel)]
-        parts += _matrix(record, axes, panel, largest, words, width)
+        parts += ["", which + _shape(record, heads[number])]
+        parts += _matrix(record, heads[number], largest, words, width)
     return parts
 
 
@@ -107,33 +102,32 @@ def _sides(name: str, axes: str) -> str:
     return f"{rows} · columns: {_counts(name, axes[1])}{asked} ({axes[1]})"
 
 
-def _shape(name: str, axes: str, panel: Tensor) -> str:
+def _shape(record: Record, matrix: Tensor) -> str:
     """6 × 6 = target × target."""
-    sizes = " × ".join(str(size) for size in panel.shape[: len(axes)])
-    return f"{sizes} = {' × '.join(_counts(name, axis) for axis in axes)}"
+    sizes = " × ".join(str(size) for size in matrix.shape[: len(record.sides)])
+    return f"{sizes} = {' × '.join(_counts(record.name, axis) for axis in record.sides)}"
 
 
-def _matrix(
-    record: Record, axes: str, panel: Tensor, largest: float, words: Sequence[str], width: int
-) -> list[Part]:
+def _matrix(record: Record, matrix: Tensor, largest: float, words: Sequence[str], width: int) -> list[Part]:
     """Show rows and columns, and say which columns are left out."""
+    axes = record.sides
     titles: Sequence[str] = record.labels(axes[1]) if len(axes) > 1 else [""]
     titles = words if axes.endswith("V") and len(words) == len(titles) else titles
-    places, left_out = _columns(axes, panel, width)
+    places, left_out = _columns(axes, matrix, width)
     header = ["", *("…" if place is None else titles[place] for place in places)]
     rows: list[list[str | Cell]] = []
-    for label, row in zip(record.labels(axes[0]), panel.tolist(), strict=True):
+    for label, row in zip(record.labels(axes[0]), matrix.tolist(), strict=True):
         cells = ["…" if place is None else _cell(row[place], largest) for place in places]
         rows.append([label, *cells, *([digits(sum(row))] if record.is_shares else [])])
     header += ["sum"] if record.is_shares else []
     return [Table(header, rows, longest=LONGEST, most=POSITIONS), *([left_out] if left_out else [])]
 
 
-def _columns(axes: str, panel: Tensor, width: int) -> tuple[list[int | None], str]:
+def _columns(axes: str, matrix: Tensor, width: int) -> tuple[list[int | None], str]:
     """Choose the columns to show, with None for a gap, and say so in a sentence."""
-    count = panel.shape[1]
+    count = matrix.shape[1]
     if axes.endswith("V"):
-        best = {int(word) for row in panel for word in row.argsort(descending=True, stable=True)[:BEST]}
+        best = {int(word) for row in matrix for word in row.argsort(descending=True, stable=True)[:BEST]}
         shown = f"the {BEST} best words of each row, of {count} in the vocabulary"
         return list(sorted(best)), f"Shown: {shown}." if len(best) < count else ""
     if len(axes) == 1 or axes[1] == "M" or count <= ALL:

@@ -63,6 +63,7 @@ class Note:
 
     text: str
     style: str = ""
+    indent: int = 0  # of its first line in a terminal; the others have twice as much
 
 
 Part = str | Note | Table  # a text is a plain note; an empty one is an empty line, and nothing in HTML
@@ -108,7 +109,8 @@ def _styled_lines(parts: Sequence[Part], width: int) -> list[Text]:
             wrapped = textwrap.wrap(note.text, width, initial_indent="| ", subsequent_indent="|     ")
             lines += map(Text, wrapped)
         else:
-            lines += [Text(line, note.style) for line in paragraph(note.text, width)]
+            for number, line in enumerate(paragraph(note.text, width - 2 * note.indent)):
+                lines.append(Text(" " * note.indent * (2 if number else 1) + line, note.style))
     return lines
 
 

@@ -33,7 +33,7 @@ def example_parts(example: Example, width: int, stage: str | None = None) -> lis
     sections: dict[str, list[Part]] = {}
     for name in [*(name for name in worked.given if name not in worked), *worked]:
         called = f" ({example.called[name]})" if name in example.called else ""
-        shape = worked.shapes[name] if name in worked else f"({size(worked.given[name])})"
+        shape = worked.shapes[name] if name in worked else f"({size(worked.given[name].tensor)})"
         at = f"  [line {example.at[name]}]" if name in example.at else ""
         kinds = NOTES if example.note else OWN
         sections[name] = [f"{name}{called}  {shape}{at}", *_stage(worked, name, report, kinds)]
@@ -144,36 +144,23 @@ def _stage(
     computed."""
     code = None if name in worked.given else code_line(name)
     parts: list[Part] = [Note(str(code), "code")] if code else []
-    record = (
-        worked[name]
-        if name in worked
-        else Record(name, "HLD"[-worked.given[name].dim() :], worked.given[name])
-    )
-    tensor = record.tensor[0] if record.axes.startswith("B") else record.tensor
-    heads = tensor if "H" in record.axes else tensor[None]
-    heads = heads if heads.dim() == 3 else heads[..., None]
-    for head, matrix in enumerate(heads):
-        parts += [f"head {head}"] if len(heads) > 1 else []
+    record = worked[name] if name in worked else worked.given[name]
+    for head, matrix in enumerate(record.matrices):
+        parts += [f"head {head}"] if len(record.matrices) > 1 else []
         claimed = report is not None and name in worked
-        parts += (
-            _claims(report, record, head, kinds) if report and claimed else _matrix(worked, record, matrix)
-        )
+        parts += _claims(report, record, head, kinds) if report and claimed else _matrix(record, matrix)
     if name == "weights" and bool((record.tensor.sum(-1) == 0).any()):
         parts.append(EMPTY_ROW)
     return parts
 
 
-def _matrix(worked: WorkedExample, record: Record, matrix: Tensor) -> list[Part]:
+def _matrix(record: Record, matrix: Tensor) -> list[Part]:
     """Show a matrix with the words of its rows, and of its columns where these are words."""
     if bool(matrix.isnan().all()):
         return ["not known"]
-    rows = zip(_row_labels(worked, record, len(matrix)), matrix, strict=True)
-    return [
-        Table(
-            ["", *_titles(record, matrix.shape[1])],
-            [[label, *_cells(record.name, row)] for label, row in rows],
-        )
-    ]
+    rows = zip(record.labels(record.sides[0]), matrix, strict=True)
+    body = [[label, *_cells(record.name, row)] for label, row in rows]
+    return [Table(["", *_titles(record, matrix.shape[1])], body)]
 
 
 def _claims(report: Report, record: Record, head: int, kinds: Sequence[str]) -> list[Part]:
@@ -187,7 +174,7 @@ def _claims(report: Report, record: Record, head: int, kinds: Sequence[str]) -> 
         return ["not known"]
     rows: list[list[str | Cell]] = []
     reasons: list[Part] = []
-    for row, label in enumerate(record.labels(record.axes.lstrip("BH")[0])):
+    for row, label in enumerate(record.labels(record.sides[0])):
         here = [claims.get((row, column)) for column in range(step.shape[1])]
         computed = [_cells(name, step[row]), _cells(name, start[row])]
         lines: dict[str, Sequence[str | Cell]] = dict(zip(kinds[1:3], computed, strict=True))
@@ -201,17 +188,6 @@ def _claims(report: Report, record: Record, head: int, kinds: Sequence[str]) -> 
     left = 2 if any(row[1] for row in rows) else 1
     titles = ["", "", *_titles(record, step.shape[1])]
     return [Table(titles[2 - left :], [[row[0], *row[3 - left :]] for row in rows], left), *reasons]
-
-
-def _row_labels(worked: WorkedExample, record: Record, count: int) -> list[str]:
-    """Return the words of the rows: of a stage its own, of a matrix of inputs those of a stage as long."""
-    if record.name in worked:
-        return record.labels(record.axes.lstrip("BH")[0])
-    axis = "M" if record.name == "memory" else "L"
-    if record.name in ("inputs", "sublayer", "memory", "w_embedding"):
-        stages = (each.labels(axis) for each in worked.values() if axis in each.axes)
-        return next((each for each in stages if len(each) == count), list(map(str, range(count))))
-    return list(map(str, range(count)))
 
 
 def _titles(record: Record, count: int) -> list[str]:

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from pellucid.errors import UsageError
-from pellucid.seeing.viewed import InNotebook, Viewed, lines
+from pellucid.seeing.viewed import Viewed, lines
 from pellucid.worked.claims import EXACT, Claim, read_claims
 from pellucid.worked.rules import Place, broken, carry_rounding, may_be_rounding
 from pellucid.worked.slips import find_slip
@@ -36,7 +36,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Report(Viewed, InNotebook):
+class Report(Viewed):
     """Every claimed cell with its verdict; as text, a table."""
 
     cells: list[Cell]

@@ -50,15 +50,16 @@ def work_out_part(arguments: Mapping[str, Any]) -> WorkedExample:
     except (KeyError, IndexError, RuntimeError, ValueError) as error:
         why = str(error).splitlines()[-1].strip().rstrip(".")
         raise UsageError(f"the matrices do not fit together: {why}. Correct their shapes.") from None
-    tokens = {"L": [arguments["tokens"]]} if "tokens" in arguments else {}
-    records = {name: Record(name, each.axes, each.tensor, tokens) for name, each in records.items()}
+    tokens = {"L": list(arguments["tokens"])} if "tokens" in arguments else {}
+    words = {axis: [each] for axis, each in tokens.items()}
+    records = {name: Record(name, each.axes, each.tensor, words) for name, each in records.items()}
     rows = {name: tensor if tensor.dim() == 2 else tensor[None] for name, tensor in given.items()}
     one = {name: each.tensor[0] if each.axes[0] == "B" else each.tensor for name, each in records.items()}
     sizes = {name: size(tensor) for name, tensor in (rows | one).items()}
     for name in [name for name in records if name not in told]:
         shape = PART_SHAPES.get(name, f"({{{name}}})")
         told[name] = re.sub(r"\{(.+?)\}", lambda found: sizes[found[1]], shape)
-    return WorkedExample(records, told, rows)
+    return WorkedExample(records, told, rows, tokens)
 
 
 def _embed(

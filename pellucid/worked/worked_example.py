@@ -1,7 +1,7 @@
 """A worked example: every stage by its name, and what can be asked of it."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,20 +10,27 @@ from torch import Tensor
 from pellucid.errors import UsageError
 from pellucid.folder.whole_file import place, write
 from pellucid.seeing.records import Record, Records
-from pellucid.seeing.viewed import InNotebook, Viewed, page
+from pellucid.seeing.viewed import Viewed, page
 from pellucid.worked.check import Report, check
 from pellucid.worked.stages import Start, run, shapes
 
+ROWS = {"inputs": "L", "sublayer": "L", "w_embedding": "L", "memory": "M"}  # whose rows are words
 
-class WorkedExample(Viewed, InNotebook, Records):
+
+class WorkedExample(Viewed, Records):
     """Every stage of a worked example by its name, in the order of computation, in float64."""
 
     def __init__(
-        self, records: Mapping[str, Record], shapes: Mapping[str, str], given: Mapping[str, Tensor]
+        self,
+        records: Mapping[str, Record],
+        shapes: Mapping[str, str],
+        given: Mapping[str, Tensor],
+        tokens: Mapping[str, Sequence[str]],
     ) -> None:
         super().__init__(records)
         self.shapes = shapes  # how the shape of each stage comes about, "(2×4)·(4×3) = (2×3)"
-        self.given = given  # the matrices that it starts from; a vector is one row
+        self.tokens = tokens  # along the axes L and M
+        self.given = Records({name: _given(name, each, tokens) for name, each in given.items()})
 
 
 class WorkedAttention(WorkedExample):
@@ -31,7 +38,6 @@ class WorkedAttention(WorkedExample):
 
     def __init__(self, start: Start, tokens: Mapping[str, list[str]], arguments: Mapping[str, Any]) -> None:
         self.start = start
-        self.tokens = tokens  # along the axes L and M
         self.arguments = arguments  # of `attention`; its matrices in float64
         records: dict[str, Record] = {}
         is_known = not any(bool(matrix.isnan().any()) for matrix in start.arrays.values())
@@ -48,7 +54,7 @@ class WorkedAttention(WorkedExample):
 
         run(start, record)
         tensors = {name: each.tensor for name, each in records.items()}
-        super().__init__(records, shapes(start, tensors), start.arrays)
+        super().__init__(records, shapes(start, tensors), start.arrays, tokens)
 
     def check(self, claims: Mapping[str, Any], decimals: int | None = None) -> Report:
         """Judge claimed numbers cell by cell, each from the claimed line before it and from the start."""
@@ -60,3 +66,10 @@ class WorkedAttention(WorkedExample):
         """Write a page that needs no network: plates, claims with their verdicts, a form to change them."""
         html = page(self, name=place(path).stem, claims=claims or {}, decimals=decimals)
         write(path, html.encode("utf-8", "replace"))
+
+
+def _given(name: str, matrix: Tensor, tokens: Mapping[str, Sequence[str]]) -> Record:
+    """Return a matrix that an example starts from, with the words of its rows."""
+    axis = ROWS.get(name, "K")
+    words = {axis: [list(tokens[axis])]} if axis in tokens else {}
+    return Record(name, f"{'H' * (matrix.dim() == 3)}{axis}D", matrix, words)

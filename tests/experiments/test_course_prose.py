@@ -1,21 +1,14 @@
 """Every number and every cited line in the prose of the course: each is listed in prose.toml, and each listed
 number is worked out again."""
 
-import functools
-import math
 import re
 import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
-from documents import BLOCK, LEARN, ROOT
-
-import pellucid
-from pellucid.experiments import parallel
-from pellucid.model import Norm, sinusoids
-from pellucid.worked.examples import example, names
+from documents import BLOCK, LEARN
+from facts import facts
 
 CHAPTERS = sorted(LEARN.glob("0*.md"))
 LISTED = tomllib.loads((Path(__file__).parent / "prose.toml").read_text(encoding="utf-8"))
@@ -34,50 +27,13 @@ def numbers(text: str) -> list[str]:
     return [found.replace(",", "") for found in NUMBER.findall(text)]
 
 
-@functools.cache
-def known() -> dict[str, Any]:
-    """What the expressions of prose.toml are about."""
-    demo = pellucid.load("demo", "cpu")
-    how, bank = demo.explain("How are you", to="hi"), demo.explain("The boat is near the bank.", to="es")
-    rows = bank.trace["encoder.layers.1.self_attention.weights"].tensor[0].amax(0)
-    cross = example("004-cross-4")
-
-    def leakage(row: str) -> list[float]:
-        text = (ROOT / "docs" / "results" / "leakage.md").read_text(encoding="utf-8")
-        line = next(line for line in text.splitlines() if line.startswith("|") and row in line)
-        return [
-            float(number) for number in re.findall(r"\*{0,2}(\d[\d.]*)%?\*{0,2}", line.partition("|")[2])
-        ][-2:]
-
-    return {
-        "how": how,
-        "cats": demo.explain("I like cats", to="es"),
-        "looks": {
-            (one, other): rows[bank.source_tokens.index(one), bank.source_tokens.index(other)]
-            for one, other in (("bank", "near"),)
-        },
-        "largest": max(
-            float(record.tensor[record.tensor.isfinite()].abs().max()) for record in how.trace.values()
-        ),
-        "masked": example("000-masked").worked(),
-        "sinusoids": sinusoids(2, 4, torch.float64, torch.device("cpu")),
-        "first_score": next(cell for cell in cross.report().cells if cell.name == "scores"),
-        "given": cross.worked().given,
-        "verdicts": sum(len(each.report().cells) for each in map(example, names()) if each.claims),
-        "epsilon": Norm.epsilon,
-        "config": demo.model.config,
-        "longest": max(parallel.experiment.__kwdefaults__["lengths"]),
-        "leakage": leakage,
-        "float16": torch.finfo(torch.float16).max,
-        "exp": math.exp,
-        "log10": math.log10,
-    }
-
-
 @pytest.mark.parametrize("listed", LISTED["number"], ids=lambda listed: listed["says"])
 def test_a_number_is_what_is_computed(listed: dict[str, str]) -> None:
     assert listed["says"] in prose(LEARN / f"{listed['chapter']}.md")
-    found, written = [float(each) for each in eval(listed["computed"], known())], numbers(listed["says"])
+    found, written = (
+        [float(each) for each in eval(listed["computed"], dict(facts()))],
+        numbers(listed["says"]),
+    )
     assert len(found) == len(written)
     for number, text in zip(found, written, strict=True):
         decimals = len(text.partition(".")[2])

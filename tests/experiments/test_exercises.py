@@ -1,99 +1,24 @@
 """Exercises: each answer worked out again, what the judge says to right and wrong ones, and the command."""
 
-import functools
-import math
 import re
-from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from command import Command
 from documents import LEARN
+from facts import facts
 
-import pellucid
 from pellucid import exercises
 from pellucid.errors import UsageError
-from pellucid.exercises import HOMEWORK, Exercise, Verdict, judge
-from pellucid.mask import Mask
-from pellucid.model import sinusoids
-from pellucid.worked.examples import example, read_example
+from pellucid.exercises import Exercise, Verdict, judge
 
 NAMES = list(exercises.exercises())
-
-
-@functools.cache
-def names() -> dict[str, Any]:
-    """What the expressions of exercises.toml are about."""
-    demo = pellucid.load("demo", "cpu")
-
-    def may_look(lengths: tuple[int, int], queries: int, first_query: int | None = None) -> Any:
-        real = torch.arange(lengths[1]) < torch.tensor([[lengths[0]], [lengths[1]]])
-        allowed = Mask(real, first_query).may_look(queries, lengths[1], torch.device("cpu"))
-        assert allowed is not None
-        return allowed.expand(2, 1, queries, lengths[1])
-
-    def softmax(numbers: list[float]) -> Any:
-        return np.exp(numbers) / np.exp(numbers).sum()
-
-    def norm(numbers: list[float]) -> Any:
-        return (np.array(numbers) - np.mean(numbers)) / np.sqrt(np.var(numbers) + 1e-5)
-
-    how, cats = demo.explain("How are you", to="hi"), demo.explain("I like cats", to="es")
-
-    def with_edits(explanation: Any, edits: Any) -> Any:
-        source = torch.tensor([explanation.source_ids])
-        target = torch.tensor([[demo.vocabulary.start_id, *explanation.target_ids[:-1]]])
-        with torch.no_grad(), pellucid.trace(demo.model, edits=edits) as seen:
-            demo.model(source, torch.ones_like(source, dtype=torch.bool), target)
-        return seen
-
-    def without_head(head: int) -> float:
-        edits = pellucid.edits.silence("decoder.layers.1.cross_attention", head)
-        rows = with_edits(cats, edits)["decoder.probabilities"].tensor[0]
-        return float(rows.gather(1, torch.tensor(cats.target_ids)[:, None]).log().sum())
-
-    lifted = with_edits(how, pellucid.edits.lift_mask("decoder.layers.0.self_attention"))
-    moved = (lifted["decoder.output"].tensor - how.trace["decoder.output"].tensor).abs()[0].amax(-1)
-    one, other = (
-        demo.explain(text, to="en", target="I am a student").trace
-        for text in ("je suis étudiant", "elle est médecin")
-    )
-    outputs = [
-        f"decoder.layers.{layer}.{part}.output"
-        for layer in range(2)
-        for part in ("self_attention", "cross_attention", "feed_forward")
-    ]
-    attention = demo.model.get_submodule("decoder.layers.0.cross_attention")
-    bank = demo.explain("The boat is near the bank.", to="es")
-    return {
-        "how": how,
-        "cats": cats,
-        "without_head": without_head,
-        "changed_rows": [row + 1 for row in range(4) if moved[row] > 1e-3],
-        "same_outputs": sum(torch.allclose(one[name].tensor, other[name].tensor) for name in outputs),
-        "taught": demo.explain("I like cats", to="es", target="Me gusta los gatos"),
-        "mat": demo.explain("The cat sat on the mat", to="fr"),
-        "bank": bank,
-        "bank_weights": bank.trace["encoder.layers.1.self_attention.weights"].tensor[0, 3],
-        "masked": example("000-masked").worked(),
-        "cross": example("004-cross-4").worked(),
-        "homework": read_example(str(HOMEWORK)).report(),
-        "embedding": demo.model.projection_weight,
-        "sinusoids": sinusoids(2, 4, torch.float64, torch.device("cpu")),
-        "parameters": sum(each.numel() for each in attention.parameters()),
-        "config": demo.model.config,
-        "log": math.log,
-        "may_look": may_look,
-        "softmax": softmax,
-        "norm": norm,
-    }
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "the-right-side"])
 def test_an_answer_is_what_the_real_thing_computes(name: str) -> None:
     asked = exercises.exercise(name)
-    found = eval(asked.computed, dict(names()))
+    found = eval(asked.computed, dict(facts()))
     found = [found] if isinstance(found, str) or not np.ndim(found) else list(found)
     found = [each if isinstance(each, str) else float(each) for each in found]
     expected = list(asked.answer) if asked.is_words else pytest.approx(list(asked.answer), abs=2e-5)

@@ -59,6 +59,10 @@ def test_a_table_writes_numbers_in_its_forms() -> None:
     lines = ["numbers", "      x        p      pair", "a  0.50  1.0e-09  1.0 | -∞", "b  0.00   0.0000"]
     assert text_lines(table.parts(80), 80) == lines
     assert table.column("x") == [0.5, -1e-9]
+    both = Table("", ["d", "pair"], [["1", (2.0, " | ", 3.0)], ["4", (5.0, " | ", 6.0)]])
+    drawn = both.lines("two", "pair", labels=("one", "other"))
+    assert (drawn.x, drawn.log) == ("d", "x")
+    assert drawn.series == {"one": ([1, 4], [2, 5], "o-"), "other": ([1, 4], [3, 6], "s--")}
 
 
 def drawn(result: Result, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Figure:
@@ -96,7 +100,9 @@ T = tiny.translator()
         (("positions", T, TEXT), {}, "the experiment positions needs a model, such as demo."),
         (("heads", T, TEXT, "hi"), {"head": 1}, "the experiment heads has no setting 'head'."),
         (("heads", T, TEXT, "hi"), {"how": "loud"}, "how = 'loud' is not known."),
-        (("scale", T, TEXT, "hi"), {"widths": [0]}, "widths = 0 must be a number, 4 for example."),
+        (("scale", T, TEXT, "hi"), {"widths": [0]}, "widths = 0 must be a whole number, 1 or more."),
+        (("parallel", T), {"lengths": 1.5}, "lengths = 1.5 must be a whole number, 1 or more."),
+        (("float16",), {"numbers": ["x"]}, "numbers = 'x' must be a number, -inf for example."),
         (("layers", T, TEXT, "hi"), {"target": 5}, "target = 5 must be text in quotes, such as target="),
         (("norms", T, TEXT, "hi"), {"part": "decoder.norn"}, 'no tensor is called "decoder.norn.mean".'),
         (("positions", T), {"widths": [3]}, "widths: 3 is odd, and sine and cosine come in pairs."),

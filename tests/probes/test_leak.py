@@ -241,3 +241,17 @@ def test_the_command_fails_when_something_leaks(pellucid: Command, monkeypatch: 
     assert outcome.out.startswith("random ids\nit leaks: 7 positions depend on what must be hidden\n")
     assert "\n  … and 16 more\n" in outcome.out
     assert outcome.err.startswith("pellucid: demo leaks: its predictions depend on later words")
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (["--to", "xx"], "the model translates to hi, en, es, fr, not 'xx'."),
+        (["--to", "es", "--sentence", "I like cats", "--sentence", "zxqv"], "no word 'zxqv'"),
+    ],
+)
+def test_the_command_checks_all_that_it_is_given_before_the_first_report(
+    pellucid: Command, arguments: list[str], message: str
+) -> None:
+    outcome = pellucid("leak", "demo", "--device", "cpu", *arguments)
+    assert (outcome.code, outcome.out) == (2, "") and message in outcome.err

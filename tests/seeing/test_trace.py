@@ -13,10 +13,8 @@ from torch import Tensor, nn
 
 import pellucid
 from pellucid.errors import UsageError
-from pellucid.model import Transformer
 from pellucid.seeing.nonfinite import find_nonfinite
 from pellucid.seeing.records import AXES, Record, UnknownTensor
-from pellucid.seeing.sizes import trace_bytes
 from pellucid.seeing.trace import trace
 from pellucid.seeing.watching import Part
 
@@ -273,9 +271,6 @@ def test_names_to_record_or_to_edit_that_no_tensor_has(arguments: dict[str, Any]
     model = small_model()
     with pytest.raises(UsageError, match=re.escape(message)), trace(model, **arguments):
         run(model)
-    if "edits" not in arguments:
-        with pytest.raises(UsageError, match=re.escape(message)):
-            trace_bytes(model, 3, 3, only=arguments["only"])
 
 
 def test_names_that_a_trace_does_not_hold() -> None:
@@ -325,29 +320,11 @@ def test_shapes_that_do_not_belong_together_are_refused() -> None:
 # How large
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-@pytest.mark.parametrize("settings", [{"norm": "first", "tied": False}, {"target_vocabulary": 17}])
-@pytest.mark.parametrize("only", ["*", "*.weights"])
-def test_trace_bytes_is_what_the_trace_holds(dtype: torch.dtype, settings: dict[str, Any], only: str) -> None:
-    model = small_model(**settings).to(dtype)
-    with torch.no_grad(), trace(model, only) as seen:
-        run(model)
-    held = sum(record.tensor.untyped_storage().nbytes() for record in seen.values())
-    assert trace_bytes(model, 4, 3, sentences=2, only=only) == held > 0
-
-
-def test_trace_bytes_computes_nothing() -> None:
-    """A recording of half a terabyte is measured without a byte of it."""
-    config = pellucid.ModelConfig(width=512, heads=8, hidden=2048, encoder_layers=1, decoder_layers=1)
-    model = Transformer(config)
-    scores = 100 * 8 * 4096 * 4096 * 4
-    assert trace_bytes(model, np.int64(4096), 2, sentences=100, only="encoder.*.scores") == scores
-    assert trace_bytes(model, 4096, 4096, sentences=100) > 15 * scores
-
-
 def test_a_trace_stops_before_it_holds_too_much() -> None:
     model = small_model()
-    needed = trace_bytes(model, 4, 3, sentences=2)
+    with torch.no_grad(), trace(model) as seen:
+        run(model)
+    needed = sum(record.tensor.untyped_storage().nbytes() for record in seen.values())
     with torch.no_grad(), trace(model, most_bytes=needed):
         run(model)
     message = f"more than most_bytes = {needed - 1:,} with decoder.probabilities. Record fewer tensors"

@@ -17,7 +17,7 @@ import pellucid as package
 from pellucid.errors import UsageError
 from pellucid.explanation import Explanation
 from pellucid.seeing.records import Record
-from pellucid.seeing.viewed import Viewed, html, lines
+from pellucid.seeing.viewed import html, lines
 from pellucid.show.columns import paragraph
 from pellucid.show.reading_text import heads_parts, more_parts, tensor_parts
 from pellucid.show.tables import Cell, Table, html_text, text_lines
@@ -229,11 +229,13 @@ def test_of_the_vocabulary_the_best_words_are_shown() -> None:
 
 def test_any_record_can_be_shown() -> None:
     model = translator().model.bfloat16()
-    source = torch.ones(2, 3, dtype=torch.long)
+    source = torch.tensor([[1, 1, 1], [9, 5, 7]])
     with package.trace(model, gradients=True) as seen:
         model(source, source > 0, source)
     text = "\n".join(lines(seen[WEIGHTS], 80, head=1))
     assert "the first of 2 sentences" in text and "head 1 of 2: 3 × 3 = target × target" in text
+    first, second = (f"{each:.4f}" for each in seen[WEIGHTS].tensor[:, 1, 2, 0].tolist())
+    assert first in text and second not in text
     assert "the first of 2 sentences" in html(seen[WEIGHTS])
     worked = package.attention(scores=[[1.0, 2.0]], values=[[1.0], [2.0]])
     assert "0.2689░  0.7311▓  1.0000" in "\n".join(lines(worked["weights"], 80))
@@ -324,14 +326,6 @@ def test_notebooks_show_what_is_complete_in_itself(spanish: Explanation) -> None
         assert words in tags.text, words
         assert not {"script", "style", "link", "iframe", "img"} & set(tags.seen)
         assert "http" not in page and not re.search(r"\son\w+=", page)
-
-
-def test_data_with_a_text_alone_is_shown_as_its_lines() -> None:
-    class Told(Viewed):
-        """Data for which no HTML is registered."""
-
-    lines.register(Told, lambda shown, width: ["a  b", "<c>"])
-    assert Told()._repr_html_() == "<pre style='line-height:1.25'>a  b\n&lt;c&gt;</pre>"
 
 
 def test_hostile_text_stays_text() -> None:

@@ -202,6 +202,7 @@ def test_the_examples_on_the_page_of_the_notes_work(files: Any) -> None:
 def test_one_stage_alone(pellucid: Command) -> None:
     outcome = pellucid("example", "000-masked", "--stage", "weights")
     assert outcome.out.startswith("weights  softmax of each row") and "context" not in outcome.out
-    assert pellucid("example", "000-masked", "--stage", "w_query").out.startswith("w_query  (4×3)")
+    assert pellucid("example", "000-masked", "--stage", "w_query").out.startswith("w_query  (4×3)\n0 ")
+    assert pellucid("example", "000-masked", "--stage", "inputs").out.startswith("inputs  (6×4)\nSTART ")
     refused = pellucid("example", "000-masked", "--stage", "weight")
     assert refused.code == 2 and 'no tensor is called "weight". Nearest: weights' in refused.err
