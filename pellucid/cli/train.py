@@ -37,11 +37,14 @@ def run(arguments: argparse.Namespace) -> None:
                     chosen = ""
                 show(step)
     except Interrupted as interrupted:
-        raise Interrupted(f"{interrupted}\nTo go on: {_resuming(arguments)}") from None
-    except KeyboardInterrupt:
+        again = f"{interrupted}\nTo go on: {_resuming(arguments)}"
+        raise Interrupted(again, interrupted.number) from None
+    except KeyboardInterrupt as interrupt:
         if newest_step(out) is None:
             raise
-        raise Interrupted(f"interrupted at once.\nTo go on: {_resuming(arguments)}") from None
+        raise Interrupted(
+            f"interrupted at once.\nTo go on: {_resuming(arguments)}", *interrupt.args
+        ) from None
     tell(f"The model is in {out}. To try it:")
     for line in _next(config, shlex.quote(str(out))):
         tell(f"  {line}")

@@ -36,7 +36,7 @@ def stop(config: pellucid.Config, out: Path, after: int, **options: Any) -> None
         for step in pellucid.training(config, out, **options):
             if step.number == after - 1:
                 signal.raise_signal(signal.SIGTERM)
-    assert str(error.value) == f"stopped at step {after}; everything is saved in {out}."
+    assert str(error.value) == f"stopped by SIGTERM at step {after}; everything is saved in {out}."
 
 
 @pytest.mark.parametrize(
@@ -208,8 +208,12 @@ def written(folder: Path, settings: dict[str, Any]) -> tuple[pellucid.Config, Pa
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals and fork are POSIX")
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_saves_and_a_resume_goes_on(trainer: Trainer, tmp_path: Path, number: int) -> None:
+@pytest.mark.parametrize(
+    ("number", "stopped"), [(signal.SIGTERM, "143 stopped by SIGTERM"), (signal.SIGINT, "130 stopped")]
+)
+def test_a_signal_saves_and_a_resume_goes_on(
+    trainer: Trainer, tmp_path: Path, number: int, stopped: str
+) -> None:
     config, path = written(tmp_path, SETTINGS | {"training.steps": 20})
     pellucid.train(config, tmp_path / "whole")
     process = start(trainer, path, tmp_path / "parts")
@@ -218,7 +222,7 @@ def test_a_signal_saves_and_a_resume_goes_on(trainer: Trainer, tmp_path: Path, n
     ended = read_until(trainer, "ended")
     saved = newest_state(tmp_path / "parts")
     assert saved and 5 <= saved.step < 20
-    assert ended == f"ended 130 stopped at step {saved.step}; everything is saved in {tmp_path / 'parts'}."
+    assert ended == f"ended {stopped} at step {saved.step}; everything is saved in {tmp_path / 'parts'}."
     start(trainer, path, tmp_path / "parts")
     assert read_until(trainer, "step") == f"step {saved.step + 1}"
     assert read_until(trainer, "ended") == "ended 0"
