@@ -35,8 +35,14 @@ class Loaded(NamedTuple):
 
 
 def load_model(folder: str | Path, device: str | torch.device = "cpu") -> Loaded:
-    """Load the model of a folder, ready to translate, with its vocabulary, configuration and manifest."""
+    """Load a model, ready to translate: of its folder, or of a checkpoint that is still in its run.
+
+    Such a checkpoint is checkpoints/step-N or averaging/checkpoints/step-N; its vocabulary is that of last/.
+    """
     folder = Path(folder)
+    if (folder / STATE).is_file():
+        return _load_step(folder, device)
+    _refuse_without_validation(folder)
     manifest, files = _read_model(folder)
     config = _config(folder, files)
     model = without_weights(config.model)
@@ -50,12 +56,7 @@ def without_weights(config: ModelConfig) -> Transformer:
         return Transformer(config)
 
 
-def load_model_or_step(folder: Path, device: str | torch.device) -> Loaded:
-    """Load a model folder, or a checkpoint that is still in its run (checkpoints/step-N, or
-    averaging/checkpoints/step-N); a checkpoint takes its vocabulary from the run's last/."""
-    if not (folder / STATE).is_file():
-        _refuse_without_validation(folder)
-        return load_model(folder, device)
+def _load_step(folder: Path, device: str | torch.device) -> Loaded:
     manifest, files = verified(folder, "training state", (TENSORS, STATE))
     run, weights = folder.resolve().parent.parent, read_tensors(files[TENSORS], folder / TENSORS)
     if run.name == AVERAGING:  # weights only

@@ -24,33 +24,15 @@ NUMBER = int | float
 VALUES: dict[str, tuple[Any, float, float, str]] = {
     "beam": (int, *BEAM, f"a whole number from {BEAM[0]} to {BEAM[1]}"),
     "n_best": (int, *BEAM, f"a whole number from {BEAM[0]} to {BEAM[1]}"),
-    "length_penalty": (
-        NUMBER,
-        *PENALTY,
-        f"a number from {PENALTY[0]:g} to {PENALTY[1]:g}: 1 compares hypotheses by the mean of their "
-        "log-probabilities, 0 by the sum",
-    ),
+    "length_penalty": (NUMBER, *PENALTY, f"a number from {PENALTY[0]:g} to {PENALTY[1]:g}"),
     "min_length": (int, 0, LENGTH[1], f"a whole number from 0 to {LENGTH[1]}"),
     "max_length": (int, *LENGTH, f"a whole number from {LENGTH[0]} to {LENGTH[1]}"),
-    "temperature": (
-        NUMBER,
-        ABOVE_0,
-        sys.float_info.max,
-        "a number above 0. For the likeliest token at every step, use a beam of 1",
-    ),
+    "temperature": (NUMBER, ABOVE_0, sys.float_info.max, "a number above 0"),
     "top_k": (int, 1, math.inf, "a whole number, 1 or more"),
-    "top_p": (NUMBER, ABOVE_0, 1, "a number above 0 and at most 1, a share of the probability"),
+    "top_p": (NUMBER, ABOVE_0, 1, "a number above 0 and at most 1"),
     "seed": (int, -math.inf, math.inf, "a whole number"),
     "batch_tokens": (int, 1, math.inf, "a whole number, 1 or more"),
     "memory": (int, 1, math.inf, "a whole number, 1 or more, in MB"),
-}
-# The names of other libraries; the nearest spelling alone would suggest a wrong option.
-ELSEWHERE = {
-    "num_beams": "beam",
-    "beam_size": "beam",
-    "num_return_sequences": "n_best",
-    "max_new_tokens": "max_length",
-    "do_sample": "sample",
 }
 
 
@@ -157,9 +139,8 @@ def check_values(options: Mapping[str, Any]) -> dict[str, Any]:
     values = {name: value for name, value in options.items() if value is not None}
     for name, value in values.items():
         if name not in known:
-            meant = f' Did you mean "{ELSEWHERE[name]}"?' if name in ELSEWHERE else did_you_mean(name, known)
-            hint = meant or f" The options: {', '.join(known)}."
-            raise UsageError(f'translation has no option "{name}".{hint}')
+            near = did_you_mean(name, known)
+            raise UsageError(f'translation has no option "{name}".{near} The options: {", ".join(known)}.')
         if name in VALUES and not (name == "seed" and isinstance(value, Seeds)):
             kind, low, high, what = VALUES[name]
             if not isinstance(value, kind) or isinstance(value, bool) or not low <= value <= high:

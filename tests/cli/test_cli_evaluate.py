@@ -100,10 +100,7 @@ def test_score_gives_a_total_a_line(pellucid: Command, toy_model: Path, files: C
         ("MODEL --data a.tsv --source a --reference b", "--data a.tsv holds both sides. Leave --source and "),
         ("--source a --reference b", "nothing to evaluate. Name a MODEL, or give a file of translations, "),
         ("--hypothesis a", "say what to read: --hypothesis and --reference."),
-        (
-            "MODEL --hypothesis a --reference b --beam 4 --max-length 9",
-            "--hypothesis a holds the translations, so nothing is translated. Leave MODEL and --beam and ",
-        ),
+        ("MODEL --hypothesis a --reference b", "MODEL and --hypothesis a are both given. Leave one out."),
     ],
 )
 def test_what_does_not_go_together(pellucid: Command, toy_model: Path, arguments: str, message: str) -> None:

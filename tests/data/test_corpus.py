@@ -114,15 +114,15 @@ def test_damaged_gzip_is_an_error_with_the_file(tmp_path: Path, damage) -> None:
 
 def test_a_table_has_two_columns(tmp_path: Path) -> None:
     table, zipped = tmp_path / "a.tsv", tmp_path / "my a.tsv.gz"
-    keep = "3 columns, but a line must have 2: source, tab, target. If the first two are these, keep them "
     three = b"one\teins\n\ntwo\tzwei\tCC-BY\n"
-    for path, content, message in (
-        (table, three, f"{table}:3: {keep}alone: cut -f1,2 {table} > NEW.tsv"),
-        (zipped, gzip.compress(three), f"{zipped}:3: {keep}alone: gzip -dc '{zipped}' | cut -f1,2 > NEW.tsv"),
-        (table, b"one\n", f"{table}:1: 1 column, but a line must have 2: source, tab, target. Mend"),
+    for path, content, where in (
+        (table, three, f"{table}:3: 3 columns"),
+        (zipped, gzip.compress(three), f"{zipped}:3: 3 columns"),
+        (table, b"one\n", f"{table}:1: 1 column"),
     ):
         path.write_bytes(content)
-        with pytest.raises(PellucidError, match=f"^{re.escape(message)}"):
+        message = re.escape(f"{where}, but a line must have 2: source, tab, target. Mend the line, or keep")
+        with pytest.raises(PellucidError, match=f"^{message}"):
             read_pairs([(str(path),)], DataConfig())
     table.write_bytes(b"one\teins\n\n")
     _, report = read_pairs([(str(table),)], DataConfig())

@@ -209,6 +209,7 @@ def test_a_manifest_cannot_name_files_elsewhere(tmp_path: Path) -> None:
     (tmp_path / "MANIFEST.json").write_text(json.dumps(table))
     assert "../secret" not in error_of(tmp_path)
     save_state(tmp_path, 1, {"x": torch.zeros(1)}, {})
+    (tmp_path / "checkpoints" / "step-1" / "state.json").unlink()
     step = error_of(tmp_path / "checkpoints" / "step-1")
     assert ": format 1 of a training state, where format 1 of a model is expected. Give" in step
 
@@ -322,7 +323,7 @@ def test_a_damaged_or_unfinished_checkpoint_is_passed_over(tmp_path: Path) -> No
         newest = newest_state(tmp_path)
     assert newest is not None and newest.tensors["x"] == 1
     (tmp_path / "checkpoints" / "step-1" / "state.json").write_text("{ }")
-    with pytest.warns(UserWarning), pytest.raises(PellucidError, match="step-2/tensors"):
+    with pytest.warns(UserWarning), pytest.raises(PellucidError, match="every checkpoint is damaged"):
         newest_state(tmp_path)
 
 
