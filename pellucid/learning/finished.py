@@ -25,8 +25,6 @@ def average(out: str | Path, checkpoints: Sequence[str | Path]) -> Path:
     the same shape and the same vocabulary.
     """
     out = Path(out)
-    if isinstance(checkpoints, str | Path) or not checkpoints:
-        raise UsageError("checkpoints must be a list of at least one: name those to average.")
     if out.is_file() or (out.is_dir() and any(out.iterdir())):
         only = "an average is written to a new folder only"
         raise UsageError(

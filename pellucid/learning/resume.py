@@ -16,8 +16,8 @@ FREE = {f"training.{name}" for name in ENDING}
 def check_accepted(accept: Sequence[str]) -> None:
     """Raise unless each name is that of a setting, section.key, or the word data."""
     settings = {f"{section}.{key}" for section, values in vars(Config()).items() for key in vars(values)}
-    for name in [accept] if isinstance(accept, str) else accept:
-        if isinstance(accept, str) or name not in settings | {"data"}:
+    for name in accept:
+        if name not in settings | {"data"}:
             raise UsageError(f'accept: there is no setting "{name}". List names as section.key, or data.')
 
 

@@ -1,16 +1,10 @@
 """The command line in this process: its help, its errors, and `translate`, line by line."""
 
 import errno
-import io
-import tracemalloc
-from itertools import chain
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from command import VERBS, Command
-
-from pellucid.cli.lines import arrivals
 
 # Help and errors
 
@@ -178,32 +172,3 @@ def test_a_million_characters_are_cut_and_it_says_so(pellucid: Command, toy_mode
     assert unfinished.startswith(
         "pellucid: warning: standard input:70001 and 1 more: the translation reached its limit of tokens"
     )
-
-
-class Endless(io.RawIOBase):
-    """A line that has as many bytes as nobody has room for; then a line feed and a short line."""
-
-    def __init__(self, reads: int) -> None:
-        self._left = [b"a b\n", b"\n", *[bytes(65_536)] * reads]
-
-    def read1(self, size: int) -> bytes:
-        return self._left.pop() if self._left else b""
-
-
-def test_a_line_without_an_end_takes_no_memory() -> None:
-    tracemalloc.start()
-    lines = list(chain.from_iterable(arrivals(Endless(reads=1000), 10_000)))  # type: ignore[arg-type]
-    _, most = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert lines == [bytes(10_000), b"a b"] and most < 1_000_000
-
-
-@pytest.mark.parametrize("pieces", [1, 3, 7, 100])
-def test_a_long_line_is_cut_between_two_characters(pieces: int) -> None:
-    text = "aé€😀" * 2
-    for most in range(4, 20):
-        stream = io.BytesIO(f"{text}\nab\n\n{text}".encode())
-        pipe = SimpleNamespace(read1=lambda size, stream=stream: stream.read1(pieces))
-        lines = [line.decode() for line in chain.from_iterable(arrivals(pipe, most))]  # type: ignore[arg-type]
-        fits = [end for end in range(len(text) + 1) if len(text[:end].encode()) <= most]
-        assert lines == [text[: fits[-1]], "ab", "", text[: fits[-1]]]

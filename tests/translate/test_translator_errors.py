@@ -12,7 +12,7 @@ from random_translator import sentences, translator
 
 from pellucid.config.schema import Config, DataConfig
 from pellucid.errors import PellucidError, UsageError
-from pellucid.translate.options import RANGES
+from pellucid.translate.options import LENGTH, PENALTY
 from pellucid.translate.sentences import TruncationWarning, read_source, read_target
 from pellucid.translator import Translator, load
 
@@ -144,7 +144,7 @@ WRONG: dict[str, dict[str, Any]] = {  # how a message begins, and what has it
 
 
 def test_the_greatest_length_has_a_score_by_the_greatest_penalty() -> None:
-    assert 1 < (RANGES["max_length"][1] + 1) ** RANGES["length_penalty"][1] < math.inf
+    assert 1 < (LENGTH[1] + 1) ** PENALTY[1] < math.inf
 
 
 @pytest.mark.parametrize("message", WRONG)
@@ -185,9 +185,3 @@ def test_a_precision_that_there_is_not() -> None:
 def test_a_device_that_there_is_not(tmp_path: Path, device: Any) -> None:
     with pytest.raises(UsageError, match=rf'^device = {device!r} .{{,150}}\. Use "auto", "cpu" or "cuda"\.$'):
         load(tmp_path, device=device)
-
-
-def test_a_missing_demo_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("importlib.resources.files", lambda package: tmp_path)
-    with pytest.raises(PellucidError, match="demo_model: this installation has no demo model"):
-        load("demo")
