@@ -1,6 +1,7 @@
 """The command line in this process: its help, its errors, and `translate`, line by line."""
 
 import errno
+import signal
 from pathlib import Path
 
 import pytest
@@ -65,12 +66,16 @@ def test_wrong_options_are_code_2_before_any_line_is_read(
     assert (outcome.code, outcome.out) == (2, "") and outcome.err.startswith(f"pellucid: {message}")
 
 
-def test_an_interruption_is_code_130(pellucid: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("number", [[], [signal.SIGTERM]])  # of Ctrl-C; of the signal that a training notes
+def test_an_interruption_has_the_exit_code_of_its_signal(
+    pellucid: Command, monkeypatch: pytest.MonkeyPatch, number: list[int]
+) -> None:
     def interrupted(*arguments: object) -> None:
-        raise KeyboardInterrupt
+        raise KeyboardInterrupt(*number)
 
     monkeypatch.setattr("pellucid.data.catalog.fetch", interrupted)
-    assert pellucid("data", "multi30k-en-de") == (130, "", "pellucid: interrupted.\n")
+    code = 143 if number else 130
+    assert pellucid("data", "multi30k-en-de") == (code, "", "pellucid: interrupted.\n")
 
 
 @pytest.mark.parametrize(("verb", "code"), [("inspect", 0), ("leak", 1)])

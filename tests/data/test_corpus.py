@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from pellucid.config.schema import DataConfig
-from pellucid.data.corpus import Pair, Report, by_language, fingerprint, read_pairs
+from pellucid.data.corpus import Pair, Report, fingerprint, read_pairs
 from pellucid.data.examples import encode_pairs, unknown_shares
 from pellucid.errors import PellucidError, UsageError
 
@@ -220,10 +220,3 @@ def test_a_line_of_a_million_characters_costs_no_tokenising(tmp_path: Path) -> N
     for sides in (files, files[::-1]):
         pairs, report = read_pairs([sides], DataConfig())
         assert (len(pairs), report.too_long) == (1, 1)
-
-
-def test_pairs_are_gathered_by_the_language_of_their_target() -> None:
-    languages = (("en", "hi"), ("en", "es"), ("fr", "hi"))
-    mixed = [Pair("a", "b", number, 1, "here") for number in (2, 1, 0, 0)]
-    assert list(by_language(mixed, languages).items()) == [("hi", [0, 2, 3]), ("es", [1])]
-    assert by_language(mixed, ()) == {None: [0, 1, 2, 3]}
