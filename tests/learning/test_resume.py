@@ -208,28 +208,6 @@ def written(folder: Path, settings: dict[str, Any]) -> tuple[pellucid.Config, Pa
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals and fork are POSIX")
-@pytest.mark.parametrize(
-    ("number", "stopped"), [(signal.SIGTERM, "143 stopped by SIGTERM"), (signal.SIGINT, "130 stopped")]
-)
-def test_a_signal_saves_and_a_resume_goes_on(
-    trainer: Trainer, tmp_path: Path, number: int, stopped: str
-) -> None:
-    config, path = written(tmp_path, SETTINGS | {"training.steps": 20})
-    pellucid.train(config, tmp_path / "whole")
-    process = start(trainer, path, tmp_path / "parts")
-    read_until(trainer, "step 5")
-    os.kill(process, number)
-    ended = read_until(trainer, "ended")
-    saved = newest_state(tmp_path / "parts")
-    assert saved and 5 <= saved.step < 20
-    assert ended == f"ended {stopped} at step {saved.step}; everything is saved in {tmp_path / 'parts'}."
-    start(trainer, path, tmp_path / "parts")
-    assert read_until(trainer, "step") == f"step {saved.step + 1}"
-    assert read_until(trainer, "ended") == "ended 0"
-    assert short_runs.same_run(tmp_path / "whole", tmp_path / "parts")
-
-
-@pytest.mark.skipif(os.name == "nt", reason="signals and fork are POSIX")
 def test_a_second_signal_is_immediate(trainer: Trainer, tmp_path: Path) -> None:
     config, path = written(tmp_path, {"training.steps": 12})
     pellucid.train(config, tmp_path / "whole")
