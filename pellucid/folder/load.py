@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
-from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
 from pellucid.config.schema import Config, ModelConfig
@@ -21,8 +20,6 @@ from pellucid.folder.checkpoint import AVERAGING, CONFIG, STATE, TENSORS, WEIGHT
 from pellucid.folder.manifest import is_sealed, read_manifest, verified
 from pellucid.model import Transformer
 from pellucid.text.vocabulary import Vocabulary, load_vocabulary
-
-STORED_AS = (torch.float32, torch.float16, torch.bfloat16)
 
 
 class Loaded(NamedTuple):
@@ -46,7 +43,13 @@ def load_model(folder: str | Path, device: str | torch.device = "cpu") -> Loaded
     manifest, files = _read_model(folder)
     config = _config(folder, files)
     model = without_weights(config.model)
-    model.load_state_dict(_weights(files.pop(WEIGHTS), folder / WEIGHTS, model), assign=True)
+    weights = {
+        name: each.float() for name, each in read_tensors(files.pop(WEIGHTS), folder / WEIGHTS).items()
+    }
+    try:
+        model.load_state_dict(weights, assign=True)
+    except RuntimeError as error:  # which names what is missing, unknown, or of another shape
+        raise PellucidError(f"{folder / WEIGHTS} does not fit {CONFIG}: {error}") from None
     return Loaded(model.to(device).eval(), load_vocabulary(folder, config, files), config, manifest)
 
 
@@ -101,24 +104,6 @@ def _config(folder: Path, files: Mapping[str, bytes]) -> Config:
     except ValueError as error:
         raise PellucidError(f"{folder / CONFIG}: this is not TOML: {error}. Copy the folder again.") from None
     return from_table(table, where=str(folder / CONFIG))
-
-
-def _weights(content: bytes, path: Path, model: Transformer) -> dict[str, Tensor]:
-    """Return the parameters in float32, after they were compared with the model."""
-    tensors, expected = read_tensors(content, path), model.state_dict()
-    wrong = [f"{name} is missing" for name in expected if name not in tensors]
-    wrong += [f"{name} is unknown" for name in tensors if name not in expected]
-    for name, tensor in tensors.items():
-        shape = expected[name].shape if name in expected else tensor.shape
-        if tensor.shape != shape or tensor.dtype not in STORED_AS:
-            wrong.append(
-                f"{name} is {tensor.dtype} {[*tensor.shape]} where float32, float16 or bfloat16 "
-                f"{[*shape]} belongs"
-            )
-    if wrong:
-        more = f"; and {len(wrong) - 3} more" if len(wrong) > 3 else ""
-        raise PellucidError(f"{path} does not fit {CONFIG}: {'; '.join(wrong[:3])}{more}.")
-    return {name: tensor.float() for name, tensor in tensors.items()}
 
 
 class _ShapesOnly(TorchFunctionMode):

@@ -257,16 +257,14 @@ def test_weights_are_compared_with_the_configuration(tmp_path: Path) -> None:
     model, _, _ = save(tmp_path)
     path = tmp_path / "weights.safetensors"
     weights = {name: tensor.clone() for name, tensor in model.state_dict().items()}
-    bias, norm = "decoder.layers.1.feed_forward.outer.bias", "encoder.layers.0.residual_1.norm.weight"
-    weights[bias] = torch.zeros(9)
-    weights[norm] = weights[norm].double()
+    weights["decoder.layers.1.feed_forward.outer.bias"] = torch.zeros(9)
     weights["extra"] = weights.pop("embedding.weight")
     save_file(weights, path)
     reseal(tmp_path)
     message = error_of(tmp_path)
-    assert message.startswith(
-        f"{path} does not fit config.toml: embedding.weight is missing; extra is unknown; "
-    ) and message.endswith("; and 1 more.")
+    assert message.startswith(f"{path} does not fit config.toml: ")
+    for wrong in ('Missing key(s) in state_dict: "embedding.weight"', '"extra"', "outer.bias"):
+        assert wrong in message
     for content in (b"", b"\xff" * 100, (2).to_bytes(8, "little") + b"[]"):
         path.write_bytes(content)
         reseal(tmp_path)
