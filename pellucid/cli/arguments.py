@@ -42,13 +42,13 @@ def _add_verb(verbs: Any, name: str, verb: dict[str, Any], shared: dict[str, Any
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    groups = {False: parser}
+    groups = {"": parser}
     for written, entry in verb["options"].items():
         settings = _as_table(shared.get(written, {})) | _as_table(entry)
-        alone = settings.pop("alone", False)
-        if alone not in groups:
-            groups[alone] = parser.add_mutually_exclusive_group()
-        _add_option(groups[alone], written, settings)
+        group = settings.pop("group", "")  # "at most one", "exactly one"
+        if group not in groups:
+            groups[group] = parser.add_mutually_exclusive_group(required=group == "exactly one")
+        _add_option(groups[group], written, settings)
 
 
 def _add_option(parser: Any, written: str, settings: dict[str, Any]) -> None:

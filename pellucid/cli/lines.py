@@ -1,5 +1,6 @@
 """Text in and out, a line at a time: UTF-8 in any locale, split at line feeds only."""
 
+import itertools
 import sys
 from argparse import Namespace
 from codecs import BOM_UTF8
@@ -18,20 +19,16 @@ def standard_input(bad_utf8: str) -> Iterator[list[str]]:
     """Yield the lines of standard input in lists, as they arrive; at a bad line, raise after those before."""
     if sys.stdin is None:
         raise PellucidError("standard input is closed. Give it the text, one sentence a line.")
-    number = 0
+    numbers = itertools.count(1)
     for lines in arrivals(sys.stdin.buffer):
         texts: list[str] = []
-        problem = None
-        for line in lines:
-            number += 1
-            try:
+        try:
+            for line, number in zip(lines, numbers, strict=False):
                 texts.append(_text(line, STANDARD_INPUT, number, bad_utf8))
-            except PellucidError as error:
-                problem = error
-                break
+        except PellucidError:
+            yield texts
+            raise
         yield texts
-        if problem:
-            raise problem
 
 
 def arrivals(stream: BinaryIO) -> Iterator[list[bytes]]:

@@ -31,6 +31,13 @@ def test_an_unknown_verb_or_argument_is_code_2(pellucid: Command, words: str) ->
     assert pellucid(*words.split()).code == 2  # the last: no option may be abbreviated
 
 
+@pytest.mark.parametrize("verb", ["data", "example", "exercise", "experiment"])
+def test_a_verb_that_has_a_list_needs_a_name_or_that_list(pellucid: Command, verb: str) -> None:
+    outcome = pellucid(verb)
+    assert outcome.code == 2 and "error: one of the arguments NAME --list" in outcome.err
+    assert "argument --list: not allowed with argument NAME" in pellucid(verb, "some", "--list").err
+
+
 def test_a_folder_without_a_model(pellucid: Command, tmp_path: Path) -> None:
     manifest = tmp_path / "MANIFEST.json"
     outcome = pellucid("translate", tmp_path, stdin=b"a b\n")
