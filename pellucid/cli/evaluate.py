@@ -14,7 +14,6 @@ def run(arguments: argparse.Namespace) -> None:
     from pellucid.cli.lines import put, sides, tell
     from pellucid.translate.evaluate import evaluate, note_on_short
 
-    _check(arguments)
     compared = "source" if arguments.hypothesis is None else "hypothesis"
     texts, *references = sides(arguments, compared, "reference")
     how = dict(lowercase=arguments.lowercase, tokenize=arguments.tokenize)
@@ -27,16 +26,6 @@ def run(arguments: argparse.Namespace) -> None:
         tell(note)
     if arguments.json:
         put([json.dumps(dataclasses.asdict(scores))])
-
-
-def _check(arguments: argparse.Namespace) -> None:
-    """Raise for a call with neither a model nor a file of translations, or with both."""
-    from pellucid.errors import UsageError
-
-    if not arguments.model and arguments.hypothesis is None:
-        raise UsageError("nothing to evaluate. Name a MODEL, or give a file of translations, --hypothesis.")
-    if arguments.model and arguments.hypothesis is not None:
-        raise UsageError(f"MODEL and --hypothesis {arguments.hypothesis} are both given. Leave one out.")
 
 
 def _translate(arguments: argparse.Namespace, sources: list[str]) -> list[str]:
