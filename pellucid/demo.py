@@ -1,7 +1,6 @@
 """The tour: train the demo model on the phrasebook, translate the notes' sentences, and write the page that
 explains one of them."""
 
-import hashlib
 import itertools
 import shlex
 import unicodedata
@@ -12,15 +11,13 @@ from pathlib import Path
 import torch
 
 from pellucid.config.schema import Config
-from pellucid.config.toml_file import from_table, read
+from pellucid.config.toml_file import read
 from pellucid.data import phrasebook
-from pellucid.errors import UsageError
-from pellucid.folder.checkpoint import newest_state, save_model
+from pellucid.folder.checkpoint import newest_step, save_model
 from pellucid.folder.load import load_model
 from pellucid.folder.manifest import is_sealed
 from pellucid.folder.whole_file import refuse_foreign
 from pellucid.learning.claim import refuse_taken
-from pellucid.learning.resume import changes
 from pellucid.learning.run import train
 from pellucid.translate.evaluate import exactly_right
 from pellucid.translator import Translator, load
@@ -69,7 +66,7 @@ def run(out: Path, train: bool, say: Callable[[str], None]) -> None:
     config, page, number = configuration(out), out / PAGE, itertools.count(1)
     # Before anything is written: no file of anyone else is in the way.
     refuse_foreign([page])
-    step = steps_done(config, out) if train else None
+    refuse_taken(out / MODEL)
     say(f"{next(number)}. The phrasebook: sentences a grammar makes in English, French, Spanish and Hindi.")
     phrasebook.write(out / DATA)
     sentences = held_out(out)
@@ -77,7 +74,7 @@ def run(out: Path, train: bool, say: Callable[[str], None]) -> None:
     say(f"   {total:,} sentences are held out: no training sees them. They are in {out / DATA}.")
     translators = {"packaged model": load("demo")}
     if train:
-        say(f"{next(number)}. {training_line(step, config, out)}")
+        say(f"{next(number)}. {training_line(newest_step(out / MODEL), config, out)}")
         translators = {"newly trained model": load(train_model(config, out)), **translators}
     say(f"{next(number)}. Held-out sentences, exactly right (case and final punctuation apart):")
     for name, translator in translators.items():
@@ -94,25 +91,6 @@ def run(out: Path, train: bool, say: Callable[[str], None]) -> None:
     say(f'{next(number)}. The page that shows every matrix of "{text}": {page.resolve()}')
     for line in WHAT_NEXT.format(model=shlex.quote(str(out / MODEL) if train else "demo")).split("\n"):
         say(line)
-
-
-def steps_done(config: Config, out: Path) -> int | None:
-    """Return the last step of the demo's own training in `out`/model, or None before it; raise if the folder
-    holds another training."""
-    model = out / MODEL
-    refuse_taken(model)
-    saved = newest_state(model)
-    if saved is None:
-        return None
-    texts = phrasebook.texts()
-    names = [Path(file).name for (file,) in (*config.data.train, *config.data.validation)]
-    data = {name: hashlib.sha256(texts[name]).hexdigest() for name in names}
-    if changes(config, from_table(saved.state["config"]), data, saved.state["data"]):
-        raise UsageError(
-            f"{model} holds a training run that is not the demo's: its settings or its data are others. "
-            "It was left alone, and nothing was written. Choose another --out."
-        )
-    return saved.step
 
 
 def training_line(step: int | None, config: Config, out: Path) -> str:
@@ -140,7 +118,7 @@ def score_line(translator: Translator, sentences: Sentences) -> str:
 def train_model(config: Config, out: Path) -> Path:
     """Train the model, or go on with an earlier training; return its folder."""
     model, training = out / MODEL, config.training
-    at_the_end = (steps_done(config, out) or 0) >= training.steps
+    at_the_end = (newest_step(model) or 0) >= training.steps
     if not at_the_end or not is_sealed(model / "averaged" if training.average else model):
         train(config, model, resume=True)
     return model

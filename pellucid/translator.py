@@ -8,7 +8,7 @@ from pathlib import Path
 import torch
 
 from pellucid.config.device import device_named
-from pellucid.errors import PellucidError, UsageError
+from pellucid.errors import UsageError
 from pellucid.explanation import Explanation
 from pellucid.interop.loading import load_folder
 from pellucid.probes.compare import Comparison, compare
@@ -60,10 +60,4 @@ def folder_of(model: str | Path) -> Path:
     """Return a model's folder; that of "demo" comes with the package."""
     if model != "demo":
         return Path(model)
-    folder = Path(str(importlib.resources.files("pellucid"))) / "demo_model"
-    if not folder.is_dir():
-        raise PellucidError(
-            f"{folder}: this installation has no demo model. Install the package again; "
-            "for a model folder of your own that is called demo, write ./demo."
-        )
-    return folder
+    return Path(str(importlib.resources.files("pellucid"))) / "demo_model"

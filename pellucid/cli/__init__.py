@@ -1,17 +1,17 @@
 """The command line: each verb parses its arguments, calls one function and prints its result."""
 
+import signal
 import sys
 from collections.abc import Sequence
 
-INTERRUPTED = 130
-
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command line; return the exit code: 0, 1 (it failed), 2 (it was called wrongly), 130 (Ctrl-C)."""
+    """Run a command line; return the exit code: 0, 1 (it failed), 2 (it was called wrongly), or
+    128 + the number of the signal that ended it: 130 (Ctrl-C), 143 (SIGTERM)."""
     try:
         from pellucid.cli import command  # here, because Ctrl-C may come during the import
 
         return command.main(argv)
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as interrupt:  # whose argument, if any, is the number of a signal
         print("pellucid: interrupted.", file=sys.stderr)
-        return INTERRUPTED
+        return 128 + (interrupt.args[0] if interrupt.args else signal.SIGINT)

@@ -1,9 +1,7 @@
 """The verbs and their options, read from verbs.toml, and the types of their arguments."""
 
 import argparse
-import math
 import os
-import re
 import tomllib
 from importlib.resources import files
 from pathlib import Path
@@ -44,13 +42,13 @@ def _add_verb(verbs: Any, name: str, verb: dict[str, Any], shared: dict[str, Any
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    groups = {False: parser}
+    groups = {"": parser}
     for written, entry in verb["options"].items():
         settings = _as_table(shared.get(written, {})) | _as_table(entry)
-        alone = settings.pop("alone", False)
-        if alone not in groups:
-            groups[alone] = parser.add_mutually_exclusive_group()
-        _add_option(groups[alone], written, settings)
+        group = settings.pop("group", "")  # "at most one", "exactly one"
+        if group not in groups:
+            groups[group] = parser.add_mutually_exclusive_group(required=group == "exactly one")
+        _add_option(groups[group], written, settings)
 
 
 def _add_option(parser: Any, written: str, settings: dict[str, Any]) -> None:
@@ -79,11 +77,16 @@ def text(argument: str) -> str:
         raise argparse.ArgumentTypeError(f"{argument!r} is not UTF-8") from None
 
 
-def model(argument: str) -> str:
-    """Return the name of a model folder; refuse an empty name, as of a variable that is not set."""
+def _refuse_empty(argument: str, remedy: str) -> str:
+    """Refuse an empty name, as of a variable of the shell that is not set."""
     if not argument:
-        raise argparse.ArgumentTypeError("it is empty: name a model folder, or write demo")
+        raise argparse.ArgumentTypeError(f"it is empty: {remedy}")
     return argument
+
+
+def model(argument: str) -> str:
+    """Return the name of a model folder."""
+    return _refuse_empty(argument, "name a model folder, or write demo")
 
 
 def check_models(arguments: argparse.Namespace) -> None:
@@ -98,18 +101,9 @@ def check_models(arguments: argparse.Namespace) -> None:
                 )
 
 
-def device(argument: str) -> str:
-    """Check the form of a device's name, before torch is imported."""
-    if not re.fullmatch(r"auto|cpu|mps|(cuda|xpu)(:\d+)?", argument):
-        raise argparse.ArgumentTypeError(f"{argument!r} is not the name of a device: use auto, cpu or cuda")
-    return argument
-
-
 def file(argument: str) -> Path:
-    """Return the path of a file; refuse an empty name, as of a variable that is not set."""
-    if not argument:
-        raise argparse.ArgumentTypeError("it is empty: name a file")
-    return Path(argument)
+    """Return the path of a file."""
+    return Path(_refuse_empty(argument, "name a file"))
 
 
 def setting(argument: str) -> tuple[str, Any]:
@@ -126,26 +120,13 @@ def setting(argument: str) -> tuple[str, Any]:
 
 
 def folder(argument: str) -> Path:
-    """Return the path of a folder to write into; refuse an empty name, as of a variable that is not set."""
-    if not argument:
-        raise argparse.ArgumentTypeError("it is empty: name a folder, or . for this one")
-    path = Path(argument)
+    """Return the path of a folder to write into."""
+    path = Path(_refuse_empty(argument, "name a folder, or . for this one"))
     there = next((each for each in (path, *path.parents) if each.exists()), None)
     if there and not there.is_dir():
         raise argparse.ArgumentTypeError(f"{there} is a file, and no folder can be there: name another")
     return path
 
 
-def minutes(argument: str) -> float:
-    """Return a time as a number above 0."""
-    try:
-        number = float(argument)
-    except ValueError:
-        number = math.nan
-    if not 0 < number < math.inf:
-        raise argparse.ArgumentTypeError(f"{argument!r}: write a number of minutes, as in 30 or 0.5")
-    return number
-
-
-KINDS: list[Any] = [int, float, Path, text, model, device, file, folder, setting, minutes]
+KINDS: list[Any] = [int, float, Path, text, model, file, folder, setting]
 TYPES = {kind.__name__: kind for kind in KINDS}

@@ -14,4 +14,4 @@ def run(arguments: argparse.Namespace) -> None:
         demo.run(arguments.out, train=not arguments.no_train, say=lambda line: put([line]))
     except Interrupted as interrupted:
         again = shlex.join(["pellucid", "demo", "--out", str(arguments.out)])
-        raise Interrupted(f"{interrupted}\nTo go on: {again}") from None
+        raise Interrupted(f"{interrupted}\nTo go on: {again}", interrupted.number) from None

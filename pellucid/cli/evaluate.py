@@ -7,7 +7,6 @@ import sys
 import warnings
 
 TOGETHER = 500  # lines between two movements of the progress bar
-OF_A_MODEL = ("data", "source", "to", "beam", "length_penalty", "max_length")
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -15,7 +14,6 @@ def run(arguments: argparse.Namespace) -> None:
     from pellucid.cli.lines import put, sides, tell
     from pellucid.translate.evaluate import evaluate, note_on_short
 
-    _check(arguments)
     compared = "source" if arguments.hypothesis is None else "hypothesis"
     texts, *references = sides(arguments, compared, "reference")
     how = dict(lowercase=arguments.lowercase, tokenize=arguments.tokenize)
@@ -28,24 +26,6 @@ def run(arguments: argparse.Namespace) -> None:
         tell(note)
     if arguments.json:
         put([json.dumps(dataclasses.asdict(scores))])
-
-
-def _check(arguments: argparse.Namespace) -> None:
-    """Raise for a call with neither a model nor a file of translations, or with both."""
-    from pellucid.errors import UsageError
-
-    if arguments.hypothesis is None:
-        if not arguments.model:
-            raise UsageError(
-                "nothing to evaluate. Name a MODEL, or give a file of translations, --hypothesis."
-            )
-        return
-    given = [f"--{name.replace('_', '-')}" for name in OF_A_MODEL if getattr(arguments, name) is not None]
-    if unused := ["MODEL"] * bool(arguments.model) + given:
-        raise UsageError(
-            f"--hypothesis {arguments.hypothesis} holds the translations, so nothing is translated. "
-            f"Leave {' and '.join(unused)} out, or --hypothesis."
-        )
 
 
 def _translate(arguments: argparse.Namespace, sources: list[str]) -> list[str]:

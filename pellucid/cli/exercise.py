@@ -18,8 +18,6 @@ def run(arguments: argparse.Namespace) -> None:
         for chapter, found in exercises.chapters().items():
             put([f"docs/learn/{chapter}.md", *(f"    {each.name:28}{each.about}" for each in found)])
         return
-    if arguments.name is None:
-        raise UsageError("exercise: give a NAME; --list says which there are.")
     if arguments.answer and arguments.solve:
         raise UsageError("exercise: an answer and --solve are both given. Leave one of the two out.")
     width, asked = max(40, min(100, columns_of_terminal())), exercises.exercise(arguments.name)

@@ -2,13 +2,9 @@
 
 import argparse
 
-from pellucid.errors import UsageError
-
 
 def run(arguments: argparse.Namespace) -> None:
     """Print the conclusion and its numbers."""
-    if arguments.name is None and not arguments.list:
-        raise UsageError("experiment: give a NAME; --list says which there are.")
     from pellucid import experiments
     from pellucid.cli.lines import put, tell
     from pellucid.folder.whole_file import refuse_foreign

@@ -1,5 +1,6 @@
 """Text in and out, a line at a time: UTF-8 in any locale, split at line feeds only."""
 
+import itertools
 import sys
 from argparse import Namespace
 from codecs import BOM_UTF8
@@ -10,54 +11,37 @@ from pellucid.data.corpus import decode, read_lines, table_rows
 from pellucid.errors import PellucidError, UsageError
 
 STANDARD_INPUT = "standard input"
-_ARRIVAL = 65_536  # the most bytes to take from a pipe at once, so that memory is bounded
+_ARRIVAL = 65_536  # the most bytes to take from a pipe at once
 _OR_ELSE = "give --bad-utf8 replace (U+FFFD for it) or skip (an empty line)"
 
 
-def standard_input(bad_utf8: str, characters: int) -> Iterator[list[str]]:
-    """Yield the lines of standard input in lists, as they arrive; raise at a bad line, after those before it.
-
-    A line of more than `characters` characters is cut, but stays longer than that, so that the reader can
-    see that it was too long.
-    """
+def standard_input(bad_utf8: str) -> Iterator[list[str]]:
+    """Yield the lines of standard input in lists, as they arrive; at a bad line, raise after those before."""
     if sys.stdin is None:
         raise PellucidError("standard input is closed. Give it the text, one sentence a line.")
-    number = 0
-    # A character has at most 4 bytes. Two more: one that is too many, and a byte order mark.
-    for lines in arrivals(sys.stdin.buffer, 4 * (characters + 2)):
+    numbers = itertools.count(1)
+    for lines in arrivals(sys.stdin.buffer):
         texts: list[str] = []
-        problem = None
-        for line in lines:
-            number += 1
-            try:
+        try:
+            for line, number in zip(lines, numbers, strict=False):
                 texts.append(_text(line, STANDARD_INPUT, number, bad_utf8))
-            except PellucidError as error:
-                problem = error
-                break
+        except PellucidError:
+            yield texts
+            raise
         yield texts
-        if problem:
-            raise problem
 
 
-def arrivals(stream: BinaryIO, most: int) -> Iterator[list[bytes]]:
-    """Yield the lines of a stream in lists, as they arrive, without line feeds; keep `most` bytes of each."""
+def arrivals(stream: BinaryIO) -> Iterator[list[bytes]]:
+    """Yield the lines of a stream in lists, as they arrive, without line feeds."""
     begun = bytearray()
     while data := stream.read1(_ARRIVAL):  # type: ignore[attr-defined]  # all that has arrived, at least one byte
         complete, line_feed, rest = data.rpartition(b"\n")
         if line_feed:
-            yield [_beginning(line, most) for line in (bytes(begun) + complete).split(b"\n")]
+            yield (bytes(begun) + complete).split(b"\n")
             begun.clear()
-        begun += rest[: most + 1 - len(begun)]  # one more byte, to see whether a character ends at `most`
+        begun += rest
     if begun:
-        yield [_beginning(bytes(begun), most)]
-
-
-def _beginning(line: bytes, most: int) -> bytes:
-    """Cut a line to at most `most` bytes, at the end of a UTF-8 character."""
-    if len(line) <= most:
-        return line
-    end = next((end for end in range(most, most - 4, -1) if line[end] & 0xC0 != 0x80), most)
-    return line[:end]
+        yield [bytes(begun)]
 
 
 def sides(arguments: Namespace, first: str, second: str) -> list[list[str]]:

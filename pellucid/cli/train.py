@@ -37,11 +37,14 @@ def run(arguments: argparse.Namespace) -> None:
                     chosen = ""
                 show(step)
     except Interrupted as interrupted:
-        raise Interrupted(f"{interrupted}\nTo go on: {_resuming(arguments)}") from None
-    except KeyboardInterrupt:
+        again = f"{interrupted}\nTo go on: {_resuming(arguments)}"
+        raise Interrupted(again, interrupted.number) from None
+    except KeyboardInterrupt as interrupt:
         if newest_step(out) is None:
             raise
-        raise Interrupted(f"interrupted at once.\nTo go on: {_resuming(arguments)}") from None
+        raise Interrupted(
+            f"interrupted at once.\nTo go on: {_resuming(arguments)}", *interrupt.args
+        ) from None
     tell(f"The model is in {out}. To try it:")
     for line in _next(config, shlex.quote(str(out))):
         tell(f"  {line}")
@@ -50,12 +53,8 @@ def run(arguments: argparse.Namespace) -> None:
 def _files(arguments: argparse.Namespace) -> list[str]:
     """Return the full paths of --source and --target or of --data; none where there is CONFIG."""
     source, target, table = arguments.source, arguments.target, arguments.data
-    ways = [way for way in (arguments.config, source or target, table) if way is not None]
-    if len(ways) != 1 or (source is None) != (target is None):
-        raise UsageError(
-            "train needs one of these: CONFIG.toml, or --source FILE and --target FILE together, "
-            "or --data FILE.tsv."
-        )
+    if (source is None) != (target is None):
+        raise UsageError("--source and --target belong together: give both, or neither.")
     for option, side in (("--source", source), ("--target", target)):
         if side is not None and str(side).endswith((".tsv", ".tsv.gz")):
             raise UsageError(f"{option} {side}: a table of sources and targets. Give it as --data {side}.")

@@ -29,7 +29,7 @@ def run(arguments: argparse.Namespace) -> None:
         tell("Type a sentence and Enter; Ctrl-D (on Windows Ctrl-Z and Enter) ends.")
     doubts = Doubts(translator, STANDARD_INPUT, arguments.to)
     warnings.simplefilter("ignore", TruncationWarning)  # it would number the lines that arrived together
-    for lines in standard_input(arguments.bad_utf8, translator.characters):
+    for lines in standard_input(arguments.bad_utf8):
         translations = translator.translate(lines, arguments.to, **options)
         put(_n_best(translations, doubts.lines) if arguments.n_best else (each.text for each in translations))
         doubts.add(lines, translations)

@@ -107,12 +107,8 @@ class ModelConfig:
         """Yield what is wrong with settings that must suit each other."""
         width, heads, smallest = self.width, self.heads, min(self.vocabulary, self.target_size)
         if width % heads:
-            divisors = [number for number in range(1, width + 1) if width % number == 0]
-            near = sorted(sorted(divisors, key=lambda number: abs(number - heads))[:3])
-            yield (
-                f"width = {width} is not divisible by heads = {heads}: each head takes an equal share of "
-                f"the width. Heads that divide {width}: {', '.join(map(str, near))}."
-            )
+            share = "each head takes an equal share of the width"
+            yield f"width = {width} is not divisible by heads = {heads}: {share}. Choose another of the two."
         if width % 2:
             pairs = "sinusoidal positions come in pairs of sine and cosine"
             yield f"width = {width} is odd: {pairs}. Use {width - 1} or {width + 1}."

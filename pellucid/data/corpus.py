@@ -2,7 +2,6 @@
 
 import gzip
 import hashlib
-import shlex
 import zlib
 from codecs import BOM_UTF8
 from collections import Counter
@@ -197,12 +196,9 @@ def table_rows(file: str) -> Iterator[tuple[bytes, bytes]]:
     for number, line in enumerate(read_lines(file), 1):
         columns = line.split(b"\t") if line.strip() else [b"", b""]
         if len(columns) != 2:
-            remedy, name = "Mend the line, or give the two sides as two files.", shlex.quote(file)
-            if len(columns) > 2:
-                kept = f"gzip -dc {name} | cut -f1,2" if file.endswith(".gz") else f"cut -f1,2 {name}"
-                remedy = f"If the first two are these, keep them alone: {kept} > NEW.tsv"
             has = f"{len(columns)} column{'s' * (len(columns) != 1)}"
             must = "but a line must have 2: source, tab, target"
+            remedy = "Mend the line, or keep only the two sides (cut -f1,2)."
             raise PellucidError(f"{file}:{number}: {has}, {must}. {remedy}")
         yield columns[0], columns[1]
 

@@ -93,10 +93,9 @@ def save_state(
 
 def newest_state(run_folder: str | Path) -> TrainingState | None:
     """Return the newest checkpoint that is whole, or None; warn of those that are passed over."""
-    damage = list[PellucidError]()
-    newest = next(whole_states(run_folder, damage), None)
-    if newest is None and damage:
-        raise damage[0]
+    newest = next(whole_states(run_folder), None)
+    if newest is None and newest_step(run_folder) is not None:
+        raise PellucidError(f"{run_folder}: every checkpoint is damaged. Start anew with another --out.")
     return newest
 
 
@@ -106,8 +105,8 @@ def newest_step(run_folder: str | Path) -> int | None:
     return next((step for step, folder in reversed(steps.items()) if is_sealed(folder)), None)
 
 
-def whole_states(run: str | Path, damage: list[PellucidError] | None = None) -> Iterator[TrainingState]:
-    """Yield the checkpoints that are whole, the newest first; warn of the others, and list their errors."""
+def whole_states(run: str | Path) -> Iterator[TrainingState]:
+    """Yield the checkpoints that are whole, the newest first; warn of the others."""
     for step, folder in reversed(_steps(Path(run) / "checkpoints").items()):
         if not is_sealed(folder):
             warnings.warn(f"{folder}: this checkpoint was never finished; passed over.", stacklevel=2)
@@ -118,8 +117,6 @@ def whole_states(run: str | Path, damage: list[PellucidError] | None = None) -> 
             yield TrainingState(step, tensors, json.loads(files[STATE]))
         except PellucidError as error:
             warnings.warn(f"{error} This checkpoint is passed over.", stacklevel=2)
-            if damage is not None:
-                damage.append(error)
 
 
 def is_run(folder: str | Path) -> bool:

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
-from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
 from pellucid.config.schema import Config, ModelConfig
@@ -21,8 +20,6 @@ from pellucid.folder.checkpoint import AVERAGING, CONFIG, STATE, TENSORS, WEIGHT
 from pellucid.folder.manifest import is_sealed, read_manifest, verified
 from pellucid.model import Transformer
 from pellucid.text.vocabulary import Vocabulary, load_vocabulary
-
-STORED_AS = (torch.float32, torch.float16, torch.bfloat16)
 
 
 class Loaded(NamedTuple):
@@ -35,12 +32,24 @@ class Loaded(NamedTuple):
 
 
 def load_model(folder: str | Path, device: str | torch.device = "cpu") -> Loaded:
-    """Load the model of a folder, ready to translate, with its vocabulary, configuration and manifest."""
+    """Load a model, ready to translate: of its folder, or of a checkpoint that is still in its run.
+
+    Such a checkpoint is checkpoints/step-N or averaging/checkpoints/step-N; its vocabulary is that of last/.
+    """
     folder = Path(folder)
+    if (folder / STATE).is_file():
+        return _load_step(folder, device)
+    _refuse_without_validation(folder)
     manifest, files = _read_model(folder)
     config = _config(folder, files)
     model = without_weights(config.model)
-    model.load_state_dict(_weights(files.pop(WEIGHTS), folder / WEIGHTS, model), assign=True)
+    weights = {
+        name: each.float() for name, each in read_tensors(files.pop(WEIGHTS), folder / WEIGHTS).items()
+    }
+    try:
+        model.load_state_dict(weights, assign=True)
+    except RuntimeError as error:  # which names what is missing, unknown, or of another shape
+        raise PellucidError(f"{folder / WEIGHTS} does not fit {CONFIG}: {error}") from None
     return Loaded(model.to(device).eval(), load_vocabulary(folder, config, files), config, manifest)
 
 
@@ -50,12 +59,7 @@ def without_weights(config: ModelConfig) -> Transformer:
         return Transformer(config)
 
 
-def load_model_or_step(folder: Path, device: str | torch.device) -> Loaded:
-    """Load a model folder, or a checkpoint that is still in its run (checkpoints/step-N, or
-    averaging/checkpoints/step-N); a checkpoint takes its vocabulary from the run's last/."""
-    if not (folder / STATE).is_file():
-        _refuse_without_validation(folder)
-        return load_model(folder, device)
+def _load_step(folder: Path, device: str | torch.device) -> Loaded:
     manifest, files = verified(folder, "training state", (TENSORS, STATE))
     run, weights = folder.resolve().parent.parent, read_tensors(files[TENSORS], folder / TENSORS)
     if run.name == AVERAGING:  # weights only
@@ -100,24 +104,6 @@ def _config(folder: Path, files: Mapping[str, bytes]) -> Config:
     except ValueError as error:
         raise PellucidError(f"{folder / CONFIG}: this is not TOML: {error}. Copy the folder again.") from None
     return from_table(table, where=str(folder / CONFIG))
-
-
-def _weights(content: bytes, path: Path, model: Transformer) -> dict[str, Tensor]:
-    """Return the parameters in float32, after they were compared with the model."""
-    tensors, expected = read_tensors(content, path), model.state_dict()
-    wrong = [f"{name} is missing" for name in expected if name not in tensors]
-    wrong += [f"{name} is unknown" for name in tensors if name not in expected]
-    for name, tensor in tensors.items():
-        shape = expected[name].shape if name in expected else tensor.shape
-        if tensor.shape != shape or tensor.dtype not in STORED_AS:
-            wrong.append(
-                f"{name} is {tensor.dtype} {[*tensor.shape]} where float32, float16 or bfloat16 "
-                f"{[*shape]} belongs"
-            )
-    if wrong:
-        more = f"; and {len(wrong) - 3} more" if len(wrong) > 3 else ""
-        raise PellucidError(f"{path} does not fit {CONFIG}: {'; '.join(wrong[:3])}{more}.")
-    return {name: tensor.float() for name, tensor in tensors.items()}
 
 
 class _ShapesOnly(TorchFunctionMode):

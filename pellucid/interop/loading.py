@@ -5,7 +5,7 @@ from pathlib import Path
 
 import torch
 
-from pellucid.folder.load import Loaded, load_model_or_step
+from pellucid.folder.load import Loaded, load_model
 from pellucid.interop.bart_family import left_out, read_foreign
 from pellucid.interop.foreign import SUPPORTED, Foreign, is_foreign, open_foreign
 
@@ -20,7 +20,7 @@ def load_folder(
     dtype: of the weights of a folder of transformers, which may be large; ours are read in float32.
     """
     if not is_foreign(folder):
-        return load_model_or_step(folder, device)
+        return load_model(folder, device)
     foreign = open_foreign(folder)
     loaded = read_foreign(foreign, dtype)
     loaded.model.to(device)

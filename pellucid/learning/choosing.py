@@ -94,11 +94,11 @@ def suited(
     """
     faster = 1.0 if device_named(device).type == "cpu" else ON_A_GPU  # checked before the data are read
     corpus, settings = [list(files)], dict(settings or {})
-    data = _config({"data.train": corpus, **settings}).data
-    pairs, _ = read_pairs(data.train, data)
-    minutes = settings.get("training.minutes", minutes)
+    checked = _config({"data.train": corpus, "training.minutes": minutes, **settings})
+    pairs, _ = read_pairs(checked.data.train, checked.data)
+    minutes = checked.training.minutes or 0.0
     chosen = [Chosen("data.train", corpus), *choose(look_at(pairs), minutes, faster)]
-    left_out = {*settings, *(["data.held_out"] if data.validation else [])}
+    left_out = {*settings, *(["data.held_out"] if checked.data.validation else [])}
     chosen = [each for each in chosen if each.name not in left_out]
     chosen += [Chosen(name, value, "as --set says") for name, value in settings.items()]
     return Suited(tuple(chosen), _config({each.name: each.value for each in chosen}))

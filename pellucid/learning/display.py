@@ -84,21 +84,6 @@ def validation_lines(step: Step) -> Iterator[str]:
             yield f"  translation: {sample.translation}"
 
 
-def validation_progress(
-    step: int, total: int, say: Callable[[str], None], clock: Clock = time.monotonic
-) -> Callable[[int], None]:
-    """Return a function that says, about every ten seconds, how many sentences are translated."""
-    last_line = clock()
-
-    def show(done: int) -> None:
-        nonlocal last_line
-        if done < total and clock() - last_line >= EVERY:
-            say(f"validation at step {step:,}: {done:,} of {total:,} sentences are translated")
-            last_line = clock()
-
-    return show
-
-
 class Pace:
     """The mean loss of the last hundred steps, the speed, and the time that is left."""
 

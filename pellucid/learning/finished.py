@@ -11,7 +11,7 @@ from pellucid.config.settings import differences
 from pellucid.config.toml_file import from_table, to_table
 from pellucid.errors import UsageError
 from pellucid.folder.checkpoint import CONFIG, TENSORS, WEIGHTS, save_config, save_model
-from pellucid.folder.load import Loaded, load_config, load_model_or_step
+from pellucid.folder.load import Loaded, load_config, load_model
 from pellucid.folder.whole_file import making
 from pellucid.learning.claim import LOCK, locked
 from pellucid.learning.saving import mean, versions, what_is
@@ -25,14 +25,12 @@ def average(out: str | Path, checkpoints: Sequence[str | Path]) -> Path:
     the same shape and the same vocabulary.
     """
     out = Path(out)
-    if isinstance(checkpoints, str | Path) or not checkpoints:
-        raise UsageError("checkpoints must be a list of at least one: name those to average.")
     if out.is_file() or (out.is_dir() and any(out.iterdir())):
         only = "an average is written to a new folder only"
         raise UsageError(
             f"{out} is there already, and {only}. Name the new folder first, then the checkpoints."
         )
-    loaded = [load_model_or_step(Path(folder), "cpu") for folder in checkpoints]
+    loaded = [load_model(Path(folder), "cpu") for folder in checkpoints]
     for folder, each in zip(checkpoints, loaded, strict=True):
         if difference := _difference(each, loaded[0]):
             raise UsageError(

@@ -61,7 +61,7 @@ class Log:
             yield
         except (PellucidError, KeyboardInterrupt) as error:
             with suppress(PellucidError):  # the disk may be full
-                self.note(str(error) or "interrupted at once.")
+                self.note(str(error) if isinstance(error, PellucidError) else "interrupted at once.")
             raise
         finally:
             warnings.showwarning = show

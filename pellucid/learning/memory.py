@@ -52,12 +52,10 @@ def split_message(step: int, batches: Sequence[Batch], parts: int, batch_tokens:
     """Tell the user that a step was split, and how to avoid it."""
     largest = max(batches, key=_size)
     smaller = max(_length(largest), batch_tokens * len(batches) // parts)
-    lines = ", ".join(largest.origins[:3])
     return (
         f"step {step:,} did not fit into memory: its batch of {len(largest.origins):,} × "
-        f"{_length(largest):,} tokens ({lines}, ...) was split, and the step was computed in {parts} parts. "
-        "The update is the same (but dropout draws other random numbers), and takes longer. Smaller batches "
-        "need no splitting: "
+        f"{_length(largest):,} tokens was split, and the step was computed in {parts} parts. The update "
+        "is the same (but dropout draws other random numbers). Smaller batches need no splitting: "
         f"--resume --set training.batch_tokens={smaller} --accept training.batch_tokens"
     )
 

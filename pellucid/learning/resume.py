@@ -16,28 +16,15 @@ FREE = {f"training.{name}" for name in ENDING}
 def check_accepted(accept: Sequence[str]) -> None:
     """Raise unless each name is that of a setting, section.key, or the word data."""
     settings = {f"{section}.{key}" for section, values in vars(Config()).items() for key in vars(values)}
-    for name in [accept] if isinstance(accept, str) else accept:
-        if isinstance(accept, str) or name not in settings | {"data"}:
+    for name in accept:
+        if name not in settings | {"data"}:
             raise UsageError(f'accept: there is no setting "{name}". List names as section.key, or data.')
 
 
 def refuse_changes(
     config: Config, saved: Config, data: Hashes, saved_data: Hashes, accept: Sequence[str]
 ) -> None:
-    """Raise if the settings or the data differ from those of the saved run, and name each difference."""
-    if different := changes(config, saved, data, saved_data, accept):
-        raise UsageError(
-            "this run was started with other settings or data, so it cannot go on bit for bit:\n"
-            + "\n".join(different)
-            + "\nRestore them, start anew with another --out, or let them through: "
-            "--accept section.key (or --accept data)."
-        )
-
-
-def changes(
-    config: Config, saved: Config, data: Hashes, saved_data: Hashes, accept: Sequence[str] = ()
-) -> list[str]:
-    """Return a line for each setting and each file that differs from the saved run and is not accepted.
+    """Raise if settings or data differ from those of the saved run and are not accepted; name each of them.
 
     The order of the files counts, and their content, but not the folders that they are in.
     """
@@ -52,7 +39,13 @@ def changes(
         if saved_data.get(name) != data.get(name):
             old, new = (hashes.get(name, "absent")[:12] for hashes in (saved_data, data))
             lines.append(f"  data {name}: SHA-256 {old} -> {new}")
-    return lines
+    if lines:
+        raise UsageError(
+            "this run was started with other settings or data, so it cannot go on bit for bit:\n"
+            + "\n".join(lines)
+            + "\nRestore them, start anew with another --out, or let them through: "
+            "--accept section.key (or --accept data)."
+        )
 
 
 def _comparable(config: Config) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 
 import dataclasses
 import itertools
+import signal
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, nullcontext
@@ -21,7 +22,7 @@ from pellucid.learning.process import own_process
 from pellucid.learning.saving import finish, save, validate_and_keep, validate_start
 from pellucid.learning.setting_up import Request, Run, set_up
 from pellucid.learning.step import Step, Update
-from pellucid.learning.stop import Doing, Interrupted, stop_on_signal
+from pellucid.learning.stop import END, STEP, Interrupted, stop_on_signal
 from pellucid.learning.text import Texts, check_text
 
 
@@ -104,7 +105,7 @@ def _steps(asked: Request) -> Generator[Step]:
             log_step(step)
             if position.step % TRIM_EVERY == 0 or step.validation:
                 trim_heap()
-            stopping = run.stop.requested  # a later signal is for the next step: this one may not be saved
+            stopping = run.stop.number  # a later signal is for the next step: this one may not be saved
             minutes = (time.perf_counter() - saved) / 60
             is_late = 0 < settings.checkpoint_minutes <= minutes
             if stopping or is_late or position.step % settings.checkpoint_every == 0:
@@ -113,7 +114,9 @@ def _steps(asked: Request) -> Generator[Step]:
             with give_back():
                 yield step
             if stopping:
-                raise Interrupted(f"stopped at step {position.step}; everything is saved in {run.out}.")
+                by = "" if stopping == signal.SIGINT else f" by {run.stop.name}"
+                saved_all = f"at step {position.step}; everything is saved in {run.out}."
+                raise Interrupted(f"stopped{by} {saved_all}", stopping)
 
 
 @contextmanager
@@ -131,7 +134,7 @@ def _running(
         batches = _endless_batches(run)
         # Before anything is written: settings that allow no batch leave no run in the way of the next.
         first = next(batches)
-        stop.doing, note = Doing.STEP, plain_lines(asked.config, log.note)
+        stop.answer, note = STEP, plain_lines(asked.config, log.note)
         with open_metrics(out / METRICS, run.position.step or -1) as metrics:
             if run.position.step == 0:
                 if settings.start_from and run.validation_pairs:
@@ -147,7 +150,7 @@ def _running(
             with closing(run.learner):
                 run.learner.start_workers()
                 yield run, itertools.chain([first], batches), log_step
-            stop.doing = Doing.END
+            stop.answer = END
             if average := finish(run):
                 write_metrics(metrics, average)
         _report_early_end(run)

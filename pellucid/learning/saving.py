@@ -17,11 +17,9 @@ from pellucid.folder.checkpoint import AVERAGING
 from pellucid.folder.manifest import read_manifest
 from pellucid.folder.version import __version__
 from pellucid.folder.whole_file import writing
-from pellucid.learning.display import validation_progress
 from pellucid.learning.memory import needing_memory
 from pellucid.learning.setting_up import Run
 from pellucid.learning.step import Validation
-from pellucid.learning.stop import Doing
 from pellucid.learning.validation import validate
 from pellucid.model import Transformer
 
@@ -54,9 +52,7 @@ def validate_and_keep(run: Run) -> tuple[Validation, bool]:
     model, average = run.learner.model, run.config.training.average
     if average:
         keep_for_average(run.out, run.position.step, model.state_dict(), average)
-    run.stop.doing = Doing.VALIDATION
     validation = _validate(run, model)
-    run.stop.doing = Doing.STEP
     best = _keep_if_best(run, model, validation, f"step {run.position.step}")
     run.position.stale = 0 if best else run.position.stale + 1
     return validation, best
@@ -149,8 +145,6 @@ def _keep_if_best(run: Run, model: Transformer, validation: Validation, what: st
 
 
 def _validate(run: Run, model: Transformer) -> Validation:
-    pairs = run.validation_pairs
-    progress = validation_progress(run.position.step, len(pairs), run.report)
     remedy = "Translate with fewer hypotheses: --resume --set translation.beam=1 --accept translation.beam"
     with needing_memory(f"in the validation of step {run.position.step:,}", remedy):
-        return validate(model, run.vocabulary, run.config, run.validation_batches, pairs, progress)
+        return validate(model, run.vocabulary, run.config, run.validation_batches, run.validation_pairs)

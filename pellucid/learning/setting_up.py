@@ -20,7 +20,7 @@ from pellucid.data.corpus import Pair, target_language
 from pellucid.data.examples import Example, encode_pairs, sample_examples, unknown_shares
 from pellucid.errors import UsageError
 from pellucid.folder import checkpoint
-from pellucid.folder.load import load_model, load_model_or_step
+from pellucid.folder.load import load_model
 from pellucid.learning.learner import Learner
 from pellucid.learning.memory import needing_memory, smaller_model
 from pellucid.learning.resume import check_accepted, refuse_changes
@@ -194,7 +194,7 @@ def _unknown(examples: Sequence[Example], vocabulary: Vocabulary, config: Config
 def _start_from(folder: str, config: Config) -> tuple[Vocabulary, Transformer]:
     """Load the vocabulary and the model to start from; raise if the configuration differs, except in
     dropout."""
-    loaded = load_model_or_step(Path(folder), "cpu")
+    loaded = load_model(Path(folder), "cpu")
     theirs = loaded.config
     shape = [name for name in vars(config.model) if not name.endswith(("dropout", "_id", "vocabulary"))]
     learned_by = [*LEARNED_BY, *(["model"] if config.vocabulary.model else [])]

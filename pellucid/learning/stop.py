@@ -10,7 +10,6 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from enum import Enum
 from pathlib import Path
 from typing import Any
 
@@ -19,44 +18,46 @@ from pellucid.folder.checkpoint import newest_step
 
 HANG_UP = getattr(signal, "SIGHUP", None)  # Windows has none
 STANDARD_ERROR = 2
-AGAIN = " A second Ctrl-C stops at once; the run can then go on from step {:,}."
-
-
-class Doing(Enum):
-    """What a training does when a signal comes, and how it answers."""
-
-    READING = "stopping: there is nothing new to save."
-    STEP = "stopping after this step."
-    VALIDATION = "stopping after this step (a validation is running)."
-    END = "the last step is done: the run ends when its last models are validated and saved."
+# What a training answers to a signal, by what it does then.
+READING = "stopping: there is nothing new to save."
+STEP = "stopping after this step."
+END = "the last step is done: the run ends when its last models are validated and saved."
+AGAIN = " A second {} stops at once; the run can then go on from step {:,}."
 
 
 class Interrupted(PellucidError):
-    """A signal stopped the training, and its state is saved."""
+    """A signal stopped the training, and its state is saved; the exit code is 128 + the signal's number."""
 
-    exit_code = 130
+    def __init__(self, message: str, number: int = signal.SIGINT) -> None:
+        super().__init__(message)
+        self.number, self.exit_code = number, 128 + number
 
 
 class StopRequest:
-    """Whether a signal has asked to stop, and what the training does; also the handler of the signals."""
+    """The signal that has asked to stop, and how to answer one; also the handler of the signals."""
 
-    requested = False
-    doing = Doing.READING
+    number: int | None = None  # of the signal; None before one comes
+    answer = READING
     run_folder: Path | None = None
+
+    @property
+    def name(self) -> str:
+        """The signal as people call it."""
+        return "Ctrl-C" if self.number == signal.SIGINT else signal.Signals(self.number or 0).name
 
     def __call__(self, number: int, frame: Any) -> None:
         """Note the signal and answer it; where there is nothing to finish, stop."""
-        if self.requested and number != HANG_UP:
-            raise KeyboardInterrupt
-        self.requested = True
-        nothing_to_save = self.doing == Doing.READING
+        if self.number is not None and number != HANG_UP:
+            raise KeyboardInterrupt(number)
+        self.number = number
+        nothing_to_save = self.answer == READING
         saved = newest_step(self.run_folder) if self.run_folder and not nothing_to_save else None
-        line = self.doing.value + ("" if saved is None else AGAIN.format(saved))
+        line = self.answer + ("" if saved is None else AGAIN.format(self.name, saved))
         # Not by print: a signal may come in the middle of a line, whose writer holds the display's locks.
         with suppress(OSError):
             os.write(STANDARD_ERROR, f"\n{line}\n".encode())
         if nothing_to_save:
-            raise KeyboardInterrupt
+            raise KeyboardInterrupt(number)
 
 
 @contextmanager

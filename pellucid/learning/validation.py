@@ -1,6 +1,6 @@
 """Validation: the loss on pairs that are not learned from, and the quality of their translations."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import torch
 
@@ -16,8 +16,6 @@ from pellucid.translate.decoding import evaluating
 from pellucid.translate.evaluate import evaluate
 from pellucid.translate.text_translator import TextTranslator
 
-TOGETHER = 200  # number of sentences to translate between two reports of progress
-
 
 def validate(
     model: Transformer,
@@ -25,25 +23,15 @@ def validate(
     config: Config,
     batches: Sequence[Batch],
     pairs: Sequence[Pair],
-    progress: Callable[[int], None] = lambda done: None,
 ) -> Validation:
-    """Compute the loss of `batches`, then translate the sources of `pairs` and compare with the targets.
-
-    progress: receives the number of sentences translated so far, now and then.
-    """
-    translations, done, languages = [""] * len(pairs), 0, config.data.languages
+    """Compute the loss of `batches`, then translate the sources of `pairs` and compare with the targets."""
+    translations = [""] * len(pairs)
     with evaluating(model):
         loss, translator = validation_loss(model, batches), TextTranslator(model, vocabulary, config)
-        for to, places in by_language(pairs, languages).items():
-            # The longest sources first: sentences of about the same length are decoded together.
-            places = sorted(places, key=lambda place: -len(pairs[place].source))
-            for start in range(0, len(places), TOGETHER):
-                some = places[start : start + TOGETHER]
-                found = translator.translate([pairs[place].source for place in some], to=to)
-                for place, translation in zip(some, found, strict=True):
-                    translations[place] = translation.text
-                done += len(some)
-                progress(done)
+        for to, places in by_language(pairs, config.data.languages).items():
+            found = translator.translate([pairs[place].source for place in places], to=to)
+            for place, translation in zip(places, found, strict=True):
+                translations[place] = translation.text
     references = references_of(pairs, config)
     scores = evaluate(translations, references, tokenize=tokenizer_for(config))
     shown = sorted({0, len(pairs) // 2})

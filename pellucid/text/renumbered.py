@@ -74,18 +74,6 @@ class Renumbered:
         """Return whether the token is a byte of a character that has no piece."""
         return self.model.is_byte(self._place(token))
 
-    def pad_id(self) -> int:
-        return self.special["pad_id"]
-
-    def unk_id(self) -> int:
-        return self.special["unknown_id"]
-
-    def bos_id(self) -> int:
-        return self.special["start_id"]
-
-    def eos_id(self) -> int:
-        return self.special["end_id"]
-
     def serialized_model_proto(self) -> bytes:
         """Return the SentencePiece model as the bytes of its file, without the table."""
         return self.model.serialized_model_proto()

@@ -240,6 +240,8 @@ def valid(text: str) -> str:
 
 
 def _ids(model: Pieces) -> dict[str, int]:
+    if isinstance(model, Renumbered):
+        return model.special
     # SentencePiece makes a pad token only if asked to. The unknown token can replace it: padding is masked
     # everywhere, and the model writes neither of the two.
     pad = model.pad_id() if model.pad_id() >= 0 else model.unk_id()

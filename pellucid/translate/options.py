@@ -4,54 +4,20 @@ import hashlib
 import math
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
-from typing import Any, TypedDict
+from dataclasses import Field, dataclass, fields
+from typing import Any, TypedDict, get_args
 
 from pellucid.config.nearest import did_you_mean
 from pellucid.config.schema import TranslationConfig
+from pellucid.config.settings import number
 from pellucid.errors import Setting, UsageError
 
 Prefix = str | Sequence[int]
-RANGES = {  # of the options that a configuration has too
-    setting.name: (setting.metadata["low"], setting.metadata["high"])
-    for setting in fields(TranslationConfig)
-    if "low" in setting.metadata
-}
-BEAM, LENGTH, PENALTY = (RANGES[name] for name in ("beam", "max_length", "length_penalty"))
+LIMITS = {setting.name: setting.metadata for setting in fields(TranslationConfig)}
+BEAM, LENGTH, PENALTY = (
+    (LIMITS[name]["low"], LIMITS[name]["high"]) for name in ("beam", "max_length", "length_penalty")
+)
 ABOVE_0 = math.ulp(0.0)  # the smallest positive number
-NUMBER = int | float
-# The type of a value, its least and its greatest, and what it must be in words.
-VALUES: dict[str, tuple[Any, float, float, str]] = {
-    "beam": (int, *BEAM, f"a whole number from {BEAM[0]} to {BEAM[1]}"),
-    "n_best": (int, *BEAM, f"a whole number from {BEAM[0]} to {BEAM[1]}"),
-    "length_penalty": (
-        NUMBER,
-        *PENALTY,
-        f"a number from {PENALTY[0]:g} to {PENALTY[1]:g}: 1 compares hypotheses by the mean of their "
-        "log-probabilities, 0 by the sum",
-    ),
-    "min_length": (int, 0, LENGTH[1], f"a whole number from 0 to {LENGTH[1]}"),
-    "max_length": (int, *LENGTH, f"a whole number from {LENGTH[0]} to {LENGTH[1]}"),
-    "temperature": (
-        NUMBER,
-        ABOVE_0,
-        sys.float_info.max,
-        "a number above 0. For the likeliest token at every step, use a beam of 1",
-    ),
-    "top_k": (int, 1, math.inf, "a whole number, 1 or more"),
-    "top_p": (NUMBER, ABOVE_0, 1, "a number above 0 and at most 1, a share of the probability"),
-    "seed": (int, -math.inf, math.inf, "a whole number"),
-    "batch_tokens": (int, 1, math.inf, "a whole number, 1 or more"),
-    "memory": (int, 1, math.inf, "a whole number, 1 or more, in MB"),
-}
-# The names of other libraries; the nearest spelling alone would suggest a wrong option.
-ELSEWHERE = {
-    "num_beams": "beam",
-    "beam_size": "beam",
-    "num_return_sequences": "n_best",
-    "max_new_tokens": "max_length",
-    "do_sample": "sample",
-}
 
 
 class Seeds:
@@ -101,18 +67,18 @@ class TranslationOptions(TypedDict, total=False):
 class Options:
     """The options of a call without its prefix, complete and checked."""
 
-    beam: int
-    length_penalty: float
-    n_best: int = 1
-    min_length: int = 0
-    max_length: int | None = None
+    beam: int = number(5, *BEAM)
+    length_penalty: float = number(1.0, *PENALTY)
+    n_best: int = number(1, *BEAM)
+    min_length: int = number(0, 0, LENGTH[1])
+    max_length: int | None = number(None, *LENGTH)
     sample: bool = False
-    temperature: float = 1.0
-    top_k: int | None = None
-    top_p: float | None = None
-    seed: int | Seeds = 0
-    batch_tokens: int | None = None
-    memory: int = 4000
+    temperature: float = number(1.0, ABOVE_0, sys.float_info.max)
+    top_k: int | None = number(None, 1, math.inf)
+    top_p: float | None = number(None, ABOVE_0, 1)
+    seed: int | Seeds = number(0, -math.inf, math.inf)  # noqa: RUF009 - a field
+    batch_tokens: int | None = number(None, 1, math.inf)
+    memory: int = number(4000, 1, math.inf)
 
     def __post_init__(self) -> None:
         check_values(vars(self))
@@ -157,16 +123,30 @@ def check_values(options: Mapping[str, Any]) -> dict[str, Any]:
     values = {name: value for name, value in options.items() if value is not None}
     for name, value in values.items():
         if name not in known:
-            meant = f' Did you mean "{ELSEWHERE[name]}"?' if name in ELSEWHERE else did_you_mean(name, known)
-            hint = meant or f" The options: {', '.join(known)}."
-            raise UsageError(f'translation has no option "{name}".{hint}')
-        if name in VALUES and not (name == "seed" and isinstance(value, Seeds)):
-            kind, low, high, what = VALUES[name]
-            if not isinstance(value, kind) or isinstance(value, bool) or not low <= value <= high:
-                raise UsageError(f"{{}} must be {what}.", Setting(name, value))
+            near = did_you_mean(name, known)
+            raise UsageError(f'translation has no option "{name}".{near} The options: {", ".join(known)}.')
+        if name in LIMITED and not (name == "seed" and isinstance(value, Seeds)):
+            _check(LIMITED[name], value)
     for name, unused in dict(temperature=1.0, top_k=None, top_p=None, seed=0).items():
         if values.get(name, unused) != unused and not values.get("sample"):
             needed = Setting("sample", True)
             message = "{} needs {}. Set that too, or leave {} out."
             raise UsageError(message, Setting(name, values[name]), needed, Setting(name))
     return values
+
+
+LIMITED = {option.name: option for option in fields(Options) if option.metadata}
+
+
+def _check(option: Field[Any], value: Any) -> None:
+    """Raise unless the value of an option is a number of the right type, within its limits."""
+    whole = float not in (option.type, *get_args(option.type))
+    low, high = option.metadata["low"], option.metadata["high"]
+    kind, wanted = (int, "a whole number") if whole else (int | float, "a number")
+    if isinstance(value, kind) and not isinstance(value, bool) and low <= value <= high:
+        return
+    if low == ABOVE_0:
+        wanted += " above 0 and at most 1" if high == 1 else " above 0"
+    elif low > -math.inf:
+        wanted += f", {low} or more" if high == math.inf else f" from {low:g} to {high:.9g}"
+    raise UsageError(f"{{}} must be {wanted}.", Setting(option.name, value))

@@ -1,16 +1,11 @@
 """The command line in this process: its help, its errors, and `translate`, line by line."""
 
 import errno
-import io
-import tracemalloc
-from itertools import chain
+import signal
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from command import VERBS, Command
-
-from pellucid.cli.lines import arrivals
 
 # Help and errors
 
@@ -34,6 +29,13 @@ def test_each_help_shows_an_example(pellucid: Command, verb: str) -> None:
 )
 def test_an_unknown_verb_or_argument_is_code_2(pellucid: Command, words: str) -> None:
     assert pellucid(*words.split()).code == 2  # the last: no option may be abbreviated
+
+
+@pytest.mark.parametrize("verb", ["data", "example", "exercise", "experiment"])
+def test_a_verb_that_has_a_list_needs_a_name_or_that_list(pellucid: Command, verb: str) -> None:
+    outcome = pellucid(verb)
+    assert outcome.code == 2 and "error: one of the arguments NAME --list" in outcome.err
+    assert "argument --list: not allowed with argument NAME" in pellucid(verb, "some", "--list").err
 
 
 def test_a_folder_without_a_model(pellucid: Command, tmp_path: Path) -> None:
@@ -71,12 +73,16 @@ def test_wrong_options_are_code_2_before_any_line_is_read(
     assert (outcome.code, outcome.out) == (2, "") and outcome.err.startswith(f"pellucid: {message}")
 
 
-def test_an_interruption_is_code_130(pellucid: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("number", [[], [signal.SIGTERM]])  # of Ctrl-C; of the signal that a training notes
+def test_an_interruption_has_the_exit_code_of_its_signal(
+    pellucid: Command, monkeypatch: pytest.MonkeyPatch, number: list[int]
+) -> None:
     def interrupted(*arguments: object) -> None:
-        raise KeyboardInterrupt
+        raise KeyboardInterrupt(*number)
 
     monkeypatch.setattr("pellucid.data.catalog.fetch", interrupted)
-    assert pellucid("data", "multi30k-en-de") == (130, "", "pellucid: interrupted.\n")
+    code = 143 if number else 130
+    assert pellucid("data", "multi30k-en-de") == (code, "", "pellucid: interrupted.\n")
 
 
 @pytest.mark.parametrize(("verb", "code"), [("inspect", 0), ("leak", 1)])
@@ -178,32 +184,3 @@ def test_a_million_characters_are_cut_and_it_says_so(pellucid: Command, toy_mode
     assert unfinished.startswith(
         "pellucid: warning: standard input:70001 and 1 more: the translation reached its limit of tokens"
     )
-
-
-class Endless(io.RawIOBase):
-    """A line that has as many bytes as nobody has room for; then a line feed and a short line."""
-
-    def __init__(self, reads: int) -> None:
-        self._left = [b"a b\n", b"\n", *[bytes(65_536)] * reads]
-
-    def read1(self, size: int) -> bytes:
-        return self._left.pop() if self._left else b""
-
-
-def test_a_line_without_an_end_takes_no_memory() -> None:
-    tracemalloc.start()
-    lines = list(chain.from_iterable(arrivals(Endless(reads=1000), 10_000)))  # type: ignore[arg-type]
-    _, most = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert lines == [bytes(10_000), b"a b"] and most < 1_000_000
-
-
-@pytest.mark.parametrize("pieces", [1, 3, 7, 100])
-def test_a_long_line_is_cut_between_two_characters(pieces: int) -> None:
-    text = "aé€😀" * 2
-    for most in range(4, 20):
-        stream = io.BytesIO(f"{text}\nab\n\n{text}".encode())
-        pipe = SimpleNamespace(read1=lambda size, stream=stream: stream.read1(pieces))
-        lines = [line.decode() for line in chain.from_iterable(arrivals(pipe, most))]  # type: ignore[arg-type]
-        fits = [end for end in range(len(text) + 1) if len(text[:end].encode()) <= most]
-        assert lines == [text[: fits[-1]], "ab", "", text[: fits[-1]]]

@@ -120,8 +120,8 @@ def test_a_display_loses_what_cannot_be_written(tmp_path: Path) -> None:
     assert (tmp_path / "file").read_bytes() == b"abc"
 
 
-@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_saves_and_says_how_to_go_on(tmp_path: Path, stop: signal.Signals) -> None:
+@pytest.mark.parametrize(("stop", "by"), [(signal.SIGINT, ""), (signal.SIGTERM, " by SIGTERM")])
+def test_a_signal_saves_and_says_how_to_go_on(tmp_path: Path, stop: signal.Signals, by: str) -> None:
     config, out = toy.write(tmp_path / "my data"), tmp_path / "my run"
     endless = ["train", config]
     for name in ("steps", "checkpoint_every"):
@@ -132,9 +132,9 @@ def test_a_signal_saves_and_says_how_to_go_on(tmp_path: Path, stop: signal.Signa
         time.sleep(0.05)
     process.send_signal(stop)
     code, _, err = finish(process)
-    assert code == 130, err
+    assert code == 128 + stop, err
     step = json.loads(lines_of(out / "metrics.jsonl")[-1])["step"]
-    assert f"pellucid: stopped at step {step}; everything is saved in {out}." in err
+    assert f"pellucid: stopped{by} at step {step}; everything is saved in {out}." in err
     assert "Traceback" not in err
     words = f"pellucid train '{config}' --set training.steps=1000000 --set training.checkpoint_every=1000000 "
     assert err.endswith(f"{words}--out '{out}' --resume\n")

@@ -112,7 +112,6 @@ def test_the_verb(pellucid: Command) -> None:
     "arguments, message",
     [
         (("maskedcells",), 'no exercise is called "maskedcells". Nearest: masked-cells, '),
-        ((), "exercise: give a NAME; --list says which there are."),
         (("masked-cells", "15", "--solve"), "exercise: an answer and --solve are both given."),
     ],
 )

@@ -149,7 +149,6 @@ def test_the_verb_lists_runs_and_writes(pellucid: Command, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     "arguments, message",
     [
-        ((), "experiment: give a NAME; --list says which there are."),
         (("parallel", "demo", "--set", "model=x"), "the experiment parallel has no setting 'model'."),
         (("float16", "--set", "scores"), "argument --set: 'scores': write name=value, as in"),
     ],

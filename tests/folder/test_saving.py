@@ -30,7 +30,7 @@ def test_a_terminal_that_closes_saves_though_it_says_so_twice(tmp_path: Path) ->
             if step.number == 2:
                 signal.raise_signal(signal.SIGHUP)
                 signal.raise_signal(signal.SIGHUP)
-    assert str(error.value) == f"stopped at step 3; everything is saved in {tmp_path / 'parts'}."
+    assert str(error.value) == f"stopped by SIGHUP at step 3; everything is saved in {tmp_path / 'parts'}."
     assert saved(tmp_path / "parts") == [0, 3]
     pellucid.train(config, tmp_path / "parts", resume=True)
     assert short_runs.same_run(tmp_path / "whole", tmp_path / "parts")

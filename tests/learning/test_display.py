@@ -9,7 +9,7 @@ import short_runs
 from rich.console import Console
 
 from pellucid.config.schema import Config, TrainingConfig
-from pellucid.learning.display import Pace, plain_lines, showing_bar, validation_progress
+from pellucid.learning.display import Pace, plain_lines, showing_bar
 from pellucid.learning.step import Sample, Step, Update
 
 CONFIG = Config(training=TrainingConfig(steps=100))
@@ -89,15 +89,3 @@ def test_a_validation_shows_two_translations() -> None:
     samples = ["source:      a b", "reference:   b a", "translation: b"]
     samples += ["source:      c", "reference:   [c]", "translation: "]
     assert said[2:] == [f"  {line}" for line in samples]
-
-
-def test_a_long_validation_says_how_far_it_is() -> None:
-    clock, said = Clock(), list[str]()
-    tell = validation_progress(1500, 2000, said.append, clock)
-    for done in range(200, 2001, 200):
-        clock.now += 4
-        tell(done)
-    assert said == [
-        f"validation at step 1,500: {done} of 2,000 sentences are translated"
-        for done in ("600", "1,200", "1,800")
-    ]

@@ -20,8 +20,8 @@ def test_validation_text_that_is_in_the_training_text_is_counted() -> None:
     seen = pairs(("a", "1"), ("a", "1"), ("b", "9"), ("c", "3"), ("e", "4"), ("a", "4"))
     assert overlap(Text(training, Report(), pairs(("e", "1"), ("f", "5")), Report())) == ""
     assert overlap(Text(training, Report(), seen, Report())) == (
-        "3 of the 6 validation pairs are in the training text, and so is the source of 2 more: on new text "
-        "the model is worse than its validations say"
+        "5 of the 6 validation sentences are in the training text: on new text the model is worse than its "
+        "validations say"
     )
 
 

@@ -44,7 +44,7 @@ def test_a_resume_goes_on_in_the_same_log(tmp_path: Path) -> None:
             if step.number == 1:
                 signal.raise_signal(signal.SIGTERM)
     first = (tmp_path / "run" / "log.txt").read_bytes()
-    stopped = f"stopped at step 2; everything is saved in {tmp_path / 'run'}."
+    stopped = f"stopped by SIGTERM at step 2; everything is saved in {tmp_path / 'run'}."
     assert logged(tmp_path / "run")[-1] == stopped
     pellucid.train(config, tmp_path / "run", resume=True)
     assert (tmp_path / "run" / "log.txt").read_bytes().startswith(first)

@@ -115,9 +115,8 @@ def test_a_run_goes_on_tells_it_once_and_counts_it(tmp_path: Path, room_for: Cal
     for one, other in zip(whole, steps, strict=True):
         assert other.update.loss == pytest.approx(one.update.loss, rel=1e-4)
     (line,) = [line for line in said if "memory" in line]
-    place = re.escape(str(tmp_path / "data" / "train.source"))
     assert re.match(
-        rf"step \d did not fit into memory: its batch of \d+ × \d tokens \({place}:\d+, .*\) was split, and "
+        r"step \d did not fit into memory: its batch of \d+ × \d tokens was split, and "
         r"the step was computed in \d parts\. .* --resume --set training\.batch_tokens=\d+ --accept ",
         line,
     )

@@ -13,7 +13,7 @@ import short_runs
 import pellucid
 from pellucid.learning import run as run_module
 from pellucid.learning import saving, setting_up
-from pellucid.learning.stop import AGAIN, Doing, Interrupted
+from pellucid.learning.stop import AGAIN, END, STEP, Interrupted
 from pellucid.text import vocabulary_training
 
 NOTHING = "\nstopping: there is nothing new to save.\n"
@@ -44,19 +44,15 @@ def answer_in(
 
 
 @pytest.mark.parametrize(
-    ("module", "name", "answer", "stopped"),
-    [
-        (run_module, "figures_of", "stopping after this step.", 1),
-        (saving, "validate", "stopping after this step (a validation is running).", 3),
-    ],
+    ("module", "name", "stopped"), [(run_module, "figures_of", 1), (saving, "validate", 3)]
 )
 def test_in_a_step_and_in_a_validation(
-    tmp_path: Path, answer_in: Any, module: Any, name: str, answer: str, stopped: int
+    tmp_path: Path, answer_in: Any, module: Any, name: str, stopped: int
 ) -> None:
     answers, config = answer_in(module, name), short_runs.config(tmp_path / "data")
     with pytest.raises(Interrupted, match=f"stopped at step {stopped};"):
         pellucid.train(config, tmp_path / "run")
-    assert answers == [f"\n{answer}{AGAIN.format(0)}\n"]
+    assert answers == [f"\n{STEP}{AGAIN.format('Ctrl-C', 0)}\n"]
 
 
 def test_while_data_are_read_it_ends_at_once(
@@ -99,5 +95,5 @@ def test_a_signal_at_the_end_in_the_middle_of_a_line_waits_for_the_end_of_both(
             said.append(line)
 
     pellucid.train(config, tmp_path / "run", report=report)
-    assert Doing.END.value + AGAIN.format(6) in capfd.readouterr().err
+    assert END + AGAIN.format("Ctrl-C", 6) in capfd.readouterr().err
     assert said[-1].startswith("average of ") and (tmp_path / "run" / "averaged").exists()

@@ -78,8 +78,7 @@ def test_the_loss_is_of_real_tokens_without_dropout(monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.parametrize("preparation", PREPARATIONS)
 def test_the_right_tokens_have_a_bleu_of_100(monkeypatch: pytest.MonkeyPatch, preparation: str) -> None:
-    """Each reference is prepared by its own language, and stands beside the translation of its own source:
-    the longest sources, which come later here, are translated first."""
+    """Each reference is prepared by its own language, and stands beside the translation of its own source."""
     found = validated(monkeypatch, model().train(), preparation, [batch(2, 3)])
     assert (found.scores.bleu, found.scores.chrf) == (pytest.approx(100), pytest.approx(100))
     # What stays tokenised must not be tokenised again.

@@ -12,7 +12,7 @@ from random_translator import sentences, translator
 
 from pellucid.config.schema import Config, DataConfig
 from pellucid.errors import PellucidError, UsageError
-from pellucid.translate.options import RANGES
+from pellucid.translate.options import LENGTH, PENALTY
 from pellucid.translate.sentences import TruncationWarning, read_source, read_target
 from pellucid.translator import Translator, load
 
@@ -132,8 +132,7 @@ WRONG: dict[str, dict[str, Any]] = {  # how a message begins, and what has it
     "top_p = 1.5 must be a number above 0 and at most 1": dict(top_p=1.5, sample=True),
     "seed = 7 needs sample = True.": dict(seed=7),
     "seed = 'x' must be a whole number.": dict(seed="x", sample=True),
-    'translation has no option "bem". Did you mean "beam"?': dict(bem=3),
-    'translation has no option "num_beams". Did you mean "beam"?': dict(num_beams=3),
+    'translation has no option "bem". Did you mean "beam"? The options: beam, n_best, ': dict(bem=3),
     'translation has no option "x". The options: beam, n_best, ': dict(x=3),
     "prefix: 2 prefixes for 1 sentences. ": dict(prefix=["a", "b"]),
     "prefix: it must not contain <s> (id 2). ": dict(prefix=[2, 5]),
@@ -145,7 +144,7 @@ WRONG: dict[str, dict[str, Any]] = {  # how a message begins, and what has it
 
 
 def test_the_greatest_length_has_a_score_by_the_greatest_penalty() -> None:
-    assert 1 < (RANGES["max_length"][1] + 1) ** RANGES["length_penalty"][1] < math.inf
+    assert 1 < (LENGTH[1] + 1) ** PENALTY[1] < math.inf
 
 
 @pytest.mark.parametrize("message", WRONG)
@@ -186,9 +185,3 @@ def test_a_precision_that_there_is_not() -> None:
 def test_a_device_that_there_is_not(tmp_path: Path, device: Any) -> None:
     with pytest.raises(UsageError, match=rf'^device = {device!r} .{{,150}}\. Use "auto", "cpu" or "cuda"\.$'):
         load(tmp_path, device=device)
-
-
-def test_a_missing_demo_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("importlib.resources.files", lambda package: tmp_path)
-    with pytest.raises(PellucidError, match="demo_model: this installation has no demo model"):
-        load("demo")

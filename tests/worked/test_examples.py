@@ -176,9 +176,7 @@ def test_what_a_file_must_be(files: Any, text: str, message: str) -> None:
     ("arguments", "message"),
     [
         (["004-cross"], 'no example is called "004-cross". Nearest: 004-cross-4, 002-cross, 004-cross-512.'),
-        ([], "example: give a NAME or --file YOURS.toml, one of the two; --list says the names."),
         (["--verdicts", "005"], "--verdicts 005: the notes claim nothing there. Give 004."),
-        (["--list", "foo", "--html", "q.html"], "example: NAME and --html can do nothing beside --list."),
         (["--file", "none.toml"], "none.toml: cannot be read: No such file or directory. Give the path of"),
         (["002-add-norm", "--claims"], "002-add-norm: it is not an attention, and nothing is claimed."),
     ],
