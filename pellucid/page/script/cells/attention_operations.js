@@ -1,7 +1,7 @@
 // The operations of an attention for one cell: a product, scale, mask, softmax, the heads side by side.
 
 import { columnOfPanel, numbered, panelOf, rowOfPanel } from "../base/numbers.js";
-import { quoted } from "../base/text.js";
+import { quoted, tokenName } from "../base/tokens.js";
 import { weightPanel } from "../runs/lineage.js";
 import { isDecoderSelf, splitName } from "../runs/parts.js";
 import { isMeant } from "../runs/switches.js";
@@ -93,7 +93,7 @@ export const productCell = (cell) => {
     terms,
     strips: productStrips(terms, ...strips, caption.role),
     headings: isScore
-      ? ["dimension", `Q of ${who}`, `K of ${whom}`, "Q · K"]
+      ? ["dimension", `Q of ${tokenName(who)}`, `K of ${tokenName(whom)}`, "Q · K"]
       : ["attended to", "weight", "V", "weight · V"],
     total: sumOfTerms(terms),
     weighted: !isScore,

@@ -2,7 +2,7 @@
 // the cell is made. making.js says what a cell is, and what comes of it.
 
 import { fourDecimals, rowOfPanel } from "../base/numbers.js";
-import { quoted } from "../base/text.js";
+import { quoted } from "../base/tokens.js";
 import { ACTIVATIONS, NORM_EPSILON, sinusoid } from "../model/model.js";
 import {
   concatenateCell,

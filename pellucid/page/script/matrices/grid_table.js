@@ -149,7 +149,7 @@ const cornerOf = ({ asks }) =>
 const cellElement = (matrix, row, column) => {
   const value = matrix.panel.at(row, column);
   const shade = matrix.forbidden?.(row, column) ? { class: "hatched" } : shadeOf(depthOf(matrix.scale, value));
-  const text = matrix.kind === "mask" && value === 0 ? "0" : fourDecimals(value);
+  const text = fourDecimals(value);
   const cell = { ...shade, role: "gridcell", tabindex: "-1" };
   if (!matrix.numbers) return element("td", { ...cell, "aria-label": text });
   const word = matrix.pick && [element("span.pick", words(matrix.pick(row, column).label)), " "];

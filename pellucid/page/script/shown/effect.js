@@ -11,8 +11,9 @@ export const effectOf = async (run, before, reason) => {
   if (reason) say(reason);
   if (reason) return element("div.effect-head", element("p.effect-says", reason), resetEffect());
   if (!before) return null;
-  const leak = await leakOf(run, state.switches);
-  const [first, ...more] = (await effectsOf(run, before, state.switches, leak)).map((told) => element("p", told));
+  const { switches } = state;
+  const leak = switches.causal ? null : await leakOf(run, switches);
+  const [first, ...more] = (await effectsOf(run, before, switches, leak)).map((told) => element("p", told));
   first.className = "effect-says";
   first.append(" ", ...hereSentence(run, before));
   say([first, ...more].map((part) => part.textContent).join(" "));
@@ -20,9 +21,12 @@ export const effectOf = async (run, before, reason) => {
     "details",
     element("summary", "Details"),
     more,
-    leak && found("leak-seen").content.cloneNode(true),
+    !switches.causal && found("leak-seen").content.cloneNode(true),
   );
-  return [element("div.effect-head", [first, leak && seeLeak(leak), compareButton(), resetEffect()]), details];
+  return [
+    element("div.effect-head", [first, !switches.causal && seeLeak(leak), compareButton(), resetEffect()]),
+    details,
+  ];
 };
 
 const resetEffect = () => button("Reset", resetSwitches, { "data-key": "effect-reset" });
@@ -39,34 +43,39 @@ const effectsOf = async (run, before, switches, leak) => {
   ];
 };
 
-/** Find the position that looks most at the word it must predict: {part, head, row, value}; null if none does. */
-const leakOf = async (run, switches) => {
-  if (switches.causal) return null;
+/** Find the position that looks most at the word it must predict: {part, head, row, column, value}, and `here` the most
+ *  in the head that is open; null if none does. */
+const leakOf = async (run, { where, head: only }) => {
   const parts = attentionsOf(run).filter(isDecoderSelf);
-  const part = switches.where ?? (parts.includes(state.block) ? state.block : parts[0]);
+  const part = where ?? (parts.includes(state.block) ? state.block : parts[0]);
   const panels = panelsOf(await run.get(`${part}.weights`));
-  const { head: only } = switches;
-  const most = largestCell(only === null ? panels : [panels[only]], (row, column) => column === row + 1);
-  return most?.value > 0 ? { ...most, head: only ?? most.head, part } : null;
+  const mostOf = (heads) => largestCell(heads, (row, column) => column === row + 1);
+  const most = mostOf(only === null ? panels : [panels[only]]);
+  const here = part === state.block && mostOf([panels[state.head]]);
+  return most?.value > 0 ? { ...most, head: only ?? most.head, part, here } : null;
 };
 
 const leakSentence = (run, leak) => {
-  if (!leak) return "Without the mask nothing changes here: there is no later position to look at.";
-  const { part, head, row, value } = leak;
+  if (!leak) return "Without the mask nothing changes here: no later word exists yet.";
+  const { part, head, row, value, here } = leak;
+  const other = head === state.head ? "" : `; in head ${state.head}, which is open, at most ${here?.value?.toFixed(2)}`;
   return [
     `Without the mask${state.switches.head === null ? "" : " in this head alone"}, position ${row + 1}, `,
     chip(run.target[row]),
     ", now looks at ",
     chip(run.target[row + 1]),
-    ` (${value.toFixed(2)}, head ${head} of ${fullTitleOf(part)}), the word that it must predict: training would leak.`,
+    ` (${value.toFixed(2)}, head ${head}${here ? other : ` of ${fullTitleOf(part)}`}), the word that it must predict: training would leak.`,
   ];
 };
 
-const seeLeak = ({ part, head, row, column }) =>
-  button("See this cell", () => setState({ ...placeOf(`${part}.weights`), head, row, column }), {
-    class: "primary",
-    "data-key": "see-leak",
-  });
+/** A click to the cell that leaks most; where none does, to all positions at once, as in training. */
+const seeLeak = (leak) => {
+  if (!leak) return state.mode === "step" && primary("see-training", "See all at once", { mode: "training" });
+  const { part, head, row, column } = leak;
+  return primary("see-leak", `See it in head ${head}`, { ...placeOf(`${part}.weights`), head, row, column });
+};
+
+const primary = (key, label, changes) => button(label, () => setState(changes), { class: "primary", "data-key": key });
 
 /** How sharp the weights become when scores are not made smaller: the one that changes most. */
 const scaleSentence = async (run, before, { where }) => {

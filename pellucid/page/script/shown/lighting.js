@@ -1,8 +1,7 @@
 // Lighting up: which position of the target the headline and the drawing show, and where in the source it looked.
 
-import { drawn, element, found, redraw, shareBar } from "../base/elements.js";
+import { chip, drawn, element, found, redraw, shareBar } from "../base/elements.js";
 import { fourDecimals } from "../base/numbers.js";
-import { tokenName } from "../words/tokens.js";
 import { isReached, state } from "../view/state.js";
 import { lightStrands } from "./strands.js";
 
@@ -115,12 +114,12 @@ const nextWords = (run, position) => {
     element(
       "p.read",
       "after ",
-      run.target.slice(0, position + 1).map((token) => [nameOfToken(token), " "]),
+      run.target.slice(0, position + 1).map((token) => [chip(token), " "]),
     ),
     element("ol.best", [
       alternatives.map(([token, probability]) =>
         element("li", { class: token === expected && "expected" }, [
-          nameOfToken(token),
+          chip(token),
           shareBar(probability),
           element("span.number", fourDecimals(probability)),
         ]),
@@ -128,6 +127,3 @@ const nextWords = (run, position) => {
     ]),
   ];
 };
-
-/** A token as a chip; of a special one its meaning. */
-const nameOfToken = (token) => element("bdi.chip", { title: token }, tokenName(token));

@@ -1,6 +1,6 @@
 // The page comes alive: reads what the file carries, then shows the view of its address, and each one after it.
 
-import { animate, fill, found } from "../base/elements.js";
+import { animate, fill, found, words } from "../base/elements.js";
 import { page } from "../base/page.js";
 import { roam } from "../base/roam.js";
 import { openPage } from "../runs/recorded.js";
@@ -210,6 +210,7 @@ const edgesChanged = new ResizeObserver(() => {
 const startPage = async () => {
   await openPage();
   document.body.classList.add("alive");
+  for (const token of found("looked").querySelectorAll("bdi")) token.replaceWith(words(token.textContent));
   startTyping();
   found("open-tour").addEventListener("click", () => openOrClose("tour"));
   found("open-own").addEventListener("click", () => openOrClose("own"));

@@ -31,20 +31,13 @@ export const compareButton = () =>
     pressed: state.beside === "before",
   });
 
-/** Where the mask is lifted, all positions are shown, because there one sees what leaks. */
-const change = (changes) =>
-  setState({
-    switches: { ...state.switches, ...changes },
-    ...(changes.causal === false && !state.block ? { mode: "training" } : {}),
-  });
-
 /** A choice that changes the switches, or says why it cannot. */
 const option = (key, label, chosen, changes) => ({
   key,
   label,
   chosen,
   reason: cannotSwitch(current.base, { ...state.switches, ...changes }),
-  choose: () => change(changes),
+  choose: () => setState({ switches: { ...state.switches, ...changes } }),
 });
 
 export const resetSwitches = async () => {

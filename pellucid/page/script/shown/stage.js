@@ -1,6 +1,6 @@
 // The stage: where a block of the model opens in place, with the way back.
 
-import { button, choiceOf, element, fill, found } from "../base/elements.js";
+import { button, choiceOf, element, fill, found, keysOf } from "../base/elements.js";
 import { roam } from "../base/roam.js";
 import { capitalised } from "../base/text.js";
 import { fullTitleOf, kindOf, layerOf, layersOf, stackOf, titleOf } from "../runs/parts.js";
@@ -24,10 +24,17 @@ export const drawStage = async (run, beside, place) => {
 
 export const isSheet = matchMedia("(max-width: 40rem)"); // as the style has it
 
-/** On a narrow screen the stage is a sheet over the page, and the Tab key does not reach what is behind it. */
+/** On a narrow screen the stage is a sheet over the page: the Tab key does not reach what is behind it, and what a
+ *  switch changed is told in it. */
 export const holdBehind = (isOpen) => {
-  for (const behind of found("page").children) behind.inert = isOpen && isSheet.matches && behind !== found("stage");
-  found("stage").setAttribute("role", isSheet.matches ? "dialog" : "region");
+  const isOver = isOpen && isSheet.matches;
+  const [stage, effect] = [found("stage"), found("effect")];
+  for (const behind of found("page").children) behind.inert = isOver && behind !== stage;
+  stage.setAttribute("role", isSheet.matches ? "dialog" : "region");
+  const [home, before] = isOver
+    ? [stage, stage.querySelector(".stage-row")]
+    : [document.querySelector(".masthead"), null];
+  if (effect.parentElement !== home) home.insertBefore(effect, before);
 };
 
 isSheet.addEventListener("change", () => holdBehind(state.block !== "" && state.open !== "own"));
@@ -58,7 +65,7 @@ const layerChooser = (run, layer) => {
     chosen: other === layer,
     choose: () => changeLayer(other),
   }));
-  return choiceOf("layer", element("span.label", "layer ", element("kbd", { title: "keys" }, ", .")), choices);
+  return choiceOf("layer", element("span.label", "layer ", keysOf(",", ".")), choices);
 };
 
 /** The same part in another layer of the stack. */

@@ -2,7 +2,7 @@
 
 import { chip, withScripts } from "../base/elements.js";
 import { fourDecimals, inExponents, largestCell, panelOf, panelsOf } from "../base/numbers.js";
-import { meaningOf } from "../words/tokens.js";
+import { meaningOf } from "../base/tokens.js";
 import { lastCrossOf } from "../runs/parts.js";
 import { comparedInTime } from "../runs/stepping.js";
 

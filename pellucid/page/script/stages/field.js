@@ -5,7 +5,7 @@ import { countInWords } from "../base/numbers.js";
 import { lookAt, pinCell, showChoice } from "./choice.js";
 import { fitStage } from "./fit.js";
 import { COLUMN, TIMES, resultOf } from "./equations.js";
-import { isKept, legendOfMatrix, plateChip, plateFigure, symbolOf } from "./plate.js";
+import { isKept, legendOfPlates, plateChip, plateFigure, symbolOf } from "./plate.js";
 
 const isNarrow = matchMedia("(max-width: 40rem)"); // the result comes first, its operands folded
 
@@ -14,8 +14,11 @@ const layoutOf = ({ items }) => {
   if (isNarrow.matches) return "narrow";
   const [, times, right] = items;
   const isProduct = times === TIMES && !right.isFolded && right.frames === COLUMN && right.panel.rows > 1;
-  return isProduct && items.filter(({ sign: text, isFolded }) => !text && !isFolded).length === 3 ? "product" : "row";
+  return isProduct && platesOf(items).length === 3 ? "product" : "row";
 };
+
+/** The items of a stage that are shown as matrices. */
+const platesOf = (items) => items.filter(({ sign, isFolded }) => !sign && !isFolded);
 
 export const fillField = (drawing) => {
   const { place, stage, unfolded } = drawing;
@@ -28,7 +31,7 @@ export const fillField = (drawing) => {
   drawing.plates.clear();
   field.replaceChildren(
     element(`div.equation.${layout}`, layout === "narrow" ? narrowItems(drawing) : itemsOf(drawing, layout)),
-    element(`div.role-${result.role}`, legendOfMatrix(result)),
+    legendOfPlates(layout === "narrow" ? [result] : platesOf(stage.items)),
     noteOfMissing(drawing) ?? "",
   );
 };
@@ -103,6 +106,7 @@ const narrowItems = (drawing) => {
   const fold = element("details.operands", { open: unfolded.has("operands"), toggle }, [
     element("summary.symbol", element("span", "from ", title)),
     operands.map((item) => itemElement(drawing, item)),
+    legendOfPlates(platesOf(operands)),
   ]);
   return [result, fold];
 };

@@ -120,7 +120,7 @@ const termsTable = ({ headings, terms, total, sum = total, afterHeading }) => {
     ],
     rows: terms.map(({ label, numbers, value, after: share, chosen }) =>
       element("tr", { class: chosen && "chosen", "aria-current": chosen ? "true" : null }, [
-        rowHead(words(label), chosen && element("small", " this one")),
+        rowHead(words(label), chosen && element("span.unseen", " this one")),
         [...numbers, value].map(number),
         after(share),
         element("td.bar-cell", { "aria-hidden": "true" }, termBar(share ?? value, most)),

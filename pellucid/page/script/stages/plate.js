@@ -1,12 +1,13 @@
 // One plate: a matrix with its symbol, its name and its shape. Folded it is a button; without its numbers its shape.
 
-import { button, chip, element, withScripts, withoutScripts } from "../base/elements.js";
+import { button, chip, element, keysOf, withScripts, withoutScripts } from "../base/elements.js";
 import { apart, fourDecimals, largestCell, numbersOf, panelsOf } from "../base/numbers.js";
+import { madeOnce } from "../base/text.js";
 import { splitName } from "../runs/parts.js";
 import { UNSWITCHED, isSwitched } from "../runs/switches.js";
 import { grid } from "../matrices/grid.js";
 import { picture } from "../matrices/painting.js";
-import { kindOfNumbers, legendOf, scaleOf } from "../matrices/scales.js";
+import { kindOfNumbers, scaleOf, shadesOf } from "../matrices/scales.js";
 import { isSilent } from "../cells/attention_operations.js";
 import { forbiddenCells } from "./specs.js";
 
@@ -72,10 +73,27 @@ const differenceOfRuns = (spec) => {
   return element("p.largest-difference", `largest difference ${fourDecimals(value)}`, value > 0 && at);
 };
 
-/** The legend of what a plate shows, which says what is hatched in it. */
-export const legendOfMatrix = ({ scale, panel, forbidden }) => {
-  const isMasked = forbidden && numbersOf({ ...panel, at: (row, column) => forbidden(row, column) }).includes(1);
-  return legendOf(scale, isMasked ? "masked" : numbersOf(panel).includes(-Infinity));
+/** What the colours of these plates mean: a scale for each hue, with the symbols of its matrices. */
+export const legendOfPlates = (specs) => {
+  const scales = new Map();
+  for (const { role, scale, caption } of specs) {
+    const known = madeOnce(scales, `${role} ${JSON.stringify(scale)}`, () => ({ role, scale, symbols: new Set() }));
+    known.symbols.add(caption.symbol);
+  }
+  const numbers = specs.flatMap(({ panel }) => [...numbersOf(panel)]);
+  const isMasked = specs.some(({ forbidden }) => forbidden);
+  const hatched = [numbers.includes(-Infinity) && "−∞", isMasked && "masked: exactly 0"].filter(Boolean).join(", ");
+  const isDashed = specs.some(({ scale, size }) => scale.kind === "numbers" && !size.numbers);
+  return element("p.legend", { class: isDashed && "dashed" }, [
+    [...scales.values()].map(({ role, scale, symbols }) =>
+      element(`span.legend-scale.role-${role}`, [
+        scales.size > 1 && [...symbols].map((symbol) => [element("b.symbol", withScripts(symbol)), " "]),
+        shadesOf(scale),
+      ]),
+    ),
+    hatched && element("span.legend-scale", element("i.hatched"), ` ${hatched}`),
+    isDashed && element("span", "dash: below 0"),
+  ]);
 };
 
 /** Whether the page has the numbers of a plate: of big models weights are missing. */
@@ -102,7 +120,7 @@ export const headStrip = async ({ run, head: chosen }, name, choose) => {
     });
   };
   return element("div.head-strip", { role: "group", "aria-label": `all ${panels.length} heads` }, [
-    element("span.label", "head ", element("kbd", { title: "keys" }, "[ ]")),
+    element("span.label", "head ", keysOf("[", "]")),
     await Promise.all(panels.map(headButton)),
   ]);
 };

@@ -48,12 +48,12 @@ export const tensorPlate = async (view, name, also = {}) => {
   return spec.transposed ? turnedPlate(spec) : spec;
 };
 
-/** Which cells of the weights the mask forbids: their 0 is not a small weight, it is none. */
+/** Which cells of the weights the mask forbids: their 0 is not a small weight, it is none; null where it forbids none. */
 export const forbiddenCells = async (run, name, head) => {
   const mask = name.replace(/weights$/, "mask");
   if (!name.endsWith("weights") || !run.names.includes(mask)) return null;
   const panel = panelOf(await run.get(mask), head);
-  return (row, column) => panel.at(row, column) === -Infinity;
+  return numbersOf(panel).includes(-Infinity) ? (row, column) => panel.at(row, column) === -Infinity : null;
 };
 
 /** The same tensor of the run beside this one; null where that run has none of this shape. */
