@@ -1,6 +1,6 @@
 // How one cell was made: of every tensor of the trace, multiplied out, added up, normalised.
 //
-// A making is {title, equation, written, headings, terms, strips, total, recorded, note}: `written` is the equation with
+// A making is {equation, written, headings, terms, strips, total, recorded, note}: `written` is the equation with
 // this cell's numbers; `terms` are what is added up, {label, numbers, value}, under `headings`; `strips` are the rows and
 // columns that it was made from, as strips.js draws them.
 // All is computed again in double precision from the numbers that the pass recorded.
@@ -9,7 +9,6 @@ import { apart, axesOfMatrix, fourDecimals, panelOf } from "../base/numbers.js";
 import { madeOf, productBehind } from "../runs/lineage.js";
 import { splitName } from "../runs/parts.js";
 import { captionOfTensor } from "../runs/runs.js";
-import { cellPlaceInWords } from "../matrices/cell_words.js";
 import { scaleOfTensor } from "../matrices/scales.js";
 import { OPERATIONS } from "./operations.js";
 import { sumInWords } from "./terms.js";
@@ -21,21 +20,15 @@ export const makingOf = async (run, name, head = 0, row = 0, column = 0) => {
   const recorded = cell.panel.at(row, column);
   const origin = run.origin(name);
   const made = origin === "given" ? givenCell(recorded) : knownOrNot(recorded, OPERATIONS[cell.caption.by](cell));
-  const { total = recorded, terms = [], headings = [], written } = made;
-  const left = written ?? (terms.length && headings.length ? sumInWords(terms, headings) : "");
+  const { equation, reading } = cell.caption;
+  const making = { equation, note: reading, strips: [], terms: [], headings: [], total: recorded, ...made };
+  const { total, terms, headings, written = terms.length ? sumInWords(terms, headings) : "" } = making;
   return {
-    ...place,
+    ...making,
     recorded,
     said: ["computed", "given"].includes(origin) ? origin : "recorded", // what is derived has the same bits
-    title: titleOfCell(cell),
-    strips: [],
-    note: "",
-    ...made,
-    total,
-    terms,
-    headings,
     difference: apart(total, recorded),
-    written: left && `${left} = ${fourDecimals(total)}`,
+    written: written && `${written} = ${fourDecimals(total)}`,
   };
 };
 
@@ -65,18 +58,11 @@ const givenCell = (total) => ({ equation: "given", total, note: "This matrix is 
 const knownOrNot = (recorded, made) => {
   const isUnknown = Number.isNaN(recorded) || made.terms?.some(({ value }) => Number.isNaN(value));
   if (!isUnknown && !Number.isNaN(made.total)) return made;
-  const note = "What it is made of is not known.";
-  return { equation: made.equation, total: recorded, missing: true, note };
+  return { missing: true, note: "What it is made of is not known." };
 };
 
 /** The labels of a tensor's two axes: {rows, columns}. */
 export const labelsOfTensor = (run, name, tensor) => {
   const [first, second] = axesOfMatrix(tensor.axes);
   return { rows: run.labels(name, first), columns: second ? run.labels(name, second) : [""] };
-};
-
-const titleOfCell = ({ tensor, labels, row, column, panel }) => {
-  const asks = tensor.axes.endsWith("LM");
-  const columnWord = asks || panel.columns === 1 || tensor.axes.endsWith("V") ? "" : "dimension";
-  return cellPlaceInWords({ asks, panel, ...labels, rowWord: "", columnWord }, row, column);
 };

@@ -11,42 +11,10 @@ import { parameterPlate, sizeInWords, tensorPlate, vocabularySize } from "./spec
 /** `number` is of the notes' seven steps, `sign` what its button says; the last of its items is its result.
  *  @typedef {{ key: string, number: string, sign: string, title: string, items: object[] }} Stage */
 
-// Of each kind of tensor: what its button says, its title, the number of the notes' step.
-const STAGES = {
-  "attention.queries": ["Q", "Queries: what each position asks for", "2"],
-  "attention.keys": ["K", "Keys: what each position can be found by", "2"],
-  "attention.values": ["V", "Values: what each position gives", "2"],
-  "attention.scores": ["Q K<sup>T</sup>", "Scores: each query with each key", "3"],
-  "attention.scaled_scores": ["÷ √d<sub>k</sub>", "Scaled: divided by the root of the keys’ dimension"],
-  "attention.masked_scores": ["+ mask", "Masked: −∞ where a query may not look", "4"],
-  "attention.weights": ["softmax", "Attention weights: each row shares a whole 1", "5"],
-  "attention.context": ["· V", "Context: what each position takes of the values", "6"],
-  "attention.concatenated": ["heads", "The heads side by side"],
-  "attention.output": ["W<sup>O</sup>", "Output: the heads mixed, back in the stream’s width", "7"],
-  "feed_forward.hidden": ["X · W<sub>1</sub>", "Wider: each position by itself"],
-  "feed_forward.activated": ["activation", "The activation: each number by itself"],
-  "feed_forward.output": ["· W<sub>2</sub>", "Back to the stream’s width"],
-  "residual.sum": ["+", "Add: the stream and what the sublayer found"],
-  "residual.output": ["→", "Output of Add & Norm"],
-  "norm.mean": ["μ", "The mean of each position’s vector"],
-  "norm.variance": ["σ²", "Its variance"],
-  "norm.standardized": ["(x − μ) ÷ σ", "Standardised: mean 0 and variance 1"],
-  "norm.output": ["· γ + β", "Weight and bias of each dimension"],
-  "stack.token_embeddings": ["E", "Each token’s row of the embedding matrix"],
-  "stack.positions": ["PE", "Positions: sines and cosines"],
-  "stack.embedded": ["E + PE", "What the words are, and where they stand"],
-  "encoder.output": ["memory", "What every cross-attention makes its keys and values from"],
-  "decoder.output": ["output", "What leaves the decoder"],
-  "decoder.logits": ["logits", "A number for each word: the best of each row"],
-  "decoder.probabilities": ["softmax", "Probabilities of the next word"],
-};
-
-const wordsOfStage = (name) => STAGES[captionOfTensor(name).name];
-
 /** The stages of the block of a view; of a worked example, of all its blocks. */
 export const stagesOf = async (view) => {
   const { run, block } = view;
-  const isHere = (name) => wordsOfStage(name) && (run.isWorked || blockOf(name) === block);
+  const isHere = (name) => captionOfTensor(name).stage && (run.isWorked || blockOf(name) === block);
   const names = run.names.filter(isHere);
   return [...(await inputStage(view, names)), ...(await Promise.all(names.map((name) => stageOf(view, name))))];
 };
@@ -62,14 +30,14 @@ const inputStage = async (view, names) => {
 /** A stage; where its equation ends with "=", its result says the equation in sizes: "(6×64)·(64×16) = (6×16)".
  *  @returns {Stage} */
 const stageOf = async (view, name) => {
-  const [chip, title, number = ""] = wordsOfStage(name);
-  const operands = await OPERANDS[captionOfTensor(name).by](view, name);
+  const { symbol, sign: chip, stage: title, step, by } = captionOfTensor(name);
+  const operands = await OPERANDS[by](view, name);
   const result = await tensorPlate(view, name);
   const sizes = [...operands, result].map((item) =>
     item.sign ? (item === TIMES ? "·" : ` ${item.sign} `) : sizeInWords(item),
   );
   if (operands.at(-1)?.sign.endsWith("=")) result.product = sizes.join("");
-  return { key: name, number, sign: chip, title, items: [...operands, result] };
+  return { key: name, number: step ? String(step) : "", sign: chip || symbol, title, items: [...operands, result] };
 };
 
 export const resultOf = ({ items }) => items.at(-1);

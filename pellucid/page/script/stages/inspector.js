@@ -90,7 +90,7 @@ const namesOf = (spec) => {
 const showMaking = (making) => {
   const { terms, written, difference, missing } = making;
   const far = difference === 0 ? "the same number" : `it differs by ${difference?.toExponential(1)}`;
-  return element("section.making", { tabindex: "-1", "aria-label": `How this number was made: ${making.title}` }, [
+  return element("section.making", { tabindex: "-1", "aria-label": "How this number was made" }, [
     numberOfCell(making.recorded, making.said),
     element("p.making-equation", withScripts(making.equation)),
     stripsOfMaking(making),
