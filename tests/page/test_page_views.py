@@ -123,7 +123,7 @@ def test_a_switch_keeps_the_chosen_step(browser: Any, path: Path) -> None:
         opened.click("#unfold")
         opened.click("switch-causal")
         assert opened.address == "#?step=2&mask=off" and "no later word" in opened.text("#effect")
-        opened.click("see-training")
+        opened.click("see-leak")
         assert "training would leak" in opened.text("#effect")
 
 
