@@ -262,7 +262,9 @@ def test_more_than_64_by_64_is_painted_and_walked_all_the_same(opened: Any) -> N
       const labels = (count) => Array.from({length: count}, (_, i) => String(i));
       const size = {width: 9, height: 9, numbers: false};
       const [rows, columns] = [labels(80), labels(70)];
-      const made = grid({panel: panelOf(tensor), size, rows, columns, name: "numbers", title: "n"});
+      const words = {rowWord: "", columnWord: "dimension", word: "number", rowState: [], role: "x", title: "n"};
+      const scale = {kind: "numbers", most: 50};
+      const made = grid({panel: panelOf(tensor), size, scale, rows, columns, ...words});
       made.id = "big";
       document.body.append(made);
       made.choose(0, 0, true);

@@ -32,6 +32,8 @@ export const headsOfTensor = ({ axes, shape }) => (axes.includes("H") ? shape[ax
 export const rowOfPanel = ({ columns, at }, row) => Array.from({ length: columns }, (_, column) => at(row, column));
 export const columnOfPanel = ({ rows, at }, column) => Array.from({ length: rows }, (_, row) => at(row, column));
 
+export const sumOf = (numbers) => numbers.reduce((sum, number) => sum + number, 0);
+
 /** The places of the highest numbers, the best first; of equals, the earlier. */
 export const bestPlaces = (numbers, count) =>
   Array.from(numbers.keys())

@@ -4,7 +4,7 @@ import { button, element, redraw, rowHead, tableOf, withScripts, words } from ".
 import { allDigits, fourDecimals, numbersOf } from "../base/numbers.js";
 import { capitalised } from "../base/text.js";
 import { codeOfTensor } from "../runs/runs.js";
-import { cellPlace, withWords } from "../matrices/cell_words.js";
+import { cellPlace } from "../matrices/cell_words.js";
 import { twinOfMatrix } from "../matrices/copying.js";
 import { makingOf } from "../cells/making.js";
 import { stripsOfMaking } from "../cells/strips.js";
@@ -38,7 +38,7 @@ const inspectionOf = async ({ view, isPinned, unpin }, { figure: { spec }, row, 
     : showMaking(await makingOf(view.run, spec.name, spec.head ?? 0, ...at));
   return [
     element("div.inspector-head", [
-      element("h2", cellPlace(withWords(spec), row, column)),
+      element("h2", cellPlace(spec, row, column)),
       isPinned
         ? button("Unpin", unpin, { class: "unpin", "data-key": "unpin", title: "Escape" })
         : element("small.pin-hint", "click a cell to pin it"),

@@ -23,16 +23,21 @@ export const tensorPlate = async (view, name, also = {}) => {
   const isSame = Boolean(beside) && isNearly(tensor, beside); // said, and not drawn twice
   const other = isSame ? null : beside;
   const caption = { ...captionOfTensor(name), ...also.words };
-  const panel = panelOf(tensor, head);
+  const [panel, kind, asks] = [panelOf(tensor, head), kindOfNumbers(name), tensor.axes.endsWith("LM")];
   const spec = {
     key: name,
     name,
     tensor,
     head,
     caption,
-    kind: kindOfNumbers(name),
+    kind,
     role: caption.role,
-    asks: tensor.axes.endsWith("LM"),
+    word: splitName(name).last.replaceAll("_", " ").replace(/ies$/, "y").replace(/s$/, ""), // "scaled score", "query"
+    asks,
+    areTokensAbove: asks,
+    rowSums: kind === "weights" && asks,
+    rowWord: "", // what stands before the label where one says a cell's place
+    columnWord: asks || panel.columns === 1 ? "" : "dimension",
     panel,
     ...labelsOfTensor(run, name, tensor),
     rowState: statesOfRows(view, name, panel.rows),
@@ -78,8 +83,7 @@ const turnedPlate = (spec) => ({
   rowState: [],
   rowWord: "dimension",
   columnWord: "",
-  asks: false,
-  tokensAbove: true,
+  areTokensAbove: true,
   back: (row, column) => [column, row],
 });
 
@@ -128,7 +132,9 @@ export const parameterPlate = (name, tensor, { symbol, title, role }, rows, colu
   shape: `${rows} × ${columns}`,
   rows: numbered(rows),
   columns: numbered(columns),
+  rowState: [],
   rowWord: "dimension",
+  columnWord: "dimension",
   ...also,
 });
 
