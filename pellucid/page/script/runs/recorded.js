@@ -40,19 +40,17 @@ const recordedRun = (recorded) => {
     sourceIds: source_ids,
     targetIds,
     switches: UNSWITCHED,
-    steps: steps.map(readStep),
+    steps: steps.map(({ probability, loss, alternatives, ...step }) => ({
+      ...step,
+      probability: numberSaid(probability),
+      loss: numberSaid(loss),
+      alternatives: alternatives.map(([token, share]) => [token, numberSaid(share)]),
+    })),
     sentence: { text, to, translation, forced, source: source_ids, expected: target_ids },
   });
 };
 
-/** A step with its numbers; JSON has none for what is infinite or no number, so these are words in it. */
-const readStep = (step) => ({
-  ...step,
-  probability: numberSaid(step.probability),
-  loss: numberSaid(step.loss),
-  alternatives: step.alternatives.map(([token, probability]) => [token, numberSaid(probability)]),
-});
-
+/** A number of a step; JSON has none for what is infinite or no number, so these are words in it. */
 const numberSaid = (said) => (typeof said === "number" ? said : ({ inf: Infinity, "-inf": -Infinity }[said] ?? NaN));
 
 /** How a tensor is made of others, in float32. */
