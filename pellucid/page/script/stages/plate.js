@@ -22,7 +22,10 @@ export const plateFigure = (view, spec, listen) => {
     ]),
   ]);
   Object.assign(figure, { spec, grids: [] });
-  for (const { which, ...shown } of runsOfPlate(view, spec)) {
+  const { other, otherForbidden } = spec;
+  const [here, beside] = other ? besideTitles(view) : [];
+  const ofOther = other && { which: beside, panel: other, forbidden: otherForbidden };
+  for (const { which, ...shown } of [{ which: here }, ofOther].filter(Boolean)) {
     const title = `${withoutScripts(caption.symbol)}: ${caption.title}${which ? `, ${which}` : ""}`;
     const matrix = grid({ ...spec, ...shown, title, ...listen(figure) });
     figure.append(...(which ? [element("p.which-run", which)] : []), matrix);
@@ -37,7 +40,7 @@ export const symbolOf = ({ caption }) => element("b.symbol", withScripts(caption
 export const plateChip = (spec, unfold) => {
   const { caption, shape, key, role, isFolded } = spec;
   const properties = { class: `plate-chip role-${role}`, title: caption.title };
-  if (!isKept(spec))
+  if (!spec.panel)
     return element("span", properties, symbolOf(spec), " ", element("small", `${shape}, not in the page`));
   return button([symbolOf(spec), " ", isFolded ? element("small", shape.split(" = ")[0]) : "▾"], unfold, {
     ...properties,
@@ -45,13 +48,6 @@ export const plateChip = (spec, unfold) => {
     "aria-expanded": String(!isFolded),
     "aria-label": isFolded ? `${caption.title}, ${shape}` : `fold ${caption.title}`,
   });
-};
-
-/** The runs that a plate shows: what they are called, and what of the plate is theirs. */
-const runsOfPlate = (view, { other, otherForbidden }) => {
-  if (!other) return [{}];
-  const [here, beside] = besideTitles(view);
-  return [{ which: here }, { which: beside, panel: other, forbidden: otherForbidden }];
 };
 
 /** What the two runs of a view are called; where only switches differ, with them and without. */
@@ -66,9 +62,8 @@ const differenceOfRuns = (spec) => {
   const { panel, other, rows, columns } = spec;
   if (spec.isSame) return element("p.largest-difference", "the same in both");
   if (!other) return element("p", "the other run has none of this shape");
-  const { row, column, value } = largestCell([{ ...panel, at: (r, c) => apart(panel.at(r, c), other.at(r, c)) }]) ?? {
-    value: 0,
-  };
+  const difference = { ...panel, at: (r, c) => apart(panel.at(r, c), other.at(r, c)) };
+  const { row, column, value = 0 } = largestCell([difference]) ?? {};
   const at = [", at ", chip(rows[row]), columns[column] && [" × ", chip(columns[column])]];
   return element("p.largest-difference", `largest difference ${fourDecimals(value)}`, value > 0 && at);
 };
@@ -95,9 +90,6 @@ export const legendOfPlates = (specs) => {
     isDashed && element("span", "dash: below 0"),
   ]);
 };
-
-/** Whether the page has the numbers of a plate: of big models weights are missing. */
-export const isKept = (spec) => Boolean(spec.panel);
 
 const THUMB = 34; // pixels
 

@@ -127,6 +127,7 @@ export const parameterPlate = (name, tensor, { symbol, title, role }, rows, colu
   kind: "numbers",
   word: "weight",
   isParameter: true,
+  head: 0,
   folds: true,
   scale: tensor && scaleOf("numbers", tensor),
   shape: `${rows} × ${columns}`,
