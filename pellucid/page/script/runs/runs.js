@@ -72,11 +72,10 @@ export const noSuchName = (name, known) => {
 };
 
 /** The row of a tensor in the table of tensors: its symbol, names, equation, role, operation and inputs. */
-export const captionOfTensor = (name) => page.header.captions[kindOfTensor(name)] ?? captionOfGiven(name);
-
-/** What a worked example starts from. */
-const captionOfGiven = (name) => {
-  const [symbol, reading] = page.header.own.fields[name];
+export const captionOfTensor = (name) => {
+  const row = page.header.captions[kindOfTensor(name)];
+  if (row) return row;
+  const [symbol, reading] = page.header.own.fields[name]; // what a worked example starts from
   return { symbol, title: capitalised(name), role: "x", reading, of: [], weights: [] };
 };
 

@@ -24,7 +24,11 @@ export const modelOf = async (run) => {
     drawn("svg.strands", { "aria-hidden": "true" }),
     element("div.stack.encoder", { role: "group", "aria-label": "encoder" }, [
       element("h2.stack-title", "Encoder ", element("small", "reads all words at once")),
-      tokenRow("source", "source tokens", run.source.map(sourceToken)),
+      tokenRow(
+        "source",
+        "source tokens",
+        run.source.map((text, at) => element("span.token", { "data-source": at, ...lookingBack(at) }, tokenText(text))),
+      ),
       blocks(run, "encoder"),
     ]),
     memoryBand(run, memory),
@@ -108,9 +112,6 @@ const fitTokens = (model) => {
     if (fit < 1) row.style.setProperty("--fit", Math.max(SMALLEST, fit).toFixed(3));
   }
 };
-
-const sourceToken = (text, place) =>
-  element("span.token", { "data-source": place, ...lookingBack(place) }, tokenText(text));
 
 const targetToken = (text, place) =>
   element("span.token", { class: place === 0 && "start", "data-position": place, ...glancing(place) }, tokenText(text));

@@ -59,12 +59,8 @@ export const focusLevel = (left) => {
       ? (keyed(stage.querySelector(".stage-row"), "block", left) ?? inStage(".sublayers button"))
       : inStage('.stage-bar [aria-current="step"]');
   (place ?? inStage(".way [aria-current]"))?.focus({ preventScroll: true });
-  scrollToLevel();
-};
-
-const scrollToLevel = () => {
-  if (isSheet.matches) return (found("stage").scrollTop = 0); // the page behind it stays where it was
-  const top = state.block ? found("stage") : found("drawing");
+  if (isSheet.matches) return (stage.scrollTop = 0); // the page behind it stays where it was
+  const top = state.block ? stage : found("drawing");
   const box = top.getBoundingClientRect();
   if (state.block || box.top < 0 || box.top > innerHeight * 0.6) top.scrollIntoView();
 };

@@ -79,13 +79,10 @@ const drawOpenPart = (run, besideRun, place) => {
   const { block, tensor, head, row, column, mode, position, cached } = state;
   const t = position + 1;
   const time = mode === "training" ? { mode } : { mode, t, cached };
-  const beside = besideRun && sameTokens(run, besideRun) ? besideRun : null;
+  const isSame = (side) => run[side].join("\n") === besideRun[side].join("\n");
+  const beside = besideRun && ["source", "target"].every(isSame) ? besideRun : null; // of the same tokens
   const until = (each) => (each && mode === "step" ? runUntil(each, t) : each);
   const runs = { run: until(run), beside: until(beside) };
   const chosen = { block, tensor, head, row, column };
   return drawStages({ ...runs, ...chosen, time, select: setState, walk: walkTo }, place);
 };
-
-/** Matrices of two runs stand side by side where their rows and columns are the same tokens. */
-const sameTokens = (one, other) =>
-  ["source", "target"].every((side) => one[side].join("\n") === other[side].join("\n"));

@@ -54,8 +54,8 @@ export const COLUMN = (_, column) => ({ column });
 const ROW = (row) => ({ row });
 const CELL = (row, column) => ({ row, column });
 
-/** Operands of an operation: of each, what of it a cell comes from, and the sign after it. Of one that an example does
- *  not have, the sign before it is left out too. */
+/** Operands of an operation: of each, what of it a cell comes from, and the sign after it, or a function that makes it.
+ *  Of one that an example does not have, the sign before it is left out too. */
 const ofEach =
   (...parts) =>
   async (view, name) => {
@@ -65,16 +65,14 @@ const ofEach =
     const plateOf = (operand, at) =>
       tensorPlate(view, operand, { frames: parts[of.indexOf(operand)][0], transposed: isScore && at === 1 });
     const plates = await Promise.all(there.map(plateOf));
-    return plates.flatMap((plate, at) => [plate, parts.at(at === there.length - 1 ? -1 : at)[1]]);
+    const after = (at) => parts.at(at === there.length - 1 ? -1 : at)[1];
+    return plates.flatMap((plate, at) => [plate, after(at).sign ? after(at) : after(at)(view.run, name)]);
   };
 
-const scaleOperand = (view, name) => {
-  const { words: root } = divisorOfRun(view.run, splitName(name).path);
-  return ofEach([CELL, sign(`÷ ${root} =`, `divided by ${root} equals`)])(view, name);
+const scaleSign = (run, name) => {
+  const { words: root } = divisorOfRun(run, splitName(name).path);
+  return sign(`÷ ${root} =`, `divided by ${root} equals`);
 };
-
-const activationOperand = (view, name) =>
-  ofEach([CELL, sign(`${ACTIVATION_WORDS[view.run.config.activation]} →`, "becomes")])(view, name);
 
 /** x · W + b; nothing where a worked example has no W. */
 const linearOperands = async (view, name) => {
@@ -105,15 +103,15 @@ const rowPlate = (name, tensor, words, count, from = 0) =>
   });
 
 const affineOperands = async (view, name) => {
-  const [x] = madeOf(view.run, name).of;
-  const names = madeOf(view.run, name).parameters;
-  const [weight, bias] = names.map(view.run.parameter);
-  const plate = await tensorPlate(view, x, { frames: CELL });
+  const { of, parameters } = madeOf(view.run, name);
+  const [weight, bias] = parameters.map(view.run.parameter);
+  const plate = await tensorPlate(view, of[0], { frames: CELL });
   if (!weight) return [plate, sign("· weight + bias →", "times weight plus bias gives")];
-  const [{ symbol, title, bias: biasSymbol }] = captionOfTensor(name).weights;
-  const gamma = rowPlate(names[0], weight, { symbol, title, role: "x" }, plate.panel.columns);
-  const words = { symbol: biasSymbol, title: "Bias of each dimension", role: "x" };
-  return [plate, TIMES, gamma, PLUS, rowPlate(names[1], bias, words, plate.panel.columns), EQUALS];
+  const [{ symbol, title, bias: beta }] = captionOfTensor(name).weights;
+  const { columns } = plate.panel;
+  const weightRow = rowPlate(parameters[0], weight, { symbol, title, role: "x" }, columns);
+  const biasRow = rowPlate(parameters[1], bias, { symbol: beta, title: "Bias of each dimension", role: "x" }, columns);
+  return [plate, TIMES, weightRow, PLUS, biasRow, EQUALS];
 };
 
 /** All heads' contexts side by side, which is the concatenated matrix. */
@@ -155,7 +153,7 @@ const nothing = () => [];
 const OPERANDS = {
   linear: linearOperands,
   product: ofEach([ROW, TIMES], [COLUMN, EQUALS]),
-  scale: scaleOperand,
+  scale: ofEach([CELL, scaleSign]),
   plus: ofEach([CELL, PLUS], [CELL, EQUALS]),
   softmax: ofEach([ROW, SOFTMAX]),
   concatenate: headOperands,
@@ -164,7 +162,7 @@ const OPERANDS = {
   variance: ofEach([ROW, sign("variance →", "has in each row the variance")]),
   standardize: ofEach([ROW, sign("(x − μ) ÷ √(σ² + ε) →", "standardised")]),
   affine: affineOperands,
-  activation: activationOperand,
+  activation: ofEach([CELL, ({ config }) => sign(`${ACTIVATION_WORDS[config.activation]} →`, "becomes")]),
   lookup: lookupOperands,
   sinusoids: nothing,
 };

@@ -6,7 +6,7 @@ import { madeOnce } from "../base/text.js";
 import { splitName } from "../runs/parts.js";
 import { UNSWITCHED, isSwitched } from "../runs/switches.js";
 import { grid } from "../matrices/grid.js";
-import { picture } from "../matrices/painting.js";
+import { LEAST_WITH_DASH, picture } from "../matrices/painting.js";
 import { kindOfNumbers, scaleOf, shadesOf } from "../matrices/scales.js";
 import { isSilent } from "../cells/attention_operations.js";
 import { forbiddenCells } from "./specs.js";
@@ -78,7 +78,8 @@ export const legendOfPlates = (specs) => {
   const numbers = specs.flatMap(({ panel }) => [...numbersOf(panel)]);
   const isMasked = specs.some(({ forbidden }) => forbidden);
   const hatched = [numbers.includes(-Infinity) && "−∞", isMasked && "masked: exactly 0"].filter(Boolean).join(", ");
-  const isDashed = specs.some(({ scale, size }) => scale.kind === "numbers" && !size.numbers);
+  const hasDashes = ({ numbers, width, height }) => !numbers && Math.min(width, height) >= LEAST_WITH_DASH;
+  const isDashed = specs.some(({ scale, size }) => scale.kind === "numbers" && hasDashes(size));
   return element("p.legend", { class: isDashed && "dashed" }, [
     [...scales.values()].map(({ role, scale, symbols }) =>
       element(`span.legend-scale.role-${role}`, [
