@@ -6,7 +6,7 @@ import { panelOf } from "../base/numbers.js";
 import { inputOf } from "../runs/lineage.js";
 import { fullTitleOf, kindOf, stackOf, sublayersOf, titleOf } from "../runs/parts.js";
 import { stripPicture } from "../matrices/painting.js";
-import { scaleOf } from "../matrices/scales.js";
+import { scaleOf, shadesOf } from "../matrices/scales.js";
 import { state } from "../view/state.js";
 import { openingButton } from "./drawing.js";
 
@@ -40,7 +40,10 @@ export const layerView = async (run, layer) => {
       element("div.stream-in", strip(streams[0].flows, lit, "what comes in")),
       streams.map((stream) => sublayerGroup(stream, normFirst, lit)),
     ),
-    stripLegend(streams[0].flows, most),
+    element("p.legend", [
+      element("span.legend-scale.role-x", shadesOf({ kind: "numbers", most })),
+      `in every strip: a row for each position, a column for each of ${run.config.width} numbers of its vector`,
+    ]),
   ];
 };
 
@@ -78,16 +81,5 @@ const strip = (tensor, { at, token, most }, label) => {
       stripPicture(panel, most, `${label}: ${rows} vectors of ${columns} numbers`),
       element("span.strip-mark", { "aria-hidden": "true" }, words(token)),
     ]),
-  ]);
-};
-
-/** What the colours of all these strips mean: the same numbers everywhere. */
-const stripLegend = (tensor, most) => {
-  const shades = { rows: 1, columns: 21, at: (_, column) => ((column - 10) / 10) * most };
-  return element("p.strip-legend", [
-    element("span.number", `−${most.toFixed(2)}`),
-    stripPicture(shades, most, "from the smallest number to the largest"),
-    element("span.number", most.toFixed(2)),
-    ` in every strip: a row for each position, a column for each of ${tensor.shape.at(-1)} numbers of its vector`,
   ]);
 };

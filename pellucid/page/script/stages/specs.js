@@ -102,10 +102,10 @@ const statesOfRows = ({ time }, name, rows) => {
 
 /** "6 × 6 = target × target", and how many heads there are. */
 const shapeInWords = (name, tensor, { rows, columns }, transposed = false) => {
-  const pairs = axesOfMatrix(tensor.axes).map((letter, place) => [place ? columns : rows, axisInWords(letter, name)]);
-  const [sizes, said] = [0, 1].map((part) => (transposed ? pairs.toReversed() : pairs).map((pair) => pair[part]));
-  const count = headsOfTensor(tensor);
-  return `${sizes.join(" × ")} = ${said.join(" × ")}${count > 1 ? `, in each of ${count} heads` : ""}`;
+  const said = axesOfMatrix(tensor.axes).map((letter) => axisInWords(letter, name));
+  const inOrder = (list) => (transposed ? list.toReversed() : list).join(" × ");
+  const heads = headsOfTensor(tensor) > 1 ? `, in each of ${headsOfTensor(tensor)} heads` : "";
+  return `${inOrder([rows, columns].slice(0, said.length))} = ${inOrder(said)}${heads}`;
 };
 
 const axisInWords = (letter, name) => {
