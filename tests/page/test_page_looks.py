@@ -122,7 +122,7 @@ def test_each_hue_has_its_scale_and_a_key_is_a_key(browser: Any, path: Path) -> 
             "it shows that it scrolls"
         )
         opened.go("#encoder.layers.0.feed_forward.hidden")
-        assert "dash: below 0" in opened.text(".legend") or opened.page.locator(".colour-only").count() == 0
+        assert "dash: below 0" in opened.text(".legend") or opened.page.locator(".painted").count() == 0
 
 
 @pytest.mark.parametrize(("motion", "moves"), [("no-preference", True), ("reduce", False)])

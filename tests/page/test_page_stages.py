@@ -256,7 +256,7 @@ def test_weights_sum_to_one_and_what_is_masked_is_hatched(opened: Any, hindi: Ex
     assert "−∞" in place.locator(".legend").inner_text()
 
 
-def test_more_than_64_by_64_is_painted_and_walked_all_the_same(opened: Any) -> None:
+def test_without_room_for_its_numbers_a_matrix_is_painted_and_walked_all_the_same(opened: Any) -> None:
     opened.evaluate("""() => {
       const tensor = makeTensor("LD", [80, 70], Float32Array.from({length: 5600}, (_, i) => i / 100 - 20));
       const labels = (count) => Array.from({length: count}, (_, i) => String(i));

@@ -1,4 +1,4 @@
-// A matrix as a table with the roles of a grid: its cells are elements, or, where they are many, one picture.
+// A matrix as a table with the roles of a grid: its cells are elements, or, without room for their numbers, one picture.
 
 import { element, say, words } from "../base/elements.js";
 import { fourDecimals, rowOfPanel, sumOf } from "../base/numbers.js";
@@ -6,22 +6,18 @@ import { cellInWords } from "./cell_words.js";
 import { picture } from "./painting.js";
 import { depthOf, shadeOf } from "./scales.js";
 
-const MOST_ELEMENTS = 64 * 64; // cells; more of them are painted on a canvas
-const SMALLEST_ELEMENT = 8; // pixels; smaller cells are painted too
 const ROOM_FOR_A_WORD = 48; // pixels; above narrower columns tokens stand upright
 
 /** {element, show(row, column, focus), boxOf(row, column), cellAt(event)} for a grid's matrix. */
 export const tableOfCells = (matrix) => {
   const { panel, asks, rowSums, numbers, width, height, areTokensAbove } = matrix;
-  const isSmall = !numbers && Math.min(width, height) < SMALLEST_ELEMENT;
-  const isPainted = isSmall || panel.rows * panel.columns > MOST_ELEMENTS;
-  const cells = isPainted ? paintedCells(matrix) : cellElements(matrix);
-  const rows = matrix.rows.map((_, row) => rowOfCells(matrix, row, cells.inRow(row), isPainted));
+  const cells = numbers ? cellElements(matrix) : paintedCells(matrix);
+  const rows = matrix.rows.map((_, row) => rowOfCells(matrix, row, cells.inRow(row)));
   const headings = matrix.columns.map((label, column) => columnHeading(matrix, label, column));
   const corner = element("td.axes-corner", asks && [element("span", "asks ↓"), element("span", "attended to →")]);
   const sum = rowSums && element("th.sum", { scope: "col", role: "columnheader" }, "row sum");
   const tokens = areTokensAbove && (width < ROOM_FOR_A_WORD ? "tokens-above" : "tokens-level");
-  const kinds = [!numbers && "colour-only", !numbers && tokens, matrix.pick && "picks", isPainted && "painted"];
+  const kinds = numbers ? [matrix.pick && "picks"] : ["painted", tokens];
   const table = element(
     "table.cells",
     {
@@ -117,9 +113,9 @@ const paintedCells = (matrix) => {
 };
 
 /** A row with what is told of it in time, "new", "cached", … Of rows that are low, some have their label. */
-const rowOfCells = (matrix, row, cells, isPainted) => {
+const rowOfCells = (matrix, row, cells) => {
   const told = matrix.rowState[row];
-  const isShown = !isPainted || row % labelsEvery(matrix.height, 15, matrix.asks || !matrix.rowWord) === 0;
+  const isShown = matrix.numbers || row % labelsEvery(matrix.height, 15, matrix.asks || !matrix.rowWord) === 0;
   const state = told && [" ", element("small.row-state", told)];
   const heading = headingOf("row", matrix.rows[row], state);
   heading.classList.toggle("unnumbered", !isShown);
@@ -155,7 +151,6 @@ const cellElement = (matrix, row, column) => {
   const value = matrix.panel.at(row, column);
   const shade = matrix.forbidden?.(row, column) ? { class: "hatched" } : shadeOf(depthOf(matrix.scale, value));
   const cell = { ...shade, role: "gridcell", tabindex: "-1" };
-  if (!matrix.numbers) return element("td", { ...cell, "aria-label": fourDecimals(value) });
   const word = matrix.pick && [element("span.pick", words(matrix.pick(row, column).label)), " "];
   return element("td", cell, word, fourDecimals(value));
 };

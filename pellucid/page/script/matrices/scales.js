@@ -39,11 +39,12 @@ export const depthOf = ({ kind, most }, value) => {
 };
 
 /** The shades of a scale between its ends. */
-export const shadesOf = ({ kind, most }) => {
+export const shadesOf = (scale) => {
+  const { kind, most } = scale;
   if (kind === "mask") return "blank: 0";
-  const depths = kind === "numbers" ? [-1, -0.6, -0.25, 0, 0.25, 0.6, 1] : [0, 0.25, 0.5, 0.75, 1];
-  const shades = depths.map((depth) => element("i", shadeOf(depth)));
-  return [plainNumber(depths[0] * most), " ", shades, " ", plainNumber(most)];
+  const parts = kind === "weights" ? [0, 0.25, 0.5, 0.75, 1] : [-1, -0.6, -0.25, 0, 0.25, 0.6, 1];
+  const shades = parts.map((part) => element("i", shadeOf(depthOf(scale, part * most))));
+  return [plainNumber(parts[0] * most), " ", shades, " ", plainNumber(most)];
 };
 
 /** Attributes that give an element its shade. */

@@ -41,7 +41,7 @@ export const layerView = async (run, layer) => {
       streams.map((stream) => sublayerGroup(stream, normFirst, lit)),
     ),
     element("p.legend", [
-      element("span.legend-scale.role-x", shadesOf({ kind: "numbers", most })),
+      element("span.legend-scale.role-x", shadesOf({ kind: "strip", most })),
       `in every strip: a row for each position, a column for each of ${run.config.width} numbers of its vector`,
     ]),
   ];
