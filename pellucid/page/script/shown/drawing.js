@@ -51,10 +51,11 @@ export const modelOf = async (run) => {
 
 /** Who looks at whom in each self-attention: the mean of its heads; none of a sentence that is too long to draw. */
 const weightsToDraw = async (run) => {
-  if (Math.max(run.source.length, run.target.length) > MOST_LINES) return {};
-  const parts = attentionsOf(run).filter((part) => part.endsWith(".self_attention"));
-  const means = parts.map(async (part) => [part, meanOfHeads(await run.get(`${part}.weights`))]);
-  return Object.fromEntries(await Promise.all(means));
+  const looks = {};
+  if (Math.max(run.source.length, run.target.length) > MOST_LINES) return looks;
+  for (const part of attentionsOf(run))
+    if (part.endsWith(".self_attention")) looks[part] = meanOfHeads(await run.get(`${part}.weights`));
+  return looks;
 };
 
 /** The blocks of a stack in the order of computation; on a wide screen the style stacks them upwards. */

@@ -39,11 +39,9 @@ const stepHead = (by) => {
 };
 
 const stepLayer = (by) => {
-  const layer = layerOf(state.block);
-  if (!layer) return;
-  const layers = layersOf(current.run, stackOf(layer));
-  const next = layers[layers.indexOf(layer) + by];
-  if (!next) return;
+  const layers = layersOf(current.run, stackOf(state.block));
+  const next = layers[layers.indexOf(layerOf(state.block)) + by];
+  if (!layerOf(state.block) || !next) return;
   say(fullTitleOf(next));
   changeLayer(next);
 };
