@@ -13,7 +13,9 @@ export const tableOfCells = (matrix) => {
   const { panel, asks, rowSums, numbers, width, height, areTokensAbove } = matrix;
   const cells = numbers ? cellElements(matrix) : paintedCells(matrix);
   const rows = matrix.rows.map((_, row) => rowOfCells(matrix, row, cells.inRow(row)));
-  const headings = matrix.columns.map((label, column) => columnHeading(matrix, label, column));
+  const headings = matrix.columns.map((label) => headingOf("col", label));
+  const every = numbers ? 1 : labelsEvery(width, areTokensAbove ? 12 : 36, areTokensAbove);
+  headings.forEach((heading, column) => heading.classList.toggle("unnumbered", column % every > 0)); // no room for all
   const corner = element("td.axes-corner", asks && [element("span", "asks ↓"), element("span", "attended to →")]);
   const sum = rowSums && element("th.sum", { scope: "col", role: "columnheader" }, "row sum");
   const tokens = areTokensAbove && (width < ROOM_FOR_A_WORD ? "tokens-above" : "tokens-level");
@@ -124,15 +126,6 @@ const rowOfCells = (matrix, row, cells) => {
     cells,
     matrix.rowSums && element("td.sum", { role: "gridcell" }, fourDecimals(sumOf(rowOfPanel(matrix.panel, row)))),
   ]);
-};
-
-/** Of columns that are narrow, some have their label. */
-const columnHeading = (matrix, label, column) => {
-  const { numbers, width, areTokensAbove } = matrix;
-  const isShown = numbers || column % labelsEvery(width, areTokensAbove ? 12 : 36, areTokensAbove) === 0;
-  const heading = headingOf("col", label);
-  heading.classList.toggle("unnumbered", !isShown);
-  return heading;
 };
 
 /** Return n where every nth label has room; of numbers every 8th, 16th, … is shown. */

@@ -11,12 +11,10 @@ import { isSwitched, seeSwitched } from "./switches.js";
 const madeOfRuns = new WeakMap();
 
 /** What is made of a run, once. */
-const onceOfRun = (run, key, make) =>
-  madeOnce(
-    madeOnce(madeOfRuns, run, () => new Map()),
-    key,
-    make,
-  );
+const onceOfRun = (run, key, make) => {
+  const made = madeOnce(madeOfRuns, run, () => new Map());
+  return madeOnce(made, key, make);
+};
 
 /**
  * A run's target decoded token by token: of each step its tensors by name. With a cache a step computes the new row

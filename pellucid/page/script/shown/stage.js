@@ -46,6 +46,14 @@ const wayTo = (run) => {
   const step = (above, key, title) =>
     button(title, () => goToBlock(above), { "data-key": key, "aria-current": above === block ? "true" : null });
   const toModel = () => setState(CLOSED, { left: block });
+  const choice = (other) => ({
+    label: kindOf(other),
+    says: `layer ${kindOf(other)}`,
+    key: `layer-${other}`,
+    chosen: other === layer,
+    choose: () => changeLayer(other),
+  });
+  const label = element("span.label", "layer ", keysOf(",", "."));
   return [
     element("nav.way", { "aria-label": "the way here" }, [
       button("← The whole model", toModel, { "data-key": "way-model" }),
@@ -53,19 +61,8 @@ const wayTo = (run) => {
       block !== layer && step(block, "way-part", titleOf(block)),
       button("×", toModel, { class: "close-sheet", "data-key": "way-close", "aria-label": "Close" }),
     ]),
-    element("div.choosers", layer && layerChooser(run, layer)),
+    element("div.choosers", layer && choiceOf("layer", label, layersOf(run, stackOf(layer)).map(choice))),
   ];
-};
-
-const layerChooser = (run, layer) => {
-  const choices = layersOf(run, stackOf(layer)).map((other) => ({
-    label: kindOf(other),
-    says: `layer ${kindOf(other)}`,
-    key: `layer-${other}`,
-    chosen: other === layer,
-    choose: () => changeLayer(other),
-  }));
-  return choiceOf("layer", element("span.label", "layer ", keysOf(",", ".")), choices);
 };
 
 /** The same part in another layer of the stack. */

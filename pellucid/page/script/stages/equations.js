@@ -45,9 +45,7 @@ export const resultOf = ({ items }) => items.at(-1);
 const sign = (text, said) => ({ sign: text, words: said });
 
 export const TIMES = sign("·", "times");
-const PLUS = sign("+", "plus"),
-  EQUALS = sign("=", "equals"),
-  SOFTMAX = sign("softmax →", "softmax of each row gives");
+const [PLUS, EQUALS] = [sign("+", "plus"), sign("=", "equals")];
 
 // What of an operand a cell of the result comes from.
 export const COLUMN = (_, column) => ({ column });
@@ -148,21 +146,19 @@ const lookupOperands = async (view, name) => {
   return [rows, run.config.scale_embeddings === false ? EQUALS : sign(`· √${width} =`, `times √${width} equals`)];
 };
 
-const nothing = () => [];
-
 const OPERANDS = {
   linear: linearOperands,
   product: ofEach([ROW, TIMES], [COLUMN, EQUALS]),
   scale: ofEach([CELL, scaleSign]),
   plus: ofEach([CELL, PLUS], [CELL, EQUALS]),
-  softmax: ofEach([ROW, SOFTMAX]),
+  softmax: ofEach([ROW, sign("softmax →", "softmax of each row gives")]),
   concatenate: headOperands,
-  same: nothing,
+  same: () => [],
   mean: ofEach([ROW, sign("mean →", "has in each row the mean")]),
   variance: ofEach([ROW, sign("variance →", "has in each row the variance")]),
   standardize: ofEach([ROW, sign("(x − μ) ÷ √(σ² + ε) →", "standardised")]),
   affine: affineOperands,
   activation: ofEach([CELL, ({ config }) => sign(`${ACTIVATION_WORDS[config.activation]} →`, "becomes")]),
   lookup: lookupOperands,
-  sinusoids: nothing,
+  sinusoids: () => [],
 };

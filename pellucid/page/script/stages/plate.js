@@ -2,7 +2,6 @@
 
 import { button, chip, element, keysOf, withScripts, withoutScripts } from "../base/elements.js";
 import { apart, fourDecimals, largestCell, numbersOf, panelsOf } from "../base/numbers.js";
-import { madeOnce } from "../base/text.js";
 import { splitName } from "../runs/parts.js";
 import { UNSWITCHED, isSwitched } from "../runs/switches.js";
 import { grid } from "../matrices/grid.js";
@@ -68,25 +67,16 @@ const differenceOfRuns = (spec) => {
   return element("p.largest-difference", `largest difference ${fourDecimals(value)}`, value > 0 && at);
 };
 
-/** What the colours of these plates mean: a scale for each hue, with the symbols of its matrices. */
+/** What the colours of these plates mean: the scale of each matrix, in its hue. */
 export const legendOfPlates = (specs) => {
-  const scales = new Map();
-  for (const { role, scale, caption } of specs) {
-    const known = madeOnce(scales, `${role} ${JSON.stringify(scale)}`, () => ({ role, scale, symbols: new Set() }));
-    known.symbols.add(caption.symbol);
-  }
+  const matrices = [...new Map(specs.map((spec) => [spec.caption.symbol, spec])).values()]; // of several heads, one
   const numbers = specs.flatMap(({ panel }) => [...numbersOf(panel)]);
   const isMasked = specs.some(({ forbidden }) => forbidden);
   const hatched = [numbers.includes(-Infinity) && "−∞", isMasked && "masked: exactly 0"].filter(Boolean).join(", ");
-  const hasDashes = ({ numbers, width, height }) => !numbers && Math.min(width, height) >= LEAST_WITH_DASH;
+  const hasDashes = ({ numbers: digits, width, height }) => !digits && Math.min(width, height) >= LEAST_WITH_DASH;
   const isDashed = specs.some(({ scale, size }) => scale.kind === "numbers" && hasDashes(size));
   return element("p.legend", { class: isDashed && "dashed" }, [
-    [...scales.values()].map(({ role, scale, symbols }) =>
-      element(`span.legend-scale.role-${role}`, [
-        scales.size > 1 && [...symbols].map((symbol) => [element("b.symbol", withScripts(symbol)), " "]),
-        shadesOf(scale),
-      ]),
-    ),
+    matrices.map((spec) => element(`span.legend-scale.role-${spec.role}`, symbolOf(spec), " ", shadesOf(spec.scale))),
     hatched && element("span.legend-scale", element("i.hatched"), ` ${hatched}`),
     isDashed && element("span", "dash: below 0"),
   ]);
