@@ -262,9 +262,9 @@ def test_without_room_for_its_numbers_a_matrix_is_painted_and_walked_all_the_sam
       const labels = (count) => Array.from({length: count}, (_, i) => String(i));
       const size = {width: 9, height: 9, numbers: false};
       const [rows, columns] = [labels(80), labels(70)];
-      const words = {rowWord: "", columnWord: "dimension", word: "number", rowState: [], role: "x", title: "n"};
-      const scale = {kind: "numbers", most: 50};
-      const made = grid({panel: panelOf(tensor), size, scale, rows, columns, ...words});
+      const words = {rowWord: "", columnWord: "dimension", word: "number", rowState: []};
+      const scale = {kind: "numbers", most: 50}, role = "x", title = "n";
+      const made = grid({panel: panelOf(tensor), size, scale, role, title, rows, columns, ...words});
       made.id = "big";
       document.body.append(made);
       made.choose(0, 0, true);

@@ -3,7 +3,7 @@
 
 import { element, words } from "../base/elements.js";
 import { panelOf } from "../base/numbers.js";
-import { inputOf } from "../runs/lineage.js";
+import { madeOf } from "../runs/lineage.js";
 import { fullTitleOf, kindOf, stackOf, sublayersOf, titleOf } from "../runs/parts.js";
 import { stripPicture } from "../matrices/painting.js";
 import { scaleOf, shadesOf } from "../matrices/scales.js";
@@ -14,7 +14,7 @@ import { openingButton } from "./drawing.js";
 export const layerView = async (run, layer) => {
   const { sublayers, normFirst } = sublayersOf(run, layer);
   const streams = [];
-  let flows = await run.get(inputOf(run, layer));
+  let flows = await run.get(madeOf(run, `${layer}.residual_1.sum`).of[0]); // what runs into the layer
   for (const { part, residual } of sublayers) {
     const [added, next] = [await run.get(`${part}.output`), await run.get(`${residual}.output`)];
     streams.push({ part, residual, flows, added, next });

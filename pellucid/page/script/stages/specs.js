@@ -19,7 +19,8 @@ export const tensorPlate = async (view, name, also = {}) => {
   const { run } = view;
   const tensor = await run.get(name);
   const head = tensor.axes.includes("H") ? (also.head ?? view.head) : 0;
-  const beside = await besideTensor(view, name, tensor);
+  const found = view.beside?.names.includes(name) ? await view.beside.get(name) : null;
+  const beside = found?.shape.join() === tensor.shape.join() ? found : null;
   const isSame = Boolean(beside) && isNearly(tensor, beside); // said, and not drawn twice
   const other = isSame ? null : beside;
   const caption = { ...captionOfTensor(name), ...also.words };
@@ -59,13 +60,6 @@ export const forbiddenCells = async (run, name, head) => {
   if (!name.endsWith("weights") || !run.names.includes(mask)) return null;
   const panel = panelOf(await run.get(mask), head);
   return numbersOf(panel).includes(-Infinity) ? (row, column) => panel.at(row, column) === -Infinity : null;
-};
-
-/** The same tensor of the run beside this one; null where that run has none of this shape. */
-const besideTensor = async (view, name, tensor) => {
-  if (!view.beside || !view.beside.names.includes(name)) return null;
-  const other = await view.beside.get(name);
-  return other.shape.join() === tensor.shape.join() ? other : null;
 };
 
 /** A plate with rows and columns exchanged: Kᵀ. */
