@@ -1,6 +1,6 @@
 """A page opened in the browser, as a reader opens it; and measures of what is seen."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -39,6 +39,13 @@ SMALL_TARGETS = """() => [...document.querySelectorAll("button, select, input, s
   .map((target) => [target.getBoundingClientRect(), target.outerHTML.slice(0, 90)])
   .filter(([box]) => box.height < (matchMedia("(min-width: 901px) and (pointer: fine)").matches ? 24 : 44))
   .map(([box, html]) => `${box.width} × ${box.height}: ${html}`)"""
+
+SPECIAL = {"<s>": "START", "</s>": "END", "<pad>": "PAD", ">>hi<<": "to Hindi", ">>es<<": "to Spanish"}
+
+
+def named(tokens: Iterable[str]) -> list[str]:
+    """Return tokens as the page names them."""
+    return [SPECIAL.get(token, token) for token in tokens]
 
 
 class Opened:

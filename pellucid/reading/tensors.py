@@ -27,6 +27,9 @@ class TensorKind:
     notes: str  # HTML
     source: str  # where the notes and the paper write it
     reading: str
+    stage: str = ""  # what the page says of the stage that makes it
+    sign: str = ""  # HTML
+    step: int = 0
 
 
 @dataclass(frozen=True)

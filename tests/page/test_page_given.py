@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from opened_page import Opened, opened_page
+from opened_page import Opened, named, opened_page
 
 from pellucid.explanation import Explanation
 
@@ -36,7 +36,10 @@ def test_a_given_target_is_explained_as_python_does(browser: Any, demo: Explanat
         opened.settle()
         assert opened.text("h1 .said-sentence") == target
         for line, step in zip(opened.texts("#steps tbody tr"), given.steps, strict=True):
-            assert step.expected in line and abs(float(NUMBER.findall(line)[0]) - step.probability) < 6e-5
+            assert (
+                named([step.expected])[0] in line
+                and abs(float(NUMBER.findall(line)[0]) - step.probability) < 6e-5
+            )
         told = opened.text("#given")
         assert found.translation.text in told
         losses = [sum(step.loss for step in each.steps) for each in (found, given)]
@@ -59,9 +62,10 @@ def test_the_six_tokens_of_the_notes_are_one_address(
         rows = opened.texts("[data-plate$=weights] tbody tr")
         weights = given.trace[f"{SELF}.weights"].tensor[0, 0].tolist()
         assert len(rows) == 6
-        for row, token, numbers in zip(rows, given.target_tokens, weights, strict=False):
-            assert row.startswith(token)
-            assert [float(each) for each in NUMBER.findall(row)][:6] == pytest.approx(numbers, abs=6e-5)
+        for row, token, numbers in zip(rows, named(given.target_tokens), weights, strict=False):
+            label, *cells, total = row.split()
+            assert (label, total) == (token, "1.0000")
+            assert [float(each) for each in cells] == pytest.approx(numbers, abs=6e-5)
         assert "computed" in opened.text(".making-total")
         opened.go("#")
         assert opened.text("h1").startswith("How are you") and not opened.is_seen("#given")

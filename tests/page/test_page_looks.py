@@ -67,9 +67,8 @@ def test_forced_colours_keep_the_shades_the_hatching_and_the_bars(
         assert hatched == masked.tolist() and any(hatched) and not all(hatched)
         grounds = styles_of(opened, cells, "backgroundColor")
         assert len({ground for ground, no in zip(grounds, masked, strict=True) if not no}) > 5
-        assert (
-            len(set(styles_of(opened, ".stage-field .legend-scale i:not(.hatched)", "backgroundColor"))) == 5
-        )
+        shades = ".stage-field .legend-scale:nth-child(2) i:not(.hatched)"
+        assert len(set(styles_of(opened, shades, "backgroundColor"))) == 5
         opened.until("document.querySelector('.inspector .making') !== null")
         canvas = styles_of(opened, "body", "backgroundColor")[0]
         assert set(styles_of(opened, ".inspector .terms .term-bar", "backgroundColor")) - {canvas}
@@ -111,6 +110,19 @@ def test_a_cell_shows_the_row_and_the_column_it_came_from(
         assert shares[1] == pytest.approx(four(part("weights")[3]), abs=1.01e-4)
         share, values, _ = strips(opened, f"#{CROSS}.context?{at}")
         assert (share[1], values[1]) == (four(part("weights")[3]), four(part("values")[:, 2]))
+
+
+def test_each_hue_has_its_scale_and_a_key_is_a_key(browser: Any, path: Path) -> None:
+    with opened_page(browser, path, f"#{SELF}.weights") as opened:
+        assert opened.texts(".legend .symbol") == ["S + M", "A"]
+        assert "masked: exactly 0" in opened.text(".legend") and "dash" not in opened.text(".legend")
+        assert opened.texts(".label kbd") == [",", ".", "[", "]"]
+        assert set(styles_of(opened, ".label kbd", "borderTopStyle")) == {"solid"}
+        assert "local" in styles_of(opened, ".inspector", "backgroundAttachment")[0], (
+            "it shows that it scrolls"
+        )
+        opened.go("#encoder.layers.0.feed_forward.hidden")
+        assert "dash: below 0" in opened.text(".legend") or opened.page.locator(".painted").count() == 0
 
 
 @pytest.mark.parametrize(("motion", "moves"), [("no-preference", True), ("reduce", False)])

@@ -288,7 +288,7 @@ def test_claims_typed_in_are_judged_at_once(opened: Open) -> None:
     cells = page.locator(".claimed-stage[data-stage=weights] td[class]").all_inner_texts()
     assert [cell.split() for cell in cells[:2]] == [
         ["0.73", "✗", "wrong", "computed", "1.0000"],
-        ["0.27", "✗", "wrong", "computed", "0.0000"],
+        ["0.27", "✗", "wrong", "computed", "0"],
     ]
     assert [cell.split() for cell in cells[2:]] == [["0.12", "✓", "right"], ["0.88", "✓", "right"]]
     assert (

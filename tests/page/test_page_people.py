@@ -111,11 +111,11 @@ def test_a_listener_hears_the_translation_and_a_cell(browser: Any, demo_path: Pa
         opened.until("state.text === 'I like cats'")
         opened.settle()
         heard = opened.page.locator("#said").text_content()
-        assert heard.startswith("Step 1, one new row: <s> in, ")
+        assert heard.startswith("Step 1, one new row: START in, ")
         opened.go(f"#{SELF}.weights")
         plate = opened.page.locator(f"[data-plate='{SELF}.weights']")
         plate.locator("[tabindex='0']").focus()
         opened.press("Home", "ArrowDown")
-        assert re.fullmatch(r"\S+ asks, <s> is attended to, weight \d\.\d{4}", opened.focus)
+        assert re.fullmatch(r"\S+ asks, START is attended to, weight \d\.\d{4}", opened.focus)
         outline = plate.aria_snapshot()
         assert 'grid "A: Attention weights"' in outline and 'columnheader "row sum"' in outline

@@ -15,7 +15,7 @@ BOX = """(place) => {
   return [top, bottom];
 }"""
 # Words that are cut short, or that reach out of their place.
-CUT = """() => [...document.querySelectorAll(".token-row bdi:not(.raw)")].filter((text) => {
+CUT = """() => [...document.querySelectorAll(".token-row bdi")].filter((text) => {
   const [word, place] = [text, text.closest(".token")].map((part) => part.getBoundingClientRect());
   const isCut = !text.matches(".special") && text.scrollWidth > text.clientWidth + 1;
   return isCut || word.left < place.left - 1 || word.right > place.right + 1;

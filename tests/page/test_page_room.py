@@ -26,7 +26,7 @@ MIDDLES = """[".stream.lit", ".target .token.lit"].map((selector) => {
   const { left, right } = document.querySelector(selector).getBoundingClientRect();
   return (left + right) / 2;
 })"""
-CUT = """[...document.querySelectorAll(".token-row bdi:not(.raw), .memory-tokens bdi")]
+CUT = """[...document.querySelectorAll(".token-row bdi, .memory-tokens bdi")]
   .filter((text) => text.scrollWidth > text.clientWidth + 1).map((text) => text.textContent)"""
 
 

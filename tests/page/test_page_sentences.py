@@ -255,7 +255,7 @@ def test_four_decimals_and_all_digits(demo_page: Any) -> None:
     short = demo_page.evaluate(
         "(values) => values.map((value) => fourDecimals(Math.fround(value)))", values.tolist()
     )
-    assert short == [f"{value:z.4f}" for value in values.tolist()]
+    assert short == [f"{value:z.4f}" if value else "0" for value in values.tolist()]
     assert demo_page.evaluate("fourDecimals(Math.fround(3e38))") == "3e+38"
     long = demo_page.evaluate(
         "(values) => values.map((value) => allDigits(Math.fround(value)))", values.tolist()

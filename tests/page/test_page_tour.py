@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from opened_page import opened_page
+from opened_page import named, opened_page
 from tiny import translator
 
 from pellucid.explanation import Explanation
@@ -54,8 +54,8 @@ def told(demo: Explanation) -> dict[int, list[str]]:
         return f"{demo.trace[f'{SELF}.scaled_scores'].tensor[0].flatten()[sizes.argmax()].item():z.4f}"
 
     config, norm = demo.translator.model.config, "decoder.layers.0.residual_1.norm"
-    source = tuple(demo.source_tokens)
-    words, length = [step.expected for step in demo.steps], len(demo.steps)
+    source = tuple(named(demo.source_tokens))
+    words, length = named(step.expected for step in demo.steps), len(demo.steps)
     return {
         1: [*source, *words],
         2: [f"{config.vocabulary} × {config.width}", f"√{config.width} = {config.width**0.5:.4f}"],

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import torch
-from opened_page import opened_page
+from opened_page import named, opened_page
 from tiny import HOSTILE, translator
 
 from pellucid import edits
@@ -82,7 +82,7 @@ def test_the_mask_is_lifted_and_the_changed_numbers_are_those_of_an_edit(
     seen = watched_pass(model, hindi.vocabulary, hindi.source_ids, hindi.target_ids, lifted)
     probabilities = seen["decoder.probabilities"].tensor[0]
     expected = [row[token].item() for row, token in zip(probabilities, hindi.target_ids, strict=True)]
-    with opened_page(browser, path) as opened:
+    with opened_page(browser, path, "#?position=1") as opened:
         opened.tab_to("Switches")
         opened.press("Enter")
         opened.until("document.activeElement.textContent.startsWith('Causal mask')")
@@ -96,12 +96,43 @@ def test_the_mask_is_lifted_and_the_changed_numbers_are_those_of_an_edit(
             (weights[head, row, row + 1].item(), head, row) for head in range(2) for row in range(4)
         )
         says = opened.text("#effect .effect-says")
-        asks, word = hindi.target_tokens[row : row + 2]
+        asks, word = named(hindi.target_tokens)[row : row + 2]
         assert f"position {row + 1}, {asks}, now looks at {word} ({share:.2f}, head {head}" in says
         assert "training would leak" in says
         opened.press("Escape")
         opened.click("effect-reset")
         assert not opened.is_seen("#effect") and "mask" not in opened.address
+
+
+def test_the_leak_is_told_of_the_open_head_and_shown_where_it_is_largest(
+    browser: Any, demo_path: Path
+) -> None:
+    phone = {"has_touch": True, "is_mobile": True}
+    with opened_page(browser, demo_path, f"#{SELF}.weights?mask=off", 390, 844, **phone) as opened:
+        says = opened.text("#stage #effect .effect-says")
+        most = re.search(r"\((\S+), head (\d); in head 0, which is open, at most (\S+)\)", says)
+        assert most is not None and float(most[1]) > float(most[3]) and most[2] != "0"
+        effect, inspector = (opened.page.locator(place).bounding_box() for place in ("#effect", ".inspector"))
+        assert effect["y"] + effect["height"] < inspector["y"], "it covers nothing"
+        opened.click("see-leak")
+        assert f"head={most[2]}" in opened.address and "which is open" not in opened.text("#effect")
+
+
+def test_a_switch_keeps_the_chosen_step(browser: Any, path: Path) -> None:
+    with opened_page(browser, path, "#?step=2") as opened:
+        opened.click("#unfold")
+        opened.click("switch-causal")
+        assert opened.address == "#?step=2&mask=off" and "no later word" in opened.text("#effect")
+        opened.click("see-leak")
+        assert "training would leak" in opened.text("#effect")
+
+
+def test_a_special_token_has_one_name_on_the_whole_page(browser: Any, demo_path: Path) -> None:
+    with opened_page(browser, demo_path) as opened:
+        for address in ("", "#?position=1", f"#{SELF}.weights", "#encoder.output?cell=0,1", "#decoder.word"):
+            opened.go(address)
+            text = " ".join(opened.texts("main > :not(footer), #dock"))
+            assert re.findall(r"</?s>|>>\w+<<", text) == [] and ("START" in text or "to Hindi" in text)
 
 
 def test_a_head_is_silenced_and_before_stands_beside_after(
@@ -131,7 +162,7 @@ def test_sentences_of_ones_own_are_translated_as_python_does(
             opened.settle()
             steps = read(demo.translator, text, to).steps
             for line, step in zip(opened.texts("#steps tbody tr"), steps, strict=True):
-                assert step.expected in line
+                assert named([step.expected])[0] in line
                 assert abs(float(NUMBER.findall(line)[0]) - step.probability) < 6e-5
         opened.page.go_back()
         opened.settle()
@@ -321,8 +352,8 @@ def test_words_from_the_right_leave_tokens_in_their_order(browser: Any, tmp_path
         columns = opened.page.evaluate(WORDS, "[data-plate$=weights] [role=columnheader]")[
             : len(explanation.source_tokens)
         ]
-        assert [text for text, _, _ in columns] == list(explanation.source_tokens)
+        assert [text for text, _, _ in columns] == named(explanation.source_tokens)
         assert [x for _, _, x in columns] == sorted(x for _, _, x in columns)
         assert [direction for _, direction, _ in columns] == ["rtl", "rtl", "rtl", "ltr"]
         rows = opened.page.evaluate(WORDS, "[data-plate$=weights] [role=rowheader]")
-        assert [text for text, _, _ in rows] == list(explanation.target_tokens)
+        assert [text for text, _, _ in rows] == named(explanation.target_tokens)

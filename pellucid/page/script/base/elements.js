@@ -1,6 +1,6 @@
 // Make elements, fill places with them, and speak to screen readers.
 
-import { visibleText } from "./text.js";
+import { meaningOf, tokenName } from "./tokens.js";
 
 /** An element: element("p.note", { title: "…" }, "text", otherElement); its properties may be left out. A function
  *  listens to the event of its name; what begins with -- is a variable of the style. */
@@ -56,8 +56,10 @@ const tableRow = (row) => (Array.isArray(row) ? element("tr", row) : row);
 export const columnHead = (...children) => element("th", { scope: "col" }, children);
 export const rowHead = (...children) => element("th", { scope: "row" }, children);
 
-/** A token or a sentence, kept from turning its neighbours round where it is written from the right. */
-export const words = (text, properties = {}) => element("bdi", properties, visibleText(text));
+/** A token or a sentence, kept from turning its neighbours round where it is written from the right. A special token
+ *  has its meaning, and is itself the title. */
+export const words = (text, properties = {}) =>
+  element("bdi", { title: meaningOf(text) && text, ...properties }, tokenName(text));
 
 /** A token that is spoken of in a sentence, set apart from it. */
 export const chip = (text) => words(text, { class: "chip" });
@@ -75,6 +77,9 @@ export const withScripts = (text) =>
 
 /** The same words without their markup, for what is read aloud or copied. */
 export const withoutScripts = (text) => text.replace(/<sup>T<\/sup>/g, "ᵀ").replace(/<\/?su[bp]>/g, "");
+
+/** The keys of the keyboard that go to the one before and to the next. */
+export const keysOf = (before, next) => [element("kbd", before), " ", element("kbd", next)];
 
 /** A share of 1 as a bar; the number stands beside it. */
 export const shareBar = (share) =>

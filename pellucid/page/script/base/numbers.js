@@ -32,6 +32,8 @@ export const headsOfTensor = ({ axes, shape }) => (axes.includes("H") ? shape[ax
 export const rowOfPanel = ({ columns, at }, row) => Array.from({ length: columns }, (_, column) => at(row, column));
 export const columnOfPanel = ({ rows, at }, column) => Array.from({ length: rows }, (_, row) => at(row, column));
 
+export const sumOf = (numbers) => numbers.reduce((sum, number) => sum + number, 0);
+
 /** The places of the highest numbers, the best first; of equals, the earlier. */
 export const bestPlaces = (numbers, count) =>
   Array.from(numbers.keys())
@@ -74,8 +76,10 @@ export const meanOfHeads = (tensor) => {
   return { ...heads[0], at };
 };
 
-/** Four decimals, as every table has them: "0.4502", "−∞". Equally near ones go to the even digit, as in Python. */
+/** Four decimals, as every table has them: "0.4502", "−∞"; what is exactly 0 is a bare "0", what is rounded to it is
+ *  "0.0000". Equally near ones go to the even digit, as in Python. */
 export const fourDecimals = (x) => {
+  if (x === 0) return "0";
   if (!Number.isFinite(x)) return Number.isNaN(x) ? "?" : allDigits(x);
   if (Math.abs(x) >= 1e21) return allDigits(x); // too large for decimals
   const size = Math.abs(x) * 10000;

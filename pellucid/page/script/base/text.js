@@ -1,8 +1,5 @@
 // Text as it can be shown, and things made once.
 
-/** The same in plain text: “like”. */
-export const quoted = (text) => `“${visibleText(text)}”`;
-
 /** Control characters and half pairs cannot be seen: a � stands for each. */
 export const visibleText = (text) => String(text).replace(/\p{Cc}|\p{Cs}/gu, "�");
 

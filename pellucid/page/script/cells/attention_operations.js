@@ -1,7 +1,7 @@
 // The operations of an attention for one cell: a product, scale, mask, softmax, the heads side by side.
 
 import { columnOfPanel, numbered, panelOf, rowOfPanel } from "../base/numbers.js";
-import { quoted } from "../base/text.js";
+import { quoted, tokenName } from "../base/tokens.js";
 import { weightPanel } from "../runs/lineage.js";
 import { isDecoderSelf, splitName } from "../runs/parts.js";
 import { isMeant } from "../runs/switches.js";
@@ -15,16 +15,11 @@ export const BEST_WORDS = 20; // of a vocabulary are shown, in a plate and in a 
 export const numbersHere = ({ of, row, column }) =>
   of.map(({ panel }) => panel.at(row, Math.min(column, panel.columns - 1)));
 
-/** A cell of which the page has the number alone. */
-export const notMade = ({ caption, panel, row, column }, more) => ({
-  equation: caption.equation,
-  total: panel.at(row, column),
+/** A cell of which the page has the number alone, because it does not have this parameter. */
+export const notCarried = (name, { before = "", after = "" } = {}) => ({
   missing: true,
-  ...more,
+  note: `${before}The model has more parameters than a page can carry, so ${name} is not here: this is the number that the pass recorded${after}.`,
 });
-
-export const notCarried = (name) =>
-  `The model has more parameters than a page can carry, so ${name} is not here: this is the number that the pass recorded`;
 
 /** A cell of x · W + b; where the page has no weights, its shapes, and why. */
 export const linearCell = (cell) => {
@@ -35,14 +30,12 @@ export const linearCell = (cell) => {
   const inputs = x.panel.columns;
   if (!weight) {
     const width = tensor.kept?.size ?? panel.columns;
-    const shapes = `(${x.panel.rows}×${inputs})·(${inputs}×${width}) = (${panel.rows}×${width})`;
-    return notMade(cell, {
-      note: `${shapes}. ${notCarried(weightName)}, the sum of ${inputs} products with ${x.name}.`,
-    });
+    const before = `(${x.panel.rows}×${inputs})·(${inputs}×${width}) = (${panel.rows}×${width}). `;
+    return notCarried(weightName, { before, after: `, the sum of ${inputs} products with ${x.name}` });
   }
-  const [reads, weights] = [rowOfPanel(x.panel, row), columnOfPanel(weightPanel(product, panel.columns), column)];
+  const weights = columnOfPanel(weightPanel(product, panel.columns), column);
   const place = columns + column;
-  const terms = productTerms(numbered(inputs), reads, weights);
+  const terms = productTerms(numbered(inputs), rowOfPanel(x.panel, row), weights);
   if (bias) terms.push({ label: "bias", numbers: [null, bias.data[place]], value: bias.data[place] });
   const symbol = splitName(x.name).last === "concatenated" ? x.caption.symbol : "X";
   const left = { symbol, role: "x", label: labels.rows[row], scale: x.scale };
@@ -63,11 +56,10 @@ export const linearCell = (cell) => {
 const sliceOfHead = ({ name, head, row, column, panel, of }) => {
   const [x] = of;
   const from = head * panel.columns + column;
-  const total = x.panel.at(row, from);
   const slice = panel.columns < x.panel.columns ? ", a slice for each head" : "";
   return {
     equation: `${name} = ${x.name}`,
-    total,
+    total: x.panel.at(row, from),
     written: `${x.name}, column ${from}`,
     note: `No W is given: ${name} are the ${x.name} themselves${slice}.`,
   };
@@ -83,23 +75,19 @@ export const productCell = (cell) => {
   const right = isScore ? rowOfPanel(of[1].panel, column) : columnOfPanel(of[1].panel, column);
   const summed = isScore ? numbered(left.length) : run.labels(of[0].name, "M");
   const terms = productTerms(summed, left, right);
-  const strips = of.map(({ caption: { symbol, role }, scale }) => ({ symbol, role, scale }));
-  strips[0].label = who;
-  strips[1].label = isScore ? whom : `column ${column}`;
-  if (isScore) strips[1].symbol = "K<sup>T</sup>";
-  else strips[0].labels = summed;
+  const [one, other] = of.map(({ caption: { symbol, role }, scale }) => ({ symbol, role, scale }));
+  const strips = isScore
+    ? [one, { ...other, symbol: "K<sup>T</sup>", label: whom }]
+    : [
+        { ...one, labels: summed },
+        { ...other, label: `column ${column}` },
+      ];
+  const headings = ["dimension", `Q of ${tokenName(who)}`, `K of ${tokenName(whom)}`, "Q · K"];
   return {
-    equation: caption.equation,
     terms,
-    strips: productStrips(terms, ...strips, caption.role),
-    headings: isScore
-      ? ["dimension", `Q of ${who}`, `K of ${whom}`, "Q · K"]
-      : ["attended to", "weight", "V", "weight · V"],
+    strips: productStrips(terms, { label: who, ...strips[0] }, strips[1], caption.role),
+    headings: isScore ? headings : ["attended to", "weight", "V", "weight · V"],
     total: sumOfTerms(terms),
-    weighted: !isScore,
-    note: isScore
-      ? `The query of ${quoted(who)} times the key of ${quoted(whom)}: the more alike, the higher.`
-      : `${quoted(who)} takes of each value as much as its weight says, and adds it up.`,
   };
 };
 
@@ -125,7 +113,7 @@ export const divisorOfRun = ({ config, switches }, path) => {
   return { divisor: Math.sqrt(width), words: `√${width}` };
 };
 
-export const maskCell = ({ path, panel, row, column, labels, caption }) => {
+export const maskCell = ({ path, panel, row, column, labels }) => {
   const value = panel.at(row, column);
   const [asks, asked] = [labels.rows[row], labels.columns[column]].map(quoted);
   const own = isDecoderSelf(path);
@@ -137,7 +125,7 @@ export const maskCell = ({ path, panel, row, column, labels, caption }) => {
     own && isLater
       ? `The mask is lifted: ${asks} sees ${asked}, which comes after it.`
       : `${asks} may look at ${asked}: 0 changes nothing.`;
-  return { equation: caption.equation, total: value, note: value === 0 ? allowed : forbidden };
+  return { total: value, note: value === 0 ? allowed : forbidden };
 };
 
 /** A share of a row of scores, or of the vocabulary's logits. */
@@ -152,12 +140,8 @@ export const softmaxCell = (cell) => {
     return { ...softmaxMaking(numbers, column, labels.columns, ["word", "logit x"], BEST_WORDS), note };
   }
   const making = softmaxMaking(numbers, column, labels.columns, ["attended to", "x, masked score"]);
-  const scores = { scale: x.scale, symbol: "S", label: labels.rows[row], labels: labels.columns };
-  return {
-    ...making,
-    strips: softmaxStrips(making.terms, scores, column),
-    note: `The weights of ${quoted(labels.rows[row])} add up to 1, over all that it looks at.`,
-  };
+  const scores = { scale: x.scale, symbol: x.caption.symbol, label: labels.rows[row], labels: labels.columns };
+  return { ...making, strips: softmaxStrips(making.terms, scores, column) };
 };
 
 /** Of a big vocabulary the page has the best words, and the logarithm of the sum over all. */
@@ -166,10 +150,9 @@ const keptShareCell = (cell) => {
   const { kept } = cell.tensor;
   const [x] = numbersHere(cell);
   const all = kept.log_sum_exp[row];
-  const total = Math.exp(x - all);
   return {
     equation: "exp(x − log Σ exp)",
-    total,
+    total: Math.exp(x - all),
     written: `exp(${inSum(x)} − ${inSum(all)})`,
     note: `After ${quoted(labels.rows[row])}, of ${quoted(labels.columns[column])}: all ${kept.size} words share a whole 1. The page has the best of them, and the sum over all.`,
   };
@@ -187,14 +170,9 @@ const silentCell = (what) => ({
 });
 
 /** The concatenated heads: a column belongs to one head. */
-export const concatenateCell = ({ of: [context], row, column, caption }) => {
+export const concatenateCell = ({ of: [context], row, column }) => {
   const width = context.panel.columns;
-  const head = Math.floor(column / width);
-  const total = panelOf(context.tensor, head).at(row, column % width);
-  return {
-    equation: caption.equation,
-    total,
-    written: `context of head ${head}, dimension ${column % width}`,
-    note: `Column ${column} belongs to head ${head}: each head has ${width} columns. Nothing is computed here.`,
-  };
+  const [head, dimension] = [Math.floor(column / width), column % width];
+  const total = panelOf(context.tensor, head).at(row, dimension);
+  return { total, written: `context of head ${head}, dimension ${dimension}` };
 };

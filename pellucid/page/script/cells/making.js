@@ -1,6 +1,6 @@
 // How one cell was made: of every tensor of the trace, multiplied out, added up, normalised.
 //
-// A making is {title, equation, written, headings, terms, strips, total, recorded, note}: `written` is the equation with
+// A making is {equation, written, headings, terms, strips, total, recorded, note}: `written` is the equation with
 // this cell's numbers; `terms` are what is added up, {label, numbers, value}, under `headings`; `strips` are the rows and
 // columns that it was made from, as strips.js draws them.
 // All is computed again in double precision from the numbers that the pass recorded.
@@ -9,74 +9,51 @@ import { apart, axesOfMatrix, fourDecimals, panelOf } from "../base/numbers.js";
 import { madeOf, productBehind } from "../runs/lineage.js";
 import { splitName } from "../runs/parts.js";
 import { captionOfTensor } from "../runs/runs.js";
-import { cellPlaceInWords } from "../matrices/cell_words.js";
 import { scaleOfTensor } from "../matrices/scales.js";
 import { OPERATIONS } from "./operations.js";
 import { sumInWords } from "./terms.js";
 
 /** How the cell at this row and column of a tensor (of one head, where it has several) was made. */
 export const makingOf = async (run, name, head = 0, row = 0, column = 0) => {
-  const place = { name, head, row, column };
-  const cell = await cellOfTensor(run, place);
+  const cell = await cellOfTensor(run, { name, head, row, column });
   const recorded = cell.panel.at(row, column);
   const origin = run.origin(name);
-  const made = origin === "given" ? givenCell(recorded) : knownOrNot(recorded, OPERATIONS[cell.caption.by](cell));
-  const { total = recorded, terms = [], headings = [], written } = made;
-  const left = written ?? (terms.length && headings.length ? sumInWords(terms, headings) : "");
+  const { equation, reading, by } = cell.caption;
+  const given = { equation: "given", note: "This matrix is what the example starts from." };
+  const made = origin === "given" ? given : OPERATIONS[by](cell);
+  // What is made of numbers that nobody knows is not shown as if they were known.
+  const isUnknown = [recorded, made.total, ...(made.terms ?? []).map(({ value }) => value)].some(Number.isNaN);
+  const known = isUnknown ? { missing: true, note: "What it is made of is not known." } : made;
+  const making = { equation, note: reading, strips: [], terms: [], headings: [], total: recorded, ...known };
+  const { total, terms, headings, written = terms.length ? sumInWords(terms, headings) : "" } = making;
   return {
-    ...place,
+    ...making,
     recorded,
     said: ["computed", "given"].includes(origin) ? origin : "recorded", // what is derived has the same bits
-    title: titleOfCell(cell),
-    strips: [],
-    note: "",
-    ...made,
-    total,
-    terms,
-    headings,
     difference: apart(total, recorded),
-    written: left && `${left} = ${fourDecimals(total)}`,
+    written: written && `${written} = ${fourDecimals(total)}`,
   };
 };
 
 /** What an operation reads: the cell's place, the words along its axes, and the tensors that it is made of. */
 const cellOfTensor = async (run, place) => {
   const { name, head, row } = place;
-  const tensor = await run.get(name);
-  const caption = captionOfTensor(name);
+  const operandOf = async (each) => {
+    const tensor = await run.get(each);
+    const panel = panelOf(tensor, tensor.axes.includes("H") ? head : 0);
+    return { name: each, tensor, panel, caption: captionOfTensor(each), scale: await scaleOfTensor(run, each, tensor) };
+  };
+  const { tensor, panel, caption } = await operandOf(name);
   const labels = labelsOfTensor(run, name, tensor);
   if (tensor.kept) labels.columns = tensor.kept.tokens[row]; // of a big vocabulary each row has its own best words
   const { of, parameters } = madeOf(run, name);
-  const operands = await Promise.all(of.map((each) => operandOf(run, each, head)));
   const product = caption.by === "linear" ? await productBehind(run, name, head) : null;
-  const cell = { ...place, ...splitName(name), run, tensor, panel: panelOf(tensor, head), caption, labels };
-  return { ...cell, of: operands, parameters, product };
-};
-
-const operandOf = async (run, name, head) => {
-  const tensor = await run.get(name);
-  const panel = panelOf(tensor, tensor.axes.includes("H") ? head : 0);
-  return { name, tensor, panel, caption: captionOfTensor(name), scale: await scaleOfTensor(run, name, tensor) };
-};
-
-const givenCell = (total) => ({ equation: "given", total, note: "This matrix is what the example starts from." });
-
-/** What is made of numbers that nobody knows is not shown as if they were known. */
-const knownOrNot = (recorded, made) => {
-  const isUnknown = Number.isNaN(recorded) || made.terms?.some(({ value }) => Number.isNaN(value));
-  if (!isUnknown && !Number.isNaN(made.total)) return made;
-  const note = "What it is made of is not known.";
-  return { equation: made.equation, total: recorded, missing: true, note };
+  const cell = { ...place, ...splitName(name), run, tensor, panel, caption, labels, parameters, product };
+  return { ...cell, of: await Promise.all(of.map(operandOf)) };
 };
 
 /** The labels of a tensor's two axes: {rows, columns}. */
 export const labelsOfTensor = (run, name, tensor) => {
   const [first, second] = axesOfMatrix(tensor.axes);
   return { rows: run.labels(name, first), columns: second ? run.labels(name, second) : [""] };
-};
-
-const titleOfCell = ({ tensor, labels, row, column, panel }) => {
-  const asks = tensor.axes.endsWith("LM");
-  const columnWord = asks || panel.columns === 1 || tensor.axes.endsWith("V") ? "" : "dimension";
-  return cellPlaceInWords({ asks, panel, ...labels, rowWord: "", columnWord }, row, column);
 };

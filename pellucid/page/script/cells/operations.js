@@ -2,14 +2,13 @@
 // the cell is made. making.js says what a cell is, and what comes of it.
 
 import { fourDecimals, rowOfPanel } from "../base/numbers.js";
-import { quoted } from "../base/text.js";
+import { quoted } from "../base/tokens.js";
 import { ACTIVATIONS, NORM_EPSILON, sinusoid } from "../model/model.js";
 import {
   concatenateCell,
   linearCell,
   maskCell,
   notCarried,
-  notMade,
   numbersHere,
   productCell,
   scaleCell,
@@ -21,7 +20,7 @@ export const ACTIVATION_WORDS = { relu: "max(0, x)", gelu: "x · Φ(x)", silu: "
 
 /** A sum of two tensors: scores and mask, stream and sublayer, words and positions. */
 const plusCell = (cell) => {
-  const { run, panel, row, column, caption, of, last } = cell;
+  const { run, panel, row, column, of, last } = cell;
   const [one, other] = numbersHere(cell);
   const recorded = panel.at(row, column);
   const isRemoved = run.switches?.residual === false && Math.abs(other - recorded) < Math.abs(one + other - recorded);
@@ -31,19 +30,14 @@ const plusCell = (cell) => {
   }
   const isMasked = last === "masked_scores" && other === -Infinity;
   return {
-    equation: caption.equation,
     headings: ["matrix", "number"],
     terms: [one, other].map((value, place) => ({ label: of[place].caption.title, numbers: [], value })),
     total: isMasked ? other : one + other,
-    note: isMasked ? "The mask adds −∞: whatever the score was, it is gone." : caption.reading,
+    ...(isMasked && { note: "The mask adds −∞: whatever the score was, it is gone." }),
   };
 };
 
-const sameCell = (cell) => {
-  const [{ name }] = cell.of;
-  const [total] = numbersHere(cell);
-  return { equation: "passed on", total, written: name, note: "The same number, passed on as it is." };
-};
+const sameCell = (cell) => ({ equation: "passed on as it is", total: numbersHere(cell)[0], written: cell.of[0].name });
 
 /** A mean over a position's vector: of its numbers, or of their squared distances from their mean. */
 const meanCell = ({ of: [x], row, caption }) => {
@@ -71,39 +65,25 @@ const meanCell = ({ of: [x], row, caption }) => {
 
 const standardizeCell = (cell) => {
   const [x, middle, variance] = numbersHere(cell);
-  const root = Math.sqrt(variance + NORM_EPSILON);
   return {
-    equation: cell.caption.equation,
-    total: (x - middle) / root,
+    total: (x - middle) / Math.sqrt(variance + NORM_EPSILON),
     written: `(${inSum(x)} − ${inSum(middle)}) ÷ √(${fourDecimals(variance)} + 0.00001)`,
-    note: cell.caption.reading,
   };
 };
 
 const affineCell = (cell) => {
-  const { run, column, caption, parameters } = cell;
+  const { run, column, parameters } = cell;
   const [x] = numbersHere(cell);
   const [weight, bias] = parameters.map((name) => run.parameter(name)?.data[column]);
-  if (weight === undefined) return notMade(cell, { note: `${notCarried(parameters[0])}.` });
-  return {
-    equation: caption.equation,
-    total: x * weight + bias,
-    written: `${inSum(x)}·${inSum(weight)} + ${inSum(bias)}`,
-    note: caption.reading,
-  };
+  if (weight === undefined) return notCarried(parameters[0]);
+  return { total: x * weight + bias, written: `${inSum(x)}·${inSum(weight)} + ${inSum(bias)}` };
 };
 
 const activationCell = (cell) => {
   const [x] = numbersHere(cell);
   const name = cell.run.config.activation;
   const equation = ACTIVATION_WORDS[name];
-  const total = ACTIVATIONS[name](x);
-  return {
-    equation,
-    total,
-    written: equation.replace(/\bx\b/g, inSum(x)),
-    note: name === "relu" && x < 0 ? "What is below zero becomes zero." : "",
-  };
+  return { equation, total: ACTIVATIONS[name](x), written: equation.replace(/\bx\b/g, inSum(x)) };
 };
 
 const lookupCell = (cell) => {
@@ -114,7 +94,7 @@ const lookupCell = (cell) => {
   const id = idsOfStack(run, path)?.[row];
   const weight = id === undefined ? null : run.parameter(name);
   const equation = `W<sub>E</sub>[token]${factor === 1 ? "" : ` · √${width}`}`;
-  if (!weight) return notMade(cell, { equation, note: `${notCarried(name)}, of ${quoted(labels.rows[row])}.` });
+  if (!weight) return { equation, ...notCarried(name, { after: `, of ${quoted(labels.rows[row])}` }) };
   const value = weight.data[id * width + column];
   return {
     equation,
@@ -132,10 +112,9 @@ const sinusoidsCell = ({ row, column, panel }) => {
   const power = `10000^(${column - (column % 2)}/${width})`;
   const divisor = 10000 ** ((column - (column % 2)) / width);
   const wave = column % 2 ? "cos" : "sin";
-  const total = sinusoid(row, column, width);
   return {
     equation: `${wave}(i ÷ 10000<sup>2j/D</sup>)`,
-    total,
+    total: sinusoid(row, column, width),
     written: `${wave}(${row} ÷ ${power}) = ${wave}(${fourDecimals(row / divisor)})`,
     note: "Even columns hold a sine, odd ones a cosine; each pair turns more slowly than the one before it.",
   };

@@ -31,32 +31,26 @@ export const softmaxStrips = (terms, scores, chosen) => {
 export const stripsOfMaking = ({ strips, missing }) => {
   if (!strips.length || missing) return null;
   const { labels = [] } = strips[0];
-  const heading = labels.length && labels.length <= 12 ? stripLabels(labels) : null;
-  return element("div", { class: "strips", role: "group", "aria-label": "what it was made from" }, [
-    heading,
+  const names = element(
+    "span.strip-cells.names",
+    labels.map((label) => words(label)),
+  );
+  return element("div.strips", { role: "group", "aria-label": "what it was made from" }, [
+    labels.length > 0 &&
+      labels.length <= 12 &&
+      element("div.strip-line", { "aria-hidden": "true" }, element("span"), names),
     strips.map(stripElement),
   ]);
 };
 
-const stripLabels = (labels) =>
-  element("div", { class: "strip-line", "aria-hidden": "true" }, [
-    element("span"),
-    element("span", { class: "strip-cells names" }, [labels.map((label) => words(label))]),
+const stripElement = ({ sign = "", symbol, label, role, numbers, scale, chosen }) => {
+  const cell = (number, place) => {
+    const { class: shade, ...level } = shadeOf(depthOf(scale, number));
+    return element("i", { class: place === chosen ? `${shade} chosen` : shade, title: fourDecimals(number), ...level });
+  };
+  const name = [element("span.strip-sign", sign), symbol && element("b.symbol", withScripts(symbol)), words(label)];
+  return element(`div.strip-line.role-${role}`, [
+    element("span.strip-name", name),
+    element("span.strip-cells", { role: "img", "aria-label": numbers.map(fourDecimals).join(", ") }, numbers.map(cell)),
   ]);
-
-const stripElement = ({ sign = "", symbol, label, role, numbers, scale, chosen }) =>
-  element("div", { class: `strip-line role-${role}` }, [
-    element("span", { class: "strip-name" }, [
-      element("span", { class: "strip-sign" }, sign),
-      symbol ? element("b", { class: "symbol" }, withScripts(symbol)) : null,
-      words(label),
-    ]),
-    element("span", { class: "strip-cells", role: "img", "aria-label": numbers.map(fourDecimals).join(", ") }, [
-      numbers.map((number, place) => stripCell(number, scale, place === chosen)),
-    ]),
-  ]);
-
-const stripCell = (number, scale, isChosen) => {
-  const { class: shade, ...level } = shadeOf(depthOf(scale, number));
-  return element("i", { class: isChosen ? `${shade} chosen` : shade, title: fourDecimals(number), ...level });
 };

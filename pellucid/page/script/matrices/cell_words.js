@@ -2,22 +2,6 @@
 
 import { chip, words } from "../base/elements.js";
 import { fourDecimals } from "../base/numbers.js";
-import { splitName } from "../runs/parts.js";
-
-/** What stands before the labels of rows and columns where one says a cell's place. */
-export const withWords = (spec) => ({
-  ...spec,
-  rowWord: spec.rowWord ?? "",
-  columnWord: spec.columnWord ?? (spec.asks || spec.panel.columns === 1 ? "" : "dimension"),
-});
-
-const ROOM_FOR_A_WORD = 48; // pixels
-
-/** How tokens stand above the columns of a picture: upright where these are narrow. "" where numbers stand there. */
-export const headingsOf = ({ asks, tokensAbove, width }) => {
-  if (!asks && !tokensAbove) return "";
-  return width < ROOM_FOR_A_WORD ? "tokens-above" : "tokens-level";
-};
 
 /** The words for a cell's place, its tokens set apart: “gustan” asks, “like” is attended to. */
 export const cellPlace = (matrix, row, column) => {
@@ -32,18 +16,11 @@ export const cellPlace = (matrix, row, column) => {
   ];
 };
 
-/** The same in plain text, for what is read aloud. */
-export const cellPlaceInWords = (matrix, row, column) =>
-  cellPlace(matrix, row, column)
-    .map((part) => part.textContent ?? part)
-    .join("");
-
-/** The place and the number. */
+/** The place and the number in plain text, for what is read aloud. */
 export const cellInWords = (matrix, row, column) => {
+  const place = cellPlace(matrix, row, column).map((part) => part.textContent ?? part);
+  const number = ` ${fourDecimals(matrix.panel.at(row, column))}`;
   const masked = matrix.forbidden?.(row, column) ? ", masked" : "";
   const told = matrix.rowState[row] ? `, ${matrix.rowState[row]}` : "";
-  return `${cellPlaceInWords(matrix, row, column)}, ${matrix.word} ${fourDecimals(matrix.panel.at(row, column))}${masked}${told}`;
+  return [...place, ", ", matrix.word, number, masked, told].join("");
 };
-
-/** What one number of a tensor is called: "weight", "scaled score", "query". */
-export const wordOfNumber = (name) => splitName(name).last.replaceAll("_", " ").replace(/ies$/, "y").replace(/s$/, "");

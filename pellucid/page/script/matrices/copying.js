@@ -8,18 +8,16 @@ export const twinOfMatrix = (title, spec) => {
   const fold = element("details.twin", element("summary", "As a plain table, all digits"));
   fold.fill = () => fold.children[1] ?? fold.append(element("div.table-scroll", twinTable(title, spec)));
   fold.addEventListener("toggle", fold.fill);
-  const copyNumbers = async () => {
-    const rows = [...twinTable(title, spec).rows].map((row) => [...row.cells].map((cell) => cell.textContent));
-    const text = rows.map((cells) => cells.join("\t")).join("\n");
-    try {
-      await navigator.clipboard.writeText(text.replaceAll("−∞", "-inf")); // which spreadsheets and Python take as text
-      copy.textContent = "Copied";
-    } catch {
-      copy.textContent = "Could not copy: open the table and select it";
-    }
+  const copyNumbers = ({ currentTarget: copy }) => {
+    const rows = [...twinTable(title, spec).rows].map((row) =>
+      [...row.cells].map((cell) => cell.textContent).join("\t"),
+    );
+    const text = rows.join("\n").replaceAll("−∞", "-inf"); // which spreadsheets and Python take as text
+    const [done, failed] = ["Copied", "Could not copy: open the table and select it"];
+    const tell = (told) => () => (copy.textContent = told);
+    return navigator.clipboard.writeText(text).then(tell(done), tell(failed));
   };
-  const copy = button("Copy the numbers", copyNumbers, { class: "copy", type: "button" });
-  return [copy, fold];
+  return [button("Copy the numbers", copyNumbers, { class: "copy", type: "button" }), fold];
 };
 
 const twinTable = (title, { panel, rows, columns, pick }) =>

@@ -4,36 +4,52 @@
 // rows, Enter pins a cell and Escape goes up. What a cell holds, the inspector says.
 
 import { element } from "../base/elements.js";
-import { numbersOf } from "../base/numbers.js";
-import { withWords, wordOfNumber } from "./cell_words.js";
 import { tableOfCells } from "./grid_table.js";
-import { kindOfNumbers, scaleOf } from "./scales.js";
 
 const PAGE_OF_ROWS = 8;
-const MOST_ELEMENTS = 64 * 64; // cells; more of them are painted on a canvas
-const SMALLEST_ELEMENT = 8; // pixels; smaller cells are painted too
 
-/** A matrix as an element. `panel` has its numbers, `rows` and `columns` its labels; `rowState[r]` is null, "new",
- *  "cached", …; `size` is {width, height, numbers} of a cell. Its `.choose(row, column, focus)` moves to a cell,
- *  `.chosen()` says which it is, `.outline({row, column})` frames a row, a column or a cell.
+/** A plate's matrix as an element; `size` is {width, height, numbers} of a cell. Its `.choose(row, column, focus)` moves
+ *  to a cell, `.chosen()` says which it is, `.outline({row, column})` frames a row, a column or a cell.
  *  onLook(row, column): the pointer or the focus is on a cell; onLeave(): the pointer has left; onPin(row, column). */
-export const grid = (options) => {
-  const matrix = matrixOfGrid(options);
-  const drawn = tableOfCells(matrix);
+export const grid = (plate) => {
+  const { panel, role, onLook, onLeave, onPin } = plate;
+  const drawn = tableOfCells({ ...plate, ...plate.size });
   const frame = element("div.frame", { hidden: true });
-  const whole = element(`div.matrix.role-${matrix.role}`, drawn.element, frame);
-  whole.chosen = () => ({ row: matrix.row, column: matrix.column });
+  const whole = element(`div.matrix.role-${role}`, drawn.element, frame);
+  let chosen = null;
+  whole.chosen = () => chosen;
   whole.choose = (row, column, focus = false) => {
-    matrix.row = Math.max(0, Math.min(matrix.panel.rows - 1, row));
-    matrix.column = Math.max(0, Math.min(matrix.panel.columns - 1, column));
-    drawn.show(matrix.row, matrix.column, focus);
+    const within = (place, count) => Math.max(0, Math.min(count - 1, place));
+    chosen = { row: within(row, panel.rows), column: within(column, panel.columns) };
+    drawn.show(chosen.row, chosen.column, focus);
   };
-  whole.outline = (area) => placeFrame(whole, frame, drawn, matrix.panel, area);
-  listenToCells(drawn, matrix, (row, column) => {
+  whole.outline = (area) => placeFrame(whole, frame, drawn, panel, area);
+  const moveTo = (row, column) => {
     whole.choose(row, column, true);
-    matrix.onLook?.(matrix.row, matrix.column, "move");
+    onLook?.(chosen.row, chosen.column, "move");
+  };
+  const listen = (name, act) => drawn.element.addEventListener(name, act);
+  const listenToCells = (name, act) =>
+    listen(name, (event) => {
+      const cell = drawn.cellAt(event);
+      if (cell) act(cell.row, cell.column);
+    });
+  listen("keydown", (event) => {
+    const to = cellOfKey(event, chosen, panel);
+    if (event.altKey || event.metaKey || !(to || (event.key === "Enter" && onPin))) return;
+    if (to) moveTo(...to);
+    else onPin(chosen.row, chosen.column);
+    event.preventDefault();
+    event.stopPropagation();
   });
-  whole.choose(options.row ?? 0, options.column ?? 0);
+  listen("focusin", () => onLook?.(chosen.row, chosen.column, "focus"));
+  listen("pointerleave", () => onLeave?.());
+  listenToCells("pointermove", (row, column) => onLook?.(row, column, "pointer"));
+  listenToCells("click", (row, column) => {
+    moveTo(row, column);
+    onPin?.(row, column);
+  });
+  whole.choose(0, 0);
   return whole;
 };
 
@@ -52,63 +68,15 @@ const placeFrame = (whole, frame, drawn, { rows, columns }, area) => {
   });
 };
 
-/** Keys and clicks choose a cell; the pointer only looks. */
-const listenToCells = ({ element: place, cellAt }, matrix, moved) => {
-  const listen = (name, act) => place.addEventListener(name, act);
-  listen("keydown", (event) => gridKey(event, matrix, moved));
-  listen("focusin", () => matrix.onLook?.(matrix.row, matrix.column, "focus"));
-  listen("pointerleave", () => matrix.onLeave?.());
-  listen("pointermove", (event) => {
-    const cell = cellAt(event);
-    if (cell) matrix.onLook?.(cell.row, cell.column, "pointer");
-  });
-  listen("click", (event) => {
-    const cell = cellAt(event);
-    if (!cell) return;
-    moved(cell.row, cell.column);
-    matrix.onPin?.(cell.row, cell.column);
-  });
-};
-
-/** What a grid knows: its numbers, its labels, and how large and in which scale it is drawn. */
-const matrixOfGrid = (options) => {
-  const { name, panel, size } = options;
-  const kind = options.kind ?? kindOfNumbers(name);
-  const asks = options.asks ?? false;
-  const cells = panel.rows * panel.columns;
-  return {
-    ...withWords(options),
-    ...size,
-    asElements: cells <= MOST_ELEMENTS && (size.numbers || Math.min(size.width, size.height) >= SMALLEST_ELEMENT),
-    kind,
-    asks,
-    role: options.role ?? "x",
-    word: options.word ?? wordOfNumber(name),
-    scale: options.scale ?? scaleOf(kind, { data: numbersOf(panel) }),
-    rowState: options.rowState ?? [],
-    rowSums: options.rowSums ?? (kind === "weights" && asks),
-    row: 0,
-    column: 0,
-  };
-};
-
-const gridKey = (event, matrix, moved) => {
-  const { row, column, panel } = matrix;
-  const last = { row: panel.rows - 1, column: panel.columns - 1 };
-  const to = {
+/** The cell that a key goes to, [row, column]. */
+const cellOfKey = ({ key, ctrlKey }, { row, column }, { rows, columns }) =>
+  ({
     ArrowLeft: [row, column - 1],
     ArrowRight: [row, column + 1],
     ArrowUp: [row - 1, column],
     ArrowDown: [row + 1, column],
-    Home: event.ctrlKey ? [0, 0] : [row, 0],
-    End: event.ctrlKey ? [last.row, last.column] : [row, last.column],
+    Home: ctrlKey ? [0, 0] : [row, 0],
+    End: [ctrlKey ? rows - 1 : row, columns - 1],
     PageUp: [row - PAGE_OF_ROWS, column],
     PageDown: [row + PAGE_OF_ROWS, column],
-  }[event.key];
-  if (event.altKey || event.metaKey) return;
-  if (to) moved(...to);
-  else if (event.key === "Enter" && matrix.onPin) matrix.onPin(row, column);
-  else return;
-  event.preventDefault();
-  event.stopPropagation();
-};
+  })[key];

@@ -1,32 +1,38 @@
-// A matrix as a table with the roles of a grid: its cells are elements, or, where they are many, one picture.
+// A matrix as a table with the roles of a grid: its cells are elements, or, without room for their numbers, one picture.
 
 import { element, say, words } from "../base/elements.js";
-import { fourDecimals, rowOfPanel } from "../base/numbers.js";
-import { cellInWords, headingsOf } from "./cell_words.js";
+import { fourDecimals, rowOfPanel, sumOf } from "../base/numbers.js";
+import { cellInWords } from "./cell_words.js";
 import { picture } from "./painting.js";
 import { depthOf, shadeOf } from "./scales.js";
 
+const ROOM_FOR_A_WORD = 48; // pixels; above narrower columns tokens stand upright
+
 /** {element, show(row, column, focus), boxOf(row, column), cellAt(event)} for a grid's matrix. */
 export const tableOfCells = (matrix) => {
-  const { panel, rowSums } = matrix;
-  const cells = matrix.asElements ? cellElements(matrix) : paintedCells(matrix);
+  const { panel, asks, rowSums, numbers, width, height, areTokensAbove } = matrix;
+  const cells = numbers ? cellElements(matrix) : paintedCells(matrix);
   const rows = matrix.rows.map((_, row) => rowOfCells(matrix, row, cells.inRow(row)));
-  const headings = matrix.columns.map((label, column) => columnHeading(matrix, label, column));
+  const headings = matrix.columns.map((label) => headingOf("col", label));
+  const every = numbers ? 1 : labelsEvery(width, areTokensAbove ? 12 : 36, areTokensAbove);
+  headings.forEach((heading, column) => heading.classList.toggle("unnumbered", column % every > 0)); // no room for all
+  const corner = element("td.axes-corner", asks && [element("span", "asks ↓"), element("span", "attended to →")]);
   const sum = rowSums && element("th.sum", { scope: "col", role: "columnheader" }, "row sum");
-  const kind = matrix.numbers ? "" : `colour-only ${headingsOf(matrix)}`;
+  const tokens = areTokensAbove && (width < ROOM_FOR_A_WORD ? "tokens-above" : "tokens-level");
+  const kinds = numbers ? [matrix.pick && "picks"] : ["painted", tokens];
   const table = element(
     "table.cells",
     {
-      class: [kind, matrix.pick && "picks", !matrix.asElements && "painted"].filter(Boolean).join(" "),
+      class: kinds.filter(Boolean).join(" "),
       role: "grid",
       "aria-label": matrix.title,
       "aria-rowcount": panel.rows + 1,
       "aria-colcount": panel.columns + (rowSums ? 2 : 1),
       "aria-readonly": "true",
-      "--cell": `${matrix.width}px`,
-      "--row": `${matrix.height}px`,
+      "--cell": `${width}px`,
+      "--row": `${height}px`,
     },
-    element("thead", { role: "rowgroup" }, element("tr", { role: "row" }, cornerOf(matrix), headings, sum)),
+    element("thead", { role: "rowgroup" }, element("tr", { role: "row" }, corner, headings, sum)),
     element("tbody", { role: "rowgroup" }, rows),
   );
   let chosen = null;
@@ -111,24 +117,15 @@ const paintedCells = (matrix) => {
 /** A row with what is told of it in time, "new", "cached", … Of rows that are low, some have their label. */
 const rowOfCells = (matrix, row, cells) => {
   const told = matrix.rowState[row];
-  const isShown = row % labelsEvery(matrix.height, 15, matrix.asks || !matrix.rowWord) === 0;
+  const isShown = matrix.numbers || row % labelsEvery(matrix.height, 15, matrix.asks || !matrix.rowWord) === 0;
   const state = told && [" ", element("small.row-state", told)];
   const heading = headingOf("row", matrix.rows[row], state);
-  heading.classList.toggle("unnumbered", !matrix.asElements && !isShown);
+  heading.classList.toggle("unnumbered", !isShown);
   return element("tr", { role: "row", class: told && `state-${told.split(" ")[0]}` }, [
     heading,
     cells,
-    matrix.rowSums && sumOfRow(matrix.panel, row),
+    matrix.rowSums && element("td.sum", { role: "gridcell" }, fourDecimals(sumOf(rowOfPanel(matrix.panel, row)))),
   ]);
-};
-
-/** Of columns that are narrow, some have their label. */
-const columnHeading = (matrix, label, column) => {
-  const areTokens = matrix.asks || matrix.tokensAbove;
-  const isShown = matrix.numbers || column % labelsEvery(matrix.width, areTokens ? 12 : 36, areTokens) === 0;
-  const heading = headingOf("col", label);
-  heading.classList.toggle("unnumbered", !isShown);
-  return heading;
 };
 
 /** Return n where every nth label has room; of numbers every 8th, 16th, … is shown. */
@@ -143,19 +140,10 @@ const headingOf = (scope, label, told = null) => {
   return label === "" ? element("td", told) : element("th", { scope, role }, words(label), told);
 };
 
-const cornerOf = ({ asks }) =>
-  element("td.axes-corner", asks && [element("span", "asks ↓"), element("span", "attended to →")]);
-
 const cellElement = (matrix, row, column) => {
   const value = matrix.panel.at(row, column);
   const shade = matrix.forbidden?.(row, column) ? { class: "hatched" } : shadeOf(depthOf(matrix.scale, value));
-  const text = matrix.kind === "mask" && value === 0 ? "0" : fourDecimals(value);
   const cell = { ...shade, role: "gridcell", tabindex: "-1" };
-  if (!matrix.numbers) return element("td", { ...cell, "aria-label": text });
   const word = matrix.pick && [element("span.pick", words(matrix.pick(row, column).label)), " "];
-  return element("td", cell, word, text);
+  return element("td", cell, word, fourDecimals(value));
 };
-
-/** The sum of a row of weights: 1, or 0 for a row that may look nowhere. */
-const sumOfRow = (panel, row) =>
-  element("td.sum", { role: "gridcell" }, fourDecimals(rowOfPanel(panel, row).reduce((sum, share) => sum + share, 0)));

@@ -5,6 +5,8 @@ import { depthOf } from "./scales.js";
 
 const painted = new Set(); // canvases, painted again when light turns to dark, and for paper
 
+export const LEAST_WITH_DASH = 7; // pixels: smaller cells have no room for the dash of what is below zero
+
 /** A canvas with the cells of {panel, width, height, scale, forbidden}: painted when it comes into sight, because its
  *  colours are those of its place. */
 export const picture = (matrix, properties) => {
@@ -60,7 +62,7 @@ const paintCell = (brush, { panel, width, height, scale, forbidden }, row, colum
   brush.globalAlpha = Math.abs(depth) || 0; // what is not known is left blank
   brush.fillStyle = depth < 0 ? below : above;
   brush.fillRect(x, y, width, height);
-  if (depth > -0.15 || width < 7 || height < 7) return undefined;
+  if (depth > -0.15 || Math.min(width, height) < LEAST_WITH_DASH) return undefined;
   brush.globalAlpha = 1; // what is below zero has a dash, so that the sign is not told by colour alone
   brush.fillStyle = paper;
   return brush.fillRect(x + width / 4, y + height / 2 - 0.75, width / 2, 1.5);

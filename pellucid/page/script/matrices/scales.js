@@ -38,15 +38,13 @@ export const depthOf = ({ kind, most }, value) => {
   return kind === "strip" ? Math.sign(depth) * Math.sqrt(Math.abs(depth)) : depth;
 };
 
-/** The legend of a scale, in words and shades; `hatched` says whether some cells are, or what they are. */
-export const legendOf = ({ kind, most }, hatched) => {
-  const isSigned = kind === "numbers";
-  const shades = isSigned ? [-1, -0.6, -0.25, 0, 0.25, 0.6, 1] : [0, 0.25, 0.5, 0.75, 1];
-  const [least, largest] = isSigned ? [`−${plainNumber(most)} `, ` ${plainNumber(most)}`] : ["0 ", " 1"];
-  const colours = [least, shades.map((depth) => element("i", shadeOf(depth))), largest];
-  const no = element("span.legend-scale", element("i.hatched"), hatched === "masked" ? " masked" : " −∞");
-  if (kind === "mask") return element("p.legend", "blank: 0\u2003", no);
-  return element("p.legend", element("span.legend-scale", colours), hatched && ["\u2003", no]);
+/** The shades of a scale between its ends. */
+export const shadesOf = (scale) => {
+  const { kind, most } = scale;
+  if (kind === "mask") return "blank: 0";
+  const parts = kind === "weights" ? [0, 0.25, 0.5, 0.75, 1] : [-1, -0.6, -0.25, 0, 0.25, 0.6, 1];
+  const shades = parts.map((part) => element("i", shadeOf(depthOf(scale, part * most))));
+  return [plainNumber(parts[0] * most), " ", shades, " ", plainNumber(most)];
 };
 
 /** Attributes that give an element its shade. */

@@ -28,21 +28,12 @@ const translateText = async (text, to, model = page.runs[0].model) => {
 export const explainText = async (text, to, target = null, model = page.runs[0].model) => {
   const source = tokenise(text, to, model);
   checkTokens(source, model.vocabulary);
-  if (target === null) {
-    const [{ ids: expected, text: translation }] = await translateText(text, to, model);
-    return computedRun(model, { text, to: source.to, forced: false, source: source.ids, translation, expected });
-  }
-  const given = tokenise(target, source.to, model, "target");
-  checkTokens(given, model.vocabulary);
-  const translation = textOfTarget(given.ids, source.to, model);
-  return computedRun(model, {
-    text,
-    to: source.to,
-    forced: true,
-    source: source.ids,
-    translation,
-    expected: given.ids,
-  });
+  const given = target === null ? null : tokenise(target, source.to, model, "target");
+  if (given) checkTokens(given, model.vocabulary);
+  const { ids: expected } = given ?? (await translateText(text, to, model))[0];
+  const translation = textOfTarget(expected, source.to, model);
+  const sentence = { text, to: source.to, translation, forced: given !== null, source: source.ids, expected };
+  return computedRun(model, sentence);
 };
 
 /** The same sentence and target with switches in effect. */
@@ -111,8 +102,7 @@ const stepsOf = (model, sentence, target, tensors) => {
   const size = logits.shape[2];
   const label = model.vocabulary.tokens.target;
   return sentence.expected.map((id, row) => {
-    const best = mostProbable(probabilities, row, 5, label);
-    const alternatives = best.map(({ token, probability }) => [token, probability]);
+    const alternatives = mostProbable(probabilities, row, 5, label);
     const numbers = Array.from(logits.data.subarray(row * size, (row + 1) * size));
     return {
       input: label[target[row]],

@@ -23,6 +23,3 @@ export const weightPanel = ({ weight, columns }, count) => {
   const inputs = weight.shape[1];
   return { rows: inputs, columns: count, at: (row, column) => weight.data[(columns + column) * inputs + row] };
 };
-
-/** The tensor that runs into a layer: the embedded tokens, or what the layer below sent on. */
-export const inputOf = (run, layer) => madeOf(run, `${layer}.residual_1.sum`).of[0];

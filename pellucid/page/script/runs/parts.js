@@ -28,14 +28,8 @@ export const blockOf = (name) => {
 
 /** All blocks of a run, its layers among them, in the order of computation. */
 export const blocksOf = (run) => {
-  const blocks = [];
-  for (const name of run.names) {
-    const block = blockOf(name);
-    const layer = layerOf(block);
-    if (layer && !blocks.includes(layer)) blocks.push(layer);
-    if (!blocks.includes(block)) blocks.push(block);
-  }
-  return blocks;
+  const blocks = run.names.map(blockOf).flatMap((block) => [layerOf(block), block]);
+  return [...new Set(blocks)].filter(Boolean);
 };
 
 /** "decoder.layers.0" of "decoder.layers.0.self_attention"; "" where a block is in no layer. */
@@ -45,10 +39,8 @@ export const layersOf = (run, stack) =>
   blocksOf(run).filter((block) => block.startsWith(`${stack}.layers`) && block === layerOf(block));
 
 /** The parts of a layer, in the order of computation: an attention, what follows it, and so on. */
-const partsOf = (run, layer) => blocksOf(run).filter((block) => layerOf(block) === layer && block !== layer);
-
 export const sublayersOf = (run, layer) => {
-  const parts = partsOf(run, layer);
+  const parts = blocksOf(run).filter((block) => layerOf(block) === layer && block !== layer);
   const residuals = parts.filter(isResidual);
   return {
     normFirst: run.config.norm === "first", // the norm stands before its sublayer

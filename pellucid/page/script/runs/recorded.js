@@ -40,19 +40,17 @@ const recordedRun = (recorded) => {
     sourceIds: source_ids,
     targetIds,
     switches: UNSWITCHED,
-    steps: steps.map(readStep),
+    steps: steps.map(({ probability, loss, alternatives, ...step }) => ({
+      ...step,
+      probability: numberSaid(probability),
+      loss: numberSaid(loss),
+      alternatives: alternatives.map(([token, share]) => [token, numberSaid(share)]),
+    })),
     sentence: { text, to, translation, forced, source: source_ids, expected: target_ids },
   });
 };
 
-/** A step with its numbers; JSON has none for what is infinite or no number, so these are words in it. */
-const readStep = (step) => ({
-  ...step,
-  probability: numberSaid(step.probability),
-  loss: numberSaid(step.loss),
-  alternatives: step.alternatives.map(([token, probability]) => [token, numberSaid(probability)]),
-});
-
+/** A number of a step; JSON has none for what is infinite or no number, so these are words in it. */
 const numberSaid = (said) => (typeof said === "number" ? said : ({ inf: Infinity, "-inf": -Infinity }[said] ?? NaN));
 
 /** How a tensor is made of others, in float32. */
@@ -88,9 +86,7 @@ const openBlock = (name) =>
 const openedBlocks = new Map();
 
 const unpack = (text) => {
-  const letters = atob(text);
-  const bytes = new Uint8Array(letters.length);
-  for (let place = 0; place < letters.length; place++) bytes[place] = letters.charCodeAt(place);
+  const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
   return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
 };
 

@@ -54,15 +54,15 @@ const labelsAlong = (run, { axes, shape, kept }, name, axis) => {
   return words?.length === shape[place] ? words : counted;
 };
 
-/** The most probable tokens of a row, the best first; of equals, the lower id. */
+/** The most probable tokens of a row with their probabilities, the best first; of equals, the lower id. */
 export const mostProbable = (probabilities, row, count, tokens) => {
   const size = probabilities.shape[2];
   const numbers = probabilities.data.subarray(row * size, (row + 1) * size);
   if (probabilities.kept) {
     const best = probabilities.kept.tokens[row].slice(0, Math.min(count, size - 1));
-    return best.map((token, rank) => ({ token, probability: numbers[rank] }));
+    return best.map((token, rank) => [token, numbers[rank]]);
   }
-  return bestPlaces(numbers, count).map((id) => ({ token: tokens[id], probability: numbers[id] }));
+  return bestPlaces(numbers, count).map((id) => [tokens[id], numbers[id]]);
 };
 
 export const noSuchName = (name, known) => {
@@ -72,11 +72,10 @@ export const noSuchName = (name, known) => {
 };
 
 /** The row of a tensor in the table of tensors: its symbol, names, equation, role, operation and inputs. */
-export const captionOfTensor = (name) => page.header.captions[kindOfTensor(name)] ?? captionOfGiven(name);
-
-/** What a worked example starts from. */
-const captionOfGiven = (name) => {
-  const [symbol, reading] = page.header.own.fields[name];
+export const captionOfTensor = (name) => {
+  const row = page.header.captions[kindOfTensor(name)];
+  if (row) return row;
+  const [symbol, reading] = page.header.own.fields[name]; // what a worked example starts from
   return { symbol, title: capitalised(name), role: "x", reading, of: [], weights: [] };
 };
 

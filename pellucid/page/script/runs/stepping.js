@@ -1,6 +1,6 @@
 // The same tokens one step at a time, with a cache and without: what each step computes, and how it compares.
 
-import { apart, headsOfTensor, makeTensor, panelOf, rowOfPanel, sizeOfShape } from "../base/numbers.js";
+import { apart, headsOfTensor, makeTensor, panelOf, panelsOf, rowOfPanel } from "../base/numbers.js";
 import { madeOnce } from "../base/text.js";
 import { GrowingPast, NoPast } from "../model/cache.js";
 import { Transformer } from "../model/model.js";
@@ -11,12 +11,10 @@ import { isSwitched, seeSwitched } from "./switches.js";
 const madeOfRuns = new WeakMap();
 
 /** What is made of a run, once. */
-const onceOfRun = (run, key, make) =>
-  madeOnce(
-    madeOnce(madeOfRuns, run, () => new Map()),
-    key,
-    make,
-  );
+const onceOfRun = (run, key, make) => {
+  const made = madeOnce(madeOfRuns, run, () => new Map());
+  return madeOnce(made, key, make);
+};
 
 /**
  * A run's target decoded token by token: of each step its tensors by name. With a cache a step computes the new row
@@ -43,8 +41,14 @@ export const comparedInTime = (run, cached) => onceOfRun(run, `compared ${cached
 
 const stepByStep = async (run, cached) => {
   if (run.computes) {
-    const compared = stepsOfDecoding(run, cached).map((tensors, step) => furthest(run, tensors, cached ? step : 0));
-    return (await Promise.all(compared)).reduce(further);
+    let most = { difference: 0, where: "" };
+    for (const [step, tensors] of stepsOfDecoding(run, cached).entries()) {
+      for (const [where, tensor] of tensors) {
+        const difference = largestDifferenceOf(tensor, await run.get(where), step);
+        if (difference > most.difference) most = { difference, where };
+      }
+    }
+    return most;
   }
   const difference = run.largest_difference; // of the search's log-probabilities, which had a cache
   if (cached && difference !== null && !isSwitched(run.switches)) return { difference, where: "the log-probabilities" };
@@ -53,24 +57,15 @@ const stepByStep = async (run, cached) => {
   );
 };
 
-const further = (one, other) => (other.difference > one.difference ? other : one);
-
-/** The largest difference of a step's numbers from the run's, and in which tensor; its first row is the run's `first`. */
-const furthest = async (run, tensors, first) => {
-  let most = { difference: 0, where: "" };
-  for (const [name, tensor] of tensors)
-    most = further(most, { difference: largestDifferenceOf(tensor, await run.get(name), first), where: name });
-  return most;
-};
-
-const largestDifferenceOf = (part, whole, first) => {
-  const start = part.axes.includes("M") && !part.axes.includes("L") ? first : 0; // keys and values hold all rows so far
+/** How far a step's rows, of which the last is new, are from the same rows of the whole. */
+const largestDifferenceOf = (part, whole, step) => {
   let most = 0;
   for (let head = 0; head < headsOfTensor(part); head++) {
     const [one, other] = [panelOf(part, head), panelOf(whole, head)];
-    for (let row = start; row < one.rows; row++) {
+    const above = one.rows === other.rows ? 0 : step + 1 - one.rows; // keys and values of the source are whole
+    for (let row = 0; row < one.rows; row++) {
       for (let column = 0; column < one.columns; column++) {
-        const difference = apart(one.at(row, column), other.at(first - start + row, column)); // −∞ equals −∞; NaN equals nothing
+        const difference = apart(one.at(row, column), other.at(above + row, column)); // −∞ equals −∞; NaN equals nothing
         most = Math.max(most, Number.isNaN(difference) ? Infinity : difference);
       }
     }
@@ -95,34 +90,29 @@ const decodedUntil = (run, t, cached) => {
 export const runUntil = (run, t) => (run.target.length <= t ? run : onceOfRun(run, `until ${t}`, () => cutAt(run, t)));
 
 const cutAt = (run, t) => {
+  const isCutAxis = (name, axis) =>
+    name.startsWith("decoder") && (axis === "L" || (axis === "M" && !name.includes(".cross_attention.")));
   const cut = (name, { axes, shape }) => shape.map((size, place) => (isCutAxis(name, axes[place]) ? t : size));
   const shapes = Object.entries(run.shapes).map(([name, each]) => [name, { ...each, shape: cut(name, each) }]);
-  const get = async (name) => {
-    const tensor = await run.get(name);
-    return { ...tensor, ...cutTensor(tensor, cut(name, tensor)) };
-  };
   const cutRun = {
     ...run,
     unswitched: run.unswitched && runUntil(run.unswitched, t),
     shapes: Object.fromEntries(shapes),
-    get,
+    get: async (name) => {
+      const tensor = await run.get(name);
+      return { ...tensor, ...cutTensor(tensor, cut(name, tensor)) };
+    },
   };
   for (const list of ["target", "expected", "targetIds", "steps"]) cutRun[list] = run[list].slice(0, t);
   return { ...finishRun(cutRun), whole: wholeOf(run) };
 };
 
-/** Whether an axis counts words of the target. */
-const isCutAxis = (name, axis) =>
-  name.startsWith("decoder") && (axis === "L" || (axis === "M" && !name.includes(".cross_attention.")));
-
 /** The first rows and columns of each head. */
 const cutTensor = (tensor, shape) => {
-  const made = makeTensor(tensor.axes, shape, new tensor.data.constructor(sizeOfShape(shape)));
+  const made = makeTensor(tensor.axes, shape);
   const { rows, columns } = panelOf(made);
-  for (let head = 0; head < headsOfTensor(made); head++) {
-    const panel = panelOf(tensor, head);
-    for (let row = 0; row < rows; row++)
-      made.data.set(rowOfPanel({ ...panel, columns }, row), (head * rows + row) * columns);
-  }
+  panelsOf(tensor).forEach(({ at }, head) => {
+    for (let row = 0; row < rows; row++) made.data.set(rowOfPanel({ columns, at }, row), (head * rows + row) * columns);
+  });
   return made;
 };

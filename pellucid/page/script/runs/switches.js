@@ -42,19 +42,10 @@ export const isMeant = ({ where }, path) => where === null || path === where || 
 
 /** Why a run cannot be shown with these switches; "" if it can. */
 export const cannotSwitch = (run, switches) => {
-  const fault = faultOfSwitches(run, switches);
-  if (fault || run.computes || !isSwitched(switches)) return fault;
-  return (
-    "This page holds a recording of a model that is too big for its weights to be in the page, so the page cannot " +
-    "compute. In Python, trace(model, edits=…) does this."
-  );
-};
-
-/** Why an address asks for switches that this model does not have; "" if it has them. */
-const faultOfSwitches = ({ names, model }, { silent, where, head, causal, scale, residual }) => {
-  const { heads } = model.config;
-  const parts = [...new Set(names.map((name) => splitName(name).path))];
-  const attentions = parts.filter(isAttention);
+  const { silent, where, head } = switches;
+  const { heads } = run.config;
+  const parts = [...new Set(run.names.map((name) => splitName(name).path))];
+  const [attentions, residuals] = [parts.filter(isAttention), parts.filter(isResidual)];
   const muted = Object.entries(silent).filter(([, off]) => off.length);
   const unknown = muted.find(([part]) => !attentions.includes(part));
   if (unknown) return `"${unknown[0]}" is no attention of this model. It has ${attentions.join(", ")}.`;
@@ -62,22 +53,23 @@ const faultOfSwitches = ({ names, model }, { silent, where, head, causal, scale,
   if (tooHigh !== undefined) return `there is no head ${tooHigh}: there are ${heads}, counted from 0.`;
   if (where === null && head !== null)
     return `head ${head} alone is a head of one attention: say of which, such as where=${attentions.at(-1)}.`;
-  if (where === null) return "";
-  if (!parts.some((part) => isMeant({ where }, part)))
+  if (!parts.some((part) => isMeant(switches, part)))
     return `no part of the model is called "${where}". One is "${attentions.at(-1)}".`;
-  const residuals = parts.filter(isResidual);
-  // A switch cannot be off in a part that does not have it.
-  const owners = [
-    [causal, "causal mask: only the decoder's self-attention has one", attentions.filter(isDecoderSelf)],
-    [scale, "scale: only an attention has one", attentions],
-    [
-      residual,
-      "residual connection: only an Add & Norm and its sublayer have one",
-      [...residuals, ...residuals.map((each) => sublayerAddedBy(model, each))],
-    ],
-  ];
-  const wrong = owners.find(([isOn, , having]) => !isOn && !having.some((part) => isMeant({ where }, part)));
-  return wrong ? `${where} has no ${wrong[1]}, such as ${wrong[2][0]}.` : "";
+  const added = residuals.map((each) => sublayerAddedBy(run.model, each));
+  const owners = {
+    causal: ["causal mask: only the decoder's self-attention has one", attentions.filter(isDecoderSelf)],
+    scale: ["scale: only an attention has one", attentions],
+    residual: ["residual connection: only an Add & Norm and its sublayer have one", [...residuals, ...added]],
+  };
+  for (const [name, [what, having]] of Object.entries(owners))
+    // what a part does not have cannot be off in it
+    if (!switches[name] && !having.some((part) => isMeant(switches, part)))
+      return `${where} has no ${what}, such as ${having[0]}.`;
+  if (run.computes || !isSwitched(switches)) return "";
+  return (
+    "This page holds a recording of a model that is too big for its weights to be in the page, so the page cannot " +
+    "compute. In Python, trace(model, edits=…) does this."
+  );
 };
 
 export const isSwitched = ({ causal, padding, scale, residual, silent }) =>

@@ -47,21 +47,20 @@ const runName = (at) => page.runs[at].name || ["the first", "the other"][at] || 
 export const besideCards = (run, beside) => {
   if (!beside) return null;
   const names = () => [state.run, otherRun()].map((at) => capitalised(runName(at)));
-  const [title, other] = state.beside === "before" ? ["After the switch", "Before it"] : names();
+  const titles = state.beside === "before" ? ["After the switch", "Before it"] : names();
+  const card = (shown, at) => {
+    const isLeft = state.beside === "other" && isSwitched(state.switches) && !isSwitched(shown.switches);
+    const reason = isLeft && cannotSwitch(shown, state.switches);
+    return element("section.beside-card", { "aria-label": titles[at] }, [
+      element("h3", titles[at]),
+      reason && element("p.note", `without the switch: ${reason}`),
+      element("p.beside-sentence", words(shown.translation)),
+      stepsTable(shown, null),
+    ]);
+  };
   return [
     element("h2", "Side by side"),
-    element("div.pair", besideCard(run, title), besideCard(beside, other)),
+    element("div.pair", [run, beside].map(card)),
     state.block && element("p.note", "The open part shows both, where its plates can stand beside each other."),
   ];
-};
-
-const besideCard = (run, title) => {
-  const isLeft = state.beside === "other" && isSwitched(state.switches) && !isSwitched(run.switches);
-  const reason = isLeft && cannotSwitch(run, state.switches);
-  return element("section.beside-card", { "aria-label": title }, [
-    element("h3", title),
-    reason && element("p.note", `without the switch: ${reason}`),
-    element("p.beside-sentence", words(run.translation)),
-    stepsTable(run, null),
-  ]);
 };

@@ -5,7 +5,7 @@ import { button, drawn, element, shareBar, words } from "../base/elements.js";
 import { fourDecimals, meanOfHeads, panelOf } from "../base/numbers.js";
 import { roam } from "../base/roam.js";
 import { visibleText } from "../base/text.js";
-import { meaningOf, tokenName } from "../words/tokens.js";
+import { meaningOf, tokenName } from "../base/tokens.js";
 import { alignmentOf, attentionsOf, fullTitleOf, kindOf, layersOf, sublayersOf, titleOf } from "../runs/parts.js";
 import { stripPicture } from "../matrices/painting.js";
 import { scaleOf } from "../matrices/scales.js";
@@ -24,7 +24,11 @@ export const modelOf = async (run) => {
     drawn("svg.strands", { "aria-hidden": "true" }),
     element("div.stack.encoder", { role: "group", "aria-label": "encoder" }, [
       element("h2.stack-title", "Encoder ", element("small", "reads all words at once")),
-      tokenRow("source", "source tokens", run.source.map(sourceToken)),
+      tokenRow(
+        "source",
+        "source tokens",
+        run.source.map((text, at) => element("span.token", { "data-source": at, ...lookingBack(at) }, tokenText(text))),
+      ),
       blocks(run, "encoder"),
     ]),
     memoryBand(run, memory),
@@ -47,10 +51,11 @@ export const modelOf = async (run) => {
 
 /** Who looks at whom in each self-attention: the mean of its heads; none of a sentence that is too long to draw. */
 const weightsToDraw = async (run) => {
-  if (Math.max(run.source.length, run.target.length) > MOST_LINES) return {};
-  const parts = attentionsOf(run).filter((part) => part.endsWith(".self_attention"));
-  const means = parts.map(async (part) => [part, meanOfHeads(await run.get(`${part}.weights`))]);
-  return Object.fromEntries(await Promise.all(means));
+  const looks = {};
+  if (Math.max(run.source.length, run.target.length) > MOST_LINES) return looks;
+  for (const part of attentionsOf(run))
+    if (part.endsWith(".self_attention")) looks[part] = meanOfHeads(await run.get(`${part}.weights`));
+  return looks;
 };
 
 /** The blocks of a stack in the order of computation; on a wide screen the style stacks them upwards. */
@@ -102,25 +107,18 @@ const SMALLEST = 0.66; // of a token's size, to which a row is made smaller for 
 const fitTokens = (model) => {
   for (const row of model.querySelectorAll(".token-row")) {
     const room = row.clientWidth / row.children.length - 8; // less the edge of a button
-    const widths = [...row.querySelectorAll("bdi:not(.raw)")].map((text) => text.scrollWidth);
+    const widths = [...row.querySelectorAll("bdi")].map((text) => text.scrollWidth);
     const fit = Math.min(1, room / Math.max(1, ...widths));
     row.classList.toggle("turned", fit < SMALLEST);
     if (fit < 1) row.style.setProperty("--fit", Math.max(SMALLEST, fit).toFixed(3));
   }
 };
 
-const sourceToken = (text, place) =>
-  element("span.token", { "data-source": place, ...lookingBack(place) }, tokenText(text));
-
 const targetToken = (text, place) =>
   element("span.token", { class: place === 0 && "start", "data-position": place, ...glancing(place) }, tokenText(text));
 
-/** A token. A special token such as </s> shows its meaning, with the token itself small beneath. */
-const tokenText = (text) => {
-  const meaning = meaningOf(text);
-  if (!meaning) return words(text, { title: visibleText(text) });
-  return [element("bdi.special", { title: text }, meaning), words(text, { class: "raw" })];
-};
+/** A token, which may be cut short. */
+const tokenText = (text) => words(text, { title: visibleText(text), class: meaningOf(text) && "special" });
 
 /** The word that a position says, with its probability: a button that makes it the current position. */
 const saidToken = ({ input, expected, predicted, probability }, place) => {
@@ -129,7 +127,7 @@ const saidToken = ({ input, expected, predicted, probability }, place) => {
     class: predicted === expected ? "token said" : "token said missed",
     "data-position": place,
     "data-key": `said-${place}`,
-    "aria-label": `position ${place + 1}: after ${input}, ${expected}, probability ${fourDecimals(probability)}`,
+    "aria-label": `position ${place + 1}: after ${tokenName(input)}, ${tokenName(expected)}, probability ${fourDecimals(probability)}`,
     ...glancing(place),
   });
 };
@@ -140,17 +138,13 @@ const memoryBand = (run, memory) => {
   const { most } = scaleOf("numbers", memory);
   const strip = (text, row) => {
     const vector = { rows: 1, columns, at: (_, column) => at(row, column) };
-    return stripPicture(vector, most, `the vector of ${text}: ${columns} numbers`);
+    return stripPicture(vector, most, `the vector of ${tokenName(text)}: ${columns} numbers`);
   };
   return element("div.memory", { title: "a vector for each source token, made once" }, [
     blockButton("encoder.output", "memory-name"),
     element("ol.memory-tokens", [
       run.source.map((text, place) =>
-        element("li", { "data-source": place }, [
-          element("bdi", { title: text }, tokenName(text)),
-          element("span.share"),
-          strip(text, place),
-        ]),
+        element("li", { "data-source": place }, [words(text), element("span.share"), strip(text, place)]),
       ),
     ]),
     run.source.length > MOST_ROWS &&

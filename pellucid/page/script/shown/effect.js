@@ -2,82 +2,81 @@
 
 import { button, chip, element, found, say } from "../base/elements.js";
 import { bestPlaces, fourDecimals, inExponents, largestCell, panelsOf } from "../base/numbers.js";
-import { attentionsOf, fullTitleOf, isDecoderSelf } from "../runs/parts.js";
+import { attentionsOf, fullTitleOf, isAttention, isDecoderSelf } from "../runs/parts.js";
 import { placeOf, setState, state } from "../view/state.js";
 import { compareButton, resetSwitches } from "./panel.js";
 
 /** What the switches changed; null where none is switched. */
 export const effectOf = async (run, before, reason) => {
-  if (reason) say(reason);
-  if (reason) return element("div.effect-head", element("p.effect-says", reason), resetEffect());
+  const reset = button("Reset", resetSwitches, { "data-key": "effect-reset" });
+  if (reason) {
+    say(reason);
+    return element("div.effect-head", element("p.effect-says", reason), reset);
+  }
   if (!before) return null;
-  const leak = await leakOf(run, state.switches);
-  const [first, ...more] = (await effectsOf(run, before, state.switches, leak)).map((told) => element("p", told));
+  const { causal, scale, residual, padding, silent, where } = state.switches;
+  const leak = causal ? null : await leakOf(run, state.switches);
+  const sentences = [
+    !causal && leakSentence(run, leak),
+    !scale && (await scaleSentence(run, before, where)),
+    !residual && residualSentence(where),
+    padding !== "none" && (await paddingSentence(run, padding)),
+    ...Object.entries(silent).map(([part, heads]) => heads.length > 0 && silentSentence(part, heads)),
+    changeSentence(run, before),
+  ];
+  const [first, ...more] = sentences.filter(Boolean).map((told) => element("p", told));
   first.className = "effect-says";
   first.append(" ", ...hereSentence(run, before));
   say([first, ...more].map((part) => part.textContent).join(" "));
-  const details = element(
-    "details",
-    element("summary", "Details"),
-    more,
-    leak && found("leak-seen").content.cloneNode(true),
-  );
-  return [element("div.effect-head", [first, leak && seeLeak(leak), compareButton(), resetEffect()]), details];
-};
-
-const resetEffect = () => button("Reset", resetSwitches, { "data-key": "effect-reset" });
-
-const effectsOf = async (run, before, switches, leak) => {
-  const silent = Object.entries(switches.silent).filter(([, heads]) => heads.length);
+  const leaking = !causal && found("leak-seen").content.cloneNode(true);
   return [
-    ...(switches.causal ? [] : [leakSentence(run, leak)]),
-    ...(switches.scale ? [] : [await scaleSentence(run, before, switches)]),
-    ...(switches.residual ? [] : [residualSentence(switches)]),
-    ...(switches.padding === "none" ? [] : [await paddingSentence(run, switches)]),
-    ...silent.map(([part, heads]) => silentSentence(part, heads)),
-    changeSentence(run, before),
+    element("div.effect-head", first, !causal && seeLeak(leak), compareButton(), reset),
+    element("details", element("summary", "Details"), more, leaking),
   ];
 };
 
-/** Find the position that looks most at the word it must predict: {part, head, row, value}; null if none does. */
-const leakOf = async (run, switches) => {
-  if (switches.causal) return null;
+/** Find the position that looks most at the word it must predict: {part, head, row, column, value}, and `here` the most
+ *  in the head that is open; null if none does. */
+const leakOf = async (run, { where, head: only }) => {
   const parts = attentionsOf(run).filter(isDecoderSelf);
-  const part = switches.where ?? (parts.includes(state.block) ? state.block : parts[0]);
+  const part = where ?? (parts.includes(state.block) ? state.block : parts[0]);
   const panels = panelsOf(await run.get(`${part}.weights`));
-  const { head: only } = switches;
-  const most = largestCell(only === null ? panels : [panels[only]], (row, column) => column === row + 1);
-  return most?.value > 0 ? { ...most, head: only ?? most.head, part } : null;
+  const mostOf = (heads) => largestCell(heads, (row, column) => column === row + 1);
+  const most = mostOf(only === null ? panels : [panels[only]]);
+  const here = part === state.block && mostOf([panels[state.head]]);
+  return most?.value > 0 ? { ...most, head: only ?? most.head, part, here } : null;
 };
 
 const leakSentence = (run, leak) => {
-  if (!leak) return "Without the mask nothing changes here: there is no later position to look at.";
-  const { part, head, row, value } = leak;
+  if (!leak) return "Without the mask nothing changes here: no later word exists yet.";
+  const { part, head, row, value, here } = leak;
+  const other = head === state.head ? "" : `; in head ${state.head}, which is open, at most ${here?.value?.toFixed(2)}`;
   return [
     `Without the mask${state.switches.head === null ? "" : " in this head alone"}, position ${row + 1}, `,
     chip(run.target[row]),
     ", now looks at ",
     chip(run.target[row + 1]),
-    ` (${value.toFixed(2)}, head ${head} of ${fullTitleOf(part)}), the word that it must predict: training would leak.`,
+    ` (${value.toFixed(2)}, head ${head}${here ? other : ` of ${fullTitleOf(part)}`}), the word that it must predict: training would leak.`,
   ];
 };
 
-const seeLeak = ({ part, head, row, column }) =>
-  button("See this cell", () => setState({ ...placeOf(`${part}.weights`), head, row, column }), {
-    class: "primary",
-    "data-key": "see-leak",
-  });
+/** A click to the cell that leaks most; where none does, to all positions at once, as in training. */
+const seeLeak = (leak) => {
+  const { part, head, row, column } = leak ?? {};
+  const [label, changes] = leak
+    ? [`See it in head ${head}`, { ...placeOf(`${part}.weights`), head, row, column }]
+    : ["See all at once", { mode: "training" }];
+  return button(label, () => setState(changes), { class: "primary", "data-key": "see-leak" });
+};
 
 /** How sharp the weights become when scores are not made smaller: the one that changes most. */
-const scaleSentence = async (run, before, { where }) => {
-  const part = where ?? attentionsOf(run).find((each) => each === state.block) ?? attentionsOf(run).find(isDecoderSelf);
+const scaleSentence = async (run, before, where) => {
+  const part = where ?? (isAttention(state.block) ? state.block : attentionsOf(run).find(isDecoderSelf));
   const [was, now] = await Promise.all([before, run].map(async (each) => panelsOf(await each.get(`${part}.weights`))));
-  const changes = now.map((panel, head) => ({
-    ...panel,
-    at: (row, column) => panel.at(row, column) - was[head].at(row, column),
-  }));
-  const { head, row, column } = largestCell(changes, (_, column) => column < was[0].columns); // padding was none before
-  const { columns: dimensions } = panelsOf(await run.get(`${part}.keys`))[0];
+  const change = (head) => (row, column) => now[head].at(row, column) - was[head].at(row, column);
+  const changes = was.map((panel, head) => ({ ...panel, at: change(head) })); // of padding, which was none before, none
+  const { head, row, column } = largestCell(changes);
+  const dimensions = run.config.width / run.config.heads;
   return [
     `Without the scale, scores are √${dimensions} = ${Math.sqrt(dimensions).toFixed(2)} times as large: what position ` +
       `${row + 1} gives `,
@@ -87,31 +86,27 @@ const scaleSentence = async (run, before, { where }) => {
   ];
 };
 
-const residualSentence = ({ where }) =>
+const residualSentence = (where) =>
   where
     ? `Without the residual connection of ${fullTitleOf(where)}, only what its part computed goes on.`
     : "Without residual connections, each part’s output replaces the stream: what earlier parts found is lost on the way.";
 
 /** Who gives the two pad tokens most of its attention, over all that look at the source. */
-const paddingSentence = async (run, { padding }) => {
-  const given = ({ rows, columns, at }) => ({
-    rows,
-    columns: 1,
-    at: (row) => at(row, columns - 1) + at(row, columns - 2),
-  });
-  const parts = attentionsOf(run).filter((each) => !isDecoderSelf(each));
-  const found = parts.map(async (part) => ({
-    ...largestCell(panelsOf(await run.get(`${part}.weights`)).map(given)),
-    part,
-  }));
-  const { value, part, head, row } = (await Promise.all(found)).reduce((most, each) =>
-    each.value > most.value ? each : most,
-  );
+const paddingSentence = async (run, padding) => {
+  const given = ({ rows, columns, at }) => {
+    const lastTwo = (row) => at(row, columns - 1) + at(row, columns - 2);
+    return { rows, columns: 1, at: lastTwo };
+  };
+  let most = { value: -1 };
+  for (const part of attentionsOf(run).filter((each) => !isDecoderSelf(each))) {
+    const found = largestCell(panelsOf(await run.get(`${part}.weights`)).map(given));
+    if (found.value > most.value) most = { ...found, part };
+  }
   if (padding === "masked")
-    return `Two pad tokens stand after the source, masked with −∞: the most that any position gives them is ${inExponents(value)}.`;
+    return `Two pad tokens stand after the source, masked with −∞: the most that any position gives them is ${inExponents(most.value)}.`;
   return (
-    `Two pad tokens stand after the source and nothing masks them: position ${row + 1} in head ${head} of ` +
-    `${fullTitleOf(part)} now gives them ${fourDecimals(value)} of its attention.`
+    `Two pad tokens stand after the source and nothing masks them: position ${most.row + 1} in head ${most.head} of ` +
+    `${fullTitleOf(most.part)} now gives them ${fourDecimals(most.value)} of its attention.`
   );
 };
 

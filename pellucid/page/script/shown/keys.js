@@ -39,11 +39,9 @@ const stepHead = (by) => {
 };
 
 const stepLayer = (by) => {
-  const layer = layerOf(state.block);
-  if (!layer) return;
-  const layers = layersOf(current.run, stackOf(layer));
-  const next = layers[layers.indexOf(layer) + by];
-  if (!next) return;
+  const layers = layersOf(current.run, stackOf(state.block));
+  const next = layers[layers.indexOf(layerOf(state.block)) + by];
+  if (!layerOf(state.block) || !next) return;
   say(fullTitleOf(next));
   changeLayer(next);
 };
@@ -59,12 +57,8 @@ export const focusLevel = (left) => {
       ? (keyed(stage.querySelector(".stage-row"), "block", left) ?? inStage(".sublayers button"))
       : inStage('.stage-bar [aria-current="step"]');
   (place ?? inStage(".way [aria-current]"))?.focus({ preventScroll: true });
-  scrollToLevel();
-};
-
-const scrollToLevel = () => {
-  if (isSheet.matches) return (found("stage").scrollTop = 0); // the page behind it stays where it was
-  const top = state.block ? found("stage") : found("drawing");
+  if (isSheet.matches) return (stage.scrollTop = 0); // the page behind it stays where it was
+  const top = state.block ? stage : found("drawing");
   const box = top.getBoundingClientRect();
   if (state.block || box.top < 0 || box.top > innerHeight * 0.6) top.scrollIntoView();
 };

@@ -3,65 +3,61 @@
 
 import { element, words } from "../base/elements.js";
 import { panelOf } from "../base/numbers.js";
-import { inputOf } from "../runs/lineage.js";
+import { madeOf } from "../runs/lineage.js";
 import { fullTitleOf, kindOf, stackOf, sublayersOf, titleOf } from "../runs/parts.js";
 import { stripPicture } from "../matrices/painting.js";
-import { scaleOf } from "../matrices/scales.js";
+import { scaleOf, shadesOf } from "../matrices/scales.js";
 import { state } from "../view/state.js";
 import { openingButton } from "./drawing.js";
 
 /** A layer of the run as elements. */
 export const layerView = async (run, layer) => {
-  const { normFirst, streams } = await streamsOf(run, layer);
-  const tokens = stackOf(layer) === "encoder" ? run.source : run.target;
-  const at = Math.min(state.position, tokens.length - 1);
-  const tensors = streams.flatMap(({ flows, added, next }) => [flows, added, next]);
-  const { most } = scaleOf("numbers", ...tensors);
-  const lit = { at, token: tokens[at], most };
-  const label = `the parts of ${fullTitleOf(layer)}`;
-  return [
-    element("p.layer-says", [
-      normFirst ? LAYER_SAYS.first : LAYER_SAYS.last,
-      ` Lit up: position ${at + 1}, `,
-      words(lit.token),
-      ".",
-    ]),
-    element("div.sublayers", { role: "group", "aria-label": label, "--rows": tokens.length }, [
-      element("div.stream-in", strip(streams[0].flows, lit, "what comes in")),
-      streams.map((stream) => sublayerGroup(stream, normFirst, lit)),
-    ]),
-    stripLegend(streams[0].flows, most),
-  ];
-};
-
-/** Return for each part of a layer its input, what it adds, and its output. */
-const streamsOf = async (run, layer) => {
   const { sublayers, normFirst } = sublayersOf(run, layer);
   const streams = [];
-  let flows = await run.get(inputOf(run, layer));
+  let flows = await run.get(madeOf(run, `${layer}.residual_1.sum`).of[0]); // what runs into the layer
   for (const { part, residual } of sublayers) {
     const [added, next] = [await run.get(`${part}.output`), await run.get(`${residual}.output`)];
     streams.push({ part, residual, flows, added, next });
     flows = next;
   }
-  return { normFirst, streams };
-};
-
-const LAYER_SAYS = {
-  last: "Each part reads the stream of vectors, adds its own (the residual connection), and a norm follows.",
-  first: "Each part reads the stream of vectors through a norm, and adds its own (the residual connection).",
+  const tokens = stackOf(layer) === "encoder" ? run.source : run.target;
+  const at = Math.min(state.position, tokens.length - 1);
+  const { most } = scaleOf("numbers", ...streams.flatMap(({ flows: before, added, next }) => [before, added, next]));
+  const lit = { at, token: tokens[at], most };
+  const says = normFirst
+    ? " through a norm, and adds its own (the residual connection)."
+    : ", adds its own (the residual connection), and a norm follows.";
+  return [
+    element(
+      "p.layer-says",
+      `Each part reads the stream of vectors${says} Lit up: position ${at + 1}, `,
+      words(lit.token),
+      ".",
+    ),
+    element(
+      "div.sublayers",
+      { role: "group", "aria-label": `the parts of ${fullTitleOf(layer)}`, "--rows": tokens.length },
+      element("div.stream-in", strip(streams[0].flows, lit, "what comes in")),
+      streams.map((stream) => sublayerGroup(stream, normFirst, lit)),
+    ),
+    element("p.legend", [
+      element("span.legend-scale.role-x", shadesOf({ kind: "strip", most })),
+      `in every strip: a row for each position, a column for each of ${run.config.width} numbers of its vector`,
+    ]),
+  ];
 };
 
 const PART_SAYS = {
   "encoder self_attention": "every source word looks at every other",
   "decoder self_attention": "a word looks at itself and at the words before it",
   "decoder cross_attention": "the target asks, the memory answers",
-  "encoder feed_forward": "each position by itself",
-  "decoder feed_forward": "each position by itself",
 };
 
 const sublayerGroup = ({ part, residual, added, next }, normFirst, lit) => {
-  const title = [element("b", titleOf(part)), element("small", PART_SAYS[`${stackOf(part)} ${kindOf(part)}`])];
+  const title = [
+    element("b", titleOf(part)),
+    element("small", PART_SAYS[`${stackOf(part)} ${kindOf(part)}`] ?? "each position by itself"),
+  ];
   const norm = element("b", normFirst ? "Norm & Add" : "Add & Norm");
   const open = (block, kind, children) => openingButton(block, `sublayer ${kind}`, children, { key: `row-${block}` });
   return element("div.sublayer-group", [
@@ -85,16 +81,5 @@ const strip = (tensor, { at, token, most }, label) => {
       stripPicture(panel, most, `${label}: ${rows} vectors of ${columns} numbers`),
       element("span.strip-mark", { "aria-hidden": "true" }, words(token)),
     ]),
-  ]);
-};
-
-/** What the colours of all these strips mean: the same numbers everywhere. */
-const stripLegend = (tensor, most) => {
-  const shades = { rows: 1, columns: 21, at: (_, column) => ((column - 10) / 10) * most };
-  return element("p.strip-legend", [
-    element("span.number", `−${most.toFixed(2)}`),
-    stripPicture(shades, most, "from the smallest number to the largest"),
-    element("span.number", most.toFixed(2)),
-    ` in every strip: a row for each position, a column for each of ${tensor.shape.at(-1)} numbers of its vector`,
   ]);
 };

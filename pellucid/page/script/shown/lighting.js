@@ -1,8 +1,7 @@
 // Lighting up: which position of the target the headline and the drawing show, and where in the source it looked.
 
-import { drawn, element, found, redraw, shareBar } from "../base/elements.js";
+import { chip, drawn, element, found, redraw, shareBar } from "../base/elements.js";
 import { fourDecimals } from "../base/numbers.js";
-import { tokenName } from "../words/tokens.js";
 import { isReached, state } from "../view/state.js";
 import { lightStrands } from "./strands.js";
 
@@ -31,7 +30,8 @@ matchMedia("print").addEventListener("change", lightAgain);
 
 /** What lights a position up while a pointer or the focus is on it. */
 export const glancing = (position) => {
-  const [glance, leave] = [() => isReached(position) && lightPosition(position), () => lightPosition(state.position)];
+  const glance = () => isReached(position) && lightPosition(position);
+  const leave = () => lightPosition(state.position);
   return { mouseenter: glance, focus: glance, mouseleave: leave, blur: leave };
 };
 
@@ -98,13 +98,13 @@ const drawArcs = (position) => {
     const box = each.getBoundingClientRect();
     return [(box.left + box.right) / 2 - origin.left, box.top - origin.top + 4];
   };
-  const arcs = (word ? [...place.querySelectorAll("[data-source]")] : []).map((source) => {
+  const arcTo = (source) => {
     const [[x1, y1], [x2, y2]] = [top(word), top(source)];
     const peak = Math.min(y1, y2) - ARC;
     const d = `M${x1},${y1} C${x1},${peak} ${x2},${peak} ${x2},${y2}`;
     return drawn("path.arc", { d, "--share": source.style.getPropertyValue("--share") });
-  });
-  svg.replaceChildren(...arcs);
+  };
+  svg.replaceChildren(...(word ? [...place.querySelectorAll("[data-source]")].map(arcTo) : []));
 };
 
 /** Beside the decoder: what it has read, and the most probable next words. */
@@ -115,12 +115,12 @@ const nextWords = (run, position) => {
     element(
       "p.read",
       "after ",
-      run.target.slice(0, position + 1).map((token) => [nameOfToken(token), " "]),
+      run.target.slice(0, position + 1).map((token) => [chip(token), " "]),
     ),
     element("ol.best", [
       alternatives.map(([token, probability]) =>
         element("li", { class: token === expected && "expected" }, [
-          nameOfToken(token),
+          chip(token),
           shareBar(probability),
           element("span.number", fourDecimals(probability)),
         ]),
@@ -128,6 +128,3 @@ const nextWords = (run, position) => {
     ]),
   ];
 };
-
-/** A token as a chip; of a special one its meaning. */
-const nameOfToken = (token) => element("bdi.chip", { title: token }, tokenName(token));

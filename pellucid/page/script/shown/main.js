@@ -1,6 +1,6 @@
 // The page comes alive: reads what the file carries, then shows the view of its address, and each one after it.
 
-import { animate, fill, found } from "../base/elements.js";
+import { fill, found, words } from "../base/elements.js";
 import { page } from "../base/page.js";
 import { roam } from "../base/roam.js";
 import { openPage } from "../runs/recorded.js";
@@ -20,7 +20,7 @@ import {
 } from "../view/state.js";
 import { momentInWords, playing, stopIfLeft, timeControls } from "../view/time.js";
 import { fitTyping, ownRun, startTyping, writeTyped } from "../view/typing.js";
-import { current, runInTime, runSwitched, showRuns } from "../view/view.js";
+import { runInTime, runSwitched, showRuns } from "../view/view.js";
 import { besideCards, besideOf, choiceOfRuns } from "./beside.js";
 import { waysSideBySide } from "./both_ways.js";
 import { modelOf } from "./drawing.js";
@@ -40,16 +40,15 @@ const showView = async (focus = null) => {
   const asked = (viewsAsked += 1);
   const isWanted = () => asked === viewsAsked;
   try {
-    const runs = await runsToShow();
+    const shown = state;
+    const runs = await runsOfView().catch((error) => runsInstead(shown, error));
     if (!isWanted()) return;
-    const changed = current && current.whole !== runs.whole;
     showRuns(runs);
     replaceState(withinRuns(state, runs));
     if (!state.fault) writeAddress();
     stopIfLeft();
     tellFault(state.fault);
     await drawView(runs);
-    if (changed && runs.before) pulseChanges();
     if (!isWanted()) return;
     if (focus) focusLevel(focus.left);
     document.body.dataset.shown = location.hash; // the view that is drawn; tests wait for it
@@ -60,18 +59,12 @@ const showView = async (focus = null) => {
   }
 };
 
-/** The runs of the state; where an address asks for a sentence that cannot be explained, those of the page's own, and
- *  the sentence stays in its field. */
-const runsToShow = async () => {
-  const asked = state;
-  try {
-    return await runsOfView();
-  } catch (error) {
-    if (asked.text === null || asked !== state) throw error;
-    writeTyped(asked);
-    replaceState({ ...asked, ...NO_SENTENCE, switches: UNSWITCHED, fault: error.message });
-    return runsOfView();
-  }
+/** Where an address asks for a sentence that cannot be explained, the page's own; the sentence stays in its field. */
+const runsInstead = (asked, error) => {
+  if (asked.text === null || asked !== state) throw error;
+  writeTyped(asked);
+  replaceState({ ...asked, ...NO_SENTENCE, switches: UNSWITCHED, fault: error.message });
+  return runsOfView();
 };
 
 /** The runs that the state asks for: the sentence, switched or not, as all positions at once and as this step has it,
@@ -106,7 +99,7 @@ const drawFor = (name, facts, draw) => {
 const fillFor = (id, facts, make) => drawFor(id, facts, () => fill(found(id), make()));
 
 const drawView = async ({ base, whole, run, before, beside, reason }) => {
-  const { block, head, position, mode, cached, switches, open, stop, beside: asked } = state;
+  const { block, tensor, head, position, mode, cached, switches, open, stop, beside: asked } = state;
   document.body.classList.toggle("deep", block !== "" || open === "own");
   document.body.classList.toggle("own-open", open === "own");
   found("drawing-place").hidden = block !== "";
@@ -134,7 +127,7 @@ const drawView = async ({ base, whole, run, before, beside, reason }) => {
   if (block === "") await drawFor("drawing", [run, mode, position, cached], () => drawModel(run));
   else await drawStage(run, beside, found("stage"));
   await drawFor("open", [open, stop, open === "tour" && run, open === "tour" && hashOf(state)], () => drawOpened(open));
-  showOpenMatrix();
+  drawFor("scrolled", [block, tensor, open === "tour"], showOpenMatrix);
   await fillFor("effect", [run, before, block, head, position, reason], () => effectOf(run, before, reason));
 };
 
@@ -143,17 +136,12 @@ const drawModel = async (run) => {
   if (await fill(found("drawing"), model)) (await model).appear();
 };
 
-let matrixShown = null;
-
 /** A stage that an address or the tour opens comes into view; one that was opened by hand is where it is. */
 const showOpenMatrix = () => {
-  const before = matrixShown;
-  matrixShown = state.tensor ? `${state.block} ${state.tensor}` : state.open === "tour" ? "the model" : null;
-  const stages = found("stage").querySelector(".stage-plates");
-  if (!matrixShown || matrixShown === before || stages.contains(document.activeElement)) return;
+  if (found("stage").querySelector(".stage-plates").contains(document.activeElement)) return;
   const place = state.tensor ? found("stage") : document.querySelector(".headline");
   const { top } = place.getBoundingClientRect();
-  if (state.open === "tour" || top < 0 || top > innerHeight / 2) place.scrollIntoView();
+  if (state.open === "tour" || (state.tensor && (top < 0 || top > innerHeight / 2))) place.scrollIntoView();
 };
 
 /** The tour and the form for one's own matrices, each in its place, drawn by their own files. */
@@ -175,19 +163,8 @@ const openOrClose = async (name) => {
     ?.focus();
 };
 
-/** What a switch changed is lit for a moment: words, and the plates whose numbers are others now. */
-const pulseChanges = () => {
-  const changed = "#drawing .said, .stage-bar button:has(.plate-changed)";
-  const frames = [
-    { outline: "3px solid var(--link)", outlineOffset: "0" },
-    { outline: "3px solid transparent", outlineOffset: "8px" },
-  ];
-  for (const place of document.querySelectorAll(changed)) animate(place, frames, 900);
-};
-
-/** Show why something cannot be shown; "" hides the message. */
+/** Show why something cannot be shown; "" takes the message away. */
 const tellFault = (message) => {
-  found("fault").hidden = !message;
   found("fault").textContent = message;
 };
 
@@ -210,6 +187,7 @@ const edgesChanged = new ResizeObserver(() => {
 const startPage = async () => {
   await openPage();
   document.body.classList.add("alive");
+  for (const token of found("looked").querySelectorAll("bdi")) token.replaceWith(words(token.textContent));
   startTyping();
   found("open-tour").addEventListener("click", () => openOrClose("tour"));
   found("open-own").addEventListener("click", () => openOrClose("own"));

@@ -1,28 +1,26 @@
 // The switches: what each takes away shows what it is for. A switch that a page cannot compute says why.
 
-import { button, choiceOf, element, found, redraw, say } from "../base/elements.js";
+import { button, choiceButton, choiceOf, element, found, redraw, say } from "../base/elements.js";
 import { fullTitleOf, isAttention, isResidual, lastCrossOf } from "../runs/parts.js";
 import { UNSWITCHED, cannotSwitch } from "../runs/switches.js";
 import { setState, state } from "../view/state.js";
 import { current } from "../view/view.js";
 
+const TOGGLES = {
+  causal: ["Causal mask", "a position may look at itself and at what precedes it"],
+  scale: ["Scale ÷ √dₖ", "scores divided by the root of the keys’ dimension"],
+  residual: ["Residual connections", "each part adds to the stream; off: it replaces it"],
+  cached: ["Cache", "at a step, keys and values of earlier rows are remembered"],
+};
+
 export const startSwitches = () => {
   found("unfold").addEventListener("click", () => foldDock(found("switches").hidden));
-  found("switches")
-    .querySelector(".close-switches")
-    .addEventListener("click", () => foldDock());
-  for (const place of toggles())
-    place.querySelector("button").addEventListener("click", () => chooseOrSay(toggleOf(place.dataset.switch)));
+  found("close-switches").addEventListener("click", () => foldDock());
 };
 
-/** Show how the switches are; the panel stays open or closed. */
-export const drawSwitches = (run) => {
-  for (const place of toggles()) showToggle(place, toggleOf(place.dataset.switch));
-  redraw(found("switch-choices"), paddingChoice(), headChoice(run), whereChoice());
-};
-
-const toggles = () => found("switches").querySelectorAll("[data-switch]");
-const chooseOrSay = ({ reason, choose }) => (reason ? say(reason) : choose());
+/** Draw the switches as they are; the panel stays open or closed. */
+export const drawSwitches = (run) =>
+  redraw(found("switch-rows"), Object.keys(TOGGLES).map(toggle), paddingChoice(), headChoice(run), whereChoice());
 
 /** The button that shows what there was before the switches beside what there is now. */
 export const compareButton = () =>
@@ -31,20 +29,13 @@ export const compareButton = () =>
     pressed: state.beside === "before",
   });
 
-/** Where the mask is lifted, all positions are shown, because there one sees what leaks. */
-const change = (changes) =>
-  setState({
-    switches: { ...state.switches, ...changes },
-    ...(changes.causal === false && !state.block ? { mode: "training" } : {}),
-  });
-
 /** A choice that changes the switches, or says why it cannot. */
 const option = (key, label, chosen, changes) => ({
   key,
   label,
   chosen,
   reason: cannotSwitch(current.base, { ...state.switches, ...changes }),
-  choose: () => change(changes),
+  choose: () => setState({ switches: { ...state.switches, ...changes } }),
 });
 
 export const resetSwitches = async () => {
@@ -54,20 +45,20 @@ export const resetSwitches = async () => {
 };
 
 /** A part of the model that is on or off; or the cache, of which all positions at once have no need. */
-const toggleOf = (name) => {
-  if (name !== "cached") return option("", "", state.switches[name], { [name]: !state.switches[name] });
-  const reason = state.mode === "step" ? "" : "Choose a step: all positions at once need no cache.";
-  return { chosen: state.cached, reason, choose: () => setState({ cached: !state.cached }) };
+const toggle = (name) => {
+  const { cached, mode, switches } = state;
+  const reason = mode === "step" ? "" : "Choose a step: all positions at once need no cache.";
+  const cache = { key: name, chosen: cached, reason, choose: () => setState({ cached: !cached }) };
+  const choice = name === "cached" ? cache : option(`switch-${name}`, "", switches[name], { [name]: !switches[name] });
+  const [title, says] = TOGGLES[name];
+  const label = [element("span.track"), element("strong", title), element("span.state", choice.chosen ? "on" : "off")];
+  const place = choiceButton({ ...choice, label, chosen: null });
+  Object.assign(place, { role: "switch", ariaChecked: String(choice.chosen), ariaDescription: says });
+  return element("div.switch", place, sayings(choice.reason, says));
 };
 
-const showToggle = (place, { chosen, reason }) => {
-  const toggle = place.querySelector("button");
-  toggle.ariaChecked = String(chosen);
-  toggle.ariaDisabled = reason ? "true" : null; // and not disabled, which would lose the focus
-  place.querySelector(".state").textContent = chosen ? "on" : "off";
-  place.querySelector(".says").hidden = Boolean(reason);
-  place.querySelector(".reason").textContent = reason;
-};
+/** What a switch means, or why it cannot be had. */
+const sayings = (reason, says) => element("p", { class: reason && "reason" }, reason || says);
 
 const PADDINGS = { none: "none", masked: "masked", unmasked: "not masked" };
 
@@ -104,13 +95,11 @@ const whereChoice = () => {
   return switchOf("Where", at ? "mask, scale and residual" : "open a part to switch there alone", options);
 };
 
-/** A row of choices with what they mean under them, or why one of them cannot be had. */
+/** A row of choices. */
 const switchOf = (title, says, choices) => {
   const reason = choices.find((choice) => choice.reason && !choice.chosen)?.reason;
-  return element("div.switch", [
-    choiceOf(title, element("b", title), choices, { class: "choices" }),
-    element("p", { class: reason && "reason" }, reason || says),
-  ]);
+  const heading = element("b", title);
+  return element("div.switch", choiceOf(title, heading, choices, { class: "choices" }), sayings(reason, says));
 };
 
 // The fold of the dock

@@ -3,7 +3,7 @@
 import { button, columnHead, drawn, element, found, rowHead, shareBar, tableOf, words } from "../base/elements.js";
 import { fourDecimals } from "../base/numbers.js";
 import { visibleText } from "../base/text.js";
-import { meaningOf, tokenName } from "../words/tokens.js";
+import { meaningOf, tokenName } from "../base/tokens.js";
 import { setState, state } from "../view/state.js";
 import { glancing, lookingBack } from "./lighting.js";
 

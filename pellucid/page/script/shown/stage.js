@@ -1,6 +1,6 @@
 // The stage: where a block of the model opens in place, with the way back.
 
-import { button, choiceOf, element, fill, found } from "../base/elements.js";
+import { button, choiceOf, element, fill, found, keysOf } from "../base/elements.js";
 import { roam } from "../base/roam.js";
 import { capitalised } from "../base/text.js";
 import { fullTitleOf, kindOf, layerOf, layersOf, stackOf, titleOf } from "../runs/parts.js";
@@ -24,10 +24,17 @@ export const drawStage = async (run, beside, place) => {
 
 export const isSheet = matchMedia("(max-width: 40rem)"); // as the style has it
 
-/** On a narrow screen the stage is a sheet over the page, and the Tab key does not reach what is behind it. */
+/** On a narrow screen the stage is a sheet over the page: the Tab key does not reach what is behind it, and what a
+ *  switch changed is told in it. */
 export const holdBehind = (isOpen) => {
-  for (const behind of found("page").children) behind.inert = isOpen && isSheet.matches && behind !== found("stage");
-  found("stage").setAttribute("role", isSheet.matches ? "dialog" : "region");
+  const isOver = isOpen && isSheet.matches;
+  const [stage, effect] = [found("stage"), found("effect")];
+  for (const behind of found("page").children) behind.inert = isOver && behind !== stage;
+  stage.setAttribute("role", isSheet.matches ? "dialog" : "region");
+  const [home, before] = isOver
+    ? [stage, stage.querySelector(".stage-row")]
+    : [document.querySelector(".masthead"), null];
+  if (effect.parentElement !== home) home.insertBefore(effect, before);
 };
 
 isSheet.addEventListener("change", () => holdBehind(state.block !== "" && state.open !== "own"));
@@ -39,6 +46,14 @@ const wayTo = (run) => {
   const step = (above, key, title) =>
     button(title, () => goToBlock(above), { "data-key": key, "aria-current": above === block ? "true" : null });
   const toModel = () => setState(CLOSED, { left: block });
+  const choice = (other) => ({
+    label: kindOf(other),
+    says: `layer ${kindOf(other)}`,
+    key: `layer-${other}`,
+    chosen: other === layer,
+    choose: () => changeLayer(other),
+  });
+  const label = element("span.label", "layer ", keysOf(",", "."));
   return [
     element("nav.way", { "aria-label": "the way here" }, [
       button("← The whole model", toModel, { "data-key": "way-model" }),
@@ -46,19 +61,8 @@ const wayTo = (run) => {
       block !== layer && step(block, "way-part", titleOf(block)),
       button("×", toModel, { class: "close-sheet", "data-key": "way-close", "aria-label": "Close" }),
     ]),
-    element("div.choosers", layer && layerChooser(run, layer)),
+    element("div.choosers", layer && choiceOf("layer", label, layersOf(run, stackOf(layer)).map(choice))),
   ];
-};
-
-const layerChooser = (run, layer) => {
-  const choices = layersOf(run, stackOf(layer)).map((other) => ({
-    label: kindOf(other),
-    says: `layer ${kindOf(other)}`,
-    key: `layer-${other}`,
-    chosen: other === layer,
-    choose: () => changeLayer(other),
-  }));
-  return choiceOf("layer", element("span.label", "layer ", element("kbd", { title: "keys" }, ", .")), choices);
 };
 
 /** The same part in another layer of the stack. */
@@ -72,13 +76,10 @@ const drawOpenPart = (run, besideRun, place) => {
   const { block, tensor, head, row, column, mode, position, cached } = state;
   const t = position + 1;
   const time = mode === "training" ? { mode } : { mode, t, cached };
-  const beside = besideRun && sameTokens(run, besideRun) ? besideRun : null;
+  const isSame = (side) => run[side].join("\n") === besideRun[side].join("\n");
+  const beside = besideRun && ["source", "target"].every(isSame) ? besideRun : null; // of the same tokens
   const until = (each) => (each && mode === "step" ? runUntil(each, t) : each);
   const runs = { run: until(run), beside: until(beside) };
   const chosen = { block, tensor, head, row, column };
   return drawStages({ ...runs, ...chosen, time, select: setState, walk: walkTo }, place);
 };
-
-/** Matrices of two runs stand side by side where their rows and columns are the same tokens. */
-const sameTokens = (one, other) =>
-  ["source", "target"].every((side) => one[side].join("\n") === other[side].join("\n"));

@@ -14,33 +14,29 @@ export const lightStrands = ({ model, looks }, position) => {
   const box = (part) => {
     const { left, top, width, height } = part.getBoundingClientRect();
     const [x, y] = [left - origin.left, top - origin.top];
-    return { left: x, top: y, right: x + width, bottom: y + height, x: x + width / 2, y: y + height / 2 };
+    return { part, left: x, top: y, right: x + width, bottom: y + height, x: x + width / 2, y: y + height / 2 };
   };
+  const boxes = (selector) => [...model.querySelectorAll(selector)].map(box);
   const isCompact = model.classList.contains("compact"); // there a layer's parts stand side by side
   svg.setAttribute("viewBox", `0 0 ${origin.width} ${origin.height}`);
   svg.replaceChildren(
-    ...(isCompact ? [] : rising(model.querySelector(".encoder"), box, ".source .token", looks, null)),
-    ...(isCompact ? [] : rising(model.querySelector(".decoder"), box, ".target .token", looks, position)),
+    ...(isCompact ? [] : rising(boxes(".source .token"), boxes(".encoder .block"), looks, null)),
+    ...(isCompact ? [] : rising(boxes(".target .token"), boxes(".decoder .block"), looks, position)),
     ...bridges(model, box, position, isCompact),
   );
 };
 
 /** Each token's line through its stack, and inside an attention a line from each attended token to the asking one. */
-const rising = (stack, box, tokens, looks, lit) => {
-  const places = [...stack.querySelectorAll(tokens)].map(box);
-  const blocks = [...stack.querySelectorAll(".block")].map((part) => ({ ...box(part), part }));
+const rising = (places, blocks, looks, lit) => {
   if (places.length === 0 || blocks.length === 0) return [];
   const upwards = places[0].top > blocks[0].top;
-  const [y1, y2] = upwards
-    ? [places[0].top, Math.min(...blocks.map((block) => block.top))]
-    : [places[0].bottom, Math.max(...blocks.map((block) => block.bottom))];
-  const lines = places.map(
-    ({ x }, at) =>
-      (places.length <= MOST_LINES || at === lit) && drawn("line", { class: lineClass(at, lit), x1: x, x2: x, y1, y2 }),
-  );
+  const y1 = upwards ? places[0].top : places[0].bottom;
+  const y2 = upwards ? Math.min(...blocks.map((block) => block.top)) : Math.max(...blocks.map((block) => block.bottom));
+  const lines = places.map(({ x }, at) => drawn("line", { class: lineClass(at, lit), x1: x, x2: x, y1, y2 }));
+  const isDrawn = (_, at) => places.length <= MOST_LINES || at === lit;
   const attentions = blocks.filter(({ part }) => looks[part.dataset.block]);
   const within = attentions.flatMap((block) => crossings(places, block, looks[block.part.dataset.block], lit, upwards));
-  return [...lines.filter(Boolean), ...within];
+  return [...lines.filter(isDrawn), ...within];
 };
 
 const lineClass = (at, lit) => {
@@ -96,27 +92,20 @@ const bridges = (model, box, position, isCompact) => {
  *  where they leave a memory that stands beside it. */
 const intoCross = (cross, memory, from, lit) => {
   const end = lit ?? cross.left;
+  const [x, y] = from === null ? [memory.left + 10, cross.y - 14] : [cross.left - 26, cross.y];
   const strand = (kind, shift) => {
-    const y = cross.y + shift;
-    const way =
-      from === null
-        ? `M${memory.left + 10 + shift},${memory.bottom} V${y}`
-        : curveBetween(memory.right, from + shift, cross.left, y);
+    const into = cross.y + shift;
+    const down = `M${memory.left + 10 + shift},${memory.bottom} V${into}`;
+    const way = from === null ? down : curveBetween(memory.right, from + shift, cross.left, into);
     return drawn("path.bridge", { class: kind, d: `${way} H${end}` });
   };
-  const [x, y] = from === null ? [memory.left + 10, cross.y - 14] : [cross.left - 26, cross.y];
-  const query = [
+  const query = () => [
     drawn("path.bridge.queries", { d: `M${end},${cross.bottom - 2} V${cross.y}` }),
     drawn("circle.arrival", { cx: end, cy: cross.y, r: 6 }),
     letter("Q", "queries", end + 13, cross.bottom - 4),
   ];
-  return [
-    strand("keys", -3.5),
-    strand("values", 3.5),
-    letter("K", "keys", x, y - 9),
-    letter("V", "values", x, y + 17),
-    ...(lit === null ? [] : query),
-  ];
+  const lines = [strand("keys", -3.5), strand("values", 3.5)];
+  return [...lines, letter("K", "keys", x, y - 9), letter("V", "values", x, y + 17), ...(lit === null ? [] : query())];
 };
 
 const letter = (text, kind, x, y) => drawn("text.strand-letter", { class: kind, x, y }, text);

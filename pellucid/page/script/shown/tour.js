@@ -69,7 +69,7 @@ const tourCard = async (run, number) => {
 };
 
 const tourButton = (key, label, action, properties = {}) =>
-  button(label, action, { type: "button", "data-key": `tour-${key}`, ...properties });
+  button(label, action, { "data-key": `tour-${key}`, ...properties });
 
 /** What there is to try; pressed again, it is undone. None where it changes nothing, or where a page cannot. */
 const trialButton = async (run, { view, trial, tried }, cell, number) => {

@@ -2,7 +2,7 @@
 
 import { chip, withScripts } from "../base/elements.js";
 import { fourDecimals, inExponents, largestCell, panelOf, panelsOf } from "../base/numbers.js";
-import { meaningOf } from "../words/tokens.js";
+import { meaningOf } from "../base/tokens.js";
 import { lastCrossOf } from "../runs/parts.js";
 import { comparedInTime } from "../runs/stepping.js";
 
@@ -59,12 +59,10 @@ const FIRST_CELL = { head: 0, row: 0, column: 0 };
 
 /** A text of the tour as a list of its parts, with the facts of a run, and of a cell, in the place of their names. */
 export const withFacts = (text, run, cell = FIRST_CELL) => {
-  const fact = (name) => FACTS[name]?.(run, cell) ?? numberIn(run, name, cell);
+  const numberIn = async (name) => fourDecimals(panelOf(await run.get(name), cell.head).at(cell.row, cell.column));
+  const fact = (name) => FACTS[name]?.(run, cell) ?? numberIn(name);
   return Promise.all(text.split(/\{(.*?)\}/).map((part, at) => (at % 2 ? fact(part) : withScripts(part))));
 };
-
-const numberIn = async (run, name, { head, row, column }) =>
-  fourDecimals(panelOf(await run.get(name), head).at(row, column));
 
 // Which cells a stop may speak of.
 const CELLS = {

@@ -47,7 +47,7 @@ const clearestCell = ({ time }, { panel, asks, kind, name, pick }) => {
   const isOwn = asks && kind === "weights" && last > 0;
   const isAhead = asks && isDecoderSelf(splitName(name).path);
   const isMeant = (row, column) => row >= first && !(isAhead && column > row) && !(isOwn && column === row);
-  const { row, column } = largestCell([panel], isMeant) ?? { row: last, column: 0 };
+  const { row = last, column = 0 } = largestCell([panel], isMeant) ?? {};
   return [row, column];
 };
 
@@ -55,8 +55,7 @@ const clearestCell = ({ time }, { panel, asks, kind, name, pick }) => {
 export const showChoice = (drawing) => {
   const { view, stage, plates } = drawing;
   const ofTensor = [...plates.values()].filter(({ spec }) => spec.name === view.tensor);
-  const figure =
-    ofTensor.find(({ spec }) => (spec.head ?? 0) === view.head) ?? ofTensor[0] ?? plates.get(resultOf(stage).key);
+  const figure = ofTensor.find(({ spec }) => spec.head === view.head) ?? ofTensor[0] ?? plates.get(resultOf(stage).key);
   const { spec } = figure;
   drawing.isPinned = view.row !== null;
   const asked = [view.row, view.column ?? 0];

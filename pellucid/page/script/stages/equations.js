@@ -11,42 +11,10 @@ import { parameterPlate, sizeInWords, tensorPlate, vocabularySize } from "./spec
 /** `number` is of the notes' seven steps, `sign` what its button says; the last of its items is its result.
  *  @typedef {{ key: string, number: string, sign: string, title: string, items: object[] }} Stage */
 
-// Of each kind of tensor: what its button says, its title, the number of the notes' step.
-const STAGES = {
-  "attention.queries": ["Q", "Queries: what each position asks for", "2"],
-  "attention.keys": ["K", "Keys: what each position can be found by", "2"],
-  "attention.values": ["V", "Values: what each position gives", "2"],
-  "attention.scores": ["Q K<sup>T</sup>", "Scores: each query with each key", "3"],
-  "attention.scaled_scores": ["÷ √d<sub>k</sub>", "Scaled: divided by the root of the keys’ dimension"],
-  "attention.masked_scores": ["+ mask", "Masked: −∞ where a query may not look", "4"],
-  "attention.weights": ["softmax", "Attention weights: each row shares a whole 1", "5"],
-  "attention.context": ["· V", "Context: what each position takes of the values", "6"],
-  "attention.concatenated": ["heads", "The heads side by side"],
-  "attention.output": ["W<sup>O</sup>", "Output: the heads mixed, back in the stream’s width", "7"],
-  "feed_forward.hidden": ["X · W<sub>1</sub>", "Wider: each position by itself"],
-  "feed_forward.activated": ["activation", "The activation: each number by itself"],
-  "feed_forward.output": ["· W<sub>2</sub>", "Back to the stream’s width"],
-  "residual.sum": ["+", "Add: the stream and what the sublayer found"],
-  "residual.output": ["→", "Output of Add & Norm"],
-  "norm.mean": ["μ", "The mean of each position’s vector"],
-  "norm.variance": ["σ²", "Its variance"],
-  "norm.standardized": ["(x − μ) ÷ σ", "Standardised: mean 0 and variance 1"],
-  "norm.output": ["· γ + β", "Weight and bias of each dimension"],
-  "stack.token_embeddings": ["E", "Each token’s row of the embedding matrix"],
-  "stack.positions": ["PE", "Positions: sines and cosines"],
-  "stack.embedded": ["E + PE", "What the words are, and where they stand"],
-  "encoder.output": ["memory", "What every cross-attention makes its keys and values from"],
-  "decoder.output": ["output", "What leaves the decoder"],
-  "decoder.logits": ["logits", "A number for each word: the best of each row"],
-  "decoder.probabilities": ["softmax", "Probabilities of the next word"],
-};
-
-const wordsOfStage = (name) => STAGES[captionOfTensor(name).name];
-
 /** The stages of the block of a view; of a worked example, of all its blocks. */
 export const stagesOf = async (view) => {
   const { run, block } = view;
-  const isHere = (name) => wordsOfStage(name) && (run.isWorked || blockOf(name) === block);
+  const isHere = (name) => captionOfTensor(name).stage && (run.isWorked || blockOf(name) === block);
   const names = run.names.filter(isHere);
   return [...(await inputStage(view, names)), ...(await Promise.all(names.map((name) => stageOf(view, name))))];
 };
@@ -62,14 +30,14 @@ const inputStage = async (view, names) => {
 /** A stage; where its equation ends with "=", its result says the equation in sizes: "(6×64)·(64×16) = (6×16)".
  *  @returns {Stage} */
 const stageOf = async (view, name) => {
-  const [chip, title, number = ""] = wordsOfStage(name);
-  const operands = await OPERANDS[captionOfTensor(name).by](view, name);
+  const { symbol, sign: chip, stage: title, step, by } = captionOfTensor(name);
+  const operands = await OPERANDS[by](view, name);
   const result = await tensorPlate(view, name);
   const sizes = [...operands, result].map((item) =>
     item.sign ? (item === TIMES ? "·" : ` ${item.sign} `) : sizeInWords(item),
   );
   if (operands.at(-1)?.sign.endsWith("=")) result.product = sizes.join("");
-  return { key: name, number, sign: chip, title, items: [...operands, result] };
+  return { key: name, number: step ? String(step) : "", sign: chip || symbol, title, items: [...operands, result] };
 };
 
 export const resultOf = ({ items }) => items.at(-1);
@@ -77,17 +45,15 @@ export const resultOf = ({ items }) => items.at(-1);
 const sign = (text, said) => ({ sign: text, words: said });
 
 export const TIMES = sign("·", "times");
-const PLUS = sign("+", "plus"),
-  EQUALS = sign("=", "equals"),
-  SOFTMAX = sign("softmax →", "softmax of each row gives");
+const [PLUS, EQUALS] = [sign("+", "plus"), sign("=", "equals")];
 
 // What of an operand a cell of the result comes from.
 export const COLUMN = (_, column) => ({ column });
 const ROW = (row) => ({ row });
 const CELL = (row, column) => ({ row, column });
 
-/** Operands of an operation: of each, what of it a cell comes from, and the sign after it. Of one that an example does
- *  not have, the sign before it is left out too. */
+/** Operands of an operation: of each, what of it a cell comes from, and the sign after it, or a function that makes it.
+ *  Of one that an example does not have, the sign before it is left out too. */
 const ofEach =
   (...parts) =>
   async (view, name) => {
@@ -97,16 +63,14 @@ const ofEach =
     const plateOf = (operand, at) =>
       tensorPlate(view, operand, { frames: parts[of.indexOf(operand)][0], transposed: isScore && at === 1 });
     const plates = await Promise.all(there.map(plateOf));
-    return plates.flatMap((plate, at) => [plate, parts.at(at === there.length - 1 ? -1 : at)[1]]);
+    const after = (at) => parts.at(at === there.length - 1 ? -1 : at)[1];
+    return plates.flatMap((plate, at) => [plate, after(at).sign ? after(at) : after(at)(view.run, name)]);
   };
 
-const scaleOperand = (view, name) => {
-  const { words: root } = divisorOfRun(view.run, splitName(name).path);
-  return ofEach([CELL, sign(`÷ ${root} =`, `divided by ${root} equals`)])(view, name);
+const scaleSign = (run, name) => {
+  const { words: root } = divisorOfRun(run, splitName(name).path);
+  return sign(`÷ ${root} =`, `divided by ${root} equals`);
 };
-
-const activationOperand = (view, name) =>
-  ofEach([CELL, sign(`${ACTIVATION_WORDS[view.run.config.activation]} →`, "becomes")])(view, name);
 
 /** x · W + b; nothing where a worked example has no W. */
 const linearOperands = async (view, name) => {
@@ -137,15 +101,15 @@ const rowPlate = (name, tensor, words, count, from = 0) =>
   });
 
 const affineOperands = async (view, name) => {
-  const [x] = madeOf(view.run, name).of;
-  const names = madeOf(view.run, name).parameters;
-  const [weight, bias] = names.map(view.run.parameter);
-  const plate = await tensorPlate(view, x, { frames: CELL });
+  const { of, parameters } = madeOf(view.run, name);
+  const [weight, bias] = parameters.map(view.run.parameter);
+  const plate = await tensorPlate(view, of[0], { frames: CELL });
   if (!weight) return [plate, sign("· weight + bias →", "times weight plus bias gives")];
-  const [{ symbol, title, bias: biasSymbol }] = captionOfTensor(name).weights;
-  const gamma = rowPlate(names[0], weight, { symbol, title, role: "x" }, plate.panel.columns);
-  const words = { symbol: biasSymbol, title: "Bias of each dimension", role: "x" };
-  return [plate, TIMES, gamma, PLUS, rowPlate(names[1], bias, words, plate.panel.columns), EQUALS];
+  const [{ symbol, title, bias: beta }] = captionOfTensor(name).weights;
+  const { columns } = plate.panel;
+  const weightRow = rowPlate(parameters[0], weight, { symbol, title, role: "x" }, columns);
+  const biasRow = rowPlate(parameters[1], bias, { symbol: beta, title: "Bias of each dimension", role: "x" }, columns);
+  return [plate, TIMES, weightRow, PLUS, biasRow, EQUALS];
 };
 
 /** All heads' contexts side by side, which is the concatenated matrix. */
@@ -182,21 +146,19 @@ const lookupOperands = async (view, name) => {
   return [rows, run.config.scale_embeddings === false ? EQUALS : sign(`· √${width} =`, `times √${width} equals`)];
 };
 
-const nothing = () => [];
-
 const OPERANDS = {
   linear: linearOperands,
   product: ofEach([ROW, TIMES], [COLUMN, EQUALS]),
-  scale: scaleOperand,
+  scale: ofEach([CELL, scaleSign]),
   plus: ofEach([CELL, PLUS], [CELL, EQUALS]),
-  softmax: ofEach([ROW, SOFTMAX]),
+  softmax: ofEach([ROW, sign("softmax →", "softmax of each row gives")]),
   concatenate: headOperands,
-  same: nothing,
+  same: () => [],
   mean: ofEach([ROW, sign("mean →", "has in each row the mean")]),
   variance: ofEach([ROW, sign("variance →", "has in each row the variance")]),
   standardize: ofEach([ROW, sign("(x − μ) ÷ √(σ² + ε) →", "standardised")]),
   affine: affineOperands,
-  activation: activationOperand,
+  activation: ofEach([CELL, ({ config }) => sign(`${ACTIVATION_WORDS[config.activation]} →`, "becomes")]),
   lookup: lookupOperands,
-  sinusoids: nothing,
+  sinusoids: () => [],
 };

@@ -5,7 +5,7 @@ import { countInWords } from "../base/numbers.js";
 import { lookAt, pinCell, showChoice } from "./choice.js";
 import { fitStage } from "./fit.js";
 import { COLUMN, TIMES, resultOf } from "./equations.js";
-import { isKept, legendOfMatrix, plateChip, plateFigure, symbolOf } from "./plate.js";
+import { legendOfPlates, plateChip, plateFigure, symbolOf } from "./plate.js";
 
 const isNarrow = matchMedia("(max-width: 40rem)"); // the result comes first, its operands folded
 
@@ -14,30 +14,29 @@ const layoutOf = ({ items }) => {
   if (isNarrow.matches) return "narrow";
   const [, times, right] = items;
   const isProduct = times === TIMES && !right.isFolded && right.frames === COLUMN && right.panel.rows > 1;
-  return isProduct && items.filter(({ sign: text, isFolded }) => !text && !isFolded).length === 3 ? "product" : "row";
+  return isProduct && platesOf(items).length === 3 ? "product" : "row";
 };
 
+/** The items of a stage that are shown as matrices. */
+const platesOf = (items) => items.filter(({ sign, isFolded }) => !sign && !isFolded);
+
 export const fillField = (drawing) => {
-  const { place, stage, unfolded } = drawing;
+  const { place, stage, unfolded, view } = drawing;
   const field = place.querySelector(".stage-field");
   const result = resultOf(stage);
   for (const item of stage.items)
-    item.isFolded = !item.sign && item !== result && (!isKept(item) || Boolean(item.folds && !unfolded.has(item.key)));
+    item.isFolded = !item.sign && (!item.panel || Boolean(item.folds && !unfolded.has(item.key)));
   const layout = layoutOf(stage);
   fitStage(stage, roomOf(field), layout);
   drawing.plates.clear();
   field.replaceChildren(
     element(`div.equation.${layout}`, layout === "narrow" ? narrowItems(drawing) : itemsOf(drawing, layout)),
-    element(`div.role-${result.role}`, legendOfMatrix(result)),
-    noteOfMissing(drawing) ?? "",
+    legendOfPlates(layout === "narrow" ? [result] : platesOf(stage.items)),
   );
-};
-
-/** Why a matrix of the stage is its shape alone. */
-const noteOfMissing = ({ view: { run }, stage: { items } }) => {
-  if (!items.some((item) => item.isParameter && !isKept(item))) return null;
-  const count = countInWords(run.model.parameter_count);
-  return element("p.note.outlines", `${count} parameters: weight matrices are not in this page, their products are.`);
+  if (!stage.items.some((item) => item.isParameter && !item.panel)) return;
+  const count = countInWords(view.run.model.parameter_count);
+  const note = `${count} parameters: weight matrices are not in this page, their products are.`;
+  field.append(element("p.note.outlines", note)); // why a matrix is its shape alone
 };
 
 /** How much room the matrices have, in pixels. */
@@ -52,43 +51,32 @@ const roomOf = (field) => {
 const itemsOf = (drawing, layout) => {
   const { items } = drawing.stage;
   if (layout !== "product") return items.map((item) => itemElement(drawing, item));
-  const [left, , right] = items;
-  const plates = [left, right, items.at(-1)].map((item) => placedPlate(drawing, item));
+  const corner = items.map((item) => itemSymbol(drawing, item));
+  const plates = platesOf(items).map((item) => placedPlate(drawing, item));
   ["left", "right", "result"].forEach((area, at) => plates[at].classList.add(`at-${area}`));
-  return [
-    element(
-      "div.corner",
-      items.map((item) => itemSymbol(drawing, item)),
-    ),
-    plates,
-  ];
+  return [element("div.corner", corner), plates];
 };
 
 /** An item as its symbol alone; a parameter's unfolds it, or folds it again. */
 const itemSymbol = (drawing, item) => {
-  if (item.sign) return itemElement(drawing, item);
-  if (item.folds || item.isFolded) return plateChip(item, () => unfold(drawing, item));
-  return element(`span.role-${item.role}`, symbolOf(item));
+  const { sign, words, key, folds, isFolded, role } = item;
+  if (sign)
+    return element("span.sign", element("span", { "aria-hidden": "true" }, sign), element("span.unseen", words));
+  if (!folds && !isFolded) return element(`span.role-${role}`, symbolOf(item));
+  return plateChip(item, () => {
+    if (!drawing.unfolded.delete(key)) drawing.unfolded.add(key);
+    keepFocus(drawing.place, () => {
+      fillField(drawing);
+      showChoice(drawing);
+    });
+  });
 };
 
 const itemElement = (drawing, item) => {
-  if (item.sign)
-    return element("span.sign", [
-      element("span", { "aria-hidden": "true" }, item.sign),
-      element("span.unseen", item.words),
-    ]);
-  if (item.isFolded) return itemSymbol(drawing, item);
+  if (item.sign || item.isFolded) return itemSymbol(drawing, item);
   const figure = placedPlate(drawing, item);
   if (item.folds) figure.querySelector(".plate-title").append(itemSymbol(drawing, item));
   return figure;
-};
-
-const unfold = (drawing, { key }) => {
-  if (!drawing.unfolded.delete(key)) drawing.unfolded.add(key);
-  keepFocus(drawing.place, () => {
-    fillField(drawing);
-    showChoice(drawing);
-  });
 };
 
 /** On a narrow screen the result comes first; what it was made from unfolds under it. */
@@ -103,6 +91,7 @@ const narrowItems = (drawing) => {
   const fold = element("details.operands", { open: unfolded.has("operands"), toggle }, [
     element("summary.symbol", element("span", "from ", title)),
     operands.map((item) => itemElement(drawing, item)),
+    legendOfPlates(platesOf(operands)),
   ]);
   return [result, fold];
 };

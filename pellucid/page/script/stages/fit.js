@@ -1,7 +1,7 @@
 // How large the cells of a stage's matrices are: as large as the room allows, with their numbers where these fit.
 // The result comes first; operands give way before it does.
 
-import { fourDecimals, numbersOf } from "../base/numbers.js";
+import { fourDecimals } from "../base/numbers.js";
 
 const DIGITS = { character: 7.1, beside: 4, row: 18 }; // what a number of four decimals needs, in pixels
 const LARGEST = { width: 66, row: 34, painted: 26 };
@@ -37,24 +37,16 @@ const labelsWidth = (plate) =>
   Math.min(120, (plate.asks ? 92 : 0) || 16 + 8 * Math.max(1, ...plate.rows.map((label) => [...label].length))) +
   (plate.rowState?.length ? 70 : 0);
 
-const sumWidth = ({ kind, asks }) => (kind === "weights" && asks ? ROW_SUM : 0);
+const sumWidth = ({ rowSums }) => (rowSums ? ROW_SUM : 0);
 const besideCells = (plate) => labelsWidth(plate) + sumWidth(plate);
 const within = (least, value, most) => Math.max(least, Math.min(most, Math.floor(value)));
-const needed = (plate) => (plate.kind === "mask" ? 28 : plate.pick ? 104 : widthOfLongest(plate.panel));
 
-/** The width that the longest number of a matrix needs. */
-const widthOfLongest = (panel) => {
-  if (!widths.has(panel)) {
-    let [least, most] = [0, 0];
-    for (const value of numbersOf(panel).filter(Number.isFinite))
-      [least, most] = [Math.min(least, value), Math.max(most, value)];
-    const longest = Math.max(fourDecimals(least).length, fourDecimals(most).length);
-    widths.set(panel, Math.ceil(DIGITS.character * longest + DIGITS.beside));
-  }
-  return widths.get(panel);
+/** The width that the longest number of a plate needs. */
+const needed = ({ kind, pick, scale }) => {
+  if (kind === "mask" || pick) return pick ? 104 : 28;
+  const longest = fourDecimals(kind === "numbers" ? -scale.most : 1);
+  return Math.ceil(DIGITS.character * longest.length + DIGITS.beside);
 };
-
-const widths = new WeakMap();
 
 /** The size of a cell of this width and height: digits where they fit. */
 const cellOfSize = (plate, width, height) => {

@@ -1,10 +1,10 @@
 // The inspector: of one cell, how it was made. It stands where it is; hover or focus fills it, click or Enter pins.
 
-import { button, element, redraw, rowHead, tableOf, withScripts, words } from "../base/elements.js";
+import { button, columnHead, element, redraw, rowHead, tableOf, withScripts, words } from "../base/elements.js";
 import { allDigits, fourDecimals, numbersOf } from "../base/numbers.js";
 import { capitalised } from "../base/text.js";
 import { codeOfTensor } from "../runs/runs.js";
-import { cellPlace, withWords } from "../matrices/cell_words.js";
+import { cellPlace } from "../matrices/cell_words.js";
 import { twinOfMatrix } from "../matrices/copying.js";
 import { makingOf } from "../cells/making.js";
 import { stripsOfMaking } from "../cells/strips.js";
@@ -35,16 +35,19 @@ const inspectionOf = async ({ view, isPinned, unpin }, { figure: { spec }, row, 
   const at = spec.back?.(row, column) ?? [row, column];
   const made = spec.isParameter
     ? [numberOfCell(spec.panel.at(row, column), spec.word), element("p", parameterNote(view.run, spec))]
-    : showMaking(await makingOf(view.run, spec.name, spec.head ?? 0, ...at));
+    : showMaking(await makingOf(view.run, spec.name, spec.head, ...at));
+  const { other, isSame } = spec;
+  const [, beside] = other || isSame ? besideTitles(view) : [];
   return [
     element("div.inspector-head", [
-      element("h2", cellPlace(withWords(spec), row, column)),
+      element("h2", cellPlace(spec, row, column)),
       isPinned
         ? button("Unpin", unpin, { class: "unpin", "data-key": "unpin", title: "Escape" })
         : element("small.pin-hint", "click a cell to pin it"),
     ]),
     made,
-    valueBeside(view, spec, row, column),
+    beside &&
+      element("p.value-beside", `${capitalised(beside)}: `, isSame ? "the same." : fourDecimals(other.at(row, column))),
     namesOf(spec),
   ];
 };
@@ -54,16 +57,6 @@ const parameterNote = (run, { name, panel }) => {
   const isKeyBias = name.endsWith(".key.bias") && numbersOf(panel).every((value) => value === 0);
   const why = " A bias of the keys adds the same to every score of a row, which softmax ignores: it stays 0.";
   return `Training found this number: nothing makes it in this pass.${isKeyBias ? why : ""}`;
-};
-
-/** The same cell of the run that stands beside this one. */
-const valueBeside = (view, { other, isSame }, row, column) => {
-  if (!view.beside || (!other && !isSame)) return null;
-  const [, beside] = besideTitles(view);
-  return element("p.value-beside", [
-    `${capitalised(beside)}: `,
-    isSame ? "the same." : fourDecimals(other.at(row, column)),
-  ]);
 };
 
 /** The line of our code, the names, the shape, the table of all digits: folded. */
@@ -90,7 +83,7 @@ const namesOf = (spec) => {
 const showMaking = (making) => {
   const { terms, written, difference, missing } = making;
   const far = difference === 0 ? "the same number" : `it differs by ${difference?.toExponential(1)}`;
-  return element("section.making", { tabindex: "-1", "aria-label": `How this number was made: ${making.title}` }, [
+  return element("section.making", { tabindex: "-1", "aria-label": "How this number was made" }, [
     numberOfCell(making.recorded, making.said),
     element("p.making-equation", withScripts(making.equation)),
     stripsOfMaking(making),
@@ -112,24 +105,20 @@ const numberOfCell = (value, said) =>
 const termsTable = ({ headings, terms, total, sum = total, afterHeading }) => {
   const most = afterHeading ? 1 : Math.max(...terms.map(({ value }) => Math.abs(value)), 1e-30);
   const number = (value) => element("td", value === null ? "" : fourDecimals(value));
-  const after = (value) => afterHeading && number(value);
+  const bar = (value) =>
+    element("i.term-bar", { class: value < 0 && "below", "--share": (Math.abs(value) / most).toFixed(4) });
+  const noBar = () => element("td.bar-cell");
   const table = tableOf(terms.some(({ value }) => value < 0) ? "terms" : "terms one-sided", {
-    heading: [
-      [...headings, afterHeading].filter(Boolean).map((heading) => element("th", { scope: "col" }, words(heading))),
-      element("td.bar-cell"),
-    ],
-    rows: terms.map(({ label, numbers, value, after: share, chosen }) =>
+    heading: [[...headings, afterHeading].filter(Boolean).map((heading) => columnHead(words(heading))), noBar()],
+    rows: terms.map(({ label, numbers, value, after, chosen }) =>
       element("tr", { class: chosen && "chosen", "aria-current": chosen ? "true" : null }, [
-        rowHead(words(label), chosen && element("small", " this one")),
+        rowHead(words(label), chosen && element("span.unseen", " this one")),
         [...numbers, value].map(number),
-        after(share),
-        element("td.bar-cell", { "aria-hidden": "true" }, termBar(share ?? value, most)),
+        afterHeading && number(after),
+        element("td.bar-cell", { "aria-hidden": "true" }, bar(after ?? value)),
       ]),
     ),
-    last: [rowHead("Σ"), headings.slice(2).map(() => element("td")), number(sum), after(1), element("td.bar-cell")],
+    last: [rowHead("Σ"), headings.slice(2).map(() => element("td")), number(sum), afterHeading && number(1), noBar()],
   });
   return element("div.table-scroll.terms-box", { tabindex: "0", role: "region", "aria-label": "every term" }, table);
 };
-
-const termBar = (value, most) =>
-  element("i.term-bar", { class: value < 0 && "below", "--share": (Math.abs(value) / most).toFixed(4) });

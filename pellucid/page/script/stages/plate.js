@@ -1,12 +1,12 @@
 // One plate: a matrix with its symbol, its name and its shape. Folded it is a button; without its numbers its shape.
 
-import { button, chip, element, withScripts, withoutScripts } from "../base/elements.js";
+import { button, chip, element, keysOf, withScripts, withoutScripts } from "../base/elements.js";
 import { apart, fourDecimals, largestCell, numbersOf, panelsOf } from "../base/numbers.js";
 import { splitName } from "../runs/parts.js";
 import { UNSWITCHED, isSwitched } from "../runs/switches.js";
 import { grid } from "../matrices/grid.js";
-import { picture } from "../matrices/painting.js";
-import { kindOfNumbers, legendOf, scaleOf } from "../matrices/scales.js";
+import { LEAST_WITH_DASH, picture } from "../matrices/painting.js";
+import { kindOfNumbers, scaleOf, shadesOf } from "../matrices/scales.js";
 import { isSilent } from "../cells/attention_operations.js";
 import { forbiddenCells } from "./specs.js";
 
@@ -21,7 +21,10 @@ export const plateFigure = (view, spec, listen) => {
     ]),
   ]);
   Object.assign(figure, { spec, grids: [] });
-  for (const { which, ...shown } of runsOfPlate(view, spec)) {
+  const { other, otherForbidden } = spec;
+  const [here, beside] = other ? besideTitles(view) : [];
+  const ofOther = other && { which: beside, panel: other, forbidden: otherForbidden };
+  for (const { which, ...shown } of [{ which: here }, ofOther].filter(Boolean)) {
     const title = `${withoutScripts(caption.symbol)}: ${caption.title}${which ? `, ${which}` : ""}`;
     const matrix = grid({ ...spec, ...shown, title, ...listen(figure) });
     figure.append(...(which ? [element("p.which-run", which)] : []), matrix);
@@ -36,7 +39,7 @@ export const symbolOf = ({ caption }) => element("b.symbol", withScripts(caption
 export const plateChip = (spec, unfold) => {
   const { caption, shape, key, role, isFolded } = spec;
   const properties = { class: `plate-chip role-${role}`, title: caption.title };
-  if (!isKept(spec))
+  if (!spec.panel)
     return element("span", properties, symbolOf(spec), " ", element("small", `${shape}, not in the page`));
   return button([symbolOf(spec), " ", isFolded ? element("small", shape.split(" = ")[0]) : "▾"], unfold, {
     ...properties,
@@ -44,13 +47,6 @@ export const plateChip = (spec, unfold) => {
     "aria-expanded": String(!isFolded),
     "aria-label": isFolded ? `${caption.title}, ${shape}` : `fold ${caption.title}`,
   });
-};
-
-/** The runs that a plate shows: what they are called, and what of the plate is theirs. */
-const runsOfPlate = (view, { other, otherForbidden }) => {
-  if (!other) return [{}];
-  const [here, beside] = besideTitles(view);
-  return [{ which: here }, { which: beside, panel: other, forbidden: otherForbidden }];
 };
 
 /** What the two runs of a view are called; where only switches differ, with them and without. */
@@ -65,21 +61,26 @@ const differenceOfRuns = (spec) => {
   const { panel, other, rows, columns } = spec;
   if (spec.isSame) return element("p.largest-difference", "the same in both");
   if (!other) return element("p", "the other run has none of this shape");
-  const { row, column, value } = largestCell([{ ...panel, at: (r, c) => apart(panel.at(r, c), other.at(r, c)) }]) ?? {
-    value: 0,
-  };
+  const difference = { ...panel, at: (r, c) => apart(panel.at(r, c), other.at(r, c)) };
+  const { row, column, value = 0 } = largestCell([difference]) ?? {};
   const at = [", at ", chip(rows[row]), columns[column] && [" × ", chip(columns[column])]];
   return element("p.largest-difference", `largest difference ${fourDecimals(value)}`, value > 0 && at);
 };
 
-/** The legend of what a plate shows, which says what is hatched in it. */
-export const legendOfMatrix = ({ scale, panel, forbidden }) => {
-  const isMasked = forbidden && numbersOf({ ...panel, at: (row, column) => forbidden(row, column) }).includes(1);
-  return legendOf(scale, isMasked ? "masked" : numbersOf(panel).includes(-Infinity));
+/** What the colours of these plates mean: the scale of each matrix, in its hue. */
+export const legendOfPlates = (specs) => {
+  const matrices = [...new Map(specs.map((spec) => [spec.caption.symbol, spec])).values()]; // of several heads, one
+  const numbers = specs.flatMap(({ panel }) => [...numbersOf(panel)]);
+  const isMasked = specs.some(({ forbidden }) => forbidden);
+  const hatched = [numbers.includes(-Infinity) && "−∞", isMasked && "masked: exactly 0"].filter(Boolean).join(", ");
+  const hasDashes = ({ numbers: digits, width, height }) => !digits && Math.min(width, height) >= LEAST_WITH_DASH;
+  const isDashed = specs.some(({ scale, size }) => scale.kind === "numbers" && hasDashes(size));
+  return element("p.legend", { class: isDashed && "dashed" }, [
+    matrices.map((spec) => element(`span.legend-scale.role-${spec.role}`, symbolOf(spec), " ", shadesOf(spec.scale))),
+    hatched && element("span.legend-scale", element("i.hatched"), ` ${hatched}`),
+    isDashed && element("span", "dash: below 0"),
+  ]);
 };
-
-/** Whether the page has the numbers of a plate: of big models weights are missing. */
-export const isKept = (spec) => Boolean(spec.panel);
 
 const THUMB = 34; // pixels
 
@@ -102,7 +103,7 @@ export const headStrip = async ({ run, head: chosen }, name, choose) => {
     });
   };
   return element("div.head-strip", { role: "group", "aria-label": `all ${panels.length} heads` }, [
-    element("span.label", "head ", element("kbd", { title: "keys" }, "[ ]")),
+    element("span.label", "head ", keysOf("[", "]")),
     await Promise.all(panels.map(headButton)),
   ]);
 };

@@ -19,20 +19,26 @@ export const tensorPlate = async (view, name, also = {}) => {
   const { run } = view;
   const tensor = await run.get(name);
   const head = tensor.axes.includes("H") ? (also.head ?? view.head) : 0;
-  const beside = await besideTensor(view, name, tensor);
+  const found = view.beside?.names.includes(name) ? await view.beside.get(name) : null;
+  const beside = found?.shape.join() === tensor.shape.join() ? found : null;
   const isSame = Boolean(beside) && isNearly(tensor, beside); // said, and not drawn twice
   const other = isSame ? null : beside;
   const caption = { ...captionOfTensor(name), ...also.words };
-  const panel = panelOf(tensor, head);
+  const [panel, kind, asks] = [panelOf(tensor, head), kindOfNumbers(name), tensor.axes.endsWith("LM")];
   const spec = {
     key: name,
     name,
     tensor,
     head,
     caption,
-    kind: kindOfNumbers(name),
+    kind,
     role: caption.role,
-    asks: tensor.axes.endsWith("LM"),
+    word: splitName(name).last.replaceAll("_", " ").replace(/ies$/, "y").replace(/s$/, ""), // "scaled score", "query"
+    asks,
+    areTokensAbove: asks,
+    rowSums: kind === "weights" && asks,
+    rowWord: "", // what stands before the label where one says a cell's place
+    columnWord: asks || panel.columns === 1 ? "" : "dimension",
     panel,
     ...labelsOfTensor(run, name, tensor),
     rowState: statesOfRows(view, name, panel.rows),
@@ -48,19 +54,12 @@ export const tensorPlate = async (view, name, also = {}) => {
   return spec.transposed ? turnedPlate(spec) : spec;
 };
 
-/** Which cells of the weights the mask forbids: their 0 is not a small weight, it is none. */
+/** Which cells of the weights the mask forbids: their 0 is not a small weight, it is none; null where it forbids none. */
 export const forbiddenCells = async (run, name, head) => {
   const mask = name.replace(/weights$/, "mask");
   if (!name.endsWith("weights") || !run.names.includes(mask)) return null;
   const panel = panelOf(await run.get(mask), head);
-  return (row, column) => panel.at(row, column) === -Infinity;
-};
-
-/** The same tensor of the run beside this one; null where that run has none of this shape. */
-const besideTensor = async (view, name, tensor) => {
-  if (!view.beside || !view.beside.names.includes(name)) return null;
-  const other = await view.beside.get(name);
-  return other.shape.join() === tensor.shape.join() ? other : null;
+  return numbersOf(panel).includes(-Infinity) ? (row, column) => panel.at(row, column) === -Infinity : null;
 };
 
 /** A plate with rows and columns exchanged: Kᵀ. */
@@ -78,8 +77,7 @@ const turnedPlate = (spec) => ({
   rowState: [],
   rowWord: "dimension",
   columnWord: "",
-  asks: false,
-  tokensAbove: true,
+  areTokensAbove: true,
   back: (row, column) => [column, row],
 });
 
@@ -98,10 +96,10 @@ const statesOfRows = ({ time }, name, rows) => {
 
 /** "6 × 6 = target × target", and how many heads there are. */
 const shapeInWords = (name, tensor, { rows, columns }, transposed = false) => {
-  const pairs = axesOfMatrix(tensor.axes).map((letter, place) => [place ? columns : rows, axisInWords(letter, name)]);
-  const [sizes, said] = [0, 1].map((part) => (transposed ? pairs.toReversed() : pairs).map((pair) => pair[part]));
-  const count = headsOfTensor(tensor);
-  return `${sizes.join(" × ")} = ${said.join(" × ")}${count > 1 ? `, in each of ${count} heads` : ""}`;
+  const said = axesOfMatrix(tensor.axes).map((letter) => axisInWords(letter, name));
+  const inOrder = (list) => (transposed ? list.toReversed() : list).join(" × ");
+  const heads = headsOfTensor(tensor) > 1 ? `, in each of ${headsOfTensor(tensor)} heads` : "";
+  return `${inOrder([rows, columns].slice(0, said.length))} = ${inOrder(said)}${heads}`;
 };
 
 const axisInWords = (letter, name) => {
@@ -123,12 +121,15 @@ export const parameterPlate = (name, tensor, { symbol, title, role }, rows, colu
   kind: "numbers",
   word: "weight",
   isParameter: true,
+  head: 0,
   folds: true,
   scale: tensor && scaleOf("numbers", tensor),
   shape: `${rows} × ${columns}`,
   rows: numbered(rows),
   columns: numbered(columns),
+  rowState: [],
   rowWord: "dimension",
+  columnWord: "dimension",
   ...also,
 });
 

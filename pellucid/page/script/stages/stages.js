@@ -98,16 +98,14 @@ const stageBar = ({ stages, stage, changed, view }) => {
 };
 
 const stageTitle = ({ stage, view: { run, time, block } }) => [
-  stage.number ? `${stage.number}. ` : "",
-  stage.title,
-  ".",
-  time?.mode === "step" && [
+  stage.number && `${stage.number}. `,
+  `${stage.title}.`,
+  time?.mode === "step" &&
     element("span.time-sentence", [
       ` Step ${time.t} of writing: `,
       chip(run.target[time.t - 1]),
       ` is new; ${stepInWords(time, block)}`,
     ]),
-  ],
 ];
 
 const stepInWords = ({ cached }, block) => {

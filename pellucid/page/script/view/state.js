@@ -89,7 +89,7 @@ export const hashOf = (shown) => {
     in: tensor && blockOf(tensor) !== block ? block : null,
     head: shown.head || null,
     cell: row === null ? null : `${row},${column ?? 0}`,
-    [mode === "step" ? "step" : "position"]: position || mode !== usualMode(name, switches) ? position + 1 : null,
+    [mode === "step" ? "step" : "position"]: position || mode !== usualMode(name) ? position + 1 : null,
     cache: shown.cached ? null : "off",
     mask: switches.causal ? null : "off",
     padding: switches.padding === "none" ? null : switches.padding,
@@ -108,9 +108,8 @@ export const hashOf = (shown) => {
   return `#${name}${query.length ? "?" : ""}${query.map(([key, value]) => `${key}=${readable(value)}`).join("&")}`;
 };
 
-/** The page begins with the first step; inside a part, where a first step is one number, with all positions; and so
- *  without the mask, for it is training that leaks. */
-const usualMode = (name, { causal }) => (name || !causal ? "training" : "step");
+/** The page begins with the first step; inside a part, where a first step is one number, with all positions. */
+const usualMode = (name) => (name ? "training" : "step");
 
 /** The state that an address asks for; what it does not say is as at first. */
 export const stateOf = (hash) => {
@@ -144,7 +143,7 @@ export const stateOf = (hash) => {
     head: number("head", 0),
     row,
     column,
-    mode: training ? "training" : asked.has("step") ? "step" : usualMode(name, switches),
+    mode: training ? "training" : asked.has("step") ? "step" : usualMode(name),
     position: Math.max(0, number(training ? "position" : "step", 1) - 1),
     cached: asked.get("cache") !== "off",
     switches,

@@ -4,7 +4,7 @@
 import { button, element, found, redraw, say, words } from "../base/elements.js";
 import { page } from "../base/page.js";
 import { capitalised, madeOnce, visibleText } from "../base/text.js";
-import { languageName } from "../words/tokens.js";
+import { languageName } from "../base/tokens.js";
 import { sourceLanguageOf, tokenise, wordsOfSide } from "../words/vocabulary.js";
 import { explainText } from "../runs/computed.js";
 import { FIRST_TIME, setState, state } from "./state.js";
