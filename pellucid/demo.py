@@ -66,7 +66,8 @@ def run(out: Path, train: bool, say: Callable[[str], None]) -> None:
     config, page, number = configuration(out), out / PAGE, itertools.count(1)
     # Before anything is written: no file of anyone else is in the way.
     refuse_foreign([page])
-    refuse_taken(out / MODEL)
+    if train:
+        refuse_taken(out / MODEL)
     say(f"{next(number)}. The phrasebook: sentences a grammar makes in English, French, Spanish and Hindi.")
     phrasebook.write(out / DATA)
     sentences = held_out(out)
@@ -116,9 +117,9 @@ def score_line(translator: Translator, sentences: Sentences) -> str:
 
 
 def train_model(config: Config, out: Path) -> Path:
-    """Train the model, or go on with an earlier training; return its folder."""
+    """Train the model, or go on with an earlier training, which must be the demo's; return its folder."""
     model, training = out / MODEL, config.training
-    at_the_end = (newest_step(model) or 0) >= training.steps
+    at_the_end = (newest_step(model) or 0) >= training.steps and read(model / "config.toml").training == training
     if not at_the_end or not is_sealed(model / "averaged" if training.average else model):
         train(config, model, resume=True)
     return model
