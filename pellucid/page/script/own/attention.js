@@ -47,7 +47,7 @@ const runOf =
 
 /** The number of heads, on which all that has a matrix for each of them agrees. */
 const headsOf = ({ arrays, heads }) => {
-  const counts = heads === null ? [] : [["heads", heads]];
+  const counts = heads === undefined ? [] : [["heads", heads]];
   for (const [name, array] of Object.entries(arrays)) {
     if (array.length > 1 && ["inputs", "memory"].includes(name))
       throw new UsageError(`${name}: one matrix for all heads. Take the empty line out.`, name);
@@ -126,9 +126,6 @@ const readMask = ({ mask }, given) => {
     throw new UsageError(`mask = "causal": the scores are ${size}. ${why}`, "mask");
   }
   if (["none", "causal"].includes(mask)) return;
-  if (typeof mask === "string") {
-    throw new UsageError(`mask = "${mask}" is not known. Give "none", "causal" or a matrix.`, "mask");
-  }
   if (mask.some(({ data }) => data.some((value) => !(value <= 0)))) {
     const ways = "0 where a query may look, -inf where it may not; or true and false";
     throw new UsageError(`mask: a mask is added to the scores: ${ways}.`, "mask");

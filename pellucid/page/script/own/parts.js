@@ -37,9 +37,9 @@ export const givenEmbedding = ({ arrays, vocabulary, scaled }) => {
   const count = vocabulary ?? rows.rows;
   const wrong = ids.find((id) => !(Number.isInteger(id) && id >= 0 && id < count));
   if (wrong !== undefined) throw new UsageError(`ids: ${wrong} is no row of W_E: it has ${count}, from 0.`, "ids");
-  if (vocabulary !== null) checkSize("w_embedding", arrays, ids.length, rows.columns);
+  if (vocabulary) checkSize("w_embedding", arrays, ids.length, rows.columns);
   const table = new Matrix(count, rows.columns).map(() => NaN);
-  for (let row = 0; row < rows.rows; row++) table.row(vocabulary === null ? row : ids[row]).set(rows.row(row));
+  for (let row = 0; row < rows.rows; row++) table.row(vocabulary ? ids[row] : row).set(rows.row(row));
   const config = { width: rows.columns, scale_embeddings: scaled };
   const run = (model) => model.embed("decoder", ids, 0);
   const known = { ...arrays, w_embedding: [table] };
