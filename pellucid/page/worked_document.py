@@ -91,9 +91,7 @@ def as_filled(of: Example) -> dict[str, Any]:
         "called": dict(of.called),
         "products": [
             {
-                "written": each.written,
-                "lines": each.lines,
-                "told": str(each),
+                "told": f"{each.written} {each}" + (f" (line {each.lines})" if each.lines else ""),
                 "multiplies": each.left[1] == each.right[0],
             }
             for each in of.products

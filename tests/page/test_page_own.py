@@ -462,5 +462,5 @@ def test_by_keyboard_alone(opened: Open) -> None:
         if page.evaluate("document.activeElement.dataset.place") == "inputs":
             break
     page.keyboard.type("1.0 2.0")
-    page.locator(".own-size", has_text="1 × 2").wait_for()
+    banner(page, "Computed.")
     assert page.evaluate("document.activeElement.dataset.place") == "inputs", "the focus stays"

@@ -5,7 +5,6 @@ import { element, withScripts } from "../base/elements.js";
 import { page } from "../base/page.js";
 import { captionOfTensor } from "../runs/runs.js";
 import { EMPTY_FORM, settingsOfStart, stagesOfStart, startsOfForm } from "./form.js";
-import { UsageError, eachHead, typedMatrix } from "./typed_matrix.js";
 import { stageNames } from "./worked.js";
 
 /** The whole form. Each of its fields has the name that a form's texts have it by. */
@@ -49,7 +48,6 @@ const ownField = (place, { symbol = "", title, hint = "", rows = 0, key = place,
   const label = [symbol && element("b", withScripts(symbol)), symbol && " ", title];
   const whole = element("div.own-field", { class: rows && !choices && "wide" }, [
     element("label", { for: choices ? chosen.id : id }, label),
-    rows > 0 && element("output.own-size", { for: id }),
     chosen,
     (!choices || typed) && written,
     element("p.own-hint", { id: `${id}-hint` }, hint),
@@ -78,7 +76,7 @@ export const fillFields = (fields, form) => {
   showFields(fields);
 };
 
-/** Show the fields that the way to begin has use for, each matrix as high as its text and with its shape. */
+/** Show the fields that the way to begin has use for, each matrix as high as its text. */
 export const showFields = (fields) => {
   const { start } = textsOf(fields);
   const claims = stagesOfStart(start).map((name) => `claims.${name}`);
@@ -86,10 +84,8 @@ export const showFields = (fields) => {
   for (const field of fields.querySelectorAll(".own-field")) {
     (field.closest(".own-claim") ?? field).hidden = !shown.includes(field.place);
   }
-  for (const written of fields.querySelectorAll("textarea")) {
+  for (const written of fields.querySelectorAll("textarea"))
     written.rows = Math.min(16, Math.max(written.value ? 2 : 1, written.value.split("\n").length));
-    written.closest(".own-field").querySelector("output").textContent = sizeOfText(written.value, written.name);
-  }
 };
 
 /** Says at a field what is wrong with it; without an error, takes what was said away. */
@@ -98,17 +94,5 @@ export const showFieldError = (fields, error) => {
     const isWrong = field.place === error?.place;
     field.querySelector(".own-error").textContent = isWrong ? error.message : "";
     for (const each of field.querySelectorAll("[name]")) each.ariaInvalid = isWrong ? "true" : null;
-  }
-};
-
-/** The shape of a typed matrix, as far as it can be read. */
-const sizeOfText = (text, place) => {
-  try {
-    const heads = text.trim() ? eachHead(typedMatrix(text, place)) : [];
-    const count = heads.length > 1 ? [heads.length] : [];
-    return heads.length ? [...count, heads[0].length, heads[0][0].length].join(" × ") : "";
-  } catch (error) {
-    if (!(error instanceof UsageError)) throw error;
-    return ""; // the line below the field says what is wrong
   }
 };

@@ -75,19 +75,9 @@ const verdictLegend = (report) => {
 
 /** Products of shapes as they were written, and whether they multiply. */
 const productList = (products) => {
-  const item = ({ written, lines, told, multiplies }) => {
+  const item = ({ told, multiplies }) => {
     const verdict = multiplies ? "right" : "wrong";
-    const at = lines && element("span.at", ` line ${lines}`);
-    return element(
-      "li",
-      { class: verdictClass(verdict) },
-      verdictSign(verdict),
-      " ",
-      element("code", written),
-      " ",
-      told,
-      at,
-    );
+    return element("li", { class: verdictClass(verdict) }, verdictSign(verdict), " ", told);
   };
   return element("section.own-products", element("h3", "Products as written"), element("ul", products.map(item)));
 };

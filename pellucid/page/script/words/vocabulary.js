@@ -60,10 +60,8 @@ export const tokenise = (text, to, model = page.runs[0].model, side = "source") 
 export const textOfTarget = (ids, to, model = page.runs[0].model) => {
   const { vocabulary, config } = model;
   const silent = [config.pad_id, config.start_id, config.end_id];
-  const text = textOfIds(
-    vocabulary.target,
-    ids.filter((id) => !silent.includes(id)),
-  );
+  const said = ids.filter((id) => !silent.includes(id));
+  const text = textOfIds(vocabulary.target, said);
   const restored = vocabulary.preparation === "words" ? joinWords(text, targetLanguageOf(vocabulary, to)) : text;
   return restored.replaceAll("\n", " "); // a byte token can be a line feed, and a translation is one line
 };
