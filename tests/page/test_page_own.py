@@ -12,7 +12,7 @@ from slip_cases import HARDLY_CLAIMED, SLIPS, written
 
 from pellucid import attention
 from pellucid.errors import UsageError
-from pellucid.page.worked_document import as_form, own_payload
+from pellucid.page.filled_form import as_form, own_payload
 from pellucid.seeing.viewed import lines
 from pellucid.show.worked_text import first_wrong
 from pellucid.worked.examples import Example, example, names, read_example
@@ -269,12 +269,12 @@ def opened(browser: Any, tmp_path: Path) -> Iterator[Open]:
 
 
 def fill(page: Any, field: str, text: str) -> None:
-    page.fill(f'[data-place="{field}"]', text)
+    page.fill(f'[name="{field}"]', text)
 
 
 def claim(page: Any, stage: str, text: str) -> None:
     """Unfold the field of a stage and type what is claimed about it."""
-    page.locator(f'.own-claim:has([data-place="claims.{stage}"]) > summary').click()
+    page.locator(f'.own-claim:has([name="claims.{stage}"]) > summary').click()
     fill(page, f"claims.{stage}", text)
 
 
@@ -287,10 +287,10 @@ def banner(page: Any, words: str) -> Any:
 def test_claims_typed_in_are_judged_at_once(opened: Open) -> None:
     page = opened(Example("homework", {"queries": [[1.0, 0.0]], "keys": [[1.0, 0.0], [0.0, 1.0]]}))
     page.get_by_role("button", name="Empty the form").click()
-    page.select_option("#own-start-choice", label="scores")
+    page.select_option("#own-start", label="scores")
     fill(page, "scores", "2.0\t1.0\n1.0\t3.0")
     fill(page, "values", "0.1 0.2\n0.5 0.6")
-    page.select_option("#own-mask-choice", label="causal")
+    page.select_option("#own-masking", label="causal")
     claim(page, "weights", "1 0\n0.12 0.88")
     right = banner(page, "All 4 numbers are right.")
     assert right.get_attribute("data-verdict") == "right" and "✓" in right.inner_text()
@@ -318,7 +318,7 @@ def test_claims_typed_in_are_judged_at_once(opened: Open) -> None:
 
 def test_what_is_wrong_is_said_beside_the_field_and_nothing_is_lost(opened: Open) -> None:
     page = opened(example("004-cross-4"))
-    field, error = page.locator('[data-place="keys"]'), page.locator("#own-keys-error")
+    field, error = page.locator('[name="keys"]'), page.locator("#own-keys-error")
     assert error.inner_text() == "" and field.get_attribute("aria-invalid") is None
     before = page.locator(".own-plates").inner_text()
     fill(page, "keys", "0.1 0.2 0.3\n0.5 0.6 0.7")
@@ -330,8 +330,8 @@ def test_what_is_wrong_is_said_beside_the_field_and_nothing_is_lost(opened: Open
     assert page.locator(".own-plates").inner_text() == before
     fill(page, "keys", "0.1 0.2 0.3 o.4")
     page.locator("#own-keys-error", has_text='row 0, column 3: "o.4" is not a number').wait_for()
-    page.select_option("#own-start-choice", label="weights")
-    page.select_option("#own-start-choice", label="Q, K, V")
+    page.select_option("#own-start", label="weights")
+    page.select_option("#own-start", label="Q, K, V")
     assert field.input_value() == "0.1 0.2 0.3 o.4", "another way to begin keeps what was typed"
     fill(page, "keys", "0.1 0.2 0.3 0.4\n0.5 0.6 0.7 0.8\n0.9 1.0 1.1 1.2")
     page.locator("#own-keys-error:empty").wait_for(state="attached")
@@ -349,8 +349,8 @@ def test_what_is_wrong_is_said_beside_the_field_and_nothing_is_lost(opened: Open
 )
 def test_a_part_around_an_attention_in_the_form(opened: Open, tmp_path: Path, start: str, stage: str) -> None:
     page = opened(example("004-self"))
-    page.select_option("#own-start-choice", label=start)
-    name = page.input_value("#own-example-choice")
+    page.select_option("#own-start", label=start)
+    name = page.input_value("#own-example")
     right = example(name).worked()[stage].tensor.numpy().squeeze()
     rows = written(right.reshape(3, -1), 3)
     claim(page, stage, "\n".join(map(" ".join, rows)))
@@ -371,18 +371,18 @@ def test_a_part_around_an_attention_in_the_form(opened: Open, tmp_path: Path, st
 def test_examples_and_back_and_the_address(opened: Open) -> None:
     page = opened(example("004-self"))
     assert page.evaluate("location.hash") == "", "nothing was changed"
-    page.select_option("#own-example-choice", "000-masked")
+    page.select_option("#own-example", "000-masked")
     page.locator('[data-key="stage-output"]').wait_for()
-    assert page.locator('[data-place="tokens"]').input_value() == "START The cat sat on mat"
+    assert page.locator('[name="tokens"]').input_value() == "START The cat sat on mat"
     page.get_by_role("button", name="Back to what I had").click()
     banner(page, "weights, where 2 cells are wrong")
     fill(page, "claims.weights", "1.0 0.0\n0.45 0.55")
     banner(page, "The first stage that goes wrong is context")
-    assert page.locator("#own-example-choice option:checked").inner_text() == "your own numbers"
+    assert page.locator("#own-example option:checked").inner_text() == "your own numbers"
     address = page.evaluate("location.hash")
     assert address.startswith("#?form=")
     again = opened(example("001-masked"), hash=address)
-    assert again.locator('[data-place="claims.weights"]').input_value() == "1.0 0.0\n0.45 0.55"
+    assert again.locator('[name="claims.weights"]').input_value() == "1.0 0.0\n0.45 0.55"
     banner(again, "The first stage that goes wrong is context")
     for broken in ("%%%", "eyJfX3Byb3RvX18iOiB7ImEiOiAxfX0"):  # no form, and one of __proto__
         page = opened(example("001-masked"), hash=f"#?form={broken}")
@@ -423,7 +423,7 @@ def test_every_example_is_drawn(opened: Open) -> None:
     page = opened(example("004-self"))
     assert [table["name"] for table in own_payload()["examples"]] == NAMES
     for name in NAMES:
-        page.select_option("#own-example-choice", name)
+        page.select_option("#own-example", name)
         stages = list(example(name).worked())
         page.wait_for_function(
             "(stages) => stages.every((each) => document.querySelector(`[data-key='stage-${each}']`))",
@@ -459,8 +459,8 @@ def test_by_keyboard_alone(opened: Open) -> None:
     assert page.evaluate("document.activeElement.dataset.key") == "own-clear"
     for _ in range(12):
         page.keyboard.press("Tab")
-        if page.evaluate("document.activeElement.dataset.place") == "inputs":
+        if page.evaluate("document.activeElement.name") == "inputs":
             break
     page.keyboard.type("1.0 2.0")
     banner(page, "Computed.")
-    assert page.evaluate("document.activeElement.dataset.place") == "inputs", "the focus stays"
+    assert page.evaluate("document.activeElement.name") == "inputs", "the focus stays"

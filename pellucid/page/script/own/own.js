@@ -1,8 +1,8 @@
 // One's own matrices: a form, and at once what comes of it. Nothing that was typed is lost, whatever is wrong.
 
-import { button, element, redraw, say } from "../base/elements.js";
+import { redraw, say } from "../base/elements.js";
 import { page } from "../base/page.js";
-import { fillFields, ownFields, showFieldError, showFields, textsOf } from "./fields.js";
+import { fillFields, showFieldError, showFields, textsOf } from "./fields.js";
 import { formFromAddress, formIntoAddress, startsOfForm, tableOfForm } from "./form.js";
 import { checkClaims } from "./judge.js";
 import { drawOwnResults, verdictClass, verdictSentence, verdictSign } from "./results.js";
@@ -10,45 +10,30 @@ import { UsageError } from "./typed_matrix.js";
 import { workedExample } from "./worked.js";
 
 const TYPING_PAUSE = 200; // milliseconds after the last letter until all is computed again
-const FIRST_EXAMPLE = "000-masked"; // which is right
 
-/**
- * Draws the form and its results into a place, once: what is typed stays. `first` is the example that it begins with,
- * and then what comes of it stands before the form; an address that carries a form goes before it. `remember(letters)`
- * keeps a changed form in the address.
- */
-export const drawOwnForm = (place, { first = null, carried = "", remember = () => {} } = {}) => {
-  if (place.querySelector(":scope > .own")) return undefined;
-  const others = page.header.own.examples.filter(({ name }) => name !== first?.name);
-  const examples = first ? [first, ...others] : others;
-  const own = { remember, examples, fields: ownFields(examples), before: [] };
-  own.exampleOf = ({ name }) => examples.find((each) => each.name === name);
-  own.fields.addEventListener("input", ({ target }) => changed(own, target));
-  place.replaceChildren(ownPlaces(own, first !== null));
-  fillFields(own.fields, formFromAddress(carried) ?? (first ?? own.exampleOf({ name: FIRST_EXAMPLE })).form);
+/** Makes the form work that stands in a place, once; it begins with an example, or with the form that an address has
+ *  `carried`. `remember(letters)` keeps a changed form in the address. */
+export const startOwnForm = (place, { carried = "", remember }) => {
+  if (place.classList.contains("alive")) return undefined;
+  place.classList.add("alive");
+  const { first, examples } = page.header.own;
+  const part = (name) => place.querySelector(`.own-${name}`);
+  const [fields, verdict, results, file, back] = ["fields", "verdict", "results", "file", "back"].map(part);
+  const exampleOf = ({ name }) => examples.find((each) => each.name === name);
+  const own = { fields, verdict, results, file, back, remember, exampleOf, before: [] };
+  const clear = () => replaceForm(own, { start: textsOf(fields).start }, "The form is empty.");
+  part("clear").addEventListener("click", clear);
+  back.addEventListener("click", () => goBack(own));
+  fields.addEventListener("input", ({ target }) => changed(own, target));
+  fillFields(fields, formFromAddress(carried) ?? exampleOf({ name: first }).form);
   return workOut(own);
-};
-
-/** The verdict, and below it the form and what comes of it, side by side; the one that comes first is read first. */
-const ownPlaces = (own, isNamed) => {
-  own.results = element("div.own-results");
-  own.verdict = element("p.own-verdict", { role: "status" });
-  own.file = element("a", { download: "example.json" }, "As a file");
-  own.back = button("Back to what I had", () => goBack(own), { type: "button" });
-  const clear = () => replaceForm(own, { start: textsOf(own.fields).start }, "The form is empty.");
-  const empty = button("Empty the form", clear, { type: "button", "data-key": "own-clear" });
-  const tools = element("div.own-tools", own.back, empty, own.file);
-  const form = element("section.own-form", { "aria-label": "the numbers" }, tools, own.fields);
-  const outcome = element("section.own-outcome", { "aria-label": "what comes of them" }, own.results);
-  const places = isNamed ? [outcome, form] : [form, outcome];
-  return element("div.own", { class: isNamed && "outcome-first" }, own.verdict, places);
 };
 
 /** What comes of a change in the form, soon. A way to begin that lacks what it needs begins with an example. */
 const changed = (own, { name, value }) => {
   const form = textsOf(own.fields);
   const lacks = name === "start" && startsOfForm()[value].needs?.some((each) => !form[each].trim());
-  const meant = lacks ? own.examples.find((each) => each.form.start === value) : null;
+  const meant = lacks ? page.header.own.examples.find((each) => each.form.start === value) : null;
   const example = name === "name" ? own.exampleOf(form) : meant;
   if (example) return replaceForm(own, example.form, `${example.name}: ${example.about}`);
   own.fields.elements.namedItem("name").value = ""; // no longer that example
