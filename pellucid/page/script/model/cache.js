@@ -1,4 +1,4 @@
-// What decoding remembers, as pellucid/cache.py has it: training's past is empty, decoding's grows by a row a step.
+// What decoding remembers, as pellucid/cache.py has it: nothing before the first step, and so nothing in training.
 
 /** Who may look at whom. allowed: true where a key is a real token (null: all are). firstQuery: the position of the
  *  first query if the mask is causal, else null: a query may look at keys up to and including its own position. */
@@ -12,21 +12,6 @@ export class Mask {
     const isReal = this.allowed === null || this.allowed[key];
     const isPast = this.firstQuery === null || key <= this.firstQuery + query;
     return isReal && isPast ? 0 : -Infinity;
-  }
-}
-
-/** Training's past: all positions at once, nothing remembered. */
-export class NoPast {
-  position = 0;
-
-  /** The keys and values to attend to: those just made. */
-  extend(layer, pair) {
-    return pair;
-  }
-
-  /** Causal from position 0. */
-  mask() {
-    return new Mask(null, 0);
   }
 }
 

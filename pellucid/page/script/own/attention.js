@@ -9,22 +9,19 @@ const ENTRIES = ["scores", "scaled_scores", "masked_scores", "weights"]; // wher
 const WEIGHT_OF = { queries: "w_query", keys: "w_key", values: "w_value" };
 
 /** {ready: stages that are not computed by `attend`, run(model): computes the others, …}; throws where something does
- *  not fit, or would have no effect. */
+ *  not fit. */
 export const givenAttention = (asked) => {
   const { arrays, scale, mask } = asked;
   const entry = ENTRIES.find((name) => name in arrays) ?? null;
-  const used = new Set();
-  const take = (name) => used.add(name) && arrays[name];
-  const given = { arrays, take, entry, heads: headsOf(asked), ready: {} };
+  const given = { arrays, entry, heads: headsOf(asked), ready: {} };
   for (const name of entry ? ["values"] : Object.keys(WEIGHT_OF)) project(name, given);
-  if (entry) given.ready[entry] = forEachHead(take(entry), given);
+  if (entry) given.ready[entry] = forEachHead(arrays[entry], given);
   const { queries, keys, values } = given.ready;
   given.rows = (queries ?? given.ready[entry])[0].rows;
   given.columns = entry ? given.ready[entry][0].columns : keys[0].rows;
   if (queries) product("scores", "queries", queries[0], "keys^T", keys[0].transposed(), "keys");
   if (values) product("context", "weights", new Matrix(given.rows, given.columns), "values", values[0]);
-  const output = values && take("w_output");
-  refuseIdle(asked, entry, used);
+  const output = values && arrays.w_output;
   if (output) {
     const width = values[0].columns * given.heads;
     product("output", "concatenated", new Matrix(given.rows, width), "w_output", output[0]);
@@ -67,13 +64,12 @@ const headsOf = ({ arrays, heads, mask }) => {
 };
 
 /** Queries, keys or values for each head: as given, or x · W from the inputs or the memory, or x itself. */
-const project = (name, { arrays, take, heads, ready }) => {
+const project = (name, { arrays, heads, ready }) => {
   const [source, weight] = [name !== "queries" && arrays.memory ? "memory" : "inputs", WEIGHT_OF[name]];
-  let [made, place] = [take(name), name];
+  let [made, place] = [arrays[name], name];
   if (!made && arrays[source]) {
-    const x = take(source);
-    place = take(weight) ? weight : source;
-    made = arrays[weight]?.map((w) => product(name, source, x[0], weight, w)) ?? x;
+    place = arrays[weight] ? weight : source;
+    made = arrays[weight]?.map((w) => product(name, source, arrays[source][0], weight, w)) ?? arrays[source];
   }
   if (!made && name === "values") return;
   if (!made) throw new UsageError(`there are no ${name}. Give ${name}, or inputs (and ${weight}).`, name);
@@ -97,16 +93,6 @@ export const product = (result, left, a, right, b, place = right) => {
 export const checkSize = (name, { size }, rows, columns) => {
   if (size === `${rows}×${columns}`) return;
   throw new UsageError(`${name} is ${size} and must be ${rows}×${columns}, to fit what it meets.`, name);
-};
-
-/** Throws for the first argument that nothing is computed from. */
-const refuseIdle = ({ arrays, scale, mask }, entry, used) => {
-  const [others, idle] = [true, false].map((is) => Object.keys(arrays).filter((name) => used.has(name) === is));
-  if (mask !== "none" && ["masked_scores", "weights"].includes(entry)) idle.push("mask");
-  if (!["none", "sqrt_dk"].includes(scale) && ![null, "scores"].includes(entry)) idle.push("scale");
-  if (!idle.length) return;
-  const why = `${idle[0]} has no effect beside ${others.join(", ")}: nothing is computed from it`;
-  throw new UsageError(`${why}. Leave it out, or start from another stage.`, idle[0]);
 };
 
 /** What divides the scores; null where nothing does. Without queries there is no d_k. */
