@@ -298,7 +298,8 @@ def test_claims_typed_in_are_judged_at_once(opened: Open) -> None:
         "and 1.0000 is computed: softmax without the mask gives this.",
     )
     assert "✗" in wrong.inner_text()
-    assert page.locator(".verdict-legend dt").all_inner_texts() == ["✓ 2 right", "✗ 2 wrong"]
+    counts = page.locator(".claimed-stage[data-stage=weights] .verdict-count").all_inner_texts()
+    assert counts == ["✓ 2 right", "✗ 2 wrong"] and page.locator(".verdict-legend").is_visible()
     cells = page.locator(".claimed-stage[data-stage=weights] td[class]").all_inner_texts()
     assert [cell.split() for cell in cells[:2]] == [
         ["0.73", "✗", "wrong", "computed", "1.0000"],

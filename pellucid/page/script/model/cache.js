@@ -15,7 +15,7 @@ export class Mask {
   }
 }
 
-/** Decoding's past: each step appends its keys and values, layer by layer. */
+/** The past: each step of decoding appends its keys and values, layer by layer; in training it is empty. */
 export class GrowingPast {
   constructor(pairs = []) {
     this.pairs = pairs;

@@ -35,16 +35,15 @@ export const givenAttention = (asked) => {
 /** The same for all heads, where there is one alone. */
 const forEachHead = (array, { heads }) => (array.length === 1 ? Array(heads).fill(array[0]) : array);
 
-const runOf =
-  ({ heads, rows, columns, divisor, causal, arrays }) =>
-  (model) => {
-    const show = (name, value) => model.see("", name, "", value);
-    const none = (length) => Array(heads).fill(new Matrix(length, 0)); // where no stage is given or projected
-    const projected = [show("queries", none(rows)), show("keys", none(columns)), show("values", none(columns))];
-    const context = model.attend("", ...projected, new Mask(null, causal ? 0 : null), 1 / (divisor ?? 1));
-    const concatenated = show("concatenated", Matrix.besideEachOther(context));
-    if (arrays.w_output) show("output", model.linear(concatenated, "w_output"));
-  };
+const runOf = (given) => (model) => {
+  const { heads, rows, columns, divisor, causal, arrays } = given;
+  const show = (name, value) => model.see("", name, "", value);
+  const none = (length) => Array(heads).fill(new Matrix(length, 0)); // where no stage is given or projected
+  const projected = [show("queries", none(rows)), show("keys", none(columns)), show("values", none(columns))];
+  const context = model.attend("", ...projected, new Mask(null, causal ? 0 : null), 1 / (divisor ?? 1));
+  const concatenated = show("concatenated", Matrix.besideEachOther(context));
+  if (arrays.w_output) show("output", model.linear(concatenated, "w_output"));
+};
 
 /** The number of heads, on which all that has a matrix for each of them agrees. */
 const headsOf = ({ arrays, heads, mask }) => {
@@ -115,10 +114,8 @@ const readMask = (mask, given) => {
     throw new UsageError(`mask = "causal": the scores are ${rows}×${columns}. ${why}`, "mask");
   }
   if (causal) return;
-  if (mask.some(({ data }) => data.some((value) => !(value <= 0)))) {
-    const ways = "0 where a query may look, -inf where it may not; or true and false";
-    throw new UsageError(`mask: a mask is added to the scores: ${ways}.`, "mask");
-  }
+  if (mask.some(({ data }) => data.some((value) => !(value <= 0))))
+    throw new UsageError("mask: it is added to the scores: 0 where a query may look, -inf where not.", "mask");
   checkSize("mask", mask[0], rows, columns);
   given.ready.mask = forEachHead(mask, given);
 };

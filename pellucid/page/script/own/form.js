@@ -65,7 +65,7 @@ const SETTINGS = {
     if (masking !== "own") return masking;
     const typed = typedMatrix(mask ?? "", "mask");
     if (typed === null) throw new UsageError("mask: type 0 where a query may look, -inf where not.", "mask");
-    return addedMask(typed);
+    return typed;
   },
   scale: ({ scaling, scale }) => (scaling === "number" ? Number(scale?.trim() || NaN) : scaling),
   scaled: ({ scaled }) => scaled === "true",
@@ -75,10 +75,6 @@ const SETTINGS = {
   tokens: wordsTyped,
   memory_tokens: wordsTyped,
 };
-
-/** true and false as what is added to the scores: 0 and −∞. */
-const addedMask = (cells) =>
-  Array.isArray(cells) ? cells.map(addedMask) : ({ true: "0", false: "-inf" }[cells.toLowerCase()] ?? cells);
 
 /** A form as part of an address: what is empty is left out. */
 export const formIntoAddress = (form) =>

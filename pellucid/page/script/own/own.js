@@ -1,6 +1,6 @@
 // One's own matrices: a form, and at once what comes of it. Nothing that was typed is lost, whatever is wrong.
 
-import { redraw, say } from "../base/elements.js";
+import { redraw } from "../base/elements.js";
 import { page } from "../base/page.js";
 import { fillFields, showFieldError, showFields, textsOf } from "./fields.js";
 import { formFromAddress, formIntoAddress, startsOfForm, tableOfForm } from "./form.js";
@@ -21,8 +21,7 @@ export const startOwnForm = (place, { carried = "", remember }) => {
   const [fields, verdict, results, file, back] = ["fields", "verdict", "results", "file", "back"].map(part);
   const exampleOf = ({ name }) => examples.find((each) => each.name === name);
   const own = { fields, verdict, results, file, back, remember, exampleOf, before: [] };
-  const clear = () => replaceForm(own, { start: textsOf(fields).start }, "The form is empty.");
-  part("clear").addEventListener("click", clear);
+  part("clear").addEventListener("click", () => replaceForm(own, { start: textsOf(fields).start }));
   back.addEventListener("click", () => goBack(own));
   fields.addEventListener("input", ({ target }) => changed(own, target));
   fillFields(fields, formFromAddress(carried) ?? exampleOf({ name: first }).form);
@@ -35,7 +34,7 @@ const changed = (own, { name, value }) => {
   const lacks = name === "start" && startsOfForm()[value].needs?.some((each) => !form[each].trim());
   const meant = lacks ? page.header.own.examples.find((each) => each.form.start === value) : null;
   const example = name === "name" ? own.exampleOf(form) : meant;
-  if (example) return replaceForm(own, example.form, `${example.name}: ${example.about}`);
+  if (example) return replaceForm(own, example.form);
   own.fields.elements.namedItem("name").value = ""; // no longer that example
   showFields(own.fields);
   clearTimeout(own.waiting);
@@ -44,16 +43,14 @@ const changed = (own, { name, value }) => {
 };
 
 /** Put other texts into the form; those before stay within reach. */
-const replaceForm = (own, form, told) => {
+const replaceForm = (own, form) => {
   own.before.push(own.form);
   fillFields(own.fields, form);
-  say(told);
   return workOut(own);
 };
 
 const goBack = (own) => {
   fillFields(own.fields, own.before.pop());
-  say("As it was before.");
   return workOut(own);
 };
 

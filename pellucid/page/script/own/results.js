@@ -7,29 +7,22 @@ import { drawStages } from "../stages/stages.js";
 import { countOf, firstWrong, labelOf, shownNumber } from "./judge.js";
 import { runOfWorked } from "./worked.js";
 
-// The sign of each verdict, and what it means.
-const VERDICTS = {
-  right: ["✓", "what is computed from the first inputs, to the digits as written"],
-  follows: ["↳", "true of the claimed line before, so the error is earlier"],
-  wrong: ["✗", "neither from the claimed line before, nor from the start"],
-  "not derivable": ["?", "its inputs are left out or missing"],
-};
+const SIGNS = { right: "✓", follows: "↳", wrong: "✗", "not derivable": "?" }; // own_form.html says what they mean
 
 export const verdictClass = (verdict) => `is-${verdict.replace(" ", "-")}`;
 
-export const verdictSign = (verdict) =>
-  element("span.verdict-sign", { "aria-hidden": "true" }, VERDICTS[verdict]?.[0] ?? "!");
+export const verdictSign = (verdict) => element("span.verdict-sign", { "aria-hidden": "true" }, SIGNS[verdict] ?? "!");
 
 /** {verdict, text}: nothing claimed, all right, or the first stage that goes wrong and what was done there. */
 export const verdictSentence = (report) => {
   const all = report.cells.length;
   if (!all) return { verdict: "right", text: "Computed. Nothing is claimed." };
   if (countOf(report, "wrong")) return { verdict: "wrong", text: firstWrong(report) };
+  if (countOf(report, "right") === all)
+    return { verdict: "right", text: all === 1 ? "The one number is right." : `All ${all} numbers are right.` };
+  const isUnknown = countOf(report, "not derivable") === all;
   const unknown = "None of the claims can be derived: what they come from is left out.";
-  if (countOf(report, "not derivable") === all) return { verdict: "not derivable", text: unknown };
-  if (countOf(report, "right") < all)
-    return { verdict: "not derivable", text: "Nothing is wrong that can be derived." };
-  return { verdict: "right", text: all === 1 ? "The one number is right." : `All ${all} numbers are right.` };
+  return { verdict: "not derivable", text: isUnknown ? unknown : "Nothing is wrong that can be derived." };
 };
 
 /** Put everything about a worked example into its place; `example` is the one that it is, if it is one. */
@@ -39,7 +32,6 @@ export const drawOwnResults = async (example, worked, report, results) => {
   const wrong = report.cells.find(({ verdict }) => verdict === "wrong")?.name;
   // First, because matrices are as large as their place has room.
   redraw(results, [
-    verdictLegend(report),
     place,
     report.claims.map((claim) => claimArticle(example, report, claim)),
     example?.products.length > 0 && productList(example.products),
@@ -56,31 +48,22 @@ const drawOwnStages = async (shown, chosen) => {
   await drawStages({ run, beside: null, block: "", time: { mode: "training" }, ...chosen, select, markOf }, place);
 };
 
-/** "✓ 4 right", "↳ 2 follow": how many cells, of one stage or of all, have a verdict; nothing where none does. */
-const verdictCount = (report, verdict, name = null) => {
-  const count = countOf(report, verdict, name);
-  const text = `${VERDICTS[verdict][0]} ${count} ${verdict === "follows" ? "follow" : verdict}`;
-  return count > 0 && element("span.verdict-count", { class: verdictClass(verdict) }, text);
-};
-
-const verdictCounts = (report, name) => Object.keys(VERDICTS).map((verdict) => verdictCount(report, verdict, name));
-
-/** How many cells have which verdict, and what it means. */
-const verdictLegend = (report) => {
-  const meant = Object.entries(VERDICTS).filter(([verdict]) => countOf(report, verdict));
-  const item = ([verdict, [, means]]) =>
-    element("div", element("dt", verdictCount(report, verdict)), element("dd", means));
-  return meant.length > 0 && element("dl.verdict-legend", meant.map(item));
-};
+/** "✓ 4 right  ↳ 2 follow": how many cells of a stage have which verdict. */
+const verdictCounts = (report, name) =>
+  Object.keys(SIGNS).map((verdict) => {
+    const count = countOf(report, verdict, name);
+    const text = `${SIGNS[verdict]} ${count} ${verdict === "follows" ? "follow" : verdict}`;
+    return count > 0 && element("span.verdict-count", { class: verdictClass(verdict) }, text);
+  });
 
 /** Products of shapes as they were written, and whether they multiply. */
-const productList = (products) => {
-  const item = ({ told, multiplies }) => {
-    const verdict = multiplies ? "right" : "wrong";
-    return element("li", { class: verdictClass(verdict) }, verdictSign(verdict), " ", told);
-  };
-  return element("section.own-products", element("h3", "Products as written"), element("ul", products.map(item)));
-};
+const productList = (products) => [
+  element("h3", "Products as written"),
+  element(
+    "ul.own-products",
+    products.map((told) => element("li", told)),
+  ),
+];
 
 /** What is claimed about a stage, with the notes' name of it and the line where they have it; folded where all is
  *  right. */

@@ -11,6 +11,7 @@ export class UsageError extends Error {
 }
 
 const LEFT_OUT = ["…", "...", "⋮", "⋯", "⋱", "", "nan"];
+const SEPARATORS = /\s*[;&|]\s*|\s+|,\s+|,$|\\\\$/;
 const ELIDED = /^…\s*(\d{1,4})\s*×\s*(\d{1,4})$/; // "… 8×4": a matrix of which only the shape is known
 
 /** Rows of cells as written ("0.40"), or a list of such matrices; null where nothing is typed. */
@@ -49,12 +50,8 @@ const linesOfList = (text) =>
 const rowsOfLine = (line) => {
   const elided = ELIDED.exec(line.trim());
   if (elided) return Array.from({ length: Number(elided[1]) }, () => Array(Number(elided[2])).fill("…"));
-  const cells = line.includes("\t")
-    ? line.split("\t") // a spreadsheet's empty cell is not known
-    : line
-        .trim()
-        .split(/\s*[;&|]\s*|\s+|,\s+|,$|\\\\$/)
-        .filter(Boolean);
+  const isOfSpreadsheet = line.includes("\t"); // where an empty cell is not known
+  const cells = isOfSpreadsheet ? line.split("\t") : line.trim().split(SEPARATORS).filter(Boolean);
   const plain = cells.map((cell) => cell.trim().replace(/^["']|["',]+$/g, ""));
   return [plain.map((cell) => (LEFT_OUT.includes(cell) ? "…" : cell))];
 };
@@ -63,7 +60,6 @@ const rowsOfLine = (line) => {
 const checkRows = (matrix, place, which) => {
   matrix.forEach((row, r) => {
     row.forEach((cell, c) => {
-      if (place === "mask" && /^(true|false)$/i.test(cell)) return;
       writtenNumber(cell, 0, place, `${place}: ${which}row ${r}, column ${c}`);
     });
     if (row.length === matrix[0].length) return;

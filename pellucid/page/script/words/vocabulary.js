@@ -137,17 +137,12 @@ export const checkTokens = ({ ids, unknown, foreign, tags, language, side }, voc
   if (foreign) throw ofSide(side, foreign);
   if (!unknown.length) return;
   const known = wordsOfSide(vocabulary, side, language).length;
-  const advice = ({ near }) =>
-    near.length
-      ? `Near it: ${near.join(", ")}.`
-      : `It knows ${known} words, and none is near this one. Say it with others.`;
-  const [{ word }] = unknown;
+  const none = `It knows ${known} words, and none is near this one. Say it with others.`;
+  const advice = ({ near }) => (near.length ? `Near it: ${near.join(", ")}.` : none);
   const each = unknown.map((one) => `"${one.word}": ${advice(one)}`).join(" ");
-  const message =
-    unknown.length === 1
-      ? `the model has no word "${word}". ${advice(unknown[0])}`
-      : `the model does not have ${unknown.length} of these words. ${each}`;
-  throw ofSide(side, `${FIELDS[side]}: ${message}`, { unknown });
+  const many = `the model does not have ${unknown.length} of these words. ${each}`;
+  const one = `the model has no word "${unknown[0].word}". ${advice(unknown[0])}`;
+  throw ofSide(side, `${FIELDS[side]}: ${unknown.length === 1 ? one : many}`, { unknown });
 };
 
 const FIELDS = { source: "sentence", target: "target" }; // what the fields are called, where they are typed
