@@ -8,9 +8,10 @@ from string import Template
 from pellucid.folder.version import __version__
 from pellucid.page.assembly import html_page, page_file, styles
 from pellucid.page.bundle import TRANSLATION_PAGE, script
+from pellucid.page.filled_form import own_payload
+from pellucid.page.own_form import own_html
 from pellucid.page.payload import payload
 from pellucid.page.summary import alignment_table, headline, purpose, steps_table
-from pellucid.page.worked_document import own_payload
 from pellucid.reading.reading import Reading
 from pellucid.reading.words import visible
 from pellucid.translate.text_translator import TextTranslator
@@ -45,5 +46,6 @@ def page(
         looked=alignment_table(reading),
         version=escape(__version__),
         difference=escape(reading.difference),
+        own=own_html(),
     )
     return html_page(reading.title, body, styles(STYLES), script(TRANSLATION_PAGE), carried.html())

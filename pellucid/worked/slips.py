@@ -39,7 +39,6 @@ FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "inverse": lambda mask: torch.where(mask == -math.inf, 0.0, -math.inf),
     "later": lambda x, n: torch.where(torch.ones_like(x).triu(n) > 0, -math.inf, 0.0),  # n places on
     "row_sum": lambda x: x.sum(-1, keepdim=True),
-    "total": lambda x: x.sum((-1, -2), keepdim=True),
     "uniform": lambda x: torch.full_like(x, 1 / x.shape[-1]),
     "together": lambda x: x.sum(0, keepdim=True).expand_as(x),
     "next": lambda x: x.roll(-1, 0),

@@ -2,6 +2,7 @@
 
 import functools
 import random
+import re
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -135,9 +136,10 @@ def test_text_of_ids_is_that_of_python(name: str, pages: Any, demo_page: Any) ->
     for to in vocabulary.target_languages or (None,):
         many = [chance.choices(range(vocabulary.target_size), k=chance.randint(0, 9)) for _ in range(150)]
         expected = [vocabulary.decode_target(ids, to).replace("\n", " ") for ids in many]
-        assert (
-            page.evaluate("([many, to]) => many.map((ids) => textOfTarget(ids, to))", [many, to]) == expected
-        )
+        found = page.evaluate("([many, to]) => many.map((ids) => textOfTarget(ids, to))", [many, to])
+        # Of bytes that are no characters, a browser writes fewer �: one for each start of a character.
+        for ours, theirs in zip(found, expected, strict=True):
+            assert re.sub("�+", "�", ours) == re.sub("�+", "�", theirs)
 
 
 def test_the_language_has_to_be_one_of_the_models(demo_page: Any) -> None:

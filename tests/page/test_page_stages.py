@@ -142,7 +142,7 @@ def test_worked_examples_are_made_too(opened: Any) -> None:
           }
           return made;
         }""",
-        matrices,
+        {name: np.array(matrix).astype(str).tolist() for name, matrix in matrices.items()},
     )
     assert set(made) == {*worked, "inputs", "memory"}
     for name, record in worked.items():

@@ -31,18 +31,16 @@ const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], Arrow
 /** The nearest button in a direction; what lies beside the way counts as further. */
 const nearestButton = (from, buttons, [right, down]) => {
   const start = from.getBoundingClientRect();
-  const far = (button) => {
+  const farness = (button) => {
     const box = button.getBoundingClientRect();
     const x = box.left + box.right - start.left - start.right; // twice the way from middle to middle
     const y = box.top + box.bottom - start.top - start.bottom;
+    const gaps = right
+      ? [box.top - start.bottom, start.top - box.bottom]
+      : [box.left - start.right, start.left - box.right];
     const along = right * x + down * y;
-    const [near, end, low, high] = right
-      ? [start.top, start.bottom, box.top, box.bottom]
-      : [start.left, start.right, box.left, box.right];
-    const aside = Math.max(0, low - end, near - high);
-    return along > 8 ? along + 8 * aside + 0.2 * Math.abs(right ? y : x) : Infinity;
+    return along > 8 ? along + 8 * Math.max(0, ...gaps) + 0.2 * Math.abs(right ? y : x) : Infinity;
   };
-  const ways = buttons.filter((button) => button !== from).map((button) => [far(button), button]);
-  const [, nearest] = ways.reduce((best, way) => (way[0] < best[0] ? way : best), [Infinity, null]);
-  return nearest;
+  const ahead = buttons.filter((button) => farness(button) < Infinity);
+  return ahead.sort((one, other) => farness(one) - farness(other))[0];
 };

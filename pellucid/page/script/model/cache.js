@@ -1,4 +1,4 @@
-// What decoding remembers, as pellucid/cache.py has it: training's past is empty, decoding's grows by a row a step.
+// What decoding remembers, as pellucid/cache.py has it: nothing before the first step, and so nothing in training.
 
 /** Who may look at whom. allowed: true where a key is a real token (null: all are). firstQuery: the position of the
  *  first query if the mask is causal, else null: a query may look at keys up to and including its own position. */
@@ -15,22 +15,7 @@ export class Mask {
   }
 }
 
-/** Training's past: all positions at once, nothing remembered. */
-export class NoPast {
-  position = 0;
-
-  /** The keys and values to attend to: those just made. */
-  extend(layer, pair) {
-    return pair;
-  }
-
-  /** Causal from position 0. */
-  mask() {
-    return new Mask(null, 0);
-  }
-}
-
-/** Decoding's past: each step appends its keys and values, layer by layer. */
+/** The past: each step of decoding appends its keys and values, layer by layer; in training it is empty. */
 export class GrowingPast {
   constructor(pairs = []) {
     this.pairs = pairs;

@@ -4,7 +4,7 @@
 // each head.
 
 import { Matrix } from "../base/matrix.js";
-import { Mask, NoPast } from "./cache.js";
+import { GrowingPast, Mask } from "./cache.js";
 
 export class Transformer {
   /**
@@ -19,7 +19,7 @@ export class Transformer {
   /** Source ids and target ids in, the logits of each next token out: teacher forcing, all at once. */
   forward(source, sourceMask, target) {
     const memory = this.remember(this.encode(source, sourceMask), sourceMask);
-    return this.decode(target, memory, new NoPast());
+    return this.decode(target, memory, new GrowingPast());
   }
 
   // The stacks (section 3.1)

@@ -57,23 +57,17 @@ export const logSumExp = (x) => {
   return largest + Math.log(x.reduce((sum, value) => sum + Math.exp(value - largest), 0));
 };
 
-/** The `count` continuations with the highest sums, best first. */
-const bestContinuations = (open, forbidden, count) => {
-  const best = [];
-  open.forEach((parent) =>
-    parent.logP.forEach((said, id) => {
-      const total = parent.total + said;
-      const least = best.length < count ? -Infinity : best.at(-1).total;
-      if (!(total > least) || forbidden.has(id)) return;
-      best.splice(best.findLastIndex((other) => other.total >= total) + 1, 0, { parent, id, said, total });
-      best.splice(count);
-    }),
-  );
-  return best.map(({ parent, id, said, total }) => ({
-    ids: [...parent.ids, id],
-    last: id,
-    total,
-    logProbabilities: [...parent.logProbabilities, said],
-    past: parent.past.copy(),
-  }));
-};
+/** The `count` continuations with the highest sums, best first; the sort keeps equal ones in order. */
+const bestContinuations = (open, forbidden, count) =>
+  open
+    .flatMap((parent) => Array.from(parent.logP, (said, id) => ({ parent, id, said, total: parent.total + said })))
+    .filter(({ id, total }) => total > -Infinity && !forbidden.has(id))
+    .sort((one, other) => other.total - one.total)
+    .slice(0, count)
+    .map(({ parent, id, said, total }) => ({
+      ids: [...parent.ids, id],
+      last: id,
+      total,
+      logProbabilities: [...parent.logProbabilities, said],
+      past: parent.past.copy(),
+    }));

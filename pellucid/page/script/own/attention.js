@@ -9,9 +9,9 @@ const ENTRIES = ["scores", "scaled_scores", "masked_scores", "weights"]; // wher
 const WEIGHT_OF = { queries: "w_query", keys: "w_key", values: "w_value" };
 
 /** {ready: stages that are not computed by `attend`, run(model): computes the others, …}; throws where something does
- *  not fit, or would have no effect. */
+ *  not fit. */
 export const givenAttention = (asked) => {
-  const { arrays } = asked;
+  const { arrays, scale, mask } = asked;
   const entry = ENTRIES.find((name) => name in arrays) ?? null;
   const given = { arrays, entry, heads: headsOf(asked), ready: {} };
   for (const name of entry ? ["values"] : Object.keys(WEIGHT_OF)) project(name, given);
@@ -21,37 +21,38 @@ export const givenAttention = (asked) => {
   given.columns = entry ? given.ready[entry][0].columns : keys[0].rows;
   if (queries) product("scores", "queries", queries[0], "keys^T", keys[0].transposed(), "keys");
   if (values) product("context", "weights", new Matrix(given.rows, given.columns), "values", values[0]);
-  refuseIdle(given, asked);
-  if (arrays.w_output) {
+  const output = values && arrays.w_output;
+  if (output) {
     const width = values[0].columns * given.heads;
-    product("output", "concatenated", new Matrix(given.rows, width), "w_output", arrays.w_output[0]);
+    product("output", "concatenated", new Matrix(given.rows, width), "w_output", output[0]);
   }
-  given.divisor = divisorOf(asked.scale, given);
-  readMask(asked, given);
-  return { ...given, last: values ? (arrays.w_output ? "output" : "concatenated") : "weights", run: runOf(given) };
+  given.divisor = divisorOf(scale, given);
+  given.causal = mask === "causal";
+  if (given.causal || Array.isArray(mask)) readMask(mask, given);
+  return { ...given, last: output ? "output" : values ? "concatenated" : "weights", run: runOf(given) };
 };
 
 /** The same for all heads, where there is one alone. */
 const forEachHead = (array, { heads }) => (array.length === 1 ? Array(heads).fill(array[0]) : array);
 
-const runOf =
-  ({ heads, rows, columns, divisor, causal, arrays }) =>
-  (model) => {
-    const show = (name, value) => model.see("", name, "", value);
-    const none = (length) => Array(heads).fill(new Matrix(length, 0)); // where no stage is given or projected
-    const projected = [show("queries", none(rows)), show("keys", none(columns)), show("values", none(columns))];
-    const context = model.attend("", ...projected, new Mask(null, causal ? 0 : null), 1 / (divisor ?? 1));
-    const concatenated = show("concatenated", Matrix.besideEachOther(context));
-    if (arrays.w_output) show("output", model.linear(concatenated, "w_output"));
-  };
+const runOf = (given) => (model) => {
+  const { heads, rows, columns, divisor, causal, arrays } = given;
+  const show = (name, value) => model.see("", name, "", value);
+  const none = (length) => Array(heads).fill(new Matrix(length, 0)); // where no stage is given or projected
+  const projected = [show("queries", none(rows)), show("keys", none(columns)), show("values", none(columns))];
+  const context = model.attend("", ...projected, new Mask(null, causal ? 0 : null), 1 / (divisor ?? 1));
+  const concatenated = show("concatenated", Matrix.besideEachOther(context));
+  if (arrays.w_output) show("output", model.linear(concatenated, "w_output"));
+};
 
 /** The number of heads, on which all that has a matrix for each of them agrees. */
-const headsOf = ({ arrays, heads }) => {
-  const counts = heads === null ? [] : [["heads", heads]];
-  for (const [name, array] of Object.entries(arrays)) {
-    if (array.length > 1 && ["inputs", "memory"].includes(name))
+const headsOf = ({ arrays, heads, mask }) => {
+  const counts = heads === undefined ? [] : [["heads", heads]];
+  for (const [name, array] of Object.entries({ ...arrays, mask })) {
+    if (!Array.isArray(array) || array.length === 1) continue;
+    if (["inputs", "memory"].includes(name))
       throw new UsageError(`${name}: one matrix for all heads. Take the empty line out.`, name);
-    if (array.length > 1) counts.push([name, array.length]);
+    counts.push([name, array.length]);
   }
   if (counts.some(([, count]) => count < 1)) throw new UsageError("heads must be a whole number, 1 or more.", "heads");
   if (new Set(counts.map(([, count]) => count)).size > 1) {
@@ -64,18 +65,17 @@ const headsOf = ({ arrays, heads }) => {
 /** Queries, keys or values for each head: as given, or x · W from the inputs or the memory, or x itself. */
 const project = (name, { arrays, heads, ready }) => {
   const [source, weight] = [name !== "queries" && arrays.memory ? "memory" : "inputs", WEIGHT_OF[name]];
-  const split = (matrix, place) => {
-    if (matrix.columns % heads === 0) return matrix.split(heads);
-    throw new UsageError(`${name}: ${matrix.columns} columns are not a multiple of heads = ${heads}.`, place);
-  };
-  const times = (w) => product(name, source, arrays[source][0], weight, w);
-  if (arrays[name]?.length > 1) ready[name] = arrays[name];
-  else if (arrays[name]) ready[name] = split(arrays[name][0], name);
-  else if (arrays[source] && arrays[weight]?.length > 1) ready[name] = arrays[weight].map(times);
-  else if (arrays[source] && arrays[weight]) ready[name] = split(times(arrays[weight][0]), weight);
-  else if (arrays[source]) ready[name] = split(arrays[source][0], source);
-  else if (name !== "values")
-    throw new UsageError(`there are no ${name}. Give ${name}, or inputs (and ${weight}).`, name);
+  let [made, place] = [arrays[name], name];
+  if (!made && arrays[source]) {
+    place = arrays[weight] ? weight : source;
+    made = arrays[weight]?.map((w) => product(name, source, arrays[source][0], weight, w)) ?? arrays[source];
+  }
+  if (!made && name === "values") return;
+  if (!made) throw new UsageError(`there are no ${name}. Give ${name}, or inputs (and ${weight}).`, name);
+  const [{ columns }] = made;
+  if (made.length === 1 && columns % heads)
+    throw new UsageError(`${name}: ${columns} columns are not a multiple of heads = ${heads}.`, place);
+  ready[name] = made.length === 1 ? made[0].split(heads) : made;
 };
 
 /** a · b; throws where the product does not exist. */
@@ -88,53 +88,34 @@ export const product = (result, left, a, right, b, place = right) => {
   throw new UsageError(`${result}: ${left} · ${right} is ${sizes}: ${why}`, place);
 };
 
-/** Throws for the first argument that nothing is computed from. */
-const refuseIdle = ({ entry, arrays, ready }, { scale, mask }) => {
-  const used = new Set(Object.keys(ready));
-  for (const name of Object.keys(ready).filter((each) => each in WEIGHT_OF && !(each in arrays)))
-    used.add(name !== "queries" && arrays.memory ? "memory" : "inputs").add(WEIGHT_OF[name]);
-  if (ready.values) used.add("w_output");
-  const idle = Object.keys(arrays).filter((name) => !used.has(name));
-  if (mask !== "none" && ["masked_scores", "weights"].includes(entry)) idle.push("mask");
-  if (!["none", "sqrt_dk"].includes(scale) && ![null, "scores"].includes(entry)) idle.push("scale");
-  if (!idle.length) return;
-  const others = Object.keys(arrays).filter((name) => used.has(name));
-  const why = `${idle[0]} has no effect beside ${others.join(", ")}: nothing is computed from it`;
-  throw new UsageError(`${why}. Leave it out, or start from another stage.`, idle[0]);
+/** Throws where a matrix has not this size. */
+export const checkSize = (name, { size }, rows, columns) => {
+  if (size === `${rows}×${columns}`) return;
+  throw new UsageError(`${name} is ${size} and must be ${rows}×${columns}, to fit what it meets.`, name);
 };
 
 /** What divides the scores; null where nothing does. Without queries there is no d_k. */
 const divisorOf = (scale, { ready, arrays, heads }) => {
-  const width = ready.queries?.[0].columns ?? null;
-  if (scale === "none" || (scale === "sqrt_dk" && width === null)) return null;
-  if (scale === "sqrt_dk") return Math.sqrt(width);
-  if (scale === "sqrt_dmodel") {
-    if (arrays.inputs) return Math.sqrt(arrays.inputs[0].columns);
-    if (width !== null) return Math.sqrt(width * heads);
+  const width = ready.queries?.[0].columns;
+  const model = arrays.inputs?.[0].columns ?? width * heads;
+  if (scale === "none" || (scale === "sqrt_dk" && !width)) return null;
+  if (scale === "sqrt_dmodel" && !model)
     throw new UsageError("scale: no inputs or queries say d_model. Give its root, a number.", "scale");
-  }
-  if (scale > 0 && Number.isFinite(scale)) return scale;
+  const divisor = { sqrt_dk: Math.sqrt(width), sqrt_dmodel: Math.sqrt(model) }[scale] ?? scale;
+  if (divisor > 0 && Number.isFinite(divisor)) return divisor;
   throw new UsageError("scale must be a number above 0: it divides the scores.", "scale");
 };
 
 /** A causal mask, or one of one's own: 0 or below, a matrix for each head or one for all. */
-const readMask = ({ mask }, given) => {
-  const size = `${given.rows}×${given.columns}`;
-  given.causal = mask === "causal";
-  if (given.causal && given.rows !== given.columns) {
+const readMask = (mask, given) => {
+  const { rows, columns, causal } = given;
+  if (causal && rows !== columns) {
     const why = "It is for self-attention, where those who ask are those who are asked. Give an array of 0 and -inf.";
-    throw new UsageError(`mask = "causal": the scores are ${size}. ${why}`, "mask");
+    throw new UsageError(`mask = "causal": the scores are ${rows}×${columns}. ${why}`, "mask");
   }
-  if (["none", "causal"].includes(mask)) return;
-  if (typeof mask === "string") {
-    throw new UsageError(`mask = "${mask}" is not known. Give "none", "causal" or a matrix.`, "mask");
-  }
-  if (mask.some(({ data }) => data.some((value) => !(value <= 0)))) {
-    const ways = "0 where a query may look, -inf where it may not; or true and false";
-    throw new UsageError(`mask: a mask is added to the scores: ${ways}.`, "mask");
-  }
-  const heads = forEachHead(mask, given);
-  if (heads[0].size !== size || heads.length !== given.heads)
-    throw new UsageError(`mask is ${heads[0].size} and must be ${size}, as the scores are.`, "mask");
-  given.ready.mask = heads;
+  if (causal) return;
+  if (mask.some(({ data }) => data.some((value) => !(value <= 0))))
+    throw new UsageError("mask: it is added to the scores: 0 where a query may look, -inf where not.", "mask");
+  checkSize("mask", mask[0], rows, columns);
+  given.ready.mask = forEachHead(mask, given);
 };

@@ -2,7 +2,7 @@
 // Add & Norm, as pellucid/worked/parts.py has them.
 
 import { Matrix } from "../base/matrix.js";
-import { product } from "./attention.js";
+import { checkSize, product } from "./attention.js";
 import { UsageError } from "./typed_matrix.js";
 
 /** A feed-forward, with Add & Norm around it where its norm is given; or Add & Norm of a sublayer's output. */
@@ -12,15 +12,15 @@ export const givenLayer = (asked) => {
   const hasNorm = ["sublayer", "norm_weight", "norm_bias"].some((name) => name in arrays);
   const row = (name, columns, value) => {
     arrays[name] ??= [new Matrix(1, columns).map(() => value)];
-    checkSize(name, arrays, 1, columns);
+    checkSize(name, arrays[name][0], 1, columns);
   };
   if (arrays.w_1) {
     const hidden = product("feed_forward.hidden", "inputs", x, "w_1", arrays.w_1[0]);
     const output = product("feed_forward.output", "activated", hidden, "w_2", arrays.w_2[0]);
-    if (hasNorm) checkSize("w_2", arrays, hidden.columns, x.columns);
+    if (hasNorm) checkSize("w_2", arrays.w_2[0], hidden.columns, x.columns);
     row("b_1", hidden.columns, 0);
     row("b_2", output.columns, 0);
-  } else checkSize("sublayer", arrays, x.rows, x.columns);
+  } else checkSize("sublayer", arrays.sublayer[0], x.rows, x.columns);
   if (hasNorm) {
     row("norm_weight", x.columns, 1);
     row("norm_bias", x.columns, 0);
@@ -37,17 +37,11 @@ export const givenEmbedding = ({ arrays, vocabulary, scaled }) => {
   const count = vocabulary ?? rows.rows;
   const wrong = ids.find((id) => !(Number.isInteger(id) && id >= 0 && id < count));
   if (wrong !== undefined) throw new UsageError(`ids: ${wrong} is no row of W_E: it has ${count}, from 0.`, "ids");
-  if (vocabulary !== null) checkSize("w_embedding", arrays, ids.length, rows.columns);
+  if (vocabulary) checkSize("w_embedding", rows, ids.length, rows.columns);
   const table = new Matrix(count, rows.columns).map(() => NaN);
-  for (let row = 0; row < rows.rows; row++) table.row(vocabulary === null ? row : ids[row]).set(rows.row(row));
+  for (let row = 0; row < rows.rows; row++) table.row(vocabulary ? ids[row] : row).set(rows.row(row));
   const config = { width: rows.columns, scale_embeddings: scaled };
   const run = (model) => model.embed("decoder", ids, 0);
   const known = { ...arrays, w_embedding: [table] };
   return { arrays: known, heads: 1, rows: ids.length, columns: ids.length, ids, ready: {}, config, run };
-};
-
-const checkSize = (name, arrays, rows, columns) => {
-  const [{ size }] = arrays[name];
-  if (size === `${rows}×${columns}`) return;
-  throw new UsageError(`${name} is ${size} and must be ${rows}×${columns}, to fit what it meets.`, name);
 };

@@ -9,12 +9,11 @@ import { madeOfStage } from "./worked.js";
 export const EXACT = 1e-9; // added to every slack: what float64 itself may lose
 const ENOUGH = 4; // claimed cells that convince where a slip shows in a single one
 
-class NotHere extends Error {} // a formula needs a line that the example lacks, or shapes do not multiply
-
 const PROJECTED = ["queries", "keys", "values"]; // which have the same slips
 
 /** "dividing by d_k gives this": the known slips that give a claim, if there are one or two; else "". */
-export const slipThatGives = (given, name, claim, lines, right) => {
+export const slipThatGives = (given, claim, lines, right) => {
+  const { name } = claim;
   const isProjected = PROJECTED.includes(name);
   const [[source], [weight]] = madeOfStage(name, given.arrays);
   if (name in given.arrays || (isProjected && !weight)) return "";
@@ -40,63 +39,55 @@ const namesForSlips = ({ arrays, heads, divisor }, lines) => {
 
 /** Whether a formula gives every claimed cell, and enough of them are not right. */
 const givesClaim = (formula, names, claim, right) => {
-  let numbers;
-  try {
-    numbers = computeFormula(formula, names);
-  } catch (error) {
-    if (error instanceof NotHere) return false;
-    throw error;
-  }
-  if (!sameSizes(numbers, claim.numbers)) return false;
+  const numbers = computeFormula(formula, names);
+  if (!numbers || !sameSizes(numbers, claim.numbers)) return false;
   const isNear = (one, other, slack) => one === other || Math.abs(one - other) <= slack + EXACT;
-  const largest = Math.max(...claim.halves.flatMap(({ data }) => [...data]));
-  let [known, off, offAnywhere] = [0, 0, 0];
-  for (const [head, matrix] of numbers.entries()) {
-    for (const [place, value] of matrix.data.entries()) {
-      const [claimed, half] = [claim.numbers[head].data[place], claim.halves[head].data[place]];
-      const isKnown = !Number.isNaN(claimed);
-      if (isKnown && !isNear(value, claimed, half)) return false;
-      const isOff = !isNear(value, right[head].data[place], 2 * (isKnown ? half : largest));
-      known += isKnown;
-      off += isKnown && isOff;
-      offAnywhere += isOff;
-    }
-  }
-  return off > 1 || (off === 1 && offAnywhere === 1 && known >= ENOUGH);
+  const largest = Math.max(...claim.cells.map(({ half }) => half));
+  const cells = claim.cells.map(({ number, half, head, row, column }) => {
+    const [value, isKnown] = [numbers[head].at(row, column), !Number.isNaN(number)];
+    const isOff = !isNear(value, right[head].at(row, column), 2 * (isKnown ? half : largest));
+    return { isKnown, isOff, fits: isNear(value, number, half) };
+  });
+  const known = cells.filter(({ isKnown }) => isKnown);
+  const off = known.filter(({ isOff }) => isOff).length;
+  const isOnlyOne = off === 1 && cells.filter(({ isOff }) => isOff).length === 1 && known.length >= ENOUGH;
+  return known.every(({ fits }) => fits) && (off > 1 || isOnlyOne);
 };
 
-/** A formula is a name, a number, or [function, argument, …]. */
+/** What a formula gives; null where a line that it names is not there, or shapes do not fit. A formula is a name, a
+ *  number, or [function, argument, …]. */
 const computeFormula = (formula, names) => {
   if (typeof formula === "number") return formula;
-  if (Array.isArray(formula))
-    return SLIP_FUNCTIONS[formula[0]](...formula.slice(1).map((each) => computeFormula(each, names)));
-  if (!(formula in names)) throw new NotHere();
-  return names[formula];
+  if (!Array.isArray(formula)) return names[formula] ?? null;
+  const [name, ...parts] = formula;
+  const given = parts.map((part) => computeFormula(part, names));
+  return given.includes(null) ? null : SLIP_FUNCTIONS[name](...given);
 };
 
 const eachCell = (f) => (heads) => heads.map((matrix) => matrix.map(f));
-const rebuilt = (rows, columns, f) => new Matrix(rows, columns).map((_, row, column) => f(row, column));
-const headsMade = (heads, rows, columns, f) =>
-  Array.from({ length: heads }, (_, head) => rebuilt(rows, columns, (row, column) => f(head, row, column)));
-const totalOf = (numbers) => numbers.reduce((sum, value) => sum + value, 0);
+
+/** `heads` matrices, each number as f gives it of its head, row and column. */
+const layOut = (heads, rows, columns, f) =>
+  Array.from({ length: heads }, (_, head) => new Matrix(rows, columns).map((_, row, column) => f(head, row, column)));
 
 /** Two lists of heads, or a list and a number, cell by cell; a row, a column or a head alone stands for all. */
-export const cellByCell = (f) => (a, b) =>
-  a.map((matrix, head) => {
-    if (typeof b === "number") return matrix.map((value) => f(value, b));
-    const other = b[head % b.length];
-    if (![1, matrix.rows].includes(other.rows) || ![1, matrix.columns].includes(other.columns)) throw new NotHere();
-    return matrix.map((value, row, column) => f(value, other.at(row % other.rows, column % other.columns)));
-  });
+export const cellByCell = (f) => (a, b) => {
+  if (typeof b === "number") return eachCell((value) => f(value, b))(a);
+  const [{ rows, columns }, one] = [a[0], b[0]];
+  if (![1, rows].includes(one.rows) || ![1, columns].includes(one.columns)) return null;
+  const other = (head, row, column) => b[head % b.length].at(row % one.rows, column % one.columns);
+  return a.map((matrix, head) => matrix.map((value, row, column) => f(value, other(head, row, column))));
+};
 
-// The same functions as in pellucid/worked/slips.py.
+const eachProduct = (a, b) => {
+  if (a[0].columns !== b[0].rows) return null;
+  const heads = Math.max(a.length, b.length);
+  return Array.from({ length: heads }, (_, head) => a[head % a.length].times(b[head % b.length]));
+};
+
+// The same functions as in pellucid/worked/slips.py; each is given lists of matrices, one for each head.
 const SLIP_FUNCTIONS = {
-  "@": (a, b) =>
-    Array.from({ length: Math.max(a.length, b.length) }, (_, head) => {
-      const [left, right] = [a[head % a.length], b[head % b.length]];
-      if (left.columns !== right.rows) throw new NotHere();
-      return left.times(right);
-    }),
+  "@": eachProduct,
   "*": cellByCell((x, y) => x * y),
   "/": cellByCell((x, y) => x / y),
   sqrt: Math.sqrt,
@@ -107,34 +98,25 @@ const SLIP_FUNCTIONS = {
   zero: cellByCell((x, mask) => (mask === -Infinity ? 0 : x)),
   inverse: eachCell((mask) => (mask === -Infinity ? 0 : -Infinity)),
   later: (x, n) => eachCell((_, row, column) => (column - row >= n ? -Infinity : 0))(x),
-  row_sum: (x) => x.map((matrix) => rebuilt(matrix.rows, 1, (row) => totalOf(matrix.row(row)))),
-  total: (x) => x.map((matrix) => rebuilt(1, 1, () => totalOf(matrix.data))),
+  row_sum: (x) => x.map((matrix) => matrix.times(new Matrix(matrix.columns, 1).map(() => 1))),
   uniform: (x) => x.map((matrix) => matrix.map(() => 1 / matrix.columns)),
   together: (x) => x.map(() => x.reduce((sum, matrix) => sum.plus(matrix))),
   next: ([first, ...others]) => [...others, first],
-  reverse: (x) => [...x].reverse(),
-  split: (x, heads) => {
-    if (x.length === heads) return x;
-    if (x[0].columns % heads) throw new NotHere();
-    return x[0].split(heads);
-  },
+  reverse: (x) => x.toReversed(),
+  split: (x, heads) => (x.length === heads ? x : x[0].columns % heads ? null : x[0].split(heads)),
   in_turn: ([x], heads) =>
-    headsMade(heads, x.rows, x.columns / heads, (head, row, column) => x.at(row, column * heads + head)),
+    layOut(heads, x.rows, x.columns / heads, (head, row, column) => x.at(row, column * heads + head)),
   reshape: ([{ rows, columns, data }], heads) =>
-    headsMade(
-      heads,
-      rows,
-      columns / heads,
-      (head, row, column) => data[((head * rows + row) * columns) / heads + column],
-    ),
+    layOut(heads, rows, columns / heads, (head, row, column) => data[((head * rows + row) * columns) / heads + column]),
   join: (x) => [Matrix.besideEachOther(x)],
   take_turns: (x) =>
-    headsMade(1, x[0].rows, x[0].columns * x.length, (_, row, place) =>
-      x[place % x.length].at(row, Math.floor(place / x.length)),
+    layOut(1, x[0].rows, x[0].columns * x.length, (_, row, column) =>
+      x[column % x.length].at(row, Math.floor(column / x.length)),
     ),
-  flatten: (x) => [
-    new Matrix(x[0].rows, x[0].columns * x.length, Float64Array.from(x.flatMap(({ data }) => [...data]))),
-  ],
+  flatten: (x) => {
+    const numbers = Float64Array.from(x.flatMap(({ data }) => [...data]));
+    return [new Matrix(x[0].rows, x[0].columns * x.length, numbers)];
+  },
 };
 
 export const sameSizes = (one, other) => one.length === other.length && one[0].size === other[0].size;

@@ -11,7 +11,7 @@ import { captionOfTensor, finishRun } from "../runs/runs.js";
 import { UNSWITCHED } from "../runs/switches.js";
 import { givenAttention } from "./attention.js";
 import { givenEmbedding, givenLayer } from "./parts.js";
-import { UsageError, atPlace, eachHead, writtenNumber } from "./typed_matrix.js";
+import { UsageError, eachHead, writtenNumber } from "./typed_matrix.js";
 
 // What the table of tensors calls a parameter, and what its weight and its bias are called here; its path in the model.
 const PARAMETERS = {
@@ -34,12 +34,6 @@ export const workedExample = (table) => {
   given.tokens = tokensAlong(asked, given);
   const stages = {};
   runStages(given, (name, heads) => (stages[name] = heads));
-  const isKnown = !Object.values(given.arrays).some((array) => array.some(({ data }) => data.some(Number.isNaN)));
-  for (const [name, heads] of Object.entries(stages)) {
-    const isWrong = (value) => value === Infinity || (isKnown && Number.isNaN(value));
-    if (heads.some(({ data }) => data.some(isWrong)))
-      throw new UsageError(`${name}: from these numbers it overflows float64 (1.8e308). Give smaller ones.`);
-  }
   return { given, stages };
 };
 
@@ -48,19 +42,20 @@ const givenBy = ({ arrays }) => {
   return "sublayer" in arrays || "w_1" in arrays ? givenLayer : givenAttention;
 };
 
-/** A table with numbers for its texts: a list of Matrix for each name. */
-const readTable = ({ given, heads = null, scale = "sqrt_dk", mask = "none", ...others }) => {
-  const number = (cell, place) => atPlace(place, () => writtenNumber(cell, 0, place).number);
-  const read = (array, place) =>
-    eachHead(array).map((rows) => matrixOf(rows.map((row) => row.map((cell) => number(cell, place)))));
-  const arrays = Object.fromEntries(Object.entries(given).map(([name, array]) => [name, read(array, name)]));
-  const { tokens = null, memory_tokens = null, vocabulary = null, scaled = false } = others;
-  const readMask = Array.isArray(mask) ? read(mask, "mask") : mask;
-  return { arrays, heads, scale, mask: readMask, tokens, memory_tokens, vocabulary, scaled };
-};
+/** A table with numbers for its texts. */
+const readTable = ({ given, mask = "none", scale = "sqrt_dk", ...others }) => ({
+  ...others,
+  scale,
+  mask: Array.isArray(mask) ? numbersTyped(mask) : mask,
+  arrays: Object.fromEntries(Object.entries(given).map(([name, cells]) => [name, numbersTyped(cells)])),
+});
 
-/** Rows of numbers as a Matrix. */
-export const matrixOf = (rows) => new Matrix(rows.length, rows[0].length, Float64Array.from(rows.flat()));
+/** A list of Matrix of cells as written, one for each head. */
+export const numbersTyped = (cells) =>
+  eachHead(cells).map((rows) => {
+    const numbers = rows.flat().map((cell) => writtenNumber(cell).number);
+    return new Matrix(rows.length, rows[0].length, Float64Array.from(numbers));
+  });
 
 /** The parameters of an example by their names here and in the model: out × in, as nn.Linear keeps them. */
 const parametersOf = (arrays) => {
@@ -103,17 +98,13 @@ export const stageNames = () => Object.keys(stageAxes());
 
 /** The words along L and M, where they are given; in self-attention they are the same. */
 const tokensAlong = ({ arrays, tokens, memory_tokens: others }, { rows, columns }) => {
-  const found = {};
-  const same = others === null && !arrays.memory && rows === columns ? tokens : others;
-  for (const [place, axis, words, length] of [
-    ["tokens", "L", tokens, rows],
-    ["memory_tokens", "M", same, columns],
-  ]) {
-    if (words !== null && words.length !== length)
+  const same = !others && !arrays.memory && rows === columns ? tokens : others;
+  const check = (place, words, length) => {
+    if (words && words.length !== length)
       throw new UsageError(`${place}: ${words.length} words for ${length} rows. Give one for each.`, place);
-    if (words !== null) found[axis] = words;
-  }
-  return found;
+    return words;
+  };
+  return { L: check("tokens", tokens, rows), M: check("memory_tokens", same, columns) };
 };
 
 /** What a stage is made of, as the header has it of a model: [names of stages and inputs, names of parameters]. */

@@ -2,7 +2,7 @@
 
 import { found } from "../base/elements.js";
 import { page } from "../base/page.js";
-import { drawOwnForm } from "./own.js";
+import { startOwnForm } from "./own.js";
 
 const startWorkedPage = async () => {
   page.header = JSON.parse(found("payload").textContent);
@@ -10,7 +10,7 @@ const startWorkedPage = async () => {
   const carried = new URLSearchParams(location.hash.replace(/^#\??/, "")).get("form") ?? "";
   const remember = (form) =>
     history.replaceState(null, "", form ? `#?form=${encodeURIComponent(form)}` : location.pathname + location.search);
-  await drawOwnForm(found("own-place"), { first: page.header.worked, carried, remember });
+  await startOwnForm(found("own-place"), { carried, remember });
 };
 
 startWorkedPage();

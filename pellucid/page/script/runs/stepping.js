@@ -2,7 +2,7 @@
 
 import { apart, headsOfTensor, makeTensor, panelOf, panelsOf, rowOfPanel } from "../base/numbers.js";
 import { madeOnce } from "../base/text.js";
-import { GrowingPast, NoPast } from "../model/cache.js";
+import { GrowingPast } from "../model/cache.js";
 import { Transformer } from "../model/model.js";
 import { computedRun, realTokens, recording } from "./computed.js";
 import { finishRun, wholeOf } from "./runs.js";
@@ -31,7 +31,7 @@ export const stepsOfDecoding = (run, cached) =>
       const tensors = new Map();
       transformer.see = recording(tensors, seeSwitched(model, switches));
       if (cached) transformer.decode([id], memory, past);
-      else transformer.decode(targetIds.slice(0, step + 1), memory, new NoPast());
+      else transformer.decode(targetIds.slice(0, step + 1), memory, new GrowingPast());
       return tensors;
     });
   });

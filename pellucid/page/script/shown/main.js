@@ -6,7 +6,7 @@ import { roam } from "../base/roam.js";
 import { openPage } from "../runs/recorded.js";
 import { alignmentOf } from "../runs/parts.js";
 import { UNSWITCHED, cannotSwitch, isSwitched } from "../runs/switches.js";
-import { drawOwnForm } from "../own/own.js";
+import { startOwnForm } from "../own/own.js";
 import {
   NO_SENTENCE,
   hashOf,
@@ -151,7 +151,7 @@ const drawOpened = async (open) => {
   found("own-place").hidden = open !== "own";
   await (open === "tour" ? drawTour(found("tour-place")) : fill(found("tour-place"), null));
   if (open !== "own") return;
-  await drawOwnForm(found("own-place"), { carried: state.form, remember: (form) => setState({ form }) });
+  await startOwnForm(found("own-place"), { carried: state.form, remember: (form) => setState({ form }) });
 };
 
 const openOrClose = async (name) => {
@@ -159,7 +159,7 @@ const openOrClose = async (name) => {
   if (open === "tour") await goToStop(0);
   else await setState({ open, stop: null });
   found(`${name}-place`)
-    .querySelector(name === "tour" ? ".primary" : "select, textarea, input, button")
+    .querySelector(name === "tour" ? ".primary" : "select")
     ?.focus();
 };
 

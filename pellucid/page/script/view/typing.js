@@ -49,10 +49,9 @@ export const fitTyping = (model) => {
 };
 
 const canRead = (model, { textContent: text, dataset: { from, to } }) => {
-  const { languages = [] } = model.vocabulary;
-  if (!model.computes || !languages.some((each) => each.join() === `${from},${to}`)) return false;
   try {
-    return tokenise(text, to, model).unknown.length === 0;
+    const { language, unknown } = tokenise(text, to, model);
+    return language === from && unknown.length === 0;
   } catch {
     return false;
   }

@@ -34,14 +34,12 @@ const SPACES = /[\t\n\f\r\u061c\u1680\u200b\u200c\u200e\u200f\u2028\u2029\u2581\
 
 /** The text as the model cuts it: spaces tidied and written ▁, one before the first word. */
 const normalised = (text, normalization) => {
-  let plain = text;
-  if (normalization === "nmt_nfkc") plain = plain.replace(DROPPED, "").replace(SPACES, " ");
-  if (normalization === "nmt_nfkc")
-    plain = plain
-      .split("～")
-      .map((part) => part.normalize("NFKC"))
-      .join("～");
-  if (normalization === "nfkc") plain = plain.normalize("NFKC");
+  const compatible = (part) => part.normalize("NFKC");
+  const plain = {
+    identity: () => text,
+    nfkc: () => compatible(text),
+    nmt_nfkc: () => text.replace(DROPPED, "").replace(SPACES, " ").split("～").map(compatible).join("～"),
+  }[normalization]();
   const tidied = plain.replace(/ +/g, " ").replace(/^ /, "");
   return tidied && (SPACE_SYMBOL + tidied.replaceAll(" ", SPACE_SYMBOL)).replace(/▁+$/, "");
 };
@@ -87,30 +85,14 @@ const cutByMerges = ({ ids, scores }, text) => {
 
 /** The text of ids: special ones say nothing, what is unknown is ⁇, byte pieces are read as UTF-8. */
 export const textOfIds = (side, ids) => {
-  const parts = []; // text, or bytes that follow each other
+  const bytes = []; // of the whole text: a character of several bytes may be several pieces
+  const write = (text) => bytes.push(...new TextEncoder().encode(text));
   for (const id of ids) {
     const byte = side.bytes ? side.bytes.indexOf(id) : -1;
-    if (byte >= 0) (Array.isArray(parts.at(-1)) ? parts.at(-1) : parts[parts.push([]) - 1]).push(byte);
-    else if (id === side.unknownId) parts.push(" ⁇ ");
-    else if (!side.closed.has(id)) parts.push(parts.join("") ? side.pieces[id] : side.pieces[id].replace(/^▁/, ""));
+    if (byte >= 0) bytes.push(byte);
+    else if (id === side.unknownId) write(" ⁇ ");
+    else if (!side.closed.has(id)) write(bytes.length ? side.pieces[id] : side.pieces[id].replace(/^▁/, ""));
   }
-  return parts
-    .map((part) => (Array.isArray(part) ? textOfBytes(part) : part))
-    .join("")
-    .replaceAll(SPACE_SYMBOL, " ");
-};
-
-/** Bytes read as UTF-8; each that is part of no character is �. */
-const textOfBytes = (bytes) => {
-  const read = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-  const character = (length) => {
-    try {
-      return read.decode(Uint8Array.from(bytes.slice(0, length)));
-    } catch {
-      return "";
-    }
-  };
-  if (!bytes.length) return "";
-  const length = [1, 2, 3, 4].find((count) => character(count) !== "");
-  return (length ? character(length) : "�") + textOfBytes(bytes.slice(length ?? 1));
+  const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(Uint8Array.from(bytes));
+  return text.replaceAll(SPACE_SYMBOL, " ");
 };

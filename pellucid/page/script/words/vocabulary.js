@@ -11,14 +11,13 @@ const MOST_CHARACTERS = 20 * MOST_TOKENS; // no vocabulary should spend time on 
 
 /** A model's vocabulary as the header has it, with its sides ready to use. */
 export const openVocabulary = (vocabulary, config) => {
+  const targets = [...new Set(vocabulary.languages.map(([, to]) => to))];
+  if (!vocabulary.source) return { ...vocabulary, targets, tokens: {} };
   const label = labelsOfPieces(vocabulary, config);
-  const sides = { source: vocabulary.source, target: vocabulary.target ?? vocabulary.source };
-  const tokens = { source: sides.source?.pieces.map(label), target: sides.target?.pieces.map(label) };
-  if (vocabulary.cannot || !vocabulary.source) return { ...vocabulary, tokens };
   const source = openPieces(vocabulary.source, vocabulary, config.unknown_id);
   const target = vocabulary.target ? openPieces(vocabulary.target, vocabulary, config.unknown_id) : source;
-  const targets = [...new Set(vocabulary.languages.map(([, to]) => to))];
-  return { ...vocabulary, tokens, source, target, targets };
+  const tokens = { source: source.pieces.map(label), target: target.pieces.map(label) };
+  return { ...vocabulary, targets, tokens, source, target };
 };
 
 /** What a piece is called where people read it. */
@@ -60,10 +59,8 @@ export const tokenise = (text, to, model = page.runs[0].model, side = "source") 
 export const textOfTarget = (ids, to, model = page.runs[0].model) => {
   const { vocabulary, config } = model;
   const silent = [config.pad_id, config.start_id, config.end_id];
-  const text = textOfIds(
-    vocabulary.target,
-    ids.filter((id) => !silent.includes(id)),
-  );
+  const said = ids.filter((id) => !silent.includes(id));
+  const text = textOfIds(vocabulary.target, said);
   const restored = vocabulary.preparation === "words" ? joinWords(text, targetLanguageOf(vocabulary, to)) : text;
   return restored.replaceAll("\n", " "); // a byte token can be a line feed, and a translation is one line
 };
@@ -98,22 +95,15 @@ export const sourceLanguageOf = ({ languages }, to) => {
   return possible.size === 1 ? [...possible][0] : null;
 };
 
-/** Where a word is one token: those that the vocabulary does not have, each with the nearest, found when asked for. */
+/** Where a word is one token: those that the vocabulary does not have, each with the nearest. */
 const unknownWords = (vocabulary, sideName, text, language, ids) => {
   const side = vocabulary[sideName];
   if (vocabulary.kind !== "word" || !ids.includes(side.unknownId)) return [];
   const unknown = splitAtSpaces(text).filter((word) => idsOfText(side, word).includes(side.unknownId));
-  return [...new Set(unknown)].map((word) => ({
-    word,
-    get near() {
-      return nearestWords(wordsOfSide(vocabulary, sideName, language), word);
-    },
-  }));
-};
-
-const nearestWords = (words, word) => {
-  const byLetters = new Map(words.map((known) => [known.toLowerCase(), known]));
-  return closeMatches(word.toLowerCase(), [...byLetters.keys()], 3, 0.6).map((letters) => byLetters.get(letters));
+  if (!unknown.length) return [];
+  const known = new Map(wordsOfSide(vocabulary, sideName, language).map((word) => [word.toLowerCase(), word]));
+  const nearest = (word) => closeMatches(word.toLowerCase(), [...known.keys()], 3, 0.6);
+  return [...new Set(unknown)].map((word) => ({ word, near: nearest(word).map((letters) => known.get(letters)) }));
 };
 
 /** The words of a side of a vocabulary: those of a language, where it is known which they are. */
@@ -147,17 +137,12 @@ export const checkTokens = ({ ids, unknown, foreign, tags, language, side }, voc
   if (foreign) throw ofSide(side, foreign);
   if (!unknown.length) return;
   const known = wordsOfSide(vocabulary, side, language).length;
-  const advice = ({ near }) =>
-    near.length
-      ? `Near it: ${near.join(", ")}.`
-      : `It knows ${known} words, and none is near this one. Say it with others.`;
-  const [{ word }] = unknown;
+  const none = `It knows ${known} words, and none is near this one. Say it with others.`;
+  const advice = ({ near }) => (near.length ? `Near it: ${near.join(", ")}.` : none);
   const each = unknown.map((one) => `"${one.word}": ${advice(one)}`).join(" ");
-  const message =
-    unknown.length === 1
-      ? `the model has no word "${word}". ${advice(unknown[0])}`
-      : `the model does not have ${unknown.length} of these words. ${each}`;
-  throw ofSide(side, `${FIELDS[side]}: ${message}`, { unknown });
+  const many = `the model does not have ${unknown.length} of these words. ${each}`;
+  const one = `the model has no word "${unknown[0].word}". ${advice(unknown[0])}`;
+  throw ofSide(side, `${FIELDS[side]}: ${unknown.length === 1 ? one : many}`, { unknown });
 };
 
 const FIELDS = { source: "sentence", target: "target" }; // what the fields are called, where they are typed
