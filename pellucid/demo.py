@@ -119,7 +119,9 @@ def score_line(translator: Translator, sentences: Sentences) -> str:
 def train_model(config: Config, out: Path) -> Path:
     """Train the model, or go on with an earlier training, which must be the demo's; return its folder."""
     model, training = out / MODEL, config.training
-    at_the_end = (newest_step(model) or 0) >= training.steps and read(model / "config.toml").training == training
+    at_the_end = (newest_step(model) or 0) >= training.steps and read(
+        model / "config.toml"
+    ).training == training
     if not at_the_end or not is_sealed(model / "averaged" if training.average else model):
         train(config, model, resume=True)
     return model
