@@ -1,23 +1,14 @@
-// The twin of a matrix: a plain table with all digits, to be copied into a spreadsheet, or printed.
+// The twin of a matrix: a plain table with all digits, to be selected and copied, or printed.
 
-import { button, columnHead, element, rowHead, tableOf, words } from "../base/elements.js";
+import { columnHead, element, rowHead, tableOf, words } from "../base/elements.js";
 import { allDigits } from "../base/numbers.js";
 
-/** A button that copies the table, and a fold with it, which is filled when it is opened. */
+/** A fold with the table, which is filled when it is opened. */
 export const twinOfMatrix = (title, spec) => {
   const fold = element("details.twin", element("summary", "As a plain table, all digits"));
   fold.fill = () => fold.children[1] ?? fold.append(element("div.table-scroll", twinTable(title, spec)));
   fold.addEventListener("toggle", fold.fill);
-  const copyNumbers = ({ currentTarget: copy }) => {
-    const rows = [...twinTable(title, spec).rows].map((row) =>
-      [...row.cells].map((cell) => cell.textContent).join("\t"),
-    );
-    const text = rows.join("\n").replaceAll("−∞", "-inf"); // which spreadsheets and Python take as text
-    const [done, failed] = ["Copied", "Could not copy: open the table and select it"];
-    const tell = (told) => () => (copy.textContent = told);
-    return navigator.clipboard.writeText(text).then(tell(done), tell(failed));
-  };
-  return [button("Copy the numbers", copyNumbers, { class: "copy", type: "button" }), fold];
+  return fold;
 };
 
 const twinTable = (title, { panel, rows, columns, pick }) =>

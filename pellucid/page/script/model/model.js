@@ -56,8 +56,7 @@ export class Transformer {
   logits(output) {
     const matrices = ["decoder.projection.weight", "embedding.weight", "decoder.embedding.weight"];
     const weight = matrices.find((name) => this.has(name));
-    const product = this.linear(output, weight, "decoder.projection.bias");
-    const logits = this.see("decoder", "logits", "BLV", product);
+    const logits = this.see("decoder", "logits", "BLV", this.linear(output, weight, "decoder.projection.bias"));
     this.see("decoder", "probabilities", "BLV", softmaxOfRows(logits));
     return logits;
   }

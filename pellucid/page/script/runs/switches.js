@@ -72,5 +72,7 @@ export const cannotSwitch = (run, switches) => {
   );
 };
 
-export const isSwitched = ({ causal, padding, scale, residual, silent }) =>
-  !(causal && padding === "none" && scale && residual) || Object.values(silent).some((heads) => heads.length > 0);
+export const countSwitched = ({ causal, padding, scale, residual, silent }) =>
+  [!causal, padding !== "none", !scale, !residual].filter(Boolean).length + Object.values(silent).flat().length;
+
+export const isSwitched = (switches) => countSwitched(switches) > 0;

@@ -5,7 +5,7 @@ import { page } from "../base/page.js";
 import { roam } from "../base/roam.js";
 import { openPage } from "../runs/recorded.js";
 import { alignmentOf } from "../runs/parts.js";
-import { UNSWITCHED, cannotSwitch, isSwitched } from "../runs/switches.js";
+import { UNSWITCHED, cannotSwitch, countSwitched, isSwitched } from "../runs/switches.js";
 import { startOwnForm } from "../own/own.js";
 import {
   NO_SENTENCE,
@@ -28,7 +28,7 @@ import { effectOf } from "./effect.js";
 import { givenInWords } from "./given.js";
 import { focusLevel } from "./keys.js";
 import { lightHeadline } from "./lighting.js";
-import { countSwitched, drawSwitches, startSwitches } from "./panel.js";
+import { drawSwitches, startSwitches } from "./panel.js";
 import { headlineOf, stepsTable } from "./sentence.js";
 import { drawStage, holdBehind } from "./stage.js";
 import { drawTour, goToStop } from "./tour.js";

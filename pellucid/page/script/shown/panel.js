@@ -111,7 +111,3 @@ export const foldDock = (unfolded = false) => {
   dispatchEvent(new Event("resize")); // what is drawn to the window's width gives way
   (unfolded ? found("switches").querySelector("[role=switch]") : found("unfold")).focus();
 };
-
-export const countSwitched = (switches) =>
-  [!switches.causal, switches.padding !== "none", !switches.scale, !switches.residual].filter(Boolean).length +
-  Object.values(switches.silent).flat().length;

@@ -2,7 +2,7 @@
 // and the memory's keys and values on their way to every cross-attention.
 
 import { drawn } from "../base/elements.js";
-import { isReached, state } from "../view/state.js";
+import { isReached } from "../view/state.js";
 
 export const MOST_LINES = 40; // tokens, beyond which only the current position has its line
 
@@ -32,19 +32,15 @@ const rising = (places, blocks, looks, lit) => {
   const upwards = places[0].top > blocks[0].top;
   const y1 = upwards ? places[0].top : places[0].bottom;
   const y2 = upwards ? Math.min(...blocks.map((block) => block.top)) : Math.max(...blocks.map((block) => block.bottom));
-  const lines = places.map(({ x }, at) => drawn("line", { class: lineClass(at, lit), x1: x, x2: x, y1, y2 }));
+  const lines = places.map(({ part, x }) => drawn("line.stream", { class: statesOf(part), x1: x, x2: x, y1, y2 }));
   const isDrawn = (_, at) => places.length <= MOST_LINES || at === lit;
   const attentions = blocks.filter(({ part }) => looks[part.dataset.block]);
   const within = attentions.flatMap((block) => crossings(places, block, looks[block.part.dataset.block], lit, upwards));
   return [...lines.filter(isDrawn), ...within];
 };
 
-const lineClass = (at, lit) => {
-  if (lit === null) return "stream";
-  if (!isReached(at)) return "stream to-come";
-  if (at === lit) return "stream lit";
-  return state.mode === "step" && state.cached ? "stream cached" : "stream";
-};
+/** A line is in the states of its token. */
+const statesOf = (token) => ["lit", "unsaid", "cached"].filter((state) => token.classList.contains(state)).join(" ");
 
 const FAINTEST = 0.02; // the least share that has a line
 
