@@ -4,8 +4,9 @@ With --model a trained model, and its quality; without, the random weights of tr
 benchmarks/decode.py has, on sources of the file's lengths (in pieces of a vocabulary of 7,000 made from it),
 with exactly 25 target tokens. Needs `pip install "pellucid[interop]" ctranslate2`.
 
-    python -m benchmarks.decode_text FILE.en [--model FOLDER --reference FILE.de] [--name newstest2013]
-                                     [--sentences 400] [--one-by-one 60] [--rounds 3] [--only NAME,…]
+    python -m benchmarks.decode_text FILE.en [--model FOLDER [--to es] --reference FILE.de]
+                                     [--name newstest2013] [--sentences 400] [--one-by-one 60] [--rounds 3]
+                                     [--only NAME,…]
 """
 
 import argparse
@@ -51,29 +52,30 @@ def random_base(
 
 
 def trained(
-    lines: Sequence[str], path: Path, folder: Path
+    lines: Sequence[str], path: Path, to: str | None, folder: Path
 ) -> tuple[dict[str, engines.Decoder], list[list[int]], Callable[[list[int]], str]]:
     """Engines with a trained model's weights, its sources, and what makes text of ids."""
     loaded = load_model(path)
-    made = {f"Pellucid {kind} ({threads} threads)": ours(path, kind, threads) for kind, threads in OURS}
-    made["Pellucid bf16 (2 threads)"] = ours(path, "bf16", 2)
+    made = {f"Pellucid {kind} ({threads} threads)": ours(path, to, kind, threads) for kind, threads in OURS}
+    made["Pellucid bf16 (2 threads)"] = ours(path, to, "bf16", 2)
     for kind, name in (("fp32", "float32"), ("int8", "int8")):
         (folder / kind).mkdir()
         write_ctranslate2(loaded, folder / kind, name)
     for kind, workers, threads in CT2_SETTINGS:
         name = f"CTranslate2 {kind} ({workers} x {threads})"
         made[name] = theirs(folder / kind, kind, workers, threads, loaded.vocabulary)
-    sources = [list(loaded.vocabulary.encode_source(line)) for line in lines]
+    sources = [list(loaded.vocabulary.encode_source(line, to)) for line in lines]
     return made, sources, lambda ids: loaded.vocabulary.decode_target(ids)
 
 
-def ours(path: Path, precision: str, threads: int) -> engines.Decoder:
+def ours(path: Path, to: str | None, precision: str, threads: int) -> engines.Decoder:
     """Pellucid, by translate_ids."""
     translator = load(path, "cpu", precision)
 
     def run(sources: engines.Sources, beam: int) -> list[list[int]]:
         torch.set_num_threads(threads)
-        return [each.hypotheses[0].token_ids for each in translator.translate_ids(sources, beam=beam)]
+        said = translator.translate_ids(sources, to=to, beam=beam)
+        return [each.hypotheses[0].token_ids for each in said]
 
     return run
 
@@ -135,6 +137,7 @@ def main() -> None:
     option = parser.add_argument
     option("source", type=Path)
     option("--model", type=Path)
+    option("--to")
     option("--reference", type=Path)
     option("--name", default="")
     option("--sentences", type=int, default=400)
@@ -147,7 +150,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         text_of: Callable[[list[int]], str] | None = None
         if arguments.model:
-            made, sources, text_of = trained(lines, arguments.model, Path(folder))
+            made, sources, text_of = trained(lines, arguments.model, arguments.to, Path(folder))
         else:
             made, sources = random_base(lines, text, Path(folder))
         only = tuple(filter(None, arguments.only.split(",")))
