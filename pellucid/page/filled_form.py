@@ -10,7 +10,7 @@ from pellucid.page.own_form import FIRST, about, form_table, listed
 from pellucid.reading.tensors import describe
 from pellucid.worked.attention import attention
 from pellucid.worked.claims import LEFT_OUT
-from pellucid.worked.examples import Example, Product
+from pellucid.worked.examples import Example
 from pellucid.worked.parts import PART_MATRICES, PART_STAGES
 from pellucid.worked.slips import slip_table
 from pellucid.worked.stages import STAGES, Start
@@ -37,7 +37,6 @@ def as_filled(of: Example) -> dict[str, Any]:
         "about": about(of),
         "at": dict(of.at),
         "called": dict(of.called),
-        "products": list(map(_product_text, of.products)),
         "form": as_form(of),
     }
 
@@ -60,11 +59,6 @@ def as_form(of: Example) -> dict[str, str]:
         **{key: str(number) for key, number in numbers.items() if number is not None},
         **(_scaling_and_mask(start, settings.get("scale", "sqrt_dk")) if start else {}),
     }
-
-
-def _product_text(product: Product) -> str:
-    sign = "✓" if product.left[1] == product.right[0] else "✗"
-    return f"{sign} {product.written} {product}" + (f" (line {product.lines})" if product.lines else "")
 
 
 def _scaling_and_mask(start: Start, scale: str | float | None) -> dict[str, str]:

@@ -6,10 +6,9 @@ its row in the table of tensors}, "code": {kind of tensor: {"file", "line", "tex
 "models": [{"computes": whether the page has all weights and so can compute, "config": its ModelConfig,
 "translation": its TranslationConfig, "parameters": {name: {"shape", place}}, "made_of": {tensor: [tensors,
 parameters]}, "vocabulary": spelling.py}],
-"runs": [{"title", "text", "translation", "to", "forced", "largest_difference": of the log-probabilities of
-the search and of this pass, "model": its place among the models, "source", "target", "expected": tokens,
-"source_ids", "target_ids", "steps": as in an explanation's JSON, "tensors": {name: {"axes", "shape", and a
-place, or "how": a key of HOW}}}]}.
+"runs": [{"title", "text", "translation", "to", "forced", "model": its place among the models, "source",
+"target", "expected": tokens, "source_ids", "target_ids", "steps": as in an explanation's JSON,
+"tensors": {name: {"axes", "shape", and a place, or "how": a key of HOW}}}]}.
 A place is {"block", "offset" in bytes, "type": "float16" where the numbers fit into 16 bits unchanged, else
 float32}. Of a big vocabulary a tensor along V has only the best tokens of each row and, last, the expected
 one: then there is "kept": {"size": of the vocabulary, "tokens": for each row, "log_sum_exp": of each row of
@@ -132,7 +131,6 @@ def _run(reading: Reading, translator: TextTranslator, parameters: Arrays, block
         "translation": visible(translation.text),
         "to": reading.to,
         "forced": reading.forced,
-        "largest_difference": reading.largest_difference,
         "source": reading.source_tokens,
         "target": reading.target_tokens,
         "expected": [step.expected for step in reading.steps],

@@ -97,7 +97,7 @@ def test_every_kind_of_model(browser: Any, settings: dict[str, Any], tmp_path: P
         again = "computedRun(page.runs[0].model, page.runs[0].sentence)"
         assert_near(numbers_of(page, again), explanation.trace)
         for cached in ("true", "false"):
-            assert page.evaluate(f"stepByStep(page.runs[0], {cached})")["difference"] < 1e-5
+            assert page.evaluate(f"comparedInTime(page.runs[0], {cached})")["difference"] < 1e-5
 
 
 def only_sum(path: str, sublayer: str) -> dict[str, Edit]:
@@ -185,7 +185,7 @@ def passed(
 def test_without_its_mask_decoding_is_another_thing(page: Any) -> None:
     run = "switchedRun(page.runs[0], { ...UNSWITCHED, causal: false })"
     for cached in ("true", "false"):
-        compared = page.evaluate(f"{run}.then((run) => stepByStep(run, {cached}))")
+        compared = page.evaluate(f"{run}.then((run) => comparedInTime(run, {cached}))")
         assert compared["difference"] > 0.01 and compared["where"].startswith("decoder.layers.")
         rows = page.evaluate(
             f"{run}.then((run) => stepsOfDecoding(run, {cached}).map("
@@ -199,16 +199,17 @@ def test_what_cannot_be_switched_says_why(page: Any) -> None:
     for switches, reason in (
         (
             {"silent": {"decoder.layers.9.self_attention": [0]}},
-            '"decoder.layers.9.self_attention" is no attention',
+            "heads are those of one attention: encoder.layers.0.self_attention, ",
         ),
         ({"silent": {SELF: [2]}}, "there is no head 2: there are 2, counted from 0."),
         ({"causal": False, "where": f"{first}.self_attention"}, f"{first}.self_attention has no causal mask"),
         (
             {"scale": False, "where": f"{first}.residual_1"},
-            f"{first}.residual_1 has no scale: only an attention",
+            f"{first}.residual_1 has no scale: {first}.self_attention has one.",
         ),
-        ({"causal": False, "head": 2}, "there is no head 2: there are 2, counted from 0."),
-        ({"scale": False, "where": "decoder.layer"}, 'no part of the model is called "decoder.layer".'),
+        ({"causal": False, "head": 2, "where": SELF}, "there is no head 2: there are 2, counted from 0."),
+        ({"causal": False, "head": 1}, "heads are those of one attention: "),
+        ({"scale": False, "where": "decoder.layer"}, "decoder.layer has no scale: encoder.layers.0."),
     ):
         run = "switchedRun(page.runs[0], { ...UNSWITCHED, ...given })"
         assert error_of(page, run, switches).startswith(reason)

@@ -122,21 +122,6 @@ def test_each_hue_has_its_scale_and_a_key_is_a_key(browser: Any, path: Path) -> 
             "it shows that it scrolls"
         )
         opened.go("#encoder.layers.0.feed_forward.hidden")
-        assert "dash: below 0" in opened.text(".legend") or opened.page.locator(".painted").count() == 0
-
-
-@pytest.mark.parametrize(("motion", "moves"), [("no-preference", True), ("reduce", False)])
-def test_motion_takes_less_than_300_milliseconds_or_is_left_out(
-    browser: Any, path: Path, motion: str, moves: bool
-) -> None:
-    with opened_page(browser, path, reduced_motion=motion) as opened:
-        opened.page.evaluate("""() => {
-          globalThis.times = [];
-          const before = Element.prototype.animate;
-          Element.prototype.animate = function (frames, timing) {
-            times.push(timing.duration ?? timing); return before.call(this, frames, timing); }; }""")
-        opened.page.locator("[data-key=play]").click()  # each word moves to where the decoder reads it
-        opened.until("location.hash === '#?step=3'")
-        opened.settle()
-        times = opened.page.evaluate("times")
-        assert bool(times) == moves and all(time < 300 for time in times)
+        assert (
+            "dash: clearly below 0" in opened.text(".legend") or opened.page.locator(".painted").count() == 0
+        )

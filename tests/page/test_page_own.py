@@ -427,7 +427,6 @@ def test_every_example_is_drawn(opened: Open) -> None:
             "(stages) => stages.every((each) => document.querySelector(`[data-key='stage-${each}']`))",
             arg=[stage for stage in stages if stage != "mask" and not stage.startswith("one_hot")],
         )
-        assert page.locator(".own-products li").count() == len(example(name).products)
         assert page.locator(".own-verdict.is-fault").count() == 0
 
 

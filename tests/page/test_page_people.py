@@ -46,7 +46,7 @@ def test_a_teacher_shows_the_tour_and_lifts_the_mask_at_200_per_cent(browser: An
         opened.press("Escape")
         opened.click("#unfold")
         opened.click("switch-causal")
-        assert re.search(r"\d\.\d{4} → \d\.\d{4}", opened.text("#effect"))
+        assert re.search(r"goes from \d\.\d{4} to \d\.\d{4}", opened.text("#effect"))
         opened.assert_fits(720)
 
 

@@ -106,8 +106,8 @@ VOCABULARIES = {
 
 
 CUT = """([side, texts, to]) => texts.map((text) => {
-  const { ids, tokens } = tokenise(text, to, undefined, side);
-  return [ids, tokens];
+  const { ids } = tokenise(text, to, undefined, side);
+  return [ids, ids.map((id) => page.models[0].vocabulary.tokens[side][id])];
 })"""
 
 
@@ -149,7 +149,7 @@ def test_the_language_has_to_be_one_of_the_models(demo_page: Any) -> None:
     )
     assert (
         error_of(demo_page, "tokenise('cat', 'xx')")
-        == 'the model translates to hi, en, es, fr, not "xx". Ask for one that it knows.'
+        == 'the model translates to hi, en, es, fr, not to "xx": say which.'
     )
 
 
@@ -165,13 +165,21 @@ def test_the_sentences_are_held_out() -> None:
     assert set(held_out()) < unseen
 
 
+TRANSLATED = """([texts, to]) => texts.map((text) => {
+  const [model] = page.models;
+  return translateIds(tokenise(text, to).ids, model).map((each) => ({
+    ...each,
+    text: textOfTarget(each.ids, to),
+    tokens: each.ids.map((id) => model.vocabulary.tokens.target[id]),
+  }));
+})"""
+
+
 def test_held_out_sentences_become_what_python_says(demo_page: Any) -> None:
     translated = 0
     for to in demo().vocabulary.target_languages:
         texts = [text for language, text in held_out() if language == to]
-        found = demo_page.evaluate(
-            "([texts, to]) => Promise.all(texts.map((text) => translateText(text, to)))", [texts, to]
-        )
+        found = demo_page.evaluate(TRANSLATED, [texts, to])
         for ours, theirs in zip(found, demo().translate(texts, to=to), strict=True):
             assert ours[0]["text"] == theirs.text and ours[0]["tokens"] == theirs.tokens
             assert ours[0]["score"] == pytest.approx(theirs.score, abs=1e-4)
@@ -192,7 +200,7 @@ def test_search_keeps_the_same_hypotheses(
     )
     page = pages(translator, "the dog saw", target="cat")
     texts = random_translator.sentences(6)
-    found = page.evaluate("(texts) => Promise.all(texts.map((text) => translateText(text, null)))", texts)
+    found = page.evaluate(TRANSLATED, [texts, None])
     for ours, theirs in zip(found, translator.translate(texts, n_best=beam), strict=True):
         assert [each["ids"] for each in ours] == [each.token_ids for each in theirs.hypotheses]
         assert [each["finished"] for each in ours] == [each.finished for each in theirs.hypotheses]
@@ -223,6 +231,11 @@ def test_mistakes_are_explained_as_in_python(text: str, demo_page: Any) -> None:
     assert ours.partition("Near it: ")[0] == theirs.partition("Near it: ")[0]
 
 
+def test_a_written_start_token_is_the_models_own(demo_page: Any) -> None:
+    ids = [demo_page.evaluate(f"tokenise('{text}', 'fr').ids") for text in ("the cat", "START the cat")]
+    assert ids[0] == ids[1]
+
+
 def test_every_unknown_word_has_its_nearest(demo_page: Any) -> None:
     unknown = demo_page.evaluate("tokenise('How xqjwv yuo How yuo', 'hi').unknown")
     assert [each["word"] for each in unknown] == ["xqjwv", "yuo"]
@@ -241,7 +254,7 @@ def test_every_unknown_word_has_its_nearest(demo_page: Any) -> None:
 )
 def test_where_it_would_guess_it_says_so(settings: dict[str, Any], reason: str, pages: Any) -> None:
     page = pages(random_model(**settings))
-    for call in ("tokenise('the dog')", "translateText('the dog')", "explainText('the dog')"):
+    for call in ("tokenise('the dog')", "explainText('the dog')"):
         assert error_of(page, call).startswith(reason)
     assert page.evaluate(
         "switchedRun(page.runs[0], { ...UNSWITCHED, scale: false }).then((run) => run.computes)"

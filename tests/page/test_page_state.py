@@ -65,15 +65,13 @@ def test_a_fault_ends_with_what_was_at_fault(browser: Any, demo_path: Path) -> N
         assert not opened.is_seen("#fault")
 
 
-@pytest.mark.parametrize("leave", ["typing", "address", "tour", "training"])
+@pytest.mark.parametrize("leave", ["typing", "tour", "training"])
 def test_playing_ends_with_what_is_played(browser: Any, path: Path, leave: str) -> None:
     with opened_page(browser, path) as opened:
         opened.click("play")
         assert opened.page.locator("[data-key=play]").get_attribute("aria-label") == "pause"
         if leave == "typing":
             opened.page.locator("#own-sentence").press_sequentially("I")
-        elif leave == "address":
-            opened.go("#?mask=off")
         else:
             opened.click("#open-tour" if leave == "tour" else "training")
         opened.until("document.querySelector('[data-key=play]').ariaLabel.startsWith('play')")

@@ -119,9 +119,3 @@ export const say = (text) => {
   const place = found("said");
   if (place) place.textContent = place.textContent === text ? `${text}\u00a0` : text;
 };
-
-export const stillness = matchMedia("(prefers-reduced-motion: reduce)");
-
-/** Animate an element to show where it came from; not where the reader's system asks for reduced motion. */
-export const animate = (moved, frames, milliseconds = 260) =>
-  stillness.matches ? null : moved.animate(frames, { duration: milliseconds, easing: "cubic-bezier(.2,.7,.3,1)" });

@@ -37,13 +37,14 @@ export const linearCell = (cell) => {
   const place = columns + column;
   const terms = productTerms(numbered(inputs), rowOfPanel(x.panel, row), weights);
   if (bias) terms.push({ label: "bias", numbers: [null, bias.data[place]], value: bias.data[place] });
-  const symbol = splitName(x.name).last === "concatenated" ? x.caption.symbol : "X";
-  const left = { symbol, role: "x", label: labels.rows[row], scale: x.scale };
+  const read = ["encoder.output", "memory"].includes(x.name) ? "Y" : "X"; // what K and V are made of
+  const symbol = splitName(x.name).last === "concatenated" ? x.caption.symbol : read;
+  const left = { symbol, role: x.caption.role, label: labels.rows[row], scale: x.scale };
   const right = { symbol: "W", role: caption.role, label: `column ${column}`, scale: scaleOf("numbers", weight) };
   // The state_dict keeps a matrix out × in: what is a column on paper is a row of it.
   const stored = run.isWorked ? `column ${place} of ${weightName}` : `row ${place} of ${weightName}, stored out × in`;
   return {
-    equation: bias ? caption.equation : caption.equation.replace(/ \+ b<su[bp]>.<\/su[bp]>/, ""),
+    equation: caption.equation.replace("Y", read).replace(bias ? "" : / \+ b<su[bp]>.<\/su[bp]>/, ""),
     terms,
     strips: productStrips(terms, left, right, caption.role),
     headings: ["dimension", "x", "W", "x · W"],

@@ -12,7 +12,7 @@ export const productTerms = (labels, left, right) =>
   }));
 
 export const sumOfTerms = (terms) => terms.reduce((sum, term) => sum + term.value, 0);
-export const inSum = (number) => (number < 0 ? `(${fourDecimals(number)})` : fourDecimals(number));
+export const inSum = (number) => fourDecimals(number).replace(/^[-−].*/, "($&)");
 
 /** "0.2000·0.1000 + 0.4000·0.2000 + …": the sum as one writes it; the middle of a long one left out. */
 export const sumInWords = (terms, headings) => {

@@ -41,7 +41,7 @@ export const depthOf = ({ kind, most }, value) => {
 /** The shades of a scale between its ends. */
 export const shadesOf = (scale) => {
   const { kind, most } = scale;
-  if (kind === "mask") return "blank: 0";
+  if (kind === "mask") return "0: may look";
   const parts = kind === "weights" ? [0, 0.25, 0.5, 0.75, 1] : [-1, -0.6, -0.25, 0, 0.25, 0.6, 1];
   const shades = parts.map((part) => element("i", shadeOf(depthOf(scale, part * most))));
   return [plainNumber(parts[0] * most), " ", shades, " ", plainNumber(most)];

@@ -21,7 +21,7 @@ export const searchBeam = (transformer, sourceIds, { beam, length_penalty, limit
   };
 
   for (let length = 1; open.length && length <= limit && collected.length < beam; length++) {
-    for (const hypothesis of open) hypothesis.logP = nextLogProbabilities(transformer, hypothesis, memory, length);
+    for (const each of open) each.logP = logSoftmax(transformer.decode([each.last], memory, each.past).row(0));
     const candidates = bestContinuations(open, forbidden, 2 * beam);
     candidates
       .slice(0, beam)
@@ -33,22 +33,10 @@ export const searchBeam = (transformer, sourceIds, { beam, length_penalty, limit
   return collected.toSorted((a, b) => b.finished - a.finished || b.score - a.score).slice(0, beam);
 };
 
-/** The log-probability of each token after a hypothesis, whose past grows by this step. */
-const nextLogProbabilities = (transformer, { last, past }, memory, step) => {
-  const logits = transformer.decode([last], memory, past);
-  const logP = logSoftmax(logits.row(0));
-  if (logP.some(Number.isNaN)) {
-    throw new Error(
-      `step ${step}: the next token's probabilities are not numbers, because logits are NaN or infinite. ` +
-        "Use weights from an earlier checkpoint.",
-    );
-  }
-  return logP;
-};
-
 /** x − log Σ exp(x). */
 const logSoftmax = (x) => {
   const sum = logSumExp(x);
+  if (Number.isNaN(sum)) throw new Error("the model's numbers are NaN or infinite. Use an earlier checkpoint.");
   return x.map((value) => value - sum);
 };
 

@@ -31,11 +31,11 @@ export const drawOwnResults = async (example, worked, report, results) => {
   const place = element("div.own-plates");
   const wrong = report.cells.find(({ verdict }) => verdict === "wrong")?.name;
   // First, because matrices are as large as their place has room.
-  redraw(results, [
+  redraw(
+    results,
     place,
     report.claims.map((claim) => claimArticle(example, report, claim)),
-    example?.products.length > 0 && productList(example.products),
-  ]);
+  );
   const first = "scores" in worked.stages ? null : Object.keys(worked.stages)[0];
   await drawOwnStages({ run, report, place }, { head: 0, tensor: wrong ?? first, row: null, column: null });
 };
@@ -56,15 +56,6 @@ const verdictCounts = (report, name) =>
     return count > 0 && element("span.verdict-count", { class: verdictClass(verdict) }, text);
   });
 
-/** Products of shapes as they were written, and whether they multiply. */
-const productList = (products) => [
-  element("h3", "Products as written"),
-  element(
-    "ul.own-products",
-    products.map((told) => element("li", told)),
-  ),
-];
-
 /** What is claimed about a stage, with the notes' name of it and the line where they have it; folded where all is
  *  right. */
 const claimArticle = (example, report, { name, numbers, cells }) => {
@@ -75,19 +66,16 @@ const claimArticle = (example, report, { name, numbers, cells }) => {
     const heading = numbers.length > 1 && element("h6", `head ${head}`);
     return [heading, claimTable(report, name, matrix, ofHead), reasonList(report, name, ofHead)];
   });
-  return element(
-    "details.claimed-stage",
-    { "data-stage": name, open: ofStage.some(({ verdict }) => verdict !== "right") },
-    [
-      element("summary", [
-        element("code", name),
-        called[name] && element("span.theirs", ` ${called[name]}`),
-        at[name] && element("span.at", ` line ${at[name]}`),
-        verdictCounts(report, name),
-      ]),
-      heads,
-    ],
-  );
+  const open = ofStage.some(({ verdict }) => verdict !== "right");
+  return element("details.claimed-stage", { "data-stage": name, open }, [
+    element("summary", [
+      element("code", name),
+      called[name] && element("span.theirs", ` ${called[name]}`),
+      at[name] && element("span.at", ` line ${at[name]}`),
+      verdictCounts(report, name),
+    ]),
+    heads,
+  ]);
 };
 
 /** The claimed numbers, and in each that is not right what is computed instead. */

@@ -8,20 +8,12 @@ import { checkTokens, textOfTarget, tokenise } from "../words/vocabulary.js";
 import { finishRun, mostProbable } from "./runs.js";
 import { UNSWITCHED, cannotSwitch, isSwitched, seeSwitched } from "./switches.js";
 
-/** Translate a sentence: its hypotheses, the best first, [{text, ids, tokens, score, finished}]. */
-const translateText = async (text, to, model = page.runs[0].model) => {
-  const source = tokenise(text, to, model);
-  const { config, vocabulary, translation } = model;
-  checkTokens({ ...source, unknown: [], foreign: "" }, vocabulary);
-  const limit = Math.min(2 * source.ids.length + 20, translation.max_length);
+/** Translate source ids: the hypotheses, the best first. */
+const translateIds = (ids, { config, vocabulary, translation, parameters }) => {
+  const limit = Math.min(2 * ids.length + 20, translation.max_length);
   const tags = vocabulary.targets.map((language) => vocabulary.target.pieces.indexOf(`>>${language}<<`));
   const forbidden = new Set([config.pad_id, config.start_id, config.unknown_id, ...tags]);
-  const found = searchBeam(new Transformer(config, model.parameters), source.ids, { ...translation, limit, forbidden });
-  return found.map((each) => ({
-    ...each,
-    text: textOfTarget(each.ids, source.to, model),
-    tokens: each.ids.map((id) => vocabulary.tokens.target[id]),
-  }));
+  return searchBeam(new Transformer(config, parameters), ids, { ...translation, limit, forbidden });
 };
 
 /** A run over a sentence of the reader's own: translated, unless the target says what it is to become. */
@@ -30,7 +22,7 @@ export const explainText = async (text, to, target = null, model = page.runs[0].
   checkTokens(source, model.vocabulary);
   const given = target === null ? null : tokenise(target, source.to, model, "target");
   if (given) checkTokens(given, model.vocabulary);
-  const { ids: expected } = given ?? (await translateText(text, to, model))[0];
+  const { ids: expected } = given ?? translateIds(source.ids, model)[0];
   const translation = textOfTarget(expected, source.to, model);
   const sentence = { text, to: source.to, translation, forced: given !== null, source: source.ids, expected };
   return computedRun(model, sentence);

@@ -6,7 +6,7 @@ import { GrowingPast } from "../model/cache.js";
 import { Transformer } from "../model/model.js";
 import { computedRun, realTokens, recording } from "./computed.js";
 import { finishRun, wholeOf } from "./runs.js";
-import { isSwitched, seeSwitched } from "./switches.js";
+import { seeSwitched } from "./switches.js";
 
 const madeOfRuns = new WeakMap();
 
@@ -37,10 +37,8 @@ export const stepsOfDecoding = (run, cached) =>
   });
 
 /** Decoding step by step, compared with all positions at once: {difference, where}, the largest and in which tensor. */
-export const comparedInTime = (run, cached) => onceOfRun(run, `compared ${cached}`, () => stepByStep(run, cached));
-
-const stepByStep = async (run, cached) => {
-  if (run.computes) {
+export const comparedInTime = (run, cached) =>
+  onceOfRun(run, `compared ${cached}`, async () => {
     let most = { difference: 0, where: "" };
     for (const [step, tensors] of stepsOfDecoding(run, cached).entries()) {
       for (const [where, tensor] of tensors) {
@@ -49,13 +47,7 @@ const stepByStep = async (run, cached) => {
       }
     }
     return most;
-  }
-  const difference = run.largest_difference; // of the search's log-probabilities, which had a cache
-  if (cached && difference !== null && !isSwitched(run.switches)) return { difference, where: "the log-probabilities" };
-  throw new Error(
-    "This page holds a recording, not the model: it cannot decode again. In Python, print(explanation.stepwise).",
-  );
-};
+  });
 
 /** How far a step's rows, of which the last is new, are from the same rows of the whole. */
 const largestDifferenceOf = (part, whole, step) => {

@@ -2,7 +2,7 @@
 // and continues with the tensor that it gets back: a switch replaces one tensor, and every later one is computed from it.
 
 import { Matrix } from "../base/matrix.js";
-import { isAttention, isDecoderSelf, isResidual, splitName, sublayerAddedBy } from "./parts.js";
+import { attentionsOf, blocksOf, isDecoderSelf, isResidual, sublayerAddedBy } from "./parts.js";
 
 export const UNSWITCHED = {
   causal: true,
@@ -44,27 +44,23 @@ export const isMeant = ({ where }, path) => where === null || path === where || 
 export const cannotSwitch = (run, switches) => {
   const { silent, where, head } = switches;
   const { heads } = run.config;
-  const parts = [...new Set(run.names.map((name) => splitName(name).path))];
-  const [attentions, residuals] = [parts.filter(isAttention), parts.filter(isResidual)];
-  const muted = Object.entries(silent).filter(([, off]) => off.length);
-  const unknown = muted.find(([part]) => !attentions.includes(part));
-  if (unknown) return `"${unknown[0]}" is no attention of this model. It has ${attentions.join(", ")}.`;
-  const tooHigh = [head ?? 0, ...muted.flatMap(([, off]) => off)].find((each) => each >= heads);
-  if (tooHigh !== undefined) return `there is no head ${tooHigh}: there are ${heads}, counted from 0.`;
-  if (where === null && head !== null)
-    return `head ${head} alone is a head of one attention: say of which, such as where=${attentions.at(-1)}.`;
-  if (!parts.some((part) => isMeant(switches, part)))
-    return `no part of the model is called "${where}". One is "${attentions.at(-1)}".`;
-  const added = residuals.map((each) => sublayerAddedBy(run.model, each));
+  const attentions = attentionsOf(run);
+  const residuals = blocksOf(run).filter(isResidual);
+  const muted = Object.keys(silent).filter((part) => silent[part].length);
+  const unknown = [...muted, head === null ? attentions[0] : (where ?? "all parts")].find(
+    (part) => !attentions.includes(part),
+  );
+  if (unknown !== undefined) return `heads are those of one attention: ${attentions.join(", ")}; not of "${unknown}".`;
+  const highest = Math.max(head ?? 0, ...Object.values(silent).flat());
+  if (highest >= heads) return `there is no head ${highest}: there are ${heads}, counted from 0.`;
   const owners = {
-    causal: ["causal mask: only the decoder's self-attention has one", attentions.filter(isDecoderSelf)],
-    scale: ["scale: only an attention has one", attentions],
-    residual: ["residual connection: only an Add & Norm and its sublayer have one", [...residuals, ...added]],
+    causal: ["causal mask", attentions.filter(isDecoderSelf)],
+    scale: ["scale", attentions],
+    residual: ["residual connection", [...residuals, ...residuals.map((each) => sublayerAddedBy(run.model, each))]],
   };
   for (const [name, [what, having]] of Object.entries(owners))
-    // what a part does not have cannot be off in it
     if (!switches[name] && !having.some((part) => isMeant(switches, part)))
-      return `${where} has no ${what}, such as ${having[0]}.`;
+      return `${where} has no ${what}: ${having[0]} has one.`;
   if (run.computes || !isSwitched(switches)) return "";
   return (
     "This page holds a recording of a model that is too big for its weights to be in the page, so the page cannot " +

@@ -30,12 +30,6 @@ export const waysSideBySide = (run) => {
     heading: [element("td"), columnHead("with a cache"), columnHead("without")],
     rows: [...counts, ...nextWords].map(([says, ...ways]) => [rowHead(says), ways.map((way) => element("td", way))]),
   });
-  return [
-    element("h2", `Step ${t}, with a cache and without`),
-    element(
-      "div.wide-table",
-      { tabindex: 0, role: "region", "aria-label": "rows, and the most probable words" },
-      table,
-    ),
-  ];
+  const region = { tabindex: 0, role: "region", "aria-label": "rows, and the most probable words" };
+  return [element("h2", `Step ${t}, with a cache and without`), element("div.wide-table", region, table)];
 };

@@ -11,7 +11,7 @@ import { stripPicture } from "../matrices/painting.js";
 import { scaleOf } from "../matrices/scales.js";
 import { NO_MATRIX, setState, state } from "../view/state.js";
 import { playing } from "../view/time.js";
-import { MOST_ROWS, glancing, lightDrawing, lookingBack } from "./lighting.js";
+import { MOST_ROWS, glancing, lightDrawing } from "./lighting.js";
 import { MOST_LINES } from "./strands.js";
 
 const COMPACT = 3; // more layers than this stand as one row each
@@ -27,7 +27,7 @@ export const modelOf = async (run) => {
       tokenRow(
         "source",
         "source tokens",
-        run.source.map((text, at) => element("span.token", { "data-source": at, ...lookingBack(at) }, tokenText(text))),
+        run.source.map((text, at) => element("span.token", { "data-source": at }, tokenText(text))),
       ),
       blocks(run, "encoder"),
     ]),

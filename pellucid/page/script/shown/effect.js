@@ -50,7 +50,7 @@ const leakOf = async (run, { where, head: only }) => {
 const leakSentence = (run, leak) => {
   if (!leak) return "Without the mask nothing changes here: no later word exists yet.";
   const { part, head, row, value, here } = leak;
-  const other = head === state.head ? "" : `; in head ${state.head}, which is open, at most ${here?.value?.toFixed(2)}`;
+  const other = head === state.head ? "" : `; the most in head ${state.head}, here, is ${here?.value?.toFixed(2)}`;
   return [
     `Without the mask${state.switches.head === null ? "" : " in this head alone"}, position ${row + 1}, `,
     chip(run.target[row]),
@@ -117,7 +117,7 @@ const silentSentence = (part, heads) =>
 const hereSentence = (run, before) => {
   const at = Math.min(state.position, run.expected.length - 1);
   const [was, now] = [before, run].map(({ steps }) => fourDecimals(steps[at].probability));
-  return [chip(run.expected[at]), ` ${was} → ${now}.`];
+  return ["The probability of ", chip(run.expected[at]), ` goes from ${was} to ${now}.`];
 };
 
 /** Which expected word's probability changed most, and how many words the model would say otherwise. */

@@ -35,17 +35,6 @@ export const glancing = (position) => {
   return { mouseenter: glance, focus: glance, mouseleave: leave, blur: leave };
 };
 
-/** The reverse: what lights up the words that attended to a source token. */
-export const lookingBack = (source) => {
-  const show = (isOver) => () => {
-    for (const word of document.querySelectorAll(".said, .target-word")) {
-      const share = isOver ? (lit.headline[Number(word.dataset.position)]?.[source] ?? 0) : 0;
-      word.style.setProperty("--looked", share.toFixed(4));
-    }
-  };
-  return { mouseenter: show(true), mouseleave: show(false) };
-};
-
 const lightPosition = (position) => {
   lit.position = position;
   const drawing = lit.drawing?.model.isConnected ? lit.drawing : null;

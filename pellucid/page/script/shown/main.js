@@ -18,18 +18,17 @@ import {
   withinRuns,
   writeAddress,
 } from "../view/state.js";
-import { momentInWords, playing, stopIfLeft, timeControls } from "../view/time.js";
+import { momentInWords, playing, timeControls } from "../view/time.js";
 import { fitTyping, ownRun, startTyping, writeTyped } from "../view/typing.js";
 import { runInTime, runSwitched, showRuns } from "../view/view.js";
 import { besideCards, besideOf, choiceOfRuns } from "./beside.js";
 import { waysSideBySide } from "./both_ways.js";
 import { modelOf } from "./drawing.js";
 import { effectOf } from "./effect.js";
-import { givenInWords } from "./given.js";
 import { focusLevel } from "./keys.js";
 import { lightHeadline } from "./lighting.js";
 import { drawSwitches, startSwitches } from "./panel.js";
-import { headlineOf, stepsTable } from "./sentence.js";
+import { givenInWords, headlineOf, stepsTable } from "./sentence.js";
 import { drawStage, holdBehind } from "./stage.js";
 import { drawTour, goToStop } from "./tour.js";
 
@@ -46,7 +45,6 @@ const showView = async (focus = null) => {
     showRuns(runs);
     replaceState(withinRuns(state, runs));
     if (!state.fault) writeAddress();
-    stopIfLeft();
     tellFault(state.fault);
     await drawView(runs);
     if (!isWanted()) return;

@@ -1,11 +1,13 @@
-// The headline: a sentence and what it became, each word live. Below the drawing, each step in a table.
+// The headline: a sentence and what it became, each word live; what is said of a translation that the reader gave; and,
+// below the drawing, each step in a table.
 
 import { button, columnHead, drawn, element, found, rowHead, shareBar, tableOf, words } from "../base/elements.js";
 import { fourDecimals } from "../base/numbers.js";
 import { visibleText } from "../base/text.js";
 import { meaningOf, tokenName } from "../base/tokens.js";
 import { setState, state } from "../view/state.js";
-import { glancing, lookingBack } from "./lighting.js";
+import { ownRun } from "../view/typing.js";
+import { glancing } from "./lighting.js";
 
 /** The headline of a run; of a switched one, `before` is the run without switches. */
 export const headlineOf = (run, before) => {
@@ -37,7 +39,7 @@ const liveWords = (text, tokens, live) => {
   return [...nodes, text.slice(at)];
 };
 
-const sourceWord = (word, place) => element("span.source-word", { "data-source": place, ...lookingBack(place) }, word);
+const sourceWord = (word, place) => element("span.source-word", { "data-source": place }, word);
 
 /** A word of the translation, with its probability; struck where the model would say another one now. */
 const targetWordOf = (run, before) => (word, place) => {
@@ -53,6 +55,28 @@ const targetWordOf = (run, before) => (word, place) => {
     "aria-label": isOther ? `${label}, now it would say ${now}` : label,
     ...glancing(place),
   });
+};
+
+/** Where a given translation and the model's own part; null of one that the model found. */
+export const givenInWords = async (run) => {
+  if (!run.forced) return null;
+  const given = "This translation was given, not found by the model";
+  // What the model says itself; null where that fails.
+  const said = run.computes ? await ownRun(run.text, run.to, null, run.model).catch(() => null) : null;
+  if (!said) return `${given}.`;
+  const place = run.expected.findIndex((token, at) => token !== said.expected[at]);
+  if (place < 0) return [`${given}, and the model says the same: `, words(said.translation), "."];
+  const loss = ({ steps }) => fourDecimals(steps.reduce((sum, step) => sum + step.loss, 0));
+  const has = ({ expected, probability }) => [words(expected), ` has ${fourDecimals(probability)}`];
+  return [
+    `${given}. The model says `,
+    words(said.translation),
+    `, with a loss of ${loss(said)}; this one has ${loss(run)}. They part at position ${place + 1}: `,
+    has(said.steps[place]), // the two have read the same so far
+    ", ",
+    has(run.steps[place]),
+    ".",
+  ];
 };
 
 /** The table of steps: input, expected, predicted, probability, loss and the most probable words. */

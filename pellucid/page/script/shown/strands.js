@@ -65,7 +65,7 @@ const crossings = (places, block, weight, lit, upwards) => {
 /** From the encoder to the memory, and from there keys and values to each cross-attention, as far as the lit line. */
 const bridges = (model, box, position, isCompact) => {
   const memory = box(model.querySelector(".memory"));
-  const last = [...model.querySelectorAll(".encoder .block")].at(-1);
+  const last = [...model.querySelectorAll(isCompact ? ".encoder .block" : ".encoder .add")].at(-1);
   const encoder = { ...box(last), right: box(last.closest(".layer") ?? last).right };
   const asking = model.querySelector(`.target [data-position="${position}"]`);
   const isBeside = memory.left >= encoder.right;
@@ -88,7 +88,7 @@ const bridges = (model, box, position, isCompact) => {
  *  where they leave a memory that stands beside it. */
 const intoCross = (cross, memory, from, lit) => {
   const end = lit ?? cross.left;
-  const [x, y] = from === null ? [memory.left + 10, cross.y - 14] : [cross.left - 26, cross.y];
+  const x = cross.left - 26;
   const strand = (kind, shift) => {
     const into = cross.y + shift;
     const down = `M${memory.left + 10 + shift},${memory.bottom} V${into}`;
@@ -100,8 +100,9 @@ const intoCross = (cross, memory, from, lit) => {
     drawn("circle.arrival", { cx: end, cy: cross.y, r: 6 }),
     letter("Q", "queries", end + 13, cross.bottom - 4),
   ];
-  const lines = [strand("keys", -3.5), strand("values", 3.5)];
-  return [...lines, letter("K", "keys", x, y - 9), letter("V", "values", x, y + 17), ...(lit === null ? [] : query())];
+  const lettered = (name, kind, shift, y) => [strand(kind, shift), letter(name, kind, x, cross.y + y)];
+  const lines = [...lettered("K", "keys", -3.5, -9), ...lettered("V", "values", 3.5, 17)];
+  return lit === null ? lines : [...lines, ...query()];
 };
 
 const letter = (text, kind, x, y) => drawn("text.strand-letter", { class: kind, x, y }, text);

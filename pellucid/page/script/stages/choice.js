@@ -44,8 +44,9 @@ const clearestCell = ({ time }, { panel, asks, kind, name, pick }) => {
   const last = panel.rows - 1;
   const first = time?.mode === "step" ? last : 0;
   if (pick) return [first, 0];
-  const isOwn = asks && kind === "weights" && last > 0;
-  const isAhead = asks && isDecoderSelf(splitName(name).path);
+  const { path } = splitName(name);
+  const isOwn = asks && kind === "weights" && last > 0 && !path.endsWith("cross_attention");
+  const isAhead = asks && isDecoderSelf(path);
   const isMeant = (row, column) => row >= first && !(isAhead && column > row) && !(isOwn && column === row);
   const { row = last, column = 0 } = largestCell([panel], isMeant) ?? {};
   return [row, column];

@@ -78,7 +78,7 @@ export const legendOfPlates = (specs) => {
   return element("p.legend", { class: isDashed && "dashed" }, [
     matrices.map((spec) => element(`span.legend-scale.role-${spec.role}`, symbolOf(spec), " ", shadesOf(spec.scale))),
     hatched && element("span.legend-scale", element("i.hatched"), ` ${hatched}`),
-    isDashed && element("span", "dash: below 0"),
+    isDashed && element("span", "dash: clearly below 0"),
   ]);
 };
 

@@ -111,7 +111,7 @@ const stageTitle = ({ stage, view: { run, time, block } }) => [
 const stepInWords = ({ cached }, block) => {
   if (block.startsWith("encoder")) return "the encoder ran once, before the first step.";
   if (block.endsWith("cross_attention"))
-    return "its query asks the source’s keys and values, which were computed once.";
+    return "its query is compared with the source’s keys, which were computed once, as their values were.";
   if (!cached) return "without a cache all rows before it are made again.";
   return `only its row is computed.${block.endsWith("self_attention") ? " Keys and values of the rows before it are cached." : ""}`;
 };

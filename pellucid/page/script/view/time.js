@@ -1,13 +1,13 @@
 // Time: all positions at once, as in training, or one step after another, as when it translates.
 
-import { animate, button, element, found, say, words } from "../base/elements.js";
+import { button, element, say, words } from "../base/elements.js";
 import { inExponents } from "../base/numbers.js";
 import { wholeOf } from "../runs/runs.js";
 import { comparedInTime } from "../runs/stepping.js";
 import { drawAgain, setState, state } from "./state.js";
 import { current } from "./view.js";
 
-export let playing = null; // {timer, whole, open, position}: the view that it goes on from
+export let playing = null; // its timer
 const PLAY_EVERY = 1300; // milliseconds
 
 /** The controls of time for a run. */
@@ -78,45 +78,18 @@ const equalityOf = async (run, cached) => {
   return `Step by step equals all at once: largest difference ${inExponents(difference)}.`;
 };
 
-// Playing
-
 export const playOrPause = () => {
   if (playing) {
-    pause();
+    clearInterval(playing);
+    playing = null;
     return drawAgain();
   }
-  const { whole } = current;
-  const isAtEnd = state.position >= whole.target.length - 1;
-  const position = state.mode === "training" || isAtEnd ? 0 : state.position;
-  playing = { timer: setInterval(playOn, PLAY_EVERY), whole, open: state.open, position };
-  return setState({ mode: "step", position });
+  playing = setInterval(playOn, PLAY_EVERY);
+  return setState({ mode: "step", position: state.mode === "training" || isAtEnd() ? 0 : state.position });
 };
 
-const playOn = () => {
-  if (playing.position >= playing.whole.target.length - 1) return playOrPause();
-  const said = found("drawing").querySelector(`.said[data-position="${state.position}"] bdi`)?.getBoundingClientRect();
-  playing.position += 1;
-  return setState({ position: playing.position }).then(() => feedBack(said));
-};
+const isAtEnd = () => state.position >= current.whole.target.length - 1;
 
-const pause = () => {
-  clearInterval(playing?.timer);
-  playing = null;
-};
-
-/** Playing ends where something else changes what is played: another sentence, switch or step, the tour. */
-export const stopIfLeft = () => {
-  if (!playing) return;
-  const { whole, open, position } = playing;
-  const isPlayed = current.whole === whole && state.mode === "step" && state.position === position;
-  if (!isPlayed || state.open !== open) pause();
-};
-
-/** Move the predicted word to where the decoder reads it: its output is its next input. */
-const feedBack = (from) => {
-  const word = found("drawing").querySelector(`.target [data-position="${state.position}"] bdi`);
-  const to = word?.getBoundingClientRect(); // not of the place itself, by which lines are drawn
-  if (!from?.width || !to?.width) return;
-  const start = `translate(${from.x - to.x}px, ${from.y - to.y}px)`;
-  animate(word, { transform: [start, "none"], opacity: [0.3, 1] }, 290);
-};
+/** The next step; playing ends at the last one, and where the tour opens or all is shown at once. */
+const playOn = () =>
+  state.mode !== "step" || state.open || isAtEnd() ? playOrPause() : setState({ position: state.position + 1 });

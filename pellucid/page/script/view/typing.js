@@ -5,7 +5,7 @@ import { button, element, found, redraw, say, words } from "../base/elements.js"
 import { page } from "../base/page.js";
 import { capitalised, madeOnce, visibleText } from "../base/text.js";
 import { languageName } from "../base/tokens.js";
-import { sourceLanguageOf, tokenise, wordsOfSide } from "../words/vocabulary.js";
+import { tokenise, wordsOfSide } from "../words/vocabulary.js";
 import { explainText } from "../runs/computed.js";
 import { FIRST_TIME, setState, state } from "./state.js";
 import { playOrPause, playing } from "./time.js";
@@ -29,7 +29,6 @@ const typingFields = () => [found("own-sentence"), found("own-target")];
 const whileTyping = ({ target: field }) => {
   if (playing) playOrPause();
   tellTyping("", field);
-  redraw(found("offers"), offersFor(field));
 };
 
 /** Offer what a model can translate: its languages, the examples that it can read, its words. */
@@ -37,15 +36,13 @@ export const fitTyping = (model) => {
   found("typing").hidden = found("why").hidden = !model.computes;
   fillChooser(found("typing").elements.to, model.vocabulary, page.runs[state.run].to);
   for (const example of found("examples").querySelectorAll(".example")) example.hidden = !canRead(model, example);
-  const known = model.computes ? wordsKnown(model, "source") : [];
+  const { kind, source } = model.vocabulary;
+  const known = kind === "word" && source ? wordsOfSide(model.vocabulary, "source") : []; // pieces are no words
   const list = found("examples").querySelector(".word-list");
   list.hidden = known.length === 0;
   redraw(list.querySelector("summary"), `${known.length} words it knows`);
-  const sorted = known.toSorted((one, other) => one.localeCompare(other));
-  redraw(
-    list.querySelector("p"),
-    sorted.map((word) => [words(word), " "]),
-  );
+  const shown = known.toSorted((one, other) => one.localeCompare(other)).map((word) => [words(word), " "]);
+  redraw(list.querySelector("p"), shown);
 };
 
 const canRead = (model, { textContent: text, dataset: { from, to } }) => {
@@ -55,26 +52,6 @@ const canRead = (model, { textContent: text, dataset: { from, to } }) => {
   } catch {
     return false;
   }
-};
-
-/** The words of a side, of one language where these are known; none where a word is cut into pieces. */
-const wordsKnown = ({ vocabulary }, side, language = null) =>
-  vocabulary.kind === "word" && vocabulary[side] ? wordsOfSide(vocabulary, side, language) : [];
-
-const OFFERED = 6;
-
-/** The field's text with its last word completed: the browser offers these while one types. */
-const offersFor = (field) => {
-  const { model, to: shown } = page.runs[state.run];
-  const to = field.form.elements.to.value || shown;
-  const [side, language] =
-    field.id === "own-target" ? ["target", to] : ["source", sourceLanguageOf(model.vocabulary, to)];
-  const [, before, begun] = /^(.*?)(\S*)$/s.exec(field.value);
-  const begins = (word) => word !== begun && word.toLocaleLowerCase().startsWith(begun.toLocaleLowerCase());
-  return (begun ? wordsKnown(model, side, language).filter(begins) : [])
-    .sort((a, b) => a.length - b.length || (a < b ? -1 : 1))
-    .slice(0, OFFERED)
-    .map((word) => element("option", { value: `${before}${word} ` }));
 };
 
 /** The languages that a model translates into, as "English → Hindi"; hidden where there is one. */

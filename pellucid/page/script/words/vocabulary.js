@@ -8,6 +8,7 @@ import { joinWords, prepareWords, splitAtSpaces } from "./preparation.js";
 
 const MOST_TOKENS = 256; // of a source or a given target: a matrix of attention grows with the square
 const MOST_CHARACTERS = 20 * MOST_TOKENS; // no vocabulary should spend time on more
+const START = /^\s*(START|<s>)(?=\s)/; // as notes write the start token, before a sentence: the model puts its own
 
 /** A model's vocabulary as the header has it, with its sides ready to use. */
 export const openVocabulary = (vocabulary, config) => {
@@ -32,10 +33,11 @@ const labelsOfPieces = ({ kind }, config) => {
  * The tokens of a sentence, or of a given target, which has no start token here; the end token is the last. `unknown`:
  * [{word, near: [words]}]; `foreign`: why it is in another language; `tags`: how many tokens say the language.
  */
-export const tokenise = (text, to, model = page.runs[0].model, side = "source") => {
+export const tokenise = (typed, to, model = page.runs[0].model, side = "source") => {
   const { vocabulary, config } = model;
   refuseRecording(model);
-  if (text.length > MOST_CHARACTERS) throw tooLong(side);
+  if (typed.length > MOST_CHARACTERS) throw tooLong(side);
+  const text = vocabulary.kind === "word" ? typed.replace(START, "") : typed;
   const isSource = side === "source";
   const target = targetLanguageOf(vocabulary, to);
   const language = isSource ? sourceLanguageOf(vocabulary, target) : target;
@@ -45,7 +47,6 @@ export const tokenise = (text, to, model = page.runs[0].model, side = "source") 
   const visible = prepared(vocabulary, visibleText(text), language);
   return {
     ids,
-    tokens: ids.map((id) => vocabulary.tokens[side][id]),
     unknown: unknownWords(vocabulary, side, visible, language, ids),
     foreign: isSource ? inAnotherLanguage(vocabulary, visible, language, target) : "",
     to: target,
@@ -80,17 +81,13 @@ const prepared = ({ preparation }, text, language) => {
 };
 
 const targetLanguageOf = ({ targets }, to) => {
-  const names = targets.join(", ");
-  if (!to && targets.length > 1) throw new Error(`the model translates to ${names}: say which.`);
-  if (!to) return targets[0] ?? null;
-  if (!targets.length) throw new Error(`the model does not name its languages, so it takes no "${to}". Leave it out.`);
-  if (!targets.includes(to))
-    throw new Error(`the model translates to ${names}, not "${to}". Ask for one that it knows.`);
-  return to;
+  if (to ? targets.includes(to) : targets.length < 2) return to || (targets[0] ?? null);
+  const names = targets.join(", ") || "one language, which it does not name";
+  throw new Error(`the model translates to ${names}${to ? `, not to "${to}"` : ""}: say which.`);
 };
 
 /** The language that is translated to `to`, or null where it could be one of several. */
-export const sourceLanguageOf = ({ languages }, to) => {
+const sourceLanguageOf = ({ languages }, to) => {
   const possible = new Set(languages.filter(([, target]) => target === to).map(([source]) => source));
   return possible.size === 1 ? [...possible][0] : null;
 };
