@@ -3,7 +3,7 @@
 import os
 import tomllib
 import typing
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
@@ -57,14 +57,22 @@ def override(table: dict[str, Any], overrides: Mapping[str, Any], where: str) ->
             raise UsageError(f"{dotted}={value}: a setting is named section.key, as in training.steps=500.")
         if not isinstance(table.setdefault(section, {}), dict):
             raise UsageError(f"{where}: [{section}] must be a section.")
-        table[section][key] = _absolute(value, Path()) if dotted in PATHS else value
+        table[section][key] = each_path(value, os.path.abspath) if dotted in PATHS else value
 
 
-def _absolute(value: Any, folder: Path) -> Any:
-    """Make a path, or each path in a list, absolute; relative ones start at `folder`."""
+def each_path(value: Any, change: Callable[[str], str]) -> Any:
+    """Change a path, or each path in a list."""
     if isinstance(value, list | tuple):
-        return [_absolute(entry, folder) for entry in value]
-    return os.path.abspath(folder / value) if isinstance(value, str | os.PathLike) else value
+        return [each_path(entry, change) for entry in value]
+    return change(os.fspath(value)) if isinstance(value, str | os.PathLike) else value
+
+
+def _change_paths(config: Config, change: Callable[[str], str]) -> Config:
+    for section, _, key in (path.partition(".") for path in PATHS):
+        settings = getattr(config, section)
+        settings = replace(settings, **{key: each_path(getattr(settings, key), change)})
+        config = replace(config, **{section: settings})
+    return config
 
 
 def _take_shape(table: dict[str, Any], folder: Path) -> None:
@@ -107,31 +115,14 @@ def from_table(table: Mapping[str, Any], where: str = "configuration", folder: P
     if "size" in tables["vocabulary"] and "vocabulary" not in tables["model"]:
         tables["model"]["vocabulary"] = tables["vocabulary"]["size"]
     config = Config(**{name: _section(kind, tables[name], where) for name, kind in sections.items()})
-    if folder is None:
-        return config
-    for section, _, key in (path.partition(".") for path in PATHS):
-        settings = getattr(config, section)
-        settings = replace(settings, **{key: _absolute(getattr(settings, key), folder)})
-        config = replace(config, **{section: settings})
-    return config
+    return _change_paths(config, lambda path: os.path.abspath(folder / path)) if folder else config
 
 
 def without_folders(config: Config) -> Config:
     """Return the configuration with its files' names only: for others to read and a resume to compare."""
-    data, vocabulary, start = config.data, config.vocabulary, config.training.start_from
-    corpora = (*data.train, *data.validation, vocabulary.model)
+    corpora = (*config.data.train, *config.data.validation, config.vocabulary.model)
     names = short_names(file for corpus in corpora for file in corpus)
-    train, validation, (model,) = (
-        tuple(tuple(names[file] for file in corpus) for corpus in part)
-        for part in (data.train, data.validation, (vocabulary.model,))
-    )
-    start = start and os.path.basename(os.path.abspath(start))
-    return replace(
-        config,
-        data=replace(data, train=train, validation=validation),
-        vocabulary=replace(vocabulary, model=model),
-        training=replace(config.training, start_from=start),
-    )
+    return _change_paths(config, lambda path: names.get(path, os.path.basename(os.path.abspath(path))))
 
 
 def to_table(config: Config) -> dict[str, Any]:

@@ -1,24 +1,35 @@
-"""Known corpora, listed in catalog.toml: get one, verify its text, and split it."""
+"""Known corpora, listed in catalog.toml: get one from the network or from a mirror folder, verify its text,
+and split it."""
 
+import gzip
 import hashlib
+import http.client
+import io
 import os
+import shutil
+import sys
 import tomllib
+import urllib.error
+import urllib.request
+import zipfile
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import files
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
-from pellucid.data.download import File, obtain
-from pellucid.errors import UsageError
+from pellucid.errors import PellucidError, UsageError
 from pellucid.folder.whole_file import making, write_new
 
 
 @dataclass(frozen=True)
-class Split:
-    """How many English sentences are kept apart; the others, with all translations, are for training."""
+class File:
+    """A text of a corpus; `sha256` is that of the unpacked text, so it holds for every way of packing."""
 
-    validation: int
-    test: int
+    name: str  # in the prepared folder
+    address: str  # plain, .gz, or a .zip that has a file `name`
+    mirror: str  # the path in a mirror folder, .gz
+    sha256: str
 
 
 @dataclass(frozen=True)
@@ -27,23 +38,18 @@ class Corpus:
 
     about: str
     licence: str
-    languages: tuple[str, str]
+    languages: Sequence[str]
     files: tuple[File, ...]
-    split: Split | None = None  # None if the corpus comes with its own parts
+    # English sentences that are kept apart; the others, with all translations, are for training.
+    validation: int = 0
+    test: int = 0  # 0 if the corpus comes with its own parts
 
 
-def _read_catalog() -> dict[str, Corpus]:
-    corpora = tomllib.loads(files("pellucid.data").joinpath("catalog.toml").read_text("utf-8"))
-    for table in corpora.values():
-        table |= {
-            "languages": tuple(table["languages"]),
-            "files": tuple(File(**file) for file in table["files"]),
-        }
-        table["split"] = Split(**table["split"]) if "split" in table else None
-    return {name: Corpus(**table) for name, table in corpora.items()}
-
-
-CORPORA = _read_catalog()
+CATALOG = tomllib.loads(files("pellucid.data").joinpath("catalog.toml").read_text("utf-8"))
+CORPORA = {
+    name: Corpus(**table | {"files": tuple(File(**file) for file in table["files"])})
+    for name, table in CATALOG.items()
+}
 
 
 def fetch(name: str, out: str | Path | None = None, mirror: str | Path | None = None) -> Path:
@@ -66,21 +72,78 @@ def fetch(name: str, out: str | Path | None = None, mirror: str | Path | None = 
     return folder
 
 
+def obtain(file: File, folder: Path, mirror: Path | None) -> bytes:
+    """Return the verified text of a file, from the folder if it is there, else from the mirror or network."""
+    path = folder / file.name
+    if os.path.lexists(path):
+        text = path.read_bytes() if path.is_file() else b""
+        _verify(text, file, str(path), "Move it away to have it fetched again, or give another --out.")
+        return text
+    place = str(mirror / file.mirror) if mirror else file.address
+    try:
+        packed = Path(place).read_bytes() if mirror else _downloaded(file)
+    except OSError as error:
+        raise PellucidError(
+            f"{place}: the mirror does not have this file ({error.strerror}). Its folder must be laid out as "
+            "docs/data.md says; without a mirror the file is downloaded."
+        ) from None
+    try:
+        text = gzip.decompress(packed) if place.endswith(".gz") else packed
+        if place.endswith(".zip"):
+            with zipfile.ZipFile(io.BytesIO(packed)) as archive:
+                inside = {PurePosixPath(member).name: member for member in archive.namelist()}
+                text = archive.read(inside[file.name])
+    except (EOFError, gzip.BadGzipFile, zlib.error, zipfile.BadZipFile, KeyError) as error:
+        raise PellucidError(
+            f"{place}: damaged or cut short ({error}). Try again, or another --mirror."
+        ) from None
+    _verify(text, file, place, "It was changed or damaged on the way. Try again, or another --mirror.")
+    return text
+
+
+def _downloaded(file: File) -> bytes:
+    from rich.console import Console
+    from rich.progress import wrap_file
+
+    packed, quiet = io.BytesIO(), not sys.stderr.isatty()
+    try:
+        with urllib.request.urlopen(file.address, timeout=60) as response:
+            total, console = response.length or 0, Console(stderr=True)
+            with wrap_file(response, total, description=file.name, console=console, disable=quiet) as stream:
+                shutil.copyfileobj(stream, packed)
+    except (OSError, http.client.HTTPException) as error:
+        if isinstance(error, urllib.error.HTTPError):
+            error.close()
+        raise PellucidError(
+            f"{file.address}: the download failed: {error}. Check the network, or give a folder that has "
+            f"{file.mirror}: --mirror DIR."
+        ) from None
+    return packed.getvalue()
+
+
+def _verify(text: bytes, file: File, place: str, remedy: str) -> None:
+    found = hashlib.sha256(text).hexdigest()
+    if found != file.sha256:
+        raise PellucidError(f"{place}: the SHA-256 of its text is {found}, expected {file.sha256}. {remedy}")
+
+
 def _parts(corpus: Corpus, texts: Sequence[bytes]) -> dict[str, bytes]:
     """Return the files of train, validation and test by their names; none if the corpus has its own."""
-    if corpus.split is None:
+    if not corpus.test:
         return {}
     sides = [text.decode().removesuffix("\n").split("\n") for text in texts]  # at line feeds only
     one = [line.split("\t") for line in sides[0]]  # a text with tabs
     pairs = [(row[0], row[1]) for row in (one if len(sides) == 1 else zip(*sides, strict=True))]
     return {
         f"{part}.{language}": "".join(f"{pair[side]}\n" for pair in pairs).encode()
-        for part, pairs in split_pairs(pairs, corpus.split).items()
+        for part, pairs in split_pairs(pairs, corpus.validation, corpus.test).items()
         for side, language in enumerate(corpus.languages)
     }
 
 
-def split_pairs(pairs: Sequence[tuple[str, str]], split: Split) -> dict[str, list[tuple[str, str]]]:
+def split_pairs(
+    pairs: Sequence[tuple[str, str]], validation: int, test: int
+) -> dict[str, list[tuple[str, str]]]:
     """Split pairs into train, validation and test by English sentence: no test sentence was seen in training.
 
     Sentences that differ only in case and punctuation are the same. Validation and test have one translation
@@ -90,12 +153,11 @@ def split_pairs(pairs: Sequence[tuple[str, str]], split: Split) -> dict[str, lis
     for pair in pairs:
         groups.setdefault(_key(pair[0]), []).append(pair)
     order = sorted(groups, key=_order)
-    test, validation = order[: split.test], order[split.test : split.test + split.validation]
-    train = [pair for key in order[split.test + split.validation :] for pair in groups[key]]
+    train = [pair for key in order[test + validation :] for pair in groups[key]]
     return {
         "train": sorted(train, key=lambda pair: _order("\t".join(pair))),
-        "validation": [groups[key][0] for key in validation],
-        "test": [groups[key][0] for key in test],
+        "validation": [groups[key][0] for key in order[test : test + validation]],
+        "test": [groups[key][0] for key in order[:test]],
     }
 
 
@@ -113,11 +175,6 @@ def _notice(name: str, corpus: Corpus) -> str:
     origins = "\n".join(f"{file.sha256}  {file.name}  {file.address}" for file in corpus.files)
     notice = f"{name}: {corpus.about}.\nLicence: {corpus.licence}.\n\n"
     notice += f"From (SHA-256 of the unpacked text):\n{origins}\n"
-    if split := corpus.split:
-        notice += (
-            "\n"
-            "train, validation and test were made from it, by English sentence, case and punctuation apart.\n"
-            f"test has {split.test:,}, validation {split.validation:,}, with one translation each;\n"
-            "train has the others with all their translations, shuffled.\n"
-        )
+    if corpus.test:
+        notice += "\ntrain, validation and test were made from it, by English sentence.\n"
     return notice

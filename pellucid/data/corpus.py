@@ -1,5 +1,6 @@
 """Read parallel text as pairs of sentences, and count everything that is left out."""
 
+import functools
 import gzip
 import hashlib
 import zlib
@@ -126,6 +127,31 @@ def by_language(pairs: Sequence[Pair], languages: Sequence[tuple[str, str]]) -> 
     for place, pair in enumerate(pairs):
         places.setdefault(target_language(pair, languages), []).append(place)
     return places
+
+
+def hold_out(pairs: Sequence[Pair], count: int) -> tuple[list[Pair], list[Pair]]:
+    """Return the pairs to learn from, and up to `count` others; no source is in both.
+
+    Take sources in the order of their hashes, without white space and case, each with all of its pairs.
+    """
+    places: dict[str, list[int]] = {}
+    for place, pair in enumerate(pairs):
+        places.setdefault(" ".join(pair.source.casefold().split()), []).append(place)
+    chosen: set[int] = set()
+    key = functools.partial(hashlib.blake2b, digest_size=16)
+    for source in sorted(places, key=lambda source: key(source.encode(errors="surrogatepass")).digest()):
+        if len(chosen) == count:
+            break
+        if len(chosen) + len(places[source]) <= count:
+            chosen.update(places[source])
+    if not chosen or len(chosen) == len(pairs):
+        raise UsageError(
+            f"[data] held_out = {count}: the training text has {len(pairs):,} pairs with "
+            f"{len(places):,} different sources, too few to hold out some and to learn from others. "
+            "Set another number, or name files in validation."
+        )
+    kept = [pair for place, pair in enumerate(pairs) if place not in chosen]
+    return kept, [pairs[place] for place in sorted(chosen)]
 
 
 def nothing_left(file: str, report: Report) -> PellucidError:

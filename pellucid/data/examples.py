@@ -1,8 +1,9 @@
 """Encode pairs of sentences as token ids: once, or again in each epoch if subword sampling is on."""
 
 import hashlib
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from pellucid.config.schema import DataConfig
 from pellucid.data.corpus import Pair, Report, nothing_left, target_language
@@ -22,22 +23,22 @@ def encode_pairs(
     pairs: Sequence[Pair], vocabulary: Vocabulary, data: DataConfig, report: Report | None = None
 ) -> tuple[list[Example], Report]:
     """Return the pairs as examples, without those too long or of unequal length, and the counts."""
-    report = report or Report(read=len(pairs))
+    counts = Counter(vars(report or Report(read=len(pairs))))
+    tags = len({target for _, target in vocabulary.languages}) > 1
     examples: list[Example] = []
-    empty = too_long = ratio = 0
     for pair in pairs:
         example = _encode(pair, vocabulary)
         shorter, longer = sorted((len(example.source), len(example.target)))
-        if _is_empty(example, vocabulary):
-            empty += 1  # a text of U+200B, for example, is nothing to the vocabulary
+        if len(example.source) <= 1 + tags or len(example.target) <= 1:
+            counts["empty"] += 1  # a text of U+200B, for example, is nothing to the vocabulary
         elif longer > data.max_length:
-            too_long += 1
+            counts["too_long"] += 1
         elif longer > data.max_ratio * shorter:
-            ratio += 1
+            counts["ratio"] += 1
         else:
             examples.append(example)
-    empty, too_long, ratio = report.empty + empty, report.too_long + too_long, report.ratio + ratio
-    report = replace(report, kept=len(examples), empty=empty, too_long=too_long, ratio=ratio)
+    counts["kept"] = len(examples)
+    report = Report(**counts)
     if pairs and not examples:
         raise nothing_left(pairs[0].file, report)
     return examples, report
@@ -70,8 +71,3 @@ def _encode(pair: Pair, vocabulary: Vocabulary, sampling: float = 0.0, seed: int
     to = target_language(pair, vocabulary.languages)
     source = vocabulary.encode_source(pair.source, to, sampling, seed)
     return Example(source, vocabulary.encode_target(pair.target, to, sampling, seed), pair)
-
-
-def _is_empty(example: Example, vocabulary: Vocabulary) -> bool:
-    tags = len(set(target for _, target in vocabulary.languages)) > 1
-    return len(example.source) <= 1 + tags or len(example.target) <= 1

@@ -161,11 +161,9 @@ def punctuated(text: str, language: str, kind: str) -> str:
     return f"{text}{'।' if language == 'hi' else '.'}"
 
 
-def write(folder: str | Path) -> dict[str, Path]:
+def write(folder: str | Path) -> None:
     """Write the files for `pellucid train`; where another file has the name of one, write nothing."""
-    contents = texts()
-    write_new(Path(folder), contents)
-    return {name: Path(folder) / name for name in contents}
+    write_new(Path(folder), texts())
 
 
 def texts() -> dict[str, bytes]:

@@ -6,13 +6,12 @@ import re
 import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from pellucid.config.device import device_named
 from pellucid.config.schema import PRESETS, Config, ModelConfig
-from pellucid.config.toml_file import PATHS, from_table, one_line, override
+from pellucid.config.toml_file import PATHS, each_path, from_table, one_line, override
 from pellucid.data.corpus import Pair, read_pairs
 
 # A closed set of words, where each word can be a token. A longer list is never complete.
@@ -23,7 +22,7 @@ SUBWORDS = {10_000: 2_000, 50_000: 6_000, 500_000: 8_000, 2_000_000: 16_000, mat
 SPECIAL = 5  # pad, unknown, start, end, and the mark of a word's beginning
 
 # A preset needs at least this number of pairs, and should see each pair LEAST_EPOCHS times.
-PAIRS = {"small": 50_000, "base": 1_000_000, "big": 10_000_000}
+PAIRS = {"big": 10_000_000, "base": 1_000_000, "small": 50_000}
 LEAST_EPOCHS = 5
 
 # Target tokens a second are about 2e11 / (2e7 + parameters) on two cores with AVX-512 BF16. The estimate
@@ -37,8 +36,7 @@ COOLDOWN = 0.3
 SHORT = 4  # words; BLEU counts sequences of four
 
 
-@dataclass(frozen=True)
-class Corpus:
+class Corpus(NamedTuple):
     """The statistics of a corpus that decide; lengths are means of a line, without white space."""
 
     pairs: int
@@ -46,7 +44,6 @@ class Corpus:
     target_words: float
     source_characters: float
     target_characters: float
-    words: int  # in all, on both sides
     different_words: int
     different_characters: int
     letters: float  # their share of the characters
@@ -61,68 +58,65 @@ class Chosen(NamedTuple):
     reason: str = ""
 
 
-@dataclass(frozen=True)
-class Suited:
-    """The chosen settings, and the configuration that they make."""
-
-    chosen: tuple[Chosen, ...]
-    config: Config
-
-    def to_toml(self, out: Path) -> str:
-        """Return the settings as TOML with their reasons, for the file train.toml in `out`."""
-        command = shlex.join(["pellucid", "train", str(out / "train.toml"), "--out", str(out), "--resume"])
-        lines = [f"# Chosen by pellucid train; to go on: {command}"]
-        for section, settings in vars(self.config).items():
-            rows = []
-            for each in self.chosen:
-                if each.name.startswith(f"{section}."):
-                    key = each.name.partition(".")[2]
-                    # The value as the configuration has it; a preset is not a setting of its own.
-                    value = getattr(settings, key, each.value)
-                    row = f"{key} = {one_line(_relative(value, out) if each.name in PATHS else value)}"
-                    rows.append(f"{row}  # {each.reason}" if each.reason else row)
-            lines += ["", f"[{section}]", *rows] if rows else []
-        return "\n".join(lines) + "\n"
-
-
 def suited(
-    files: Sequence[str], minutes: float, settings: Mapping[str, Any] | None = None, device: str = "auto"
-) -> Suited:
-    """Choose the settings that suit parallel text, one or two files, and the time to train.
+    files: Sequence[str], minutes: float, settings: Mapping[str, Any], device: str, out: Path
+) -> tuple[Config, str]:
+    """Choose the settings that suit parallel text, one or two files, and the time to train; return them, and
+    the text of the file train.toml in `out`.
 
     settings: {"training.seed": 2, …} in place of what would be chosen.
     """
     faster = 1.0 if device_named(device).type == "cpu" else ON_A_GPU  # checked before the data are read
-    corpus, settings = [list(files)], dict(settings or {})
-    checked = _config({"data.train": corpus, "training.minutes": minutes, **settings})
+    given = {"data.train": [list(files)], "training.minutes": minutes, **settings}
+    checked = _config(given)
     pairs, _ = read_pairs(checked.data.train, checked.data)
-    minutes = checked.training.minutes or 0.0
-    chosen = [Chosen("data.train", corpus), *choose(look_at(pairs), minutes, faster)]
+    chosen = choose(look_at(pairs), checked.training.minutes or 0.0, faster)
     left_out = {*settings, *(["data.held_out"] if checked.data.validation else [])}
-    chosen = [each for each in chosen if each.name not in left_out]
+    chosen = [
+        Chosen("data.train", given["data.train"]),
+        *(each for each in chosen if each.name not in left_out),
+    ]
     chosen += [Chosen(name, value, "as --set says") for name, value in settings.items()]
-    return Suited(tuple(chosen), _config({each.name: each.value for each in chosen}))
+    config = _config({each.name: each.value for each in chosen})
+    return config, _to_toml(chosen, config, out)
+
+
+def _to_toml(chosen: Sequence[Chosen], config: Config, out: Path) -> str:
+    """Return the settings as TOML with their reasons."""
+    command = shlex.join(["pellucid", "train", str(out / "train.toml"), "--out", str(out), "--resume"])
+    sections: dict[str, list[str]] = {section: [] for section in vars(config)}
+    for name, value, reason in chosen:
+        section, key = name.split(".")
+        # The value as the configuration has it; a preset is not a setting of its own.
+        value = getattr(getattr(config, section), key, value)
+        if name in PATHS:  # as it leads from there: the file says nothing about the disk above
+            value = each_path(value, lambda path: os.path.relpath(path, out))
+        row = f"{key} = {one_line(value)}"
+        sections[section].append(f"{row}  # {reason}" if reason else row)
+    blocks = ["\n".join([f"[{section}]", *rows]) for section, rows in sections.items() if rows]
+    return "\n\n".join([f"# Chosen by pellucid train; to go on: {command}", *blocks]) + "\n"
 
 
 def look_at(pairs: Sequence[Pair]) -> Corpus:
     """Return the statistics of a corpus."""
     sources = Counter(word for pair in pairs for word in pair.source.split())
     targets = Counter(word for pair in pairs for word in pair.target.split())
-    words = sources + targets
-    characters: Counter[str] = Counter()
+    words, characters = sources + targets, Counter[str]()
     for word, count in words.items():
-        characters.update({character: count * word.count(character) for character in set(word)})
+        for character in word:
+            characters[character] += count
     # Merges of characters end at whole words, so each run of letters becomes a subword.
     runs = {run for word in words for run in re.findall(r"[^\W\d_]{2,16}", word)}
     letters = sum(count for character, count in characters.items() if character.isalpha())
-    lengths = [sum(len(word) * count for word, count in side.items()) for side in (sources, targets)]
+    in_sources, in_targets = (
+        sum(len(word) * count for word, count in side.items()) / len(pairs) for side in (sources, targets)
+    )
     return Corpus(
         pairs=len(pairs),
         source_words=sources.total() / len(pairs),
         target_words=targets.total() / len(pairs),
-        source_characters=lengths[0] / len(pairs),
-        target_characters=lengths[1] / len(pairs),
-        words=words.total(),
+        source_characters=in_sources,
+        target_characters=in_targets,
         different_words=len(words),
         different_characters=len(characters),
         letters=letters / max(characters.total(), 1),
@@ -136,7 +130,13 @@ def choose(corpus: Corpus, minutes: float, faster: float = 1.0) -> list[Chosen]:
     size = vocabulary_size(corpus, kind)
     source, target = tokens_of(corpus, kind)
     longer, seconds = max(source, target), 60 * minutes * faster
-    preset = preset_for(corpus, size, seconds, corpus.pairs * target)
+    # The largest preset that has enough pairs, and sees each of them often enough in the time.
+    enough = (
+        name
+        for name, pairs in PAIRS.items()
+        if corpus.pairs >= pairs and seconds * speed(name, size) >= LEAST_EPOCHS * corpus.pairs * target
+    )
+    preset = next(enough, "tiny")
     seen = seconds * speed(preset, size)
     # The largest power of two, from 1,024 to 4,096, that splits an epoch into 100 batches or more.
     hundredth = max(corpus.pairs * longer / 100, 1)
@@ -145,22 +145,26 @@ def choose(corpus: Corpus, minutes: float, faster: float = 1.0) -> list[Chosen]:
     every, few = _rounded(steps / VALIDATIONS), " (little text)" if steps_of_epoch < 100 else ""
     epoch = f"an epoch has about {max(1, round(steps_of_epoch)):,} steps{few}"
     held_out = max(1, min(max(50, round(0.02 * corpus.pairs)), 1000, corpus.pairs // 5))
-    rate, why = RATES[preset], f"usual for a width of {PRESETS[preset]['width']}"
-    if kind == "words":  # SCAN: at a rate of 0.002 the loss of held-out commands rose again now and then
-        rate, why = min(0.0007, rate), "low: words follow rules"
-    chosen = [
+    return [
         Chosen("data.held_out", held_out, f"of {corpus.pairs:,} pairs: to validate on"),
         *_vocabulary(corpus, kind, size),
         *_model(corpus, kind, preset, seen / (corpus.pairs * target)),
         Chosen("training.minutes", float(minutes), "these end the training"),
         Chosen("training.steps", 1_000_000_000, "no limit"),
         Chosen("training.batch_tokens", budget, epoch),
-        Chosen("training.peak_rate", rate, why),
         Chosen("training.warmup_steps", _rounded(steps / 10), f"a tenth of about {_rounded(steps):,} steps"),
         Chosen("training.cooldown", COOLDOWN, "the share at the end in which the rate falls to 0"),
         Chosen("training.validate_every", every, f"about {VALIDATIONS} times"),
         Chosen("training.checkpoint_every", every),
+        *_learning(corpus, kind, preset),
     ]
+
+
+def _learning(corpus: Corpus, kind: str, preset: str) -> list[Chosen]:
+    chosen = [Chosen("training.peak_rate", RATES[preset], f"usual for a width of {PRESETS[preset]['width']}")]
+    if kind == "words":  # SCAN: at a rate of 0.002 the loss of held-out commands rose again now and then
+        rate = min(0.0007, RATES[preset])
+        chosen = [Chosen("training.peak_rate", rate, "low: words follow rules")]
     if kind == "characters":
         why = "one answer is right, and rare cases count more so"
         chosen.append(Chosen("training.label_smoothing", 0.0, why))
@@ -176,7 +180,8 @@ def kind_of(corpus: Corpus) -> str:
     """Return what a token is: "words" where these are few and frequent, "characters" where lines are strings
     or numbers and no sentences, else "subwords"."""
     few = corpus.different_words <= WORDS_AT_MOST
-    if few and corpus.words >= SEEN_AT_LEAST * corpus.different_words and corpus.source_words >= 2:
+    words = corpus.pairs * (corpus.source_words + corpus.target_words)
+    if few and words >= SEEN_AT_LEAST * corpus.different_words and corpus.source_words >= 2:
         return "words"
     short = max(corpus.source_characters, corpus.target_characters) <= 100
     no_words = corpus.source_words < 1.5 or corpus.letters < 0.5
@@ -201,14 +206,6 @@ def tokens_of(corpus: Corpus, kind: str) -> tuple[float, float]:
 
     source = tokens(corpus.source_words, corpus.source_characters)
     return source, tokens(corpus.target_words, corpus.target_characters)
-
-
-def preset_for(corpus: Corpus, size: int, seconds: float, epoch: float) -> str:
-    """Return the largest preset that has enough pairs, and sees each of them often enough in the time."""
-    for name in ("big", "base", "small"):
-        if corpus.pairs >= PAIRS[name] and seconds * speed(name, size) >= LEAST_EPOCHS * epoch:
-            return name
-    return "tiny"
 
 
 def speed(preset: str, size: int) -> float:
@@ -241,9 +238,7 @@ def _model(corpus: Corpus, kind: str, preset: str, epochs: float) -> list[Chosen
             first,
             Chosen("model.dropout", 0.0 if kind == "characters" else 0.1, "there is a rule to find"),
         ]
-    shape = PRESETS[preset]
-    layers = f"{shape['encoder_layers']}+{shape['decoder_layers']} layers"
-    size = f"width {shape['width']}, {layers}: for {corpus.pairs:,} pairs and this time"
+    size = f"width {PRESETS[preset]['width']}: for {corpus.pairs:,} pairs and this time"
     seen = f"each pair is seen about {max(epochs, 1):,.0f} times; the more often, the more dropout"
     dropout = 0.1 if epochs < 15 else 0.2 if epochs < 60 else 0.3
     return [Chosen("model.preset", preset, size), first, Chosen("model.dropout", dropout, seen)]
@@ -259,10 +254,3 @@ def _config(settings: Mapping[str, Any]) -> Config:
     table: dict[str, Any] = {}
     override(table, settings, "--set")
     return from_table(table, where="train", folder=Path.cwd())
-
-
-def _relative(value: Any, folder: Path) -> Any:
-    """Return paths as they lead from the folder: the file in it says nothing about the disk above."""
-    if isinstance(value, list | tuple):
-        return [_relative(entry, folder) for entry in value]
-    return os.path.relpath(value, folder)

@@ -2,7 +2,6 @@
 
 import math
 import sys
-import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,8 +16,6 @@ from pellucid.learning.step import Step
 
 EVERY = 10.0  # seconds between two plain lines
 RECENT = 100  # steps whose mean loss is shown
-
-Clock = Callable[[], float]
 
 
 def say(line: str) -> None:
@@ -36,18 +33,16 @@ def showing(config: Config) -> Iterator[Callable[[Step], None]]:
         yield plain_lines(config, say)
 
 
-def plain_lines(
-    config: Config, say: Callable[[str], None], clock: Clock = time.monotonic
-) -> Callable[[Step], None]:
+def plain_lines(config: Config, say: Callable[[str], None]) -> Callable[[Step], None]:
     """Return a function that says a run's steps: a line about every ten seconds, some for each validation."""
-    pace, last_line = Pace(config.training, clock), -math.inf
+    pace, last_line = Pace(config.training), -math.inf
 
     def show(step: Step) -> None:
         nonlocal last_line
         pace.add(step)
-        if clock() - last_line >= EVERY:
+        if step.seconds - last_line >= EVERY:
             say(pace.line(step))
-            last_line = clock()
+            last_line = step.seconds
         for line in validation_lines(step):
             say(line)
 
@@ -55,12 +50,10 @@ def plain_lines(
 
 
 @contextmanager
-def showing_bar(
-    config: Config, console: Console, clock: Clock = time.monotonic
-) -> Iterator[Callable[[Step], None]]:
+def showing_bar(config: Config, console: Console) -> Iterator[Callable[[Step], None]]:
     """Show a bar that moves with every step, and lines above it for each validation."""
     columns = BarColumn(bar_width=12), TextColumn("{task.fields[line]}", markup=False)
-    pace = Pace(config.training, clock)
+    pace = Pace(config.training)
     with Progress(*columns, console=console, redirect_stdout=False) as progress:
         task = progress.add_task("", total=1.0, line="the first step …")
 
@@ -87,22 +80,22 @@ def validation_lines(step: Step) -> Iterator[str]:
 class Pace:
     """The mean loss of the last hundred steps, the speed, and the time that is left."""
 
-    def __init__(self, training: TrainingConfig, clock: Clock) -> None:
-        self._steps, self._limit, self._clock = training.steps, 60 * (training.minutes or math.inf), clock
-        self._first: tuple[int, float] | None = None  # number of the first step, and the time of its end
+    def __init__(self, training: TrainingConfig) -> None:
+        self._steps, self._limit = training.steps, 60 * (training.minutes or math.inf)
+        self._first: Step | None = None
+        self._last: Step | None = None
         self._losses = deque[float](maxlen=RECENT)
-        self._last, self._seconds, self._tokens = 0.0, 0.0, 0
+        self._seconds, self._tokens = 0.0, 0
 
     def add(self, step: Step) -> None:
         """Count a step; neither the first one nor the time of a validation counts for the speed."""
-        now = self._clock()
-        if self._first is None:
-            self._first = step.number, now
-        elif step.validation is None:
-            self._tokens, self._seconds = self._tokens + step.update.tokens, self._seconds + now - self._last
+        self._first = self._first or step
+        if self._last and not self._last.validation:
+            self._tokens += step.update.tokens
+            self._seconds += step.seconds - self._last.seconds
         if not step.update.skipped:
             self._losses.append(step.update.plain_loss)
-        self._last = now
+        self._last = step
 
     def fraction(self, step: Step) -> float:
         """Return the share that is done, by steps or by time, whichever is more."""
@@ -111,12 +104,11 @@ class Pace:
     def line(self, step: Step) -> str:
         """Return the line: the step and the limit (steps or minutes) of the run; the loss without label
         smoothing, as in a validation; the speed; the time left."""
-        assert self._first is not None
-        first, since = self._first
-        by_steps = (self._steps - step.number) * (self._last - since) / max(step.number - first, 1)
-        by_time = self._limit - step.seconds
+        first = self._first or step
+        pace = (step.seconds - first.seconds) / max(step.number - first.number, 1)
+        by_steps, by_time = (self._steps - step.number) * pace, self._limit - step.seconds
         parts = [f"step {step.number:,}/{self._steps:,}"]
-        if self._limit < math.inf and (step.number == first or by_time < by_steps):
+        if self._limit < math.inf and (step is first or by_time < by_steps):
             parts = [f"step {step.number:,}", f"{step.seconds / 60:.1f}/{self._limit / 60:g} minutes"]
         if self._losses:
             parts.append(f"loss {fmean(self._losses):.3f}")

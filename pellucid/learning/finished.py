@@ -10,7 +10,7 @@ from pellucid.config.schema import Config, TranslationConfig
 from pellucid.config.settings import differences
 from pellucid.config.toml_file import from_table, to_table
 from pellucid.errors import UsageError
-from pellucid.folder.checkpoint import CONFIG, TENSORS, WEIGHTS, save_config, save_model
+from pellucid.folder.checkpoint import CONFIG, save_config, save_model
 from pellucid.folder.load import Loaded, load_config, load_model
 from pellucid.folder.whole_file import making
 from pellucid.learning.claim import LOCK, locked
@@ -40,13 +40,8 @@ def average(out: str | Path, checkpoints: Sequence[str | Path]) -> Path:
     model, vocabulary, config, _ = loaded[0]
     model.load_state_dict(mean([each.model.state_dict() for each in loaded]))
     names = [what_is(each.manifest) for each in loaded]
-    files = [each.manifest["files"] for each in loaded]
     provenance = {
         "what": f"average of {'; '.join(names)}",
-        "averaged": {
-            f"{number}. {name}": hashes.get(WEIGHTS) or hashes[TENSORS]
-            for number, (name, hashes) in enumerate(zip(names, files, strict=True), 1)
-        },
         "licence": config.data.licence,
         "scores": {},
         "versions": versions(),

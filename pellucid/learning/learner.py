@@ -11,9 +11,7 @@ from pellucid.config.device import device_of
 from pellucid.config.schema import TrainingConfig
 from pellucid.data.batch import Batch
 from pellucid.errors import UsageError, is_out_of_memory
-from pellucid.learning.learning_rate import learning_rate
-from pellucid.learning.loss import loss_of
-from pellucid.learning.memory import needing_memory, smaller_model, split_further
+from pellucid.learning.memory import split_further
 from pellucid.learning.step import Update
 from pellucid.learning.workers import Workers
 from pellucid.model import Transformer
@@ -54,21 +52,16 @@ class Learner:
         self.working.train()
         self.workers.begin(step)
         tokens = sum(batch.tokens for batch in batches)
-        random, parts, losses, loss = self._random(), list(batches), list[tuple[float, float]](), None
+        random, parts, losses = self._random(), list(batches), list[tuple[float, float]]()
         while len(losses) < len(parts):
             try:
-                with self.workers.adding(parts[len(losses)], tokens) as (own, of_workers):
-                    loss = loss_of(self.working, own, self.training.label_smoothing)
-                    (loss.smoothed / tokens).backward()
-                both = [(float(loss.smoothed.detach()), float(loss.plain)), *of_workers]
-                losses.append((sum(each[0] for each in both), sum(each[1] for each in both)))
+                losses.append(self.workers.add(parts[len(losses)], tokens))
                 continue
             except (MemoryError, RuntimeError) as error:
                 if not is_out_of_memory(error):
                     raise
             # Only here, after the error is gone, is the memory free that its traceback held. Half a gradient
             # may have been added, so all parts are computed again.
-            loss = None
             self.working.zero_grad(set_to_none=True)
             self.workers.collect()
             self._set_random(random)
@@ -84,14 +77,13 @@ class Learner:
     ) -> Update:
         """Let AdamW use the gradients that were added up."""
         rate = learning_rate(step, self.training, self.model.config.width, done)
-        with needing_memory(f"in the update of step {step:,}", smaller_model(self.model.config)):
-            norm = self._collect_gradients()
-            finite = math.isfinite(loss) and math.isfinite(norm)
-            if finite:
-                for group in self.optimizer.param_groups:
-                    group["lr"] = rate
-                self.optimizer.step()
-                self.refresh()
+        norm = self._collect_gradients()
+        finite = math.isfinite(loss) and math.isfinite(norm)
+        if finite:
+            for group in self.optimizer.param_groups:
+                group["lr"] = rate
+            self.optimizer.step()
+            self.refresh()
         self.model.zero_grad(set_to_none=True)
         return Update(loss, plain_loss, tokens, rate, norm, not finite, split)
 
@@ -173,3 +165,16 @@ def optimizer_for(model: nn.Module, training: TrainingConfig) -> torch.optim.Ada
         {"params": [each for each in trained if each.dim() <= 1], "weight_decay": 0.0},
     ]
     return torch.optim.AdamW(groups, lr=0.0, betas=training.betas, eps=training.epsilon, fused=True)
+
+
+def learning_rate(step: int, training: TrainingConfig, width: int, done: float = 0.0) -> float:
+    """Return the rate at a step, counted from 1: peak * min(step / warmup, sqrt(warmup / step)).
+
+    "paper" is the case peak = (width * warmup)^-0.5, which is width^-0.5 * min(step^-0.5, step * warmup^-1.5)
+    (Vaswani et al. 2017, equation 3). In the last share `cooldown` of the training the rate falls from there
+    to 0, in a straight line (Hägele et al. 2024); done: the share that is over.
+    """
+    warmup, cooldown = training.warmup_steps, training.cooldown
+    peak = (width * warmup) ** -0.5 if training.schedule == "paper" else training.peak_rate
+    left = min(1.0, (1.0 - done) / cooldown) if cooldown else 1.0
+    return peak * min(step / warmup, math.sqrt(warmup / step)) * left

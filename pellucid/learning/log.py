@@ -21,12 +21,24 @@ LOG, METRICS = "log.txt", "metrics.jsonl"
 
 
 class Log:
-    """Shows each message and writes it to the log; keeps messages in memory until the file is open."""
+    """Shows each message and writes it to the log; keeps messages in memory until the files are open."""
 
     def __init__(self, report: Callable[[str], None]) -> None:
         self._report = report
         self._waiting: list[str] = []
-        self._file: FileIO | None = None
+        self._log: FileIO | None = None
+        self._metrics: FileIO | None = None
+
+    def open(self, folder: Path, last_step: int) -> None:
+        """Append to the files in this folder from now on; lines of the metrics after `last_step` are removed,
+        because a resumed run writes these again."""
+        log, metrics = folder / LOG, folder / METRICS
+        with writing(metrics):
+            if metrics.exists():
+                lines = metrics.read_text("utf-8").splitlines(keepends=True)
+                write_whole(metrics, "".join(line for line in lines if _step_of(line) <= last_step).encode())
+            # Files without a buffer: on a full disk, closing one would fail once more.
+            self._log, self._metrics = FileIO(log, "a"), FileIO(metrics, "a")
 
     def say(self, text: str) -> None:
         """Show a text and write it to the log."""
@@ -37,15 +49,15 @@ class Log:
         """Write a text to the log only, for example a line that the display shows already."""
         now = time.strftime("%Y-%m-%d %H:%M:%S")
         self._waiting += [f"{now}  {line}\n" for line in text.split("\n")]
-        if self._file is not None:
+        if self._log is not None:
             lines, self._waiting = "".join(self._waiting), []
-            with writing(Path(str(self._file.name))):
-                self._file.write(lines.encode(errors="backslashreplace"))
+            _write(self._log, lines.encode(errors="backslashreplace"))
 
-    def open(self, path: Path) -> None:
-        """Append to this file from now on."""
-        with writing(path):
-            self._file = FileIO(path, "a")
+    def measure(self, values: Mapping[str, Any]) -> None:
+        """Write a line to the metrics."""
+        assert self._metrics is not None
+        line = json.dumps(jsonable(values), allow_nan=False, ensure_ascii=False)
+        _write(self._metrics, line.encode() + b"\n")
 
     @contextmanager
     def following(self) -> Iterator[None]:
@@ -65,8 +77,8 @@ class Log:
             raise
         finally:
             warnings.showwarning = show
-            if self._file is not None:
-                self._file.close()
+            for file in filter(None, (self._log, self._metrics)):
+                file.close()
 
 
 def figures_of(step: Step) -> dict[str, Any]:
@@ -76,22 +88,9 @@ def figures_of(step: Step) -> dict[str, Any]:
     return values | ({} if step.validation is None else {"validation": step.validation.figures()})
 
 
-def open_metrics(path: Path, last_step: int) -> FileIO:
-    """Open for appending, without the lines after `last_step`: a resumed run writes these again.
-
-    The file has no buffer: on a full disk, closing it would fail once more.
-    """
-    with writing(path):
-        if path.exists():
-            lines = path.read_text("utf-8").splitlines(keepends=True)
-            write_whole(path, "".join(line for line in lines if _step_of(line) <= last_step).encode())
-        return FileIO(path, "a")
-
-
-def write_metrics(file: FileIO, values: Mapping[str, Any]) -> None:
-    """Write one line."""
+def _write(file: FileIO, content: bytes) -> None:
     with writing(Path(str(file.name))):
-        file.write(json.dumps(jsonable(values), allow_nan=False, ensure_ascii=False).encode() + b"\n")
+        file.write(content)
 
 
 def _step_of(line: str) -> float:

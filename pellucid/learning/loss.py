@@ -33,6 +33,12 @@ def loss_of(model: Transformer, batch: Batch, smoothing: float) -> Loss:
     return cross_entropy(output, weight, bias, batch.target_out, batch.target_mask, smoothing)
 
 
+def add_gradient(loss: Loss, tokens: int) -> tuple[float, float]:
+    """Add the gradient of a loss in a step of so many tokens; return it, smoothed and plain."""
+    (loss.smoothed / tokens).backward()
+    return float(loss.smoothed.detach()), float(loss.plain)
+
+
 def cross_entropy(
     output_BLD: Tensor,
     weight_VD: Tensor,

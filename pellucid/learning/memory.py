@@ -5,33 +5,17 @@ dropout draws other random numbers.
 """
 
 import ctypes
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 
-from pellucid.config.schema import ModelConfig
 from pellucid.data.batch import Batch
-from pellucid.errors import PellucidError, is_out_of_memory
+from pellucid.errors import PellucidError
 
 TRIM_EVERY = 10  # steps between two calls of `trim_heap`; a call takes some milliseconds
 
 
-class OutOfMemory(PellucidError):
-    """The memory is too small, and nothing can be split."""
-
-
-class DoesNotFit(OutOfMemory):
+class DoesNotFit(PellucidError):
     """A single pair is too large for the memory; the weights were not updated."""
-
-
-@contextmanager
-def needing_memory(what: str, remedy: str) -> Iterator[None]:
-    """Replace an error that means too little memory by OutOfMemory, which names `what` and the remedy."""
-    try:
-        yield
-    except (MemoryError, RuntimeError) as error:
-        if not is_out_of_memory(error):
-            raise
-        raise OutOfMemory(f"out of memory {what}. {remedy}") from None
 
 
 def split_further(parts: Sequence[Batch], failed: Batch) -> list[Batch]:
@@ -57,15 +41,6 @@ def split_message(step: int, batches: Sequence[Batch], parts: int, batch_tokens:
         f"{_length(largest):,} tokens was split, and the step was computed in {parts} parts. The update "
         "is the same (but dropout draws other random numbers). Smaller batches need no splitting: "
         f"--resume --set training.batch_tokens={smaller} --accept training.batch_tokens"
-    )
-
-
-def smaller_model(model: ModelConfig) -> str:
-    """Say what helps if the model itself is too large for the memory."""
-    return (
-        f"Its {model.parameters:,} parameters take {16 * model.parameters / 1e9:,.1f} GB in float32: "
-        "weights, gradients and AdamW's two moments. Lower [model] width, hidden or the numbers of layers, "
-        "or [vocabulary] size, and start anew with another --out; or use a machine with more memory."
     )
 
 

@@ -3,6 +3,7 @@
 
 import dataclasses
 import itertools
+import math
 import signal
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -16,14 +17,13 @@ from pellucid.data.batch import Batch
 from pellucid.errors import PellucidError, UsageError
 from pellucid.learning.claim import claim
 from pellucid.learning.display import plain_lines, say, showing
-from pellucid.learning.log import LOG, METRICS, Log, figures_of, open_metrics, write_metrics
+from pellucid.learning.log import Log, figures_of
 from pellucid.learning.memory import TRIM_EVERY, DoesNotFit, split_message, trim_heap
-from pellucid.learning.process import own_process
 from pellucid.learning.saving import finish, save, validate_and_keep, validate_start
-from pellucid.learning.setting_up import Request, Run, set_up
+from pellucid.learning.setting_up import Run, set_up
 from pellucid.learning.step import Step, Update
-from pellucid.learning.stop import END, STEP, Interrupted, stop_on_signal
-from pellucid.learning.text import Texts, check_text
+from pellucid.learning.stop import END, STEP, Interrupted, own_process, stop_on_signal
+from pellucid.learning.text import Request, Texts, check_text
 
 
 def train(
@@ -79,15 +79,17 @@ def training(
     if not str(out):
         raise UsageError("out is empty: name the folder to write the model into.")
     config = as_config(config)
-    text = check_text(pairs, validation_pairs, config.data)
-    return _steps(Request(config, Path(out), resume, accept, device, text, report))
+    texts = tuple(pairs or ()), tuple(validation_pairs or ())
+    asked = Request(config, Path(out), resume, accept, device, report, *texts)
+    check_text(asked)
+    return _steps(asked)
 
 
 def _steps(asked: Request) -> Generator[Step]:
     """Learn, log, validate and save until the run is done."""
     settings = asked.config.training
-    with own_process() as give_back, _running(asked) as (run, batches, log_step):
-        position, saved = run.position, time.perf_counter()
+    with own_process() as give_back, _running(asked) as (run, batches, log):
+        note, position, saved = plain_lines(asked.config, log.note), run.position, time.perf_counter()
         began = saved - position.seconds
         while not _is_done(run):
             epochs, places, taken = zip(*itertools.islice(batches, settings.accumulate), strict=True)
@@ -102,7 +104,8 @@ def _steps(asked: Request) -> Generator[Step]:
             _judge_update(run, taken, update)
             step = _validate_if_due(run, Step(position.step, position.epoch, update, position.seconds))
             position.seconds = time.perf_counter() - began
-            log_step(step)
+            log.measure(figures_of(step))
+            note(step)
             if position.step % TRIM_EVERY == 0 or step.validation:
                 trim_heap()
             stopping = run.stop.number  # a later signal is for the next step: this one may not be saved
@@ -120,13 +123,8 @@ def _steps(asked: Request) -> Generator[Step]:
 
 
 @contextmanager
-def _running(
-    asked: Request,
-) -> Iterator[tuple[Run, Iterator[tuple[int, int, Batch]], Callable[[Step], None]]]:
-    """Set up a run and its files; when the block ends without an error, finish the run.
-
-    Yield the run, its batches, and a function that writes a step to the log and to the metrics.
-    """
+def _running(asked: Request) -> Iterator[tuple[Run, Iterator[tuple[int, int, Batch]], Log]]:
+    """Set up a run, its batches and its log; when the block ends without an error, finish the run."""
     out, settings, log = asked.out, asked.config.training, Log(asked.report)
     with claim(out), log.following(), stop_on_signal() as stop:
         stop.run_folder = out
@@ -134,25 +132,19 @@ def _running(
         batches = _endless_batches(run)
         # Before anything is written: settings that allow no batch leave no run in the way of the next.
         first = next(batches)
-        stop.answer, note = STEP, plain_lines(asked.config, log.note)
-        with open_metrics(out / METRICS, run.position.step or -1) as metrics:
-            if run.position.step == 0:
-                if settings.start_from and run.validation_pairs:
-                    start = {"step": 0, "epoch": 0, "seconds": 0.0}
-                    write_metrics(metrics, start | {"validation": validate_start(run).figures()})
-                save(run)  # a resume needs the vocabulary, and a full disk shows before the first step
-            log.open(out / LOG)
-
-            def log_step(step: Step) -> None:
-                write_metrics(metrics, figures_of(step))
-                note(step)
-
-            with closing(run.learner):
-                run.learner.start_workers()
-                yield run, itertools.chain([first], batches), log_step
-            stop.answer = END
-            if average := finish(run):
-                write_metrics(metrics, average)
+        stop.answer = STEP
+        log.open(out, run.position.step or -1)
+        if run.position.step == 0:
+            if settings.start_from and run.validation_pairs:
+                start = {"step": 0, "epoch": 0, "seconds": 0.0}
+                log.measure(start | {"validation": validate_start(run).figures()})
+            save(run)  # a resume needs the vocabulary, and a full disk shows before the first step
+        with closing(run.learner):
+            run.learner.start_workers()
+            yield run, itertools.chain([first], batches), log
+        stop.answer = END
+        if average := finish(run):
+            log.measure(average)
         _report_early_end(run)
 
 
@@ -179,15 +171,14 @@ def _endless_batches(run: Run) -> Iterator[tuple[int, int, Batch]]:
 def _share_done(run: Run) -> float:
     """Return which share of the training is over, by steps or by time: whichever ends it first."""
     settings, position = run.config.training, run.position
-    by_time = 0.0 if settings.minutes is None else position.seconds / (60 * settings.minutes)
-    return min(1.0, max(position.step / settings.steps, by_time))
+    seconds = math.inf if settings.minutes is None else 60 * settings.minutes
+    limits = (position.step, settings.steps), (position.seconds, seconds)
+    return max(1.0 if so_far >= limit else so_far / limit for so_far, limit in limits)
 
 
 def _is_done(run: Run) -> bool:
     """Return whether the run ends by steps, by time, or because validations no longer improve."""
-    settings, position = run.config.training, run.position
-    out_of_time = settings.minutes is not None and position.seconds >= 60 * settings.minutes
-    return position.step >= settings.steps or out_of_time or 0 < settings.patience <= position.stale
+    return _share_done(run) == 1.0 or 0 < run.config.training.patience <= run.position.stale
 
 
 def _validate_if_due(run: Run, step: Step) -> Step:

@@ -17,7 +17,6 @@ from pellucid.folder.checkpoint import AVERAGING
 from pellucid.folder.manifest import read_manifest
 from pellucid.folder.version import __version__
 from pellucid.folder.whole_file import writing
-from pellucid.learning.memory import needing_memory
 from pellucid.learning.setting_up import Run
 from pellucid.learning.step import Validation
 from pellucid.learning.validation import validate
@@ -51,18 +50,18 @@ def validate_and_keep(run: Run) -> tuple[Validation, bool]:
     """Validate the model as it is now; return whether it is the best so far, which becomes the folder."""
     model, average = run.learner.model, run.config.training.average
     if average:
-        keep_for_average(run.out, run.position.step, model.state_dict(), average)
-    validation = _validate(run, model)
-    best = _keep_if_best(run, model, validation, f"step {run.position.step}")
+        with writing(run.out):
+            (run.out / AVERAGING).mkdir(exist_ok=True)
+        checkpoint.save_state(run.out / AVERAGING, run.position.step, model.state_dict(), {}, average)
+    validation, best = _validate(run, model, f"step {run.position.step}")
     run.position.stale = 0 if best else run.position.stale + 1
     return validation, best
 
 
 def validate_start(run: Run) -> Validation:
     """Validate the model to start from, which the run must beat."""
-    validation = _validate(run, run.learner.model)
     name = Path(str(run.config.training.start_from)).name  # without its folders: the log lies in the model's
-    _keep_if_best(run, run.learner.model, validation, f"step 0, the model of {name}")
+    validation, _ = _validate(run, run.learner.model, f"step 0, the model of {name}")
     run.report(f"validation at step 0, of {name}: {validation}")
     return validation
 
@@ -74,18 +73,19 @@ def finish(run: Run) -> dict[str, Any] | None:
     """
     if checkpoint.newest_step(run.out) != run.position.step:
         save(run)  # a second signal from here on must not cost the last steps
-    states = put_aside(run.out, run.position.step) if run.config.training.average else []
+    aside = checkpoint.whole_states(run.out / AVERAGING) if run.config.training.average else ()
+    states = [state for state in aside if state.step <= run.position.step][::-1]
     steps, model, validation = [state.step for state in states], run.learner.model, None
     what = f"average of step{'s' * (len(steps) > 1)} {', '.join(map(str, steps))}"
     if states:
         model = copy.deepcopy(model)
         model.load_state_dict(mean([state.tensors for state in states]))
-        validation = _validate(run, model)
+        validation, _ = _validate(run, model, what)
         save_model(run, run.out / "averaged", model, validation, what)
-        _keep_if_best(run, model, validation, what)
-    elif run.position.best_score is None:
-        only = _validate(run, model) if run.validation_pairs else None
-        save_model(run, run.out, model, only, f"step {run.position.step}")
+    elif run.position.best is None and run.validation_pairs:
+        _validate(run, model, f"step {run.position.step}")
+    elif run.position.best is None:
+        save_model(run, run.out, model, None, f"step {run.position.step}")
     save(run)
     kept = what_is(read_manifest(run.out, "model"))
     run.report(
@@ -94,19 +94,6 @@ def finish(run: Run) -> dict[str, Any] | None:
     if validation is None:
         return None
     return {"step": run.position.step, "average": steps, "validation": validation.figures(), "kept": kept}
-
-
-def keep_for_average(run: Path, step: int, weights: dict[str, Tensor], most: int) -> None:
-    """Put the weights of this step aside, sealed like a checkpoint, and remove all but the last `most`."""
-    with writing(run):
-        (run / AVERAGING).mkdir(exist_ok=True)
-    checkpoint.save_state(run / AVERAGING, step, weights, {}, keep=most)
-
-
-def put_aside(run: Path, up_to_step: int) -> list[checkpoint.TrainingState]:
-    """Return the weights put aside at steps up to this one, in the order of the steps."""
-    states = [state for state in checkpoint.whole_states(run / AVERAGING) if state.step <= up_to_step]
-    return states[::-1]
 
 
 def mean(states: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:
@@ -133,18 +120,12 @@ def versions() -> dict[str, str]:
     return {"pellucid": __version__} | others
 
 
-def _keep_if_best(run: Run, model: Transformer, validation: Validation, what: str) -> bool:
-    """Make the folder this model if it is the best so far; of equal scores, the lower loss is better."""
-    metric, position = run.config.training.validation_metric, run.position
-    score, minus_loss = validation.score(metric), validation.score("loss")
-    if position.best and (score, minus_loss) <= position.best:
-        return False
+def _validate(run: Run, model: Transformer, what: str) -> tuple[Validation, bool]:
+    """Validate a model; if it is the best so far, make it the folder's, and return True too."""
+    validation = validate(model, run.vocabulary, run.config, run.validation_batches, run.validation_pairs)
+    best = [validation.score(run.config.training.validation_metric), validation.score("loss")]
+    if run.position.best and best <= run.position.best:
+        return validation, False
     save_model(run, run.out, model, validation, what)
-    position.best_score, position.best_loss = score, -minus_loss
-    return True
-
-
-def _validate(run: Run, model: Transformer) -> Validation:
-    remedy = "Translate with fewer hypotheses: --resume --set translation.beam=1 --accept translation.beam"
-    with needing_memory(f"in the validation of step {run.position.step:,}", remedy):
-        return validate(model, run.vocabulary, run.config, run.validation_batches, run.validation_pairs)
+    run.position.best = best
+    return validation, True

@@ -3,7 +3,6 @@ the others."""
 
 import dataclasses
 import os
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,34 +17,18 @@ from pellucid.config.toml_file import from_table, without_folders
 from pellucid.data.batch import Batch, batches
 from pellucid.data.corpus import Pair, target_language
 from pellucid.data.examples import Example, encode_pairs, sample_examples, unknown_shares
-from pellucid.errors import UsageError
+from pellucid.errors import PellucidError, UsageError
 from pellucid.folder import checkpoint
 from pellucid.folder.load import load_model
 from pellucid.learning.learner import Learner
-from pellucid.learning.memory import needing_memory, smaller_model
 from pellucid.learning.resume import check_accepted, refuse_changes
 from pellucid.learning.stop import StopRequest
-from pellucid.learning.text import PythonText, Text, fingerprints, overlap, read_text, warn_if_identical
+from pellucid.learning.text import Request, Text, fingerprints, overlap, read_text, warn_if_identical
 from pellucid.learning.validation import references_of, tokenizer_for
 from pellucid.model import Transformer
 from pellucid.text.vocabulary import Vocabulary
 from pellucid.text.vocabulary_training import train_vocabulary
 from pellucid.translate.evaluate import note_on_short
-
-UNKNOWN = 0.01  # a warning is due if a larger share of a side's tokens is unknown
-
-
-@dataclass(frozen=True)
-class Request:
-    """What the caller of a training asks for."""
-
-    config: Config
-    out: Path
-    resume: bool
-    accept: Sequence[str]
-    device: str
-    text: PythonText
-    report: Callable[[str], None]
 
 
 @dataclass
@@ -57,16 +40,8 @@ class Position:
     batch: int = 0  # the next batch of this epoch
     seconds: float = 0.0
     skipped: int = 0  # steps in a row without an update
-    best_score: float | None = None
-    best_loss: float | None = None  # of the same validation: of two equal scores the lower loss is better
+    best: list[float] | None = None  # the best score and minus its loss, which decides between equal scores
     stale: int = 0  # validations since the best one
-
-    @property
-    def best(self) -> tuple[float, float] | None:
-        """Return the best score and minus its loss: the larger is better."""
-        if self.best_score is None or self.best_loss is None:
-            return None
-        return self.best_score, -self.best_loss
 
 
 @dataclass
@@ -109,7 +84,8 @@ def set_up(asked: Request, report: Callable[[str], None], stop: StopRequest) -> 
     os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "16")
     torch.manual_seed(config.training.seed)
     saved, data = _read_state(asked, report)
-    text = read_text(config.data, asked.text)
+    position = _position_of(saved, asked.out) if saved else Position()
+    text = read_text(asked)
     model = None
     if saved:
         vocabulary = load_model(asked.out / "last").vocabulary
@@ -118,23 +94,32 @@ def set_up(asked: Request, report: Callable[[str], None], stop: StopRequest) -> 
     else:
         vocabulary = learned_vocabulary(text.train, config)
     examples, found = encode_pairs(text.train, vocabulary, config.data, text.train_report)
-    report(f"training data: {found}; {_unknown(examples, vocabulary, config)}")
+    shares = zip(unknown_shares(examples, vocabulary), ("source", "target"), strict=True)
+    unknown = [f"{share:.2%} of the {side}" for share, side in shares if share]
+    report(f"training data: {found}; unknown tokens: {', '.join(unknown) or 'none'}")
     warn_if_identical("train", found)
     validation = _validation(config, vocabulary, report, text)
     if doubt := overlap(text):
         report(doubt)
     config = dataclasses.replace(config, model=fitted(config, vocabulary))
-    with needing_memory("as the model was made", smaller_model(config.model)):
-        learner = Learner((model or Transformer(config.model)).to(device), config.training)
+    learner = Learner((model or Transformer(config.model)).to(device), config.training)
     trained = sum(parameter.numel() for parameter in learner.model.parameters())
     size, where = f"a vocabulary of {config.model.vocabulary:,}", f"{learner.precision} on {learner.device}"
     report(f"{trained:,} parameters, {size}, {where}")
-    run = Run(asked.out, config, vocabulary, learner, examples, *validation, data, report, stop, Position())
     if saved:
         learner.restore(saved.tensors)
-        run.position = Position(**saved.state["position"])
-        report(f"going on from step {run.position.step}")
-    return run
+        report(f"going on from step {position.step}")
+    return Run(asked.out, config, vocabulary, learner, examples, *validation, data, report, stop, position)
+
+
+def _position_of(saved: checkpoint.TrainingState, out: Path) -> Position:
+    try:
+        return Position(**saved.state["position"])
+    except TypeError:  # fields have other names
+        raise PellucidError(
+            f"{out}/checkpoints/step-{saved.step}: another version of Pellucid wrote this state. Go on with "
+            f"that version, or begin a new run from the model: [training] start_from = {str(out)!r}"
+        ) from None
 
 
 def _read_state(
@@ -149,8 +134,7 @@ def _read_state(
             f"{out} holds a training run that stopped at step {saved.step}. Go on with --resume, or choose "
             "another --out."
         )
-    ready_made = [name for name in config.vocabulary.model if Path(name).exists()]
-    data = fingerprints(config.data, asked.text, ready_made)
+    data = fingerprints(asked)
     if saved:
         refuse_changes(config, from_table(saved.state["config"]), data, saved.state["data"], asked.accept)
     elif asked.resume:
@@ -172,23 +156,6 @@ def _validation(
     warn_if_identical("validation", found)
     special = vocabulary.start_id, vocabulary.pad_id
     return text.validation, list(batches(examples, 0, 0, config.training.batch_tokens, *special))
-
-
-def _unknown(examples: Sequence[Example], vocabulary: Vocabulary, config: Config) -> str:
-    """Say which share of the text the vocabulary does not know; warn if it is large."""
-    shares = dict(zip(("source", "target"), unknown_shares(examples, vocabulary), strict=True))
-    large = [f"{share:.1%} of the {side} tokens" for side, share in shares.items() if share > UNKNOWN]
-    if large:
-        what, remedy = "characters", "byte_fallback = true, or a higher character_coverage"
-        if vocabulary.kind == "word":
-            what, remedy = "words", 'kind = "unigram"'
-        warnings.warn(
-            f"[vocabulary] size = {config.vocabulary.size}: {' and '.join(large)} of the training data are "
-            f"unknown, and the model cannot tell these {what} apart. Set a larger size, or {remedy}.",
-            stacklevel=2,
-        )
-    parts = [f"{share:.2%} of the {side}" for side, share in shares.items() if share]
-    return f"unknown tokens: {', '.join(parts) or 'none'}"
 
 
 def _start_from(folder: str, config: Config) -> tuple[Vocabulary, Transformer]:

@@ -3,15 +3,20 @@ first step there is nothing to save, and the first one ends it at once.
 
 A terminal that closes often sends SIGHUP twice, from the system and from the shell: SIGHUP never ends a
 training at once after its first step has begun. Under nohup SIGHUP is ignored, and stays ignored.
+
+Between two steps Ctrl-C is the caller's, like all that a process has once (`own_process`).
 """
 
 import os
 import signal
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Any
+
+import torch
 
 from pellucid.errors import PellucidError
 from pellucid.folder.checkpoint import newest_step
@@ -82,3 +87,48 @@ def stop_on_signal() -> Iterator[StopRequest]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+@contextmanager
+def own_process() -> Iterator[Callable[[], AbstractContextManager[None]]]:
+    """Give a training the handler of Ctrl-C, the function that shows warnings, random numbers and threads
+    until the block ends; the function makes a block in which they are the caller's again."""
+    others = _once()
+
+    def exchange() -> None:
+        nonlocal others
+        now = _once()
+        _restore(*others)
+        others = now
+
+    @contextmanager
+    def give_back() -> Iterator[None]:
+        exchange()
+        try:
+            yield
+        finally:
+            exchange()
+
+    try:
+        yield give_back
+    finally:
+        exchange()
+
+
+def _once() -> tuple[Any, ...]:
+    """Return what `_restore` takes; only the main thread may change the handler of SIGINT."""
+    main = threading.current_thread() is threading.main_thread()
+    handler = signal.getsignal(signal.SIGINT) if main else None
+    cuda = torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else []
+    return handler, warnings.showwarning, torch.get_rng_state(), cuda, torch.get_num_threads()
+
+
+def _restore(handler: Any, show_warning: Any, random: Any, random_cuda: Any, threads: int) -> None:
+    if handler is not None:
+        signal.signal(signal.SIGINT, handler)
+    warnings.showwarning = show_warning
+    torch.set_rng_state(random)
+    if random_cuda:
+        torch.cuda.set_rng_state_all(random_cuda)
+    if torch.get_num_threads() != threads:
+        torch.set_num_threads(threads)

@@ -11,8 +11,8 @@ import random
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from multiprocessing.connection import Connection, Pipe
 from typing import Any
@@ -23,7 +23,7 @@ from torch import Tensor
 from pellucid.config.schema import ModelConfig, TrainingConfig
 from pellucid.data.batch import Batch
 from pellucid.errors import PellucidError, is_out_of_memory
-from pellucid.learning.loss import loss_of
+from pellucid.learning.loss import add_gradient, loss_of
 from pellucid.learning.memory import TRIM_EVERY, trim_heap
 from pellucid.model import Transformer
 
@@ -36,6 +36,7 @@ class Workers:
     """Processes that compute gradients of a model beside this one; each has as many threads as this one."""
 
     def __init__(self, model: Transformer, training: TrainingConfig, threads: int) -> None:
+        self._model, self._smoothing = model, training.label_smoothing
         self._seed, self._seeds = training.seed, random.Random(training.seed)
         # On a processor, where a child can be handed open files.
         can_share = next(model.parameters()).device.type == "cpu" and sys.platform != "win32"
@@ -63,46 +64,36 @@ class Workers:
                 self._connections.append(ours)
                 theirs.close()
         dtype = str(parameters[0].dtype).removeprefix("torch.")
-        self._send(asdict(model.config), dtype, training.label_smoothing, self.threads)
-
-    def __len__(self) -> int:
-        return len(self._connections)
+        self._send(asdict(model.config), dtype, self._smoothing, self.threads)
 
     def begin(self, step: int) -> None:
         """Let dropout in the workers follow from the seed and the step, so that a resume repeats it."""
         self._seeds = random.Random(f"{self._seed} {step}")
 
-    @contextmanager
-    def adding(self, batch: Batch, tokens: int) -> Iterator[tuple[Batch, list[tuple[float, float]]]]:
-        """Let each worker add the gradient of its share of a batch. Yield the caller's share, and a list that
-        holds the workers' losses, smoothed and plain, after the block."""
-        losses: list[tuple[float, float]] = []
-        own, *parts = self.shares(batch)
-        if not parts:
-            yield own, losses
-            return
+    def add(self, batch: Batch, tokens: int) -> tuple[float, float]:
+        """Add the gradient of a batch, of which each process takes a share of the rows; return its losses,
+        smoothed and plain."""
+        count = min(1 + len(self._connections), len(batch.origins))
+        own, *parts = (batch.rows(slice(first, None, count)) for first in range(count))
         busy = self._connections[: len(parts)]
         for connection, part in zip(busy, parts, strict=True):
             arrays = {name: each.numpy() for name, each in vars(part).items() if isinstance(each, Tensor)}
             _send(connection, ("add", arrays, tokens, self._seeds.getrandbits(62)))
         try:
-            torch.set_num_threads(self.threads)  # the other cores are the workers'
-            yield own, losses
+            if busy:
+                torch.set_num_threads(self.threads)  # the other cores are the workers'
+            losses = add_gradient(loss_of(self._model, own, self._smoothing), tokens)
         finally:
-            torch.set_num_threads(self._of_all)
+            if busy:
+                torch.set_num_threads(self._of_all)
             answers = [self._answer(connection) for connection in busy]
-        for answer in answers:
-            if isinstance(answer, MemoryError):
-                raise answer
-            losses.append(answer)
-
-    def shares(self, batch: Batch) -> list[Batch]:
-        """Deal a batch's rows out: the caller's share, then that of each worker that gets a row."""
-        count = min(1 + len(self), len(batch.origins))
-        return [batch.rows(slice(first, None, count)) for first in range(count)]
+        if None in answers:
+            raise MemoryError
+        smoothed, plain = (sum(each) for each in zip(losses, *answers, strict=True))
+        return smoothed, plain
 
     def collect(self) -> list[list[Tensor]]:
-        """The gradients that each process has added up; each begins anew."""
+        """Return the gradients that each process has added up; each begins anew."""
         self._send("collect")
         for connection in self._connections:
             self._answer(connection)
@@ -132,7 +123,7 @@ class Workers:
 
 
 def shared_tensors(file: int, like: Sequence[Tensor]) -> list[list[Tensor]]:
-    """Tensors in an open file that processes share, as often as it holds the sizes of these."""
+    """Return tensors in an open file that processes share, as often as it holds the sizes of these."""
     numbers = [each.numel() for each in like]
     whole = torch.frombuffer(mmap.mmap(file, 0), dtype=like[0].dtype)
     return [
@@ -173,15 +164,13 @@ def serve() -> None:
 
 def _add(
     model: Transformer, smoothing: float, arrays: dict[str, Any], tokens: int, seed: int
-) -> tuple[float, float] | MemoryError:
-    """Add the gradient of a part of a batch; return its losses, or that memory does not suffice."""
+) -> tuple[float, float] | None:
+    """Add the gradient of a part of a batch; return its losses, or None if memory does not suffice."""
     torch.manual_seed(seed)
     batch = Batch(**{name: torch.from_numpy(each) for name, each in arrays.items()}, origins=())
     try:
-        loss = loss_of(model, batch, smoothing)
-        (loss.smoothed / tokens).backward()
+        return add_gradient(loss_of(model, batch, smoothing), tokens)
     except (MemoryError, RuntimeError) as error:
         if not is_out_of_memory(error):
             raise
-        return MemoryError()
-    return float(loss.smoothed.detach()), float(loss.plain)
+    return None

@@ -21,7 +21,7 @@ def best(said: NextTokens, hypotheses: Hypotheses, beam: int) -> Candidates:
     count, so_far = 2 * beam, hypotheses.totals.reshape(-1, 1)
     if said.ids is None:
         so_far_R = torch.from_numpy(so_far[:, 0]).to(said.log_p.device)
-        found, _ = best_of_each(said.log_p, so_far_R, count)
+        found = best_of_each(said.log_p, so_far_R, count)
         ids, log_p = found.cpu().numpy(), said.log_p.gather(1, found).cpu().numpy()
     else:
         ids, log_p = said.ids, said.log_p
@@ -43,26 +43,16 @@ def best(said: NextTokens, hypotheses: Hypotheses, beam: int) -> Candidates:
     return Candidates(parents, ids.take(places), sums.take(places), log_p.take(places))
 
 
-def best_of_each(log_p_RV: Tensor, so_far_R: Tensor, count: int) -> tuple[Tensor, Tensor]:
-    """Return the `count` ids with each row's highest sums, in ascending order, and their sums; ties go to the
-    lower id."""
+def best_of_each(log_p_RV: Tensor, so_far_R: Tensor, count: int) -> Tensor:
+    """Return the `count` ids with each row's highest sums, in ascending order; ties go to the lower id."""
     if log_p_RV.shape[1] <= count:
-        ids = torch.arange(log_p_RV.shape[1], device=log_p_RV.device).expand_as(log_p_RV)
-        return ids, _sums(log_p_RV, so_far_R)
+        return torch.arange(log_p_RV.shape[1], device=log_p_RV.device).expand_as(log_p_RV)
     highest, ids = log_p_RV.topk(count + 1)
-    sums = _sums(highest, so_far_R)
+    sums, ids = highest + so_far_R[:, None], ids[:, :count].sort().values
     # topk takes any of several equal sums. Where the last sum kept equals the first dropped, sort the row.
     doubtful = (sums[:, -2] == sums[:, -1]) & (sums[:, -1] > -math.inf)
-    ids = ids[:, :count].sort().values
     if doubtful.any():
-        order = (
-            _sums(log_p_RV[doubtful], so_far_R[doubtful]).sort(dim=1, descending=True, stable=True).indices
-        )
+        all_sums = log_p_RV[doubtful] + so_far_R[doubtful, None]
+        order = all_sums.sort(dim=1, descending=True, stable=True).indices
         ids[doubtful] = order[:, :count].sort().values
-    return ids, _sums(log_p_RV.gather(1, ids), so_far_R)
-
-
-def _sums(log_p_RV: Tensor, so_far_R: Tensor) -> Tensor:
-    """Return the sum of each continuation; -inf where there is no hypothesis, whatever the model returns."""
-    empty = (so_far_R == -math.inf)[:, None]
-    return (log_p_RV + so_far_R[:, None]).masked_fill(empty, -math.inf)
+    return ids

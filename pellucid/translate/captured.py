@@ -85,15 +85,15 @@ class CapturedEngine:
     def read(self, sources: Sequence[Sequence[int]], room: Room) -> "CapturedDecoding":
         """Begin to decode sources; which of them, the search says."""
         shape = Shape.of(room)
-        key = (shape, room.candidates, *room.forbidden)
         with torch.inference_mode(False):  # later calls change what is made here
-            session = self._kept.pop(key, None) or Session(self.model, shape, room)
+            kept = self._kept.pop((shape, room.candidates, *room.forbidden), None)
+            session = kept or Session(self.model, shape, room)
             session.clear()
-        return CapturedDecoding(self, key, session, sources, room)
+        return CapturedDecoding(self, session, sources, room)
 
-    def take_back(self, key: tuple[object, ...], session: "Session") -> None:
+    def take_back(self, session: "Session") -> None:
         """Keep a session for a later call of the same shape."""
-        self._kept[key] = session
+        self._kept[session.key] = session
         while len(self._kept) > KEPT:
             self._kept.pop(next(iter(self._kept)))
 
@@ -102,14 +102,9 @@ class CapturedDecoding:
     """Sources that are decoded in a session: each sentence at its place until it is done, then another."""
 
     def __init__(
-        self,
-        engine: CapturedEngine,
-        key: tuple[object, ...],
-        session: "Session",
-        sources: Sequence[Sequence[int]],
-        room: Room,
+        self, engine: CapturedEngine, session: "Session", sources: Sequence[Sequence[int]], room: Room
     ) -> None:
-        self._engine, self._key, self._session, self._sources = engine, key, session, sources
+        self._engine, self._session, self._sources = engine, session, sources
         self._places = Places(room)
         self._rows = np.zeros(0, int)  # in the session, of the hypotheses as the search counts them
 
@@ -127,14 +122,16 @@ class CapturedDecoding:
         told[POSITION] = 0
         told[POSITION, self._rows] = np.repeat(self._places.lengths, each)
         told[REQUIRED, self._rows] = 0 if required is None else np.maximum(required, 0)
-        session.step(int(self._places.lengths.max()) + 1)
+        log_p, *likely = session.step(int(self._places.lengths.max()) + 1)
         told[SOURCE] = np.arange(told.shape[1])
         self._places.lengths += 1
         rows = torch.from_numpy(self._rows)
-        if not session.candidates:
-            return NextTokens(session.log_p[rows.to(session.log_p.device)])
-        value, ids, asked = session.said(self._rows)
-        return NextTokens(value, ids, asked, lambda: NextTokens(session.log_p[rows.to(session.log_p.device)]))
+        if not likely:
+            return NextTokens(log_p[rows.to(log_p.device)])
+        values, ids = (each.cpu().numpy()[self._rows] for each in likely)
+        return NextTokens(
+            values[:, :-1], ids, values[:, -1], lambda: NextTokens(log_p[rows.to(log_p.device)])
+        )
 
     def select(self, rows: Array, sentences: Array | None) -> None:
         """Continue with these rows; the sentences that are left out make room for others."""
@@ -150,7 +147,7 @@ class CapturedDecoding:
         return rows
 
     def __del__(self) -> None:
-        self._engine.take_back(self._key, self._session)
+        self._engine.take_back(self._session)
 
 
 class Session:
@@ -159,6 +156,7 @@ class Session:
     def __init__(self, model: Transformer, shape: Shape, room: Room) -> None:
         config, weight = model.config, model.projection_weight.detach()
         self.shape, self.candidates, self._model, self._device = shape, room.candidates, model, weight.device
+        self.key = (shape, room.candidates, *room.forbidden)
         self._there = torch.zeros(4, shape.rows, dtype=torch.long, device=self._device)
         self._here = self._there.to("cpu", copy=True)
         self.told: Array = self._here.numpy()
@@ -175,7 +173,6 @@ class Session:
         # Graphs may share memory: nobody reads the results of one step after the next.
         self._pool = torch.cuda.graph_pool_handle() if self._device.type == "cuda" else None
         self._steps: dict[int, Callable[[], Results]] = {}
-        self._results: Results = ()
 
     def clear(self) -> None:
         """Forget an earlier call: what a model left that computes NaN would spoil the next one."""
@@ -200,26 +197,15 @@ class Session:
 
     @torch.inference_mode(False)
     @torch.no_grad()
-    def step(self, filled: int) -> None:
+    def step(self, filled: int) -> Results:
         """Compute the step that was told, in which no row has filled more positions."""
         reach = min(self.shape.longest, positions(filled))
         self._there.copy_(self._here)
         if watched() or self._model.training:  # which must not stay in a graph
-            self._results = self._compute(reach)
-            return
+            return self._compute(reach)
         if reach not in self._steps:
             self._steps[reach] = self._captured(reach)
-        self._results = self._steps[reach]()
-
-    @property
-    def log_p(self) -> Tensor:
-        """The log-probabilities of the last step, R V."""
-        return self._results[0]
-
-    def said(self, rows: Array) -> tuple[Array, Array, Array]:
-        """The likeliest tokens of these rows: their log-probabilities, their ids, and what was required."""
-        values, ids = (each.cpu().numpy()[rows] for each in self._results[1:])
-        return values[:, :-1], ids, values[:, -1]
+        return self._steps[reach]()
 
     @torch.no_grad()
     def _compute(self, reach: int) -> Results:

@@ -22,7 +22,6 @@ from pellucid.translate.beam import best
 from pellucid.translate.captured import CapturedEngine
 from pellucid.translate.ensemble import EnsembleDecoding
 from pellucid.translate.hypotheses import Array, Found
-from pellucid.translate.options import Options
 from pellucid.translate.sample import Chance, draw
 from pellucid.translate.search import Choose, Decoding, Request, Rules, SearchStep, search
 
@@ -102,27 +101,20 @@ class Waiting:
             return taken
 
 
-def decode(
-    models: Sequence[Decoder],
-    sources: Sequence[Sequence[int]],
-    requests: Sequence[Request],
-    rules: Rules,
-    options: Options,
-) -> list[list[Found]]:
-    """Return the hypotheses of each source, best first, in the order of the sources."""
-    if not sources:
+def decode(models: Sequence[Decoder], requests: Sequence[Request], rules: Rules) -> list[list[Found]]:
+    """Return the hypotheses of each request, best first; several models are an ensemble."""
+    if not requests:
         return []
     hypotheses: dict[int, list[Found]] = {}
-    seeds = options.seeds.of(sources) if options.sample else [0] * len(sources)
-    waiting, threads = shared_out(models, sources, requests, options)
-    begin = functools.partial(decode_batch, models, sources, requests, seeds, rules, options, waiting=waiting)
+    waiting, threads = shared_out(models, requests, rules)
+    begin = functools.partial(decode_batch, models, requests, rules, waiting=waiting)
     with evaluating(*models):
         if threads == 1:
             for step in begin():
                 hypotheses |= step.done
         else:
             _decode_in_threads(begin, threads, hypotheses)
-    return [hypotheses[place] for place in range(len(sources))]
+    return [hypotheses[place] for place in range(len(requests))]
 
 
 def _decode_in_threads(
@@ -148,41 +140,32 @@ def _decode_in_threads(
 
 def decode_batch(
     models: Sequence[Decoder],
-    sources: Sequence[Sequence[int]],
     requests: Sequence[Request],
-    sentence_seeds: Sequence[int],
     rules: Rules,
-    options: Options,
     choose: Choose | None = None,
     waiting: Waiting | None = None,
 ) -> Iterator[SearchStep]:
-    """Decode the sources that are waiting (None: all of them), a token a step; several models are an
-    ensemble."""
+    """Decode the sentences that are waiting (None: all requests), a token a step."""
+    sources, options = [each.source for each in requests], rules.options
     if options.sample:
-        chance = Chance(sentence_seeds, options.n_best)
-        choose = functools.partial(draw, options=options, chance=chance)
-    waiting = waiting or shared_out(models, sources, requests, options)[0]
+        choose = functools.partial(draw, options=options, chance=Chance(requests, options))
+    waiting = waiting or shared_out(models, requests, rules)[0]
     decodings: list[Decoding] = []
     for model in models:
         if isinstance(model, Transformer):
             decodings.append(TransformerDecoding(model, sources))
         else:
             assert waiting.room is not None
-            decodings.append(model.read(sources, replace(waiting.room, forbidden=rules.forbidden)))
+            decodings.append(model.read(sources, waiting.room))
     decoding = decodings[0] if len(decodings) == 1 else EnsembleDecoding(decodings)
     choose = choose or functools.partial(best, beam=options.beam)
     return search(decoding, requests, rules, choose, waiting.take)
 
 
-def shared_out(
-    models: Sequence[Decoder],
-    sources: Sequence[Sequence[int]],
-    requests: Sequence[Request],
-    options: Options,
-) -> tuple[Waiting, int]:
+def shared_out(models: Sequence[Decoder], requests: Sequence[Request], rules: Rules) -> tuple[Waiting, int]:
     """The sentences as they wait, and how many threads decode them: no more than the memory holds."""
-    lengths, memory = [len(ids) for ids in sources], options.memory << 20
-    first = models[0]
+    lengths, options = [len(each.source) for each in requests], rules.options
+    first, memory = models[0], options.memory << 20
     if isinstance(first, Transformer):
         tokens = options.batch_tokens or TOGETHER.get(device_of(first).type, TOGETHER["cpu"]) // options.width
 
@@ -191,16 +174,20 @@ def shared_out(
             each = sum(bytes_of(model.config, lengths[longest], limit, options.width) for model in models)
             return min(tokens // lengths[longest], memory // each)
 
-        return Waiting(lengths, fits, max(1, len(sources))), 1
+        return Waiting(lengths, fits, max(1, len(requests))), 1
 
     threads, sharing = threads_for(first, len(lengths), options.width)
     rounds = -(-len(lengths) * options.width // (threads * first.together))
     most = -(-len(lengths) // (threads * rounds))  # of equal size, because few rows are slow for their number
     tokens = options.batch_tokens or sys.maxsize
     waiting = Waiting(lengths, lambda longest: tokens // lengths[longest], most, joining=True)
-
+    # Only as many likely tokens as beam search needs, where nothing else needs more.
+    candidates = 0 if options.sample or len(models) > 1 else 2 * options.beam + MORE
+    candidates = candidates if candidates < first.config.target_size else 0
+    in_order = [requests[place] for place in waiting.order]
+    limits, sources = [each.max_length for each in in_order], [len(each.source) for each in in_order]
     while True:
-        room = room_of(models, sources, requests, options, waiting)
+        room = Room.of(sources, limits, waiting.most, options.width, candidates, rules.forbidden)
         waiting.room = room = replace(room, threads=sharing)
         needed = threads * sum(each.room_bytes(room) for each in models if not isinstance(each, Transformer))
         if needed <= memory or waiting.most == 1:
@@ -218,22 +205,6 @@ def threads_for(engine: Engine | CapturedEngine, sentences: int, width: int) -> 
         return min(threads, sentences), 1
     alone = max(1, min(threads, sentences, sentences * width // engine.apart))
     return alone, min(MOST_SHARING, threads // alone)
-
-
-def room_of(
-    models: Sequence[Decoder],
-    sources: Sequence[Sequence[int]],
-    requests: Sequence[Request],
-    options: Options,
-    waiting: Waiting,
-) -> Room:
-    """Return an engine's room for the sentences that are waiting. It gives only as many likely tokens as beam
-    search needs, where nothing else needs more."""
-    size = models[0].config.target_size
-    candidates = 0 if options.sample or len(models) > 1 else 2 * options.beam + MORE
-    lengths = [len(sources[place]) for place in waiting.order]
-    limits = [requests[place].max_length for place in waiting.order]
-    return Room.of(lengths, limits, waiting.most, options.width, candidates if candidates < size else 0)
 
 
 @contextmanager

@@ -1,6 +1,5 @@
 """The state of a model that is served: its weights, its parts as configured or not, and who looks on."""
 
-import torch
 from torch import nn
 from torch.nn.modules import module as torch_modules
 
@@ -17,40 +16,35 @@ SETTINGS = {
 }
 
 
-def state_of(model: Transformer) -> list[object]:
-    """Return what each part is, where its parameters lie, and how often these were changed in place. A change
-    by `.data` does not count; keep `storages_of`, because the system gives memory that is free to others."""
+def structure_of(model: nn.Module) -> list[object]:
+    """Return what each part of a model is: its type, its settings, its shapes, and the parts in it."""
     facts: list[object] = []
     for module in modules_of(model):
-        kind, about = type(module), vars(module)
-        facts.append((kind, about.get("forward")))
-        for name in SETTINGS.get(kind, ()):
-            facts.append(getattr(module, name))
-        for each in about["_parameters"].values():
-            if each is not None:
-                facts.append((each.data_ptr(), each.shape, 0 if each.is_inference() else each._version))
+        about = vars(module)
+        settings = [about.get("forward"), *(getattr(module, name) for name in SETTINGS.get(type(module), ()))]
+        shapes = {name: None if each is None else each.shape for name, each in about["_parameters"].items()}
+        facts.append((type(module), settings, shapes, [*about["_modules"]]))
     return facts
 
 
-def storages_of(model: Transformer) -> list[torch.UntypedStorage]:
-    """Return what holds the memory of the parameters."""
-    return [each.untyped_storage() for each in model.parameters()]
+def state_of(model: Transformer) -> list[object]:
+    """Return a model's structure, where its parameters lie, and how often these were changed in place. A
+    change by `.data` does not count; keep the storages, because the system gives memory that is free to
+    others."""
+    parameters = (each for module in modules_of(model) for each in vars(module)["_parameters"].values())
+    there = [each for each in parameters if each is not None]
+    lie = [(each.data_ptr(), 0 if each.is_inference() else each._version) for each in there]
+    return [*structure_of(model), *lie]
 
 
 def is_as_configured(model: Transformer) -> bool:
     """Tell whether a model has the parts and shapes that its configuration describes, all in one type: then
     an engine computes what it computes."""
-    described = without_weights(model.config)
-    types = {each.dtype for each in model.parameters()}
-    if len(types) > 1 or any(each.is_inference() for each in model.parameters()):
+    if len({each.dtype for each in model.parameters()}) > 1:
         return False
-    return list(map(_structure, modules_of(model))) == list(map(_structure, modules_of(described)))
-
-
-def _structure(module: nn.Module) -> tuple[object, ...]:
-    settings = [getattr(module, name) for name in SETTINGS.get(type(module), ())]
-    shapes = {name: None if each is None else each.shape for name, each in module._parameters.items()}
-    return type(module), vars(module).get("forward"), settings, shapes, list(module._modules)
+    if any(each.is_inference() for each in model.parameters()):
+        return False
+    return structure_of(model) == structure_of(without_weights(model.config))
 
 
 def has_hooks(model: Transformer) -> bool:

@@ -1,13 +1,11 @@
 """The options of a translation, checked before anything is computed. This module needs no torch."""
 
-import hashlib
 import math
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import Field, dataclass, fields
 from typing import Any, TypedDict, get_args
 
-from pellucid.config.nearest import did_you_mean
 from pellucid.config.schema import TranslationConfig
 from pellucid.config.settings import number
 from pellucid.errors import Setting, UsageError
@@ -18,31 +16,6 @@ BEAM, LENGTH, PENALTY = (
     (LIMITS[name]["low"], LIMITS[name]["high"]) for name in ("beam", "max_length", "length_penalty")
 )
 ABOVE_0 = math.ulp(0.0)  # the smallest positive number
-
-
-class Seeds:
-    """A seed for each sentence, from a number, the sentence's ids, and how often the sentence came before.
-
-    Calls that share one object draw the same as a single call with all their sentences.
-    """
-
-    def __init__(self, number: int = 0) -> None:
-        self.number = number
-        self._times: dict[int, int] = {}  # by a digest, because a pipe may bring many long sentences
-
-    def of(self, sources: Sequence[Sequence[int]]) -> list[int]:
-        """Return the seeds of the next sentences."""
-        sentence_seeds = []
-        for ids in map(tuple, sources):
-            key = _digest(ids)
-            times = self._times[key] = self._times.get(key, -1) + 1
-            sentence_seeds.append(_digest((self.number, times, ids)))
-        return sentence_seeds
-
-
-def _digest(value: tuple[Any, ...]) -> int:
-    """Return 63 bits that stand for a value."""
-    return int.from_bytes(hashlib.blake2b(repr(value).encode(), digest_size=8).digest()) >> 1
 
 
 class TranslationOptions(TypedDict, total=False):
@@ -58,14 +31,14 @@ class TranslationOptions(TypedDict, total=False):
     temperature: float | None
     top_k: int | None
     top_p: float | None
-    seed: int | Seeds | None  # calls that share one Seeds(number) draw as a single call would
+    seed: int | None
     batch_tokens: int | None
     memory: int | None
 
 
 @dataclass(frozen=True)
 class Options:
-    """The options of a call without its prefix, complete and checked."""
+    """The options of a call without its prefix, complete."""
 
     beam: int = number(5, *BEAM)
     length_penalty: float = number(1.0, *PENALTY)
@@ -76,12 +49,11 @@ class Options:
     temperature: float = number(1.0, ABOVE_0, sys.float_info.max)
     top_k: int | None = number(None, 1, math.inf)
     top_p: float | None = number(None, ABOVE_0, 1)
-    seed: int | Seeds = number(0, -math.inf, math.inf)  # noqa: RUF009 - a field
+    seed: int = number(0, -math.inf, math.inf)
     batch_tokens: int | None = number(None, 1, math.inf)
     memory: int = number(4000, 1, math.inf)
 
     def __post_init__(self) -> None:
-        check_values(vars(self))
         if not self.sample and self.n_best > self.beam:
             raise UsageError(
                 "{} is more than {}, the hypotheses that are kept. Set {} or more, or {} or less.",
@@ -104,11 +76,6 @@ class Options:
         """The number of hypotheses of a sentence that are followed at once."""
         return self.n_best if self.sample else self.beam
 
-    @property
-    def seeds(self) -> Seeds:
-        """The object that gives each sentence its seed."""
-        return self.seed if isinstance(self.seed, Seeds) else Seeds(self.seed)
-
 
 def options_of(options: Mapping[str, Any], config: TranslationConfig) -> Options:
     """Complete the options of a call with the model's configuration."""
@@ -118,14 +85,10 @@ def options_of(options: Mapping[str, Any], config: TranslationConfig) -> Options
 
 
 def check_values(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options that are set; raise unless each is known and may have its value."""
-    known = TranslationOptions.__annotations__
+    """Return the options that are set; raise unless each may have its value."""
     values = {name: value for name, value in options.items() if value is not None}
     for name, value in values.items():
-        if name not in known:
-            near = did_you_mean(name, known)
-            raise UsageError(f'translation has no option "{name}".{near} The options: {", ".join(known)}.')
-        if name in LIMITED and not (name == "seed" and isinstance(value, Seeds)):
+        if name in LIMITED:
             _check(LIMITED[name], value)
     for name, unused in dict(temperature=1.0, top_k=None, top_p=None, seed=0).items():
         if values.get(name, unused) != unused and not values.get("sample"):

@@ -1,6 +1,5 @@
 """What a call asks of the search: its sentences, each with a limit and a prefix, and the rules for all."""
 
-import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral
@@ -10,7 +9,7 @@ from pellucid.config.schema import TranslationConfig
 from pellucid.errors import Setting, UsageError
 from pellucid.model import Transformer
 from pellucid.text.vocabulary import Vocabulary
-from pellucid.translate.options import Options, Prefix, options_of
+from pellucid.translate.options import Prefix, options_of
 from pellucid.translate.search import Request, Rules
 from pellucid.translate.sentences import Sentence
 
@@ -22,12 +21,6 @@ class Call:
     sentences: Sequence[Sentence]
     requests: list[Request]
     rules: Rules
-    options: Options
-
-    @property
-    def sources(self) -> list[Sequence[int]]:
-        """The source ids of each request."""
-        return [self.sentences[request.number].ids for request in self.requests]
 
 
 def make_call(
@@ -44,10 +37,8 @@ def make_call(
         model.config.start_id,
         model.config.end_id,
         forbidden=[*forbidden_ids(model, vocabulary), *defaults.suppressed],
-        width=chosen.width,
-        length_penalty=chosen.length_penalty,
-        min_length=chosen.min_length,
         forced_end=defaults.forced_end,
+        options=chosen,
     )
     requests = []
     for number, (sentence, prefix) in enumerate(zip(sentences, prefixes, strict=True)):
@@ -62,8 +53,8 @@ def make_call(
                 Setting("max_length", len(prefix) + 1),
             )
         if not sentence.empty:
-            requests.append(Request(number, limit, prefix))
-    return Call(sentences, requests, rules, chosen)
+            requests.append(Request(number, limit, prefix, sentence.ids))
+    return Call(sentences, requests, rules)
 
 
 def forbidden_ids(model: Transformer, vocabulary: Vocabulary) -> list[int]:
@@ -94,23 +85,14 @@ def read_prefix(prefix: Prefix | None, to: str | None, vocabulary: Vocabulary) -
     """Return the ids that a target must begin with, without an end token."""
     if prefix is None:
         return vocabulary.target_tag(to)
-    if isinstance(prefix, str):
-        ids = vocabulary.encode_target(prefix, to)[:-1] if prefix.strip() else []
-        if vocabulary.unknown_id in ids:
-            raise UsageError(
-                "{} contains words or characters that the vocabulary does not have, so no translation can "
-                "begin with it. Choose others.",
-                Setting("prefix", prefix),
-            )
-        return ids
-    ids = [operator.index(token) for token in prefix]
-    vocabulary.target_tokens(ids)  # raises unless the vocabulary has them
-    if ids[-1:] == [vocabulary.end_id]:
-        ids.pop()
-    specials = {vocabulary.pad_id, vocabulary.unknown_id, vocabulary.start_id, vocabulary.end_id}
-    if wrong := [token for token in ids if token in specials]:
-        message = (
-            f"{{}}: it must not contain {vocabulary.target_tokens(wrong)[0]} (id {wrong[0]}). Leave it out."
+    if not isinstance(prefix, str):
+        vocabulary.target_tokens(prefix)  # raises unless the vocabulary has them
+        return [int(token) for token in prefix if token != vocabulary.end_id]
+    ids = vocabulary.encode_target(prefix, to)[:-1] if prefix.strip() else []
+    if vocabulary.unknown_id in ids:
+        raise UsageError(
+            "{} contains words or characters that the vocabulary does not have, so no translation can "
+            "begin with it. Choose others.",
+            Setting("prefix", prefix),
         )
-        raise UsageError(message, Setting("prefix"))
     return ids

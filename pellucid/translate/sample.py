@@ -1,5 +1,6 @@
 """Sampling: draw the next token from the model's probabilities, sharpened or cut to the likely tokens."""
 
+import hashlib
 import math
 from collections.abc import Sequence
 
@@ -11,6 +12,7 @@ from pellucid.engine.next_tokens import NextTokens
 from pellucid.translate.beam import best_of_each
 from pellucid.translate.hypotheses import Array, Candidates, Hypotheses, pick
 from pellucid.translate.options import Options
+from pellucid.translate.search import Request
 
 
 def draw(likely: NextTokens, hypotheses: Hypotheses, options: Options, chance: "Chance") -> Candidates:
@@ -36,8 +38,8 @@ def cut(scores_RV: Tensor, top_k: int | None, top_p: float | None) -> Tensor:
     """Keep the top_k highest scores, and of these the fewest that hold the probability top_p; the others
     become -inf."""
     if top_k is not None and top_k < scores_RV.shape[1]:
-        ids, highest = best_of_each(scores_RV, scores_RV.new_zeros(len(scores_RV)), top_k)
-        scores_RV = torch.full_like(scores_RV, -math.inf).scatter(1, ids, highest)
+        ids = best_of_each(scores_RV, scores_RV.new_zeros(len(scores_RV)), top_k)
+        scores_RV = torch.full_like(scores_RV, -math.inf).scatter(1, ids, scores_RV.gather(1, ids))
     if top_p is not None and top_p < 1:
         ranked, order = scores_RV.sort(dim=1, descending=True, stable=True)
         probabilities = ranked.softmax(-1)
@@ -61,17 +63,21 @@ def invert(scores_RV: Tensor, uniform_R: Tensor) -> Tensor:
 
 
 class Chance:
-    """Random numbers in [0, 1), with a generator for each sentence, which does not depend on the others."""
+    """Random numbers in [0, 1), with a generator for each sentence, which depends on the seed and its ids
+    only."""
 
-    def __init__(self, sentence_seeds: Sequence[int], draws: int) -> None:
-        self._seeds, self._draws = sentence_seeds, draws
+    def __init__(self, requests: Sequence[Request], options: Options) -> None:
+        self._requests, self._seed, self._draws = requests, options.seed, options.n_best
         self._generators: dict[int, torch.Generator] = {}  # of the sentences that are being decoded
 
     def next(self, places_S: Array) -> Tensor:
         """Return the next numbers of the sentences at these places, S W."""
         self._generators = {
-            place: self._generators.get(place) or torch.Generator().manual_seed(self._seeds[place])
-            for place in places_S.tolist()
+            place: self._generators.get(place) or self._generator(place) for place in places_S.tolist()
         }
         each = self._generators.values()
         return torch.stack([torch.rand(self._draws, generator=one, dtype=torch.float64) for one in each])
+
+    def _generator(self, place: int) -> torch.Generator:
+        key = repr((self._seed, *self._requests[place].source)).encode()
+        return torch.Generator().manual_seed(int.from_bytes(hashlib.blake2b(key, digest_size=7).digest()))

@@ -13,6 +13,7 @@ from torch import Tensor
 from pellucid.engine.next_tokens import NextTokens
 from pellucid.errors import PellucidError
 from pellucid.translate.hypotheses import Array, Candidates, Found, Hypotheses, extract
+from pellucid.translate.options import Options
 
 FREE = -1  # in place of a token's id: any token may come next
 NONE = -math.inf
@@ -35,11 +36,12 @@ class Decoding(Protocol):
 
 @dataclass(frozen=True)
 class Request:
-    """A sentence to decode: its number in the caller's list, its limit, and what it must begin with."""
+    """A sentence to decode."""
 
-    number: int
+    number: int  # in the caller's list
     max_length: int  # the end token included
-    prefix: Sequence[int] = ()
+    prefix: Sequence[int] = ()  # what its translation must begin with
+    source: Sequence[int] = ()
 
 
 @dataclass(frozen=True)
@@ -49,10 +51,8 @@ class Rules:
     start_id: int
     end_id: int
     forbidden: Sequence[int] = ()  # ids that are never produced; leaving them out does not renormalise
-    width: int = 1  # hypotheses a sentence
-    length_penalty: float = 1.0
-    min_length: int = 0  # the end token not included
     forced_end: bool = False  # at its limit a hypothesis ends
+    options: Options = Options()  # noqa: RUF009 - they are frozen
 
 
 @dataclass(frozen=True)
@@ -74,6 +74,7 @@ def search(
 ) -> Iterator[SearchStep]:
     """Decode sentences, a token a step; a sentence is done when `width` hypotheses ended, or at its limit. It
     leaves, and `take` says which ones come in its place."""
+    width, length_penalty = rules.options.width, rules.options.length_penalty
     hypotheses = _begin([], requests, rules)
     collected = defaultdict[int, list[Found]](list)
     joining = take([])
@@ -82,27 +83,27 @@ def search(
             decoding.join(joining)
             hypotheses = hypotheses.joined_by(_begin(joining, requests, rules))
         candidates = _continue(decoding, hypotheses, requests, rules, choose)
-        hypotheses = candidates.first(rules.width)
+        hypotheses = candidates.first(width)
         ended = candidates.tokens[:, :, -1] == rules.end_id
         if ended.any():
             ended &= ~candidates.empty
-            counted = ended[:, : rules.width]
-            _collect(collected, extract(candidates, counted, rules.length_penalty, finished=True))
+            counted = ended[:, :width]
+            _collect(collected, extract(candidates, counted, length_penalty, finished=True))
             candidates = candidates._replace(finished=candidates.finished + counted.sum(1))
-            open_first = ended.argsort(axis=1, kind="stable")[:, : rules.width]
+            open_first = ended.argsort(axis=1, kind="stable")[:, :width]
             hypotheses = candidates.without(ended).keep(open_first)
 
-        enough = hypotheses.finished >= rules.width
+        enough = hypotheses.finished >= width
         done = enough | (hypotheses.limits <= hypotheses.lengths) | hypotheses.empty.all(1)
         closed, left = {}, None
         if done.any():
             too_few = (done & ~enough)[:, None] & ~hypotheses.empty
-            _collect(collected, extract(hypotheses, too_few, rules.length_penalty, finished=False))
+            _collect(collected, extract(hypotheses, too_few, length_penalty, finished=False))
             gone = zip(hypotheses.places[done].tolist(), hypotheses.lengths[done].tolist(), strict=True)
             closed = {n: _ranked(collected.pop(n, []), requests[n], length) for n, length in gone}
             left = (~done).nonzero()[0]
             hypotheses = hypotheses.of(left)
-        if closed or rules.width > 1:
+        if closed or width > 1:
             decoding.select(hypotheses.rows.ravel(), left)
         yield SearchStep(hypotheses, closed)
         joining = take(hypotheses.places.tolist()) if closed else []
@@ -189,8 +190,8 @@ def _keep_to_rules(said: NextTokens, hypotheses: Hypotheses, required: Array | N
         kept = log_p[forced, required[forced]] if ids is None else said.required[forced]
     if ids is None:  # otherwise they are not forbidden
         log_p[:, list(rules.forbidden)] = NONE
-    if rules.min_length:
-        short = np.repeat(hypotheses.lengths < rules.min_length, hypotheses.totals.shape[1])
+    if min_length := rules.options.min_length:
+        short = np.repeat(hypotheses.lengths < min_length, hypotheses.totals.shape[1])
         if ids is None:
             log_p[short.nonzero()[0], rules.end_id] = NONE
         else:

@@ -17,7 +17,7 @@ from pellucid.model import Transformer
 from pellucid.seeing.watching import watched
 from pellucid.translate.captured import CapturedEngine
 from pellucid.translate.decoding import Decoder
-from pellucid.translate.model_state import has_hooks, is_as_configured, modules_of, state_of, storages_of
+from pellucid.translate.model_state import has_hooks, is_as_configured, modules_of, state_of
 from pellucid.translate.request import Call
 
 PRECISIONS = ("auto", "fp32", "bf16", "fp16", "int8")
@@ -81,15 +81,16 @@ class Serving:
             return False
         if watched() or any(map(has_hooks, (*self._models, *self._copies))):
             return False
-        longest = max(map(len, call.sources), default=1)
+        longest = max((len(each.source) for each in call.requests), default=1)
         limit = max((each.max_length for each in call.requests), default=1)
-        room = Room(np.array([longest]), np.array([limit]), call.options.width)
+        options = call.rules.options
+        room = Room(np.array([longest]), np.array([limit]), options.width)
         if on_gpu:
             needed = sum(CapturedEngine(each).room_bytes(room) for each in self._rounded_models())
         else:
             taken = [memory_of(each, self._precision, room) for each in self._models]
             needed = sum(SHARE * weights + decoding for weights, decoding in taken)
-        return needed <= call.options.memory << 20
+        return needed <= options.memory << 20
 
     def _ready_engines(self) -> Sequence[Decoder]:
         """Return the engines; make them first where there are none with the present weights."""
@@ -117,7 +118,7 @@ class Serving:
         present = [fact for each in self._models for fact in state_of(each)]
         if present != self._made_of:
             self._made_of, self._copies, self._engines = present, (), ()
-            self._kept = [storage for each in self._models for storage in storages_of(each)]
+            self._kept = [each.untyped_storage() for model in self._models for each in model.parameters()]
             self._as_configured = all(map(is_as_configured, self._models))
 
 

@@ -13,7 +13,6 @@ from pellucid.translate.likelihood import Score, score_texts
 from pellucid.translate.options import TranslationOptions
 from pellucid.translate.request import Call, make_call
 from pellucid.translate.sentences import (
-    CHARACTERS,
     TOKENS,
     Sentence,
     read_source,
@@ -22,8 +21,7 @@ from pellucid.translate.sentences import (
     warn_of_truncation,
 )
 from pellucid.translate.serving import Serving
-from pellucid.translate.stream import stable_beginning
-from pellucid.translate.translation import Translation, text_of, translations_of
+from pellucid.translate.translation import Translation, stable_beginning, text_of, translations_of
 
 
 class TextTranslator:
@@ -34,7 +32,6 @@ class TextTranslator:
     Attributes:
         vocabulary: turns text into token ids and back (encode_source, decode_target, source_tokens, …).
         config: the Config that the model was trained with.
-        characters: how many characters of a text are read at most; the rest is cut off.
     """
 
     def __init__(
@@ -49,7 +46,6 @@ class TextTranslator:
         self.config = config
         self._serving = Serving(self._models, precision)
         self._longest = max(TOKENS, self.config.data.max_length)
-        self.characters = self._longest * CHARACTERS
 
     def __repr__(self) -> str:
         config, count = self._models[0].config, len(self._models)
@@ -109,7 +105,7 @@ class TextTranslator:
         sentences = self._read_sources(texts, to)
         warn_of_truncation(sentences, self._longest)
         call = self.request(sentences, options)
-        found = decode(self.decoders(call), call.sources, call.requests, call.rules, call.options)
+        found = decode(self.decoders(call), call.requests, call.rules)
         translations = translations_of(call, found, self.vocabulary)
         return translations[0] if isinstance(sources, str) else translations
 
@@ -122,7 +118,7 @@ class TextTranslator:
         sentences = [take_ids(ids, number, to, self.vocabulary, self._longest) for number, ids in each]
         warn_of_truncation(sentences, self._longest)
         call = self.request(sentences, options)
-        found = decode(self.decoders(call), call.sources, call.requests, call.rules, call.options)
+        found = decode(self.decoders(call), call.requests, call.rules)
         return translations_of(call, found, self.vocabulary)
 
     def stream(
@@ -169,10 +165,9 @@ class TextTranslator:
     def _stream(self, sentence: Sentence, call: Call) -> Iterator[str]:
         if sentence.empty:
             return
-        said, seeds = "", call.options.seeds.of(call.sources)
-        decoders = self.decoders(call)
+        said, decoders = "", self.decoders(call)
         with evaluating(*decoders):
-            for step in decode_batch(decoders, call.sources, call.requests, seeds, call.rules, call.options):
+            for step in decode_batch(decoders, call.requests, call.rules):
                 ids = step.done[0][0].token_ids if step.done else step.open.tokens[0, 0, 1:].tolist()
                 text = text_of(ids, sentence.to, self.vocabulary)
                 text = text if step.done else stable_beginning(text, self.vocabulary.preparation)

@@ -1,11 +1,15 @@
-"""The result of translating a sentence."""
+"""The result of translating a sentence, and the beginning of one that is still growing."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pellucid.text.vocabulary import Vocabulary
 from pellucid.translate.hypotheses import Found
 from pellucid.translate.request import Call
+
+# A straight quotation mark may still be joined to the words on its left and on its right.
+_QUOTE = re.compile(r"\"|(?<!\w)'|'(?!\w)")
 
 
 @dataclass(frozen=True)
@@ -57,7 +61,7 @@ def translations_of(
                 vocabulary.target_tokens(each.token_ids),
                 **vars(each),
             )
-            for each in of_sentence.get(number, [])[: call.options.n_best]
+            for each in of_sentence.get(number, [])[: call.rules.options.n_best]
         ]
         nothing = [Hypothesis("", [], [], 0.0, [], finished=True)]
         translations.append(Translation(sentence.text, hypotheses or nothing, sentence.truncated))
@@ -67,3 +71,13 @@ def translations_of(
 def text_of(ids: list[int], to: str | None, vocabulary: Vocabulary) -> str:
     """Return target ids as one line of text; a byte token may be a line feed, which becomes a space."""
     return vocabulary.decode_target(ids, to).replace("\n", " ")
+
+
+def stable_beginning(text: str, preparation: str) -> str:
+    """Return the beginning of an unfinished translation that its end cannot change."""
+    text = text.rstrip("\ufffd")  # a character whose last bytes are missing
+    if preparation != "words":
+        return text
+    quote = _QUOTE.search(text)
+    # The last word may still get punctuation, and so may the word before a quotation mark.
+    return text[: text.rfind(" ", 0, quote.start() if quote else len(text)) + 1]

@@ -1,12 +1,18 @@
 """The configuration: what is read, what is written back, and every error word for word."""
 
+import math
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+import tomli_w
+import torch
 
+from pellucid.config.nearest import did_you_mean
 from pellucid.config.schema import DataConfig, ModelConfig
 from pellucid.config.toml_file import from_table, read, to_toml
+from pellucid.config.whole import is_whole
 from pellucid.errors import UsageError
 
 # The configuration that DESIGN and the README promise.
@@ -68,34 +74,27 @@ def test_overrides(tmp_path: Path) -> None:
         assert str(error.value) == message
 
 
-def test_relative_paths_are_the_files_folders(tmp_path: Path) -> None:
-    (tmp_path / "a").mkdir()
-    text = '[data]\ntrain = "x.tsv"\nvalidation = [["v.en", "v.de"], ["../w.tsv"]]\n'
-    text += '[vocabulary]\nmodel = "m.model"\n[training]\nstart_from = "/models/first"\n'
-    config = read(config_file(tmp_path / "a", text))
-    assert config.data.train == ((f"{tmp_path}/a/x.tsv",),)
-    assert config.data.validation == ((f"{tmp_path}/a/v.en", f"{tmp_path}/a/v.de"), (f"{tmp_path}/w.tsv",))
-    assert config.vocabulary.model == (f"{tmp_path}/a/m.model",)
-    assert config.training.start_from == "/models/first"
-
-
-def test_relative_paths_on_the_command_line_are_the_working_folders(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("given", [False, True], ids=["in the file", "on the command line"])
+def test_relative_paths_are_the_files_folders_or_the_working_folders(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: bool
 ) -> None:
-    (tmp_path / "a").mkdir()
     monkeypatch.chdir(tmp_path)
-    path = config_file(tmp_path / "a", EXAMPLE)
-    given = {
-        "data.train": ["b/x.en", "b/x.de"],
-        "data.validation": [["v.tsv"], ["/w.tsv"]],
-        "vocabulary.model": "m.model",
-        "training.start_from": "runs/fr",
+    (tmp_path / "a").mkdir()
+    table = {
+        "data": {"train": "x.tsv", "validation": [["v.en", "v.de"], ["/w.tsv"], ["../u.tsv"]]},
+        "vocabulary": {"model": "m.model"},
+        "training": {"start_from": "runs/fr"},
     }
-    config = read(path, given)
-    assert config.data.train == ((f"{tmp_path}/b/x.en", f"{tmp_path}/b/x.de"),)
-    assert config.data.validation == ((f"{tmp_path}/v.tsv",), ("/w.tsv",))
-    assert config.vocabulary.model == (f"{tmp_path}/m.model",)
-    assert config.training.start_from == f"{tmp_path}/runs/fr"
+    overrides = {f"{section}.{key}": each for section in table for key, each in table[section].items()}
+    path, start = config_file(tmp_path / "a", "" if given else tomli_w.dumps(table)), tmp_path / "a"
+    if given:
+        start = tmp_path
+    config = read(path, overrides if given else None)
+    above = str(start.parent / "u.tsv")
+    assert config.data.train == ((f"{start}/x.tsv",),)
+    assert config.data.validation == ((f"{start}/v.en", f"{start}/v.de"), ("/w.tsv",), (above,))
+    assert config.vocabulary.model == (f"{start}/m.model",)
+    assert config.training.start_from == f"{start}/runs/fr"
 
 
 def test_the_models_vocabulary_is_the_vocabularys_size() -> None:
@@ -180,3 +179,15 @@ def test_python_writes_corpora_and_paths_as_toml_does() -> None:
     assert from_table(table).data == wanted
     with pytest.raises(UsageError, match=r"\[model\] heads = 0 must lie between 1 and 1024\."):
         ModelConfig(heads=0)
+
+
+def test_did_you_mean_offers_one_name_or_nothing() -> None:
+    assert did_you_mean("biem", {"beam": 1, "width": 2}) == ' Did you mean "beam"?'
+    assert did_you_mean("zzz", ("beam", "width")) == ""
+
+
+def test_whole_numbers_and_their_limits() -> None:
+    wrong: list[Any] = [True, np.True_, 3.0, "3", None, math.nan, [3], np.array([3]), torch.tensor(3)]
+    assert not any(is_whole(value) for value in wrong)
+    assert all(is_whole(value) for value in (0, -2, 10**400, np.int64(3), np.uint8(3)))
+    assert [is_whole(value, 1, 3) for value in range(5)] == [False, True, True, True, False]

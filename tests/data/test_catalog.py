@@ -15,9 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from pellucid.data import catalog, download
-from pellucid.data.catalog import CORPORA, Corpus, Split, fetch, split_pairs
-from pellucid.data.download import File
+from pellucid.data import catalog
+from pellucid.data.catalog import CORPORA, Corpus, File, fetch, split_pairs
 from pellucid.errors import PellucidError, UsageError
 
 needs_mirror = pytest.mark.skipif("PELLUCID_MIRROR" not in os.environ, reason="PELLUCID_MIRROR is not set")
@@ -59,7 +58,7 @@ def packed(name: str, text: bytes) -> bytes:
 
 def corpus_at(address: str) -> Corpus:
     file = File("spa.txt", address, "tatoeba/spa.txt.gz", hashlib.sha256(TEXT).hexdigest())
-    return Corpus("a test", "CC BY", ("en", "es"), (file,), Split(validation=3, test=4))
+    return Corpus("a test", "CC BY", ("en", "es"), (file,), validation=3, test=4)
 
 
 @pytest.mark.parametrize("name", ["spa.txt", "spa.txt.gz", "spa-eng.zip"])
@@ -119,7 +118,7 @@ def test_what_cannot_be_had_names_the_address_and_the_way_out(
 def mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The toy corpus in a mirror; the network must not be asked."""
     monkeypatch.setitem(CORPORA, "toy", corpus_at("http://127.0.0.1:9/unreachable"))
-    monkeypatch.setattr(download, "_downloaded", lambda file: pytest.fail("the network was asked"))
+    monkeypatch.setattr(catalog, "_downloaded", lambda file: pytest.fail("the network was asked"))
     (tmp_path / "mirror/tatoeba").mkdir(parents=True)
     (tmp_path / "mirror/tatoeba/spa.txt.gz").write_bytes(gzip.compress(TEXT))
     return tmp_path / "mirror"
@@ -141,7 +140,7 @@ def test_the_split_is_by_english_sentence_shuffled_and_the_same_everywhere() -> 
         (f"Sentence {n}{'!.'[n % 2]}", f"{which} frase {n}.") for n in range(300) for which in ("Una", "Otra")
     ]
     pairs += [("¡", "a"), ("?", "b"), ("SENTENCE 7", "Frase 7.")]
-    parts = split_pairs(pairs, Split(validation=30, test=30))
+    parts = split_pairs(pairs, validation=30, test=30)
     keys = {part: {catalog._key(english) for english, _ in chosen} for part, chosen in parts.items()}
     assert sum(map(len, keys.values())) == len(set.union(*keys.values())) == 302  # none is in two parts
     assert [len(parts[part]) for part in ("validation", "test")] == [30, 30]
@@ -150,7 +149,7 @@ def test_the_split_is_by_english_sentence_shuffled_and_the_same_everywhere() -> 
         near = sum(abs(left - right) < 6 for left, right in pairwise(order))
         assert near < len(order) / 10, f"{part} is in the order of the source"
         assert max(order) > 500 and min(order) < 100  # from all over the source
-    assert parts["train"] == split_pairs(pairs[::-1], Split(validation=30, test=30))["train"]
+    assert parts["train"] == split_pairs(pairs[::-1], validation=30, test=30)["train"]
 
 
 @pytest.mark.mirror
@@ -163,13 +162,13 @@ def test_every_known_corpus_comes_out_of_the_mirror(name: str, tmp_path: Path) -
         files = [folder / f"{part}.{language}" for language in corpus.languages]
         return [file.read_bytes().decode().split("\n")[:-1] for file in files]
 
-    if not corpus.split:
+    if not corpus.test:
         parts = {"train": 29_000, "val": 1_014, "test_2016_flickr": 1_000}
         assert {part: [*map(len, lines(part))] for part in parts} == {
             part: [n] * 2 for part, n in parts.items()
         }
         return
-    kept_apart = {"validation": corpus.split.validation, "test": corpus.split.test}
+    kept_apart = {"validation": corpus.validation, "test": corpus.test}
     trained = {catalog._key(line) for line in lines("train")[0]}
     for part, count in kept_apart.items():
         assert [*map(len, lines(part))] == [count] * 2

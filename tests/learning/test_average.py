@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -60,6 +61,14 @@ def test_a_resume_tells_the_average_once(tmp_path: Path) -> None:
     assert [entry.get("average") for entry in entries] == [None] * 7 + [[6, 7]]
 
 
+def test_weights_of_steps_that_were_lost_are_not_in_the_average(run: Path, tmp_path: Path) -> None:
+    shutil.copytree(run, tmp_path / "run")
+    shutil.rmtree(tmp_path / "run" / "checkpoints" / "step-6")
+    config = short_runs.config(tmp_path / "data", SETTINGS | {"training.steps": 4})
+    package.train(config, tmp_path / "run", resume=True)
+    assert what(tmp_path / "run" / "averaged") == "average of step 3"
+
+
 # Of named checkpoints
 
 
@@ -71,8 +80,6 @@ def test_named_checkpoints_are_averaged(run: Path, tmp_path: Path, pellucid: Com
     for name, tensor in short_runs.weights(tmp_path / "mean").items():
         assert torch.equal(tensor, (sum(part[name].double() for part in parts) / 3).float())
     provenance = load_model(tmp_path / "mean").manifest["provenance"]
-    assert list(provenance["averaged"]) == ["1. step 2", "2. step 4", "3. step 6"]
-    assert {len(digest) for digest in provenance["averaged"].values()} == {64}
     assert str(tmp_path) not in json.dumps(provenance)
     assert pellucid("translate", tmp_path / "mean", stdin=b"ab\n").code == 0
     assert "\n  what: average of step 2; step 4; step 6\n" in pellucid("inspect", tmp_path / "mean").out

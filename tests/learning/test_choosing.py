@@ -39,7 +39,7 @@ def sentences(count: int) -> list[tuple[str, str]]:
 
 def test_the_statistics_of_a_corpus() -> None:
     found = corpus([("ab c1", "d"), ("ab  é", "d e f")])
-    assert found == Corpus(2, 2.0, 2.0, 3.5, 2.0, 8, 6, 8, 10 / 11, 9)
+    assert found == Corpus(2, 2.0, 2.0, 3.5, 2.0, 6, 8, 10 / 11, 9)
 
 
 def chosen(texts: list[tuple[str, str]], minutes: float = 30) -> dict[str, Any]:
@@ -63,7 +63,7 @@ def test_the_text_decides_what_a_token_is(texts: list[tuple[str, str]], kind: st
     assert settings["vocabulary.size"] == size
     assert settings.get("training.validation_metric") == (None if kind == "subwords" else "exact")
     assert settings.get("translation.beam") == (None if kind == "subwords" else 1)
-    large = Corpus(**vars(corpus(texts)) | {"pairs": 300_000, "subwords": 10**6})
+    large = corpus(texts)._replace(pairs=300_000, subwords=10**6)
     assert kind != "subwords" or vocabulary_size(large, kind) == 8000
 
 
@@ -81,52 +81,45 @@ def test_the_text_yields_the_vocabulary_that_is_chosen(texts: list[tuple[str, st
 
 
 def test_more_pairs_and_more_time_make_a_larger_model_with_more_dropout() -> None:
-    texts = sentences(2000)
-    of = {
-        (pairs, minutes): {
-            each.name: each.value
-            for each in choose(Corpus(**vars(corpus(texts)) | {"pairs": pairs}), minutes)
-        }
-        for pairs in (29_000, 150_000)
-        for minutes in (5, 60, 600)
-    }
-    assert [of[150_000, minutes]["model.preset"] for minutes in (5, 60, 600)] == ["tiny", "small", "small"]
-    assert [of[29_000, minutes]["model.dropout"] for minutes in (5, 60, 600)] == [0.1, 0.3, 0.3]
-    assert of[29_000, 5]["training.warmup_steps"] < of[29_000, 60]["training.warmup_steps"]
+    few, minutes = corpus(sentences(2000)), (5, 60, 600)
+
+    def settings(pairs: int, name: str) -> list[Any]:
+        tables = [choose(few._replace(pairs=pairs), time) for time in minutes]
+        return [next(each.value for each in table if each.name == name) for table in tables]
+
+    assert settings(150_000, "model.preset") == ["tiny", "small", "small"]
+    assert settings(1_000_000, "model.preset")[2] == "base"
+    assert settings(29_000, "model.dropout") == [0.1, 0.3, 0.3]
+    warmups = settings(29_000, "training.warmup_steps")
+    assert warmups[0] < warmups[1]
 
 
-def test_two_files_and_one_command(pellucid: Command, tmp_path: Path) -> None:
+def test_two_files_and_one_command_which_resumes_bit_for_bit(pellucid: Command, tmp_path: Path) -> None:
     source, target = short_runs.write(tmp_path, "all", short_runs.pairs(120))
     before = [Path(file).read_bytes() for file in (source, target)]
-    quick = ["--set", "training.steps=4", "--set", "training.threads=1", "--set", "training.precision=fp32"]
-    command = ["train", "--source", source, "--target", target, "--minutes", "3", *quick, "--out"]
-    whole = pellucid(*command, tmp_path / "whole")
+    settings = "training.threads=1", "training.precision=fp32", "training.validate_every=2"
+    quick = [word for setting in settings for word in ("--set", setting)]
+    command = ["train", "--source", source, "--target", target, "--minutes", "3", *quick, "--set"]
+    whole = pellucid(*command, "training.steps=4", "--out", tmp_path / "whole")
     assert whole.code == 0, whole.err
     assert "held_out = 24  # of 120 pairs: to validate on" in whole.err
     assert "training data: 120 pairs read, 96 kept" in whole.err and "24 held out" in whole.err
     written = (tmp_path / "whole" / "train.toml").read_text("utf-8")
     assert 'kind = "word"  # a word is a token: the text has only 8 of them' in written
+    assert 'train = [["../all.source", "../all.target"]]' in written
     own = read(tmp_path / "whole" / "train.toml")
     assert own.training.minutes == 3 and own.data.train == ((source, target),)
     assert [Path(file).read_bytes() for file in (source, target)] == before
-
-    again = pellucid(*command, tmp_path / "whole")
+    again = pellucid(*command, "training.steps=4", "--out", tmp_path / "whole")
     assert again.code == 2 and f"{tmp_path}/whole/train.toml is there already, from an earlier" in again.err
 
-
-def test_the_same_command_resumes_bit_for_bit(pellucid: Command, tmp_path: Path) -> None:
-    source, target = short_runs.write(tmp_path, "all", short_runs.pairs(120))
-    settings = "training.threads=1", "training.precision=fp32", "training.validate_every=2"
-    quick = [word for setting in settings for word in ("--set", setting)]
-    command = ["train", "--source", source, "--target", target, *quick, "--set"]
-    assert pellucid(*command, "training.steps=4", "--out", tmp_path / "whole").code == 0
-    assert pellucid(*command, "training.steps=2", "--out", tmp_path / "parts").code == 0
-    longer = ["training.steps=4", "--minutes", "60", "--out", tmp_path / "parts", "--resume"]
+    parts = tmp_path / "parts"
+    assert pellucid(*command, "training.steps=2", "--out", parts).code == 0
+    longer = ["training.steps=4", "--minutes", "60", "--out", parts, "--resume"]
     resumed = pellucid(*command, *longer)
     assert resumed.code == 0 and "going on from step 2" in resumed.err
-    assert short_runs.same_weights(tmp_path / "whole" / "last", tmp_path / "parts" / "last")
-    own = tmp_path / "parts" / "train.toml"
-    third = pellucid("train", own, "--out", tmp_path / "parts", "--resume", "--set", "training.steps=5")
+    assert short_runs.same_weights(tmp_path / "whole" / "last", parts / "last")
+    third = pellucid("train", parts / "train.toml", "--out", parts, "--resume", "--set", "training.steps=5")
     assert third.code == 0 and "going on from step 4" in third.err
     Path(source).write_text("another\n" * 120, "utf-8")
     refused = pellucid(*command, *longer)

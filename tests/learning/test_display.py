@@ -1,4 +1,4 @@
-"""What a training says while it runs, on a terminal and elsewhere, with a clock of our own."""
+"""What a training says while it runs, on a terminal and elsewhere."""
 
 import dataclasses
 import io
@@ -16,36 +16,27 @@ CONFIG = Config(training=TrainingConfig(steps=100))
 FOUND = short_runs.validation(31.25, 2.0, 55.5)
 
 
-class Clock:
-    """Seconds that pass only when told to."""
-
-    now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-def steps(clock: Clock, count: int, seconds: float, validated: int = 0, skipped: int = 0) -> Iterator[Step]:
-    """Steps of 100 tokens; the one that is validated takes a minute more."""
+def steps(count: int, validated: int = 0, skipped: int = 0) -> Iterator[Step]:
+    """Steps of 100 tokens and a second; the validation of one takes a minute."""
     for number in range(1, count + 1):
-        clock.now += seconds + (60 if number == validated else 0)
+        seconds = number + 60.0 * (0 < validated < number)
         loss = float("nan") if number == skipped else 3.0
         update = Update(3.5, loss, 100, 0.1, 1.0, skipped=number == skipped)
-        yield Step(number, 0, update, clock.now, FOUND if number == validated else None, number == validated)
+        yield Step(number, 0, update, seconds, FOUND if number == validated else None, number == validated)
 
 
 def test_a_line_every_ten_seconds_and_at_each_validation() -> None:
-    clock, said = Clock(), list[str]()
-    show = plain_lines(CONFIG, said.append, clock)
-    for step in steps(clock, 30, seconds=1.0, validated=15):
+    said = list[str]()
+    show = plain_lines(CONFIG, said.append)
+    for step in steps(30, validated=15):
         show(step)
     assert [line.split("  ")[0] for line in said] == [
         "step 1/100",
         "step 11/100",
-        "step 15/100",
         "validation at step 15: loss 2.000, perplexity 7.39, BLEU 31.25, chrF 55.50, exact 12.50 "
         "(the best so far)",
-        "step 25/100",
+        "step 16/100",
+        "step 26/100",
     ]
     assert said[1] == "step 11/100  loss 3.000  100 tokens/s  0:01:29 left"
 
@@ -62,18 +53,17 @@ def test_a_line_every_ten_seconds_and_at_each_validation() -> None:
 def test_the_line_of_a_step(
     limits: dict[str, float], events: dict[str, int], line: str, fraction: float
 ) -> None:
-    clock = Clock()
-    pace = Pace(TrainingConfig(**{"steps": 100} | limits), clock)  # type: ignore[arg-type]
-    for step in steps(clock, 10, 1.0, **events):
+    pace = Pace(TrainingConfig(**{"steps": 100} | limits))  # type: ignore[arg-type]
+    for step in steps(10, **events):
         pace.add(step)
     assert pace.line(step).startswith(line) and pace.fraction(step) == pytest.approx(fraction)
 
 
 def test_a_bar_on_a_terminal() -> None:
-    clock, written = Clock(), io.StringIO()
+    written = io.StringIO()
     console = Console(file=written, force_terminal=True, width=100, color_system=None)
-    with showing_bar(CONFIG, console, clock) as show:
-        for step in steps(clock, 100, seconds=1.0, validated=50):
+    with showing_bar(CONFIG, console) as show:
+        for step in steps(100, validated=50):
             show(step)
     assert "validation at step 50: loss 2.000" in written.getvalue()
     at_the_end = "━━━━━━━━━━━━ step 100/100  loss 3.000  100 tokens/s  0:00:00 left"
@@ -83,9 +73,8 @@ def test_a_bar_on_a_terminal() -> None:
 def test_a_validation_shows_two_translations() -> None:
     found = dataclasses.replace(FOUND, samples=(Sample("a b", "b a", "b"), Sample("c", "[c]", "")))
     said = list[str]()
-    plain_lines(CONFIG, said.append, Clock())(
-        Step(7, 0, Update(3.5, 3.0, 100, 0.1, 1.0, skipped=False), 1.0, found)
-    )
+    (step,) = steps(1)
+    plain_lines(CONFIG, said.append)(dataclasses.replace(step, validation=found))
     samples = ["source:      a b", "reference:   b a", "translation: b"]
     samples += ["source:      c", "reference:   [c]", "translation: "]
     assert said[2:] == [f"  {line}" for line in samples]

@@ -18,7 +18,7 @@ import pellucid
 from pellucid.data.batch import Batch
 from pellucid.errors import PellucidError
 from pellucid.folder.checkpoint import newest_state
-from pellucid.learning import learner as learner_module
+from pellucid.learning import workers
 from pellucid.learning.learner import Learner
 from pellucid.learning.loss import Loss, loss_of
 from pellucid.model import Transformer
@@ -49,7 +49,7 @@ def poisoned(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., list[Bat
                 loss = loss_of(model, batch, smoothing)
                 return replace(loss, smoothed=loss.smoothed + math.nan) if step in steps else loss
 
-            monkeypatch.setattr(learner_module, "loss_of", poisoned_loss)
+            monkeypatch.setattr(workers, "loss_of", poisoned_loss)
             return original(self, taken, step, done)
 
         monkeypatch.setattr(Learner, "learn", learn)

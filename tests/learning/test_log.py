@@ -1,6 +1,5 @@
 """log.txt in a run's folder: all that was said, in the order in which it was said, also after a resume."""
 
-import dataclasses
 import re
 import signal
 import warnings
@@ -57,7 +56,6 @@ def test_warnings_and_errors_are_in_the_log_and_shown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     config = short_runs.config(tmp_path / "data", {"training.max_skipped": 0})
-    few = dataclasses.replace(config, vocabulary=dataclasses.replace(config.vocabulary, size=8))
     learn = Learner.learn
 
     def poisoned(self: Learner, batches: Any, step: int, done: float) -> Any:
@@ -68,10 +66,9 @@ def test_warnings_and_errors_are_in_the_log_and_shown(
 
     monkeypatch.setattr(Learner, "learn", poisoned)
     with pytest.warns(UserWarning) as warned, pytest.raises(PellucidError) as error:
-        pellucid.train(few, tmp_path / "run")
+        pellucid.train(config, tmp_path / "run")
     lines = logged(tmp_path / "run")
     told = [str(each.message) for each in warned]
-    assert "cannot tell these words apart" in told[0] and told[1] == "of a step"
-    assert [line for line in lines if line.startswith("warning: ")] == [f"warning: {each}" for each in told]
+    assert told == ["of a step"] and "warning: of a step" in lines
     assert lines[-1] == str(error.value)
     assert warnings.showwarning.__module__ == "warnings"

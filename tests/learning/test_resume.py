@@ -19,12 +19,13 @@ from short_runs import SAMPLED
 import pellucid
 from pellucid.config.toml_file import to_toml
 from pellucid.data.corpus import fingerprint
-from pellucid.errors import UsageError
+from pellucid.errors import PellucidError, UsageError
+from pellucid.folder import checkpoint
 from pellucid.folder.checkpoint import newest_state
 from pellucid.learning import saving
-from pellucid.learning.setting_up import Position, Request, set_up
+from pellucid.learning.setting_up import Position, set_up
 from pellucid.learning.stop import Interrupted, StopRequest
-from pellucid.learning.text import PythonText
+from pellucid.learning.text import Request
 
 # Two epochs of about ten batches, validated now and then, with dropout and subword sampling on.
 SETTINGS = SAMPLED | {"training.steps": 14, "training.batch_tokens": 80, "training.validate_every": 4}
@@ -60,16 +61,25 @@ def test_resumed_is_uninterrupted(tmp_path: Path, settings: dict[str, Any]) -> N
 
 def test_a_resume_forgets_nothing_of_its_position(tmp_path: Path) -> None:
     config = short_runs.config(tmp_path / "data")
-    asked = Request(config, tmp_path / "run", True, (), "cpu", PythonText(), print)
+    asked = Request(config, tmp_path / "run", True, device="cpu")
     (tmp_path / "run").mkdir()
     run = set_up(asked, print, StopRequest())
-    position = Position(
-        step=2, epoch=1, batch=3, seconds=9.5, skipped=4, best_score=0.5, best_loss=1.5, stale=6
-    )
+    position = Position(step=2, epoch=1, batch=3, seconds=9.5, skipped=4, best=[0.5, -1.5], stale=6)
     assert all(getattr(position, name) != value for name, value in vars(Position()).items())
     run.position = position
     saving.save(run)
     assert set_up(asked, print, StopRequest()).position == position
+
+
+def test_a_state_of_another_version_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = short_runs.config(tmp_path / "data")
+    stop(config, tmp_path / "run", 2)
+    saved = newest_state(tmp_path / "run")
+    assert saved
+    older = dataclasses.replace(saved, state=saved.state | {"position": {"step": 2, "best_score": 1.0}})
+    monkeypatch.setattr(checkpoint, "newest_state", lambda _: older)
+    with pytest.raises(PellucidError, match=r"step-2: another version of Pellucid .* start_from = "):
+        set_up(Request(config, tmp_path / "run", True, device="cpu"), print, StopRequest())
 
 
 def test_the_minutes_spent_survive_a_resume(tmp_path: Path) -> None:
@@ -144,23 +154,16 @@ def test_other_data_is_refused_with_what_differs(
     assert "  data.validation: [[" in refused(changed(config, "data", validation=()), run)
 
 
-def test_what_is_accepted_is_let_through(tmp_path: Path) -> None:
-    config = short_runs.config(tmp_path / "data")
-    stop(config, tmp_path / "run", 2)
-    other = changed(short_runs.config(tmp_path / "more", count=70), "training", peak_rate=0.02)
-    other = changed(other, "data", validation=())
-    accept = ("training.peak_rate", "data")
-    steps = list(pellucid.training(other, tmp_path / "run", resume=True, accept=accept))
-    assert [step.number for step in steps] == [3, 4, 5, 6]
-    assert steps[0].update.rate == pytest.approx(0.02 * 3 / 4)
-
-
-def test_what_only_decides_the_end_may_change(tmp_path: Path) -> None:
+def test_what_is_accepted_or_only_decides_the_end_may_change(tmp_path: Path) -> None:
     config = short_runs.config(tmp_path / "data")
     stop(config, tmp_path / "run", 2)
     ending = dict(steps=4, minutes=5.0, checkpoint_every=1, keep_checkpoints=3, patience=9)
-    other = changed(config, "training", **ending)
-    assert [step.number for step in pellucid.training(other, tmp_path / "run", resume=True)] == [3, 4]
+    other = changed(short_runs.config(tmp_path / "more", count=70), "training", peak_rate=0.02, **ending)
+    other = changed(other, "data", validation=())
+    accept = ("training.peak_rate", "data")
+    steps = list(pellucid.training(other, tmp_path / "run", resume=True, accept=accept))
+    assert [step.number for step in steps] == [3, 4]
+    assert steps[0].update.rate == pytest.approx(0.02 * 3 / 4)
     kept = {path.name for path in (tmp_path / "run" / "checkpoints").iterdir()}
     assert kept == {"step-2", "step-3", "step-4"}
 

@@ -1,4 +1,5 @@
-"""The first Ctrl-C is answered at once, whatever the training does; and it loses nothing."""
+"""A signal is answered at once, whatever the training does, and loses nothing; between two steps it is the
+caller's."""
 
 import os
 import signal
@@ -9,6 +10,7 @@ from typing import Any
 
 import pytest
 import short_runs
+import torch
 
 import pellucid
 from pellucid.learning import run as run_module
@@ -16,6 +18,7 @@ from pellucid.learning import saving, setting_up
 from pellucid.learning.stop import AGAIN, END, STEP, Interrupted
 from pellucid.text import vocabulary_training
 
+POSIX = pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGHUP")
 NOTHING = "\nstopping: there is nothing new to save.\n"
 
 
@@ -97,3 +100,66 @@ def test_a_signal_at_the_end_in_the_middle_of_a_line_waits_for_the_end_of_both(
     pellucid.train(config, tmp_path / "run", report=report)
     assert END + AGAIN.format("Ctrl-C", 6) in capfd.readouterr().err
     assert said[-1].startswith("average of ") and (tmp_path / "run" / "averaged").exists()
+
+
+@POSIX
+def test_a_terminal_that_closes_saves_though_it_says_so_twice(tmp_path: Path) -> None:
+    config = short_runs.config(tmp_path / "data")
+    pellucid.train(config, tmp_path / "whole")
+    with pytest.raises(Interrupted) as error:
+        for step in pellucid.training(config, tmp_path / "parts"):
+            if step.number == 2:
+                signal.raise_signal(signal.SIGHUP)
+                signal.raise_signal(signal.SIGHUP)
+    assert str(error.value) == f"stopped by SIGHUP at step 3; everything is saved in {tmp_path / 'parts'}."
+    pellucid.train(config, tmp_path / "parts", resume=True)
+    assert short_runs.same_run(tmp_path / "whole", tmp_path / "parts")
+
+
+@POSIX
+def test_nohup_is_respected(tmp_path: Path) -> None:
+    config = short_runs.config(tmp_path / "data")
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        for step in pellucid.training(config, tmp_path / "run"):
+            if step.number == 2:
+                signal.raise_signal(signal.SIGHUP)
+        assert step.number == 6 and signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+# Between two steps Ctrl-C, random numbers and threads are the caller's
+
+THREE = {"training.steps": 3, "model.dropout": 0.3}
+
+
+def test_the_callers_random_numbers_and_the_trainings_are_apart(tmp_path: Path) -> None:
+    config = short_runs.config(tmp_path / "data", THREE)
+    pellucid.train(config, tmp_path / "quiet", show=False)
+    torch.manual_seed(5)
+    expected = torch.rand(4).tolist()
+    torch.manual_seed(5)
+    drawn = [torch.rand(1).item()]
+    drawn += [torch.rand(1).item() for _ in pellucid.training(config, tmp_path / "drawing")]
+    assert drawn == expected and short_runs.same_run(tmp_path / "quiet", tmp_path / "drawing")
+
+
+def test_ctrl_c_and_threads_are_the_callers_between_two_steps_and_after_a_loop_that_is_left(
+    tmp_path: Path,
+) -> None:
+    before, handler = torch.get_num_threads(), signal.getsignal(signal.SIGINT)
+    torch.set_num_threads(3)
+    try:
+        steps = pellucid.training(short_runs.config(tmp_path / "data", THREE), tmp_path / "run")
+        for number in (1, 2):
+            assert next(steps).number == number and torch.get_num_threads() == 3
+            assert signal.getsignal(signal.SIGINT) is handler
+            with pytest.raises(KeyboardInterrupt):
+                signal.raise_signal(signal.SIGINT)
+        terminate = signal.getsignal(signal.SIGTERM)
+        steps.close()  # type: ignore[attr-defined]
+        assert torch.get_num_threads() == 3 and signal.getsignal(signal.SIGINT) is handler
+        assert signal.getsignal(signal.SIGTERM) is not terminate
+    finally:
+        torch.set_num_threads(before)

@@ -4,8 +4,9 @@ import dataclasses
 import json
 import math
 import os
-import re
+from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,19 +14,20 @@ import short_runs
 import torch
 
 import pellucid
+from pellucid.config.toml_file import from_table, to_table
 from pellucid.data.batch import make_batch
-from pellucid.data.corpus import read_pairs
+from pellucid.data.corpus import Pair, Report, read_pairs
 from pellucid.data.examples import encode_pairs
 from pellucid.errors import PellucidError
 from pellucid.folder.checkpoint import newest_state
 from pellucid.folder.load import load_model
 from pellucid.learning import run as run_module
 from pellucid.learning import saving
-from pellucid.learning.log import open_metrics, write_metrics
-from pellucid.learning.setting_up import Request, set_up
+from pellucid.learning.log import Log
+from pellucid.learning.setting_up import set_up
 from pellucid.learning.step import Step
 from pellucid.learning.stop import StopRequest
-from pellucid.learning.text import PythonText
+from pellucid.learning.text import Request, Text, overlap
 from pellucid.learning.validation import validate
 
 # Enough to learn the language, in three seconds of a processor.
@@ -100,7 +102,7 @@ def test_order_and_segmentation_are_of_seed_and_epoch(tmp_path: Path) -> None:
         for sampled in (False, True):
             settings = {**short_runs.SAMPLED, "training.seed": seed, "vocabulary.sampling": 0.3 * sampled}
             config = short_runs.config(tmp_path / "data", settings)
-            asked = Request(config, tmp_path / f"{seed}{sampled}", False, (), "cpu", PythonText(), print)
+            asked = Request(config, tmp_path / f"{seed}{sampled}", False, device="cpu")
             run = set_up(asked, print, StopRequest())
             for epoch in (0, 1):
                 batches = list(run.batches(epoch, 0))
@@ -121,11 +123,15 @@ def test_no_step_at_all_gives_a_model_too_and_is_said(tmp_path: Path, limit: dic
     assert lines[-1] == "nothing was learned: the training ended at step 0 with its first weights"
 
 
-def test_minutes_stop_it(tmp_path: Path) -> None:
-    many = {"training.steps": 100_000, "training.validate_every": 100_000}
-    steps = trained(tmp_path, many | {"training.minutes": 0.3 / 60})
-    assert 1 <= len(steps) < 100_000
+def test_minutes_stop_it_and_the_rate_falls_to_0_until_then(tmp_path: Path) -> None:
+    settings = {"training.warmup_steps": 1, "training.peak_rate": 0.001, "training.validate_every": 10**6}
+    settings |= {"training.steps": 10**6, "training.minutes": 0.3 / 60, "training.cooldown": 1.0}
+    steps = trained(tmp_path, settings)
     assert steps[-1].seconds >= 0.3 and all(step.seconds < 0.3 for step in steps[:-1])
+    shares = [step.update.rate * step.number**0.5 / 0.001 for step in steps]
+    # A step's seconds are read before it is logged, so the rate of the next one is a little lower still.
+    assert all(share <= 1 - step.seconds / 0.3 for share, step in zip(shares[1:], steps[:-1], strict=True))
+    assert shares == sorted(shares, reverse=True) and 0 <= shares[-1] <= shares[0] <= 1
 
 
 def test_the_loss_decides_between_equal_scores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -136,28 +142,7 @@ def test_the_loss_decides_between_equal_scores(tmp_path: Path, monkeypatch: pyte
     assert [step.best for step in steps] == [True, True, False, False, True, False, False, False]
     assert load_model(tmp_path / "run").manifest["provenance"]["steps"] == 5
     saved = newest_state(tmp_path / "run")
-    assert saved and saved.state["position"]["best_score"] == 0.0
-    assert saved.state["position"]["best_loss"] == 3.0
-
-
-def test_best_averaged_and_last_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    short_runs.validated_as(monkeypatch, 10.0, 30.0, 20.0, 15.0, 25.0)  # steps 2, 4, 6, 7; the average
-    settings = {"training.validate_every": 2, "training.steps": 7, "data.licence": "ours"}
-    run, at = tmp_path / "run", dict[int, dict[str, torch.Tensor]]()
-    for step in pellucid.training(short_runs.config(tmp_path / "data", settings), run):
-        if step.best:
-            at[step.number] = short_runs.weights(run)
-    best, last, averaged = (load_model(run / name) for name in (".", "last", "averaged"))
-    provenance, *others = (each.manifest["provenance"] for each in (best, last, averaged))
-    assert [provenance["steps"], *(each["steps"] for each in others)] == [4, 7, 7]
-    assert provenance["scores"]["validation"]["bleu"] == 30.0 and provenance["licence"] == "ours"
-    assert others[1]["scores"]["validation"]["bleu"] == 25.0
-    assert provenance["versions"]["pellucid"] == pellucid.__version__ and len(provenance["data"]) == 4
-    assert all(torch.equal(best[0].state_dict()[name], tensor) for name, tensor in at[4].items())
-    saved = newest_state(run)
-    assert saved and saved.step == 7
-    for name, tensor in last[0].state_dict().items():
-        assert torch.equal(tensor, saved.tensors[f"model.{name}"])
+    assert saved and saved.state["position"]["best"] == [0.0, -3.0]
 
 
 @pytest.mark.parametrize(
@@ -181,18 +166,19 @@ def test_the_configurations_metric_decides(
 
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
 def test_a_models_scores_are_its_own(tmp_path: Path, precision: str) -> None:
-    """What is validated is what is kept: the folder's model has the scores that its manifest names."""
-    trained(tmp_path, {"training.precision": precision, "training.average": 0})
-    model, vocabulary, config, manifest = load_model(tmp_path / "run")
-    pairs, _ = read_pairs(short_runs.config(tmp_path / "data").data.validation, config.data)
-    examples, _ = encode_pairs(pairs, vocabulary, config.data)
-    scores = validate(
-        model, vocabulary, config, [make_batch(examples, vocabulary.start_id, vocabulary.pad_id)], pairs
-    )
-    told = manifest["provenance"]["scores"]["validation"]
-    assert scores.figures() == told | {
-        name: pytest.approx(told[name], rel=1e-6) for name in ("loss", "perplexity")
-    }
+    """What is validated is what is kept: each folder's model has the scores that its manifest names."""
+    trained(tmp_path, {"training.precision": precision, "data.licence": "ours"})
+    for folder in (tmp_path / "run", tmp_path / "run" / "averaged"):
+        model, vocabulary, config, manifest = load_model(folder)
+        pairs, _ = read_pairs(short_runs.config(tmp_path / "data").data.validation, config.data)
+        examples, _ = encode_pairs(pairs, vocabulary, config.data)
+        batches = [make_batch(examples, vocabulary.start_id, vocabulary.pad_id)]
+        figures = validate(model, vocabulary, config, batches, pairs).figures()
+        told = manifest["provenance"]["scores"]["validation"]
+        about = {name: pytest.approx(told[name], rel=1e-6) for name in ("loss", "perplexity")}
+        assert figures == told | about
+        assert manifest["provenance"]["licence"] == "ours" and len(manifest["provenance"]["data"]) == 4
+        assert manifest["provenance"]["versions"]["pellucid"] == pellucid.__version__
 
 
 def test_without_validation_data(tmp_path: Path) -> None:
@@ -218,37 +204,20 @@ def test_what_is_said_beside_the_steps(tmp_path: Path) -> None:
     assert lines[-1].startswith(rising)
 
 
-def test_the_rate_falls_to_0_at_the_end_of_the_steps_or_of_the_minutes(tmp_path: Path) -> None:
-    quick = {"training.warmup_steps": 1, "training.schedule": "inverse_sqrt", "training.peak_rate": 0.001}
-    by_steps = trained(tmp_path / "a", quick | {"training.steps": 4, "training.cooldown": 0.5})
-    assert [step.update.rate * step.number**0.5 for step in by_steps] == pytest.approx(
-        [0.001, 0.001, 0.001, 0.0005]
-    )
-    by_time = trained(tmp_path / "b", quick | {"training.minutes": 0.01, "training.cooldown": 1.0})
-    shares = [step.update.rate * step.number**0.5 / 0.001 for step in by_time]
-    # A step's seconds are read before it is logged, so the rate of the next one is a little lower still.
-    assert all(share <= 1 - step.seconds / 0.6 for share, step in zip(shares[1:], by_time[:-1], strict=True))
-    assert shares == sorted(shares, reverse=True) and 0 <= shares[-1] < shares[0] <= 1
-
-
-def test_a_vocabulary_that_knows_too_little_is_reported(tmp_path: Path) -> None:
-    plain = short_runs.config(tmp_path / "data")
-    words = dataclasses.replace(plain.vocabulary, kind="word", size=8, model=())
-    lines: list[str] = []
-    with pytest.warns(UserWarning, match="cannot tell these words apart") as warned:
-        config = dataclasses.replace(plain, vocabulary=words)
-        next(iter(pellucid.training(config, tmp_path / "run", report=lines.append)))
-    share = re.search(r"unknown tokens: ([\d.]+)% of the source", lines[0])
-    assert share and 1 < float(share[1]) <= 100
-    told = str(warned[0].message)
-    assert told.startswith(f"[vocabulary] size = 8: {float(share[1]):.1f}% of the source tokens and ")
+def test_the_rate_falls_to_0_in_the_last_steps(tmp_path: Path) -> None:
+    quick = {"training.warmup_steps": 1, "training.peak_rate": 0.001}
+    steps = trained(tmp_path, quick | {"training.steps": 4, "training.cooldown": 0.5})
+    shares = [step.update.rate * step.number**0.5 for step in steps]
+    assert shares == pytest.approx([0.001, 0.001, 0.001, 0.0005])
 
 
 def test_metrics_after_the_checkpoint_are_written_again(tmp_path: Path) -> None:
     path = tmp_path / "metrics.jsonl"
     path.write_text('{"step": 1}\n{"step": 2}\n{"step": 3}\n{"ste')  # a kill cut it short
-    with open_metrics(path, 2) as file:
-        write_metrics(file, {"step": 3, "again": True})
+    log = Log(print)
+    with log.following():
+        log.open(tmp_path, 2)
+        log.measure({"step": 3, "again": True})
     assert path.read_text() == '{"step": 1}\n{"step": 2}\n{"step": 3, "again": true}\n'
 
 
@@ -273,6 +242,52 @@ def test_free_memory_goes_back_every_ten_steps_and_after_validations(
     counts = {step.number: len(trimmed) for step in pellucid.training(config, tmp_path / "run")}
     trims = [number for number in counts if counts[number] > counts.get(number - 1, 0)]
     assert trims == [7, 10, 14, 20, 21, 22]
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float]]:
+    """The training's clock, in seconds: a list of one number, which a test may raise."""
+    now = [0.0]
+    monkeypatch.setattr(run_module, "time", SimpleNamespace(perf_counter=lambda: now[0]))
+    yield now
+
+
+@pytest.mark.parametrize(("minutes", "steps"), [(10.0, [0, 5, 7, 10, 12]), (0.0, [0, 5, 10, 12])])
+def test_a_checkpoint_is_written_when_the_last_one_is_old(
+    tmp_path: Path, clock: list[float], minutes: float, steps: list[int]
+) -> None:
+    settings = {"training.steps": 12, "training.checkpoint_every": 5, "training.keep_checkpoints": 20}
+    config = short_runs.config(tmp_path / "data", settings | {"training.checkpoint_minutes": minutes})
+    for step in pellucid.training(config, tmp_path / "run"):
+        # The 5th is saved for its number, the 7th because ten minutes have passed since the 5th.
+        clock[0] += {1: 301, 5: 300, 6: 300}.get(step.number, 0)
+    assert sorted(int(path.name[5:]) for path in (tmp_path / "run" / "checkpoints").iterdir()) == steps
+
+
+def made(*texts: tuple[str, str]) -> list[Pair]:
+    return [Pair(source, target, 0, line, "some.in") for line, (source, target) in enumerate(texts, 1)]
+
+
+def test_validation_text_that_is_in_the_training_text_is_counted() -> None:
+    training = made(("a", "1"), ("b", "2"), ("c", "3"), ("a", "1"), ("d", "4"))
+    seen = made(("a", "1"), ("a", "1"), ("b", "9"), ("c", "3"), ("e", "4"), ("a", "4"))
+    assert overlap(Text(training, Report(), made(("e", "1"), ("f", "5")), Report())) == ""
+    assert overlap(Text(training, Report(), seen, Report())) == (
+        "5 of the 6 validation sentences are in the training text: on new text the model is worse than its "
+        "validations say"
+    )
+
+
+def test_one_file_on_both_sides_is_warned_of(tmp_path: Path) -> None:
+    config = short_runs.config(tmp_path / "data", {"training.steps": 1})
+    table = to_table(config)
+    for part in ("train", "validation"):
+        table["data"][part] = [[table["data"][part][0][0]] * 2]
+    with pytest.warns(UserWarning) as warned:
+        pellucid.train(from_table(table), tmp_path / "run")
+    said = "the target is the source. If the model shall do more than copy, look whether the right two files"
+    for part, each in zip(("train", "validation"), warned, strict=True):
+        assert str(each.message) == f"[data] {part}: in most pairs {said} are named."
 
 
 # A checkpoint of a run is a translator too

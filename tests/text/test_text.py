@@ -2,21 +2,26 @@
 
 import random
 import re
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 import short_runs
 
 import pellucid
-from pellucid.config.schema import DataConfig
 from pellucid.config.toml_file import from_table
-from pellucid.data.corpus import Pair
-from pellucid.data.held_out import hold_out
+from pellucid.data.corpus import Pair, hold_out
 from pellucid.errors import UsageError
 from pellucid.folder.load import load_model
-from pellucid.learning.text import check_text, read_text
+from pellucid.learning.text import Request, check_text, read_text
 
 TEXTS = [(f"source {number % 90}", f"target {number}") for number in range(100)]
+
+
+def asked(data: dict[str, object], pairs: Sequence[Any], validation: Sequence[Any] = ()) -> Request:
+    """What a training is asked for that has these pairs."""
+    return Request(from_table({"data": data}), Path("run"), pairs=pairs, validation_pairs=validation)
 
 
 def as_pairs(texts: list[tuple[str, str]]) -> list[Pair]:
@@ -25,7 +30,7 @@ def as_pairs(texts: list[tuple[str, str]]) -> list[Pair]:
 
 
 def test_no_source_is_both_learned_and_held_out_whatever_the_order() -> None:
-    texts = [*TEXTS, ("SOURCE  7 ", "in capitals"), (" source 8", "after a space")]
+    texts = [*TEXTS, *((f" SOURCE  {number} ", "in capitals") for number in range(90))]
     kept, held_out = hold_out(as_pairs(texts), 20)
     assert 18 <= len(held_out) <= 20 and len(kept) + len(held_out) == len(texts)
     chosen, learned = ({" ".join(pair.source.lower().split()) for pair in part} for part in (held_out, kept))
@@ -64,29 +69,29 @@ def test_pairs_from_python_train_as_a_file_of_them_does_and_are_resumed(tmp_path
     pellucid.train(table(), tmp_path / "pairs", show=False, resume=True, pairs=pairs)
     assert short_runs.same_run(tmp_path / "files", tmp_path / "pairs")
     assert load_model(tmp_path / "pairs").manifest["provenance"]["data"].keys() == {"pairs"}
-    text = read_text(DataConfig(), check_text(pairs[:50], pairs[50:], DataConfig()))
+    text = read_text(asked({}, pairs[:50], pairs[50:]))
     assert [(pair.source, pair.target) for pair in text.validation] == pairs[50:]
 
 
 @pytest.mark.parametrize(
     ("data", "given", "message"),
     [
-        ({"train": ["a", "b"]}, (TEXTS, None), "pairs and files in [data] are both given."),
+        ({"train": ["a", "b"]}, TEXTS, "pairs and files in [data] are both given."),
         (
             {"train": ["a", "b"], "validation": ["c", "d"], "held_out": 5},
-            (None, None),
+            [],
             "[data] held_out = 5, and there is validation text too.",
         ),
-        ({}, ([], None), "[data] train is missing: name the parallel text, as in train = "),
+        ({}, [], "[data] train is missing: name the parallel text, as in train = "),
     ],
 )
-def test_text_given_twice_or_not_at_all(data: dict[str, object], given: tuple, message: str) -> None:  # type: ignore[type-arg]
+def test_text_given_twice_or_not_at_all(data: dict[str, object], given: list[Any], message: str) -> None:
     with pytest.raises(UsageError) as error:
-        check_text(*given, from_table({"data": data}).data)
+        check_text(asked(data, given))
     assert str(error.value).startswith(message)
 
 
 def test_what_is_no_pair() -> None:
     for wrong in (("one",), "ab", ("a", None)):
         with pytest.raises(UsageError, match=re.escape(f"pairs[1] is {wrong!r}. A pair is two texts, ")):
-            read_text(DataConfig(), check_text([TEXTS[0], wrong], None, DataConfig()))  # type: ignore[list-item]
+            read_text(asked({}, [TEXTS[0], wrong]))

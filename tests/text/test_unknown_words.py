@@ -20,7 +20,6 @@ def test_translate_goes_on_and_says_which_word_was_unknown(pellucid: Command) ->
         ("explain", "demo", "I like catts", "--to", "es"),
         ("explain", "demo", "I like cats", "--to", "es", "--target", "gattos"),
         ("explain", "demo", "I like cats", "--to", "es", "--against", "gattos"),
-        ("compare", "demo", "catts", "I like cats", "cats", "--to", "es"),
         ("compare", "demo", "cats", "I like cats", "I catts cats", "--to", "es"),
     ],
 )

@@ -10,8 +10,8 @@ from sentencepiece import SentencePieceNormalizer, SentencePieceTrainer
 
 from pellucid.config.schema import Config, DataConfig, ModelConfig, VocabularyConfig
 from pellucid.errors import PellucidError, UsageError
+from pellucid.text.renumbered import kind_of
 from pellucid.text.vocabulary import Vocabulary, load_vocabulary
-from pellucid.text.vocabulary_file import kind_of
 from pellucid.text.vocabulary_training import train_vocabulary
 
 SOURCES = [

@@ -26,29 +26,27 @@ def test_what_a_sentence_takes_is_no_more_than_was_said(
 ) -> None:
     config = ModelConfig(heads=4, encoder_layers=2, decoder_layers=2, **shape)
     model, count = Transformer(config).eval(), 6
-    requests, rules = [Request(n, limit) for n in range(count)], Rules(2, 3, (0, 1, 2), beam, 1.0, limit - 1)
+    requests = [Request(n, limit, source=[5] * (length - 1) + [3]) for n in range(count)]
+    rules = Rules(2, 3, (0, 1, 2), options=Options(beam, min_length=limit - 1))
     with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiled:
-        decode([model], [[5] * (length - 1) + [3]] * count, requests, rules, Options(beam, 1.0))
+        decode([model], requests, rules)
     assert 0.2 < most_memory(profiled) / (count * bytes_of(config, length, limit, beam)) <= 1
 
 
 def test_sentences_that_do_not_fit_wait() -> None:
     ours, lines = translator(end=1.0), sentences(20)
     assert_same(ours.translate(lines, memory=1), ours.translate(lines))
-    sources, requests = [[4] * 20] * 50, [Request(n, 60) for n in range(50)]
+    requests = [Request(n, 60, source=[4] * 20) for n in range(50)]
     for memory in (1, 2, 4):
-        waiting, _ = shared_out([ours.model], sources, requests, Options(5, 1.0, memory=memory))
+        waiting, _ = shared_out([ours.model], requests, Rules(2, 3, options=Options(memory=memory)))
         taken = len(waiting.take([]))
         each = bytes_of(ours.model.config, 20, 60, 5)
         assert taken * each <= memory << 20 < (taken + 1) * each
 
 
 def test_a_batch_begins_when_the_one_before_has_ended() -> None:
-    waiting, threads = shared_out(
-        [translator().model],
-        [[4] * 8] * 9,
-        [Request(n, 20) for n in range(9)],
-        Options(1, 1.0, batch_tokens=40),
-    )
+    requests = [Request(n, 20, source=[4] * 8) for n in range(9)]
+    rules = Rules(2, 3, options=Options(1, batch_tokens=40))
+    waiting, threads = shared_out([translator().model], requests, rules)
     assert threads == 1 and waiting.take([]) == [0, 1, 2, 3, 4] and waiting.take([2]) == []
     assert waiting.take([]) == [5, 6, 7, 8] and waiting.take([]) == []

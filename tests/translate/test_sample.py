@@ -2,7 +2,6 @@
 
 import functools
 import math
-from collections.abc import Sequence
 
 import pytest
 import torch
@@ -10,26 +9,15 @@ from tables import END, Table, TableDecoding, all_at_once, random_table, rules
 from torch import Tensor
 
 from pellucid.translate.hypotheses import Found
-from pellucid.translate.options import Options, Seeds
 from pellucid.translate.sample import Chance, cut, draw, invert
 from pellucid.translate.search import Request, search
 
 
-def sampled(
-    table: Table,
-    requests: Sequence[Request],
-    sources: Sequence[Sequence[int]],
-    draws: int = 1,
-    seed: int = 0,
-    **cuts: object,
-) -> list[list[Found]]:
-    chance = Chance(Seeds(seed).of(sources), draws)
-    options = Options(5, 1.0, sample=True, **cuts)  # type: ignore[arg-type]
-    choose = functools.partial(draw, options=options, chance=chance)
-    results: dict[int, list[Found]] = {}
-    for step in search(TableDecoding(table), requests, rules(draws), choose, all_at_once(len(requests))):
-        results |= step.done
-    return [results[place] for place in range(len(requests))]
+def sampled(table: Table, limit: int, draws: int, **cuts: object) -> list[Found]:
+    wanted, requests = rules(5, sample=True, n_best=draws, **cuts), [Request(0, limit, source=[7, END])]
+    choose = functools.partial(draw, options=wanted.options, chance=Chance(requests, wanted.options))
+    *_, last = search(TableDecoding(table), requests, wanted, choose, all_at_once(1))
+    return last.done[0]
 
 
 def chi_square(counts: Tensor, probabilities: Tensor) -> float:
@@ -42,7 +30,7 @@ def test_drawn_tokens_have_the_model_s_distribution(temperature: float) -> None:
     """4,000 draws over six tokens: chi-square with 5 degrees of freedom exceeds 20.5 once in 1,000 times."""
     logits = torch.tensor([3.0, 3.0, 3.0, 0.0, 0.5, 1.0, -1.0, 1.5, 0.2])
     draws = 4000
-    (found,) = sampled(lambda *_: logits.clone(), [Request(0, 1)], [[7, END]], draws, temperature=temperature)
+    found = sampled(lambda *_: logits.clone(), 1, draws, temperature=temperature)
     counts = torch.bincount(torch.tensor([each.token_ids[0] for each in found]), minlength=9)
     assert counts[:3].sum() == 0 and counts.sum() == draws
     assert chi_square(counts[3:], (logits[3:] / temperature).softmax(-1)) < 20.5
@@ -66,14 +54,14 @@ def test_temperature_comes_first_then_top_k_then_top_p(
     cuts: dict[str, float], probabilities: list[float]
 ) -> None:
     logits = torch.tensor([0.0, 0.0, 0.0, 0.0, 0.6, 0.25, 0.1, 0.05]).log()
-    (found,) = sampled(lambda *_: logits.clone(), [Request(0, 1)], [[7, END]], draws=4000, **cuts)
+    found = sampled(lambda *_: logits.clone(), 1, 4000, **cuts)
     counts = torch.bincount(torch.tensor([each.token_ids[0] for each in found]), minlength=8)[4:]
     assert (counts / 4000).tolist() == pytest.approx(probabilities, abs=0.03)
 
 
 def test_several_draws_are_independent_of_each_other_at_every_step() -> None:
     table = random_table(seed=12, size=8, end=-6.0)
-    (found,) = sampled(table, [Request(0, 12)], [[5, END]], draws=50)
+    found = sampled(table, 12, 50)
     assert len({tuple(each.token_ids) for each in found}) > 45
     ranks = [(not each.finished, -each.score) for each in found]
     assert ranks == sorted(ranks)
@@ -83,13 +71,6 @@ def test_several_draws_are_independent_of_each_other_at_every_step() -> None:
             float(table(0, tuple(said[:step])).log_softmax(-1)[token]) for step, token in enumerate(said)
         ]
         assert each.log_probabilities == pytest.approx(log_p, abs=1e-5)
-
-
-def test_sentences_that_arrive_one_by_one_get_the_same_seeds() -> None:
-    sources, seeds = [[4, 3], [4, 3], [5, 3], [4, 3]], Seeds(7)
-    assert (
-        [seed for ids in sources for seed in seeds.of([ids])] == Seeds(7).of(sources) != Seeds(8).of(sources)
-    )
 
 
 def test_cut_keeps_the_likeliest() -> None:

@@ -8,7 +8,7 @@ import torch
 from random_translator import assert_same, sentences, translator
 
 from pellucid.text.preparation import restore
-from pellucid.translate.stream import stable_beginning
+from pellucid.translate.translation import stable_beginning
 
 
 def test_a_sample_depends_on_its_seed_and_not_on_its_neighbours() -> None:
@@ -18,8 +18,6 @@ def test_a_sample_depends_on_its_seed_and_not_on_its_neighbours() -> None:
     assert_same([ours.translate(line, **options) for line in lines], together)
     other = ours.translate(lines, **options | {"seed": 8})
     assert sum(our.tokens != their.tokens for our, their in zip(together, other, strict=True)) > 6
-    twice = ours.translate([lines[0], lines[0]], **options)
-    assert twice[0].tokens == together[0].tokens != twice[1].tokens
 
 
 def test_a_cold_sample_is_greedy() -> None:

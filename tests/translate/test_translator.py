@@ -15,7 +15,7 @@ from pellucid.model import Transformer
 from pellucid.seeing.trace import editing
 from pellucid.translate.decoding import batches, decode_batch
 from pellucid.translate.likelihood import log_probabilities
-from pellucid.translate.options import options_of
+from pellucid.translate.options import Options
 from pellucid.translate.search import Request, Rules
 from pellucid.translator import load
 
@@ -133,8 +133,8 @@ def test_padding_is_the_pad_token_s() -> None:
 
     sources, targets = [[5, 6, 3], [3]], [[7, 3], [3]]
     with editing(model, {f"{stack}.token_embeddings": look(stack) for stack in seen}):
-        options = options_of({"beam": 1}, TranslationConfig())
-        list(decode_batch([model], sources, [Request(0, 1), Request(1, 1)], [0, 0], Rules(2, 3), options))
+        requests = [Request(n, 1, source=ids) for n, ids in enumerate(sources)]
+        list(decode_batch([model], requests, Rules(2, 3, options=Options(1))))
         log_probabilities([model], sources, targets, 100)
     padding = model.embedding.weight[4] * math.sqrt(8)
     for read in seen["encoder"]:

@@ -132,10 +132,8 @@ WRONG: dict[str, dict[str, Any]] = {  # how a message begins, and what has it
     "top_p = 1.5 must be a number above 0 and at most 1": dict(top_p=1.5, sample=True),
     "seed = 7 needs sample = True.": dict(seed=7),
     "seed = 'x' must be a whole number.": dict(seed="x", sample=True),
-    'translation has no option "bem". Did you mean "beam"? The options: beam, n_best, ': dict(bem=3),
-    'translation has no option "x". The options: beam, n_best, ': dict(x=3),
+    "id 999 is outside the vocabulary, whose ids are 0": dict(prefix=[999]),
     "prefix: 2 prefixes for 1 sentences. ": dict(prefix=["a", "b"]),
-    "prefix: it must not contain <s> (id 2). ": dict(prefix=[2, 5]),
     "prefix = 'ж' contains words or characters that the vocabulary does not have": dict(prefix="ж"),
     "sentence 1: a prefix of 3 tokens leaves no room within max_length = 3. Set max_length = 4": dict(
         prefix=[5, 6, 7], max_length=3
