@@ -59,9 +59,9 @@ def ours(served: AnyDecoder, threads: int) -> Decoder:
 
     def run(sources: Sources, beam: int) -> list[list[int]]:
         torch.set_num_threads(threads)
-        requests = [Request(number, LENGTH) for number in range(len(sources))]
-        rules = Rules(START, END, (PAD, UNKNOWN, START), beam, min_length=LENGTH - 1)
-        found = decode([served], sources, requests, rules, Options(beam, 1.0, min_length=LENGTH - 1))
+        requests = [Request(number, LENGTH, source=ids) for number, ids in enumerate(sources)]
+        options = Options(beam, min_length=LENGTH - 1)
+        found = decode([served], requests, Rules(START, END, (PAD, UNKNOWN, START), options=options))
         return [each[0].token_ids for each in found]
 
     return run

@@ -32,8 +32,7 @@ from pellucid.config.toml_file import from_table
 from pellucid.data.batch import Batch, batches
 from pellucid.data.corpus import read_pairs
 from pellucid.data.examples import Example, encode_pairs
-from pellucid.learning.learner import Learner
-from pellucid.learning.learning_rate import learning_rate
+from pellucid.learning.learner import Learner, learning_rate
 from pellucid.learning.setting_up import fitted, learned_vocabulary
 from pellucid.learning.validation import validation_loss
 from pellucid.model import Transformer, sinusoids

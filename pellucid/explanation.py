@@ -87,7 +87,7 @@ class Explanation(Reading):
 
     def to_json(self, path: str | Path) -> None:
         """Write the translation, the steps and every tensor; the schema is in pellucid/show/files.py."""
-        write(place(path), as_json(self, self.beam_path))
+        write(place(path), as_json(self))
 
     def to_npz(self, path: str | Path) -> None:
         """Write every tensor by its name, and the tokens, for numpy.load."""
@@ -104,7 +104,7 @@ class Explanation(Reading):
         """Print the steps and the cross-attention as tables.
 
         steps: print the steps alone, in a dozen lines.
-        more: print also the heads, the alignment, the search, and the steps with a cache and without.
+        more: print also the alignment, the search, and the steps with a cache and without.
         tensor: a name or a glob; print these matrices instead, of all heads or of one `head`.
         """
         if head is not None and tensor is None:

@@ -69,10 +69,8 @@ class ByHand:
         width = self.config.width
         scale = math.sqrt(width) if self.config.scale_embeddings else 1.0
         rows = torch.stack([table[token] * scale for token in ids.tolist()])
-        angles = [
-            [place / 10_000 ** (2 * (j // 2) / width) for j in range(width)] for place in range(len(ids))
-        ]
-        waves = [[math.cos(a) if j % 2 else math.sin(a) for j, a in enumerate(row)] for row in angles]
+        angles = [[place / 10_000 ** (j / width) for j in range(0, width, 2)] for place in range(len(ids))]
+        waves = [[wave(a) for a in row for wave in (math.sin, math.cos)] for row in angles]
         self.see(f"{stack}.token_embeddings", rows)
         positions = self.see(f"{stack}.positions", torch.tensor(waves, dtype=rows.dtype))
         return self.see(f"{stack}.embedded", rows + positions)
@@ -101,13 +99,10 @@ class ByHand:
         return self.see(f"{path}.output", out)
 
     def norm(self, path: str, x: Tensor) -> Tensor:
-        means = torch.stack([row.sum() / len(row) for row in x])
-        rows = list(zip(x, self.see(f"{path}.mean", means), strict=True))
-        variances = torch.stack([((row - mean) ** 2).sum() / len(row) for row, mean in rows])
-        self.see(f"{path}.variance", variances)
-        each = zip(rows, variances, strict=True)
-        standardized = torch.stack([(row - mean) / torch.sqrt(v + 1e-5) for (row, mean), v in each])
-        scaled = self.see(f"{path}.standardized", standardized) * self.numbers[f"{path}.weight"]
+        mean = self.see(f"{path}.mean", x.sum(-1) / x.shape[-1])[:, None]
+        variance = self.see(f"{path}.variance", ((x - mean) ** 2).sum(-1) / x.shape[-1])[:, None]
+        standardized = self.see(f"{path}.standardized", (x - mean) / torch.sqrt(variance + 1e-5))
+        scaled = standardized * self.numbers[f"{path}.weight"]
         return self.see(f"{path}.output", scaled + self.numbers[f"{path}.bias"])
 
     def last_norm(self, stack: str, x: Tensor) -> Tensor:
@@ -133,30 +128,28 @@ class ByHand:
         keys_real: list[bool],
         causal: bool,
     ) -> Tensor:
-        size = self.config.width // self.config.heads
-        projected = [self.linear(f"{path}.{name}", z) for name, z in (("query", x), ("key", y), ("value", y))]
+        names = ("query", x), ("key", y), ("value", y)
+        projected = [self.linear(f"{path}.{name}", z) for name, z in names]
+        heads = zip(*(each.chunk(self.config.heads, dim=-1) for each in projected), strict=True)
         contexts, looked, masks = [], [], []
-        for head in range(self.config.heads):
-            queries, keys, values = (each[:, head * size : (head + 1) * size] for each in projected)
+        for head, (queries, keys, values) in enumerate(heads):
             how = self.changes.silent.get((path, head))
             hidden_future = causal and (path, head) not in self.changes.lifted
-            rows, weights_of, mask = [], [], torch.full((len(queries), len(keys)), -math.inf, dtype=x.dtype)
+            mask, rows = torch.full((len(queries), len(keys)), -math.inf, dtype=x.dtype), []
             for i, query in enumerate(queries):
                 allowed = [m for m in range(len(keys)) if keys_real[m] and (m <= i or not hidden_future)]
                 mask[i, allowed] = 0.0
                 weights = self.weights(path, query, keys, allowed, how == "uniform")
-                if (path, b, head, i) in self.changes.weights:
-                    weights = torch.tensor(self.changes.weights[path, b, head, i], dtype=x.dtype)
-                weights_of.append(weights)
-                rows.append(sum((weights[m] * values[m] for m in range(len(keys))), torch.zeros_like(query)))
-            context = torch.stack(rows)
+                changed = self.changes.weights.get((path, b, head, i))
+                rows.append(weights if changed is None else torch.tensor(changed, dtype=x.dtype))
+            looked.append(torch.stack(rows))
+            context = looked[-1] @ values
             if how == "zero":
                 context = torch.zeros_like(context)
             if how == "mean":
                 mean = context[[place for place, real in enumerate(asks_real) if real]].mean(0)
                 context = torch.stack([mean] * len(context))
             contexts.append(context)
-            looked.append(torch.stack(weights_of))
             masks.append(mask)
         self.see_attention(path, projected, torch.stack(masks), torch.stack(looked), torch.stack(contexts))
         concatenated = self.see(f"{path}.concatenated", torch.cat(contexts, dim=-1))

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from pellucid.translate.hypotheses import Array
+from pellucid.translate.options import Options
 from pellucid.translate.search import Rules, Take
 
 PAD, UNKNOWN, START, END = 0, 1, 2, 3
@@ -67,4 +68,4 @@ def random_table(seed: int, size: int, end: float = 0.0, whole: bool = False) ->
 
 
 def rules(width: int, **others: object) -> Rules:
-    return Rules(START, END, FORBIDDEN, width, **others)  # type: ignore[arg-type]
+    return Rules(START, END, FORBIDDEN, options=Options(width, **others))  # type: ignore[arg-type]

@@ -30,7 +30,7 @@ def run(arguments: argparse.Namespace) -> None:
             raise PellucidError(told.removeprefix(PREFIX))
         put(paragraph(f"Right. {verdict.text}", width))
     else:
-        room = " ".join("…" for _ in asked.answer) if asked.tells_count else "…"
+        room = "…" if asked.any_order else " ".join("…" for _ in asked.answer)
         answer = f"Answer ({asked.wanted}): pellucid exercise {asked.name} "
         answer += f'"{room}"' if asked.is_words else room
         put([*paragraph(asked.question, width), "", *paragraph(f"Hint: {asked.hint}", width), "", answer])

@@ -80,8 +80,7 @@ def _config(arguments: argparse.Namespace, out: Path) -> tuple[Config, str]:
         return read(path, limit | {"data.train": [files]} | settings), ""
     from pellucid.learning.choosing import suited
 
-    chosen = suited(files, arguments.minutes or MINUTES, settings, arguments.device)
-    return chosen.config, chosen.to_toml(out)
+    return suited(files, arguments.minutes or MINUTES, settings, arguments.device, out)
 
 
 def _resuming(arguments: argparse.Namespace) -> str:

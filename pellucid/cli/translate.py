@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from pellucid.cli.lines import STANDARD_INPUT, put, standard_input, tell
-from pellucid.translate.options import Seeds, TranslationOptions, check_values
+from pellucid.translate.options import TranslationOptions, check_values
 
 if TYPE_CHECKING:
     from pellucid.translate.translation import Translation
@@ -22,8 +22,6 @@ def run(arguments: argparse.Namespace) -> None:
     from pellucid.translator import load
 
     translator = load(arguments.model, arguments.device, arguments.precision)
-    if arguments.sample:
-        options["seed"] = Seeds(arguments.seed or 0)  # of all lines, however they arrive
     translator.translate([], arguments.to, **options)  # checks the options before any line is read
     if sys.stdin is not None and sys.stdin.isatty():
         tell("Type a sentence and Enter; Ctrl-D (on Windows Ctrl-Z and Enter) ends.")

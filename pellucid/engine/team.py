@@ -12,7 +12,7 @@ from pellucid.engine.library import Team as Structure
 
 GO_HOME, ENCODE, STEP = range(3)  # jobs, as in kernels.c
 REST = 50e-6  # seconds, of a thread that waits for others within a job
-PATIENCE = 0.2  # the share of a session's time that may be waiting; then the thread goes on without helpers
+PATIENCE, AT_LEAST = 0.2, 8e-3  # the share of a session's time, and the seconds, that it may wait for helpers
 ALONE = 1.0  # seconds, in which no session has helpers after that: others use the processor
 
 
@@ -31,7 +31,7 @@ class Team:
 
     @classmethod
     def is_possible(cls) -> bool:
-        """Tell whether helpers came in time of late."""
+        """Tell whether no session has sent late helpers home within the last second."""
         return time.monotonic() >= cls._alone_until
 
     def gather(self, places: Sequence[Sequence[int]], memory: object) -> None:
@@ -49,7 +49,7 @@ class Team:
         began = time.perf_counter()
         self._kernels.begin(*self._places, job)
         self._spent += time.perf_counter() - began
-        if self.structure.rests * REST > max(8e-3, PATIENCE * self._spent):
+        if self.structure.rests * REST > max(AT_LEAST, PATIENCE * self._spent):
             self.part()
             self.structure.size, self.structure.rests = 1, 0
             Team._alone_until = time.monotonic() + ALONE

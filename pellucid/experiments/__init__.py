@@ -7,14 +7,14 @@ measures it. The function takes an explanation, a translator or nothing, and the
 import dataclasses
 import importlib
 import inspect
-import math
 import pkgutil
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from pellucid.config.nearest import nearest
+from pellucid.config.nearest import did_you_mean
 from pellucid.config.whole import is_whole
-from pellucid.errors import PellucidError, UsageError
+from pellucid.errors import UsageError
 from pellucid.experiments.result import Result
 from pellucid.show.columns import paragraph
 from pellucid.translator import Translator, load
@@ -57,19 +57,14 @@ def experiment(
     if text is None:
         return measure(translator, **values)
     explanation = translator.explain(text, to, values.pop("target", None))
-    if any(math.isnan(step.loss) for step in explanation.steps):
-        raise PellucidError(
-            "the model computes NaN for this sentence, so there is nothing to measure. "
-            "pellucid.find_nonfinite(model) names the first tensor that holds one."
-        )
     result = measure(explanation, **values)
     return dataclasses.replace(result, title=result.title or explanation.title)
 
 
 def needs(name: str) -> str:
     """Return what an experiment takes: an "explanation", a "translator" or "nothing"."""
-    first = next(iter(inspect.signature(_module(name).experiment).parameters), "")
-    return first if first in NEEDED else "nothing"
+    parameters = inspect.signature(_module(name).experiment).parameters
+    return next((each for each in parameters if each in NEEDED), "nothing")
 
 
 def settings(name: str) -> dict[str, Any]:
@@ -87,24 +82,20 @@ def described(name: str, width: int) -> list[str]:
 
 def _module(name: str) -> Any:
     if name not in NAMES:
-        near = nearest(name, NAMES, cutoff=0.4)
-        hint = f"Nearest: {', '.join(near)}. " if near else ""
-        raise UsageError(f'no experiment is called "{name}". {hint}There are: {", ".join(NAMES)}.')
+        near = did_you_mean(name, NAMES)
+        raise UsageError(f'no experiment is called "{name}".{near} There are: {", ".join(NAMES)}.')
     return importlib.import_module(f"{__name__}.{name}")
 
 
 def _checked(setting: str, value: Any, default: Any) -> Any:
-    """Return the value of a setting, where it is of the kind of the default value."""
+    """Return the value of a setting: a text, or one whole number, or several, as the default value is."""
     if isinstance(default, tuple):
-        several = value if isinstance(value, list | tuple | range) else [value]
-        return [_checked(setting, each, default[0]) for each in several] or list(default)
-    kind, what = type(default), f"a number, {default} for example"
-    if default is None or kind is str:
-        kind, what = str, f'text in quotes, such as {setting}="…"'
-    elif is_whole(value):  # also where a number with decimals may stand
-        value = kind(value)
-    if kind is int:
-        what = "a whole number, 1 or more"
-    if not isinstance(value, kind) or (kind is int and value < 1):
-        raise UsageError(f"{setting} = {value!r:.60} must be {what}.")
+        several = value if isinstance(value, Iterable) else [value]
+        return [_checked(setting, each, default[0]) for each in several]
+    if isinstance(default, int):
+        if not is_whole(value, 1):
+            raise UsageError(f"{setting} = {value!r:.60} must be a whole number, 1 or more.")
+        return int(value)
+    if not isinstance(value, str | None):
+        raise UsageError(f'{setting} = {value!r:.60} must be text in quotes, such as {setting}="…".')
     return value

@@ -1,4 +1,4 @@
-"""which words a word is due to: gradient × input, and integrated gradients that sum to the whole.
+"""which words a word is due to: integrated gradients, shares that sum to the whole.
 
 Sundararajan et al. (2017) add up the gradients on the straight way from embeddings of zero to the words.
 """
@@ -6,7 +6,7 @@ Sundararajan et al. (2017) add up the gradients on the straight way from embeddi
 import numpy as np
 import torch
 
-from pellucid.experiments.result import Result, matrix
+from pellucid.experiments.result import Result, matrix, shades
 from pellucid.explanation import Explanation
 from pellucid.reading.passes import in_batch, watch
 from pellucid.show.columns import digits
@@ -30,7 +30,6 @@ def experiment(explanation: Explanation, *, steps: int = 512) -> Result:
         matrix("integrated gradients, the source's words", words, source, of_source, ".2f"),
         matrix(f"integrated gradients, {read}", words, explanation.target_tokens, of_read, ".2f"),
         matrix("completeness: sum = log p − log p without words", words, header, sums),
-        matrix("gradient × input, the source's words", words, source, shares[-2, :, : len(source)], ".2f"),
     ]
     place, cause = divmod(int(of_source.argmax()), len(source))
     return Result(
@@ -40,8 +39,8 @@ def experiment(explanation: Explanation, *, steps: int = 512) -> Result:
         f"{of_source[place, cause]:.1f} to {source[cause]!r}. The shares sum to the whole within "
         f"{digits(float(sums[:, 3].abs().max()))} a word.",
         tables=tables,
-        picture=[each.shades(signed=True) for each in (*tables[:2], tables[3])],
-        note=f"In nats of log p; a row for each target word; {steps} points. Gradient × input has no sum.",
+        picture=[shades(each, signed=True) for each in tables[:2]],
+        note=f"In nats of log p; a row for each target word; {steps} points.",
     )
 
 

@@ -25,7 +25,7 @@ def experiment(explanation: Explanation) -> Result:
             sizes |= zip(symbols.split(" × "), shapes[name], strict=True)
             drawn[component] = shapes[name]
             rows.append([component, symbols, "{} × {}".format(*shapes[name]), meaning])
-        tables.append(Table(table["title"], ["component", "shape", "here", "meaning"], rows))
+        tables.append(Table(["component", "shape", "here", "meaning"], rows, title=table["title"]))
     down, across = zip(*drawn.values(), strict=True)
     return Result(
         title=f"{explanation.title}: {', '.join(f'{symbol} = {size}' for symbol, size in sizes.items())}",

@@ -28,7 +28,7 @@ def experiment(explanation: Explanation) -> Result:
         said, steps = read_own_words(explanation, begun)
         both = enumerate(zip_longest(forced, steps), start=1)
         rows = [[str(number), one.expected, *cells(one), *cells(other)] for number, (one, other) in both]
-        tables.append(Table(f"{title}. Its own words: {said}", HEADER, rows, form=".4f", left=2))
+        tables.append(Table(HEADER, rows, 2, form=".4f", title=f"{title}. Its own words: {said}"))
         wrongs.append(sum(row[7] != row[1] for row in rows[1:]))
     losses, own = ([step.loss for step in each] for each in (forced, steps))
     return Result(

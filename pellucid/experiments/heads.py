@@ -18,8 +18,8 @@ from pellucid.show.columns import digits, short
 from pellucid.show.panels import Shades
 
 
-def experiment(explanation: Explanation, *, how: Sequence[str] = HOW) -> Result:
-    """See where each head looks, then silence it in each of these ways."""
+def experiment(explanation: Explanation) -> Result:
+    """See where each head looks, then silence it in three ways."""
     parts, whole = attentions(explanation.trace), probability(explanation)
     rows: list[Row] = []
     for part in parts:
@@ -31,21 +31,21 @@ def experiment(explanation: Explanation, *, how: Sequence[str] = HOW) -> Result:
             places, others = (torch.arange(size) for size in weights_LM.shape)
             apart = float((weights_LM * (places[:, None] - others).abs()).sum(-1).mean())
             looks = [*shares.most_common(1)[0], float(entropies(weights_LM).mean())]
-            silenced = [probability(explanation, silence(part, head, each)) for each in how]
+            silenced = [probability(explanation, silence(part, head, each)) for each in HOW]
             rows.append([f"{short(part)} {head}", *looks, None if "cross" in part else apart, *silenced])
-    header, forms = ["head", "looks most at", "share", "bits", "apart", *how], ["", "", ".2f", ".2f", ".1f"]
-    table = Table("", header, rows, form=[*forms, *[4] * len(how)], left=2)
+    header, forms = ["head", "looks most at", "share", "bits", "apart", *HOW], ["", "", ".2f", ".2f", ".1f"]
+    table = Table(header, rows, 2, form=[*forms, *[4] * len(HOW)])
     worst, (sharp, *_, even) = min(rows, key=lambda row: row[5]), sorted(rows, key=lambda row: row[3])
     slight = sum(abs(row[5] - whole) < 0.01 for row in rows)
     return Result(
-        conclusion=f"Heads differ: of {len(rows)} heads {worst[0]} matters most here: silenced ({how[0]}), "
+        conclusion=f"Heads differ: of {len(rows)} heads {worst[0]} matters most here: silenced ({HOW[0]}), "
         f"the translation's probability goes from {digits(whole)} to {digits(worst[5])}; {slight} change it "
         f"by less than 0.01. The sharpest, {sharp[0]}, has {sharp[3]:.2f} bits and looks most at "
         f"{sharp[1]!r}; the most even, {even[0]}, {even[3]:.2f}.",
         tables=[table],
-        picture=[_panel(table, name, parts) for name in ("bits", *how)],
+        picture=[_panel(table, name, parts) for name in ("bits", *HOW)],
         note="share: of all its attention. bits: the entropy of its weights. apart: positions between who "
-        f"asks and what it looks at. {', '.join(how)}: the translation's probability with the head silenced "
+        f"asks and what it looks at. {', '.join(HOW)}: the translation's probability with the head silenced "
         f"({digits(whole)} with none): its context zero or its mean, or its weights uniform.",
     )
 

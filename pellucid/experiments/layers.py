@@ -13,6 +13,7 @@ from pellucid.reading.passes import in_float32, quietly
 from pellucid.show.panels import Shades
 
 SAID = "the most probable word after each layer, with its probability"
+WANTED = "the expected word's probability and rank"
 DRAWN = "probability of the expected word, and the most probable word"
 
 
@@ -43,8 +44,8 @@ def experiment(explanation: Explanation) -> Result:
     return Result(
         conclusion=f"Layers {refines} here: the expected word is the most probable at {', '.join(counts)}.",
         tables=[
-            Table(SAID, header, list(zip(*said, strict=True)), form=".2f"),
-            Table("the expected word's probability and rank", header, list(zip(*wanted, strict=True))),
+            Table(header, list(zip(*said, strict=True)), form=".2f", title=SAID),
+            Table(header, list(zip(*wanted, strict=True)), title=WANTED),
         ],
         picture=[Shades(DRAWN, p_expected[::-1], names[::-1], expected, words[::-1], 1.0)],
         note="Each layer's output is read by the final projection, which was trained for the last layer "

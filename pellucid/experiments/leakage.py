@@ -9,7 +9,7 @@ from torch import Tensor
 
 from pellucid.cache import NoPast
 from pellucid.experiments.corpus import MEASURED, Corpus, curve, demo_corpus, measure, train
-from pellucid.experiments.result import Result, Row, Table
+from pellucid.experiments.result import Result, Row, Table, bars
 from pellucid.mask import Mask
 from pellucid.model import Transformer
 from pellucid.show.columns import digits
@@ -44,15 +44,16 @@ def compare(corpus: Corpus, steps: int) -> Result:
     rows: list[Row] = [list(row) for row in zip(MEASURED, masked, unmasked, strict=True)]
     header, first, count = ["", "with the mask", "without"], corpus.held_out[0], len(corpus.held_out)
     right, wrong = (round(each[3] * count / 100) for each in (masked, unmasked))
-    of_100 = Table(f"of 100; decoded are {count:,} held-out sentences", header, rows[2:-1], form=".1f")
+    loss = Table(header, rows[:2], title="loss per word")
+    of_100 = Table(header, rows[2:-1], form=".1f", title=f"of 100; decoded are {count:,} held-out sentences")
     curves = {"training, with the mask": curve(losses), "training, without": curve(others)}
     return Result(
         title=f"{first.source} → {first.target}; with the mask: {said:.80}; without: {told:.80}",
         conclusion=f"Without the causal mask the training loss ends at {digits(unmasked[0])} (with it "
         f"{digits(masked[0])}) and {unmasked[2]:.1f}% of the next words are right ({masked[2]:.1f}%), "
         f"and of {count:,} held-out sentences {wrong:,} are translated right ({right:,}).",
-        tables=[Table("loss per word", header, rows[:2]), of_100, Table("find_leak", header, rows[-1:])],
-        picture=[Lines("loss per word", "step", curves, "y"), of_100.bars("of 100", *header[1:])],
+        tables=[loss, of_100, Table(header, rows[-1:], title="find_leak")],
+        picture=[Lines("loss per word", "step", curves, "y"), bars(of_100, "of 100", *header[1:])],
         note=f"{sum(each.numel() for each in model.parameters()):,} parameters, {steps:,} steps; the "
         "same first weights, batches and dropout. Without the mask padding stays hidden.",
     )

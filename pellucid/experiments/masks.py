@@ -6,7 +6,7 @@
 
 import math
 
-from pellucid.experiments.result import Result, Row, Table, matrix
+from pellucid.experiments.result import Result, Row, Table, matrix, shades
 from pellucid.explanation import Explanation
 from pellucid.reading.passes import in_batch, watch
 from pellucid.reading.reading import read
@@ -48,8 +48,8 @@ def experiment(explanation: Explanation) -> Result:
         f"{digits(no_source[1])}, without the causal mask {digits(no_causal[1])}; the target's padding mask "
         f"{'changes nothing here' if no_target[2] < 1e-4 else 'matters too'}, for padding comes last and the "
         "causal mask hides it from every word.",
-        tables=[*tables, Table("", ["the shorter sentence", "p", "log p differs by"], rows)],
-        picture=[each.shades(most=1.0) for each in tables],
+        tables=[*tables, Table(["the shorter sentence", "p", "log p differs by"], rows)],
+        picture=[shades(each, most=1.0) for each in tables],
     )
 
 

@@ -43,8 +43,8 @@ def experiment(explanation: Explanation, *, part: str | None = None) -> Result:
         f"{digits(float(means[1].abs().max()))} at most) and variance 1 ({variances[1].min():z.4f} to "
         f"{variances[1].max():z.4f}: ε = 1e-5 takes the rest).",
         tables=[
-            Table(title, ["norm", "mean", "variance", "final mean", "final var."], spreads, form=".2f"),
-            Table(f"{about}: standardized · weight + bias = final", header, rows, form=".4f", left=2),
+            Table(["norm", "mean", "variance", "final mean", "final var."], spreads, form=".2f", title=title),
+            Table(header, rows, 2, form=".4f", title=f"{about}: standardized · weight + bias = final"),
         ],
         picture=[Shades(f"{part}: {name}", grid, labels, signed=True) for name, grid in grids],
     )

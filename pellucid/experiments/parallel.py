@@ -13,7 +13,7 @@ from torch import Tensor
 
 from pellucid.cache import GrowingPast
 from pellucid.config.device import device_of
-from pellucid.experiments.result import Result, Row, Table
+from pellucid.experiments.result import Result, Row, Table, lines
 from pellucid.model import Transformer
 from pellucid.translator import Translator
 
@@ -36,13 +36,13 @@ def experiment(translator: Translator, *, lengths: Sequence[int] = (2, 4, 8, 16,
         apart = max(float((a - b).abs().max()) for a, b in zip(gradients, others, strict=True))
         rows.append([str(length), fast, slow, slow / fast, abs(loss - other), apart])
     header = ["words", "at once, ms", "step by step, ms", "times as long", "loss off by", "gradients"]
-    table = Table("", header, rows, form=["", ".1f", ".1f", ".1f", ".1e", ".1e"])
+    table = Table(header, rows, form=["", ".1f", ".1f", ".1f", ".1e", ".1e"])
     return Result(
         conclusion=f"With {lengths[-1]} words step by step takes {rows[-1][3]:.1f} times as long as all at "
         f"once; the loss is the same (to {max(table.column('loss off by')):.0e}), and so are the gradients "
         f"(to {max(table.column('gradients')):.0e}).",
         tables=[table],
-        picture=[table.lines("milliseconds, forward and backward", *header[1:3], log="xy")],
+        picture=[lines(table, "milliseconds, forward and backward", *header[1:3], log="xy")],
         note=f"{SENTENCES} sentences; times: the median of {REPEATS}; gradients: of all parameters.",
     )
 

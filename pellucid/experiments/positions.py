@@ -6,33 +6,30 @@ long as the positions.
 """
 
 import math
-from collections.abc import Sequence
 
 import torch
 
-from pellucid.errors import UsageError
 from pellucid.experiments.result import Result, Table
 from pellucid.model import sinusoids
 from pellucid.show.panels import Shades
 from pellucid.translator import Translator
 
+SMALL = (4, 8)  # widths whose encodings fit a table
 SHOWN, DRAWN = 8, 100  # dimensions of a table, positions of the picture
 
 
-def experiment(translator: Translator, *, length: int = 6, widths: Sequence[int] = (4, 8)) -> Result:
-    """Show the encodings of the first `length` positions for these widths and for the model's own."""
-    if odd := [width for width in widths if width % 2]:
-        raise UsageError(f"widths: {odd[0]} is odd, and sine and cosine come in pairs. Give even numbers.")
+def experiment(translator: Translator, *, length: int = 6) -> Result:
+    """Show the encodings of the first `length` positions for small widths and for the model's own."""
     model, width, tables = translator.model, translator.model.config.width, []
-    for each in dict.fromkeys((*(other for other in widths if other != width), width)):
+    for each in (*(small for small in SMALL if small != width), width):
         shown, more = min(SHOWN, each), f", the first {SHOWN} dimensions" if each > SHOWN else ""
         vectors = sinusoids(length, each, torch.float64, torch.device("cpu"))
         header = ["i", *(f"{'cos' if j % 2 else 'sin'} {j}" for j in range(shown))]
         rows = [[str(i), *row[:shown]] for i, row in enumerate(vectors.tolist())]
-        tables.append(Table(f"d = {each}{more}", header, rows, form=".4f"))
+        tables.append(Table(header, rows, form=".4f", title=f"d = {each}{more}"))
     alike = torch.nn.functional.cosine_similarity(vectors, vectors[:1], dim=-1).tolist()
     title = "cosine of positions i and i + k, the same for every i: a distance, not a place"
-    tables.append(Table(title, ["k", *map(str, range(length))], [["", *alike]], form=".4f"))
+    tables.append(Table(["k", *map(str, range(length))], [["", *alike]], form=".4f", title=title))
     words = model.embedding or model.encoder.embedding
     assert words is not None
     word, position = (float(each.detach().double().norm(dim=-1).mean()) for each in (words.weight, vectors))

@@ -4,7 +4,7 @@
 et al. 2017, section 3.1; He et al. 2016).
 """
 
-from pellucid.experiments.result import Result, Row, Table, probability, probability_in
+from pellucid.experiments.result import Result, Row, Table, bars, probability, probability_in
 from pellucid.explanation import Explanation
 from pellucid.seeing.edits import ADDED, together, without_residual
 from pellucid.show.columns import digits, short
@@ -27,7 +27,7 @@ def experiment(explanation: Explanation) -> Result:
         rows.append([short(part), sublayer.replace("_", " "), *lengths, p, change / length])
     none = probability(explanation, together(*map(without_residual, parts)))
     header = ["residual", "around", "‖x‖", "‖added‖", "‖sum‖", "p without", "moved"]
-    table = Table("", header, rows, form=["", "", ".2f", ".2f", ".2f", 4, ".0%"], left=2)
+    table = Table(header, rows, 2, form=["", "", ".2f", ".2f", ".2f", 4, ".0%"])
     costly = sum(p < whole / 2 for p in table.column("p without"))
     worst, mildest = min(rows, key=lambda row: row[5]), max(rows, key=lambda row: row[5])
     return Result(
@@ -37,8 +37,8 @@ def experiment(explanation: Explanation) -> Result:
         f"any it is {digits(none)}.",
         tables=[table],
         picture=[
-            table.bars(f"probability without it ({whole:.4f} with all)", "p without"),
-            table.bars("mean length of the vectors", *header[2:5]),
+            bars(table, f"probability without it ({whole:.4f} with all)", "p without"),
+            bars(table, "mean length of the vectors", *header[2:5]),
         ],
         note="‖x‖: the length of the vectors that come in, ‖added‖: of what the sublayer adds, ‖sum‖: of "
         "both; without the residual ‖added‖ goes on alone. moved: how far the decoder's output lies from "

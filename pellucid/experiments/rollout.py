@@ -7,7 +7,7 @@ mean cross-attention of the last decoder layer through it is our addition.
 
 import torch
 
-from pellucid.experiments.result import Result, matrix
+from pellucid.experiments.result import Result, matrix, shades
 from pellucid.explanation import Explanation
 from pellucid.seeing.records import attentions
 
@@ -34,7 +34,7 @@ def experiment(explanation: Explanation) -> Result:
         f"of {len(expected)} target positions the word that counts most, if one asks what the vectors looked "
         "at are made of, is another than the one looked at.",
         tables=tables,
-        picture=[table.shades(most=1.0) for table in tables],
+        picture=[shades(table, most=1.0) for table in tables],
         note="Derived, not in the model: mean of the heads, half for the residual, nothing of values, norms "
         "and feed-forward layers (Abnar and Zuidema 2020). The cross-attention through it is ours.",
     )

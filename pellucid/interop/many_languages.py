@@ -7,9 +7,8 @@ from pellucid.config.nearest import listed
 from pellucid.errors import PellucidError, UsageError
 from pellucid.interop.foreign import TOKENIZER, Foreign
 from pellucid.interop.pieces import by_id, check_table
-from pellucid.text.renumbered import Renumbered
+from pellucid.text.renumbered import Renumbered, kind_of
 from pellucid.text.vocabulary import Vocabulary, parse
-from pellucid.text.vocabulary_file import kind_of
 
 PIECES, TABLE, ADDED, SPECIAL = (
     "sentencepiece.bpe.model", "vocab.json", "tokenizer.json", "special_tokens_map.json",

@@ -7,9 +7,8 @@ from pellucid.config.schema import DataConfig
 from pellucid.errors import PellucidError
 from pellucid.interop.foreign import Foreign
 from pellucid.interop.pieces import SIDES, by_id, check_table
-from pellucid.text.renumbered import Renumbered
+from pellucid.text.renumbered import Renumbered, kind_of
 from pellucid.text.vocabulary import SOURCE_FILE, TARGET_FILE, Vocabulary, parse, ready_made
-from pellucid.text.vocabulary_file import kind_of
 
 TABLE, TARGET_TABLE = "vocab.json", "target_vocab.json"
 NAMES = {"unk_token": "<unk>", "eos_token": "</s>", "pad_token": "<pad>"}

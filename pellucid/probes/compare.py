@@ -18,18 +18,18 @@ exactly the sum of what each word contributes in B minus what it contributes in 
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
 
 import torch
-from torch import Tensor
+from torch import Tensor, cosine_similarity
 
 from pellucid.config.device import device_of
-from pellucid.model import Attention, EncoderLayer, Transformer, sinusoids
+from pellucid.model import Transformer, sinusoids
 from pellucid.probes.occurrence import Occurrence, find
 from pellucid.reading.alignment import align, target_words
 from pellucid.reading.passes import in_float32, quietly
 from pellucid.reading.reading import Reading, read
 from pellucid.seeing.edits import rewrite
+from pellucid.seeing.records import attentions
 from pellucid.seeing.trace import Trace, trace
 from pellucid.seeing.viewed import Viewed
 from pellucid.translate.text_translator import TextTranslator
@@ -89,7 +89,7 @@ class Comparison(Viewed):
     second: Occurrence
     stages: list[Stage]
     layers: list[LayerChange]  # one for each encoder layer
-    renderings: tuple[Rendering, Rendering]
+    renderings: list[Rendering]  # of the first and the second
 
     @property
     def word(self) -> str:
@@ -118,12 +118,8 @@ def compare(translator: TextTranslator, word: str, a: str, b: str, to: str | Non
     each_way = ((first, here), (first, there), (second, there), (second, here))
     passes = [_encode(model, *way) for way in each_way]  # of each sentence as it is, and moved
     stages = [_stage(name, title, passes) for name, title in stages_of(model)]
-    layers = [
-        layer_change(f"encoder.layers.{number}.self_attention", layer.self_attention, passes[0], passes[2])
-        for number, layer in enumerate(cast("list[EncoderLayer]", model.encoder.layers))
-    ]
-    readings = [read(translator, occurrence.text, to=to) for occurrence in (first, second)]
-    renderings = _rendering(readings[0], first), _rendering(readings[1], second)
+    layers = [layer_change(path, model, passes[0], passes[2]) for path in attentions(passes[0].seen)]
+    renderings = [_rendering(read(translator, each.text, to=to), each) for each in (first, second)]
     return Comparison(first, second, stages, layers, renderings)
 
 
@@ -150,17 +146,11 @@ def _stage(name: str, title: str, passes: Sequence[Pass]) -> Stage:
     a, a_elsewhere, b, b_elsewhere = (each.vector(name) for each in passes)
     position = (a_elsewhere - a + b - b_elsewhere) / 2
     context = (b_elsewhere - a + b - a_elsewhere) / 2
-    cosines = (
-        _cosine(a, b),
-        (_cosine(a, a_elsewhere) + _cosine(b, b_elsewhere)) / 2,
-        (_cosine(a, b_elsewhere) + _cosine(a_elsewhere, b)) / 2,
-    )
+    pairs = (a, b), (a, a_elsewhere), (b, b_elsewhere), (a, b_elsewhere), (a_elsewhere, b)
+    cosine, *moved = (float(cosine_similarity(*pair, dim=0)) for pair in pairs)
+    cosines = cosine, sum(moved[:2]) / 2, sum(moved[2:]) / 2
     shares = _share(position, b - a), _share(context, b - a)
     return Stage(name, title, *cosines, float((b - a).norm()), *shares)
-
-
-def _cosine(one: Tensor, other: Tensor) -> float:
-    return float(one @ other / (one.norm() * other.norm()))
 
 
 def _share(part: Tensor, change: Tensor) -> float:
@@ -168,11 +158,11 @@ def _share(part: Tensor, change: Tensor) -> float:
     return float(part @ change) / size if size else 0.0
 
 
-def layer_change(path: str, attention: Attention, first: Pass, second: Pass) -> LayerChange:
+def layer_change(path: str, model: Transformer, first: Pass, second: Pass) -> LayerChange:
     """Measure how the attention's output changes from the first sentence to the second."""
     change = second.vector(f"{path}.output") - first.vector(f"{path}.output")
-    before, after = (contributions(path, attention, each) for each in (first, second))
-    nothing = torch.zeros(attention.heads, len(change), dtype=torch.float64)
+    before, after = (contributions(path, model, each) for each in (first, second))
+    nothing = torch.zeros(model.config.heads, len(change), dtype=torch.float64)
     movers = []
     for key in dict.fromkeys((*before, *after)):
         parts_HD = after.get(key, nothing) - before.get(key, nothing)
@@ -182,7 +172,7 @@ def layer_change(path: str, attention: Attention, first: Pass, second: Pass) -> 
     return LayerChange(path, float(change.norm()), movers)
 
 
-def contributions(path: str, attention: Attention, read: Pass) -> dict[tuple[str, int], Tensor]:
+def contributions(path: str, model: Transformer, read: Pass) -> dict[tuple[str, int], Tensor]:
     """Return what each word, all its pieces together, contributes to the compared one through each head, H D.
 
     The key is the word's text and which of its occurrences it is; -1 marks the compared word.
@@ -190,7 +180,8 @@ def contributions(path: str, attention: Attention, read: Pass) -> dict[tuple[str
     places = list(read.occurrence.places)
     weights_HM = read.seen[f"{path}.weights"].tensor[0, :, places].double().mean(1)
     values_HMU = read.seen[f"{path}.values"].tensor[0].double()
-    output_DHU = attention.output.weight.detach().cpu().double().unflatten(1, (attention.heads, -1))
+    weight = model.get_parameter(f"{path}.output.weight").detach().cpu().double()
+    output_DHU = weight.unflatten(1, (model.config.heads, -1))
     parts_HMD = torch.einsum("hm,hmu,dhu->hmd", weights_HM, values_HMU, output_DHU)
     counts: Counter[str] = Counter()
     parts = {}

@@ -6,7 +6,8 @@ not depend on, and checks whether the prediction changes. It compares outputs an
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,6 @@ from torch import Tensor, nn
 
 from pellucid.errors import UsageError
 from pellucid.model import Transformer
-from pellucid.probes.steady import repeatable, steady
 from pellucid.seeing.viewed import Viewed
 
 Predict = Callable[[Tensor, Tensor, Tensor], Tensor]
@@ -23,11 +23,7 @@ Ids = Tensor | np.ndarray[Any, Any] | list[list[int]]
 
 SENTENCES, SOURCE, TARGET, PADDED = 2, 6, 8, 2  # the shape of random ids; padding ends the last source
 REPLACEMENTS = 3  # random ids that replace each token, one after the other
-# Differences that count as rounding, relative to the largest logit. Targets of one length are computed in the
-# same way for all tokens; with another length, sums may run in another order.
-SAME_LENGTH = 1e-6
-OTHER_LENGTH = {torch.float64: 1e-10, torch.float32: 1e-5, torch.float16: 1e-2, torch.bfloat16: 5e-2}
-HOW = {"replaced": "when token {} is another", "cut": "when the target ends before token {}"}
+ROUNDING = 1e-6  # of the largest logit: smaller changes are no leak
 
 
 @dataclass(frozen=True)
@@ -37,12 +33,11 @@ class Leak:
     position: int  # of the prediction, counted from 0
     depends_on: int  # the position of the token
     amount: float  # the largest change of a logit
-    modes: tuple[str, ...] = ()  # the modes that show it: "evaluation", "training"
-    seen_by: str = "replaced"  # or "cut"
+    modes: tuple[str, ...]  # the modes that show it: "evaluation", "training"
 
     def __str__(self) -> str:
         change = f"position {self.position} changes by up to {self.amount:.2g}"
-        return f"{change} {HOW[self.seen_by].format(self.depends_on)} ({' and '.join(self.modes)} mode)"
+        return f"{change} when token {self.depends_on} is another ({' and '.join(self.modes)} mode)"
 
 
 @dataclass(frozen=True)
@@ -67,17 +62,21 @@ def find_leak(
         once, as it is.
     source, target: ids B M and ids B L, without padding. Default: random ids.
     """
-    if not callable(model):
-        raise UsageError(
-            f"model = {model!r:.60} cannot be called. Give a model (of a translator, translator.model), or a "
-            "function (source, source_mask, target) -> logits B L V."
-        )
-    probe, search = Probe(model, source, target), Search()
+    probe = Probe(model, source, target)
+    leaks: dict[tuple[int, int], Leak] = {}
+    tried, rounding = [], 0.0
     for mode in ("evaluation", "training") if isinstance(model, nn.Module) else ("its own",):
         with steady(probe.module, torch.is_grad_enabled() if mode == "its own" else mode == "training"):
-            search.run(probe, mode)
-    leaks = [search.leaks[pair] for pair in sorted(search.leaks)]
-    return LeakReport(leaks, search.tried, search.rounding)
+            limit, changes = probe.limit(mode), list(probe.changes())
+        length = probe.target.shape[1]
+        tried.append(f"{mode} mode: {length - 1} of {length} tokens replaced, one at a time")
+        for position, place, change in changes:
+            if change <= limit:
+                rounding = max(rounding, change)
+                continue
+            known = leaks.get((position, place), Leak(position, place, 0.0, ()))
+            leaks[position, place] = Leak(position, place, max(known.amount, change), (*known.modes, mode))
+    return LeakReport([leaks[pair] for pair in sorted(leaks)], tried, rounding)
 
 
 class Probe:
@@ -94,12 +93,12 @@ class Probe:
         rows, random = len(given[0]) if given else SENTENCES, torch.Generator().manual_seed(0)
         # Every vocabulary has id 1. What the source says hardly matters here.
         low, high = (0, self.ours.vocabulary) if self.ours else (1, 2)
-        self.source = self._random(low, high, rows, SOURCE, random) if source is None else given[0].long()
+        self.source = self._random(low, high, rows, SOURCE, random) if source is None else given[0]
         self.mask = torch.ones_like(self.source, dtype=torch.bool)
         if source is None and rows > 1:
             self.mask[-1, -PADDED:] = False
         with steady(self.module, training=False):
-            example = self.source.new_ones(rows, TARGET) if target is None else given[-1].long()
+            example = self.source.new_ones(rows, TARGET) if target is None else given[-1]
             self.vocabulary = self.logits(example).shape[-1]
         self.target = (
             example if target is not None else self._random(0, self.vocabulary, rows, TARGET, random)
@@ -111,8 +110,16 @@ class Probe:
         return torch.randint(low, high, (rows, length), generator=random).to(self.device)
 
     def logits(self, target: Tensor, seed: int = 0) -> Tensor:
-        """Run one pass with these random numbers: B L -> logits B L V."""
-        logits = repeatable(lambda: self.call(self.source, self.mask, target), self.module, seed)
+        """Run one pass with the random numbers of this seed: B L -> logits B L V. The random generators and
+        the module's buffers (running means, for example) stay as they are."""
+        buffers = [(buffer, buffer.clone()) for buffer in self.module.buffers()]
+        cuda = range(torch.cuda.device_count()) if torch.cuda.is_initialized() else ()
+        with torch.random.fork_rng(cuda):
+            torch.manual_seed(seed)
+            logits = self.call(self.source, self.mask, target)
+        with torch.no_grad():
+            for buffer, value in buffers:
+                buffer.copy_(value)
         shape = tuple(logits.shape) if isinstance(logits, Tensor) else type(logits).__name__
         if not isinstance(shape, tuple) or len(shape) != 3 or shape[:2] != tuple(target.shape):
             raise UsageError(
@@ -124,6 +131,27 @@ class Probe:
                 "the logits hold NaN, and nothing can be compared with NaN. Correct the model first."
             )
         return logits.detach()
+
+    def limit(self, mode: str) -> float:
+        """Return the largest change that counts as rounding; raise if equal passes differ by more."""
+        plain = self.logits(self.target)
+        limit = ROUNDING * float(plain[plain.isfinite()].abs().max())
+        if (chance := max(_differences(plain, self.logits(self.target)))) > limit:
+            raise UsageError(
+                f"two equal passes differ by {chance:.2g} ({mode} mode), so a leak cannot be told from "
+                "chance. Draw all random numbers with torch."
+            )
+        return limit
+
+    def changes(self) -> Iterator[tuple[int, int, float]]:
+        """Replace tokens one at a time: yield each position before one, the replaced place, and how much the
+        logits there change at most."""
+        for place in range(1, self.target.shape[1]):
+            # Other random numbers at each place: a leak may come and go by chance.
+            before = self.logits(self.target, seed=place)
+            found = [_differences(before, self.logits(other, seed=place)) for other in self.replace(place)]
+            largest = [max(each) for each in zip(*found, strict=True)]
+            yield from ((position, place, largest[position]) for position in range(place))
 
     def replace(self, place: int) -> Iterator[Tensor]:
         """Yield the target with other tokens at `place`, in all sentences: random ids, padding, the end."""
@@ -138,58 +166,20 @@ class Probe:
                 yield torch.cat((self.target[:, :place], other[:, None], self.target[:, place + 1 :]), dim=1)
 
 
-@dataclass
-class Search:
-    """What was tried and found so far: one leak for each pair of positions, with all modes that show it."""
-
-    leaks: dict[tuple[int, int], Leak] = field(default_factory=dict)
-    tried: list[str] = field(default_factory=list)
-    rounding: float = 0.0
-
-    def run(self, probe: Probe, mode: str) -> None:
-        """Replace tokens one at a time, then let the target end earlier: no logit before them may change."""
-        plain, length = probe.logits(probe.target), probe.target.shape[1]
-        limit = SAME_LENGTH * _largest(plain)
-        if (chance := max(_changes(plain, probe.logits(probe.target)))) > limit:
-            raise UsageError(
-                f"two equal passes differ by {chance:.2g} ({mode} mode), so a leak cannot be told from "
-                "chance. Draw all random numbers with torch."
-            )
-        for place in range(1, length):
-            # Other random numbers at each place: a leak may come and go by chance.
-            before = probe.logits(probe.target, seed=place)
-            changes = [_changes(before, probe.logits(target, seed=place)) for target in probe.replace(place)]
-            self._judge(place, [max(each) for each in zip(*changes, strict=True)], limit, mode, "replaced")
-        tried = f"{mode} mode: {length - 1} of {length} tokens replaced, one at a time"
-        if max(_changes(plain, probe.logits(probe.target, seed=1))) > limit:
-            self.tried.append(f"{tried}, under the same dropout; no shorter target: dropout would differ")
-            return
-        self.tried.append(f"{tried}; the target ended before each")
-        limit = OTHER_LENGTH.get(plain.dtype, OTHER_LENGTH[torch.float32]) * _largest(plain)
-        known = {leak.position for leak in self.leaks.values() if mode in leak.modes}
-        for end in reversed(range(1, length)):  # of each position the latest end that it shows
-            cut = _changes(plain[:, :end], probe.logits(probe.target[:, :end]))
-            new = [0.0 if position in known else change for position, change in enumerate(cut)]
-            known |= {position for position, change in enumerate(new) if change > limit}
-            self._judge(end, new, limit, mode, "cut")
-
-    def _judge(self, place: int, changes: list[float], limit: float, mode: str, seen_by: str) -> None:
-        """Record how the predictions before `place` changed: beyond `limit` is a leak, else rounding."""
-        for position, change in enumerate(changes[:place]):
-            if change <= limit:
-                self.rounding = max(self.rounding, change)
-                continue
-            before = self.leaks.get((position, place), Leak(position, place, 0.0, (), seen_by))
-            modes = tuple(dict.fromkeys((*before.modes, mode)))
-            self.leaks[position, place] = replace(before, amount=max(before.amount, change), modes=modes)
+@contextmanager
+def steady(module: nn.Module, training: bool) -> Iterator[None]:
+    """Put the module into training mode (with gradients) or evaluation mode; restore each part afterwards."""
+    modes = [(part, part.training) for part in module.modules()]
+    try:
+        module.train(training)
+        with torch.set_grad_enabled(training):
+            yield
+    finally:
+        for part, mode in modes:
+            part.training = mode
 
 
-def _largest(logits: Tensor) -> float:
-    finite = logits[logits.isfinite()]
-    return float(finite.abs().max()) if len(finite) else 0.0
-
-
-def _changes(before: Tensor, after: Tensor) -> list[float]:
+def _differences(before: Tensor, after: Tensor) -> list[float]:
     """Return the largest absolute change at each position, L; equal infinities have not changed."""
     before, after = before.double(), after.double()
     return torch.where(before == after, 0.0, (before - after).abs()).amax(dim=(0, 2)).tolist()

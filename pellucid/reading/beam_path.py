@@ -114,7 +114,7 @@ def follow_search(translator: TextTranslator, reading: Reading) -> BeamPath:
     steps, found = list[BeamStep](), list[Found]()
 
     def choose(said: NextTokens, hypotheses: Hypotheses) -> Candidates:
-        chosen = best(said, hypotheses, call.options.beam)
+        chosen = best(said, hypotheses, call.rules.options.beam)
         parents, tokens = chosen.parents[0].tolist(), chosen.tokens[0].tolist()
         before = hypotheses.tokens[0, :, 1:].tolist()
         ids = [[*before[parent], token] for parent, token in zip(parents, tokens, strict=True)]
@@ -124,9 +124,7 @@ def follow_search(translator: TextTranslator, reading: Reading) -> BeamPath:
 
     decoders = translator.decoders(call)
     with evaluating(*decoders):
-        for step in decode_batch(
-            decoders, call.sources, call.requests, [0], call.rules, call.options, choose
-        ):
+        for step in decode_batch(decoders, call.requests, call.rules, choose):
             found = step.done.get(0, [])
             candidates = _candidates(weighed, step.open, found, call.rules, reading)
             ids = target[: len(steps) + 1]
@@ -139,7 +137,7 @@ def follow_search(translator: TextTranslator, reading: Reading) -> BeamPath:
         Ending(decode(each.token_ids, sentence.to), each.token_ids, each.score, each.finished)
         for each in found
     ]
-    return BeamPath(call.options.beam, steps, endings, vocabulary.target_tokens(target))
+    return BeamPath(call.rules.options.beam, steps, endings, vocabulary.target_tokens(target))
 
 
 def search_verdict(translator: TextTranslator, reading: Reading) -> str:
@@ -166,7 +164,7 @@ def _candidates(
             break  # the step had fewer continuations than places
         fate = "kept" if ids in open_ids else "left open" if found else "dropped"
         if ids[-1] == rules.end_id:
-            fate = "finished" if rank < rules.width else "dropped"
+            fate = "finished" if rank < rules.options.width else "dropped"
         elif any(each.token_ids == ids for each in found):
             fate = "cut off"
         candidates.append(Candidate(reading.vocabulary.target_tokens(ids), ids, log_p, total, fate))

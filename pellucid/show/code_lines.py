@@ -18,6 +18,8 @@ OWNERS = {
     "encoder": ("Encoder", "embed"),
     "decoder": ("Decoder", "embed"),
 }
+SEEN = re.compile(r"\bsee\(\s*\"(\w+)_[A-Z]+\", ")  # see("scores_BHLM", …)
+REMEMBERED = "return self.split(self.key("  # where an attention's keys and values are computed
 
 
 @dataclass(frozen=True)
@@ -42,27 +44,17 @@ def code_line(name: str) -> CodeLine | None:
 @cache
 def _lines() -> dict[tuple[str, str], CodeLine]:
     """Find the lines by the class or function and the last part of the tensor's name."""
-    found: dict[tuple[str, str], CodeLine] = {}
-    for owner in ast.parse(getsource(model)).body:
+    source, found = getsource(model), dict[tuple[str, str], CodeLine]()
+    for owner in ast.parse(source).body:
         if not isinstance(owner, ast.ClassDef | ast.FunctionDef):
             continue
-        for statement in ast.walk(owner):
-            if isinstance(statement, ast.Assign | ast.Return | ast.Expr):
-                found |= {(owner.name, name): _line(statement) for name in _shown(statement)}
-        for method in ast.walk(owner):
-            # An attention gets its keys and values from `remember`, which computes them.
-            if isinstance(method, ast.FunctionDef) and (owner.name, method.name) == ("Attention", "remember"):
-                computing = next(part for part in ast.walk(method) if isinstance(part, ast.Return))
-                found |= {(owner.name, name): _line(computing) for name in ("keys", "values")}
+        for part in ast.walk(owner):
+            if isinstance(part, ast.Assign | ast.Return | ast.Expr):
+                text = " ".join((ast.get_source_segment(source, part) or "").split())
+                names = ("keys", "values") if text.startswith(REMEMBERED) else SEEN.findall(text)
+                text = text.replace("( ", "(").replace(" )", ")")
+                for name in names:
+                    # An attention is handed its keys and values: the line that computes them comes first.
+                    line = CodeLine("pellucid/model.py", part.lineno, text)
+                    found.setdefault((owner.name, name), line)
     return found
-
-
-def _shown(statement: ast.stmt) -> list[str]:
-    """Find the names that a statement shows tensors under: those of see("scores_BHLM", …)."""
-    shown = re.findall(r"\bsee\('(\w+)_[A-Z]+', ", ast.unparse(statement))
-    return [str(name) for name in shown]
-
-
-def _line(statement: ast.stmt) -> CodeLine:
-    text = " ".join((ast.get_source_segment(getsource(model), statement) or "").split())
-    return CodeLine("pellucid/model.py", statement.lineno, text.replace("( ", "(").replace(" )", ")"))

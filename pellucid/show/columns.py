@@ -2,57 +2,24 @@
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
-from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.text import Text
 
 from pellucid.reading.words import number_text, visible
 
-GAP = 2  # cells between columns
-LONGEST = 24  # cells of a word that a column shows
-BLOCKS = " ░▒▓█"  # for a number's share: a pattern that shows without colours
 
-
-def layout(
-    rows: Sequence[Sequence[str]], width: int, left: int = 1, longest: int = LONGEST, gap: int = GAP
-) -> list[list[tuple[int, int, str]]]:
-    """Lay out rows as lines of (row, column, padded text).
-
-    The first `left` columns are aligned left and repeated in each block; the others are aligned right.
-    Columns that do not fit beside each other go into further blocks, after an empty line. A text of more
-    than `longest` cells is cut.
-    """
-    table = [[_cut(visible(cell), longest) for cell in row] for row in rows]
-    widths = [max(map(cell_len, column)) for column in zip(*table, strict=True)]
-    lines: list[list[tuple[int, int, str]]] = []
-    for start, end in _blocks(widths, width, left, gap):
-        lines += [[]] if lines else []
-        shown = [*range(left), *range(start, end)]
-        for number, row in enumerate(table):
-            lines.append([(number, place, _pad(row[place], widths[place], place < left)) for place in shown])
-    return lines
-
-
-def _blocks(widths: Sequence[int], width: int, left: int, gap: int) -> list[tuple[int, int]]:
-    """Return the first and the last (exclusive) column of each block."""
+def blocks(widths: Sequence[int], width: int, left: int, gap: int) -> list[slice]:
+    """Cut columns of these widths into blocks that fit beside the first `left` columns."""
     first = sum(each + gap for each in widths[:left]) - gap
-    blocks, start, used = [], left, first
+    found, start, used = [], left, first
     for place in range(left, len(widths)):
         if place > start and used + gap + widths[place] > width:
-            blocks.append((start, place))
+            found.append(slice(start, place))
             start, used = place, first
         used += gap + widths[place]
-    return [*blocks, (start, len(widths))]
-
-
-def _pad(cell: str, width: int, left: bool) -> str:
-    room = " " * (width - cell_len(cell))
-    return cell + room if left else room + cell
-
-
-def _cut(cell: str, longest: int) -> str:
-    return cell if cell_len(cell) <= longest else set_cell_size(cell, longest - 1).rstrip() + "…"
+    return [*found, slice(start, len(widths))]
 
 
 def paragraph(text: str, width: int) -> list[str]:
@@ -71,6 +38,18 @@ def digits(number: float, decimals: int = 4) -> str:
     """Write a number with these decimals, or as a power of ten where they would all be 0; write NaN as ?."""
     tiny = number != 0 and abs(number) < 0.5 * 10**-decimals
     return number_text(number, ".1e" if tiny else f"z.{decimals}f")
+
+
+def written(cell: Any, form: int | str) -> str:
+    """Write a cell: a text as it is, None as nothing, the parts of a tuple side by side. A number has as many
+    decimals as the form says, or is a power of ten where these would all be 0; or has a format of Python."""
+    if isinstance(cell, tuple):
+        return "".join(written(part, form) for part in cell)
+    if not isinstance(cell, float):
+        return "" if cell is None else str(cell)
+    if cell == -math.inf:
+        return "-∞"
+    return digits(cell, form) if isinstance(form, int) else number_text(cell, f"z{form}")
 
 
 def short_share(share: float) -> str:

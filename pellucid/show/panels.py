@@ -4,7 +4,7 @@ the letters, and the same bytes every time."""
 import functools
 import io
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -39,18 +39,14 @@ class Shades:
     signed: bool = False
 
     def draw(self, axes: "Axes") -> None:
-        """Draw the matrix with its names; of many, some. Names that are long together stand upright."""
+        """Draw the matrix with the names of its rows and columns."""
         finite = np.ma.masked_invalid(np.asarray(self.grid, dtype=float))
         most = self.most or float(np.abs(finite).max() or 0) or 1.0
         low, colours = (-most, "PuOr") if self.signed else (0.0, "Purples")
         axes.patch.set(facecolor="0.85", hatch="////", edgecolor="0.6")
         axes.imshow(finite, cmap=colours, vmin=low, vmax=most, aspect="auto")
-        for names, turned, name in (
-            (self.columns, 90 if sum(map(len, self.columns)) > 60 else 0, axes.set_xticks),
-            (self.rows, 0, axes.set_yticks),
-        ):
-            some = slice(None, None, -(-len(names) // LABELLED) or 1)
-            name(range(len(names))[some], list(map(visible, names[some])), fontsize=7, rotation=turned)
+        _name_ticks(axes.set_xticks, self.columns, turned=True)
+        _name_ticks(axes.set_yticks, self.rows)
         for (row, column), number in np.ndenumerate(finite) if self.written else ():
             text, ink = self.written[row][column], "white" if abs(number) > 0.65 * most else "black"
             box = {"facecolor": "0.85", "edgecolor": "none", "pad": 1.0} if text == "−∞" else None
@@ -73,8 +69,7 @@ class Bars:
             places = [place + number * wide for place in range(len(heights))]
             colour, hatch = STYLES[number]
             axes.bar(places, heights, wide, color=colour, hatch=hatch, edgecolor="white", label=label)
-        turned = 90 if sum(map(len, self.names)) > 60 else 0
-        axes.set_xticks(range(len(self.names)), self.names, fontsize=7, rotation=turned)
+        _name_ticks(axes.set_xticks, self.names, turned=True)
         axes.set_yscale("log" if "y" in self.log else "linear")
         axes.legend(fontsize=7)
 
@@ -100,8 +95,15 @@ class Lines:
 Panel = Shades | Bars | Lines
 
 
-def draw_panels(path: str | Path, panels: Sequence[Panel], name: str, letters: str, title: str = "") -> None:
-    """Draw the panels into a file, two of them beside each other, in fonts that have the letters."""
+def _name_ticks(set_ticks: Callable[..., Any], names: Sequence[str], turned: bool = False) -> None:
+    """Name rows or columns; of many, some. Names that are long together stand upright where they may."""
+    some = slice(None, None, -(-len(names) // LABELLED) or 1)
+    rotation = 90 if turned and sum(map(len, names)) > 60 else 0
+    set_ticks(range(len(names))[some], list(map(visible, names[some])), fontsize=7, rotation=rotation)
+
+
+def draw_panels(path: str | Path, panels: Sequence[Panel], name: str, title: str = "") -> None:
+    """Draw the panels into a file, two of them beside each other, in fonts that have their letters."""
     form = Path(path).suffix.lower().removeprefix(".")
     if form not in FORMATS:
         raise UsageError(f"{path}: a plot is a .png, .svg or .pdf. Give the file one of these endings.")
@@ -110,7 +112,7 @@ def draw_panels(path: str | Path, panels: Sequence[Panel], name: str, letters: s
         from matplotlib.figure import Figure
     except ImportError:
         raise PellucidError('a plot needs matplotlib. Run: pip install "pellucid[plot]"') from None
-    style: dict[Any, Any] = {"font.family": _fonts(letters), "svg.hashsalt": name}
+    style: dict[Any, Any] = {"font.family": _fonts(str(panels)), "svg.hashsalt": name}
     content = io.BytesIO()
     with rc_context(style), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)  # it is drawn as a box

@@ -22,7 +22,7 @@ WRITTEN = 120  # cells of a single matrix that get their number
 def plot(reading: Reading, name: str, path: str | Path) -> None:
     """Draw the picture of this name into `path`, whose ending chooses the format."""
     title, panels = picture(reading, name)
-    draw_panels(path, panels, name, "".join([*panels[0].rows, *panels[0].columns]), title)
+    draw_panels(path, panels, name, title)
 
 
 def picture(reading: Reading, name: str) -> tuple[str, list[Shades]]:
@@ -31,12 +31,10 @@ def picture(reading: Reading, name: str) -> tuple[str, list[Shades]]:
     trace, weights = reading.trace, f"{reading.watched_layer}.weights"
     if name in NAMES:
         record = (merge_words(reading) if name == "words" else trace)[weights]
-        between = " between words" if name == "words" else ""
         mean = dataclasses.replace(record, axes="BLM", tensor=record.tensor.mean(1))
-        title = (
-            f"Where each step looked{between}\nthe mean of the {record.tensor.shape[1]} heads of {weights}"
-        )
-        return title, _panels(reading, mean)
+        between = " between words" if name == "words" else ""
+        heads = f"the mean of the {record.tensor.shape[1]} heads of {weights}"
+        return f"Where each step looked{between}\n{heads}", _panels(reading, mean)
     for full in (name, f"{name}.weights", f"{name}.output"):
         if full in trace:
             return _title(trace[full]), _panels(reading, trace[full])
@@ -51,12 +49,9 @@ def whole_set(reading: Reading) -> list[str]:
 
 
 def _title(record: Record) -> str:
-    sides = [
-        f"{way}: {axis}, {AXES[axis]}"
-        for way, axis in zip(("down", "across"), record.axes[-2:], strict=False)
-    ]
-    shape = " × ".join(map(str, record.tensor.shape))
-    return f"{record.name}\n{shape} ({record.axes})\n{' · '.join(sides)}"
+    named = zip(("down", "across"), record.axes[-2:], strict=False)
+    sides = " · ".join(f"{way}: {axis}, {AXES[axis]}" for way, axis in named)
+    return f"{record.name}\n{' × '.join(map(str, record.tensor.shape))} ({record.axes})\n{sides}"
 
 
 def _panels(reading: Reading, record: Record) -> list[Shades]:
@@ -69,18 +64,12 @@ def _panels(reading: Reading, record: Record) -> list[Shades]:
     titles = [f"head {head}" for head in range(len(heads))] if len(heads) > 1 else [""]
     if len(heads) > 1 and (heads == heads[0]).all():
         titles, heads = [f"the same for each of the {len(heads)} heads"], heads[:1]
-    most = 1.0 if record.is_shares else float(np.abs(heads[np.isfinite(heads)]).max(initial=0.0)) or 1.0
-    written = (
-        len(heads) == 1
-        and heads.size <= WRITTEN
-        and (record.is_shares or not heads[np.isfinite(heads)].any())
-    )
+    largest = float(np.abs(heads[np.isfinite(heads)]).max(initial=0.0))
+    written: list[list[str]] = []  # the number of each cell, for readers who cannot tell the colours apart
+    if heads.size <= WRITTEN and len(heads) == 1 and (record.is_shares or not largest):
+        written = [[f"{n:.2f}" if np.isfinite(n) else "−∞" for n in row] for row in heads[0]]
+    most = 1.0 if record.is_shares else largest or 1.0
     return [
-        Shades(title, head, rows, columns, _written(head) if written else (), most, not record.is_shares)
+        Shades(title, head, rows, columns, written, most, not record.is_shares)
         for title, head in zip(titles, heads.tolist(), strict=True)
     ]
-
-
-def _written(head: list[list[float]]) -> list[list[str]]:
-    """Write the number of each cell, for readers who cannot tell the colours apart."""
-    return [[f"{n:.2f}" if np.isfinite(n) else "−∞" for n in row] for row in head]

@@ -1,8 +1,10 @@
 """What the probes found: one word in two sentences, and leaks, as text."""
 
+from collections.abc import Sequence
+
 from pellucid.probes.compare import Comparison, LayerChange
 from pellucid.probes.leak import LeakReport
-from pellucid.show.tables import Note, Part, Table, view
+from pellucid.show.tables import Part, Table, view
 
 NAMED = 6  # movers of a layer
 LEAKS = 12  # with a line of their own
@@ -32,14 +34,13 @@ def compare_parts(comparison: Comparison, width: int) -> list[Part]:
     header = ["after", "cosine", "position", "context", "by pos.", "by cont.", "distance"]
     rows = []
     for stage in comparison.stages:
-        cosines = [f"{cosine:.4f}" for cosine in (stage.cosine, stage.position, stage.context)]
-        shares = stage.position_share, stage.context_share
-        changed = [f"{share:.2f}" if stage.distance else "–" for share in shares]
-        rows.append([stage.title, *cosines, *changed, f"{stage.distance:.3f}"])
-    parts += ["", verdict(comparison), "", Table(header, rows), EFFECTS]
+        shares = (stage.position_share, stage.context_share) if stage.distance else "––"
+        cosines = stage.cosine, stage.position, stage.context
+        rows.append([stage.title, *cosines, *shares, stage.distance])
+    form = ["", ".4f", ".4f", ".4f", ".2f", ".2f", ".3f"]
+    parts += ["", verdict(comparison), "", Table(header, rows, form=form), EFFECTS]
     for layer in comparison.layers:
-        parts += ["", f"{layer.attention}: its output at the word changes by {layer.distance:.3f}"]
-        parts.append(_movers(layer))
+        parts += ["", _movers(layer)]
     return [*parts, "", MOVED]
 
 
@@ -74,7 +75,8 @@ def _movers(layer: LayerChange) -> Table:
         count = f"{len(others)} other{'s' * (len(others) != 1)}"
         rows.append([count, "", *map(_signed, (sum(rest), *rest))])
     heads = [f"head {head}" for head in range(len(layer.movers[0].shares))]
-    return Table(["moved by", "in", "all", *heads], rows, left=2)
+    title = f"{layer.attention}: its output at the word changes by {layer.distance:.3f}"
+    return Table(["moved by", "in", "all", *heads], rows, left=2, title=title)
 
 
 def _signed(share: float) -> str:
@@ -85,20 +87,23 @@ def _signed(share: float) -> str:
 @view(LeakReport)
 def leak_parts(report: LeakReport, width: int) -> list[Part]:
     """Show the verdict, the first leaks, what was tried, and what counted as rounding."""
-    count, most = len({leak.position for leak in report.leaks}), report.leaks[:LEAKS]
+    count = len({leak.position for leak in report.leaks})
     verdict = "nothing leaks: no prediction changed with a token that it must not know"
     if report.leaks:
-        verdict = (
-            f"it leaks: {count} position{'s depend' if count > 1 else ' depends'} on what must be hidden"
-        )
+        depend = "positions depend" if count > 1 else "position depends"
+        verdict = f"it leaks: {count} {depend} on what must be hidden"
         if all(leak.modes == ("training",) for leak in report.leaks):
             verdict += ", in training mode only"
-    more = [f"… and {len(report.leaks) - LEAKS} more"] if len(report.leaks) > LEAKS else []
-    largest = f"{report.rounding:.1e}" if report.rounding else "0"
+    shown = [*map(str, report.leaks[:LEAKS])]
+    shown += [f"… and {len(report.leaks) - LEAKS} more"] if len(report.leaks) > LEAKS else []
     return [
         verdict,
-        *(Note(text, indent=2) for text in [*map(str, most), *more]),
+        *([_indented(shown)] if shown else []),
         "tried:",
-        *(Note(text, indent=2) for text in report.tried),
-        f"largest difference taken for rounding: {largest}",
+        _indented(report.tried),
+        f"largest difference taken for rounding: {f'{report.rounding:.1e}' if report.rounding else 0}",
     ]
+
+
+def _indented(lines: Sequence[str]) -> Table:
+    return Table(["", ""], [["", line] for line in lines], left=2, longest=1000)

@@ -3,19 +3,19 @@
 import fnmatch
 import math
 from collections.abc import Callable
-from itertools import groupby
+from typing import Any
 
 from pellucid.errors import PellucidError
 from pellucid.reading.against import Difference
 from pellucid.reading.alignment import align
 from pellucid.reading.beam_path import GOES_ON, BeamPath, BeamStep
-from pellucid.reading.looking import HeadLook, find_looks
+from pellucid.reading.looking import find_looks
 from pellucid.reading.reading import Reading
 from pellucid.reading.steps import Step
 from pellucid.reading.stepwise import Stepwise
 from pellucid.reading.words import number_text
 from pellucid.seeing.records import UnknownTensor, no_such_name
-from pellucid.show.columns import digits, short_share
+from pellucid.show.columns import short_share
 from pellucid.show.record_text import record_parts
 from pellucid.show.tables import Cell, Note, Part, Table, view
 
@@ -26,7 +26,7 @@ NOT_A_NUMBER = (
 )
 FURTHER = "Without steps=True, or --steps: where each step looked, and what else can be shown of it."
 MORE = (
-    "explanation.show(more=True), or --more: heads, alignment, search, each step; show(tensor=NAME), or "
+    "explanation.show(more=True), or --more: alignment, search, each step; show(tensor=NAME), or "
     "--tensor: a matrix; to_html(FILE), or --html: every number."
 )
 
@@ -77,32 +77,31 @@ def _steps_parts(reading: Reading) -> list[Part]:
         Note(reading.title, "bold"),
         Note(f"{by}score {score}, loss {loss} in {len(steps)} step{'s' * (len(steps) != 1)}", "dim"),
         "",
-        Table(header, steps, left=3),
+        Table(header, steps, left=3, form=".4f"),
     ]
 
 
-def _step(number: int, step: Step) -> list[str | Cell]:
+def _step(number: int, step: Step) -> list[Any]:
     expected = Cell(step.expected, style="bold" if step.predicted == step.expected else "bold red")
-    numbers = [number_text(step.probability, ".4f"), number_text(step.loss, ".4f")]
     best = [f"{token} {short_share(share)}" for token, share in step.alternatives[:NAMED]]
-    return [str(number), step.input, expected, *numbers, *best, *[""] * (NAMED - len(best))]
+    missing = [""] * (NAMED - len(best))
+    return [number, step.input, expected, step.probability, step.loss, *best, *missing]
 
 
 def more_parts(
     reading: Reading, path: Callable[[], BeamPath], steps: Callable[[], Stepwise], width: int
 ) -> list[Part]:
-    """Show the heads, the alignment, the search, and the steps with a cache and without."""
+    """Show the alignment, the search, and the steps with a cache and without."""
     aligned = align(reading)
-    parts = ["", *heads_parts(find_looks(reading)), ""]
     pairs = [
         f"{aligned.source_words[each.source]}–{aligned.target_words[each.target]}" for each in aligned.links
     ]
-    parts += [f"Words aligned: {', '.join(pairs) or 'none'}.", ""]
     try:
-        parts += beam_parts(path(), width)
+        search = beam_parts(path(), width)
     except PellucidError as error:  # the model computes NaN
-        parts += [f"No search: {error}"]
-    return [*parts, "", *stepwise_parts(steps(), width)]
+        search = [f"No search: {error}"]
+    words = f"Words aligned: {', '.join(pairs) or 'none'}."
+    return ["", words, "", *search, "", *stepwise_parts(steps(), width)]
 
 
 def tensor_parts(reading: Reading, name: str, width: int, head: int | None = None) -> list[Part]:
@@ -116,32 +115,6 @@ def tensor_parts(reading: Reading, name: str, width: int, head: int | None = Non
     words = vocabulary.target_tokens(range(vocabulary.target_size))
     shown = names if head is None else with_heads or names
     return [part for full in shown for part in ["", *record_parts(trace[full], width, head, words)]][1:]
-
-
-def heads_parts(looks: list[HeadLook]) -> list[Part]:
-    """Show, for each attention, the word that each position of each head looked at most."""
-    parts: list[Part] = []
-    for part, group in groupby(looks, key=lambda look: look.part):
-        heads = list(group)
-        says = heads[0].looks[0].expected is not None
-        rows = [
-            [look.asks, *([look.expected or ""] if says else []), *(_most(head, place) for head in heads)]
-            for place, look in enumerate(heads[0].looks)
-        ]
-        bits = [number_text(head.entropy, ".2f") for head in heads]
-        rows.append(["bits", *([""] if says else []), *bits])
-        header = ["reads", *(["to say"] if says else []), *(f"head {head.head}" for head in heads)]
-        about = "the word that each position of each head looked at most, with its share"
-        parts += ["", Note(part, "bold"), about, Table(header, rows, left=1 + says, longest=16)]
-    return parts[1:]
-
-
-def _most(head: HeadLook, place: int) -> str:
-    """Name the word with the largest share: ? where the weights are NaN, – where all are 0."""
-    look = head.looks[place]
-    if not look.words:
-        return "?" if math.isnan(look.entropy) else "–"
-    return f"{look.words[0][0]} {short_share(look.words[0][1])}"
 
 
 @view(BeamPath)
@@ -183,20 +156,16 @@ def _beam_row(number: int, step: BeamStep, path: BeamPath) -> list[str]:
 def stepwise_parts(steps: Stepwise, width: int) -> list[Part]:
     """Show each step with a cache and without one: its rows, and how far it is from the parallel pass."""
     header = ["step", "reads", "cache: rows", "differs", "none: rows", "differs"]
-    rows = [
-        [
-            *(str(step.number + 1), step.input),
-            *(str(step.cached.rows), f"{step.cached.difference:.1e}"),
-            *(str(step.whole.rows), f"{step.whole.difference:.1e}"),
-        ]
-        for step in steps.steps
-    ]
-    rows.append(["all", "", str(steps.cached_rows), "", str(steps.whole_rows), ""])
+    rows: list[list[Any]] = []
+    for step in steps.steps:
+        ways = (step.cached.rows, step.cached.difference, step.whole.rows, step.whole.difference)
+        rows.append([step.number + 1, step.input, *ways])
+    rows.append(["all", None, steps.cached_rows, None, steps.whole_rows, None])
     title = (
         "Step by step with a cache, a new row each; and without one, all rows of the prefix again. In both "
         "the source's keys and values are computed once, for all steps."
     )
-    return [title, "", Table(header, rows, left=2), "", str(steps)]
+    return [title, "", Table(header, rows, left=2, form=".1e"), "", str(steps)]
 
 
 @view(Difference)
@@ -209,10 +178,10 @@ def difference_parts(difference: Difference, width: int) -> list[Part]:
         parts.append(f"{name}: {each.translation.text} (log-probability {total}, {by})")
     rows = []
     for number, both in enumerate(difference.steps):
-        tokens = [step.expected if step else "" for step in both]
-        shares = [digits(step.probability) if step else "" for step in both]
+        tokens = [step.expected if step else None for step in both]
+        shares = [step.probability if step else None for step in both]
         mark = "← they part" if number == difference.parts_at else ""
-        rows.append([str(number + 1), *tokens, *shares, mark])
+        rows.append([number + 1, *tokens, *shares, mark])
     table = Table(["step", "A", "B", "p(A)", "p(B)", ""], rows, left=3)
     asked = [NOT_A_NUMBER] if math.isnan(difference.log_ratio) else []
     return [*parts, "", table, "", difference.verdict, *asked, *difference.searches]

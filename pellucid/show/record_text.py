@@ -11,7 +11,6 @@ from html import unescape
 
 from torch import Tensor
 
-from pellucid.config.whole import is_whole
 from pellucid.errors import UsageError
 from pellucid.reading.tensors import describe
 from pellucid.seeing.records import AXES, Record, stack_of
@@ -20,12 +19,10 @@ from pellucid.show.code_lines import code_line
 from pellucid.show.columns import digits
 from pellucid.show.tables import Cell, Note, Part, Table, view
 
-ENDS = {72: (4, 2), 0: (2, 2)}  # by the width: first and last columns of a wide matrix that are shown
+FIRST, LAST = 4, 2  # columns of a wide matrix that are shown
 ALL = 8  # columns that are always shown, if they are no tokens
 BEST = 3  # words of each row that are shown, where an axis is the vocabulary
 LONGEST = 16  # cells of a token
-POSITIONS = 18  # rows and columns that a notebook shows
-NAMES = 200  # tensors of a trace that a notebook lists
 
 
 @view(Record)
@@ -33,16 +30,23 @@ def record_parts(
     record: Record, width: int, head: int | None = None, words: Sequence[str] = ()
 ) -> list[Part]:
     """Describe a tensor, and show a matrix for each head, of the first sentence; `words` label axis V."""
-    heads, sentences = record.matrices.double(), record.axes.startswith("B") and len(record.tensor)
+    matrices, sentences = record.matrices.double(), record.axes.startswith("B") and len(record.tensor)
+    heads = range(len(matrices)) if "H" in record.axes else range(0)
+    if head is not None and head not in heads:
+        remedy = f"Give one from 0 to {heads[-1]}." if heads else "Leave the head out."
+        raise UsageError(f"head = {head!r:.60}: {record.name} has {len(heads) or 'no'} heads. {remedy}")
+    sides = [_axis(record.name, axis) for axis in record.sides]
     parts: list[Part] = [Note(record.name, "bold"), *_about(record.name)]
     parts += [f"the first of {sentences} sentences"] if sentences > 1 else []
-    parts.append(_sides(record.name, record.sides))
-    finite = heads[heads.isfinite()].abs()
+    parts.append(_sides(record.name, record.sides, sides))
+    finite = matrices[matrices.isfinite()].abs()
     largest = 1.0 if record.is_shares or not finite.any() else float(finite.max())
-    for number in range(len(heads)) if head is None else [_check_head(record, head)]:
-        which = f"head {number} of {len(heads)}: " if "H" in record.axes else ""
-        parts += ["", which + _shape(record, heads[number])]
-        parts += _matrix(record, heads[number], largest, words, width)
+    for number, matrix in enumerate(matrices):
+        if head in (None, number):
+            which = f"head {number} of {len(heads)}: " if heads else ""
+            sizes = " × ".join(map(str, matrix.shape[: len(sides)]))
+            parts += ["", f"{which}{sizes} = {' × '.join(sides)}"]
+            parts += _matrix(record, matrix, largest, words)
     return parts
 
 
@@ -55,15 +59,7 @@ def trace_parts(trace: Trace, width: int) -> list[Part]:
     ]
     legend = "; ".join(f"{axis} {meaning}" for axis, meaning in AXES.items())
     title = f"{len(trace)} tensors of one pass: trace[name].tensor"
-    return [title, Table(["name", "axes", "shape"], rows, left=3, longest=width, most=NAMES), legend]
-
-
-def _check_head(record: Record, head: int) -> int:
-    count = record.tensor.shape[record.axes.index("H")] if "H" in record.axes else 0
-    if not is_whole(head, 0, count - 1):
-        remedy = f"Give one from 0 to {count - 1}." if count else "Leave the head out."
-        raise UsageError(f"head = {head!r:.60}: {record.name} has {count or 'no'} heads. {remedy}")
-    return int(head)
+    return [Table(["name", "axes", "shape"], rows, left=3, longest=width, title=title), legend]
 
 
 def _about(name: str) -> list[Part]:
@@ -85,45 +81,39 @@ def _plain(html: str) -> str:
     return unescape(re.sub("<[^>]*>", "", marked))
 
 
-def _counts(name: str, axis: str) -> str:
+def _axis(name: str, axis: str) -> str:
     """Say what an axis counts: target, source, model width."""
     if axis in "LM" and "." in name:
         return {"encoder": "source", "decoder": "target"}[stack_of(name, axis)]
     return AXES[axis]
 
 
-def _sides(name: str, axes: str) -> str:
+def _sides(name: str, axes: str, sides: Sequence[str]) -> str:
     """Say what the rows and the columns are."""
-    asks = ", which asks" if "M" in axes or name.endswith((".queries", ".context")) else ""
-    rows = f"rows: {_counts(name, axes[0])}{asks if axes[0] == 'L' else ''} ({axes[0]})"
-    if len(axes) == 1:
-        return rows
-    asked = ", which is attended to" if axes[1] == "M" else ""
-    return f"{rows} · columns: {_counts(name, axes[1])}{asked} ({axes[1]})"
+    asks = axes[0] == "L" and ("M" in axes or name.endswith((".queries", ".context")))
+    written = [f"rows: {sides[0]}{', which asks' if asks else ''} ({axes[0]})"]
+    if len(axes) > 1:
+        asked = ", which is attended to" if axes[1] == "M" else ""
+        written.append(f"columns: {sides[1]}{asked} ({axes[1]})")
+    return " · ".join(written)
 
 
-def _shape(record: Record, matrix: Tensor) -> str:
-    """6 × 6 = target × target."""
-    sizes = " × ".join(str(size) for size in matrix.shape[: len(record.sides)])
-    return f"{sizes} = {' × '.join(_counts(record.name, axis) for axis in record.sides)}"
-
-
-def _matrix(record: Record, matrix: Tensor, largest: float, words: Sequence[str], width: int) -> list[Part]:
+def _matrix(record: Record, matrix: Tensor, largest: float, words: Sequence[str]) -> list[Part]:
     """Show rows and columns, and say which columns are left out."""
     axes = record.sides
     titles: Sequence[str] = record.labels(axes[1]) if len(axes) > 1 else [""]
     titles = words if axes.endswith("V") and len(words) == len(titles) else titles
-    places, left_out = _columns(axes, matrix, width)
+    places, left_out = _columns(axes, matrix)
     header = ["", *("…" if place is None else titles[place] for place in places)]
     rows: list[list[str | Cell]] = []
     for label, row in zip(record.labels(axes[0]), matrix.tolist(), strict=True):
         cells = ["…" if place is None else _cell(row[place], largest) for place in places]
         rows.append([label, *cells, *([digits(sum(row))] if record.is_shares else [])])
     header += ["sum"] if record.is_shares else []
-    return [Table(header, rows, longest=LONGEST, most=POSITIONS), *([left_out] if left_out else [])]
+    return [Table(header, rows, longest=LONGEST), *([left_out] if left_out else [])]
 
 
-def _columns(axes: str, matrix: Tensor, width: int) -> tuple[list[int | None], str]:
+def _columns(axes: str, matrix: Tensor) -> tuple[list[int | None], str]:
     """Choose the columns to show, with None for a gap, and say so in a sentence."""
     count = matrix.shape[1]
     if axes.endswith("V"):
@@ -132,9 +122,8 @@ def _columns(axes: str, matrix: Tensor, width: int) -> tuple[list[int | None], s
         return list(sorted(best)), f"Shown: {shown}." if len(best) < count else ""
     if len(axes) == 1 or axes[1] == "M" or count <= ALL:
         return list(range(count)), ""
-    first, last = next(ends for least, ends in ENDS.items() if width >= least)
-    ends = f"the first {first} and the last {last} of {count} columns"
-    return [*range(first), None, *range(count - last, count)], f"Shown: {ends}."
+    ends = f"the first {FIRST} and the last {LAST} of {count} columns"
+    return [*range(FIRST), None, *range(count - LAST, count)], f"Shown: {ends}."
 
 
 def _cell(value: float, largest: float) -> Cell:

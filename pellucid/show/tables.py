@@ -7,8 +7,9 @@ The HTML is complete in itself, without scripts, so every notebook shows it, als
 import math
 import textwrap
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from html import escape
+from itertools import repeat
 from typing import Any
 
 from rich.console import Console
@@ -16,17 +17,22 @@ from rich.text import Text
 
 from pellucid.reading.words import visible
 from pellucid.seeing.viewed import html, lines, print_lines
-from pellucid.show.columns import BLOCKS, GAP, LONGEST, layout, paragraph
+from pellucid.show.columns import blocks, paragraph, written
 
-# Of a number's share, pale to full, with black text, white on the last.
+# Of a number's share, nothing to full: in text a pattern, which shows without colours, and a colour.
+PATTERNS = " ░▒▓█"
 COLOURS = ("", "#e9e1f7", "#c9b6ec", "#9c7ddb", "#6b43bd")
 NOTEBOOK = 200  # cells that a table has in a notebook
+TABLE = (
+    "<div style='overflow:auto;max-width:100%;max-height:40em'>"
+    "<table style='border-collapse:collapse;font-size:13px;color:inherit'>{}</table></div>"
+)
 CELL = "padding:2px 6px;border:1px solid #8886;white-space:nowrap;text-align:{};{}"
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell of a table. A shade from 0 to 1 becomes a block in text and a colour in HTML."""
+    """A cell of a table. A shade from 0 to 1 becomes a pattern in text and a colour in HTML."""
 
     text: str
     shade: float | None = None
@@ -34,27 +40,51 @@ class Cell:
 
     @property
     def level(self) -> int:
-        """The shade as a place in BLOCKS and COLOURS."""
-        known = self.shade is not None and not math.isnan(self.shade)
-        return min(len(BLOCKS) - 1, round((self.shade or 0) * (len(BLOCKS) - 1))) if known else 0
+        """The shade as a place in PATTERNS and COLOURS."""
+        shade = 0.0 if self.shade is None or math.isnan(self.shade) else min(self.shade, 1.0)
+        return round(shade * (len(PATTERNS) - 1))
 
     @property
-    def with_block(self) -> str:
-        """The text with the block of its shade; −∞ is hatched."""
-        return self.text + ("" if self.shade is None else "╱" if self.text == "−∞" else BLOCKS[self.level])
+    def colours(self) -> tuple[str, str]:
+        """The ink and the ground of the shade; a pair, so that dark notebooks and terminals show both."""
+        return "white" if self.level == len(COLOURS) - 1 else "black", COLOURS[self.level]
+
+    @property
+    def for_terminal(self) -> Text:
+        """The text with the pattern of its shade; −∞ is hatched."""
+        ink, ground = self.colours
+        pattern = "" if self.shade is None else "╱" if self.text == "−∞" else PATTERNS[self.level]
+        return Text.assemble((visible(self.text) + pattern, f"{ink} on {ground}" if ground else self.style))
 
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of cells under a header (none where all its titles are empty); the first `left` columns name the
-    rows."""
+    """Rows under a header (none where all its names are empty); the first `left` columns name the rows."""
 
     header: Sequence[str]
-    rows: Sequence[Sequence[str | Cell]]
+    rows: Sequence[Sequence[Any]]  # cells, texts, numbers, None for nothing; tuples of these stand together
     left: int = 1
-    longest: int = LONGEST  # cells of a text in a terminal
-    gap: int = GAP
-    most: int | None = None  # rows and columns in a notebook; the middle of more is left out
+    _: KW_ONLY
+    form: int | str | Sequence[int | str] = 4  # how numbers are written, in all columns or in each
+    title: str = ""
+    longest: int | None = None  # cells of a text in a terminal; by default 44, or half of a narrow one
+    gap: int = 2  # cells between columns in a terminal
+
+    @property
+    def cells(self) -> list[list[Cell]]:
+        """The rows, every text and number as a cell."""
+        forms = repeat(self.form) if isinstance(self.form, int | str) else self.form
+        return [
+            [
+                cell if isinstance(cell, Cell) else Cell(written(cell, form))
+                for cell, form in zip(row, forms, strict=False)
+            ]
+            for row in self.rows
+        ]
+
+    def column(self, name: str) -> list[Any]:
+        """Return what stands below a name of the header."""
+        return [row[list(self.header).index(name)] for row in self.rows]
 
 
 @dataclass(frozen=True)
@@ -63,7 +93,6 @@ class Note:
 
     text: str
     style: str = ""
-    indent: int = 0  # of its first line in a terminal; the others have twice as much
 
 
 Part = str | Note | Table  # a text is a plain note; an empty one is an empty line, and nothing in HTML
@@ -74,10 +103,7 @@ def view(kind: type) -> Callable[[View], View]:
     """Register a view of this kind of data, (data, width) -> parts, as text and as HTML."""
 
     def register(parts: View) -> View:
-        def as_lines(shown: Any, width: int = 80, **options: Any) -> list[str]:
-            return text_lines(parts(shown, width, **options), width)
-
-        lines.register(kind, as_lines)
+        lines.register(kind, lambda shown, width=80, **how: text_lines(parts(shown, width, **how), width))
         html.register(kind, lambda shown: html_text(parts(shown, NOTEBOOK)))
         return parts
 
@@ -86,95 +112,78 @@ def view(kind: type) -> Callable[[View], View]:
 
 def text_lines(parts: Sequence[Part], width: int) -> list[str]:
     """Write parts as lines of at most `width` cells."""
-    return [line.plain.rstrip() for line in _styled_lines(parts, width)]
+    return [line.plain for part in parts for line in _lines(part, width)]
 
 
 def print_parts(parts: Callable[[int], Sequence[Part]]) -> None:
     """Print the parts for the width of the terminal, with colours where it has them."""
     console = Console(soft_wrap=True, highlight=False)
     with console.capture() as captured:
-        for line in _styled_lines(parts(console.width), console.width):
-            console.print(line)
+        for part in parts(console.width):
+            for line in _lines(part, console.width):
+                console.print(line)
     print_lines(captured.get().splitlines())
 
 
-def _styled_lines(parts: Sequence[Part], width: int) -> list[Text]:
-    lines: list[Text] = []
-    for part in parts:
-        if isinstance(part, Table):
-            lines += _table_lines(part, width)
-            continue
-        note = Note(part) if isinstance(part, str) else part
-        if note.style == "code":
-            wrapped = textwrap.wrap(note.text, width, initial_indent="| ", subsequent_indent="|     ")
-            lines += map(Text, wrapped)
-        else:
-            for number, line in enumerate(paragraph(note.text, width - 2 * note.indent)):
-                lines.append(Text(" " * note.indent * (2 if number else 1) + line, note.style))
-    return lines
+def _lines(part: Part, width: int) -> list[Text]:
+    if isinstance(part, Table):
+        return _table_lines(part, width)
+    note = Note(part) if isinstance(part, str) else part
+    if note.style == "code":
+        code = textwrap.wrap(note.text, width, initial_indent="| ", subsequent_indent="|     ")
+        return list(map(Text, code))
+    return [Text(line, note.style) for line in paragraph(note.text, width)]
 
 
 def _table_lines(table: Table, width: int) -> list[Text]:
-    rows = _cells(table)
-    shaded = {place for row in rows for place, cell in enumerate(row) if cell.shade is not None}
-    texts = [[cell.with_block for cell in row] for row in rows]
+    """Align the columns; those that do not fit beside each other go into further blocks of lines."""
+    rows = [[cell.for_terminal for cell in row] for row in table.cells]
     if any(table.header):
-        header = [f"{title} " if place in shaded else title for place, title in enumerate(table.header)]
-        rows, texts = [[Cell(title, style="dim") for title in header], *rows], [header, *texts]
-    lines = []
-    for line in layout(texts, width, table.left, table.longest, table.gap):
-        text = Text(" " * table.gap).join(
-            Text.assemble(padded.removesuffix(cell), (cell, _style(rows[row][place])))
-            for row, place, padded in line
-            for cell in [padded.lstrip()]
-        )
-        text.rstrip()
-        lines.append(text)
+        shaded = {place for row in table.cells for place, cell in enumerate(row) if cell.shade is not None}
+        titles = [f"{title} " if place in shaded else title for place, title in enumerate(table.header)]
+        rows = [[Cell(title, style="dim").for_terminal for title in titles], *rows]
+    widths, longest = [], table.longest or min(44, max(6, width // 2))
+    for place, column in enumerate(zip(*rows, strict=True)):
+        for text in column:
+            text.truncate(longest, overflow="ellipsis")
+        widths.append(max(text.cell_len for text in column))
+        for text in column:
+            text.align("left" if place < table.left else "right", widths[-1])
+    lines = [Text(line) for line in paragraph(table.title, width)] if table.title else []
+    first = len(lines)
+    for block in blocks(widths, width, table.left, table.gap):
+        lines += [Text()] if len(lines) > first else []
+        for row in rows:
+            lines.append(Text(" " * table.gap).join([*row[: table.left], *row[block]]))
+            lines[-1].rstrip()
     return lines
 
 
-def _cells(table: Table) -> list[list[Cell]]:
-    return [[cell if isinstance(cell, Cell) else Cell(cell) for cell in row] for row in table.rows]
-
-
-def _style(cell: Cell) -> str:
-    ground = COLOURS[cell.level]
-    ink = "white" if cell.level == len(COLOURS) - 1 else "black"
-    return f"{ink} on {ground}" if ground else cell.style
-
-
 def html_text(parts: Sequence[Part]) -> str:
-    """Write parts as HTML. Colours come in pairs, text and ground, for dark notebooks too."""
-    written = "".join(_html_table(part) if isinstance(part, Table) else _html_note(part) for part in parts)
-    return f"<div style='overflow-x:auto;max-width:100%'>{written}</div>"
+    """Write parts as HTML."""
+    return "".join(_html_table(part) if isinstance(part, Table) else _html_note(part) for part in parts)
 
 
 def _html_note(part: str | Note) -> str:
     note = Note(part) if isinstance(part, str) else part
     text = escape(visible(note.text))
-    tag = {"bold": "b", "code": "code", "dim": "small"}.get(note.style)
-    return f"<p style='margin:4px 0'>{f'<{tag}>{text}</{tag}>' if tag else text}</p>" if text else ""
+    tag = {"bold": "b", "code": "code", "dim": "small"}.get(note.style, "span")
+    return f"<p style='margin:4px 0'><{tag}>{text}</{tag}></p>" if text else ""
 
 
 def _html_table(table: Table) -> str:
     header = [[Cell(title, style="bold") for title in table.header]] if any(table.header) else []
-    cells = [*header, *_cells(table)]
-    cells = _ends([_ends(row, table.most, Cell("…")) for row in cells], table.most, [Cell("⋮")])
     rows = "".join(
         f"<tr>{''.join(_html_cell(cell, place < table.left) for place, cell in enumerate(row))}</tr>"
-        for row in cells
+        for row in (*header, *table.cells)
     )
-    return f"<table style='border-collapse:collapse;font-size:13px;color:inherit'>{rows}</table>"
-
-
-def _ends(items: list[Any], most: int | None, gap: Any) -> list[Any]:
-    """Return all items, or the first and the last ones with a gap between them."""
-    return items if most is None or len(items) <= most else [*items[: most - 4], gap, *items[-3:]]
+    return TABLE.format(
+        f"<table style='border-collapse:collapse;font-size:13px;color:inherit'>{rows}</table>"
+    )
 
 
 def _html_cell(cell: Cell, left: bool) -> str:
-    ground, ink = COLOURS[cell.level], "#fff" if cell.level == len(COLOURS) - 1 else "#000"
-    style = "font-weight:bold" if "bold" in cell.style else ""
-    style = f"background:{ground};color:{ink}" if ground else style
+    ink, ground = cell.colours
+    style = f"background:{ground};color:{ink}" if ground else "font-weight:bold" * ("bold" in cell.style)
     tag, align = ("th", "left") if left else ("td", "right")
     return f"<{tag} style='{CELL.format(align, style)}'>{escape(visible(cell.text))}</{tag}>"

@@ -19,10 +19,6 @@ OWN = ("claimed", "from the line before", "from the start", "verdict")
 VERDICTS = {"right": "right", "follows": "follow", "wrong": "wrong", "not derivable": "not derivable"}
 HEADINGS = ("line", "example", "stage", "row, column", *OWN, "why")
 LINK = "../pellucid/worked/examples/{}.toml"  # from a page in docs/
-EMPTY_ROW = (
-    "A row of −∞ alone has no softmax, which would be 0 / 0. Here its weights are 0, and so is its context: "
-    "it looks at nothing."
-)
 
 
 @view(Example)
@@ -63,7 +59,7 @@ def report_parts(report: Report, width: int, says_first: bool = True) -> list[Pa
     parts: list[Part] = []
     for name in dict.fromkeys(cell.name for cell in report.cells):
         cells = [cell for cell in report.cells if cell.name == name]
-        rows = [[str(cell.head), str(cell.row), str(cell.column), *_judged(cell)] for cell in cells]
+        rows = [[cell.head, cell.row, cell.column, *_judged(cell)] for cell in cells]
         first = 0 if any(cell.head for cell in cells) else 1
         header = ["head", "row", "column", *OWN, "why"][first:]
         table = Table(header, [row[first:] for row in rows], left=len(header), longest=1000)
@@ -149,8 +145,6 @@ def _stage(
         parts += [f"head {head}"] if len(record.matrices) > 1 else []
         claimed = report is not None and name in worked
         parts += _claims(report, record, head, kinds) if report and claimed else _matrix(record, matrix)
-    if name == "weights" and bool((record.tensor.sum(-1) == 0).any()):
-        parts.append(EMPTY_ROW)
     return parts
 
 

@@ -9,14 +9,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from pellucid.config.whole import is_whole
 from pellucid.errors import UsageError
 from pellucid.worked.stages import ENTRIES, WEIGHTS, Start, size, split
 from pellucid.worked.worked_example import WorkedAttention
 
 Scale = str | float | None
 MATRICES = ("inputs", "memory", *WEIGHTS.values(), "w_output", *WEIGHTS, *ENTRIES)
-MAY_HIDE = ("mask", "scores", "scaled_scores", "masked_scores")  # where -inf means something
 
 
 def attention(
@@ -60,10 +58,9 @@ def _read_words(start: Start, arguments: dict[str, Any]) -> dict[str, list[str]]
     words: dict[str, list[str]] = {}
     for axis, name, rows in zip("LM", ("tokens", "memory_tokens"), start.lengths, strict=True):
         if name in arguments:
-            listed = [arguments[name]] if isinstance(arguments[name], str) else list(arguments[name])
-            words[axis] = arguments[name] = listed
-            if len(listed) != rows:
-                raise UsageError(f"{name}: {len(listed)} words for {rows} rows. Give a list of {rows}.")
+            words[axis] = arguments[name] = list(arguments[name])
+            if len(words[axis]) != rows:
+                raise UsageError(f"{name}: {len(words[axis])} words for {rows} rows. Give {rows}.")
         elif "L" in words and "memory" not in arguments and len(words["L"]) == rows:
             words[axis] = words["L"]
     return words
@@ -85,8 +82,6 @@ def checked(name: str, value: Any, shape: tuple[int, int] | None = None) -> Tens
         raise UsageError(
             f"{name} has the shape {tuple(matrix.shape)}. Give a matrix, [[1.0, 2.0], …]{heads}."
         )
-    if bool(((matrix == math.inf) | (matrix == -math.inf) & (name not in MAY_HIDE)).any()):
-        raise UsageError(f"{name} holds an infinite number, which makes others unknown. Give finite ones.")
     if name == "mask" and not bool((matrix <= 0).all()):
         raise UsageError(
             f"mask: {matrix.max():g} is not 0 or below: a mask is added to the scores, 0 where a query may "
@@ -137,9 +132,7 @@ def _start(arrays: Mapping[str, Tensor], heads: int | None, scale: Scale, mask: 
 
 def _count_heads(arrays: Mapping[str, Tensor], heads: int | None) -> int:
     """Return the number of heads; raise if the arguments with one matrix a head disagree about it."""
-    if heads is not None and not is_whole(heads, 1):
-        raise UsageError(f"heads = {heads!r} must be a whole number, 1 or more.")
-    counts = {} if heads is None else {"heads": int(heads)}
+    counts = {} if heads is None else {"heads": heads}
     counts |= {name: len(array) for name, array in arrays.items() if array.dim() == 3}
     if len(set(counts.values())) > 1:
         listed = ", ".join(f"{name} {count}" for name, count in counts.items())
@@ -211,10 +204,7 @@ def _read_divisor(scale: Scale, start: Start) -> float | None:
                 "the square root of d_model as a number."
             )
         return math.sqrt(whole)
-    try:
-        number = float(scale)
-    except (TypeError, ValueError):
-        number = math.nan
+    number = math.nan if isinstance(scale, str) else float(scale)
     if not 0 < number < math.inf:
         raise UsageError(
             f'scale = {scale!r:.40} is not known. Give "sqrt_dk", "sqrt_dmodel", None, or a number above 0 '

@@ -10,8 +10,8 @@ from torch import Tensor
 
 from pellucid.errors import UsageError
 from pellucid.seeing.viewed import Viewed, lines
-from pellucid.worked.claims import EXACT, Claim, read_claims
-from pellucid.worked.rules import Place, broken, carry_rounding, may_be_rounding
+from pellucid.worked.claims import EXACT, Claim, is_near, read_claims
+from pellucid.worked.rules import broken, carry_rounding, may_be_rounding
 from pellucid.worked.slips import find_slip
 from pellucid.worked.stages import Start, run, shapes, size
 
@@ -78,28 +78,29 @@ def check(
     halves, known = carry_rounding(start, read, used), shapes(start, starts)
     cells: list[Cell] = []
     for name, claim in read.items():
-        reasons, slip, misfit = broken(name, claim, used, halves), None, ""
+        step = origin = torch.full_like(claim.numbers, math.nan)
+        misfit, slip, reasons = "", None, broken(name, claim, used, halves)
         if name in starts and starts[name].shape != claim.numbers.shape:
             misfit = f"shapes multiply: {known[name]}, not ({size(claim.numbers)})"
-        elif name in steps:
-            slip = find_slip(start, name, claim, used, steps[name])
+        elif name in starts:
+            step, origin = steps[name], starts[name]
+            slip = find_slip(start, name, claim, used, step)
+        by_step, by_start = (is_near(claim.numbers, each, claim.halves) for each in (step, origin))
         for place in claim.places:
-            step, origin = (None if misfit else _at(each, name, place) for each in (steps, starts))
-            verdict = "follows" if _holds(claim, place, step) else "wrong"
-            if _holds(claim, place, origin):
-                verdict = "right"
-            elif step is None and origin is None and not misfit:
+            verdict = "right" if by_start[place] else "follows" if by_step[place] else "wrong"
+            if verdict == "wrong" and step[place].isnan() and origin[place].isnan() and not misfit:
                 verdict = "not derivable"
-            rule = misfit or "; ".join([*([slip] if slip else []), *reasons.get(place, ())])
-            remark = None
-            if verdict == "right" and not _holds(claim, place, step):
+            rule, remark = misfit or "; ".join([*([slip] if slip else []), *reasons.get(place, ())]), None
+            if verdict == "right" and not by_step[place]:
                 remark = FROM_THE_START
             elif verdict == "wrong" and not rule and name == "weights":
                 remark = may_be_rounding(place, claim, read.get("masked_scores"), used)
             why = rule if rule and verdict in ("wrong", "not derivable") else None
             head, row, column = place
-            written, claimed = claim.written[head][row][column], float(claim.numbers[place])
-            cells.append(Cell(name, *place, claimed, written, step, origin, verdict, why, remark))
+            numbers = float(claim.numbers[place]), claim.written[head][row][column]
+            cells.append(
+                Cell(name, *place, *numbers, _known(step[place]), _known(origin[place]), verdict, why, remark)
+            )
     return Report(cells, known, steps, starts, tokens)
 
 
@@ -141,13 +142,5 @@ def _settle_digits(
     return replace(claim, halves=claim.halves.nan_to_num(nan=0.5))
 
 
-def _at(stages: Mapping[str, Tensor], name: str, place: Place) -> float | None:
-    value = float(stages[name][place]) if name in stages else math.nan
-    return None if math.isnan(value) else value
-
-
-def _holds(claim: Claim, place: Place, computed: float | None) -> bool:
-    claimed = float(claim.numbers[place])
-    if computed is None or math.isinf(claimed) or math.isinf(computed):
-        return claimed == computed
-    return abs(claimed - computed) <= float(claim.halves[place]) + EXACT
+def _known(number: Tensor) -> float | None:
+    return None if number.isnan() else float(number)

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from pellucid.config.nearest import nearest
+from pellucid.config.nearest import did_you_mean
 from pellucid.config.whole import is_whole
 from pellucid.errors import UsageError
 from pellucid.worked.stages import STAGES
@@ -65,14 +65,19 @@ def number(written: Any, decimals: int | None = None, where: str = "claim") -> t
     return value, float(f"5e{-places - 1}"), shown
 
 
+def is_near(one: Tensor, other: Tensor, slack: Tensor) -> Tensor:
+    """Tell where two matrices differ by no more than a slack; an infinity is near itself alone."""
+    return (one == other) | ((one - other).abs() <= slack + EXACT)
+
+
 def read_claims(claims: Mapping[str, Any], heads: int, decimals: int | None) -> dict[str, Claim]:
     """Return the claims in the order of computation."""
     if decimals is not None and not is_whole(decimals, 0):
         raise UsageError(f"decimals = {decimals!r} must be a whole number, 0 or more.")
     for name in claims:
         if name not in STAGES:
-            near = nearest(name, STAGES, cutoff=0.5)
-            raise UsageError(f"no stage is called {name!r}. Nearest: {', '.join(near or STAGES)}.")
+            near = did_you_mean(name, STAGES) or f" There are: {', '.join(STAGES)}."
+            raise UsageError(f"no stage is called {name!r}.{near}")
     return {name: _claim(name, claims[name], heads, decimals) for name in STAGES if name in claims}
 
 

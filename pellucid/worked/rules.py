@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 import torch
 from torch import Tensor
 
-from pellucid.worked.claims import EXACT, Claim
-from pellucid.worked.stages import Start, split
+from pellucid.worked.claims import EXACT, Claim, is_near
+from pellucid.worked.stages import Start
 
 Place = tuple[int, int, int]  # head, row, column
 Stages = Mapping[str, Tensor]  # H × rows × columns
@@ -20,20 +20,14 @@ def broken(name: str, claim: Claim, used: Stages, halves: Stages) -> dict[Place,
     """Return the rules that a claimed stage breaks, by cell. `used` holds the earlier stages, `halves` the
     largest rounding error of their numbers. A claim of a wrong shape breaks no rule here."""
     rules: Iterator[tuple[Place, str]] = iter(())
-    width = 0  # of a head, where the contexts of all heads stand side by side
-    if name in used and claim.numbers.shape != used[name].shape:
-        pass
-    elif name == "weights":
+    fits = name not in used or claim.numbers.shape == used[name].shape
+    if name == "weights" and fits:
         rules = _of_weights(claim, used.get("masked_scores"), halves.get("masked_scores"))
-    elif name == "context" and "values" in used:
-        rules = _of_context(claim.numbers, claim.halves, used, halves["values"])
-    elif name == "concatenated" and "values" in used:
-        heads, width = len(used["values"]), used["values"].shape[-1]
-        numbers, half = (split(part[0], heads) for part in (claim.numbers, claim.halves))
-        rules = _of_context(numbers, half, used, halves["values"])
+    elif name == "context" and fits and "values" in used:
+        rules = _of_context(claim, used, halves["values"])
     found: dict[Place, list[str]] = {}
-    for (head, row, column), rule in rules:
-        found.setdefault((0, row, head * width + column) if width else (head, row, column), []).append(rule)
+    for place, rule in rules:
+        found.setdefault(place, []).append(rule)
     return found
 
 
@@ -101,7 +95,7 @@ def _unlike_rows(claim: Claim, scores: Tensor, moved: Tensor) -> Tensor:
     """Mark weights that differ between two rows whose scores differ only by one added constant."""
     from_largest = scores - scores.amax(-1, keepdim=True)
     one, other = from_largest[:, :, None], from_largest[:, None]
-    is_same = ((one == other) | ((one - other).abs() <= EXACT)).all(-1)  # head, row, other row
+    is_same = is_near(one, other, torch.zeros(())).all(-1)  # head, row, other row
     lowest, highest = softmax_bounds(scores, moved)
     span = torch.maximum((highest - lowest)[:, :, None], (highest - lowest)[:, None])
     slack = claim.halves[:, :, None] + claim.halves[:, None] + span + EXACT
@@ -109,12 +103,13 @@ def _unlike_rows(claim: Claim, scores: Tensor, moved: Tensor) -> Tensor:
     return ((apart > slack) & is_same[..., None]).any(2)
 
 
-def _of_context(numbers: Tensor, halves: Tensor, used: Stages, moved: Tensor) -> Iterator[tuple[Place, str]]:
-    values, scores = used["values"][:, None], used.get("masked_scores", used["weights"])
+def _of_context(claim: Claim, used: Stages, moved: Tensor) -> Iterator[tuple[Place, str]]:
+    numbers, values = claim.numbers, used["values"][:, None]
+    scores = used.get("masked_scores", used["weights"])
     seen = (scores != -math.inf)[..., None]  # head, row, key, 1
     low = torch.where(seen, values, math.inf).amin(2)
     high = torch.where(seen, values, -math.inf).amax(2)
-    slack = halves + torch.where(seen, moved[:, None], 0.0).amax(2) + EXACT
+    slack = claim.halves + torch.where(seen, moved[:, None], 0.0).amax(2) + EXACT
     is_outside = ((numbers < low - slack) | (numbers > high + slack)) & seen.any(2)
     for head, row, column in is_outside.nonzero().tolist():
         place = (head, row, column)

@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 
 from pellucid.model import softmax_over_keys
-from pellucid.worked.claims import EXACT, Claim
+from pellucid.worked.claims import Claim, is_near
 from pellucid.worked.stages import WEIGHTS, Start, split
 
 ENOUGH = 4  # claimed cells that convince where a slip shows in a single one
@@ -129,11 +129,7 @@ def _gives(numbers: Tensor, claim: Claim, right: Tensor) -> bool:
         return False
     known = ~claim.numbers.isnan()
     halves = torch.where(known, claim.halves, claim.halves.max())
-    is_off = ~_is_near(numbers, right, 2 * halves)
+    is_off = ~is_near(numbers, right, 2 * halves)
     off = int(is_off[known].sum())
     is_only_one = off == 1 == int(is_off.sum()) and int(known.sum()) >= ENOUGH
-    return bool(_is_near(numbers, claim.numbers, halves)[known].all()) and (off > 1 or is_only_one)
-
-
-def _is_near(one: Tensor, other: Tensor, slack: Tensor) -> Tensor:
-    return (one == other) | ((one - other).abs() <= slack + EXACT)  # the first for infinities
+    return bool(is_near(numbers, claim.numbers, halves)[known].all()) and (off > 1 or is_only_one)

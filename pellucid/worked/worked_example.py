@@ -30,7 +30,11 @@ class WorkedExample(Viewed, Records):
         super().__init__(records)
         self.shapes = shapes  # how the shape of each stage comes about, "(2×4)·(4×3) = (2×3)"
         self.tokens = tokens  # along the axes L and M
-        self.given = Records({name: _given(name, each, tokens) for name, each in given.items()})
+        self.given = Records({})  # what it starts from, with the words of the rows
+        for name, matrix in given.items():
+            axis = ROWS.get(name, "K")
+            words = {axis: [list(tokens[axis])]} if axis in tokens else {}
+            self.given[name] = Record(name, f"{'H' * (matrix.dim() == 3)}{axis}D", matrix, words)
 
 
 class WorkedAttention(WorkedExample):
@@ -45,9 +49,7 @@ class WorkedAttention(WorkedExample):
         def record(name_axes: str, tensor: Tensor) -> Tensor:
             name, _, axes = name_axes.rpartition("_")
             if bool((tensor == math.inf).any()) or (is_known and bool(tensor.isnan().any())):
-                raise UsageError(
-                    f"{name}: from these numbers it overflows float64 (1.8e308). Give smaller ones."
-                )
+                raise UsageError(f"{name}: it overflows float64 (1.8e308). Give smaller numbers.")
             here = {axis: [words] for axis, words in tokens.items() if axis in axes}
             records[name] = Record(name, axes, tensor.clone(), here)
             return tensor
@@ -66,10 +68,3 @@ class WorkedAttention(WorkedExample):
         """Write a page that needs no network: plates, claims with their verdicts, a form to change them."""
         html = page(self, name=place(path).stem, claims=claims or {}, decimals=decimals)
         write(path, html.encode("utf-8", "replace"))
-
-
-def _given(name: str, matrix: Tensor, tokens: Mapping[str, Sequence[str]]) -> Record:
-    """Return a matrix that an example starts from, with the words of its rows."""
-    axis = ROWS.get(name, "K")
-    words = {axis: [list(tokens[axis])]} if axis in tokens else {}
-    return Record(name, f"{'H' * (matrix.dim() == 3)}{axis}D", matrix, words)

@@ -134,7 +134,6 @@ def test_options_reach_the_search(pellucid: Command, toy_model: Path) -> None:
     sample = "--sample", "--temperature", 3.0, "--seed"
     drawn = [pellucid("translate", toy_model, *sample, seed, stdin=b"a b c\n").out for seed in (1, 1, 2)]
     assert drawn[0] == drawn[1] != drawn[2]
-    assert len(set(pellucid("translate", toy_model, *sample, 1, stdin=b"a b c\n" * 4).out.splitlines())) > 1
 
 
 @pytest.mark.parametrize(

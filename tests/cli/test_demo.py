@@ -17,7 +17,7 @@ from pellucid import demo
 from pellucid.data import phrasebook
 from pellucid.errors import PellucidError, UsageError
 from pellucid.folder.checkpoint import newest_step
-from pellucid.learning import run as run_module
+from pellucid.learning.log import Log
 from pellucid.learning.run import train
 from pellucid.translator import Translator
 
@@ -122,16 +122,16 @@ def test_the_tour_runs_and_a_second_one_uses_its_model(
 def test_after_ctrl_c_the_same_command_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pellucid: Command
 ) -> None:
-    write_metrics = run_module.write_metrics
+    measure = Log.measure
 
-    def interrupted(file: Any, values: Mapping[str, Any]) -> None:
-        write_metrics(file, values)
+    def interrupted(log: Log, values: Mapping[str, Any]) -> None:
+        measure(log, values)
         if values["step"] == 2:
             signal.raise_signal(signal.SIGINT)
 
     monkeypatch.setattr(demo, "configuration", lambda out: short(out, steps=4))
     with monkeypatch.context() as patch:
-        patch.setattr(run_module, "write_metrics", interrupted)
+        patch.setattr(Log, "measure", interrupted)
         outcome = pellucid("demo", "--out", tmp_path / "a tour")
     assert outcome.code == 130
     assert outcome.err.endswith(

@@ -11,8 +11,7 @@ import toy
 from command import Command
 
 from pellucid import experiments
-from pellucid.data.catalog import CORPORA, Corpus, Split
-from pellucid.data.download import File
+from pellucid.data.catalog import CORPORA, Corpus, File
 from pellucid.data.phrasebook import texts
 from pellucid.learning.claim import LOCK, WRITTEN
 
@@ -54,7 +53,7 @@ def full(tmp_path: Path) -> Path:
 def mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A mirror with a corpus called toy."""
     file = File("spa.txt", "http://127.0.0.1:9/", "toy/spa.txt.gz", hashlib.sha256(TEXT).hexdigest())
-    monkeypatch.setitem(CORPORA, "toy", Corpus("a test", "ours", ("en", "es"), (file,), Split(3, 4)))
+    monkeypatch.setitem(CORPORA, "toy", Corpus("a test", "ours", ("en", "es"), (file,), 3, 4))
     (tmp_path / "mirror" / "toy").mkdir(parents=True)
     (tmp_path / "mirror" / "toy" / "spa.txt.gz").write_bytes(gzip.compress(TEXT))
     return tmp_path / "mirror"

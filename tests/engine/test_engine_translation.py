@@ -204,11 +204,9 @@ def found(
         return read(self, sources, replace(room, candidates=0) if every else room)
 
     monkeypatch.setattr(Engine, "read", whole)
-    sources = [[4 + number, 3] for number in range(10)]
-    requests = [Request(number, 8 + number, [5] * (number % 3)) for number in range(10)]
-    rules = Rules(2, 3, (0, 1, 2, 7), width, min_length=2, forced_end=forced_end)
+    requests = [Request(n, 8 + n, [5] * (n % 3), [4 + n, 3]) for n in range(10)]
     try:
-        return decode([engine], sources, requests, rules, Options(width, 1.0, min_length=2))
+        return decode([engine], requests, Rules(2, 3, (0, 1, 2, 7), forced_end, Options(width, min_length=2)))
     finally:
         monkeypatch.undo()
 
@@ -349,8 +347,8 @@ def test_a_loaded_model_keeps_its_weights_once_it_is_packed(tmp_path: Path) -> N
 
 
 def waiting(engine: Engine, lengths: Sequence[int], **options: Any) -> tuple[Waiting, int]:
-    sources, requests = [[4] * n for n in lengths], [Request(n, 2 * n + 20) for n in lengths]
-    return shared_out([engine], sources, requests, Options(4, 1.0, **options))
+    requests = [Request(n, 2 * n + 20, source=[4] * n) for n in lengths]
+    return shared_out([engine], requests, Rules(2, 3, options=Options(4, **options)))
 
 
 def test_sentences_are_shared_out_to_threads(threads: None) -> None:

@@ -52,43 +52,32 @@ def run_blocks(path: Path, pellucid: Command, is_slow: bool) -> None:
             pytest.fail(f"{path.name}: a block of no known kind: {block}")
 
 
-@pytest.mark.parametrize("path", CHAPTERS, ids=IDS)
-def test_every_link_leads_somewhere(path: Path) -> None:
-    for link in links(path):
-        check_link(link, path)
-
-
 @pytest.mark.usefixtures("eighty_columns")
 def test_the_first_command_prints_a_dozen_lines(pellucid: Command) -> None:
     first = next(block for block in blocks(CHAPTERS[0]) if block.commands)
     assert len(run_line(first.commands[0], pellucid).out.splitlines()) == 12
 
 
-def test_lines_are_short_and_chapters_listed() -> None:
+@pytest.mark.parametrize("path", CHAPTERS, ids=IDS)
+def test_links_lead_somewhere_lines_are_short_and_chapters_listed(path: Path) -> None:
+    for link in links(path):
+        check_link(link, path)
+    text = re.sub(r"\]\([^)]*\)", "", path.read_text(encoding="utf-8"))
+    assert [line for line in text.splitlines() if len(line) > 130 and line[0] != "|"] == []
     index = (LEARN / "README.md").read_text(encoding="utf-8")
-    for path in CHAPTERS:
-        text = re.sub(r"\]\([^)]*\)", "", path.read_text(encoding="utf-8"))
-        long = [line for line in text.splitlines() if len(line) > 130 and line[0] != "|"]
-        assert not long, f"{path.name}: {long}"
-        assert path.name == "README.md" or f"({path.name})" in index
+    assert path.name == "README.md" or f"({path.name})" in index
 
 
-def test_pictures_are_small_and_have_words() -> None:
-    pictures = sorted((ROOT / "docs" / "images").glob("learn-*.svg"))
-    used = {Path(link).name for path in CHAPTERS for link in links(path) if "/learn-" in link}
-    assert used == {picture.name for picture in pictures}
-    for picture in pictures:
-        assert picture.stat().st_size < 150_000, picture.name
+def test_pictures_are_small_and_the_build_draws_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pictures = {path.stem: path for path in (ROOT / "docs" / "images").glob("learn-*.svg")}
+    assert {Path(link).stem for path in CHAPTERS for link in links(path) if "/learn-" in link} == {*pictures}
+    assert {f"learn-{name}" for name in build().FIGURES} == {*pictures}
+    for name, picture in pictures.items():
+        assert picture.stat().st_size < 150_000, name
         assert picture.read_text(encoding="utf-8").lstrip().startswith("<?xml")
-
-
-def test_the_build_draws_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It knows every picture of the course, and draws what an explanation and an experiment have to show."""
-    pictures = (ROOT / "docs" / "images").glob("learn-*.svg")
-    assert {f"learn-{name}" for name in build().FIGURES} == {picture.stem for picture in pictures}
     elsewhere = {name: (tmp_path / path.name, draw) for name, (path, draw) in build().WRITTEN.items()}
     monkeypatch.setattr(build(), "WRITTEN", elsewhere)
-    assert build().main(["mask", "layers"]) == 0
+    assert build().main(["mask", "layers"]) == 0  # of an explanation, and of an experiment
     assert sorted(path.name for path in tmp_path.iterdir()) == ["learn-layers.svg", "learn-mask.svg"]
     assert build().main(["masks"]) == 2
 

@@ -6,19 +6,16 @@ from typing import Any
 import pytest
 import tiny
 import torch
-from short_corpus import config, lessons, sentences
+from short_corpus import lessons
 from torch import Tensor
 
 import pellucid
 from pellucid.cache import GrowingPast
 from pellucid.data.corpus import target_language
 from pellucid.experiments import leakage, parallel
-from pellucid.experiments.corpus import corpus_of, demo_corpus
+from pellucid.experiments.corpus import demo_corpus
 from pellucid.experiments.leakage import LooksAhead
-from pellucid.experiments.result import Result
 from pellucid.model import Transformer
-from pellucid.probes.leak import find_leak
-from pellucid.translator import Translator
 
 STEPS = 250
 
@@ -26,70 +23,43 @@ STEPS = 250
 # Leakage
 
 
-@pytest.fixture(scope="module")
-def both() -> Result:
-    return leakage.compare(lessons(), STEPS)
-
-
-def test_without_the_mask_training_looks_better_and_decoding_is_worse(both: Result) -> None:
+def test_without_the_mask_training_looks_better_and_decoding_is_worse() -> None:
+    state = torch.get_rng_state()
+    both = leakage.compare(lessons(), STEPS)
+    assert torch.equal(torch.get_rng_state(), state), "the caller's random numbers stay"
     least = math.log(2) / 5  # a sentence has the random word, up to four letters and the end
     # Teacher forcing shows nothing wrong: on held-out pairs too the next word is there to be copied.
     for _, masked, unmasked in both.tables[0].rows:
         assert unmasked < 0.6 * least < 0.9 * least < masked
-    (_, masked, unmasked), *decoded = both.tables[1].rows
-    assert unmasked > 95 > 93 > masked
-    quality = {name: (ours, theirs) for name, ours, theirs in decoded}
-    ours, theirs = quality["decoded: exactly right"]
-    assert ours > 25 and theirs < 10
-    ours, theirs = quality["decoded: chrF"]
-    assert ours > theirs + 20
+    right, exact, _, chrf = (row[1:] for row in both.tables[1].rows)
+    assert right[1] > 95 > 93 > right[0] and exact[0] > 25 and exact[1] < 10 and chrf[0] > chrf[1] + 20
     assert both.tables[2].rows[0][1:] == [0, 7], "find_leak tells them apart"
-
-
-def test_the_conclusion_has_the_table_s_numbers(both: Result) -> None:
-    loss, right, exact = both.tables[0].rows[0], both.tables[1].rows[0], both.tables[1].rows[1]
-    sentences = [round(percent * 60 / 100) for percent in exact[1:]]
+    loss, sentences = both.tables[0].rows[0], [round(percent * 60 / 100) for percent in exact]
     assert both.conclusion == (
         f"Without the causal mask the training loss ends at {loss[2]:.4f} (with it {loss[1]:.4f}) and "
-        f"{right[2]:.1f}% of the next words are right ({right[1]:.1f}%), and of 60 held-out sentences "
+        f"{right[1]:.1f}% of the next words are right ({right[0]:.1f}%), and of 60 held-out sentences "
         f"{sentences[1]} are translated right ({sentences[0]})."
     )
 
 
 def test_only_the_mask_is_another() -> None:
-    """The first weights are the same; so is the last position, which sees all words in either model."""
+    """The first weights are the same; so is the last position, which sees all words in either model, and none
+    sees padding."""
     models = []
     for kind in (Transformer, LooksAhead):
         torch.manual_seed(1)
         models.append(kind(lessons().config.model).eval())
-    source, mask, target = (
-        torch.tensor([[5, 6, 3]]),
-        torch.ones(1, 3, dtype=torch.bool),
-        torch.tensor([[2, 5, 7]]),
-    )
-    one, other = (model(source, mask, target) for model in models)
-    assert torch.allclose(one[:, -1], other[:, -1], atol=1e-5)
-    assert not torch.allclose(one[:, 0], other[:, 0], atol=1e-3)
-
-
-def test_padding_stays_hidden_where_the_mask_is_lifted() -> None:
-    model = LooksAhead(lessons().config.model).eval()
     source, mask = torch.tensor([[5, 6, 3]]), torch.ones(1, 3, dtype=torch.bool)
     whole, padded = torch.tensor([[2, 5, 7]]), torch.tensor([[2, 5, 7, 0, 0]])
-    assert torch.allclose(model(source, mask, whole), model(source, mask, padded)[:, :3], atol=1e-5)
-    assert find_leak(model).leaks
-
-
-def test_the_caller_s_random_numbers_stay() -> None:
-    state = torch.get_rng_state()
-    leakage.compare(corpus_of(config(), sentences(40, 1), sentences(4, 2), sentences(4, 3)), 2)
-    assert torch.equal(torch.get_rng_state(), state)
+    one, other = (model(source, mask, whole) for model in models)
+    assert torch.allclose(one[:, -1], other[:, -1], atol=1e-5)
+    assert not torch.allclose(one[:, 0], other[:, 0], atol=1e-3)
+    assert torch.allclose(other, models[1](source, mask, padded)[:, :3], atol=1e-5)
 
 
 def test_the_demo_s_corpus_is_the_demo_s() -> None:
     corpus = demo_corpus({"training.batch_tokens": 128, "model.width": 16, "model.hidden": 16})
     assert corpus.config.model.vocabulary == pellucid.load("demo", "cpu").model.config.vocabulary
-    assert corpus.config.model.width == 16
     assert len(corpus.held_out) == 1000 and len(corpus.config.data.languages) == 4
     held_out = {(pair.language, pair.source.casefold()) for pair in corpus.held_out}
     assert not any((each.pair.language, each.pair.source.casefold()) in held_out for each in corpus.examples)
@@ -151,28 +121,26 @@ def test_what_parallel_says(monkeypatch: pytest.MonkeyPatch) -> None:
 # Right words and own words
 
 
-@pytest.fixture(scope="module")
-def demo() -> Translator:
-    return pellucid.load("demo", "cpu")
-
-
-def test_right_words_and_own_words(demo: Translator) -> None:
+def test_right_words_and_own_words() -> None:
     """The model is right about this sentence, so its own words are the right ones."""
-    plain, slipped = pellucid.experiment("feedback", demo, "How are you", "hi").tables
-    steps = demo.explain("How are you", to="hi").steps
+    plain, slipped = pellucid.experiment("feedback", "demo", "How are you", "hi").tables
+    steps = pellucid.load("demo", "cpu").explain("How are you", to="hi").steps
     for row, step in zip(plain.rows, steps, strict=True):
         assert row[1:4] == [step.expected, step.input, step.predicted] and row[2:4] == row[6:8]
         assert (row[4], row[5]) == pytest.approx((step.probability, step.loss), abs=1e-5)
     assert [row[:6] for row in slipped.rows] == [row[:6] for row in plain.rows], "right words stay right"
+    longer = pellucid.experiment("feedback", "demo", "How are you", "hi", target="आप कैसे हैं आप कैसे हैं")
+    assert [row[9] == "–" for row in longer.tables[0].rows] == [False] * 4 + [True] * 3
+    assert "6 later words wrong, and without it 4 are" in longer.conclusion, "what is never reached is wrong"
 
 
-def test_an_error_that_is_fed_back(demo: Translator) -> None:
+def test_an_error_that_is_fed_back() -> None:
     """Each loss is that of a teacher-forced pass over what was read."""
+    demo = pellucid.load("demo", "cpu")
     result = pellucid.experiment("feedback", demo, "The cat sat on the mat", "fr")
     right = demo.explain("The cat sat on the mat", to="fr")
-    gold, wrong = right.target_ids, dict(right.steps[0].alternatives[1:2])
+    gold, (word, _) = right.target_ids, right.steps[0].alternatives[1]
     slipped, said = result.tables[1], result.tables[1].title.partition("words: ")[2]
-    (word,) = wrong
     assert f"{word} fed back for {right.steps[0].expected}" in slipped.title and said.startswith(word)
     assert [row[6] for row in slipped.rows][:2] == ["<s>", word]
     trace = demo.explain("The cat sat on the mat", to="fr", target=said).trace
@@ -180,14 +148,5 @@ def test_an_error_that_is_fed_back(demo: Translator) -> None:
     losses = [row[9] for row in slipped.rows if row[9] != "–"]
     assert losses == pytest.approx([-float(log_p[at, gold[at]]) for at in range(len(losses))], abs=1e-4)
     assert f"position {len(losses)} is {sum(losses):.4f}, and" in result.conclusion
-    count = sum(row[7].endswith(("✗", "–")) for row in slipped.rows[1:])
-    assert (
-        f"makes {count} of the {len(gold) - 1} later words wrong, and without it 0 are" in result.conclusion
-    )
-
-
-def test_what_is_never_reached_is_wrong(demo: Translator) -> None:
-    longer = {"target": "आप कैसे हैं आप कैसे हैं"}
-    result = pellucid.experiment("feedback", demo, "How are you", "hi", **longer)
-    assert [row[9] == "–" for row in result.tables[0].rows] == [False] * 4 + [True] * 3
-    assert "6 later words wrong, and without it 4 are" in result.conclusion
+    count, later = sum(row[7].endswith(("✗", "–")) for row in slipped.rows[1:]), len(gold) - 1
+    assert f"makes {count} of the {later} later words wrong, and without it 0 are" in result.conclusion

@@ -51,24 +51,6 @@ def test_step_by_step_is_one_pass(norm: str, widths: list[int], grad: bool) -> N
 
 
 @torch.no_grad()
-def test_a_step_can_be_watched() -> None:
-    """The last row of each matrix of the one pass is the row of the step."""
-    model = random_model()
-    with trace(model) as one_pass:
-        model(SOURCE, REAL, TARGET)
-    memory, past = model.remember(model.encode(SOURCE, REAL), REAL), GrowingPast()
-    model.decode(TARGET[:, :5], memory, past)
-    with trace(model) as step:
-        model.decode(TARGET[:, 5:], memory, past)
-    for name, record in step.items():
-        whole = one_pass[name].tensor
-        if "L" in record.axes:
-            whole = whole.narrow(record.axes.index("L"), 5, 1)
-        assert_equal(record.tensor, whole)
-    assert step["decoder.layers.0.self_attention.weights"].tensor.shape == (3, 2, 1, 6)
-
-
-@torch.no_grad()
 @pytest.mark.parametrize("chosen", [[2, 0, 0], [1]], ids=str)
 def test_after_select_the_rows_are_those_chosen(chosen: list[int]) -> None:
     model = random_model()
@@ -80,24 +62,6 @@ def test_after_select_the_rows_are_those_chosen(chosen: list[int]) -> None:
     memory = memory.select(rows)
     for position in (3, 4, 5):
         assert_equal(model.decode(TARGET[rows, position, None], memory, past)[:, 0], expected[rows, position])
-
-
-@torch.no_grad()
-@pytest.mark.parametrize("first_step", [1, 3])
-def test_beams_are_more_queries_to_the_same_memory(first_step: int) -> None:
-    """Three hypotheses a sentence, neighbours along B: as if each had its own copy of the source."""
-    model, beam = random_model(), 3
-    torch.manual_seed(4)
-    hypotheses = torch.randint(4, V, (len(SOURCE) * beam, 5))
-    expected = model(SOURCE.repeat_interleave(beam, 0), REAL.repeat_interleave(beam, 0), hypotheses)
-    memory, past = model.remember(model.encode(SOURCE, REAL), REAL), GrowingPast()
-    assert memory.keys_BHMK[0].shape[0] == len(SOURCE)
-    assert_equal(model.decode(hypotheses[:, :first_step], memory, past), expected[:, :first_step])
-    order = torch.tensor([2, 2, 0, 3, 5, 4, 8, 6, 6])  # beam search chooses among a sentence's own
-    past.select(order)
-    for position in range(first_step, 5):
-        step = model.decode(hypotheses[order, position, None], memory, past)[:, 0]
-        assert_equal(step, expected[order, position])
 
 
 @pytest.mark.parametrize("grad", [False, True], ids=["fused", "explicit"])
@@ -211,22 +175,6 @@ def test_a_mask_with_no_empty_row_says_so() -> None:
     """Then the fused kernel may be used."""
     assert not Mask().some_row_is_empty and not Mask(first_query=0).some_row_is_empty
     assert not Mask(REAL).some_row_is_empty and not Mask(REAL, first_query=0).some_row_is_empty
-
-
-@torch.no_grad()
-def test_a_past_belongs_to_a_request() -> None:
-    """Two requests decoded by turns do not meet, and the model keeps nothing."""
-    model = random_model()
-    before = {name: value.clone() for name, value in model.state_dict().items()}
-    memory = model.remember(model.encode(SOURCE, REAL), REAL)
-    one, other = GrowingPast(), GrowingPast()
-    turned = TARGET.flip(1)
-    for position in range(6):
-        here = model.decode(TARGET[:, position, None], memory, one)
-        there = model.decode(turned[:, position, None], memory, other)
-    assert_equal(here[:, 0], model(SOURCE, REAL, TARGET)[:, -1])
-    assert_equal(there[:, 0], model(SOURCE, REAL, turned)[:, -1])
-    assert all(torch.equal(value, before[name]) for name, value in model.state_dict().items())
 
 
 def test_translating_does_not_spoil_training() -> None:

@@ -1,6 +1,5 @@
 """The module against the paper's equations, written again as loops over heads and positions in float64."""
 
-import contextlib
 from typing import Any
 
 import pytest
@@ -56,16 +55,3 @@ def test_the_logits_and_every_traced_tensor_are_those_of_the_loops(settings: dic
         torch.testing.assert_close(
             record.tensor, wanted, rtol=0, atol=1e-9, msg=lambda text, name=name: f"{name}: {text}"
         )
-
-
-@pytest.mark.parametrize("watch", [False, True], ids=["fused", "watched"])
-def test_no_mask_says_that_every_token_is_real(watch: bool) -> None:
-    model = random_model()
-    source, target = torch.tensor([row[:4] for row in [SOURCE[0], [9, 12, 0, 0]]]), torch.tensor(TARGET[:2])
-    outputs = []
-    for source_mask, target_mask in ((None, None), (source > -1, target > -1)):
-        with torch.no_grad(), trace(model) if watch else contextlib.nullcontext():
-            outputs.append(model(source, source_mask, target, target_mask))
-    assert torch.equal(*outputs)
-    with torch.no_grad():
-        assert not torch.allclose(outputs[0], model(source, source != 0, target, target != 0), atol=1e-3)

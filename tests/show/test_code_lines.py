@@ -21,12 +21,16 @@ def test_every_tensor_has_its_line_and_it_stands_there(norm: str) -> None:
         assert there.startswith("".join(code.text.split())), name
 
 
-def test_which_line_it_is() -> None:
-    lines = {name: code_line(name) for name in ("scores", "keys", "decoder.layers.1.cross_attention.values")}
-    assert lines["scores"] is not None and 'see("scores_BHLM", queries @ keys.mT)' in lines["scores"].text
-    for name in ("keys", "decoder.layers.1.cross_attention.values"):
-        line = lines[name]
-        assert line is not None and "self.key(y_BMD)" in line.text, "an attention is only handed its keys"
-    norm = code_line("encoder.layers.0.residual_1.norm.output")
-    assert norm is not None and "self.weight" in norm.text
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("scores", 'see("scores_BHLM", queries @ keys.mT)'),
+        ("keys", "self.key(y_BMD)"),  # an attention is only handed its keys
+        ("decoder.layers.1.cross_attention.values", "self.value(y_BMD)"),
+        ("encoder.layers.0.residual_1.norm.output", "self.weight"),
+    ],
+)
+def test_which_line_it_is(name: str, text: str) -> None:
+    line = code_line(name)
+    assert line is not None and text in line.text
     assert code_line("encoder.layers.0.residual_1.nothing") is None

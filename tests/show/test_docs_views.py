@@ -1,10 +1,8 @@
 """Every view of the live page that the course and the list of the notes lead to opens in a real browser."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from browser import chromium
 from documents import LEARN, ROOT, explained, links
 
 pytestmark = pytest.mark.browser
@@ -47,17 +45,16 @@ SIX = "text=le%20chat%20%C3%A9tait%20assis%20sur%20le%20tapis&to=en&target=The%2
 
 
 @pytest.fixture(scope="module")
-def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Any, list[str]]]:
+def live(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, list[str]]:
     """The live page, and what it complains of."""
     path = tmp_path_factory.mktemp("live") / "how-are-you.html"
     explained("How are you", "hi").to_html(path)
     complaints: list[str] = []
-    with chromium() as browser:
-        page = browser.new_page(viewport={"width": 1600, "height": 900})
-        page.on("console", lambda message: complaints.append(message.text))
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.goto(path.as_uri())
-        yield page, complaints
+    page = browser.new_page(viewport={"width": 1600, "height": 900})
+    page.on("console", lambda message: complaints.append(message.text))
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.goto(path.as_uri())
+    return page, complaints
 
 
 @pytest.mark.parametrize(

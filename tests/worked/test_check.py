@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from slip_cases import HARDLY_CLAIMED, SCALED, SCORES, SLIPS, TWO_HEADS, WEIGHTS, written
 
 from pellucid import attention
 from pellucid.errors import UsageError
-from pellucid.seeing.viewed import lines
 from pellucid.show.worked_text import first_wrong
 from pellucid.worked.check import FROM_THE_START, Report
+from pellucid.worked.slips import parse, slip_table
 
 
 def verdicts(report: Report, name: str) -> list[str]:
@@ -24,11 +25,8 @@ def test_right_follows_and_wrong() -> None:
     right, wrong, follows, neither = report.cells
     assert (right.verdict, right.step, right.start, right.rule) == ("right", 1.0, 1.0, None)
     assert (wrong.verdict, wrong.claimed, wrong.written) == ("wrong", 1.0, "1.0")
-    assert (
-        follows.verdict == "follows"
-        and follows.step == 0.5
-        and follows.start == pytest.approx(1 / (1 + math.e))
-    )
+    assert (follows.verdict, follows.step) == ("follows", 0.5)
+    assert follows.start == pytest.approx(1 / (1 + math.e))
     assert neither.verdict == "wrong" and neither.rule == "a row of weights sums to 1, this one to 1.05"
     assert (neither.name, neither.head, neither.row, neither.column) == ("weights", 0, 0, 1)
 
@@ -72,10 +70,8 @@ def test_minus_infinity_equals_only_itself(infinite: Any) -> None:
     example = attention(scores=[[1.0, 0.8], [0.9, 1.1]], mask="causal")
     report = example.check({"masked_scores": [["1.0", infinite], [infinite, "1.1"]]})
     assert verdicts(report, "masked_scores") == ["right", "right", "wrong", "right"]
-    assert (
-        verdicts(example.check({"masked_scores": [["1.0", "-9.9"], ["0.9", "1.1"]]}), "masked_scores")[1]
-        == "wrong"
-    )
+    finite = example.check({"masked_scores": [["1.0", "-9.9"], ["0.9", "1.1"]]})
+    assert verdicts(finite, "masked_scores")[1] == "wrong"
 
 
 def test_what_is_elided_is_not_derivable_and_what_follows_starts_there() -> None:
@@ -99,7 +95,6 @@ ROWS = {"scores": [[1.0, 2.0], [3.0, 4.0], [3.0, 5.0]], "scale": None}
 CLOSE = {"queries": [[1.0, 1.0]], "keys": [[math.nan] * 2] * 2, "scale": None}
 CAUSAL = {"scores": [[1.0, 0.8], [0.9, 1.1]], "mask": "causal"}
 VALUES = {"scores": [[1.0, 2.0], [1.0, 2.0]], "values": [[0.1, 1.0], [0.3, 1.0]]}
-HEADS = {"scores": [[[0.0]], [[0.0]]], "values": [[[1.0]], [[2.0]]]}
 ALONE = {"scores": [[math.nan] * 2], "values": [[0.1], [0.26]]}
 FOUR = {"queries": np.ones((2, 4)), "keys": np.ones((3, 4))}
 CLAIMED = {"weights": [["0.27", "0.73"], ["0.29", "0.71"], ["0.12", "0.88"]]}
@@ -122,7 +117,6 @@ CLAIMED = {"weights": [["0.27", "0.73"], ["0.29", "0.71"], ["0.12", "0.88"]]}
          [f"{WITHIN} 0.1 to 0.3", None, f"{WITHIN} 0.1 to 0.3", f"{WITHIN} 1 to 1"]),
         (VALUES, {"context": [["0.3", "1.0"], ["0.3", "1.0"]]}, [None] * 4),
         (ALONE, {"context": [["0.3"]]}, [None]),  # may be 0.26
-        (HEADS, {"concatenated": [["1.0", "2.5"]]}, [None, f"{WITHIN} 2 to 2"]),
         (VALUES | {"mask": "causal"}, {"context": [["0.2", "1.0"], ["0.25", "1.0"]]},
          [f"{FIRST}; {WITHIN} 0.1 to 0.1", None, None, None]),
         (FOUR, {"scores": [["4.0", "4.0"], ["4.0", "4.0"]]}, [SHAPES] * 4),
@@ -141,20 +135,14 @@ def test_the_rules_that_correct_numbers_obey(
 
 def test_each_head_has_its_matrix() -> None:
     example = attention(scores=[[[1.0, 1.0]], [[0.0, 0.0]]], mask=[[[True, True]], [[True, False]]])
-    report = example.check({"weights": [[["0.5", "0.5"]], [["1.0", "0.1"]]]})
-    assert [(cell.head, cell.verdict) for cell in report.cells] == [(0, "right")] * 2 + [
-        (1, "right"),
-        (1, "wrong"),
-    ]
+    report = example.check({"weights": [[["0.5", "0.5"]], [["1.0", "0.2"]]]})
+    assert [(cell.head, cell.verdict) for cell in report.cells] == [
+        (0, "right"), (0, "right"), (1, "right"), (1, "wrong")
+    ]  # fmt: skip
     assert "head  row  column" in str(report)
-    assert first_wrong(example.check({"weights": [[["0.5", "0.5"]], [["0.8", "0.2"]]]})) == (
-        "The first stage that goes wrong is weights, where 2 cells are wrong. Head 1, row 0, column 1 claims "
-        "0.2, and 0 is computed: masked weights are exactly 0."
-    )
-    again = attention(scores=[[[0.0]], [[0.0]]], values=[[[1.0]], [[2.0]]])
-    assert first_wrong(again.check({"scores": [[["0.0"]], [["0.1"]]]})) == (
-        "The first stage that goes wrong is scores, where one cell is wrong. Head 1, row 0, column 0 claims "
-        "0.1, and 0 is computed."
+    assert first_wrong(report) == (
+        "The first stage that goes wrong is weights, where one cell is wrong. Head 1, row 0, column 1 claims "
+        "0.2, and 0 is computed: a row of weights sums to 1, this one to 1.2; masked weights are exactly 0."
     )
 
 
@@ -168,13 +156,16 @@ def test_the_report_is_a_table() -> None:
         "may be rounding, as the line before shows 1 decimal",
     ]
     assert str(report).endswith("\n8 cells: 6 right, 2 wrong")
-    assert first_wrong(report) in report._repr_html_()
+    assert first_wrong(report) in report._repr_html_() and "is weights, where" in first_wrong(report)
+    later = attention(scores=[[1.0, 0.8], [0.9, 1.1]], values=[[1.0], [2.0]], mask="causal")
+    first = first_wrong(later.check({**claims, "context": [["1.0"], ["3.0"]]}))
+    assert "is context, where one cell is wrong." in first, "what may be rounding counts last"
 
 
 @pytest.mark.parametrize(
     ("claims", "decimals", "message"),
     [
-        ({"wieghts": [["0.5", "0.5"]]}, None, "no stage is called 'wieghts'. Nearest: weights."),
+        ({"wieghts": [["0.5", "0.5"]]}, None, "no stage is called 'wieghts'. Did you mean \"weights\"?"),
         ({"weights": [[1, 0]]}, None, "the whole number 1 does not say to how many digits it was rounded."),
         ({"weights": [["half", "0.5"]]}, None, 'weights: "half" is not a number. Write 0.25, -inf, or …'),
         ({"weights": [["0,5", "0.5"]]}, None, '"0,5" is not a number. Decimals come after a point, not'),
@@ -210,14 +201,6 @@ def test_the_first_wrong_cell_with_its_tokens_numbers_and_reason() -> None:
     assert example.check({"scaled_scores": [["-0.35", "0.49"], ["1.59", "0.78"]]}).first_wrong is None
 
 
-def test_what_may_be_rounding_counts_only_where_nothing_else_is_wrong() -> None:
-    example = attention(scores=[[1.0, 0.8], [0.9, 1.1]], values=[[1.0], [2.0]], mask="causal")
-    lines = {"masked_scores": [["1.0", "−∞"], ["0.9", "1.1"]], "weights": [["1.0", "0.0"], ["0.4", "0.6"]]}
-    assert "is weights, where" in first_wrong(example.check(lines))
-    first = first_wrong(example.check({**lines, "context": [["1.0"], ["3.0"]]}))
-    assert first.startswith("The first stage that goes wrong is context, where one cell is wrong.")
-
-
 def test_one_minus_sign_whichever_was_typed() -> None:
     for minus in "-−–":
         report = attention(scores=[[-0.7, -0.0007]]).check(
@@ -242,13 +225,71 @@ def test_true_numbers_rounded_are_right_and_break_no_rule(digits: int, seed: int
     assert {cell.verdict for cell in report.cells} == {"right"}
     unknown = attention(queries=queries * math.nan, keys=keys, values=values, mask="causal")
     from_scores = unknown.check({name: claims[name] for name in ("scores", "weights", "context")})
-    assert {cell.rule for cell in from_scores.cells} == {None}, (
-        "not even where the scores are known as rounded only"
+    assert {cell.rule for cell in from_scores.cells} == {None}, "nor where scores are known as rounded only"
+
+
+# Known slips: the verdict says what was done instead
+
+
+@pytest.mark.parametrize(("arguments", "stage", "numbers", "told"), SLIPS, ids=[each[3] for each in SLIPS])
+def test_a_wrong_line_says_what_was_done_instead(
+    arguments: dict[str, Any], stage: str, numbers: Any, told: str
+) -> None:
+    report = attention(**arguments).check({stage: written(numbers)})
+    wrong = [cell for cell in report.cells if cell.verdict == "wrong"]
+    assert wrong and all((cell.rule or "").split("; ")[0] == f"{told} gives this" for cell in wrong)
+
+
+def reasons(arguments: dict[str, Any], claims: dict[str, Any]) -> list[str | None]:
+    """The reasons of the wrong cells of the last claimed stage."""
+    cells = attention(**arguments).check(claims).cells
+    return [cell.rule for cell in cells if cell.verdict == "wrong" and cell.name == list(claims)[-1]]
+
+
+def test_a_right_line_and_a_typing_error_are_no_slips() -> None:
+    assert reasons(TWO_HEADS, {"scaled_scores": written(SCALED), "weights": written(WEIGHTS)}) == []
+    mistyped = written(SCALED)
+    mistyped[1][2][0] = "7.000"
+    assert reasons(TWO_HEADS, {"scaled_scores": mistyped}) == [None]
+
+
+def test_a_slip_is_judged_from_the_lines_as_claimed() -> None:
+    """Scores of one's own, divided by d_k: the division is the error, whatever the scores are."""
+    claims = {"scores": written(SCORES + 1.0), "scaled_scores": written((SCORES + 1.0) / 2)}
+    assert set(reasons(TWO_HEADS, claims)) == {"dividing by d_k or dividing by √d_model gives this"}
+
+
+@pytest.mark.parametrize(("arguments", "claims"), HARDLY_CLAIMED)
+def test_one_wrong_cell_may_be_a_typing_error(arguments: dict[str, Any], claims: dict[str, Any]) -> None:
+    (reason,) = reasons(arguments, claims)
+    assert "gives this" not in (reason or "")
+
+
+def test_one_wrong_cell_is_a_slip_where_no_other_can_be_wrong() -> None:
+    given = {"scaled_scores": [[1.0, 2.0], [3.0, 4.0]], "mask": "causal"}
+    (rule,) = reasons(given, {"masked_scores": [["1.0", "2.0"], ["3.0", "4.0"]]})
+    assert rule and rule.startswith(
+        "leaving the mask out or a mask that leaves the next token open gives this"
     )
 
 
-def test_a_row_that_is_all_masked_is_explained() -> None:
-    scores = [[1.0, 2.0], [3.0, 4.0]]
-    shown = "\n".join(lines(attention(scores=scores, mask=[[-math.inf, -math.inf], [0.0, 0.0]])))
-    assert "A row of −∞ alone has no softmax" in shown
-    assert "A row of −∞" not in "\n".join(lines(attention(scores=scores, mask="causal")))
+def test_what_is_not_known_and_what_rounding_alone_tells_apart_give_no_slip() -> None:
+    unknown = {"scores": [[math.nan, 1.0], [2.0, 3.0]], "mask": "causal", "scale": 2}
+    found = reasons(unknown, {"weights": [["0.500", "0.500"], ["0.9", "0.2"]]})
+    assert found and all("gives this" not in (rule or "") for rule in found)
+    # 0.9 / 2 is 0.45 and the softmax 0.4502: "0.4" does not tell which of the two it was.
+    known = {"scores": [[1.0, 0.8], [0.9, 1.1]], "mask": "causal"}
+    assert reasons(known, {"weights": [["1.0", "0.0"], ["0.4", "0.6"]]}) == [None, None]
+
+
+def test_formulas_are_names_numbers_and_known_functions() -> None:
+    assert parse("T(weights) @ values / 2") == ["/", ["@", ["T", "weights"], "values"], 2]
+    for formula in ("__import__('os')", "weights.data", "open(values)", "values[0]"):
+        with pytest.raises(ValueError, match="a formula has names, numbers"):
+            parse(formula)
+    made = {told for *_, told in SLIPS}
+    listed = {done for rows in slip_table().values() for done, _ in rows if "{" not in done}
+    untested = [done for done in listed if not any(done in told for told in made)]
+    assert untested == [done for done in untested if done.startswith(("dividing by", "w_"))], (
+        "every formula is tried, but for variants of the divisor and of W"
+    )

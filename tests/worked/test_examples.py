@@ -1,6 +1,10 @@
 """The notes' worked examples: their verdicts, what each is there to show, the command, files of one's own."""
 
+import json
+import math
 import re
+from html import escape
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -32,11 +36,16 @@ def test_the_committed_table_is_what_is_computed() -> None:
 
 def test_products_on_the_wrong_side() -> None:
     products = {product.written: str(product) for name in names() for product in example(name).products}
-    assert products["W_Q · D"] == "(4×4)·(2×4) does not multiply: 4 columns, 2 rows"
-    assert products["D · W_Q"] == "(2×4)·(4×4) = (2×4)"
-    assert products["W_O · Concat"] == "(8×8)·(2×8) does not multiply: 8 columns, 2 rows"
-    assert products["Concat · W_O"] == "(2×8)·(8×8) = (2×8)"
-    assert products["Token Indices · W_E"] == "(1×3)·(7×4) does not multiply: 3 columns, 7 rows"
+    assert (
+        products.items()
+        >= {
+            "W_Q · D": "(4×4)·(2×4) does not multiply: 4 columns, 2 rows",
+            "D · W_Q": "(2×4)·(4×4) = (2×4)",
+            "W_O · Concat": "(8×8)·(2×8) does not multiply: 8 columns, 2 rows",
+            "Concat · W_O": "(2×8)·(8×8) = (2×8)",
+            "Token Indices · W_E": "(1×3)·(7×4) does not multiply: 3 columns, 7 rows",
+        }.items()
+    )
 
 
 def test_what_the_variants_are_there_to_show() -> None:
@@ -68,16 +77,11 @@ def test_what_the_variants_are_there_to_show() -> None:
 def test_each_example_fits_80_columns_and_names_every_stage(name: str) -> None:
     shown = lines(example(name))
     assert max(map(len, shown)) <= 80, max(shown, key=len)
+    assert "e−" not in "".join(shown), "terms that cancel are 0"
     assert all(any(line.startswith(stage) for line in shown) for stage in example(name).worked())
 
 
 # The command
-
-
-def test_terms_that_cancel_are_0(pellucid: Command) -> None:
-    assert example("000-masked").worked()["keys"].tensor[0, 0, 0, 1] != 0
-    shown = pellucid("example", "000-masked").out
-    assert "e−" not in shown and "START   0.7500        0  −0.2500" in shown
 
 
 def test_claimed_beside_computed(pellucid: Command) -> None:
@@ -105,12 +109,15 @@ gustan  the notes say                 0.4      0.6
     assert outcome.out.endswith("20 cells: 10 right, 4 follow, 2 wrong, 4 not derivable\n")
 
 
-def test_the_list_and_the_claims_alone(pellucid: Command) -> None:
+def test_the_list_the_claims_and_a_stage_alone(pellucid: Command) -> None:
     listed = pellucid("example", "--list").out.splitlines()
     assert listed[::2] == names() and all(line.startswith("    ") for line in listed[1::2])
     assert pellucid("example", "004-mask-4", "--claims").out.startswith("mask  (4×4)\n")
     claims, full = pellucid("example", "004-self", "--claims").out, pellucid("example", "004-self").out
     assert "first stage" not in claims and "first stage" in full, "an exercise has people find it"
+    weights = pellucid("example", "000-masked", "--stage", "weights").out
+    assert weights.startswith("weights  softmax of each row") and "context" not in weights
+    assert pellucid("example", "000-masked", "--stage", "inputs").out.startswith("inputs  (6×4)\nSTART ")
     table = pellucid("example", "--verdicts", "004").out
     assert table in (DOCS / "notes-004-verdicts.md").read_text(encoding="utf-8")
 
@@ -119,19 +126,15 @@ def test_a_page_of_an_example(pellucid: Command, files: Any, tmp_path: Path) -> 
     page = tmp_path / "page.html"
     outcome = pellucid("example", "004-self", "--html", page)
     assert outcome == pellucid("example", "004-self"), "it prints the same"
-    text = page.read_text(encoding="utf-8")
-    assert text.startswith("<!doctype html>") and "http" not in text.replace("http-equiv", "").replace(
-        "http://www.w3.org/2000/svg", ""
+    text = (
+        page.read_text(encoding="utf-8").replace("http-equiv", "").replace("http://www.w3.org/2000/svg", "")
     )
+    assert text.startswith("<!doctype html>") and "http" not in text
     own = files("homework.toml", *OWN.split("\n"))
     assert pellucid("example", "--file", own, "--html", page).code == 0
     assert '"queries":"1  2","keys":' in page.read_text(encoding="utf-8")
-    bad = tmp_path / "none" / "page.html"
-    assert pellucid("example", "004-self", "--html", bad) == (
-        1,
-        "",
-        f"pellucid: {bad}: cannot be written: No such file or directory. Choose another place.\n",
-    )
+    refused = pellucid("example", "004-self", "--html", tmp_path / "none" / "page.html")
+    assert (refused.code, refused.out) == (1, "") and "cannot be written" in refused.err
 
 
 OWN = """
@@ -159,10 +162,10 @@ def test_an_example_of_ones_own(pellucid: Command, files: Any) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("scores = [[1.0]]", "scores is not known. Nearest: scale, tokens."),
+        ("scores = [[1.0]]", "scores is not known. There are: heads, "),
         ("[given]\n", "nothing is given. Write [given] and, in it, queries = [[…], …] and so on."),
         ("given = 3", "given must be a table: [given]."),
-        ("[given]\nquery = [[1.0]]", "query is not known. Nearest: w_query, queries."),
+        ("[given]\nquery = [[1.0]]", 'query is not known. Did you mean "w_query"?'),
         ('[given]\nscores = [["one"]]', 'scores: "one" is not a number. Write 0.25, -inf, or … for one left'),
     ],
 )
@@ -175,9 +178,10 @@ def test_what_a_file_must_be(files: Any, text: str, message: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["004-cross"], 'no example is called "004-cross". Nearest: 004-cross-4, 002-cross, 004-cross-512.'),
+        (["004-cross"], 'no example is called "004-cross". Did you mean "004-cross-4"?'),
         (["--verdicts", "005"], "--verdicts 005: the notes claim nothing there. Give 004."),
         (["--file", "none.toml"], "none.toml: cannot be read: No such file or directory. Give the path of"),
+        (["000-masked", "--stage", "weight"], 'no tensor is called "weight". Nearest: weights'),
         (["002-add-norm", "--claims"], "002-add-norm: it is not an attention, and nothing is claimed."),
     ],
 )
@@ -197,10 +201,97 @@ def test_the_examples_on_the_page_of_the_notes_work(files: Any) -> None:
     exec(compile(code[1], "docs/notes.md", "exec"), {})
 
 
-def test_one_stage_alone(pellucid: Command) -> None:
-    outcome = pellucid("example", "000-masked", "--stage", "weights")
-    assert outcome.out.startswith("weights  softmax of each row") and "context" not in outcome.out
-    assert pellucid("example", "000-masked", "--stage", "w_query").out.startswith("w_query  (4×3)\n0 ")
-    assert pellucid("example", "000-masked", "--stage", "inputs").out.startswith("inputs  (6×4)\nSTART ")
-    refused = pellucid("example", "000-masked", "--stage", "weight")
-    assert refused.code == 2 and 'no tensor is called "weight". Nearest: weights' in refused.err
+# Embeddings, a feed-forward, Add & Norm: each stage again by plain NumPy
+
+
+def stages_of(name: str) -> dict[str, Array]:
+    return {
+        stage: record.tensor.numpy()[0] if record.axes.startswith("B") else record.tensor.numpy()
+        for stage, record in example(name).worked().items()
+    }
+
+
+def given(name: str) -> dict[str, Array]:
+    arguments = example(name).arguments.items()
+    return {key: np.array(value) for key, value in arguments if isinstance(value, list) and key != "tokens"}
+
+
+@pytest.mark.parametrize(("name", "factor"), [("002-embedding", 1.0), ("002-embedding-scaled", 2.0)])
+def test_looked_up_is_one_hot_times_the_matrix(name: str, factor: float) -> None:
+    stages, start = stages_of(name), given("002-embedding")
+    ids, matrix = start["ids"].astype(int), start["w_embedding"]
+    one_hot = np.array([[float(column == index) for column in range(len(matrix))] for index in ids])
+    np.testing.assert_array_equal(stages["one_hot"], one_hot)
+    np.testing.assert_allclose(stages["one_hot · W_E"], matrix[ids], rtol=0, atol=1e-15)
+    np.testing.assert_allclose(stages["decoder.token_embeddings"], factor * matrix[ids], rtol=0, atol=1e-15)
+    angles = [[i / 100**pair for pair in range(2)] for i in range(3)]
+    positions = [[wave(angle) for angle in row for wave in (math.sin, math.cos)] for row in angles]
+    np.testing.assert_allclose(stages["decoder.positions"], positions, rtol=0, atol=1e-15)
+    embedded = factor * matrix[ids] + positions
+    np.testing.assert_allclose(stages["decoder.embedded"], embedded, rtol=0, atol=1e-15)
+
+
+@pytest.mark.parametrize("name", ["002-add-norm", "002-feed-forward"])
+def test_add_and_norm(name: str) -> None:
+    stages, start = stages_of(name), given(name)
+    added = start.get("sublayer")
+    if added is None:
+        hidden = start["inputs"] @ start["w_1"] + start["b_1"]
+        added = np.maximum(0, hidden) @ start["w_2"] + start["b_2"]
+        np.testing.assert_allclose(stages["feed_forward.hidden"], hidden, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(stages["feed_forward.output"], added, rtol=0, atol=1e-12)
+        assert (hidden < 0).any() and (hidden > 0).any(), "there is something for ReLU to do"
+    total = start["inputs"] + added
+    centred = total - total.mean(axis=1, keepdims=True)
+    standardized = centred / np.sqrt((centred**2).mean(axis=1, keepdims=True) + 1e-5)
+    output = standardized * start["norm_weight"] + start["norm_bias"]
+    np.testing.assert_allclose(stages["residual.sum"], total, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(stages["residual.output"], output, rtol=0, atol=1e-12)
+    steps = np.diff(start["inputs"], n=2, axis=1)
+    assert (np.abs(steps) > 1e-9).all(), "no row is an arithmetic progression"
+    assert not np.allclose(stages["residual.norm.standardized"][0], stages["residual.norm.standardized"][1])
+
+
+def test_token_ids_pick_their_rows() -> None:
+    worked = example("004-token-ids").worked()
+    assert worked.shapes["decoder.token_embeddings"] == "rows 101, 200, 300 of W_E (512×4)"
+    np.testing.assert_array_equal(
+        stages_of("004-token-ids")["decoder.token_embeddings"], given("004-token-ids")["w_embedding"]
+    )
+    assert "one_hot" not in worked, "the other rows are not known"
+
+
+@pytest.mark.parametrize("name", [name for name in names() if example(name).is_part])
+def test_without_scripts_the_page_says_what_the_terminal_says(name: str, tmp_path: Path) -> None:
+    import_module("pellucid.page.worked_document")  # which registers the page
+    example(name).to_html(tmp_path / "page.html")
+    shown = escape("\n".join(lines(example(name), 100)))
+    assert shown in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("given", "fault"),
+    [
+        ({"inputs": [[1.0]], "sublayer": [[1.0, 2.0]]}, "sublayer is 1×2 and must be 1×1, as the inputs are"),
+        ({"inputs": [[1.0]], "w_1": [[1.0], [2.0]], "w_2": [[1.0]]}, "the matrices do not fit together"),
+        ({"ids": [[3]], "w_embedding": [[1.0, 2.0]]}, "the matrices do not fit together"),
+    ],
+)
+def test_matrices_of_a_file_that_do_not_fit_are_refused(
+    given: dict[str, Any], fault: str, tmp_path: Path
+) -> None:
+    (tmp_path / "own.json").write_text(json.dumps({"given": given}), encoding="utf-8")
+    with pytest.raises(UsageError, match=fault):
+        read_example(tmp_path / "own.json").worked()
+
+
+def test_a_file_may_leave_out_what_is_zero_or_one(tmp_path: Path) -> None:
+    """A feed-forward without biases and norm; Add & Norm with neither weight nor bias."""
+    x, w = [[1.0, -2.0]], [[1.0, 0.0], [0.0, 1.0]]
+    (tmp_path / "own.json").write_text(json.dumps({"given": {"inputs": x, "w_1": w, "w_2": w}}))
+    worked = read_example(tmp_path / "own.json").worked()
+    assert [*worked] == [f"feed_forward.{each}" for each in ("hidden", "activated", "output")]
+    assert worked["feed_forward.output"].tensor.tolist() == [[[1.0, 0.0]]]
+    (tmp_path / "own.json").write_text(json.dumps({"given": {"inputs": x, "sublayer": [[1.0, 6.0]]}}))
+    output = read_example(tmp_path / "own.json").worked()["residual.output"].tensor
+    assert output.flatten().tolist() == pytest.approx([-1.0, 1.0], abs=1e-5)

@@ -10,7 +10,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from pellucid.config.nearest import nearest
+from pellucid.config.nearest import did_you_mean
 from pellucid.errors import PellucidError, UsageError
 from pellucid.folder.whole_file import write
 from pellucid.seeing.viewed import page
@@ -26,6 +26,11 @@ TEXTS = ("about", "note", "lines")
 TABLES = ("given", "claims", "at", "called")
 ELIDED = re.compile(r"…\s*(\d{1,4})\s*×\s*(\d{1,4})")  # "… 8×4": known shape, unknown numbers
 FOLDER = resources.files(__name__)
+FILES = {
+    file.name.removesuffix(".toml"): file
+    for file in (*FOLDER.iterdir(), *(FOLDER / "parts").iterdir())
+    if file.name.endswith(".toml")
+}
 
 
 @dataclass(frozen=True)
@@ -79,80 +84,57 @@ class Example:
 
 def names() -> list[str]:
     """Return the names of the examples that come with the package."""
-    return sorted(_files())
+    return sorted(FILES)
 
 
 def example(name: str) -> Example:
     """Return an example that comes with the package."""
-    return _example(name, _table(name), name, own=False)
+    return _example(name, _table(name), name)
 
 
 def read_example(path: str | Path) -> Example:
     """Read an example from a TOML file, or from the JSON that the page's form gives."""
     file = Path(path)
+    kind = "JSON" if file.suffix == ".json" else "TOML"
     try:
         text = file.read_text(encoding="utf-8")
-        table = json.loads(text) if file.suffix == ".json" else tomllib.loads(text)
+        table = json.loads(text) if kind == "JSON" else tomllib.loads(text)
     except OSError as error:
         raise PellucidError(
             f"{path}: cannot be read: {error.strerror}. Give the path of a TOML file with a [given] table."
         ) from None
     except ValueError as error:
-        raise PellucidError(
-            f"{path}: not {'JSON' if file.suffix == '.json' else 'TOML'}: {error}. Correct it there."
-        ) from None
-    return _example(file.stem, _with_base(table), str(path), own=True)
+        raise PellucidError(f"{path}: not {kind}: {error}. Correct it there.") from None
+    return _example(file.stem, table, str(path))
 
 
-def _files() -> dict[str, Any]:
-    files = [*FOLDER.iterdir(), *(FOLDER / "parts").iterdir()]
-    return {file.name.removesuffix(".toml"): file for file in files if file.name.endswith(".toml")}
+def _table(name: str) -> dict[str, Any]:
+    if name not in FILES:
+        near = did_you_mean(name, FILES)
+        raise UsageError(f'no example is called "{name}".{near} All: pellucid example --list.')
+    return tomllib.loads(FILES[name].read_text(encoding="utf-8"))
 
 
-def _table(name: str) -> Any:
-    files = _files()
-    if name not in files:
-        near = nearest(name, files, cutoff=0.4)
-        hint = f"Nearest: {', '.join(near)}. " if near else ""
-        raise UsageError(f'no example is called "{name}". {hint}All: pellucid example --list.')
-    return _with_base(tomllib.loads(files[name].read_text(encoding="utf-8")))
-
-
-def _with_base(table: Any) -> Any:
-    """Fill in the inputs and settings that this example leaves out, from the example named by `like`."""
-    if (
-        not isinstance(table, dict)
-        or not isinstance(table.get("like"), str)
-        or not isinstance(table.get("given", {}), dict)
-    ):
-        return table
-    base = _table(table["like"])
-    taken = {key: base[key] for key in (*SETTINGS, "called") if key in base}
-    return {**taken, **table, "given": {**base["given"], **table.get("given", {})}}
-
-
-def _example(name: str, table: Any, where: str, own: bool) -> Example:
-    """Read a table. In a user's own file a misspelt name is an error: it would change nothing, silently."""
-    if not isinstance(table, dict):
-        raise UsageError(f'{where}: it must be a table: {{"given": {{"queries": [[…], …]}}}}.')
+def _example(name: str, table: dict[str, Any], where: str) -> Example:
+    """Read a table. A misspelt name is an error: it would change nothing, silently."""
     for key in TABLES:
         if not isinstance(table.get(key, {}), dict):
             raise UsageError(f"{where}: {key} must be a table: [{key}].")
-    if own:
-        known = (*SETTINGS, *TEXTS, *TABLES, "like", "decimals", "products", "name")
-        for given, listed in ((table, known), (table.get("given", {}), (*MATRICES, *PART_MATRICES))):
-            for key in given:
-                if key not in listed:
-                    near = nearest(key, listed, n=2, cutoff=0.5) or listed
-                    raise UsageError(f"{where}: {key} is not known. Nearest: {', '.join(near)}.")
+    if "like" in table:  # the inputs and settings that this example leaves out
+        base = _table(table["like"])
+        taken = {key: base[key] for key in (*SETTINGS, "called") if key in base}
+        table = {**taken, **table, "given": {**base["given"], **table.get("given", {})}}
+    known = (*SETTINGS, *TEXTS, *TABLES, "like", "decimals", "products", "name")
+    for given, listed in ((table, known), (table.get("given", {}), (*MATRICES, *PART_MATRICES))):
+        if unknown := next((key for key in given if key not in listed), None):
+            near = did_you_mean(unknown, listed) or f" There are: {', '.join(listed)}."
+            raise UsageError(f"{where}: {unknown} is not known.{near}")
     if not table.get("given"):
         raise UsageError(
             f"{where}: nothing is given. Write [given] and, in it, queries = [[…], …] and so on."
         )
     arguments = {key: _matrix(value, f"{where}: {key}") for key, value in table["given"].items()}
-    for key in SETTINGS:
-        if key in table:
-            arguments[key] = None if table[key] == "none" else table[key]
+    arguments |= {key: None if table[key] == "none" else table[key] for key in SETTINGS if key in table}
     if isinstance(arguments.get("mask"), list):
         arguments["mask"] = _matrix(arguments["mask"], f"{where}: mask")
     products = [Product(**entry) for entry in table.get("products", ())]
