@@ -2,6 +2,7 @@
 
 import io
 import os
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,6 +19,10 @@ from pellucid.learning.run import train
 
 torch.set_num_threads(1)
 os.environ["OMP_NUM_THREADS"] = "1"  # the same in processes that tests start
+# Under nohup, or as a job in the background, a process ignores signals that tests send.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+if os.name != "nt":
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 @pytest.fixture(scope="session")

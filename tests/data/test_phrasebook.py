@@ -1,6 +1,7 @@
 """The demo's phrasebook: one right answer each, the notes' own sentences, and a split that is not memory."""
 
 import gzip
+import itertools
 import unicodedata
 from pathlib import Path
 
@@ -10,11 +11,12 @@ from pellucid.data import phrasebook
 from pellucid.data.phrasebook import DIRECTIONS, NOTES, Phrase, variants, write
 from tools.phrasebook.page import page
 from tools.phrasebook.parts import split, summary, table
-from tools.phrasebook.sentences import phrases
 
 SEED = 1
 ROOT = Path(__file__).parents[2]
 NAMES = [f"{source}-{target}" for source, target in DIRECTIONS]
+PARTS = phrasebook.split()
+PHRASES = tuple(itertools.chain.from_iterable(vars(PARTS).values()))
 
 
 def of(part: tuple[Phrase, ...], direction: str) -> list[Phrase]:
@@ -31,29 +33,33 @@ def plain(text: str) -> tuple[str, ...]:
 @pytest.mark.parametrize("direction", NAMES)
 def test_every_source_has_one_right_answer(direction: str) -> None:
     answers: dict[str, str] = {}
-    for phrase in phrases():
+    for phrase in PHRASES:
         if phrase.direction == direction:
             for source, target in variants(phrase):
                 assert answers.setdefault(source, target) == target
-    sources = [phrase.source for phrase in phrases() if phrase.direction == direction]
+    sources = [phrase.source for phrase in PHRASES if phrase.direction == direction]
     assert len(sources) == len(set(sources)) > 2000
 
 
+@pytest.fixture(scope="module")
+def counts() -> dict[str, dict[str, int]]:
+    """The number of phrases in each part of each direction."""
+    return summary(PARTS)
+
+
 @pytest.mark.parametrize("direction", NAMES)
-def test_held_out_is_never_seen_and_mostly_far(direction: str) -> None:
-    parts = split(SEED)
-    counts = summary(SEED)[direction]
-    training = {plain(source) for phrase in of(parts.train, direction) for source, _ in variants(phrase)}
-    held_out = [plain(phrase.source) for phrase in of(parts.held_out, direction)]
-    assert len(held_out) == len(set(held_out)) == counts["held_out"] == 250
+def test_held_out_is_never_seen_and_mostly_far(direction: str, counts: dict[str, dict[str, int]]) -> None:
+    training = {plain(source) for phrase in of(PARTS.train, direction) for source, _ in variants(phrase)}
+    held_out = [plain(phrase.source) for phrase in of(PARTS.held_out, direction)]
+    assert len(held_out) == len(set(held_out)) == counts[direction]["held_out"] == 250
     assert training.isdisjoint(held_out)
-    assert training.isdisjoint(plain(phrase.source) for phrase in of(parts.validation, direction))
-    assert counts["held_out_far"] >= 130
-    assert len(of(parts.train, direction)) == counts["train"] > 2500
+    assert training.isdisjoint(plain(phrase.source) for phrase in of(PARTS.validation, direction))
+    assert counts[direction]["held_out_far"] >= 130
+    assert len(of(PARTS.train, direction)) == counts[direction]["train"] > 2500
 
 
 def test_texts_are_clean() -> None:
-    for phrase in phrases():
+    for phrase in PHRASES:
         for source, target in variants(phrase):
             for text in (source, target):
                 assert unicodedata.is_normalized("NFC", text)
@@ -61,31 +67,27 @@ def test_texts_are_clean() -> None:
                 assert "-" not in text.split()  # a word form that the lexicon says is not used
             first = target.lstrip("¿¡")[0]
             assert first == first.upper()
-    assert all("'" not in phrase.source for phrase in phrases() if phrase.source_language == "en")
+    assert all("'" not in phrase.source for phrase in PHRASES if phrase.source_language == "en")
 
 
-def test_the_packages_file_is_what_the_grammar_writes() -> None:
-    packed = (ROOT / "pellucid" / "data" / "phrasebook.tsv.gz").read_bytes()
-    assert gzip.decompress(packed).decode() == table(SEED), "run python -m tools.phrasebook"
-    assert phrasebook.split() == split(SEED)
+def test_the_packages_file_and_the_page_are_what_the_grammar_writes() -> None:
+    packed, remedy = ROOT / "pellucid" / "data" / "phrasebook.tsv.gz", "run python -m tools.phrasebook"
+    assert gzip.decompress(packed.read_bytes()).decode() == table(SEED), remedy
+    assert split(SEED) == PARTS
+    assert (ROOT / "docs" / "phrasebook.md").read_text(encoding="utf-8") == page(), remedy
 
 
-def test_the_page_for_native_speakers_is_up_to_date() -> None:
-    text = page()
-    assert (ROOT / "docs" / "phrasebook.md").read_text(encoding="utf-8") == text, (
-        "run python -m tools.phrasebook"
-    )
-
-
-def test_written_files_hold_the_split_and_the_notes_sentences_as_they_stand(tmp_path: Path) -> None:
+def test_written_files_hold_the_split_and_the_notes_sentences_as_they_stand(
+    tmp_path: Path, counts: dict[str, dict[str, int]]
+) -> None:
     write(tmp_path / "phrasebook")
-    paths, counts = {path.name: path for path in (tmp_path / "phrasebook").iterdir()}, summary(SEED)
+    paths = {path.name: path for path in (tmp_path / "phrasebook").iterdir()}
     assert {*paths} == {
         f"{part}.{name}.tsv" for part in ("train", "validation", "held-out") for name in NAMES
     }
     rows = {name: path.read_bytes().decode().split("\n")[:-1] for name, path in paths.items()}
     for name in NAMES:
-        learned = {"\t".join(pair) for phrase in of(split(SEED).train, name) for pair in variants(phrase)}
+        learned = {"\t".join(pair) for phrase in of(PARTS.train, name) for pair in variants(phrase)}
         assert set(rows[f"train.{name}.tsv"]) == learned and len(learned) > 4 * counts[name]["train"]
         assert len(rows[f"validation.{name}.tsv"]) == counts[name]["validation"]
         assert len(rows[f"held-out.{name}.tsv"]) == counts[name]["held_out"]

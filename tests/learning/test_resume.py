@@ -187,10 +187,10 @@ def trainer() -> Iterator[Trainer]:
 
 def start(trainer: Trainer, config: Path, out: Path, sleep_at: int = 0) -> int:
     """A child that trains; its process id."""
-    assert trainer.stdin and trainer.stdout
+    assert trainer.stdin
     trainer.stdin.write(f"{config}\t{out}\t{sleep_at}\n")
     trainer.stdin.flush()
-    return int(trainer.stdout.readline().split()[1])
+    return int(read_until(trainer, "child").split()[1])  # a quick child's first step may come before it
 
 
 def read_until(trainer: Trainer, *starts: str) -> str:
@@ -199,6 +199,8 @@ def read_until(trainer: Trainer, *starts: str) -> str:
     for line in trainer.stdout:
         if line.startswith(starts):
             return line.rstrip("\n")
+        # A child that trained to its end before it could be stopped says nothing more.
+        assert not line.startswith("ended"), line
     raise AssertionError("the trainer is gone")
 
 

@@ -1,9 +1,10 @@
 """docs/phrasebook.md: the grammar's patterns with examples in which every word form comes at least once."""
 
 from collections.abc import Iterable
+from heapq import heapify, heappop, heappush
 
 from pellucid.data.phrasebook import DIRECTIONS, LANGUAGES, NOTES
-from tools.phrasebook.parts import summary
+from tools.phrasebook.parts import split, summary
 from tools.phrasebook.sentences import Meaning, meanings, words
 
 _EXAMPLES = 8  # of every pattern at least so many rows
@@ -83,10 +84,17 @@ def _covering(pool: tuple[Meaning, ...]) -> set[Meaning]:
         for meaning in pool
     }
     missing, chosen = set().union(*forms.values()), set()
+    # A sentence's number of new forms only falls: if it still holds when its turn comes, no other has more.
+    queue = [(-len(forms[meaning]), place) for place, meaning in enumerate(pool)]
+    heapify(queue)
     while missing:
-        best = max(pool, key=lambda meaning: len(forms[meaning] & missing))
-        chosen.add(best)
-        missing -= forms[best]
+        fewer, place = heappop(queue)
+        new = forms[pool[place]] & missing
+        if len(new) == -fewer:
+            chosen.add(pool[place])
+            missing -= new
+        else:
+            heappush(queue, (-len(new), place))
     return chosen
 
 
@@ -96,7 +104,7 @@ def _counts() -> str:
             direction,
             *(str(counts[name]) for name in ("train", "validation", "held_out", "held_out_far", "left_out")),
         ]
-        for direction, counts in summary(_SEED).items()
+        for direction, counts in summary(split(_SEED)).items()
     ]
     head = ("direction", "train", "validation", "held out", "of these far", "left out")
     about = (

@@ -108,15 +108,12 @@ def split(seed: int) -> Split:
     return Split((*train, JE_SUIS_STUDENT), *others)
 
 
-def summary(seed: int) -> dict[str, dict[str, int]]:
+def summary(whole: Split) -> dict[str, dict[str, int]]:
     """By direction: the phrases in each part, and how many held-out ones are far from training."""
     counts = {}
     for source, target in DIRECTIONS:
         direction = f"{source}-{target}"
-        parts = {
-            name: _of(getattr(split(seed), name), direction)
-            for name in ("train", "validation", "held_out", "left_out")
-        }
+        parts = {name: _of(part, direction) for name, part in vars(whole).items()}
         near = {key for phrase in parts["train"] for key in neighbourhood(phrase.source)}
         far = sum(near.isdisjoint(neighbourhood(phrase.source)) for phrase in parts["held_out"])
         counts[direction] = {name: len(part) for name, part in parts.items()} | {"held_out_far": far}
