@@ -14,7 +14,7 @@ from pellucid.reading.steps import Step, steps_of
 from pellucid.reading.words import source_of, target_of, visible
 from pellucid.seeing.records import attentions
 from pellucid.seeing.trace import Trace
-from pellucid.seeing.viewed import InNotebook
+from pellucid.seeing.viewed import Viewed
 from pellucid.seeing.watching import watched
 from pellucid.text.vocabulary import Vocabulary
 from pellucid.translate.hypotheses import penalise
@@ -23,7 +23,7 @@ from pellucid.translate.translation import Hypothesis, Translation
 
 
 @dataclass(frozen=True)
-class Reading(InNotebook):
+class Reading(Viewed):
     """A translation, its steps, and every matrix of the pass over it."""
 
     translation: Translation

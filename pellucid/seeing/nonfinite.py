@@ -9,8 +9,7 @@ from torch import Tensor, nn
 
 from pellucid.errors import UsageError
 from pellucid.seeing.records import Record
-from pellucid.seeing.trace import Labeller, Labels, watching_tokens
-from pellucid.seeing.watching import full_name
+from pellucid.seeing.trace import Labeller, watching_records
 
 MASKED = ("mask", "masked_scores")  # here -inf is meant: a key that may not be looked at
 
@@ -20,19 +19,16 @@ class NonFinite:
     """The first tensor that holds NaN or infinity, and the first place in it."""
 
     name: str
-    axes: str
-    shape: tuple[int, ...]
-    index: tuple[int, ...]  # along the axes
+    place: dict[str, int]  # along each axis
     tokens: dict[str, str]  # at this place, along L and M
     value: float
     count: int  # of the values in this tensor that are not finite
+    size: int  # all its values
 
     def __str__(self) -> str:
-        place = ", ".join(
-            f"{axis} {index} ({self.tokens[axis]})" if axis in self.tokens else f"{axis} {index}"
-            for axis, index in zip(self.axes, self.index, strict=True)
-        )
-        many = f"{self.count:,} of its {torch.Size(self.shape).numel():,} values are not finite"
+        words = {axis: f" ({token})" for axis, token in self.tokens.items()}
+        place = ", ".join(f"{axis} {index}{words.get(axis, '')}" for axis, index in self.place.items())
+        many = f"{self.count:,} of its {self.size:,} values are not finite"
         return f"{self.name} is {self.value} at {place}; {many}"
 
 
@@ -56,21 +52,20 @@ class Finding:
 def find_nonfinite(model: nn.Module, vocabulary: Labeller | None = None) -> Iterator[Finding]:
     """Watch every pass of the model inside the `with`, in this thread, for the first tensor with NaN or
     infinity, except -inf in a mask: `with find_nonfinite(model) as found: …`, then print(found)."""
-    finding, labels = Finding(), Labels(vocabulary)
+    finding = Finding()
 
-    def watch(path: str, name: str, axes: str, tensor: Tensor) -> Tensor:
-        full = full_name(path, name)
+    def see(record: Record) -> Tensor:
         if finding.first is None:
-            wrong = ~tensor.isfinite()
-            if name in MASKED:
-                wrong &= tensor != -torch.inf
+            wrong = ~record.tensor.isfinite()
+            if record.name.rpartition(".")[2] in MASKED:
+                wrong &= record.tensor != -torch.inf
             if bool(wrong.any()):
-                finding.first = _first(Record(full, axes, tensor, labels.of(full, axes)), wrong)
+                finding.first = _first(record, wrong)
             else:
-                finding.last = full
-        return tensor
+                finding.last = record.name
+        return record.tensor
 
-    with watching_tokens(model, watch, labels):
+    with watching_records(model, vocabulary, see):
         yield finding
     if not finding.last and finding.first is None:
         raise UsageError("find_nonfinite saw nothing: no forward pass of this model ran inside the `with`.")
@@ -81,8 +76,9 @@ def find_nonfinite(model: nn.Module, vocabulary: Labeller | None = None) -> Iter
 
 
 def _first(record: Record, wrong: Tensor) -> NonFinite:
-    index = tuple(int(place) for place in wrong.nonzero()[0])
-    at = dict(zip(record.axes, index, strict=True))
-    tokens = {axis: record.labels(axis, at.get("B", 0))[at[axis]] for axis in at if axis in "LM"}
-    value, shape = float(record.tensor[index].detach()), tuple(record.tensor.shape)
-    return NonFinite(record.name, record.axes, shape, index, tokens, value, int(wrong.sum()))
+    place = dict(zip(record.axes, wrong.nonzero()[0].tolist(), strict=True))
+    tokens = {
+        axis: record.labels(axis, place.get("B", 0))[index] for axis, index in place.items() if axis in "LM"
+    }
+    value = float(record.tensor[tuple(place.values())].detach())
+    return NonFinite(record.name, place, tokens, value, int(wrong.sum()), wrong.numel())

@@ -346,5 +346,5 @@ def test_a_number_that_overflows_is_found_at_its_word_and_in_its_pass() -> None:
         run(model)
     assert found.first is not None
     assert found.first.name == "encoder.token_embeddings"
-    assert found.first.index[:2] == (1, 0) and found.first.tokens == {"L": "s9"}
+    assert (found.first.place["B"], found.first.place["L"]) == (1, 0) and found.first.tokens == {"L": "s9"}
     assert math.isinf(found.first.value) and found.parameters == []
