@@ -16,7 +16,7 @@ from pellucid.translate.decoding import decode_batch, evaluating
 from pellucid.translate.hypotheses import Candidates, Found, Hypotheses
 from pellucid.translate.search import Rules
 from pellucid.translate.sentences import read_source
-from pellucid.translate.text_translator import TextTranslator
+from pellucid.translate.translation import Hypothesis, text_of
 
 GOES_ON = ("kept", "finished", "cut off")
 FATES = {
@@ -58,22 +58,12 @@ class BeamStep:
 
 
 @dataclass(frozen=True)
-class Ending:
-    """A hypothesis that the search returned."""
-
-    text: str
-    token_ids: list[int]
-    score: float
-    finished: bool
-
-
-@dataclass(frozen=True)
 class BeamPath(Viewed):
     """A search with `beam` hypotheses, and one path through it: the winner's, or a chosen target's."""
 
     beam: int
     steps: list[BeamStep]
-    endings: list[Ending]  # best first
+    endings: list[Hypothesis]  # that the search returned, best first
     target: list[str]  # the tokens of the path
 
     @property
@@ -105,9 +95,9 @@ class BeamPath(Viewed):
         )
 
 
-def follow_search(translator: TextTranslator, reading: Reading) -> BeamPath:
-    """Search the translation of a reading's sentence again, and follow the reading's target through it."""
-    vocabulary, target = reading.vocabulary, reading.target_ids
+def follow_search(reading: Reading) -> BeamPath:
+    """Search once more: the path of this target through the search, and the candidates that it beat."""
+    translator, vocabulary, target = reading.translator, reading.vocabulary, reading.target_ids
     sentence = read_source(reading.translation.source, reading.to, vocabulary, TOKENS)
     call = translator.request([sentence], {})
     weighed: list[tuple[list[int], float, float]] = []  # of the last step: ids, log-probability, total
@@ -132,18 +122,21 @@ def follow_search(translator: TextTranslator, reading: Reading) -> BeamPath:
             steps.append(BeamStep(candidates, place))
     if not reading.forced and found[0].token_ids != target:
         raise PellucidError(CHANGED)
-    decode = vocabulary.decode_target
     endings = [
-        Ending(decode(each.token_ids, sentence.to), each.token_ids, each.score, each.finished)
+        Hypothesis(
+            text_of(each.token_ids, sentence.to, vocabulary),
+            vocabulary.target_tokens(each.token_ids),
+            **vars(each),
+        )
         for each in found
     ]
     return BeamPath(call.rules.options.beam, steps, endings, vocabulary.target_tokens(target))
 
 
-def search_verdict(translator: TextTranslator, reading: Reading) -> str:
+def search_verdict(reading: Reading) -> str:
     """Return what the search does with a reading's target, as a sentence."""
     try:
-        verdict = follow_search(translator, reading).verdict
+        verdict = follow_search(reading).verdict
     except PellucidError as error:  # the model computes NaN
         verdict = f"No search: {error}"
     return f"{visible(reading.translation.text)!r}: {verdict}"

@@ -2,17 +2,16 @@
 
 import fnmatch
 import math
-from collections.abc import Callable
 from typing import Any
 
 from pellucid.errors import PellucidError
 from pellucid.reading.against import Difference
 from pellucid.reading.alignment import align
-from pellucid.reading.beam_path import GOES_ON, BeamPath, BeamStep
+from pellucid.reading.beam_path import GOES_ON, BeamPath, BeamStep, follow_search
 from pellucid.reading.looking import find_looks
 from pellucid.reading.reading import Reading
 from pellucid.reading.steps import Step
-from pellucid.reading.stepwise import Stepwise
+from pellucid.reading.stepwise import Stepwise, decode_stepwise
 from pellucid.reading.words import number_text
 from pellucid.seeing.records import UnknownTensor, no_such_name
 from pellucid.show.columns import short_share
@@ -88,20 +87,18 @@ def _step(number: int, step: Step) -> list[Any]:
     return [number, step.input, expected, step.probability, step.loss, *best, *missing]
 
 
-def more_parts(
-    reading: Reading, path: Callable[[], BeamPath], steps: Callable[[], Stepwise], width: int
-) -> list[Part]:
+def more_parts(reading: Reading, width: int) -> list[Part]:
     """Show the alignment, the search, and the steps with a cache and without."""
     aligned = align(reading)
     pairs = [
         f"{aligned.source_words[each.source]}–{aligned.target_words[each.target]}" for each in aligned.links
     ]
     try:
-        search = beam_parts(path(), width)
+        search = beam_parts(follow_search(reading), width)
     except PellucidError as error:  # the model computes NaN
         search = [f"No search: {error}"]
     words = f"Words aligned: {', '.join(pairs) or 'none'}."
-    return ["", words, "", *search, "", *stepwise_parts(steps(), width)]
+    return ["", words, "", *search, "", *stepwise_parts(decode_stepwise(reading), width)]
 
 
 def tensor_parts(reading: Reading, name: str, width: int, head: int | None = None) -> list[Part]:
@@ -156,10 +153,10 @@ def _beam_row(number: int, step: BeamStep, path: BeamPath) -> list[str]:
 def stepwise_parts(steps: Stepwise, width: int) -> list[Part]:
     """Show each step with a cache and without one: its rows, and how far it is from the parallel pass."""
     header = ["step", "reads", "cache: rows", "differs", "none: rows", "differs"]
-    rows: list[list[Any]] = []
-    for step in steps.steps:
-        ways = (step.cached.rows, step.cached.difference, step.whole.rows, step.whole.difference)
-        rows.append([step.number + 1, step.input, *ways])
+    rows: list[list[Any]] = [
+        [number, step.input, 1, step.cached.difference, number, step.whole.difference]
+        for number, step in enumerate(steps.steps, start=1)
+    ]
     rows.append(["all", None, steps.cached_rows, None, steps.whole_rows, None])
     title = (
         "Step by step with a cache, a new row each; and without one, all rows of the prefix again. In both "
