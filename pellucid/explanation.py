@@ -16,9 +16,10 @@ from pellucid.reading.reading import Reading
 from pellucid.reading.stepwise import decode_stepwise
 from pellucid.seeing.trace import Edit, Trace
 from pellucid.show.files import as_json, as_npz
-from pellucid.show.pictures import plot
+from pellucid.show.panels import draw_panels
+from pellucid.show.pictures import picture
 from pellucid.show.reading_text import brief_parts, more_parts, reading_parts, tensor_parts
-from pellucid.show.tables import print_parts
+from pellucid.show.tables import Part, print_parts
 
 
 class Explanation(Reading):
@@ -74,7 +75,8 @@ class Explanation(Reading):
     def plot(self, name: str, path: str | Path) -> None:
         """Draw a tensor, a part (all its heads), "looked" or "words" (where each step looked) to a .png, .svg
         or .pdf; needs pip install "pellucid[plot]"."""
-        plot(self, name, place(path))
+        file, (title, panels) = place(path), picture(self, name)
+        draw_panels(file, panels, name, title)
 
     def show(
         self, more: bool = False, tensor: str | None = None, head: int | None = None, steps: bool = False
@@ -87,12 +89,12 @@ class Explanation(Reading):
         """
         if head is not None and tensor is None:
             raise UsageError("{}: say with {} of which tensor.", Setting("head", head), Setting("tensor"))
-        if tensor is not None:
-            print_parts(lambda width: tensor_parts(self, tensor, width, head))
-            return
-        if steps:
-            print_parts(lambda width: brief_parts(self))
-            return
-        print_parts(lambda width: reading_parts(self, width))
-        if more:
-            print_parts(lambda width: more_parts(self, width))
+
+        def parts(width: int) -> list[Part]:
+            if tensor is not None:
+                return tensor_parts(self, tensor, width, head)
+            if steps:
+                return brief_parts(self)
+            return reading_parts(self, width) + (more_parts(self, width) if more else [])
+
+        print_parts(parts)

@@ -105,11 +105,10 @@ def follow_search(reading: Reading) -> BeamPath:
 
     def choose(said: NextTokens, hypotheses: Hypotheses) -> Candidates:
         chosen = best(said, hypotheses, call.rules.options.beam)
-        parents, tokens = chosen.parents[0].tolist(), chosen.tokens[0].tolist()
         before = hypotheses.tokens[0, :, 1:].tolist()
-        ids = [[*before[parent], token] for parent, token in zip(parents, tokens, strict=True)]
-        numbers = chosen.log_probabilities[0].tolist(), chosen.totals[0].tolist()
-        weighed[:] = zip(ids, *numbers, strict=True)
+        arrays = chosen.parents, chosen.tokens, chosen.log_probabilities, chosen.totals
+        each = zip(*(array[0].tolist() for array in arrays), strict=True)
+        weighed[:] = [([*before[parent], token], log_p, total) for parent, token, log_p, total in each]
         return chosen
 
     decoders = translator.decoders(call)

@@ -1,6 +1,5 @@
 """A reading, and what follows from it, as notes and tables: steps, heads, words, the search, two targets."""
 
-import fnmatch
 import math
 from typing import Any
 
@@ -13,7 +12,7 @@ from pellucid.reading.reading import Reading
 from pellucid.reading.steps import Step
 from pellucid.reading.stepwise import Stepwise, decode_stepwise
 from pellucid.reading.words import number_text
-from pellucid.seeing.records import UnknownTensor, no_such_name
+from pellucid.seeing.records import find_names
 from pellucid.show.columns import short_share
 from pellucid.show.record_text import record_parts
 from pellucid.show.tables import Cell, Note, Part, Table, view
@@ -104,10 +103,8 @@ def more_parts(reading: Reading, width: int) -> list[Part]:
 def tensor_parts(reading: Reading, name: str, width: int, head: int | None = None) -> list[Part]:
     """Show the matrices of a tensor, of a part (its weights or its output), or of all that match a glob."""
     trace, vocabulary = reading.trace, reading.vocabulary
-    of_part = [full for full in (f"{name}.weights", f"{name}.output") if full in trace][:1]
-    names = fnmatch.filter(trace, name) or of_part
-    if not names:
-        raise UnknownTensor(no_such_name(name, trace))
+    of_part = [full for full in (f"{name}.weights", f"{name}.output") if full in trace]
+    names = of_part[:1] or find_names(name, trace)
     with_heads = [full for full in names if "H" in trace[full].axes]
     words = vocabulary.target_tokens(range(vocabulary.target_size))
     shown = names if head is None else with_heads or names

@@ -23,7 +23,7 @@ from pellucid.cli.command import main
 from pellucid.errors import PellucidError, UsageError
 from pellucid.explanation import Explanation
 from pellucid.seeing.records import UnknownTensor
-from pellucid.show.pictures import NAMES, picture, plot, whole_set
+from pellucid.show.pictures import NAMES, picture, whole_set
 
 CATS = ["explain", "demo", "I like cats", "--to", "es"]
 
@@ -73,7 +73,7 @@ def test_npz_holds_every_tensor_the_tokens_and_the_alignment(hindi: Explanation,
 def test_a_path_that_is_no_file_is_refused_before_the_work(
     hindi: Explanation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for work in ("page", "as_json", "as_npz", "plot"):
+    for work in ("page", "as_json", "as_npz", "picture"):
         monkeypatch.setattr(explanation_module, work, None)  # nothing may call it
     for to_file in (hindi.to_html, hindi.to_json, hindi.to_npz, functools.partial(hindi.plot, "looked")):
         with pytest.raises(UsageError, match=r"^path = '' is not the name of a file\. Give one, such as"):
@@ -95,7 +95,7 @@ def test_a_picture_has_its_first_row_on_top_and_no_number_for_infinity(
 ) -> None:
     figures: list[Figure] = []
     monkeypatch.setattr(Figure, "savefig", lambda figure, *arguments, **settings: figures.append(figure))
-    plot(spanish, name, tmp_path / "a.png")
+    spanish.plot(name, tmp_path / "a.png")
     (figure,), (_, panels) = figures, picture(spanish, name)
     grids = [np.array(panel.grid) for panel in panels]
     FigureCanvasAgg(figure).draw()
