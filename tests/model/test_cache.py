@@ -7,30 +7,22 @@ from typing import Any
 
 import pytest
 import torch
+from small_models import small_model
 from torch import Tensor
 
 from pellucid.cache import GrowingPast
-from pellucid.config.schema import ModelConfig
 from pellucid.mask import Mask
 from pellucid.model import Dropout, Transformer, attend
 from pellucid.seeing.trace import trace
 from pellucid.seeing.watching import watching
 
-V = 17
 SOURCE = torch.tensor([[5, 7, 4, 8, 3], [9, 12, 3, 0, 0], [6, 3, 0, 0, 0]])
 REAL = SOURCE != 0
 TARGET = torch.tensor([[2, 5, 8, 6, 7, 4], [2, 8, 9, 9, 5, 3], [2, 16, 4, 6, 7, 8]])
 
 
-def random_model(norm: str = "last", **settings: Any) -> Transformer:
-    torch.manual_seed(1)
-    config = dict(
-        vocabulary=V, width=8, heads=2, hidden=12, encoder_layers=2, decoder_layers=3, norm=norm, dropout=0.0
-    )
-    model = Transformer(ModelConfig(**{**config, **settings})).eval().double()
-    for parameter in model.parameters():
-        parameter.data += 0.2 * torch.randn(parameter.shape, dtype=torch.float64)
-    return model
+def random_model(**settings: Any) -> Transformer:
+    return small_model(**{"vocabulary": 17, "encoder_layers": 2, "decoder_layers": 3} | settings).double()
 
 
 def assert_equal(one: Tensor, other: Tensor) -> None:
@@ -41,7 +33,7 @@ def assert_equal(one: Tensor, other: Tensor) -> None:
 @pytest.mark.parametrize("norm", ["last", "first"])
 @pytest.mark.parametrize("widths", [[1] * 6, [3, 1, 1, 1], [2, 3, 1], [6], [1, 5]], ids=str)
 def test_step_by_step_is_one_pass(norm: str, widths: list[int], grad: bool) -> None:
-    model = random_model(norm)
+    model = random_model(norm=norm)
     with torch.set_grad_enabled(grad):
         expected = model(SOURCE, REAL, TARGET)
         memory, past = model.remember(model.encode(SOURCE, REAL), REAL), GrowingPast()
@@ -67,7 +59,7 @@ def test_after_select_the_rows_are_those_chosen(chosen: list[int]) -> None:
 @pytest.mark.parametrize("grad", [False, True], ids=["fused", "explicit"])
 @pytest.mark.parametrize("norm", ["last", "first"])
 def test_padding_and_neighbours_change_nothing(norm: str, grad: bool) -> None:
-    model = random_model(norm)
+    model = random_model(norm=norm)
     lengths = [6, 4, 5]
     target_mask = torch.arange(6) < torch.tensor(lengths)[:, None]
     with torch.set_grad_enabled(grad):
@@ -89,7 +81,7 @@ def test_padding_and_neighbours_change_nothing(norm: str, grad: bool) -> None:
 @pytest.mark.parametrize("grad", [False, True])
 @pytest.mark.parametrize("norm", ["last", "first"])
 def test_a_row_of_padding_only(norm: str, grad: bool) -> None:
-    model = random_model(norm)
+    model = random_model(norm=norm)
     source, target = SOURCE.clone(), TARGET.clone()
     source[1], target[2] = 0, 0
     source_mask, target_mask = source != 0, target != 0
