@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 import random_translator
 import torch
+from readings import replaced
 from tiny import translator
 
 from pellucid.explanation import Explanation
-from pellucid.reading.looking import entropies
 from pellucid.reading.words import spell, words_of
-from pellucid.seeing.records import Record, UnknownTensor
+from pellucid.seeing.records import UnknownTensor
 
 
 def test_each_head_names_the_words_it_looked_at(spanish: Explanation) -> None:
@@ -39,11 +39,6 @@ def test_any_attention_can_be_asked(spanish: Explanation) -> None:
     assert encoder[0].looks[1].asks == "I" and encoder[0].looks[1].expected is None
     with pytest.raises(UnknownTensor, match=r'^no attention is called "decoder\.cros"'):
         spanish.looked_at("decoder.cros")
-
-
-def test_the_entropy_of_a_row_in_bits() -> None:
-    weights = torch.tensor([[1.0, 0.0, 0.0, 0.0], [0.25] * 4, [0.5, 0.5, 0.0, 0.0]])
-    assert entropies(weights).tolist() == pytest.approx([0.0, 2.0, 1.0], abs=1e-6)
 
 
 # Pieces as words
@@ -142,29 +137,17 @@ def test_attention_between_words_sums_columns_and_averages_rows(pieces: Explanat
 # Alignments
 
 # Rows: the steps that say Me gustan los gatos </s>. Columns: >>es<< I like cats </s>.
-HEADS = [
-    [
-        [0.1, 0.6, 0.1, 0.1, 0.1],
-        [0.0, 0.0, 0.9, 0.1, 0.0],
-        [0.9, 0.0, 0.0, 0.1, 0.0],
-        [0.0, 0.0, 0.4, 0.6, 0.0],
-        [0.0, 1.0, 0.0, 0.0, 0.0],
-    ],
-    [
-        [0.0, 0.0, 1.0, 0.0, 0.0],
-        [0.0, 0.2, 0.8, 0.0, 0.0],
-        [0.9, 0.02, 0.0, 0.08, 0.0],
-        [0.0, 0.0, 0.2, 0.1, 0.7],
-        [0.2, 0.2, 0.2, 0.2, 0.2],
-    ],
-]
+HEADS = (
+    (".1 .6 .1 .1 .1", "0 0 .9 .1 0", ".9 0 0 .1 0", "0 0 .4 .6 0", "0 1 0 0 0"),
+    ("0 0 1 0 0", "0 .2 .8 0 0", ".9 .02 0 .08 0", "0 0 .2 .1 .7", ".2 .2 .2 .2 .2"),
+)
 
 
 def test_an_alignment_by_hand(spanish: Explanation) -> None:
     name = "decoder.layers.1.cross_attention.weights"
-    own = Record(name, "BHLM", torch.tensor([HEADS]), spanish.trace[name].tokens)
-    explanation = dataclasses.replace(spanish, trace={**spanish.trace, name: own})  # type: ignore[arg-type]
-    alignment = explanation.alignment()
+    heads = [[[float(share) for share in row.split()] for row in head] for head in HEADS]
+    own = dataclasses.replace(spanish.trace[name], tensor=torch.tensor([heads]))
+    alignment = replaced(spanish, own).alignment()
     # Means: Me I .30 like .55; gustan like .85; los (after its tag) cats .09; gatos like .30 cats .35.
     assert str(alignment) == "1-0 1-1 2-2 2-3"
     assert [link.share for link in alignment.links] == pytest.approx([0.55, 0.85, 0.09, 0.35])
