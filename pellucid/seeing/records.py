@@ -88,13 +88,19 @@ class Records(dict[str, Record]):
         return {name: self[name] for name in find_names(glob, self)}
 
 
-def find_names(glob: str, known: Collection[str], setting: str = "") -> list[str]:
-    """Return the known names that match a glob; raise if none does, and say in which setting it stands."""
+def find_names(glob: str, known: Collection[str]) -> list[str]:
+    """Return the known names that match a glob; raise if none does."""
     found = fnmatch.filter(known, glob)
     if not found:
-        where = f"{setting}: " if setting else ""
-        raise UnknownTensor(where + no_such_name(glob, known))
+        raise UnknownTensor(no_such_name(glob, known))
     return found
+
+
+def check_found(setting: str, globs: Iterable[str], known: Collection[str]) -> None:
+    """Raise for the first glob of a setting that none of the known names matches."""
+    for glob in globs:
+        if not fnmatch.filter(known, glob):
+            raise UsageError(f"{setting}: {no_such_name(glob, known)}")
 
 
 def no_such_name(name: str, known: Any) -> str:

@@ -3,14 +3,14 @@
 import dataclasses
 import fnmatch
 import functools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any, Protocol
 
 from torch import Tensor, nn
 
 from pellucid.errors import UsageError
-from pellucid.seeing.records import AXES, Record, Records, find_names, stack_of
+from pellucid.seeing.records import AXES, Record, Records, check_found, stack_of
 from pellucid.seeing.viewed import Viewed
 from pellucid.seeing.watching import full_name, parts_of, watches, watching
 
@@ -46,17 +46,12 @@ class Trace(Records, Viewed):
     """The tensors of one forward pass: a mapping from names to records, in the order of computation."""
 
     def __init__(
-        self, only: str | Sequence[str], edits: Mapping[str, Edit], gradients: bool, most_bytes: float
+        self, only: Sequence[str], edits: Mapping[str, Edit], gradients: bool, most_bytes: float
     ) -> None:
         super().__init__()
-        if not only:
-            raise UsageError(
-                f'only = {only!r} names no tensor. Give a glob such as "decoder.*.weights", or several.'
-            )
-        self._only = (only,) if isinstance(only, str) else tuple(only)
-        self._edits, self._gradients = edits, gradients
+        self._only, self._edits, self._gradients = only, edits, gradients
         self._bytes_left, self._most_bytes = most_bytes, most_bytes
-        self._shown: dict[str, None] = {}  # in the order of computation
+        self._shown = set[str]()
         self._sizes: dict[tuple[str, str], int] = {}
 
     def see(self, record: Record) -> Tensor:
@@ -67,7 +62,7 @@ class Trace(Records, Viewed):
                 f"{name} was shown a second time: a trace holds one forward pass. Open a new trace for each "
                 "pass."
             )
-        self._shown[name] = None
+        self._shown.add(name)
         self._check_axes(record)
         tensor = apply_edits(self._edits, name, record.tensor)
         if any(fnmatch.fnmatchcase(name, glob) for glob in self._only):
@@ -75,14 +70,6 @@ class Trace(Records, Viewed):
             kept = tensor if self._gradients else tensor.detach().cpu().clone()
             self[name] = dataclasses.replace(record, tensor=kept)
         return tensor
-
-    def close(self) -> None:
-        """Raise for names that the caller asked for and the pass did not show."""
-        if not self._shown:
-            raise UsageError("the trace saw nothing: no forward pass of this model ran inside the `with`.")
-        for setting, globs in (("edits", self._edits), ("only", self._only)):
-            for glob in globs:
-                find_names(glob, self._shown, setting)
 
     def _check_axes(self, record: Record) -> None:
         name, axes, tensor = record.name, record.axes, record.tensor
@@ -112,9 +99,11 @@ class Trace(Records, Viewed):
 @contextmanager
 def watching_records(
     model: nn.Module, vocabulary: Labeller | None, see: Callable[[Record], Tensor]
-) -> Iterator[None]:
-    """Let `see` look at each tensor of this model, as a record with the tokens that its stacks read."""
+) -> Iterator[Collection[str]]:
+    """Let `see` look at each tensor of this model, as a record with the tokens that its stacks read, and
+    replace it. Yield the names of all that were shown; raise if no pass ran inside the `with`."""
     tokens: dict[str, list[list[str]]] = {}  # that the "encoder" and the "decoder" are reading
+    names: dict[str, None] = {}  # in the order of computation
 
     def read(stack: str, module: nn.Module, arguments: tuple[Any, ...]) -> None:
         if not watches(watch):
@@ -124,6 +113,7 @@ def watching_records(
 
     def watch(path: str, name: str, axes: str, tensor: Tensor) -> Tensor:
         full = full_name(path, name)
+        names[full] = None
         stacks = {axis: stack_of(full, axis) for axis in axes if axis in "LM"}
         own = {axis: tokens[stack] for axis, stack in stacks.items() if stack in tokens}
         return see(Record(full, axes, tensor, own))
@@ -133,7 +123,12 @@ def watching_records(
             if hasattr(model, stack):
                 hook = getattr(model, stack).register_forward_pre_hook(functools.partial(read, stack))
                 hooks.callback(hook.remove)
-        yield
+        yield names
+    if not names:
+        raise UsageError(
+            "no pass of this model ran inside the `with`. A translator translates with translator.serving: "
+            "to change translations, edit that model."
+        )
 
 
 @contextmanager
@@ -151,10 +146,16 @@ def trace(
     gradients: keep the graph. vocabulary: labels for the tokens. most_bytes: a larger trace is an error,
     before it fills the memory.
     """
-    seen = Trace(only, edits or {}, gradients, most_bytes)
-    with watching_records(model, vocabulary, seen.see):
+    if not only:
+        raise UsageError(
+            f'only = {only!r} names no tensor. Give a glob such as "decoder.*.weights", or several.'
+        )
+    wanted, edits = (only,) if isinstance(only, str) else only, edits or {}
+    seen = Trace(wanted, edits, gradients, most_bytes)
+    with watching_records(model, vocabulary, seen.see) as shown:
         yield seen
-    seen.close()
+    check_found("edits", edits, shown)
+    check_found("only", wanted, shown)
 
 
 @contextmanager
@@ -166,19 +167,10 @@ def editing(model: nn.Module, edits: Mapping[str, Edit]) -> Iterator[None]:
     beam). There `edits.patch` of a whole recorded tensor fits only the encoder's tensors, and lifting the
     causal mask changes nothing, because there is no later word yet.
     """
-    shown = dict[str, None]()
 
-    def watch(path: str, name: str, axes: str, tensor: Tensor) -> Tensor:
-        full = full_name(path, name)
-        shown[full] = None
-        return apply_edits(edits, full, tensor)
+    def see(record: Record) -> Tensor:
+        return apply_edits(edits, record.name, record.tensor)
 
-    with watching(watch, parts_of(model)):
+    with watching_records(model, None, see) as shown:
         yield
-    if not shown:
-        raise UsageError(
-            "no pass of this model ran inside the `with`. A translator translates with translator.serving: "
-            "to change translations, edit that model."
-        )
-    for glob in edits:
-        find_names(glob, shown, "edits")
+    check_found("edits", edits, shown)

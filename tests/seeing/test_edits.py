@@ -214,9 +214,7 @@ def test_a_search_with_edits_computes_what_an_edited_pass_does(demo: Any, change
 
 
 def test_what_editing_refuses(demo: Any) -> None:
-    silent, misspelt = silence(HEAD, 0), {"decoder.logit": lambda logits: logits}
-    with pytest.raises(UsageError, match="no pass of this model ran"), pellucid.editing(demo.model, silent):
-        pass
+    misspelt = {"decoder.logit": lambda logits: logits}
     with pytest.raises(UsageError, match=r"Nearest: decoder\.logits"), pellucid.editing(demo.model, misspelt):
         demo.translate(CATS, to="es")
     mean = silence(HEAD, 2, "mean")
