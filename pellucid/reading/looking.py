@@ -38,7 +38,7 @@ class HeadLook:
 
 
 def find_looks(reading: Reading, part: str | None = None) -> list[HeadLook]:
-    """Return each head of one attention, or of every cross-attention, in the order of computation."""
+    """Return the words that each head of an attention looked at; by default of every cross-attention."""
     trace = reading.trace
     parts = attentions(trace, "cross" if part is None else "")
     if part is not None and part not in parts:
