@@ -99,6 +99,7 @@ def test_a_space_by_itself_is_no_word(pieces: str, words: list[str]) -> None:
     ids = [made.start_id, *(other for _ in pieces.split()), made.end_id]
     found = words_of(ids, tokens, made)
     assert [word.text for word in found if not word.special] == words
+    assert len(found) == len(words or ["only spaces"]) + 2
     assert [place for word in found for place in word.places] == list(range(len(ids)))
     assert (found[0].places, found[-1].places) == ((0,), (len(ids) - 1,))
 

@@ -94,6 +94,11 @@ def test_what_cannot_be_explained_says_why(text: str, target: str | None, messag
         translator().explain(text, to="es", target=target)
 
 
+def test_a_target_is_read_with_the_vocabulary_of_targets() -> None:
+    with pytest.raises(UsageError, match="target: the model has no word 'cats'"):
+        translator(joint=False).explain("I like cats", to="es", target="Me gustan los cats")
+
+
 def test_only_a_vocabulary_of_words_refuses_unknown_letters() -> None:
     explanation = translator(kind="unigram").explain("I like Ж", to="es", target="Ж")
     assert "<unk>" in explanation.source_tokens
