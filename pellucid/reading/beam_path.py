@@ -18,19 +18,7 @@ from pellucid.translate.search import Rules
 from pellucid.translate.sentences import read_source
 from pellucid.translate.translation import Hypothesis, text_of
 
-GOES_ON = ("kept", "finished", "cut off")
-FATES = {
-    "kept": "followed further",
-    "finished": "it ended inside the beam: a hypothesis",
-    "dropped": "others were more probable",
-    "cut off": "the search reached its limit and took it as it was: a hypothesis, not finished",
-    "left open": "the search ended before it did",
-}
-
-CHANGED = (
-    "the search, run again, ended in another translation than before: the model or its settings changed in "
-    "between. Explain the sentence anew."
-)
+LOST = {"dropped": "others were more probable", "left open": "the search ended before it did"}
 
 
 @dataclass(frozen=True)
@@ -41,7 +29,9 @@ class Candidate:
     token_ids: list[int]
     log_probability: float  # of the new token
     total: float  # the sum of all its log-probabilities, which ranks the candidates
-    fate: str  # one of FATES
+    # "kept", "finished" (inside the beam: a hypothesis), "cut off" (at the limit: a hypothesis as it was), or
+    # one of LOST.
+    fate: str
 
 
 @dataclass(frozen=True)
@@ -70,7 +60,7 @@ class BeamPath(Viewed):
     def lost_at(self) -> int | None:
         """The step, from 0, at which the search lost the path; None: the path is among the endings."""
         for number, step in enumerate(self.steps[: len(self.target)]):
-            if step.survivor is None or step.survivor.fate in ("dropped", "left open"):
+            if step.survivor is None or step.survivor.fate in LOST:
                 return number
         return None if len(self.target) <= len(self.steps) else len(self.steps)
 
@@ -91,7 +81,7 @@ class BeamPath(Viewed):
             return f"{left} {token!r} was not among the {count} best candidates."
         return (
             f"{left} with {token!r} it was number {(step.place or 0) + 1} of {count}; "
-            f"{FATES[step.survivor.fate]}."
+            f"{LOST[step.survivor.fate]}."
         )
 
 
@@ -120,7 +110,10 @@ def follow_search(reading: Reading) -> BeamPath:
             place = next((n for n, each in enumerate(candidates) if each.token_ids == ids), None)
             steps.append(BeamStep(candidates, place))
     if not reading.forced and found[0].token_ids != target:
-        raise PellucidError(CHANGED)
+        raise PellucidError(
+            "the search, run again, ended in another translation than before: the model or its settings "
+            "changed in between. Explain the sentence anew."
+        )
     endings = [
         Hypothesis(
             text_of(each.token_ids, sentence.to, vocabulary),

@@ -6,7 +6,7 @@ from typing import Any
 from pellucid.errors import PellucidError
 from pellucid.reading.against import Difference
 from pellucid.reading.alignment import align
-from pellucid.reading.beam_path import GOES_ON, BeamPath, BeamStep, follow_search
+from pellucid.reading.beam_path import LOST, BeamPath, BeamStep, follow_search
 from pellucid.reading.looking import find_looks
 from pellucid.reading.reading import Reading
 from pellucid.reading.steps import Step
@@ -135,7 +135,7 @@ def beam_parts(path: BeamPath, width: int) -> list[Part]:
 def _beam_row(number: int, step: BeamStep, path: BeamPath) -> list[str]:
     survivor = step.survivor
     others = [each for each in step.candidates if each is not survivor][:BESIDE]
-    marked = [("" if each.fate in GOES_ON else "✗", each.tokens[-1], each.total) for each in others]
+    marked = [("✗" if each.fate in LOST else "", each.tokens[-1], each.total) for each in others]
     rivals = "  ".join(f"{mark}{token} {total:.2f}" for mark, token, total in marked)
     if survivor is None:
         inside = number <= len(path.target)  # the search may go on after a hypothesis has ended

@@ -12,7 +12,7 @@ from tiny import translator
 import pellucid
 from pellucid.errors import PellucidError
 from pellucid.explanation import Explanation
-from pellucid.reading.beam_path import FATES, BeamPath, BeamStep, Candidate
+from pellucid.reading.beam_path import LOST, BeamPath, BeamStep, Candidate
 from pellucid.reading.stepwise import largest_gap
 
 
@@ -60,7 +60,7 @@ def test_every_candidate_has_a_fate_and_only_the_kept_go_on() -> None:
     for seed in range(6):
         path = explained(seed).beam_path
         fates = {candidate.fate for step in path.steps for candidate in step.candidates}
-        assert fates <= FATES.keys() and {"kept", "dropped"} <= fates
+        assert {"kept", "dropped"} <= fates <= {"kept", "finished", "cut off", *LOST}
         for step, later in zip(path.steps, path.steps[1:], strict=False):
             kept = [tuple(each.token_ids) for each in step.candidates if each.fate == "kept"]
             # By loops: the best three that have not ended, wherever they stand.
