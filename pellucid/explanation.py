@@ -2,38 +2,44 @@
 
 import functools
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from pellucid.errors import Setting, UsageError
 from pellucid.folder.whole_file import place, write
 from pellucid.page.document import page
-from pellucid.reading.against import compare_targets
-from pellucid.reading.alignment import align
-from pellucid.reading.beam_path import follow_search
-from pellucid.reading.looking import find_looks, merge_words
+from pellucid.reading.against import Difference, compare_targets
+from pellucid.reading.alignment import Alignment, align
+from pellucid.reading.beam_path import BeamPath, follow_search, search_verdict
+from pellucid.reading.looking import HeadLook, find_looks, merge_words
 from pellucid.reading.passes import in_batch, watch
 from pellucid.reading.reading import Reading
-from pellucid.reading.stepwise import decode_stepwise
+from pellucid.reading.stepwise import Stepwise, decode_stepwise
+from pellucid.seeing.records import Records
 from pellucid.seeing.trace import Edit, Trace
 from pellucid.show.files import as_json, as_npz
 from pellucid.show.panels import draw_panels
 from pellucid.show.pictures import picture
 from pellucid.show.reading_text import brief_parts, more_parts, reading_parts, tensor_parts
 from pellucid.show.tables import Part, print_parts
+from pellucid.translate.text_translator import TextTranslator
 
 
+@dataclass(frozen=True)
 class Explanation(Reading):
-    """A translation, its steps, and every matrix of the pass over it.
+    """A translation, its steps, and every matrix of the pass over it."""
 
-    Each of its methods is a function of a reading: what follows from it, as data, and the files that show it.
-    """
+    translator: TextTranslator = field(repr=False, compare=False)
 
-    stepwise = functools.cached_property(decode_stepwise)
-    beam_path = functools.cached_property(follow_search)
-    looked_at = find_looks
-    merged = merge_words
-    alignment = align
-    against = compare_targets
+    @functools.cached_property
+    def stepwise(self) -> Stepwise:
+        """The target decoded token by token, with a cache and without, compared with this pass."""
+        return decode_stepwise(self.translator.model, self)
+
+    @functools.cached_property
+    def beam_path(self) -> BeamPath:
+        """The search once more: the path of this target through it, and the candidates that it beat."""
+        return follow_search(self.translator, self)
 
     def again(
         self,
@@ -49,6 +55,23 @@ class Explanation(Reading):
         model = self.translator.model
         batch = in_batch(model, [(self.source_ids, self.target_ids)])
         return watch(model, batch, only=only, edits=edits, gradients=gradients, vocabulary=self.vocabulary)
+
+    def looked_at(self, part: str | None = None) -> list[HeadLook]:
+        """Return the words that each head of an attention looked at; by default of every cross-attention."""
+        return find_looks(self, part)
+
+    def merged(self) -> Records:
+        """Return the attention weights between words instead of pieces, by their names in the trace."""
+        return merge_words(self)
+
+    def alignment(self) -> Alignment:
+        """Return the source word of each target word; as str, a line of Pharaoh pairs, "0-0 1-2"."""
+        return align(self)
+
+    def against(self, other: "Explanation") -> Difference:
+        """Compare two targets of one source: where they part, and which is more probable."""
+        chosen = [each for each in (self, other) if each.forced]
+        return compare_targets(self, other, [search_verdict(each.translator, each) for each in chosen])
 
     def to_html(
         self,
@@ -95,6 +118,7 @@ class Explanation(Reading):
                 return tensor_parts(self, tensor, width, head)
             if steps:
                 return brief_parts(self)
-            return reading_parts(self, width) + (more_parts(self, width) if more else [])
+            beyond = more_parts(self, lambda: self.beam_path, lambda: self.stepwise, width) if more else []
+            return reading_parts(self, width) + beyond
 
         print_parts(parts)

@@ -26,7 +26,7 @@ class Translator(TextTranslator):
 
     def explain(self, source: str, to: str | None = None, target: str | None = None) -> Explanation:
         """Translate, or take `target` as the translation, and record every matrix of one pass over both."""
-        return Explanation(**vars(read(self, source, to, target)))
+        return Explanation(**vars(read(self, source, to, target)), translator=self)
 
     def compare(self, word: str, a: str, b: str, to: str | None = None) -> Comparison:
         """Compare a word in two sentences: how its vectors differ by layer, and which words moved them."""

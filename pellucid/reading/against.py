@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from itertools import zip_longest
 
 from pellucid.errors import UsageError
-from pellucid.reading.beam_path import search_verdict
 from pellucid.reading.reading import Reading
 from pellucid.reading.steps import Step
 from pellucid.reading.words import number_text, visible
@@ -55,9 +54,8 @@ class Difference(Viewed):
         return f"{where} As a whole {more} is {times} times as probable as {less}."
 
 
-def compare_targets(ours: Reading, theirs: Reading) -> Difference:
-    """Compare two targets of one source, or one target by two models: where they part, and which is more
-    probable."""
+def compare_targets(ours: Reading, theirs: Reading, searches: list[str]) -> Difference:
+    """Compare two readings of the same source: of two targets, or by two models."""
     if ours.source_tokens != theirs.source_tokens:
         sources = [f"{visible(each.translation.source)!r} to {each.to}" for each in (ours, theirs)]
         raise UsageError(
@@ -65,4 +63,4 @@ def compare_targets(ours: Reading, theirs: Reading) -> Difference:
             "them. Explain two targets of one source. To compare one word in two sentences, use "
             "translator.compare."
         )
-    return Difference(ours, theirs, [search_verdict(each) for each in (ours, theirs) if each.forced])
+    return Difference(ours, theirs, searches)

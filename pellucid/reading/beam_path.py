@@ -16,6 +16,7 @@ from pellucid.translate.decoding import decode_batch, evaluating
 from pellucid.translate.hypotheses import Candidates, Found, Hypotheses
 from pellucid.translate.search import Rules
 from pellucid.translate.sentences import read_source
+from pellucid.translate.text_translator import TextTranslator
 from pellucid.translate.translation import Hypothesis, text_of
 
 LOST = {"dropped": "others were more probable", "left open": "the search ended before it did"}
@@ -85,9 +86,9 @@ class BeamPath(Viewed):
         )
 
 
-def follow_search(reading: Reading) -> BeamPath:
-    """Search once more: the path of this target through the search, and the candidates that it beat."""
-    translator, vocabulary, target = reading.translator, reading.vocabulary, reading.target_ids
+def follow_search(translator: TextTranslator, reading: Reading) -> BeamPath:
+    """Search once more, with the candidates of each step and the path of the reading's target among them."""
+    vocabulary, target = reading.vocabulary, reading.target_ids
     sentence = read_source(reading.translation.source, reading.to, vocabulary, TOKENS)
     call = translator.request([sentence], {})
     weighed: list[tuple[list[int], float, float]] = []  # of the last step: ids, log-probability, total
@@ -125,10 +126,10 @@ def follow_search(reading: Reading) -> BeamPath:
     return BeamPath(call.rules.options.beam, steps, endings, vocabulary.target_tokens(target))
 
 
-def search_verdict(reading: Reading) -> str:
+def search_verdict(translator: TextTranslator, reading: Reading) -> str:
     """Return what the search does with a reading's target, as a sentence."""
     try:
-        verdict = follow_search(reading).verdict
+        verdict = follow_search(translator, reading).verdict
     except PellucidError as error:  # the model computes NaN
         verdict = f"No search: {error}"
     return f"{visible(reading.translation.text)!r}: {verdict}"

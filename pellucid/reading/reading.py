@@ -26,18 +26,13 @@ from pellucid.translate.translation import Hypothesis, Translation
 class Reading(Viewed):
     """A translation, its steps, and every matrix of the pass over it."""
 
-    translator: TextTranslator = field(repr=False, compare=False)
     translation: Translation
     to: str | None  # the target language, where the model names it
     forced: bool  # whether the user chose the target: the search did not find it
     steps: list[Step]
     trace: Trace
+    vocabulary: Vocabulary
     source_ids: list[int] = field(repr=False)  # with the end token, and with the tag that names the language
-
-    @property
-    def vocabulary(self) -> Vocabulary:
-        """The vocabulary of the translator."""
-        return self.translator.vocabulary
 
     @property
     def target_ids(self) -> list[int]:
@@ -108,4 +103,4 @@ def read(translator: TextTranslator, text: str, to: str | None = None, target: s
         score = penalise(sum(log_p), len(log_p), translator.config.translation.length_penalty)
         tokens, said = vocabulary.target_tokens(target_ids), vocabulary.decode_target(target_ids, source.to)
         translation = Translation(text, [Hypothesis(said, tokens, target_ids, score, log_p, finished=True)])
-    return Reading(translator, translation, source.to, target is not None, steps, seen, list(source.ids))
+    return Reading(translation, source.to, target is not None, steps, seen, vocabulary, list(source.ids))

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from pellucid.cache import GrowingPast, NoPast, Past
+from pellucid.model import Transformer
 from pellucid.reading.passes import in_batch, in_float32, quietly
 from pellucid.reading.reading import Reading
 from pellucid.seeing.records import Record
@@ -75,9 +76,9 @@ class Stepwise(Viewed):
         )
 
 
-def decode_stepwise(reading: Reading) -> Stepwise:
+def decode_stepwise(model: Transformer, reading: Reading) -> Stepwise:
     """Decode the target token by token, with a cache and without one; compare all with the parallel pass."""
-    model = in_float32(reading.translator.model)
+    model = in_float32(model)
     read = in_batch(model, [(reading.source_ids, reading.target_ids)])
     target, mask = read["target"], read["source_mask"]
 

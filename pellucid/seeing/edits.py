@@ -1,5 +1,5 @@
-"""Edits of a pass, for `trace(edits=…)`: silence a head, patch or rewrite a tensor, lift the causal mask,
-leave out the scale or a residual.
+"""Edits of a pass, for `trace(edits=…)` and `pellucid.editing` (both in trace.py): silence a head, patch or
+rewrite a tensor, lift the causal mask, leave out the scale or a residual.
 
 Each function returns {name or glob: edit}; `together` joins several. A part is a path, such as
 "decoder.layers.0.self_attention", and may be a glob, such as "decoder.layers.*.self_attention".

@@ -1,16 +1,17 @@
 """A reading, and what follows from it, as notes and tables: steps, heads, words, the search, two targets."""
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from pellucid.errors import PellucidError
 from pellucid.reading.against import Difference
 from pellucid.reading.alignment import align
-from pellucid.reading.beam_path import LOST, BeamPath, BeamStep, follow_search
+from pellucid.reading.beam_path import LOST, BeamPath, BeamStep
 from pellucid.reading.looking import find_looks
 from pellucid.reading.reading import Reading
 from pellucid.reading.steps import Step
-from pellucid.reading.stepwise import Stepwise, decode_stepwise
+from pellucid.reading.stepwise import Stepwise
 from pellucid.reading.words import number_text
 from pellucid.seeing.records import find_names
 from pellucid.show.columns import short_share
@@ -86,18 +87,20 @@ def _step(number: int, step: Step) -> list[Any]:
     return [number, step.input, expected, step.probability, step.loss, *best, *missing]
 
 
-def more_parts(reading: Reading, width: int) -> list[Part]:
+def more_parts(
+    reading: Reading, path: Callable[[], BeamPath], steps: Callable[[], Stepwise], width: int
+) -> list[Part]:
     """Show the alignment, the search, and the steps with a cache and without."""
     aligned = align(reading)
     pairs = [
         f"{aligned.source_words[each.source]}–{aligned.target_words[each.target]}" for each in aligned.links
     ]
     try:
-        search = beam_parts(follow_search(reading), width)
+        search = beam_parts(path(), width)
     except PellucidError as error:  # the model computes NaN
         search = [f"No search: {error}"]
     words = f"Words aligned: {', '.join(pairs) or 'none'}."
-    return ["", words, "", *search, "", *stepwise_parts(decode_stepwise(reading), width)]
+    return ["", words, "", *search, "", *stepwise_parts(steps(), width)]
 
 
 def tensor_parts(reading: Reading, name: str, width: int, head: int | None = None) -> list[Part]:

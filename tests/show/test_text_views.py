@@ -71,9 +71,10 @@ def test_a_terminal_gets_colours_and_a_file_none(
 
 @pytest.mark.parametrize("width", [40, 60, 80])
 def test_every_table_fits_a_narrow_terminal(pieces: Explanation, width: int) -> None:
+    more = more_parts(pieces, lambda: pieces.beam_path, lambda: pieces.stepwise, width)
     other = pieces.against(translator(kind="unigram").explain("I like cats", to="es", target="Me gustan"))
     tensors = tensor_lines(pieces, "*", max(60, width))
-    for text in (pieces.lines(width), text_lines(more_parts(pieces, width), width), other.lines(width)):
+    for text in (pieces.lines(width), text_lines(more, width), other.lines(width)):
         assert max(map(cell_len, text)) <= width
     assert max(map(cell_len, tensors)) <= max(60, width)
     assert {line for line in tensors if line in pieces.trace} == {*pieces.trace}
