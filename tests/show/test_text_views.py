@@ -15,6 +15,7 @@ from tiny import HOSTILE, translator
 import pellucid as package
 from pellucid.errors import UsageError
 from pellucid.explanation import Explanation
+from pellucid.reading.beam_path import LOST
 from pellucid.seeing.records import Record
 from pellucid.seeing.viewed import html, lines
 from pellucid.show.columns import paragraph
@@ -85,11 +86,13 @@ def test_the_search_and_the_steps_are_shown_with_their_numbers() -> None:
     path = explanation.beam_path
     text = path.lines(200)
     for number, step in enumerate(path.steps[: len(path.target)], start=1):
-        cells = next(line.split() for line in text if line.split()[:1] == [str(number)])
-        survivor, place = step.survivor, step.place
+        line = next(line for line in text if line.split()[:1] == [str(number)])
+        cells, survivor, place = line.split(), step.survivor, step.place
         assert survivor is not None and place is not None
         numbers = f"{survivor.log_probability:.4f}", f"{survivor.total:.2f}"
         assert cells[1:5] == [survivor.tokens[-1], *numbers, f"{place + 1}/{len(step.candidates)}"]
+        rivals = [each for each in step.candidates if each is not survivor][:3]
+        assert line.count("✗") == sum(each.fate in LOST for each in rivals)
     steps = explanation.stepwise
     row = next(line for line in steps.lines(80) if line.split()[:1] == ["3"]).split()
     third = steps.steps[2]
