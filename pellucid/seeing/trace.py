@@ -108,8 +108,11 @@ def watching_records(
     def read(stack: str, module: nn.Module, arguments: tuple[Any, ...]) -> None:
         if not watches(watch):
             return  # another thread is running the same model
-        label = getattr(vocabulary, LABELS[stack], lambda row: [str(token) for token in row])
-        tokens[stack] = [label(row) for row in arguments[0].tolist()]
+        rows = arguments[0].tolist()
+        if vocabulary is None:
+            tokens[stack] = [[str(token) for token in row] for row in rows]
+        else:
+            tokens[stack] = list(map(getattr(vocabulary, LABELS[stack]), rows))
 
     def watch(path: str, name: str, axes: str, tensor: Tensor) -> Tensor:
         full = full_name(path, name)
